@@ -1,0 +1,1 @@
+//! Adaptive bitrate algorithms and the player's buffer model, as pure functions.

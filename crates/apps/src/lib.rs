@@ -1,0 +1,1 @@
+//! The roles: server, player, bulk sender and receiver.

@@ -1,0 +1,18 @@
+//! Units, time, seeds, packets, drop reasons and errors that everything else speaks.
+//!
+//! Nothing here reads a clock, a file or a generator of the operating system: time, packets and
+//! randomness are arguments everywhere in Airlane.
+
+pub mod error;
+pub mod hash;
+pub mod packet;
+pub mod seed;
+pub mod time;
+pub mod units;
+
+pub use error::{InputError, Place};
+pub use hash::Fnv64;
+pub use packet::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet};
+pub use seed::{Rng, Seed};
+pub use time::Time;
+pub use units::Rate;

@@ -1,0 +1,106 @@
+//! What travels over an emulated network, and why some of it does not arrive.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use crate::time::Time;
+
+/// Bytes of an IPv4 and a UDP header: links and queues count IP bytes.
+pub const IP_UDP_HEADER_BYTES: u32 = 28;
+
+/// A flow as the laboratory numbers it. Both directions of a connection share a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowId(pub u32);
+
+impl fmt::Display for FlowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The sender does not understand ECN.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, code point 1.
+    Ect1 = 0b01,
+    /// ECN-capable, code point 0.
+    Ect0 = 0b10,
+    /// Congestion was experienced.
+    Ce = 0b11,
+}
+
+/// A UDP datagram on its way.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Number of the packet in its world, in the order of sending.
+    pub id: u64,
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// Where it comes from.
+    pub src: SocketAddr,
+    /// Where it goes.
+    pub dst: SocketAddr,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// When its sender handed it to the network.
+    pub sent: Time,
+    /// When it entered the queue that it is in or was in last.
+    pub enqueued: Time,
+    /// The UDP payload.
+    pub payload: Vec<u8>,
+}
+
+impl Packet {
+    /// Size on the wire in bytes: UDP payload and the IP and UDP headers.
+    pub fn ip_bytes(&self) -> u32 {
+        self.payload.len() as u32 + IP_UDP_HEADER_BYTES
+    }
+}
+
+/// Why a packet did not leave a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The queue was full.
+    Overflow = 1,
+    /// An active queue management algorithm chose it.
+    Aqm = 2,
+    /// The link lost it at random.
+    Loss = 3,
+    /// No route, host or socket wanted it.
+    Unreachable = 4,
+    /// The packet is larger than the link carries.
+    TooLarge = 5,
+}
+
+impl DropReason {
+    /// All reasons, in the order of their numbers.
+    pub const ALL: [Self; 5] =
+        [Self::Overflow, Self::Aqm, Self::Loss, Self::Unreachable, Self::TooLarge];
+
+    /// The name in tables and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::Aqm => "aqm",
+            Self::Loss => "loss",
+            Self::Unreachable => "unreachable",
+            Self::TooLarge => "too_large",
+        }
+    }
+
+    /// Position in [`DropReason::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize - 1
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

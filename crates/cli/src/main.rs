@@ -1,0 +1,2 @@
+//! The airlane command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The laboratory: scenario to world to records to report; claims and verdicts.

@@ -1,0 +1,1 @@
+//! Minerva's decisions: utility, value function, normalisation and the weight update.

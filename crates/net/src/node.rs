@@ -1,0 +1,62 @@
+//! What a network is made of: small nodes, each of which takes packets, holds them, lets them go.
+
+use airlane_base::{DropReason, Packet, Time};
+
+/// A packet that a node or queue gave up, and why.
+#[derive(Debug)]
+pub struct Dropped {
+    /// The packet.
+    pub packet: Packet,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// Packets and bytes (IP) that went through a node. At any time
+/// `pushed == polled + dropped + held`, in packets and in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Handed to the node: packets, IP bytes.
+    pub pushed: (u64, u64),
+    /// Let go by the node: packets, IP bytes.
+    pub polled: (u64, u64),
+    /// Dropped: packets, IP bytes, by [`DropReason::index`].
+    pub dropped: [(u64, u64); DropReason::ALL.len()],
+    /// Still inside: packets, IP bytes.
+    pub held: (u64, u64),
+}
+
+/// One element of a network. Pure: time is an argument and never goes back.
+///
+/// Drive contract: call [`push`](Self::push) at the time of arrival; then
+/// [`poll`](Self::poll) until it returns `None`, and again at each
+/// [`next_event`](Self::next_event).
+pub trait Node: Send {
+    /// Takes a packet at `now`. What it drops goes into `drops`.
+    fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
+    /// Gives up the next packet that is due at or before `now`.
+    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    /// When to poll next; `None` while nothing is pending.
+    fn next_event(&self) -> Option<Time>;
+    /// What went through.
+    fn counters(&self) -> Counters;
+}
+
+/// A queueing discipline: what waits in front of a link.
+pub trait Queue: Send {
+    /// Takes a packet at `now`; what it drops (this one or another) goes into `drops`.
+    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
+    /// The next packet to serve; what it drops on the way goes into `drops`.
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    /// Size in IP bytes of the packet that `dequeue` would serve next, if any.
+    fn peek_bytes(&self) -> Option<u32>;
+    /// Packets waiting.
+    fn len(&self) -> usize;
+    /// Whether none waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// IP bytes waiting.
+    fn bytes(&self) -> u64;
+    /// The name in tables: `droptail`, `pie`, ...
+    fn name(&self) -> &'static str;
+}

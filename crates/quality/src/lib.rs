@@ -1,0 +1,1 @@
+//! How good it was: perceptual quality, chunk QoE, fairness indices and statistics.

@@ -1,0 +1,1 @@
+//! QUIC and HTTP/3: the only crate that names noq and h3.

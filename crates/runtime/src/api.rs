@@ -1,0 +1,118 @@
+//! What a role may ask of the world: time, timers, tasks, datagram sockets, randomness.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use airlane_base::{Ecn, Seed, Time};
+
+/// A boxed future that the runtime can run.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A shared handle to a runtime, bound to one host.
+pub type RuntimeHandle = Arc<dyn Runtime>;
+
+/// A datagram to send, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// Where to.
+    pub dst: SocketAddr,
+    /// The ECN field to set.
+    pub ecn: Ecn,
+    /// UDP payload.
+    pub payload: &'a [u8],
+}
+
+/// What was received into a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// Where from.
+    pub src: SocketAddr,
+    /// The local address that it came to.
+    pub dst_ip: IpAddr,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// Bytes written to the buffer.
+    pub len: usize,
+}
+
+/// A resettable timer.
+pub trait Timer: Send + Debug {
+    /// Sets when it fires next, whether it has fired or not.
+    fn reset(&mut self, at: Time);
+    /// Ready once the time has come; until then the task of `cx` is woken when it does.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+}
+
+/// A UDP socket.
+pub trait UdpSocket: Send + Sync + Debug {
+    /// Sends, or registers the task to be woken when sending may succeed.
+    ///
+    /// # Errors
+    /// Those of the socket. A datagram that the network drops is no error.
+    fn poll_send(&self, cx: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>>;
+    /// Receives one datagram into `buf`, or registers the task to be woken when one arrives.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<Received>>;
+    /// The local address.
+    fn local_addr(&self) -> SocketAddr;
+}
+
+/// A world as one host of it sees it.
+pub trait Runtime: Send + Sync + Debug + 'static {
+    /// The time since the world started.
+    fn now(&self) -> Time;
+    /// A timer that fires at `at`.
+    fn timer(&self, at: Time) -> Box<dyn Timer>;
+    /// Runs `task` in the background. `name` appears when it panics or never ends.
+    fn spawn_boxed(&self, name: &'static str, task: BoxFuture<()>);
+    /// A socket bound to `local`; an unspecified address means the host's own, port 0 any port.
+    ///
+    /// # Errors
+    /// If the address is not the host's or is in use.
+    fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>>;
+    /// The seed of this host: what a role draws comes from a part of it.
+    fn seed(&self) -> Seed;
+}
+
+/// Conveniences on every runtime.
+pub trait RuntimeExt {
+    /// Runs `task` in the background.
+    fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static);
+    /// Ends at `at`, at once if that has passed.
+    fn sleep_until(&self, at: Time) -> Sleep;
+    /// Ends after `d`.
+    fn sleep(&self, d: Duration) -> Sleep;
+}
+
+impl RuntimeExt for RuntimeHandle {
+    fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn_boxed(name, Box::pin(task));
+    }
+
+    fn sleep_until(&self, at: Time) -> Sleep {
+        Sleep(self.timer(at))
+    }
+
+    fn sleep(&self, d: Duration) -> Sleep {
+        self.sleep_until(self.now() + d)
+    }
+}
+
+/// The future of [`RuntimeExt::sleep`].
+#[derive(Debug)]
+pub struct Sleep(Box<dyn Timer>);
+
+impl Future for Sleep {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.poll(cx)
+    }
+}

@@ -1,0 +1,1 @@
+//! Virtual time: a deterministic executor that drives an emulated network.
