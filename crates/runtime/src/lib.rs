@@ -5,6 +5,7 @@
 //! and an emulated network.
 
 pub mod api;
+pub mod real_time;
 pub mod virtual_time;
 
 pub use api::{

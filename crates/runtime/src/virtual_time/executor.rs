@@ -1,0 +1,139 @@
+//! A single-threaded executor: tasks are polled in the order in which they were woken.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
+
+use parking_lot::Mutex;
+
+use crate::api::BoxFuture;
+
+/// What wakers and spawners write to, and the run loop reads.
+#[derive(Default)]
+pub(super) struct Inbox {
+    ready: Mutex<VecDeque<usize>>,
+    spawned: Mutex<Vec<(&'static str, BoxFuture<()>)>>,
+}
+
+impl Inbox {
+    pub(super) fn spawn(&self, name: &'static str, task: BoxFuture<()>) {
+        self.spawned.lock().push((name, task));
+    }
+}
+
+struct TaskWaker {
+    id: usize,
+    queued: AtomicBool,
+    inbox: Arc<Inbox>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::Relaxed) {
+            self.inbox.ready.lock().push_back(self.id);
+        }
+    }
+}
+
+struct Task {
+    name: &'static str,
+    future: BoxFuture<()>,
+    state: Arc<TaskWaker>,
+    waker: Waker,
+}
+
+/// The tasks of a world.
+pub(super) struct Executor {
+    inbox: Arc<Inbox>,
+    /// A finished task's place is not used again: a stale waker must not wake a stranger.
+    tasks: Vec<Option<Task>>,
+}
+
+/// What became of one step.
+pub(super) enum Step {
+    /// No task is ready.
+    Idle,
+    /// A task was polled.
+    Polled,
+    /// The task of this name panicked with this message.
+    Panicked(&'static str, String),
+}
+
+impl Executor {
+    pub(super) fn new(inbox: Arc<Inbox>) -> Self {
+        Self { inbox, tasks: Vec::new() }
+    }
+
+    /// Polls the next ready task.
+    pub(super) fn step(&mut self) -> Step {
+        self.adopt();
+        let Some(id) = self.inbox.ready.lock().pop_front() else { return Step::Idle };
+        let Some(task) = &mut self.tasks[id] else { return Step::Polled };
+        task.state.queued.store(false, Ordering::Relaxed);
+        let mut cx = std::task::Context::from_waker(&task.waker);
+        let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            task.future.as_mut().poll(&mut cx)
+        }));
+        match polled {
+            Ok(std::task::Poll::Pending) => Step::Polled,
+            Ok(std::task::Poll::Ready(())) => {
+                self.tasks[id] = None;
+                Step::Polled
+            }
+            Err(panic) => {
+                let name = task.name;
+                self.tasks[id] = None;
+                Step::Panicked(name, message(&*panic))
+            }
+        }
+    }
+
+    /// Drops all tasks, those included that are spawned while others are dropped.
+    pub(super) fn clear(&mut self) {
+        loop {
+            self.tasks.clear();
+            let spawned = std::mem::take(&mut *self.inbox.spawned.lock());
+            if spawned.is_empty() {
+                break;
+            }
+        }
+        self.inbox.ready.lock().clear();
+    }
+
+    /// Names of the tasks that have not ended, with how many of each there are.
+    pub(super) fn pending(&self) -> Vec<(&'static str, usize)> {
+        let mut names = std::collections::BTreeMap::new();
+        for task in self.tasks.iter().flatten() {
+            *names.entry(task.name).or_insert(0) += 1;
+        }
+        names.into_iter().collect()
+    }
+
+    /// Gives newly spawned tasks a place and makes them ready, in the order of spawning.
+    fn adopt(&mut self) {
+        let spawned = std::mem::take(&mut *self.inbox.spawned.lock());
+        for (name, future) in spawned {
+            let state = Arc::new(TaskWaker {
+                id: self.tasks.len(),
+                queued: AtomicBool::new(false),
+                inbox: self.inbox.clone(),
+            });
+            let waker = Waker::from(state.clone());
+            state.wake_by_ref();
+            self.tasks.push(Some(Task { name, future, state, waker }));
+        }
+    }
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

@@ -1,0 +1,210 @@
+//! Hosts, their sockets, and the jitter with which packets leave them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::task::Waker;
+use std::time::Duration;
+
+use airlane_base::{Packet, Rng, Seed, Time};
+use rand::RngExt;
+
+/// What a socket holds for a receiver that is slow: as much as a generous kernel buffer.
+const RECEIVE_BUFFER_PACKETS: usize = 16_384;
+
+/// First port that is given out when none is asked for.
+const FIRST_EPHEMERAL_PORT: u16 = 49_152;
+
+/// A host's place in the table.
+pub(super) type HostId = usize;
+/// A socket's place in the table.
+pub(super) type SocketId = usize;
+
+#[derive(Default)]
+struct Socket {
+    queue: VecDeque<Packet>,
+    waker: Option<Waker>,
+}
+
+struct Host {
+    name: String,
+    ip: IpAddr,
+    ports: BTreeMap<u16, SocketId>,
+    jitter: Option<Jitter>,
+}
+
+struct Jitter {
+    max: Duration,
+    rng: Rng,
+    /// Packets on their way out, in order: jitter delays, it does not reorder.
+    queue: VecDeque<(Time, Packet)>,
+    last: Time,
+}
+
+/// The hosts of a world.
+#[derive(Default)]
+pub(super) struct Hosts {
+    hosts: Vec<Host>,
+    by_ip: BTreeMap<IpAddr, HostId>,
+    sockets: Vec<Socket>,
+    /// (departure, sequence, host) of the packet at the head of a host's outgoing queue.
+    departures: BinaryHeap<Reverse<(Time, u64, HostId)>>,
+    sequence: u64,
+    packets: u64,
+    /// Packets that no socket wanted, or whose socket was full.
+    undelivered: u64,
+    pool: Vec<Vec<u8>>,
+}
+
+impl Hosts {
+    pub(super) fn add(&mut self, name: &str, ip: IpAddr) -> HostId {
+        let id = self.hosts.len();
+        assert!(self.by_ip.insert(ip, id).is_none(), "two hosts have the address {ip}");
+        self.hosts.push(Host { name: name.to_owned(), ip, ports: BTreeMap::new(), jitter: None });
+        id
+    }
+
+    pub(super) fn name(&self, host: HostId) -> &str {
+        &self.hosts[host].name
+    }
+
+    pub(super) fn set_jitter(&mut self, host: HostId, max: Duration, seed: Seed) {
+        self.hosts[host].jitter = (!max.is_zero()).then(|| Jitter {
+            max,
+            rng: seed.rng(),
+            queue: VecDeque::new(),
+            last: Time::ZERO,
+        });
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        host: HostId,
+        local: SocketAddr,
+    ) -> io::Result<(SocketId, SocketAddr)> {
+        let socket = self.sockets.len();
+        let h = &mut self.hosts[host];
+        if !local.ip().is_unspecified() && local.ip() != h.ip {
+            return Err(io::ErrorKind::AddrNotAvailable.into());
+        }
+        let port = match local.port() {
+            0 => (FIRST_EPHEMERAL_PORT..)
+                .find(|p| !h.ports.contains_key(p))
+                .ok_or(io::ErrorKind::AddrInUse)?,
+            p if h.ports.contains_key(&p) => return Err(io::ErrorKind::AddrInUse.into()),
+            p => p,
+        };
+        h.ports.insert(port, socket);
+        self.sockets.push(Socket::default());
+        Ok((socket, SocketAddr::new(h.ip, port)))
+    }
+
+    pub(super) fn close(&mut self, host: HostId, port: u16) {
+        if let Some(socket) = self.hosts[host].ports.remove(&port) {
+            self.sockets[socket] = Socket::default();
+        }
+    }
+
+    /// Makes a packet. It goes to the network now (returned) or after the host's jitter.
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        host: HostId,
+        src: SocketAddr,
+        datagram: &crate::Datagram<'_>,
+    ) -> Option<Packet> {
+        let mut payload = self.pool.pop().unwrap_or_default();
+        payload.clear();
+        payload.extend_from_slice(datagram.payload);
+        let packet = Packet {
+            id: self.packets,
+            flow: airlane_base::FlowId::default(),
+            src,
+            dst: datagram.dst,
+            ecn: datagram.ecn,
+            sent: now,
+            enqueued: now,
+            payload,
+        };
+        self.packets += 1;
+        let Some(jitter) = &mut self.hosts[host].jitter else { return Some(packet) };
+        let wait = Duration::from_nanos(jitter.rng.random_range(0..=jitter.max.as_nanos() as u64));
+        let at = (now + wait).max(jitter.last);
+        jitter.last = at;
+        if jitter.queue.is_empty() {
+            self.departures.push(Reverse((at, self.sequence, host)));
+            self.sequence += 1;
+        }
+        jitter.queue.push_back((at, packet));
+        None
+    }
+
+    /// When the next packet leaves its host.
+    pub(super) fn next_departure(&self) -> Option<Time> {
+        self.departures.peek().map(|Reverse((at, _, _))| *at)
+    }
+
+    /// The next packet whose jitter is over.
+    pub(super) fn depart(&mut self, now: Time) -> Option<Packet> {
+        let &Reverse((at, _, host)) = self.departures.peek()?;
+        if at > now {
+            return None;
+        }
+        self.departures.pop();
+        let jitter = self.hosts[host].jitter.as_mut()?;
+        let (_, packet) = jitter.queue.pop_front()?;
+        if let Some((next, _)) = jitter.queue.front() {
+            self.departures.push(Reverse((*next, self.sequence, host)));
+            self.sequence += 1;
+        }
+        Some(packet)
+    }
+
+    /// Hands a packet to the socket it is for; the waker is to be woken by the caller, who holds
+    /// no lock then.
+    pub(super) fn deliver(&mut self, packet: Packet) -> Option<Waker> {
+        let socket = self
+            .by_ip
+            .get(&packet.dst.ip())
+            .and_then(|h| self.hosts[*h].ports.get(&packet.dst.port()))
+            .map(|s| &mut self.sockets[*s]);
+        match socket {
+            Some(s) if s.queue.len() < RECEIVE_BUFFER_PACKETS => {
+                s.queue.push_back(packet);
+                s.waker.take()
+            }
+            _ => {
+                self.undelivered += 1;
+                None
+            }
+        }
+    }
+
+    pub(super) fn receive(&mut self, socket: SocketId, waker: &Waker) -> Option<Packet> {
+        let s = &mut self.sockets[socket];
+        let packet = s.queue.pop_front();
+        if packet.is_none() {
+            match &mut s.waker {
+                Some(w) => w.clone_from(waker),
+                none => *none = Some(waker.clone()),
+            }
+        }
+        packet
+    }
+
+    /// Keeps a used buffer for the next packet.
+    pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.pool.len() < 4_096 {
+            self.pool.push(buffer);
+        }
+    }
+
+    pub(super) fn sent(&self) -> u64 {
+        self.packets
+    }
+
+    pub(super) fn undelivered(&self) -> u64 {
+        self.undelivered
+    }
+}

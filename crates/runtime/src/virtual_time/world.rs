@@ -1,0 +1,440 @@
+//! A world: hosts on an emulated network, and the loop that moves its clock.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use airlane_base::{Packet, Seed, Time};
+use parking_lot::Mutex;
+
+use super::executor::{Executor, Inbox, Step};
+use super::hosts::{HostId, Hosts, SocketId};
+use super::timers::{TimerId, Timers};
+use crate::api::{BoxFuture, Datagram, Received, Runtime, RuntimeHandle, Timer, UdpSocket};
+
+/// Polls without the clock moving after which a world counts as stuck.
+const LIVELOCK_POLLS: u64 = 5_000_000;
+
+/// An emulated network, as the world drives it. Pure: time is an argument and never goes back.
+pub trait Fabric: Send {
+    /// Takes a packet from the host that sent it.
+    fn send(&mut self, now: Time, packet: Packet);
+    /// When to poll next.
+    fn next_event(&self) -> Option<Time>;
+    /// The next packet that has arrived at its destination by `now`.
+    fn poll(&mut self, now: Time) -> Option<Packet>;
+}
+
+/// Why a world ended before its main task did. Every message names the virtual time and the seed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// A task panicked.
+    #[error("task '{task}' panicked at {at} with seed {seed}: {message}")]
+    Panicked {
+        /// The task's name.
+        task: &'static str,
+        /// The panic's message.
+        message: String,
+        /// Virtual time.
+        at: Time,
+        /// The world's seed.
+        seed: u64,
+    },
+    /// Nothing is left to happen, and the main task waits.
+    #[error(
+        "the world stopped at {at} with seed {seed}: nothing is left to happen, yet these wait: {waiting}"
+    )]
+    Stalled {
+        /// Virtual time.
+        at: Time,
+        /// The world's seed.
+        seed: u64,
+        /// Names of the waiting tasks.
+        waiting: String,
+    },
+    /// Tasks wake each other for ever while the clock stands still.
+    #[error(
+        "the clock stood still at {at} with seed {seed} for {polls} polls; these tasks live: {waiting}"
+    )]
+    Livelock {
+        /// Virtual time.
+        at: Time,
+        /// The world's seed.
+        seed: u64,
+        /// Polls since the clock moved.
+        polls: u64,
+        /// Names of the live tasks.
+        waiting: String,
+    },
+    /// The time that the world was given is over.
+    #[error(
+        "the main task had not ended at {at}, the end of the world with seed {seed}; these wait: {waiting}"
+    )]
+    OutOfTime {
+        /// Virtual time.
+        at: Time,
+        /// The world's seed.
+        seed: u64,
+        /// Names of the waiting tasks.
+        waiting: String,
+    },
+    /// Somebody asked the world to stop.
+    #[error("stopped at {at}")]
+    Stopped {
+        /// Virtual time.
+        at: Time,
+    },
+}
+
+/// What a world went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorldStats {
+    /// Packets that hosts sent.
+    pub packets_sent: u64,
+    /// Packets that reached a host but no open socket with room.
+    pub packets_unwanted: u64,
+    /// Times a task was polled.
+    pub polls: u64,
+}
+
+struct State {
+    timers: Timers,
+    hosts: Hosts,
+    fabric: Box<dyn Fabric>,
+}
+
+struct Core {
+    now: AtomicU64,
+    inbox: Arc<Inbox>,
+    state: Mutex<State>,
+    seed: Seed,
+}
+
+impl Core {
+    fn now(&self) -> Time {
+        Time::from_nanos(self.now.load(Ordering::Relaxed))
+    }
+}
+
+/// A world in virtual time.
+///
+/// ```
+/// # use airlane_runtime::{RuntimeExt, virtual_time::{Fabric, World}};
+/// # use airlane_base::{Packet, Seed, Time};
+/// # use std::time::Duration;
+/// # struct Nowhere;
+/// # impl Fabric for Nowhere {
+/// #     fn send(&mut self, _: Time, _: Packet) {}
+/// #     fn next_event(&self) -> Option<Time> { None }
+/// #     fn poll(&mut self, _: Time) -> Option<Packet> { None }
+/// # }
+/// let mut world = World::new(Seed(1), Box::new(Nowhere));
+/// let host = world.host("a", [10, 0, 0, 1].into());
+/// let hour = Duration::from_secs(3600);
+/// let ended = world.run({ let h = host.clone(); async move { h.sleep(hour).await; h.now() } });
+/// assert_eq!(ended.unwrap(), Time::ZERO + hour);
+/// ```
+pub struct World {
+    core: Arc<Core>,
+    executor: Executor,
+    end: Time,
+    stop: Option<Arc<AtomicBool>>,
+    polls: u64,
+}
+
+impl World {
+    /// An empty world on `fabric`.
+    pub fn new(seed: Seed, fabric: Box<dyn Fabric>) -> Self {
+        let inbox = Arc::new(Inbox::default());
+        let core = Arc::new(Core {
+            now: AtomicU64::new(0),
+            inbox: inbox.clone(),
+            state: Mutex::new(State { timers: Timers::default(), hosts: Hosts::default(), fabric }),
+            seed,
+        });
+        Self { core, executor: Executor::new(inbox), end: Time::FAR_FUTURE, stop: None, polls: 0 }
+    }
+
+    /// Ends the world at `end` with [`WorldError::OutOfTime`] if the main task has not ended.
+    pub fn end_at(&mut self, end: Time) {
+        self.end = end;
+    }
+
+    /// Ends the world with [`WorldError::Stopped`] soon after `stop` becomes true.
+    pub fn stop_on(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    /// Adds a host, and returns the runtime that its roles run on.
+    ///
+    /// # Panics
+    /// If another host has the address.
+    pub fn host(&mut self, name: &str, ip: IpAddr) -> RuntimeHandle {
+        let id = self.core.state.lock().hosts.add(name, ip);
+        Arc::new(HostRuntime {
+            core: self.core.clone(),
+            host: id,
+            seed: self.core.seed.split(name),
+        })
+    }
+
+    /// Delays each packet that the host at `ip` sends by a random time up to `max`, in order.
+    ///
+    /// Without it a noiseless world shows phase effects: a droptail queue picks its victims by
+    /// the phase of their arrivals (Floyd and Jacobson, 1991).
+    pub fn set_send_jitter(&mut self, host: &RuntimeHandle, max: Duration) {
+        let host: &dyn std::any::Any = host.as_any();
+        if let Some(h) = host.downcast_ref::<HostRuntime>() {
+            self.core.state.lock().hosts.set_jitter(h.host, max, h.seed.split("send jitter"));
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        self.core.now()
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> WorldStats {
+        let state = self.core.state.lock();
+        WorldStats {
+            packets_sent: state.hosts.sent(),
+            packets_unwanted: state.hosts.undelivered(),
+            polls: self.polls,
+        }
+    }
+
+    /// Runs `main` to its end, and with it whatever it and the hosts spawned.
+    ///
+    /// # Errors
+    /// If a task panics, nothing is left to happen, the clock stands still, or time is up.
+    pub fn run<T: Send + 'static>(
+        &mut self,
+        main: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, WorldError> {
+        let result = Arc::new(Mutex::new(None));
+        let slot = result.clone();
+        self.core.inbox.spawn(
+            "main",
+            Box::pin(async move {
+                let value = main.await;
+                *slot.lock() = Some(value);
+            }),
+        );
+        let mut polls_here: u64 = 0;
+        loop {
+            match self.executor.step() {
+                Step::Polled => {
+                    self.polls += 1;
+                    polls_here += 1;
+                    if polls_here > LIVELOCK_POLLS {
+                        return Err(WorldError::Livelock {
+                            at: self.now(),
+                            seed: self.core.seed.0,
+                            polls: polls_here,
+                            waiting: self.waiting(),
+                        });
+                    }
+                }
+                Step::Panicked(task, message) => {
+                    let (at, seed) = (self.now(), self.core.seed.0);
+                    return Err(WorldError::Panicked { task, message, at, seed });
+                }
+                Step::Idle => {
+                    if let Some(value) = result.lock().take() {
+                        return Ok(value);
+                    }
+                    let before = self.now();
+                    self.advance()?;
+                    if self.now() > before {
+                        polls_here = 0;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves the clock to the next event and lets everything happen that is due then.
+    fn advance(&mut self) -> Result<(), WorldError> {
+        let at = self.now();
+        let mut state = self.core.state.lock();
+        let next = [state.timers.next(), state.hosts.next_departure(), state.fabric.next_event()]
+            .into_iter()
+            .flatten()
+            .min();
+        let seed = self.core.seed.0;
+        let Some(next) = next else {
+            drop(state);
+            return Err(WorldError::Stalled { at, seed, waiting: self.waiting() });
+        };
+        if next > self.end {
+            drop(state);
+            return Err(WorldError::OutOfTime { at: self.end, seed, waiting: self.waiting() });
+        }
+        if self.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed)) {
+            return Err(WorldError::Stopped { at });
+        }
+        let now = next.max(at);
+        self.core.now.store(now.as_nanos(), Ordering::Relaxed);
+        let State { timers, hosts, fabric } = &mut *state;
+        while let Some(packet) = hosts.depart(now) {
+            fabric.send(now, packet);
+        }
+        // Waking only queues a task: it takes no lock that is held here.
+        while let Some(packet) = fabric.poll(now) {
+            if let Some(waker) = hosts.deliver(packet) {
+                waker.wake();
+            }
+        }
+        while let Some(waker) = timers.fire(now) {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    fn waiting(&self) -> String {
+        self.executor
+            .pending()
+            .into_iter()
+            .map(|(name, n)| if n == 1 { name.to_owned() } else { format!("{name} x{n}") })
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+impl Drop for World {
+    /// Tasks hold the core and the core holds what was spawned last: without this both would stay.
+    fn drop(&mut self) {
+        self.executor.clear();
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("now", &self.now()).finish_non_exhaustive()
+    }
+}
+
+struct HostRuntime {
+    core: Arc<Core>,
+    host: HostId,
+    seed: Seed,
+}
+
+impl fmt::Debug for HostRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostRuntime({})", self.core.state.lock().hosts.name(self.host))
+    }
+}
+
+impl Runtime for HostRuntime {
+    fn now(&self) -> Time {
+        self.core.now()
+    }
+
+    fn timer(&self, at: Time) -> Box<dyn Timer> {
+        let id = self.core.state.lock().timers.insert(at);
+        Box::new(VirtualTimer { core: self.core.clone(), id })
+    }
+
+    fn spawn_boxed(&self, name: &'static str, task: BoxFuture<()>) {
+        self.core.inbox.spawn(name, task);
+    }
+
+    fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>> {
+        let (socket, addr) = self.core.state.lock().hosts.bind(self.host, local)?;
+        Ok(Box::new(VirtualSocket { core: self.core.clone(), host: self.host, socket, addr }))
+    }
+
+    fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+struct VirtualTimer {
+    core: Arc<Core>,
+    id: TimerId,
+}
+
+impl fmt::Debug for VirtualTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VirtualTimer({})", self.id)
+    }
+}
+
+impl Timer for VirtualTimer {
+    fn reset(&mut self, at: Time) {
+        self.core.state.lock().timers.set(self.id, at);
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let now = self.core.now();
+        if self.core.state.lock().timers.poll(self.id, now, cx.waker()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for VirtualTimer {
+    fn drop(&mut self) {
+        self.core.state.lock().timers.remove(self.id);
+    }
+}
+
+struct VirtualSocket {
+    core: Arc<Core>,
+    host: HostId,
+    socket: SocketId,
+    addr: SocketAddr,
+}
+
+impl fmt::Debug for VirtualSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VirtualSocket({})", self.addr)
+    }
+}
+
+impl UdpSocket for VirtualSocket {
+    fn poll_send(&self, _: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>> {
+        let now = self.core.now();
+        let mut state = self.core.state.lock();
+        let State { hosts, fabric, .. } = &mut *state;
+        if let Some(packet) = hosts.send(now, self.host, self.addr, datagram) {
+            fabric.send(now, packet);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<Received>> {
+        let mut state = self.core.state.lock();
+        let Some(packet) = state.hosts.receive(self.socket, cx.waker()) else {
+            return Poll::Pending;
+        };
+        // As a kernel does: what does not fit is cut off.
+        let len = packet.payload.len().min(buf.len());
+        buf[..len].copy_from_slice(&packet.payload[..len]);
+        let received = Received { src: packet.src, dst_ip: packet.dst.ip(), ecn: packet.ecn, len };
+        state.hosts.recycle(packet.payload);
+        Poll::Ready(Ok(received))
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+impl Drop for VirtualSocket {
+    fn drop(&mut self) {
+        self.core.state.lock().hosts.close(self.host, self.addr.port());
+    }
+}

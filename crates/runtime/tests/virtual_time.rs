@@ -1,0 +1,184 @@
+//! The virtual half: order, faults and sockets as a role sees them.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use airlane_base::{Ecn, Packet, Seed, Time};
+use airlane_runtime::virtual_time::{Fabric, World, WorldError};
+use airlane_runtime::{Datagram, Received, RuntimeExt, RuntimeHandle, UdpSocket};
+
+/// Delivers everything after one millisecond.
+#[derive(Default)]
+struct Ideal(VecDeque<(Time, Packet)>);
+
+impl Fabric for Ideal {
+    fn send(&mut self, now: Time, packet: Packet) {
+        self.0.push_back((now + Duration::from_millis(1), packet));
+    }
+    fn next_event(&self) -> Option<Time> {
+        self.0.front().map(|(at, _)| *at)
+    }
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        (self.0.front()?.0 <= now).then(|| self.0.pop_front().map(|(_, p)| p))?
+    }
+}
+
+fn world() -> World {
+    World::new(Seed(7), Box::<Ideal>::default())
+}
+
+async fn send(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {
+    let datagram = Datagram { dst, ecn: Ecn::Ect0, payload };
+    poll_fn(|cx| socket.poll_send(cx, &datagram)).await.unwrap();
+}
+
+async fn recv(socket: &dyn UdpSocket) -> (Received, Vec<u8>) {
+    let mut buf = vec![0; 1500];
+    let r = poll_fn(|cx| socket.poll_recv(cx, &mut buf)).await.unwrap();
+    buf.truncate(r.len);
+    (r, buf)
+}
+
+fn bind(host: &RuntimeHandle, port: u16) -> Box<dyn UdpSocket> {
+    host.bind_udp(SocketAddr::from(([0, 0, 0, 0], port))).unwrap()
+}
+
+#[test]
+fn a_datagram_arrives_with_its_addresses_and_its_ecn_after_the_delay() {
+    let mut w = world();
+    let (a, b) = (w.host("a", [10, 0, 0, 1].into()), w.host("b", [10, 0, 0, 2].into()));
+    let clock = b.clone();
+    let (r, body, at) = w
+        .run(async move {
+            let (from, to) = (bind(&a, 0), bind(&b, 9));
+            send(&*from, to.local_addr(), b"hello").await;
+            let (r, body) = recv(&*to).await;
+            assert_eq!(r.src, from.local_addr());
+            (r, body, clock.now())
+        })
+        .unwrap();
+    assert_eq!((r.ecn, body.as_slice(), at), (Ecn::Ect0, &b"hello"[..], Time::from_millis(1)));
+}
+
+#[test]
+fn sleepers_wake_in_the_order_of_time_then_of_arming() {
+    let mut w = world();
+    let host = w.host("a", [10, 0, 0, 1].into());
+    let log = Arc::new(Mutex::new(Vec::new()));
+    for (name, ms) in [("c", 30), ("a", 10), ("b", 10), ("d", 40)] {
+        let (h, log) = (host.clone(), log.clone());
+        host.spawn(name, async move {
+            h.sleep(Duration::from_millis(ms)).await;
+            log.lock().unwrap().push((name, h.now()));
+        });
+    }
+    let h = host.clone();
+    w.run(async move { h.sleep(Duration::from_secs(1)).await }).unwrap();
+    let at = Time::from_millis;
+    assert_eq!(*log.lock().unwrap(), [("a", at(10)), ("b", at(10)), ("c", at(30)), ("d", at(40))]);
+}
+
+#[test]
+fn a_panic_names_the_task_the_time_and_the_seed() {
+    let mut w = world();
+    let host = w.host("a", [10, 0, 0, 1].into());
+    let h = host.clone();
+    host.spawn("doomed", async move {
+        h.sleep(Duration::from_millis(5)).await;
+        panic!("no way out");
+    });
+    let error = w.run(std::future::pending::<()>()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "task 'doomed' panicked at 0.005000000 s with seed 7: no way out"
+    );
+}
+
+#[test]
+fn a_world_in_which_nothing_can_happen_is_reported_with_who_waits() {
+    let mut w = world();
+    let host = w.host("a", [10, 0, 0, 1].into());
+    host.spawn("waiter", std::future::pending());
+    match w.run(std::future::pending::<()>()).unwrap_err() {
+        WorldError::Stalled { waiting, seed: 7, .. } => assert_eq!(waiting, "main, waiter"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_clock_that_stands_still_is_reported() {
+    let mut w = world();
+    let error = w
+        .run(poll_fn::<(), _>(|cx| {
+            cx.waker().wake_by_ref();
+            std::task::Poll::Pending
+        }))
+        .unwrap_err();
+    assert!(matches!(error, WorldError::Livelock { at: Time::ZERO, .. }), "{error}");
+}
+
+#[test]
+fn a_world_ends_at_its_end_or_when_told_to() {
+    let forever = |h: RuntimeHandle| async move {
+        loop {
+            h.sleep(Duration::from_secs(1)).await;
+        }
+    };
+    let mut w = world();
+    let host = w.host("a", [10, 0, 0, 1].into());
+    w.end_at(Time::from_millis(2_500));
+    let error = w.run::<()>(forever(host)).unwrap_err();
+    assert!(matches!(error, WorldError::OutOfTime { .. }), "{error}");
+
+    let mut w = world();
+    let host = w.host("a", [10, 0, 0, 1].into());
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    w.stop_on(stop);
+    let error = w.run::<()>(forever(host)).unwrap_err();
+    assert!(matches!(error, WorldError::Stopped { .. }), "{error}");
+}
+
+#[test]
+fn jitter_delays_within_its_bound_keeps_the_order_and_repeats_with_the_seed() {
+    let arrivals = |seed| {
+        let mut w = World::new(Seed(seed), Box::<Ideal>::default());
+        let (a, b) = (w.host("a", [10, 0, 0, 1].into()), w.host("b", [10, 0, 0, 2].into()));
+        w.set_send_jitter(&a, Duration::from_micros(300));
+        w.run(async move {
+            let (from, to) = (bind(&a, 0), bind(&b, 9));
+            let mut got = Vec::new();
+            for n in 0..50u8 {
+                let sent = a.now();
+                send(&*from, to.local_addr(), &[n]).await;
+                send(&*from, to.local_addr(), &[n]).await;
+                for _ in 0..2 {
+                    let (_, body) = recv(&*to).await;
+                    assert_eq!(body, [n]);
+                    let late = b.now().since(sent) - Duration::from_millis(1);
+                    assert!(late <= Duration::from_micros(300), "{late:?}");
+                    got.push(b.now());
+                }
+            }
+            got
+        })
+        .unwrap()
+    };
+    assert_eq!(arrivals(1), arrivals(1));
+    assert_ne!(arrivals(1), arrivals(2));
+}
+
+#[test]
+fn a_port_is_taken_once_and_free_again_after() {
+    let mut w = world();
+    let host = w.host("a", [10, 0, 0, 1].into());
+    let first = bind(&host, 53);
+    let again = host.bind_udp(SocketAddr::from(([0, 0, 0, 0], 53)));
+    assert_eq!(again.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+    let foreign = host.bind_udp(SocketAddr::from(([10, 9, 9, 9], 0)));
+    assert_eq!(foreign.unwrap_err().kind(), std::io::ErrorKind::AddrNotAvailable);
+    drop(first);
+    bind(&host, 53);
+}
