@@ -1,0 +1,37 @@
+# Everything a newcomer, a developer or CI needs. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export CARGO_TERM_COLOR ?= auto
+AIRLANE := target/release/airlane
+
+.PHONY: help setup check-tools build demo test bench doc fmt clean
+
+help: ## What there is to do
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+check-tools: ## Name what is missing, in one line to run
+	@scripts/check-tools
+
+setup: ## Install what is missing (Debian or Ubuntu; sudo unless root; asks nothing)
+	@scripts/check-tools --install
+
+build: check-tools ## Build the release binary
+	cargo build --release --locked --bin airlane
+
+demo: build ## Four viewers share one link: see out/demo/report.html
+	$(AIRLANE) demo --out out/demo
+
+test: check-tools ## Format, lints, docs, and every test
+	scripts/test
+
+bench: build ## Print every bar beside its peer of the same run; writes bench.json
+	scripts/bench
+
+doc: ## The API documentation
+	cargo doc --locked --no-deps --workspace
+
+fmt: ## Format the code
+	cargo fmt
+
+clean: ## Remove what was built
+	cargo clean && rm -rf out
