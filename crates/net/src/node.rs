@@ -2,6 +2,8 @@
 
 use airlane_base::{DropReason, Packet, Time};
 
+use crate::meter::LinkStats;
+
 /// A packet that a node or queue gave up, and why.
 #[derive(Debug)]
 pub struct Dropped {
@@ -25,11 +27,50 @@ pub struct Counters {
     pub held: (u64, u64),
 }
 
+impl Counters {
+    /// All drops, whatever the reason: packets, IP bytes.
+    pub fn dropped_total(&self) -> (u64, u64) {
+        self.dropped.iter().fold((0, 0), |(p, b), &(dp, db)| (p + dp, b + db))
+    }
+
+    /// Whether everything that came in went out, was dropped or is still there.
+    pub fn conserves(&self) -> bool {
+        let (packets, bytes) = self.dropped_total();
+        self.pushed.0 == self.polled.0 + packets + self.held.0
+            && self.pushed.1 == self.polled.1 + bytes + self.held.1
+    }
+
+    /// Counts one packet in.
+    #[inline]
+    pub fn count_push(&mut self, packet: &Packet) {
+        self.pushed.0 += 1;
+        self.pushed.1 += u64::from(packet.ip_bytes());
+    }
+
+    /// Counts one packet out.
+    #[inline]
+    pub fn count_poll(&mut self, packet: &Packet) {
+        self.polled.0 += 1;
+        self.polled.1 += u64::from(packet.ip_bytes());
+    }
+
+    /// Counts what was added to a list of drops.
+    #[inline]
+    pub fn count_drops(&mut self, drops: &[Dropped]) {
+        for d in drops {
+            let n = &mut self.dropped[d.reason.index()];
+            n.0 += 1;
+            n.1 += u64::from(d.packet.ip_bytes());
+        }
+    }
+}
+
 /// One element of a network. Pure: time is an argument and never goes back.
 ///
 /// Drive contract: call [`push`](Self::push) at the time of arrival; then
 /// [`poll`](Self::poll) until it returns `None`, and again at each
-/// [`next_event`](Self::next_event).
+/// [`next_event`](Self::next_event). A `poll` at its `next_event` that returns `None` must move
+/// `next_event` on.
 pub trait Node: Send {
     /// Takes a packet at `now`. What it drops goes into `drops`.
     fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
@@ -39,11 +80,17 @@ pub trait Node: Send {
     fn next_event(&self) -> Option<Time>;
     /// What went through.
     fn counters(&self) -> Counters;
+    /// What a link measured from the start until `now`; `None` for what is no link.
+    fn link_stats(&self, now: Time) -> Option<LinkStats> {
+        let _ = now;
+        None
+    }
 }
 
 /// A queueing discipline: what waits in front of a link.
 pub trait Queue: Send {
-    /// Takes a packet at `now`; what it drops (this one or another) goes into `drops`.
+    /// Takes a packet at `now`, whose `enqueued` is `now`; what it drops (this one or another)
+    /// goes into `drops`.
     fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
     /// The next packet to serve; what it drops on the way goes into `drops`.
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;

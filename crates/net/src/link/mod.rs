@@ -1,0 +1,5 @@
+//! Links: a queue and the process that serves it.
+
+mod serial;
+
+pub use serial::SerialLink;

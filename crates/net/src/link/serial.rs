@@ -1,0 +1,80 @@
+//! A link that serialises packets one after the other, at a rate that may change over time.
+
+use airlane_base::{Packet, Rate, Time};
+
+use crate::meter::{LinkStats, Meter};
+use crate::node::{Counters, Dropped, Node, Queue};
+
+/// A queue served at a rate: a packet of `n` IP bytes occupies the link for the time in which
+/// the link carries `8 n` bits, rounded up to the nanosecond.
+///
+/// The packet in service has left the queue. A packet's sojourn lasts from its arrival until its
+/// service begins.
+pub struct SerialLink {
+    rate: Rate,
+    queue: Box<dyn Queue>,
+    /// The packet in service and when its last bit leaves.
+    serving: Option<(Time, Packet)>,
+    counters: Counters,
+    meter: Meter,
+}
+
+impl SerialLink {
+    /// An idle link of constant rate. At rate zero nothing ever leaves.
+    pub fn constant(rate: Rate, queue: Box<dyn Queue>) -> Self {
+        Self { rate, queue, serving: None, counters: Counters::default(), meter: Meter::default() }
+    }
+
+    fn serve_next(&mut self, now: Time, drops: &mut Vec<Dropped>) {
+        self.meter.advance(now, self.queue.len(), self.queue.bytes());
+        let before = drops.len();
+        self.serving = self.queue.dequeue(now, drops).map(|packet| {
+            self.meter.served(now - packet.enqueued);
+            (now + self.rate.time_for(u64::from(packet.ip_bytes())), packet)
+        });
+        self.counters.count_drops(&drops[before..]);
+    }
+}
+
+impl Node for SerialLink {
+    fn push(&mut self, now: Time, mut packet: Packet, drops: &mut Vec<Dropped>) {
+        packet.enqueued = now;
+        self.counters.count_push(&packet);
+        self.meter.advance(now, self.queue.len(), self.queue.bytes());
+        let before = drops.len();
+        self.queue.enqueue(now, packet, drops);
+        self.counters.count_drops(&drops[before..]);
+        if self.serving.is_none() {
+            self.serve_next(now, drops);
+        }
+    }
+
+    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+        let (done, packet) = self.serving.take_if(|(done, _)| *done <= now)?;
+        self.counters.count_poll(&packet);
+        self.meter.carried(packet.ip_bytes());
+        // The next service begins when this one ended, however late the poll is.
+        self.serve_next(done, drops);
+        Some(packet)
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.serving.as_ref().map(|(done, _)| *done).filter(|done| *done < Time::FAR_FUTURE)
+    }
+
+    fn counters(&self) -> Counters {
+        let serving = self.serving.as_ref().map_or(0, |(_, p)| u64::from(p.ip_bytes()));
+        Counters {
+            held: (
+                self.queue.len() as u64 + u64::from(self.serving.is_some()),
+                self.queue.bytes() + serving,
+            ),
+            ..self.counters
+        }
+    }
+
+    fn link_stats(&self, now: Time) -> Option<LinkStats> {
+        let capacity = self.rate.as_f64() / 8.0 * now.as_secs_f64();
+        Some(self.meter.snapshot(now, self.queue.len(), self.queue.bytes(), capacity))
+    }
+}

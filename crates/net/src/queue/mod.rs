@@ -1,0 +1,82 @@
+//! Queueing disciplines, a file each, and how a scenario asks for one.
+
+mod droptail;
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed};
+
+pub use droptail::DropTail;
+
+use crate::node::Queue;
+
+/// How much a queue holds, resolved to what it can count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// At most so many packets.
+    Packets(usize),
+    /// At most so many IP bytes.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+impl Capacity {
+    /// Whether a queue of so many packets and IP bytes would be over it.
+    #[inline]
+    pub fn exceeded_by(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Self::Packets(n) => packets > n,
+            Self::Bytes(n) => bytes > n,
+            Self::Unlimited => false,
+        }
+    }
+}
+
+/// How much a queue holds, as a scenario says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// At most so many packets.
+    Packets(usize),
+    /// At most so many IP bytes.
+    Bytes(u64),
+    /// A multiple of the bandwidth-delay product, in IP bytes.
+    Bdp(f64),
+    /// No limit.
+    Unlimited,
+}
+
+impl Limit {
+    /// The bytes or packets that the limit means on a link of `rate` with a round trip of `rtt`.
+    ///
+    /// A limit in BDP is at least one packet of 1500 bytes: a queue that holds none would make
+    /// a link without a queue.
+    pub fn resolve(self, rate: Rate, rtt: Duration) -> Capacity {
+        match self {
+            Self::Packets(n) => Capacity::Packets(n),
+            Self::Bytes(n) => Capacity::Bytes(n),
+            Self::Bdp(x) => {
+                let bytes = rate.as_f64() / 8.0 * rtt.as_secs_f64() * x.max(0.0);
+                Capacity::Bytes((bytes.round() as u64).max(1_500))
+            }
+            Self::Unlimited => Capacity::Unlimited,
+        }
+    }
+}
+
+/// A queueing discipline, as a scenario says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueSpec {
+    /// First in, first out with a limit.
+    DropTail(Limit),
+}
+
+impl QueueSpec {
+    /// The queue for a link of `rate` with a round trip of `rtt`, drawing from `seed`.
+    pub fn build(&self, rate: Rate, rtt: Duration, seed: Seed) -> Box<dyn Queue> {
+        let _ = seed;
+        match *self {
+            Self::DropTail(limit) => Box::new(DropTail::new(limit.resolve(rate, rtt))),
+        }
+    }
+}

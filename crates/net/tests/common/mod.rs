@@ -1,0 +1,26 @@
+//! Packets for tests.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Time};
+
+/// A packet of so many IP bytes between two addresses.
+pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Packet {
+    Packet {
+        id: 0,
+        flow: FlowId(0),
+        src: SocketAddr::new(src, 1_000),
+        dst: SocketAddr::new(dst, 2_000),
+        ecn: Ecn::NotEct,
+        sent: Time::ZERO,
+        enqueued: Time::ZERO,
+        payload: vec![0; (ip_bytes - IP_UDP_HEADER_BYTES) as usize],
+    }
+}
+
+/// A numbered packet for nodes that do not look at addresses.
+pub fn numbered(id: u64, ip_bytes: u32) -> Packet {
+    let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    Packet { id, ..packet(nowhere, nowhere, ip_bytes) }
+}
