@@ -1,0 +1,135 @@
+//! The algorithms behind one interface, each a pure function of the player's state.
+
+use std::fmt;
+use std::str::FromStr;
+
+use airlane_base::InputError;
+
+use crate::mpc::Mpc;
+use crate::setting::Setting;
+use crate::state::PlayerState;
+
+/// An adaptive bitrate algorithm, to everyone else a black box.
+pub trait Abr: fmt::Debug + Send + Sync {
+    /// The rung for chunk `state.next_chunk`; below `setting.rungs()`.
+    ///
+    /// Called with `state.next_chunk < setting.chunks()`. The first chunk is not asked for: every
+    /// player fetches it at the lowest rung (see [`next_rung`]).
+    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize;
+}
+
+/// The rung that a player asks for: the lowest for its first chunk (Minerva, section 6.2), what
+/// `abr` says from then on.
+pub fn next_rung(abr: &(impl Abr + ?Sized), setting: &Setting, state: &PlayerState) -> usize {
+    if state.last_rung.is_none() { 0 } else { abr.choose(setting, state) }
+}
+
+/// Always the same rung, or the highest if the ladder is shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed(pub usize);
+
+impl Abr for Fixed {
+    fn choose(&self, setting: &Setting, _: &PlayerState) -> usize {
+        self.0.min(setting.rungs() - 1)
+    }
+}
+
+/// The highest rung whose mean rate is at most `safety` times the harmonic mean of the last five
+/// throughputs, the lowest if none is: the baseline RB of Yin et al., with a margin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateBased {
+    /// Share of the predicted throughput that the video may take, above 0.
+    pub safety: f64,
+}
+
+impl Default for RateBased {
+    fn default() -> Self {
+        Self { safety: 0.85 }
+    }
+}
+
+impl Abr for RateBased {
+    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+        let Some(predicted) = state.history.harmonic_mean_bps() else { return 0 };
+        let budget = self.safety * predicted;
+        setting.mean_rate_bps().iter().rposition(|&r| r <= budget).unwrap_or(0)
+    }
+}
+
+/// An algorithm by name, as scenarios and command lines give it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AbrKind {
+    /// `fixed:RUNG`, from 0.
+    Fixed(Fixed),
+    /// `rate-based`.
+    RateBased(RateBased),
+    /// `mpc` or `robust-mpc`.
+    Mpc(Mpc),
+}
+
+impl Default for AbrKind {
+    /// RobustMPC.
+    fn default() -> Self {
+        Self::Mpc(Mpc::robust())
+    }
+}
+
+impl AbrKind {
+    /// The names that [`AbrKind::from_str`] takes, for messages and completion.
+    pub const NAMES: [&'static str; 4] = ["robust-mpc", "mpc", "rate-based", "fixed:RUNG"];
+}
+
+impl Abr for AbrKind {
+    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+        match self {
+            Self::Fixed(a) => a.choose(setting, state),
+            Self::RateBased(a) => a.choose(setting, state),
+            Self::Mpc(a) => a.choose(setting, state),
+        }
+    }
+}
+
+impl fmt::Display for AbrKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(Fixed(rung)) => write!(f, "fixed:{rung}"),
+            Self::RateBased(_) => f.write_str("rate-based"),
+            Self::Mpc(m) if m.robust => f.write_str("robust-mpc"),
+            Self::Mpc(_) => f.write_str("mpc"),
+        }
+    }
+}
+
+impl FromStr for AbrKind {
+    type Err = InputError;
+
+    fn from_str(s: &str) -> Result<Self, InputError> {
+        let bad = || InputError::new(format!("unknown ABR `{s}`"), expected());
+        match s {
+            "robust-mpc" => Ok(Self::Mpc(Mpc::robust())),
+            "mpc" => Ok(Self::Mpc(Mpc::plain())),
+            "rate-based" => Ok(Self::RateBased(RateBased::default())),
+            _ => {
+                let rung = s.strip_prefix("fixed:").ok_or_else(bad)?;
+                Ok(Self::Fixed(Fixed(rung.parse().map_err(|_| bad())?)))
+            }
+        }
+    }
+}
+
+fn expected() -> String {
+    format!("expected one of {}", AbrKind::NAMES.join(", "))
+}
+
+impl serde::Serialize for AbrKind {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for AbrKind {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let s = <std::borrow::Cow<'de, str>>::deserialize(d)?;
+        s.parse().map_err(serde::de::Error::custom)
+    }
+}
