@@ -101,7 +101,9 @@ pub trait Controller: Send + Sync + Debug {
     fn on_spurious_loss(&mut self, _now: Time) {}
     /// The largest UDP payload of the path changed.
     fn on_mtu(&mut self, _now: Time, _bytes: u64) {}
-    /// Bytes that may be in flight.
+    /// Bytes that may be in flight: a packet may leave while the bytes in flight before it plus
+    /// its own size are at most this (noq's gate). Small windows rely on this form: a gate that
+    /// asks only for less in flight than the window lets half a packet more out on average.
     fn window(&self) -> u64;
     /// The rate at which packets should leave. `None`: the transport paces by window and RTT.
     fn pacing_rate(&self) -> Option<Rate> {

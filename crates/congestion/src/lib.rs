@@ -1,5 +1,48 @@
 //! Congestion controllers behind one trait, pure.
+//!
+//! A controller is told of packets sent, acknowledged and lost, each with the time, and answers
+//! with a window and a rate. It owns no clock, no timer and no packet. The transport that drives
+//! it also owns a [`RateSampler`] where the controller wants delivery rates (BBR does).
+//!
+//! | name | file | after |
+//! |---|---|---|
+//! | `reno` | [`reno`] | RFC 9002, section 7 |
+//! | `cubic` | [`cubic`] | RFC 9438, with a real-valued weight |
+//! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
+//! | `explicit` | [`explicit`] | a rate that somebody else decides |
+//!
+//! `docs/controllers.md` has the equations as built and the measured equilibria.
 
+pub mod bbr;
 pub mod controller;
+pub mod cubic;
+pub mod explicit;
+pub mod factory;
+mod flight;
+pub mod pacing;
+pub mod rate_sample;
+pub mod reno;
 
+pub use bbr::Bbr;
 pub use controller::{Ack, Controller, Loss, RateSample, Rtt, Sent};
+pub use cubic::{Cubic, CubicConfig, WeightRule};
+pub use explicit::Explicit;
+pub use factory::{Algorithm, ControllerConfig};
+pub use rate_sample::RateSampler;
+pub use reno::Reno;
+
+/// UDP payload in bytes of a full packet where nothing else is said.
+pub const DEFAULT_MTU_BYTES: u64 = 1350;
+
+/// Initial window in packets (RFC 9002, section 7.2; RFC 6928).
+pub const INITIAL_WINDOW_PACKETS: f64 = 10.0;
+
+/// No window grows past this many bytes: 1 TiB is more than any path holds, and far from where
+/// floating point loses whole bytes.
+pub(crate) const MAX_WINDOW_BYTES: f64 = (1u64 << 40) as f64;
+
+/// A window in whole bytes.
+pub(crate) fn whole_bytes(bytes: f64) -> u64 {
+    // The comparison form turns NaN into zero instead of passing it on.
+    if bytes > 0.0 { bytes.min(MAX_WINDOW_BYTES) as u64 } else { 0 }
+}

@@ -1,0 +1,47 @@
+//! What can be chosen about a CUBIC flow.
+
+use serde::Deserialize;
+
+/// Weights below and above these are clamped: a flow of no weight has no window.
+pub const WEIGHT_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+
+/// How a flow of weight w emulates w plain flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WeightRule {
+    /// The losses of an event say how many of the virtual flows it hit; holds under droptail and
+    /// under random loss.
+    #[default]
+    Synchronised,
+    /// One virtual flow is hit by an event (MulTCP; Minerva, section 5.6); holds where losses are
+    /// independent, that is not under droptail.
+    Textbook,
+}
+
+/// Options of [`Cubic`](super::Cubic).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubicConfig {
+    /// How many plain flows the flow counts for at first; `set_weight` changes it.
+    pub weight: f64,
+    /// How it does.
+    pub rule: WeightRule,
+    /// HyStart++ in the first slow start. On: RFC 9438, section 4.10, asks for a slow start that
+    /// ends before the queue overflows, and the peers (ns-3, Linux, Chromium) have one.
+    pub hystart: bool,
+    /// Fast convergence (RFC 9438, section 4.7).
+    pub fast_convergence: bool,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self { weight: 1.0, rule: WeightRule::default(), hystart: true, fast_convergence: true }
+    }
+}
+
+/// A usable weight: finite and within [`WEIGHT_RANGE`]; NaN counts as one plain flow.
+pub(super) fn usable_weight(weight: f64) -> f64 {
+    if weight.is_nan() {
+        return 1.0;
+    }
+    weight.clamp(*WEIGHT_RANGE.start(), *WEIGHT_RANGE.end())
+}
