@@ -1,11 +1,20 @@
 //! What is sent: ladders, chunk tables and their statistics.
 //!
-//! A [`Video`] is a table of sizes and qualities per rung and chunk. [`Perceptual`] is what a
-//! player sees of it under one metric. The formats are described in `docs/chunk-tables.md`.
+//! A [`Video`] is a table of sizes and qualities per rung and chunk; a [`Corpus`] is the videos
+//! of a folder, or those that come with Airlane. [`Perceptual`] is what a player sees of a video
+//! under one metric. [`CorpusStatistics`] says what a corpus is like, [`select`] draws from it.
+//! The formats are described in `docs/chunk-tables.md`.
 
+pub mod corpus;
 pub mod perceptual;
+mod render;
+pub mod select;
+pub mod statistics;
 pub mod synthetic;
+pub mod table;
 pub mod video;
 
+pub use corpus::Corpus;
 pub use perceptual::Perceptual;
+pub use statistics::CorpusStatistics;
 pub use video::{Metric, Rung, Video};

@@ -1,0 +1,180 @@
+//! A walk over parsed JSON that knows where it is, so that every error names its path.
+
+use airlane_base::InputError;
+use serde_json::{Map, Value};
+
+use crate::video::{MAX_CHUNK_BYTES, Metric};
+
+/// A value and the path to it, such as `rungs[2].quality`.
+pub(super) struct Node<'a> {
+    path: String,
+    value: &'a Value,
+}
+
+/// A quality as a table may hold it: `None` is NaN or null.
+pub(super) type Measured = Option<f64>;
+
+impl<'a> Node<'a> {
+    pub(super) fn root(value: &'a Value) -> Self {
+        Self { path: String::new(), value }
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn map(&self) -> Result<&'a Map<String, Value>, InputError> {
+        self.value.as_object().ok_or_else(|| self.wrong("an object in braces"))
+    }
+
+    /// The member `name`, `None` if it is missing or null.
+    pub(super) fn optional(&self, name: &str) -> Result<Option<Node<'a>>, InputError> {
+        let value = self.map()?.get(name).filter(|v| !v.is_null());
+        Ok(value.map(|value| Node { path: join(&self.path, name), value }))
+    }
+
+    /// The member `name`.
+    pub(super) fn member(&self, name: &str) -> Result<Node<'a>, InputError> {
+        self.optional(name)?.ok_or_else(|| {
+            InputError::new("missing", "every table needs it, see docs/chunk-tables.md")
+                .at_key(join(&self.path, name))
+        })
+    }
+
+    /// Paths of the members that are not in `known`.
+    pub(super) fn unknown(&self, known: &[&str]) -> Result<Vec<String>, InputError> {
+        let names = self.map()?.keys().filter(|k| !known.contains(&k.as_str()));
+        Ok(names.map(|k| join(&self.path, k)).collect())
+    }
+
+    /// The items of a list.
+    pub(super) fn items(&self) -> Result<Vec<Node<'a>>, InputError> {
+        let item = |(i, value)| Node { path: format!("{}[{i}]", self.path), value };
+        Ok(self.list()?.iter().enumerate().map(item).collect())
+    }
+
+    fn list(&self) -> Result<&'a [Value], InputError> {
+        self.value.as_array().map(Vec::as_slice).ok_or_else(|| self.wrong("a list in brackets"))
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str, InputError> {
+        self.value.as_str().ok_or_else(|| self.wrong("a text in quotes"))
+    }
+
+    pub(super) fn number(&self) -> Result<f64, InputError> {
+        self.value.as_f64().filter(|v| v.is_finite()).ok_or_else(|| self.wrong("a number"))
+    }
+
+    /// A whole number from 1 to `max`.
+    pub(super) fn count(&self, max: u64) -> Result<u64, InputError> {
+        let n = self.value.as_u64().filter(|n| (1..=max).contains(n));
+        n.ok_or_else(|| self.wrong(&format!("a whole number from 1 to {max}")))
+    }
+
+    /// A list of chunk sizes.
+    pub(super) fn sizes(&self) -> Result<Vec<u64>, InputError> {
+        let size = |(i, value): (usize, &'a Value)| {
+            let size = value.as_u64().filter(|b| (1..=MAX_CHUNK_BYTES).contains(b));
+            size.ok_or_else(|| {
+                Node { path: format!("{}[{i}]", self.path), value }.wrong(&format!(
+                    "the bytes of a chunk, a whole number from 1 to {MAX_CHUNK_BYTES}"
+                ))
+            })
+        };
+        self.list()?.iter().enumerate().map(size).collect()
+    }
+
+    /// A list of qualities, in which null (as which NaN arrives here) is allowed.
+    pub(super) fn qualities(&self, metric: Metric) -> Result<Vec<Measured>, InputError> {
+        let (lo, hi) = metric.range();
+        let quality = |(i, value): (usize, &'a Value)| {
+            if value.is_null() {
+                return Ok(None);
+            }
+            let v = value.as_f64().filter(|v| (lo..=hi).contains(v));
+            v.map(Some).ok_or_else(|| {
+                Node { path: format!("{}[{i}]", self.path), value }
+                    .wrong(&format!("a number from {lo} to {hi}"))
+            })
+        };
+        self.list()?.iter().enumerate().map(quality).collect()
+    }
+
+    /// The error that this is not `expected`.
+    pub(super) fn wrong(&self, expected: &str) -> InputError {
+        let found = match self.value {
+            Value::Null => "NaN or null".to_owned(),
+            Value::Array(items) => format!("a list of {} items", items.len()),
+            Value::Object(_) => "an object".to_owned(),
+            Value::String(s) if s.chars().count() > 40 => {
+                format!("\"{}...\"", s.chars().take(40).collect::<String>())
+            }
+            other => other.to_string(),
+        };
+        let e = InputError::new(found, format!("expected {expected}"));
+        if self.path.is_empty() { e } else { e.at_key(self.path.clone()) }
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Replaces the tokens NaN, Infinity and -Infinity, which are no JSON but which Python writes,
+/// by null. Lines stay where they are.
+pub(super) fn without_nan(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut quoted = false;
+    while let Some(c) = rest.chars().next() {
+        let token =
+            ["NaN", "-Infinity", "Infinity"].into_iter().find(|t| !quoted && rest.starts_with(t));
+        if let Some(token) = token {
+            out.push_str("null");
+            rest = &rest[token.len()..];
+            continue;
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+        if c == '"' {
+            quoted = !quoted;
+        } else if quoted
+            && c == '\\'
+            && let Some(escaped) = rest.chars().next()
+        {
+            out.push(escaped);
+            rest = &rest[escaped.len_utf8()..];
+        }
+    }
+    out
+}
+
+/// Parses JSON; errors carry the line.
+pub(super) fn parse(text: &str) -> Result<Value, InputError> {
+    serde_json::from_str(&without_nan(text)).map_err(|e| {
+        let message = e.to_string();
+        // The line gets a place of its own.
+        let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+        InputError::new(format!("not valid JSON: {what}"), "expected a chunk table")
+            .at_line(e.line())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_becomes_null_outside_of_texts_only() {
+        assert_eq!(
+            without_nan(r#"{"NaN":[NaN,1,-Infinity],"a\"NaN":"é\\"}"#),
+            r#"{"NaN":[null,1,null],"a\"NaN":"é\\"}"#
+        );
+    }
+
+    #[test]
+    fn syntax_errors_carry_the_line() {
+        let e = parse("{\n\"a\": 1,\n\"b\" 2}").unwrap_err();
+        assert_eq!(e.to_string(), "line 3: not valid JSON: expected `:`; expected a chunk table");
+    }
+}
