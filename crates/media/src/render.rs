@@ -19,6 +19,12 @@ impl fmt::Display for CorpusStatistics {
             self.at_least(75),
             self.content_hash
         )?;
+        writeln!(
+            f,
+            "at: {} at that many Mbit/s on the mean curve; rung: mean of the nearest rung; step: mean \
+             difference between its adjacent chunks",
+            self.metric
+        )?;
         writeln!(f)?;
         write!(f, "{}", columns(&self.video_rows(), 2))?;
         writeln!(f)?;

@@ -176,6 +176,7 @@ fn the_real_tables_are_what_is_known_of_them() {
         .map(|v| (v.name.as_str(), v.traps.interpolated_chunks, v.traps.interpolated_values))
         .collect();
     assert_eq!(mended, [("movies_0", 1, 6), ("musics_17", 1, 3), ("musics_19", 1, 6)]);
+    assert_eq!(s.videos.iter().filter(|v| v.traps.dropped_chunks == 1).count(), 32);
     assert!(s.videos.iter().all(|v| v.rate_bps.len() == 9 && v.traps.dropped_chunks <= 1));
     assert!(s.videos.iter().all(|v| v.traps.unknown_keys.is_empty()));
 

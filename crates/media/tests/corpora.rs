@@ -159,6 +159,24 @@ fn the_table_of_a_corpus_is_aligned() {
     let text = CorpusStatistics::of(&corpus, Metric::Vmaf).unwrap().to_string();
     let text = text.replace(&format!("{:016x}", corpus.content_hash()), "HASH");
     let expected = "\
-EXPECTED";
+flat: 2 videos, 1 of at least 50 chunks, 1 of at least 75; content HASH
+at: vmaf at that many Mbit/s on the mean curve; rung: mean of the nearest rung; step: mean difference between its adjacent chunks
+
+video  character  chunks  distinct  rungs     Mbit/s       vmaf  at 1  rung  step  at 2.5  rung  step
+easy   synthetic      80        80      8  0.30-6.20  37.5-92.5  66.0  63.0   0.0    82.9  80.0   0.0
+hard   synthetic      40        40      8  0.30-6.20  13.0-75.6  33.0  29.8   0.0    55.0  50.0   0.0
+
+over the videos                                quartiles  real set  alike
+mean at 1 Mbit/s, on the curve            41.3/49.5/57.8  59/69/77     no
+mean at 1 Mbit/s, nearest rung            38.1/46.4/54.7
+step between chunks at that rung, median             0.0       7-8     no
+mean at 2.5 Mbit/s, on the curve          62.0/68.9/75.9  79/85/89     no
+mean at 2.5 Mbit/s, nearest rung          57.5/65.0/72.5
+step between chunks at that rung, median             0.0       7-8     no
+
+traps
+- vmaf is one constant at a rung below the top of 2 videos
+- vmaf is one constant at the top rung of 2 videos
+";
     assert_eq!(text, expected, "\n{text}");
 }
