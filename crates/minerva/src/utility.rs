@@ -1,0 +1,100 @@
+//! What a rate is worth to a viewer now: equation 2 and the client-aware form of section 5.3.
+
+use airlane_abr::fixed_rate::Walk;
+use airlane_abr::{Abr, History, PlayerState, Setting};
+use serde::Serialize;
+
+use crate::curve::sustaining_rate_bps;
+
+/// Chunks that the value function looks ahead (section 5.3: h = 5).
+pub const HORIZON: usize = 5;
+
+/// The chunk on its way and the viewer behind it, as the server knows them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Download {
+    /// The chunk.
+    pub chunk: usize,
+    /// Its rung.
+    pub rung: usize,
+    /// Rung of the chunk before it.
+    pub previous: Option<usize>,
+    /// Bits that are still to come.
+    pub left_bits: f64,
+    /// Seconds that the viewer can go on watching without it, the overhead of a chunk taken off;
+    /// negative if the picture has been standing for that long.
+    pub buffer_s: f64,
+    /// Mean of equation 1 over the chunks before it.
+    pub past_qoe: f64,
+}
+
+/// A utility and its three parts, each a QoE per chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Utility {
+    /// Mean QoE of the chunks before the current one.
+    pub past: f64,
+    /// Expected QoE of the current one.
+    pub current: f64,
+    /// V_h: expected QoE per chunk of the next ones.
+    pub value: f64,
+    /// The mean of the three, extended in proportion beyond the top rung's rate.
+    pub total: f64,
+}
+
+/// U(r) of equation 2: the mean curve at `rate_bps`, interpolated between rungs, extended in
+/// proportion beyond them.
+pub fn basic(setting: &Setting, rate_bps: f64) -> f64 {
+    setting.view().curve().eval(rate_bps)
+}
+
+/// U(r) of section 5.3 with phi1 = 1/N and phi2 = 1: the mean of past, current and future QoE.
+///
+/// `None` after the video's last chunk, whose future is nothing. Beyond the rate that holds the
+/// top rung ([`sustaining_rate_bps`]) the total grows in proportion to the rate.
+pub fn client_aware(
+    setting: &Setting,
+    abr: &(impl Abr + ?Sized),
+    download: &Download,
+    rate_bps: f64,
+) -> Option<Utility> {
+    let top = sustaining_rate_bps(setting, setting.rungs() - 1);
+    let rate = rate_bps.min(top);
+    let left_s = download.left_bits / rate;
+    let current = setting.chunk_qoe(
+        download.chunk,
+        download.rung,
+        (left_s - download.buffer_s).max(0.0),
+        download.previous,
+    );
+    let cap = setting.player().buffer_cap.as_secs_f64();
+    let state = PlayerState {
+        next_chunk: download.chunk + 1,
+        buffer_s: ((download.buffer_s - left_s).max(0.0) + setting.chunk_s()).min(cap),
+        last_rung: Some(download.rung),
+        history: History::constant(rate),
+    };
+    let value = value(setting, abr, state, rate)?;
+    let mean = (download.past_qoe + current + value) / 3.0;
+    Some(Utility {
+        past: download.past_qoe,
+        current,
+        value,
+        total: mean * (rate_bps / top).max(1.0),
+    })
+}
+
+/// V_h(r, b, e): the mean QoE of the next [`HORIZON`] chunks, or of those that are left, found by
+/// simulating `abr` from `state` at a constant rate. `None` if none is left.
+pub fn value(
+    setting: &Setting,
+    abr: &(impl Abr + ?Sized),
+    state: PlayerState,
+    rate_bps: f64,
+) -> Option<f64> {
+    let chunks = HORIZON.min(setting.chunks().saturating_sub(state.next_chunk));
+    if chunks == 0 {
+        return None;
+    }
+    let mut walk = Walk { state };
+    let sum: f64 = (0..chunks).map(|_| walk.step(abr, setting, rate_bps).qoe).sum();
+    Some(sum / chunks as f64)
+}

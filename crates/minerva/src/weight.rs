@@ -1,0 +1,336 @@
+//! The controller of one flow: from requests and acknowledgements to a weight (sections 5.2 and
+//! 6.2).
+//!
+//! Updates come every `T = 25 * clamp(minRTT, 20 ms, 100 ms)`. The first half of an interval lets
+//! the flow settle to its new weight, the second measures. A half-interval without data to send
+//! for three quarters of it says nothing about the flow's share and gives no sample.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_abr::{Abr, Setting};
+use airlane_base::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::curve::sustaining_rate_bps;
+use crate::normalise::Normalisation;
+use crate::utility::{self, Download, Utility};
+
+/// An interval, in round trips.
+const INTERVAL_ROUND_TRIPS: u32 = 25;
+/// A round trip counts as at least and at most this.
+const ROUND_TRIP: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
+/// Share of a half-interval with data to send from which on it is a sample.
+const LEAST_BUSY: f64 = 0.25;
+/// Measurements that the deviation is taken over.
+const MEASUREMENTS: usize = 4;
+/// Part of a new value in both moving averages.
+const GAIN: f64 = 0.1;
+/// The weight stays within these (section 6.2), in plain connections.
+const CLAMP: (f64, f64) = (0.5, 20.0);
+
+/// Which utility the weight follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UtilityKind {
+    /// Section 5.3: past, current and expected QoE; belongs to an f of
+    /// [`Form::FixedRate`](crate::Form::FixedRate).
+    #[default]
+    ClientAware,
+    /// Equation 2: quality at the rate; belongs to an f of
+    /// [`Form::Equation2`](crate::Form::Equation2).
+    Basic,
+}
+
+/// How a flow's weight is found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Plain RFC 9438 connections that one flow of the baseline counts as, n_e: 2 for the paper's
+    /// QUIC Cubic. The weight before the first update, and what `mu` is relative to.
+    pub baseline_connections: f64,
+    /// Which utility.
+    pub utility: UtilityKind,
+    /// Keep the weight within `n_e / mu` and `n_e * mu` (section 5.5); none by default.
+    pub mu: Option<f64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { baseline_connections: 2.0, utility: UtilityKind::ClientAware, mu: None }
+    }
+}
+
+/// What a request for a chunk tells the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// The chunk, from 0.
+    pub chunk: usize,
+    /// Its rung.
+    pub rung: usize,
+    /// The player's buffer at the request (CMCD `bl`).
+    pub buffer: Duration,
+    /// All rebuffering of the session so far, start-up apart.
+    pub stalled: Duration,
+}
+
+/// Running totals of the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of bodies acknowledged since the connection began.
+    pub acked_bytes: u64,
+    /// Time with data to send or in flight since the connection began.
+    pub busy: Duration,
+    /// Smallest round trip seen.
+    pub min_rtt: Duration,
+}
+
+/// One update with everything that led to it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Update {
+    /// When.
+    pub at: Time,
+    /// The measurement, bits per second.
+    pub rate_bps: f64,
+    /// Its conservative form, `max(0.8 r, r - sigma/2)`.
+    pub conservative_bps: f64,
+    /// The moving average of that, which the utility is taken at.
+    pub smoothed_bps: f64,
+    /// The server's estimate of the buffer, seconds; negative while the picture stands.
+    pub buffer_s: f64,
+    /// The chunk on its way.
+    pub chunk: usize,
+    /// U with its parts; the basic form has its value in all of them.
+    pub utility: Utility,
+    /// f(U), bits per second.
+    pub normalised_bps: f64,
+    /// `r / f(U)` within the clamp.
+    pub raw_weight: f64,
+    /// The moving average of that within its bounds: what to hand to congestion control.
+    pub weight: f64,
+}
+
+/// The controller of one session's flow.
+#[derive(Clone, Debug)]
+pub struct Minerva {
+    setting: Arc<Setting>,
+    abr: Arc<dyn Abr>,
+    f: Arc<Normalisation>,
+    config: Config,
+    /// The last request, when it came and the bytes acknowledged by then.
+    current: Option<(Request, Time, u64)>,
+    past: Past,
+    clock: Clock,
+    measured: Vec<f64>,
+    smoothed_bps: Option<f64>,
+    smoothed_weight: f64,
+}
+
+/// Sums over the chunks before the current one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Past {
+    chunks: u32,
+    qoe: f64,
+    last_rung: Option<usize>,
+    stalled: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// Until the first chunk is through.
+    Stopped,
+    /// The flow settles until `middle`.
+    Settling { middle: Time, half: Duration },
+    /// The flow is measured until `end`; the totals are those of the middle.
+    Measuring { end: Time, half: Duration, from: Progress },
+}
+
+impl Minerva {
+    /// A controller for one session: its video and player, the algorithm that the player runs,
+    /// and the provider's normalisation.
+    pub fn new(
+        setting: Arc<Setting>,
+        abr: Arc<dyn Abr>,
+        f: Arc<Normalisation>,
+        config: Config,
+    ) -> Self {
+        Self {
+            setting,
+            abr,
+            f,
+            smoothed_weight: config.baseline_connections,
+            config,
+            current: None,
+            past: Past::default(),
+            clock: Clock::Stopped,
+            measured: Vec::with_capacity(MEASUREMENTS),
+            smoothed_bps: None,
+        }
+    }
+
+    /// The weight in plain RFC 9438 connections.
+    pub fn weight(&self) -> f64 {
+        self.bounded(self.smoothed_weight)
+    }
+
+    /// A request for a chunk arrived. The second one starts the updates: the first chunk always
+    /// runs at the baseline's weight.
+    ///
+    /// Requests for chunks or rungs that the video does not have are ignored.
+    pub fn on_request(&mut self, now: Time, request: Request, progress: Progress) {
+        if request.chunk >= self.setting.chunks() || request.rung >= self.setting.rungs() {
+            return;
+        }
+        if let Some((done, ..)) = self.current {
+            let stall = request.stalled.saturating_sub(self.past.stalled).as_secs_f64();
+            self.past.qoe +=
+                self.setting.chunk_qoe(done.chunk, done.rung, stall, self.past.last_rung);
+            self.past.chunks += 1;
+            self.past.last_rung = Some(done.rung);
+            self.past.stalled = self.past.stalled.max(request.stalled);
+            if matches!(self.clock, Clock::Stopped) {
+                self.start_interval(now, progress.min_rtt);
+            }
+        }
+        self.current = Some((request, now, progress.acked_bytes));
+    }
+
+    /// When [`Minerva::poll`] wants to be called next, `None` until the first chunk is through.
+    pub fn next_event(&self) -> Option<Time> {
+        match self.clock {
+            Clock::Stopped => None,
+            Clock::Settling { middle, .. } => Some(middle),
+            Clock::Measuring { end, .. } => Some(end),
+        }
+    }
+
+    /// Drives the clock; `Some` if there is a new weight. A call before [`Minerva::next_event`]
+    /// does nothing.
+    ///
+    /// Without a sample, with the buffer full and nothing on its way, and after the last chunk,
+    /// the last weight stays.
+    pub fn poll(&mut self, now: Time, progress: Progress) -> Option<Update> {
+        match self.clock {
+            Clock::Settling { middle, half } if now >= middle => {
+                self.clock = Clock::Measuring { end: now + half, half, from: progress };
+                None
+            }
+            Clock::Measuring { end, half, from } if now >= end => {
+                // A late call measured for longer.
+                let length = half + (now - end);
+                self.start_interval(now, progress.min_rtt);
+                self.measure(length, from, progress)?;
+                self.update(now, progress)
+            }
+            _ => None,
+        }
+    }
+
+    fn start_interval(&mut self, now: Time, min_rtt: Duration) {
+        let half = min_rtt.clamp(ROUND_TRIP.0, ROUND_TRIP.1) * INTERVAL_ROUND_TRIPS / 2;
+        self.clock = Clock::Settling { middle: now + half, half };
+    }
+
+    /// Adds the sample of a half-interval, if it is one.
+    fn measure(&mut self, length: Duration, from: Progress, to: Progress) -> Option<()> {
+        let busy = to.busy.saturating_sub(from.busy).min(length).as_secs_f64();
+        let bytes = to.acked_bytes.saturating_sub(from.acked_bytes);
+        if busy < LEAST_BUSY * length.as_secs_f64() || bytes == 0 {
+            return None;
+        }
+        if self.measured.len() == MEASUREMENTS {
+            self.measured.remove(0);
+        }
+        self.measured.push(bytes as f64 * 8.0 / busy);
+        Some(())
+    }
+
+    fn update(&mut self, now: Time, progress: Progress) -> Option<Update> {
+        let rate_bps = *self.measured.last()?;
+        let conservative_bps = (0.8 * rate_bps).max(rate_bps - 0.5 * deviation(&self.measured));
+        let smoothed_bps = match self.smoothed_bps {
+            Some(before) => GAIN * conservative_bps + (1.0 - GAIN) * before,
+            None => conservative_bps,
+        };
+        self.smoothed_bps = Some(smoothed_bps);
+
+        let (download, chunk) = self.download(now, progress)?;
+        let utility = match self.config.utility {
+            UtilityKind::ClientAware => {
+                utility::client_aware(&self.setting, &*self.abr, &download, smoothed_bps)?
+            }
+            UtilityKind::Basic => {
+                let total = utility::basic(&self.setting, smoothed_bps);
+                Utility { past: total, current: total, value: total, total }
+            }
+        };
+        let normalised_bps = self.f.eval(utility.total);
+        let raw_weight = self.raw(smoothed_bps, utility.total).clamp(CLAMP.0, CLAMP.1);
+        self.smoothed_weight = GAIN * raw_weight + (1.0 - GAIN) * self.smoothed_weight;
+        Some(Update {
+            at: now,
+            rate_bps,
+            conservative_bps,
+            smoothed_bps,
+            buffer_s: download.buffer_s,
+            chunk,
+            utility,
+            normalised_bps,
+            raw_weight,
+            weight: self.weight(),
+        })
+    }
+
+    /// `r / f(U(r))`. Beyond the top rung's rate U and f both go on in proportion to r, so that
+    /// the quotient stays or falls; where f starts with a floor, the quotient at that rate is the
+    /// most, so that no weight grows with a rate that buys nothing.
+    fn raw(&self, rate_bps: f64, total: f64) -> f64 {
+        let top = sustaining_rate_bps(&self.setting, self.setting.rungs() - 1);
+        let weight = rate_bps / self.f.eval(total);
+        if rate_bps <= top {
+            return weight;
+        }
+        weight.min(top / self.f.eval(total * top / rate_bps))
+    }
+
+    /// What is on its way, `None` if the player waits with a full buffer.
+    fn download(&self, now: Time, progress: Progress) -> Option<(Download, usize)> {
+        let (request, since, acked) = self.current?;
+        let size = self.setting.bits(request.chunk)[request.rung];
+        let left_bits = (size - progress.acked_bytes.saturating_sub(acked) as f64 * 8.0).max(0.0);
+        let player = self.setting.player();
+        let buffer_s = request.buffer.as_secs_f64()
+            - (now - since).as_secs_f64()
+            - player.chunk_overhead.as_secs_f64();
+        let full = buffer_s + self.setting.chunk_s() >= player.buffer_cap.as_secs_f64();
+        if left_bits == 0.0 && full {
+            return None;
+        }
+        let n = f64::from(self.past.chunks.max(1));
+        let download = Download {
+            chunk: request.chunk,
+            rung: request.rung,
+            previous: self.past.last_rung,
+            left_bits,
+            buffer_s,
+            past_qoe: self.past.qoe / n,
+        };
+        Some((download, request.chunk))
+    }
+
+    fn bounded(&self, weight: f64) -> f64 {
+        let n = self.config.baseline_connections;
+        let weight = match self.config.mu {
+            Some(mu) if mu >= 1.0 => weight.clamp(n / mu, n * mu),
+            _ => weight,
+        };
+        weight.clamp(CLAMP.0, CLAMP.1)
+    }
+}
+
+/// Population standard deviation.
+fn deviation(samples: &[f64]) -> f64 {
+    let n = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / n;
+    (samples.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / n).sqrt()
+}
