@@ -1,18 +1,23 @@
 //! The emulated network: traces, links, queues and topologies, pure.
+//!
+//! A [`Network`] is a list of small [`Node`]s and routes through them; [`Dumbbell`] builds the
+//! usual one. Models, equations and what they leave out: `docs/network-model.md`.
 
 pub mod dumbbell;
+pub mod impair;
 pub mod link;
 pub mod meter;
 pub mod network;
 pub mod node;
 pub mod queue;
 
-pub use dumbbell::{Dumbbell, DumbbellFlow, LinkSpec};
-pub use link::SerialLink;
+pub use dumbbell::{BuiltDumbbell, Dumbbell, DumbbellFlow, LinkSpec, SendJitter};
+pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss};
+pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
 pub use meter::{LinkReport, LinkStats};
 pub use network::{
     Delivered, Fate, Hop, HostId, LinkSample, Network, NodeId, Observer, PacketHash, Record,
     RouteError, Series, Step,
 };
 pub use node::{Counters, Dropped, Node, Queue};
-pub use queue::{Capacity, DropTail, Limit, QueueSpec};
+pub use queue::{Capacity, DropTail, Latency, Limit, Pie, PieConfig, QueueSpec};

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed, Time};
-use airlane_net::{Dumbbell, Limit, LinkSpec, Network, QueueSpec, RouteError, Step};
+use airlane_net::{Dumbbell, Limit, LinkSpec, Network, QueueSpec, RouteError, SendJitter, Step};
 use common::packet;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -26,7 +26,8 @@ fn run(network: &mut Network) -> Vec<(u64, Time, u64)> {
 fn a_burst_arrives_after_delay_queue_and_serialisation_to_the_nanosecond() {
     // 7 Mbit/s does not divide: 1250 bytes take 1 428 571.43 ns, rounded up each.
     let rate = Rate::from_mbps(7.0);
-    let mut d = Dumbbell::new(rate, MS(20), 100.0, 2).build(Seed(1));
+    let spec = Dumbbell::new(rate, MS(20), 100.0, 2);
+    let mut d = Dumbbell { send_jitter: SendJitter::Off, ..spec }.build(Seed(1));
     let (s, c) = (d.network.addresses(d.servers[1])[0], d.network.addresses(d.clients[1])[0]);
     for _ in 0..5 {
         d.network.send(Time::ZERO, packet(s, c, 1_250));
@@ -63,6 +64,7 @@ fn droptail_keeps_what_fits_and_counts_the_rest() {
         (Limit::Unlimited, 9),
     ] {
         let mut spec = Dumbbell::new(Rate::from_mbps(8.0), MS(10), 1.0, 1);
+        spec.send_jitter = SendJitter::Off;
         spec.downlink.queue = QueueSpec::DropTail(limit);
         let mut d = spec.build(Seed(1));
         let (s, c) = (d.network.addresses(d.servers[0])[0], d.network.addresses(d.clients[0])[0]);
@@ -119,7 +121,7 @@ fn routes_are_checked() {
 fn the_same_seed_gives_the_same_hash_and_another_packet_another() {
     let hash = |last: u32| {
         let mut spec = Dumbbell::new(Rate::from_mbps(8.0), MS(10), 1.0, 3);
-        spec.uplink = LinkSpec { rate: Rate::from_mbps(1.0), ..spec.uplink.clone() };
+        spec.uplink = LinkSpec { supply: Rate::from_mbps(1.0).into(), ..spec.uplink };
         let mut d = spec.build(Seed(1));
         for i in 0..3 {
             let (s, c) =

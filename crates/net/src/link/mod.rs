@@ -1,5 +1,64 @@
 //! Links: a queue and the process that serves it.
 
+mod opportunities;
+mod profile;
 mod serial;
+mod trace_link;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::Rate;
+
+pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
+pub use profile::RateProfile;
 pub use serial::SerialLink;
+pub use trace_link::TraceLink;
+
+use crate::node::{Node, Queue};
+
+/// What a link can carry over time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Supply {
+    /// Always the same rate.
+    Constant(Rate),
+    /// A rate that changes in steps.
+    Profile(Arc<RateProfile>),
+    /// Single delivery opportunities.
+    Opportunities(Arc<Opportunities>),
+}
+
+impl Supply {
+    /// The mean rate: what limits in BDP count with.
+    pub fn mean(&self) -> Rate {
+        match self {
+            Self::Constant(rate) => *rate,
+            Self::Profile(p) => p.mean(),
+            Self::Opportunities(o) => o.mean(),
+        }
+    }
+
+    /// Length of what repeats: offsets are taken modulo it. `None` if nothing repeats.
+    pub fn period(&self) -> Option<Duration> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Profile(p) => p.period(),
+            Self::Opportunities(o) => Some(o.period()),
+        }
+    }
+
+    /// The link with this supply in front of which `queue` waits; the world starts at `offset`.
+    pub fn link(&self, offset: Duration, queue: Box<dyn Queue>) -> Box<dyn Node> {
+        match self {
+            Self::Constant(rate) => Box::new(SerialLink::constant(*rate, queue)),
+            Self::Profile(p) => Box::new(SerialLink::new(Arc::clone(p), offset, queue)),
+            Self::Opportunities(o) => Box::new(TraceLink::new(Arc::clone(o), offset, queue)),
+        }
+    }
+}
+
+impl From<Rate> for Supply {
+    fn from(rate: Rate) -> Self {
+        Self::Constant(rate)
+    }
+}

@@ -1,7 +1,11 @@
 //! A link that serialises packets one after the other, at a rate that may change over time.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use airlane_base::{Packet, Rate, Time};
 
+use super::profile::{ProfileCursor, RateProfile};
 use crate::meter::{LinkStats, Meter};
 use crate::node::{Counters, Dropped, Node, Queue};
 
@@ -11,7 +15,7 @@ use crate::node::{Counters, Dropped, Node, Queue};
 /// The packet in service has left the queue. A packet's sojourn lasts from its arrival until its
 /// service begins.
 pub struct SerialLink {
-    rate: Rate,
+    capacity: ProfileCursor,
     queue: Box<dyn Queue>,
     /// The packet in service and when its last bit leaves.
     serving: Option<(Time, Packet)>,
@@ -22,7 +26,19 @@ pub struct SerialLink {
 impl SerialLink {
     /// An idle link of constant rate. At rate zero nothing ever leaves.
     pub fn constant(rate: Rate, queue: Box<dyn Queue>) -> Self {
-        Self { rate, queue, serving: None, counters: Counters::default(), meter: Meter::default() }
+        Self::new(Arc::new(RateProfile::constant(rate)), Duration::ZERO, queue)
+    }
+
+    /// An idle link whose capacity follows a profile; the world starts at `offset` of it. A
+    /// packet in service when the rate changes goes on at the new rate.
+    pub fn new(profile: Arc<RateProfile>, offset: Duration, queue: Box<dyn Queue>) -> Self {
+        Self {
+            capacity: ProfileCursor::new(profile, offset),
+            queue,
+            serving: None,
+            counters: Counters::default(),
+            meter: Meter::default(),
+        }
     }
 
     fn serve_next(&mut self, now: Time, drops: &mut Vec<Dropped>) {
@@ -30,7 +46,7 @@ impl SerialLink {
         let before = drops.len();
         self.serving = self.queue.dequeue(now, drops).map(|packet| {
             self.meter.served(now - packet.enqueued);
-            (now + self.rate.time_for(u64::from(packet.ip_bytes())), packet)
+            (self.capacity.serve(now, packet.ip_bytes()), packet)
         });
         self.counters.count_drops(&drops[before..]);
     }
@@ -74,7 +90,7 @@ impl Node for SerialLink {
     }
 
     fn link_stats(&self, now: Time) -> Option<LinkStats> {
-        let capacity = self.rate.as_f64() / 8.0 * now.as_secs_f64();
+        let capacity = self.capacity.bytes_until(now);
         Some(self.meter.snapshot(now, self.queue.len(), self.queue.bytes(), capacity))
     }
 }

@@ -174,8 +174,8 @@ impl Network {
     }
 
     /// Adds a node under a name for tables and records.
-    pub fn add_node(&mut self, name: impl Into<String>, node: impl Node + 'static) -> NodeId {
-        self.nodes.push(Slot { name: name.into(), node: Box::new(node), due: None });
+    pub fn add_node(&mut self, name: impl Into<String>, node: Box<dyn Node>) -> NodeId {
+        self.nodes.push(Slot { name: name.into(), node, due: None });
         NodeId(self.nodes.len() as u32 - 1)
     }
 

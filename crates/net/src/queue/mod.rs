@@ -1,12 +1,14 @@
 //! Queueing disciplines, a file each, and how a scenario asks for one.
 
 mod droptail;
+mod pie;
 
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 
 pub use droptail::DropTail;
+pub use pie::{Latency, Pie, PieConfig};
 
 use crate::node::Queue;
 
@@ -69,14 +71,18 @@ impl Limit {
 pub enum QueueSpec {
     /// First in, first out with a limit.
     DropTail(Limit),
+    /// PIE, with what its buffer holds at most.
+    Pie(Limit, PieConfig),
 }
 
 impl QueueSpec {
     /// The queue for a link of `rate` with a round trip of `rtt`, drawing from `seed`.
     pub fn build(&self, rate: Rate, rtt: Duration, seed: Seed) -> Box<dyn Queue> {
-        let _ = seed;
         match *self {
             Self::DropTail(limit) => Box::new(DropTail::new(limit.resolve(rate, rtt))),
+            Self::Pie(limit, config) => {
+                Box::new(Pie::new(config, limit.resolve(rate, rtt), seed.rng()))
+            }
         }
     }
 }
