@@ -1,0 +1,229 @@
+//! Minerva's cores on an ideal link: rates in proportion to weights, no packets. What to expect
+//! of the laboratory, and a sign of a fault where it is far below.
+//!
+//! ```text
+//! cargo run --release -p airlane-minerva --example fluid -- [DIR] [--imperfect] [--mpc]
+//!     [--equation2] [--alpha A]
+//! ```
+//! DIR holds content tables; without it the embedded corpus is used.
+
+mod model;
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting};
+use airlane_base::{Seed, Time};
+use airlane_media::corpus::Corpus;
+use airlane_media::{Metric, Perceptual};
+use airlane_minerva::{
+    Config, Form, Normalisation, RateCurve, fixed_rate_bound, fixed_rate_optimum,
+};
+use airlane_quality::{QoeParams, stats};
+use rand::RngExt;
+
+use model::{Link, Outcome, Viewer};
+
+const WITHIN: Duration = Duration::from_secs(200);
+const STEP: f64 = 7.65;
+
+struct World {
+    settings: Vec<Arc<Setting>>,
+    curves: Vec<RateCurve>,
+    f: Normalisation,
+    abr: Arc<dyn Abr>,
+    link: fn(f64) -> Link,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1).peekable();
+    let (mut dir, mut alpha) = (None, None);
+    let (mut imperfect, mut mpc, mut equation2) = (false, false, false);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--imperfect" => imperfect = true,
+            "--mpc" => mpc = true,
+            "--equation2" => equation2 = true,
+            "--alpha" => alpha = Some(args.next().ok_or("--alpha needs a number")?.parse()?),
+            _ => dir = Some(arg),
+        }
+    }
+    let corpus = dir.map_or_else(Corpus::embedded, Corpus::load_dir)?;
+    let abr: Arc<dyn Abr> =
+        Arc::new(if mpc { "mpc".parse::<AbrKind>()? } else { AbrKind::default() });
+    let mut settings = Vec::new();
+    for video in corpus.videos().filter(|v| v.chunks() >= 50) {
+        let view = Perceptual::new(video.clone(), Metric::Vmaf)?;
+        settings.push(Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default())?));
+    }
+    let curves: Vec<RateCurve> =
+        settings.iter().map(|s| RateCurve::simulate(s, &*abr, WITHIN)).collect();
+    let f = if equation2 {
+        Normalisation::uniform(Form::Equation2, 1.0, settings.iter().map(|s| s.view().curve()))?
+    } else {
+        Normalisation::uniform(Form::FixedRate, 1.0, curves.iter().map(RateCurve::qoe))?
+    };
+    let link = if imperfect { Link::imperfect } else { Link::ideal };
+    let mut world = World { settings, curves, f, abr, link };
+    println!("{}: {} videos of at least 50 chunks", corpus.name, world.settings.len());
+
+    let alpha = match alpha {
+        Some(a) => a,
+        None => calibrate(&mut world)?,
+    };
+    world.f = world.f.with_alpha(alpha)?;
+    println!("alpha {alpha:.3}");
+    for mbps in [4.0, 7.0, 10.0, 13.0, 16.0] {
+        figure9(&world, mbps);
+    }
+    figure2(&world);
+    Ok(())
+}
+
+fn mix(world: &World, k: usize, seed: Seed) -> Vec<usize> {
+    let mut rng = seed.rng();
+    let mut pool: Vec<usize> = (0..world.settings.len()).collect();
+    (0..k).map(|_| pool.swap_remove(rng.random_range(0..pool.len()))).collect()
+}
+
+fn viewers(world: &World, mix: &[usize], minerva: bool) -> Vec<Viewer> {
+    mix.iter()
+        .map(|&i| Viewer {
+            setting: world.settings[i].clone(),
+            start_s: 0.0,
+            minerva: minerva.then(|| (Arc::new(world.f.clone()), Config::default())),
+        })
+        .collect()
+}
+
+fn worst(outcomes: &[Outcome]) -> f64 {
+    outcomes.iter().filter_map(|o| o.player.session_qoe(WITHIN)).fold(f64::INFINITY, f64::min)
+}
+
+fn stalls(outcomes: &[Outcome]) -> f64 {
+    outcomes.iter().map(|o| o.player.totals().rebuffer_s()).sum()
+}
+
+/// Four Minerva and four plain players of the same videos, 2.5 Mbit/s each: Minerva's share of
+/// the bytes, mean over mixes.
+fn share(world: &World, f: &Normalisation) -> f64 {
+    let n = 20;
+    let f = Arc::new(f.clone());
+    let total: f64 = (0..n)
+        .map(|i| {
+            let seed = Seed(5).split("calibration").index(i);
+            let mix = mix(world, 4, seed);
+            let mut all = viewers(world, &mix, false);
+            all.extend(
+                viewers(world, &mix, true)
+                    .into_iter()
+                    .map(|v| Viewer { minerva: Some((f.clone(), Config::default())), ..v }),
+            );
+            let out = model::run((world.link)(20.0), all, &world.abr, 200.0, seed);
+            let ours: f64 = out[4..].iter().map(|o| o.bytes).sum();
+            ours / out.iter().map(|o| o.bytes).sum::<f64>()
+        })
+        .sum();
+    total / n as f64
+}
+
+fn calibrate(world: &mut World) -> Result<f64, Box<dyn Error>> {
+    let (mut lo, mut hi) = (0.8_f64, 4.0_f64);
+    for a in [1.2, 1.65, 2.0, 2.5] {
+        println!("  alpha {a}: share {:.4}", share(world, &world.f.with_alpha(a)?));
+    }
+    for _ in 0..8 {
+        let mid = (lo * hi).sqrt();
+        if share(world, &world.f.with_alpha(mid)?) < 0.5 { lo = mid } else { hi = mid }
+    }
+    Ok((lo * hi).sqrt())
+}
+
+fn figure9(world: &World, mbps: f64) {
+    let (mut gain, mut gain_opt, mut gain_bound) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut gap_opt, mut gap_bound) = ((0.0, 0.0), (0.0, 0.0));
+    let (mut stall_c, mut stall_m) = (0.0, 0.0);
+    let mut clamped = 0.0;
+    let mut updates = 0.0;
+    for i in 0..44 {
+        let seed = Seed(5).split("figure9").index(i);
+        let mix = mix(world, 4, seed);
+        let link = (world.link)(mbps);
+        let run =
+            |minerva| model::run(link, viewers(world, &mix, minerva), &world.abr, 210.0, seed);
+        let (c, m) = (run(false), run(true));
+        let curves: Vec<&RateCurve> = mix.iter().map(|&i| &world.curves[i]).collect();
+        let opt = fixed_rate_optimum(&curves, link.capacity_bps).worst_qoe;
+        let bound = fixed_rate_bound(&curves, link.capacity_bps).worst_qoe;
+        let (wc, wm) = (worst(&c), worst(&m));
+        gain.push(wm - wc);
+        gain_opt.push(opt - wc);
+        gain_bound.push(bound - wc);
+        if opt - wc >= 3.0 {
+            gap_opt = (gap_opt.0 + opt - wm, gap_opt.1 + opt - wc);
+            gap_bound = (gap_bound.0 + bound - wm, gap_bound.1 + bound - wc);
+        }
+        stall_c += stalls(&c);
+        stall_m += stalls(&m);
+        for u in m.iter().flat_map(|o| &o.updates) {
+            updates += 1.0;
+            clamped += f64::from(u.raw_weight <= 0.5 || u.raw_weight >= 20.0);
+        }
+    }
+    let share = |g: &[f64]| 100.0 * g.iter().filter(|g| **g >= STEP).count() as f64 / 44.0;
+    println!(
+        "fig9 {mbps:>4} Mbit/s: gain mean {:+.1} median {:+.1}; +7.65 in {:.0} % (optimum {:.0} %, \
+         bound {:.0} %); gap closed {:.0} % (bound {:.0} %); stalls {:.1} -> {:.1} s per mix; \
+         clamped {:.1} %",
+        stats::mean(&gain).unwrap_or(f64::NAN),
+        stats::median(&gain).unwrap_or(f64::NAN),
+        share(&gain),
+        share(&gain_opt),
+        share(&gain_bound),
+        100.0 * (1.0 - gap_opt.0 / gap_opt.1),
+        100.0 * (1.0 - gap_bound.0 / gap_bound.1),
+        stall_c / 44.0,
+        stall_m / 44.0,
+        100.0 * clamped / updates,
+    );
+}
+
+fn figure2(world: &World) {
+    let mut rows: Vec<[f64; 4]> = Vec::new();
+    for i in 0..44 {
+        let seed = Seed(5).split("figure2").index(i);
+        let mix = mix(world, 2, seed);
+        let (join, until) = (Time::from_millis(70_000), Time::from_millis(200_000));
+        let run = |minerva| {
+            let mut v = viewers(world, &mix, minerva);
+            v[1].start_s = 70.0;
+            // What the first holds at 130 s is what arrived by then.
+            let out = model::run((world.link)(7.0), v, &world.abr, 210.0, seed);
+            let at = Time::from_millis(130_000);
+            let first = &out[0].player;
+            let held = first.chunks().iter().rfind(|c| c.arrived <= at);
+            let buffer = held
+                .map_or(Duration::ZERO, |c| (c.begins + first.setting().chunk()) - at)
+                .as_secs_f64();
+            let quality = |p: &airlane_abr::PlayerModel| p.mean_over(join, until, |c| c.quality);
+            [
+                quality(&out[1].player).unwrap_or(f64::NAN),
+                buffer,
+                quality(first).unwrap_or(f64::NAN),
+                first.totals().rebuffer_s(),
+            ]
+        };
+        let (c, m) = (run(false), run(true));
+        rows.push([m[0] - c[0], m[1] - c[1], m[2] - c[2], m[3] - c[3]]);
+    }
+    let mean = |k: usize| rows.iter().map(|r| r[k]).sum::<f64>() / rows.len() as f64;
+    println!(
+        "fig2: second's quality {:+.2}, first's buffer at 130 s {:+.2} s, first's quality {:+.2}, \
+         first's stalls {:+.3} s",
+        mean(0),
+        mean(1),
+        mean(2),
+        mean(3)
+    );
+}
