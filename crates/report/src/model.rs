@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use chart::{Axis, Cdf, CdfLine, Dot, DotChart, DotRow, Mark, XyChart, XyGroup, XyLine};
 pub use claim::{Bound, Check, Claim, Verdict};
-pub use run::{Actor, Draw, Panel, Run, Series, Span};
+pub use run::{Actor, AtRest, Draw, Panel, Run, Series, Span};
 pub use table::{Better, Cell, Column, Row, Table};
 
 /// The name that every report file carries in `format`.

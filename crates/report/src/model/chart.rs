@@ -142,3 +142,21 @@ pub struct CdfLine {
     #[serde(with = "crate::model::run::gaps")]
     pub samples: Vec<f64>,
 }
+
+impl XyChart {
+    /// The first line's value at `x`, by straight lines between its points and level beyond its
+    /// ends; `None` without points.
+    pub fn at(&self, x: f64) -> Option<f64> {
+        let line = self.lines.first()?;
+        let points: Vec<(f64, f64)> = line.x.iter().copied().zip(line.y.iter().copied()).collect();
+        let after = points.iter().position(|p| p.0 >= x);
+        match after {
+            None => points.last().map(|p| p.1),
+            Some(0) => points.first().map(|p| p.1),
+            Some(i) => {
+                let ((x0, y0), (x1, y1)) = (points[i - 1], points[i]);
+                Some(if x1 > x0 { y0 + (y1 - y0) * (x - x0) / (x1 - x0) } else { y1 })
+            }
+        }
+    }
+}

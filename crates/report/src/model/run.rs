@@ -58,6 +58,8 @@ pub struct Panel {
     pub digits: u8,
     /// The range to show at least; `[0.0, 0.0]` for an axis from zero.
     pub range: Option<[f64; 2]>,
+    /// Which figure of each line stands beside the chart while nobody points at a moment.
+    pub at_rest: AtRest,
     /// The lines.
     pub series: Vec<Series>,
 }
@@ -93,6 +95,23 @@ impl Panel {
         self.range = Some([low, high]);
         self
     }
+
+    /// Sums lines up by their last value.
+    pub fn last_at_rest(mut self) -> Self {
+        self.at_rest = AtRest::Last;
+        self
+    }
+}
+
+/// The figure that sums up a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtRest {
+    /// The mean over the time shown.
+    #[default]
+    Mean,
+    /// The last value of the time shown: for what adds up, such as the quality so far.
+    Last,
 }
 
 /// How points are joined, and what the value between two of them is.
