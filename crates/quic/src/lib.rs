@@ -1,1 +1,23 @@
-//! QUIC and HTTP/3: the only crate that names noq and h3.
+//! QUIC and HTTP/3 over any [`Runtime`](airlane_runtime::Runtime), with our congestion controllers.
+//!
+//! The only crate that names noq and h3: roles see [`Endpoint`], [`Connection`], streams and the
+//! [`ControlHandle`] of each connection. What is configured and why is in `docs/quic.md`.
+
+mod clock;
+mod config;
+mod connection;
+mod control;
+mod crypto;
+mod endpoint;
+mod error;
+mod glue;
+mod qlog;
+
+pub use config::{
+    ALPN_AIRLANE, ALPN_H3, AckPolicy, ControllerFactory, Entropy, NewController, TransportConfig,
+};
+pub use connection::{Connection, ConnectionStats, RecvStream, SendStream};
+pub use control::{ControlHandle, ControlStats};
+pub use crypto::{Cipher, Identity, Tls, Trust};
+pub use endpoint::Endpoint;
+pub use error::QuicError;

@@ -1,0 +1,146 @@
+//! What an endpoint can be told.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Seed, Time};
+use airlane_congestion::Controller;
+
+use crate::crypto::Cipher;
+
+/// What a controller is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct NewController {
+    /// When the connection (or its new path) begins.
+    pub now: Time,
+    /// The largest UDP payload in bytes.
+    pub payload_bytes: u64,
+    /// For controllers that draw: different for each connection of the endpoint.
+    pub seed: Seed,
+}
+
+/// Makes the congestion controller of each connection.
+pub type ControllerFactory = Arc<dyn Fn(NewController) -> Box<dyn Controller> + Send + Sync>;
+
+/// When the peer acknowledges what this endpoint sends.
+///
+/// In QUIC's extension for acknowledgement frequency (draft-ietf-quic-ack-frequency-04) the sender
+/// of data asks for it, so this is set where the data comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Every second packet, at once when packets come out of order, and after 25 ms at the latest
+    /// (RFC 9000, section 13.2.1 and 18.2).
+    EverySecond,
+    /// Every `packets`-th packet, after `max_delay` at the latest. Packets out of order are
+    /// acknowledged at once.
+    Decimated {
+        /// One acknowledgement for so many packets, at least 1.
+        packets: u32,
+        /// The longest delay, at least 1 ms.
+        max_delay: Duration,
+    },
+}
+
+impl AckPolicy {
+    /// Decimation as Chromium does it on a path of round-trip time `rtt`: every 10th packet or
+    /// after a quarter of the round trip, at most 25 ms. Chromium acknowledges every second one
+    /// of the first 100 packets; here decimation holds from the first packet on.
+    pub fn chromium(rtt: Duration) -> Self {
+        let max_delay = (rtt / 4).clamp(Duration::from_millis(1), Duration::from_millis(25));
+        Self::Decimated { packets: 10, max_delay }
+    }
+}
+
+/// Where connection ids, keys and tokens come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entropy {
+    /// From the runtime's seed: repeatable, and good for the laboratory only.
+    Seeded,
+    /// From the operating system: for whoever faces a network.
+    System,
+}
+
+/// Transport settings of an endpoint and all of its connections.
+#[derive(Clone)]
+pub struct TransportConfig {
+    /// Makes the congestion controllers.
+    pub controller: ControllerFactory,
+    /// The round-trip time assumed before the first sample (RFC 9002, section 6.2.2).
+    pub initial_rtt: Duration,
+    /// UDP payload of a full packet in bytes, at least 1200. It never changes: MTU discovery is
+    /// off.
+    pub payload_bytes: u16,
+    /// When the peer acknowledges.
+    pub acks: AckPolicy,
+    /// Bytes that the peer may send on one stream ahead of the reader.
+    pub stream_receive_window_bytes: u32,
+    /// Bytes that the peer may send on all streams ahead of the readers.
+    pub receive_window_bytes: u32,
+    /// Bytes that writers may hand over ahead of the peer's acknowledgements. It bounds the
+    /// sender's buffer and, with the round-trip time, its rate.
+    pub send_window_bytes: u64,
+    /// Streams of each kind that the peer may have open at once.
+    pub max_streams: u32,
+    /// Silence after which a connection is given up.
+    pub idle_timeout: Option<Duration>,
+    /// Silence after which a PING goes out.
+    pub keep_alive: Option<Duration>,
+    /// The cipher.
+    pub cipher: Cipher,
+    /// Where secrets come from.
+    pub entropy: Entropy,
+    /// The application protocols, best first (RFC 7301). Both sides need one in common.
+    pub alpn: Vec<Vec<u8>>,
+    /// Writes one qlog file (JSON-SEQ) per connection into this folder.
+    pub qlog_dir: Option<PathBuf>,
+    /// Appends TLS secrets to this file in the format of `SSLKEYLOGFILE`.
+    pub keylog: Option<PathBuf>,
+    /// Moves the base of the clock that QUIC computes with. Nothing may depend on it: for tests
+    /// of just that.
+    pub clock_shift: Duration,
+}
+
+/// ALPN of HTTP/3 (RFC 9114, section 3.1).
+pub const ALPN_H3: &[u8] = b"h3";
+/// ALPN of Airlane's own roles on bare streams.
+pub const ALPN_AIRLANE: &[u8] = b"airlane/1";
+
+impl TransportConfig {
+    /// The laboratory's settings: null cipher, payload of 1350 bytes, an acknowledgement for
+    /// every second packet, secrets from the seed.
+    pub fn new(
+        controller: impl Fn(NewController) -> Box<dyn Controller> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            controller: Arc::new(controller),
+            initial_rtt: Duration::from_millis(100),
+            payload_bytes: 1350,
+            acks: AckPolicy::EverySecond,
+            stream_receive_window_bytes: 8 << 20,
+            receive_window_bytes: 12 << 20,
+            send_window_bytes: 8 << 20,
+            max_streams: 256,
+            idle_timeout: Some(Duration::from_secs(60)),
+            keep_alive: None,
+            cipher: Cipher::Null,
+            entropy: Entropy::Seeded,
+            alpn: vec![ALPN_H3.to_vec(), ALPN_AIRLANE.to_vec()],
+            qlog_dir: None,
+            keylog: None,
+            clock_shift: Duration::ZERO,
+        }
+    }
+}
+
+impl fmt::Debug for TransportConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportConfig")
+            .field("initial_rtt", &self.initial_rtt)
+            .field("payload_bytes", &self.payload_bytes)
+            .field("acks", &self.acks)
+            .field("cipher", &self.cipher)
+            .finish_non_exhaustive()
+    }
+}

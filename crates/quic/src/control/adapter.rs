@@ -1,0 +1,145 @@
+//! noq's controller trait, implemented by the shared state.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use airlane_base::Seed;
+use noq_proto::RttEstimator;
+use noq_proto::congestion::{self, ControllerMetrics};
+
+use super::core::{Acked, Core};
+use super::handle::Shared;
+use crate::config::{ControllerFactory, NewController};
+
+/// Makes the adapter of one connection. noq asks again when a path begins that resembles none
+/// before: the new adapter then takes over the shared state.
+pub(crate) struct Factory {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) make: ControllerFactory,
+    pub(crate) seed: Seed,
+}
+
+impl congestion::ControllerFactory for Factory {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
+        let now = self.shared.clock.time(now);
+        let controller =
+            (self.make)(NewController { now, payload_bytes: current_mtu.into(), seed: self.seed });
+        let mut core = self.shared.core.lock();
+        self.shared.publish(&*controller);
+        match &mut *core {
+            Some(core) => core.replace(now, controller),
+            none => *none = Some(Core::new(now, controller)),
+        }
+        drop(core);
+        Box::new(Adapter(self.shared.clone()))
+    }
+}
+
+/// What noq owns.
+#[derive(Debug)]
+struct Adapter(Arc<Shared>);
+
+impl Adapter {
+    /// Runs `f` on the state and publishes what the controller wants then.
+    fn update(&self, f: impl FnOnce(&mut Core)) {
+        let mut core = self.0.core.lock();
+        if let Some(core) = &mut *core {
+            f(core);
+            self.0.publish(core.controller());
+        }
+    }
+}
+
+impl congestion::Controller for Adapter {
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
+        let now = self.0.clock.time(now);
+        let waited = self.0.data_left(now);
+        let ours = self.0.seal.was(pn);
+        self.update(|core| {
+            core.on_waited(now, waited);
+            if ours {
+                core.on_sent(now, pn, bytes);
+            }
+        });
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        pn: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        let now = self.0.clock.time(now);
+        let sent_at = self.0.clock.time(sent);
+        // The flag says that the last poll found nothing to send: what waited, if anything, was
+        // withdrawn by a reset.
+        let waited = if app_limited { self.0.data_left(now) } else { Duration::ZERO };
+        let waiting = self.0.has_data();
+        self.update(|core| {
+            core.on_waited(now, waited);
+            let acked = Acked { pn, sent_at, bytes, smoothed_rtt: rtt.get() };
+            core.on_ack(now, &acked, waiting);
+        });
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, _: Option<u64>) {
+        let now = self.0.clock.time(now);
+        self.update(|core| core.on_ack_end(now, in_flight));
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        _sent: Instant,
+        is_persistent_congestion: bool,
+        _is_ecn: bool,
+        _lost_bytes: u64,
+        _largest_lost_pn: u64,
+    ) {
+        let now = self.0.clock.time(now);
+        self.update(|core| core.on_losses_end(now, is_persistent_congestion));
+    }
+
+    fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
+        let now = self.0.clock.time(now);
+        self.update(|core| core.on_lost(now, pn, lost_bytes));
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        let now = self.0.clock.last();
+        self.update(|core| core.on_spurious(now));
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        let now = self.0.clock.last();
+        self.update(|core| core.on_mtu(now, new_mtu.into()));
+    }
+
+    fn window(&self) -> u64 {
+        self.0.data_waits();
+        self.0.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        self.0.metrics()
+    }
+
+    fn clone_box(&self) -> Box<dyn congestion::Controller> {
+        // noq copies the controller when the path migrates, and goes on with the copy: it counts
+        // what is in flight anew. One connection has one controller here, so the copy shares it.
+        self.update(Core::forget);
+        Box::new(Self(self.0.clone()))
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.0.window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,208 @@
+//! What an adapter knows: the controller, the packets in flight, and the counts.
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_congestion::{Ack, Controller, Loss, Rtt, Sent as SentEvent};
+
+use super::table::{Sent, Table};
+
+/// The part of the state that the lock guards.
+#[derive(Debug)]
+pub(super) struct Core {
+    controller: Box<dyn Controller>,
+    table: Table,
+    in_flight: u64,
+    now: Time,
+    rtt: Rtt,
+    /// When the last packet was sent, and when data last had to wait before it was.
+    last_sent: Time,
+    last_wait: Time,
+    /// Some packet of ours was lost since the last congestion event.
+    lost_some: bool,
+    /// Some packet of ours was acknowledged by the acknowledgement being read.
+    acked_some: bool,
+    pub(super) counts: Counts,
+}
+
+/// Sums since the connection began, of 1-RTT packets that ask for an acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) sent_packets: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) acked_packets: u64,
+    pub(super) acked_bytes: u64,
+    pub(super) lost_packets: u64,
+    pub(super) lost_bytes: u64,
+    pub(super) spurious: u64,
+    /// Time with data to send, up to the last packet that was sent.
+    pub(super) busy: Duration,
+}
+
+/// An acknowledged packet, as noq tells it.
+pub(super) struct Acked {
+    pub(super) pn: u64,
+    pub(super) sent_at: Time,
+    pub(super) bytes: u64,
+    pub(super) smoothed_rtt: Duration,
+}
+
+impl Core {
+    pub(super) fn new(now: Time, controller: Box<dyn Controller>) -> Self {
+        Self {
+            controller,
+            table: Table::new(),
+            in_flight: 0,
+            now,
+            rtt: Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX },
+            last_sent: Time::ZERO,
+            last_wait: Time::ZERO,
+            lost_some: false,
+            acked_some: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// A new path: a fresh controller, nothing in flight. The counts go on.
+    pub(super) fn replace(&mut self, now: Time, controller: Box<dyn Controller>) {
+        self.tick(now);
+        self.controller = controller;
+        self.rtt = Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX };
+        self.forget();
+    }
+
+    /// Forgets the packets in flight: a path that begins counts from zero.
+    pub(super) fn forget(&mut self) {
+        self.table.clear();
+        self.in_flight = 0;
+    }
+
+    /// `now` as controllers may hear it: never going back. Whoever reaches in from outside may
+    /// have read the clock after the driver did.
+    fn tick(&mut self, now: Time) -> Time {
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    /// Data left that had waited for so long.
+    pub(super) fn on_waited(&mut self, now: Time, waited: Duration) {
+        if !waited.is_zero() {
+            self.counts.busy += waited;
+            self.last_wait = self.last_wait.max(now);
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, now: Time, pn: u64, bytes: u16) {
+        let now = self.tick(now);
+        if !self.table.insert(Sent { pn, at: now, bytes }) {
+            return;
+        }
+        self.in_flight += u64::from(bytes);
+        self.last_sent = now;
+        self.counts.sent_packets += 1;
+        self.counts.sent_bytes += u64::from(bytes);
+        self.controller.on_sent(&SentEvent {
+            now,
+            pn,
+            bytes: bytes.into(),
+            in_flight: self.in_flight,
+        });
+    }
+
+    /// A packet was acknowledged; `waiting`: there is data that may not be sent yet.
+    pub(super) fn on_ack(&mut self, now: Time, acked: &Acked, waiting: bool) {
+        let now = self.tick(now);
+        // Initial and Handshake packets have numbers of their own, which noq does not tell apart.
+        let same = |s: &Sent| u64::from(s.bytes) == acked.bytes && s.at == acked.sent_at;
+        let Some(sent) = self.table.take(acked.pn, same) else {
+            return;
+        };
+        self.in_flight = self.in_flight.saturating_sub(acked.bytes);
+        self.counts.acked_packets += 1;
+        self.counts.acked_bytes += acked.bytes;
+        let latest = now - sent.at;
+        self.rtt = Rtt {
+            latest,
+            // noq updates its estimate after the acknowledgement was read: this is the one before.
+            smoothed: acked.smoothed_rtt,
+            min: self.rtt.min.min(latest),
+        };
+        self.acked_some = true;
+        self.controller.on_ack(&Ack {
+            now,
+            pn: acked.pn,
+            bytes: acked.bytes,
+            sent_at: sent.at,
+            in_flight: self.in_flight,
+            // The window (or the pacer) was the limit if data had to wait at any time since.
+            app_limited: !waiting && self.last_wait <= sent.at,
+            rtt: self.rtt,
+            sample: None,
+        });
+    }
+
+    pub(super) fn on_ack_end(&mut self, now: Time, in_flight: u64) {
+        let now = self.tick(now);
+        // noq drops Initial and Handshake packets in silence when their keys go, and counts a few
+        // that are not reported: its own figure is the right one.
+        self.in_flight = in_flight;
+        if std::mem::take(&mut self.acked_some) {
+            self.controller.on_ack_end(now, in_flight);
+        }
+    }
+
+    pub(super) fn on_lost(&mut self, now: Time, pn: u64, bytes: u16) {
+        let now = self.tick(now);
+        let Some(sent) = self.table.take(pn, |s| s.bytes == bytes) else {
+            return;
+        };
+        let bytes = u64::from(bytes);
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.counts.lost_packets += 1;
+        self.counts.lost_bytes += bytes;
+        self.lost_some = true;
+        let in_flight = self.in_flight;
+        self.controller.on_loss(&Loss { now, pn, bytes, sent_at: sent.at, in_flight });
+    }
+
+    /// The batch of losses is complete.
+    pub(super) fn on_losses_end(&mut self, now: Time, persistent: bool) {
+        let now = self.tick(now);
+        if std::mem::take(&mut self.lost_some) && persistent {
+            self.controller.on_persistent_congestion(now);
+        }
+    }
+
+    pub(super) fn on_spurious(&mut self, now: Time) {
+        let now = self.tick(now);
+        self.counts.spurious += 1;
+        self.controller.on_spurious_loss(now);
+    }
+
+    pub(super) fn on_mtu(&mut self, now: Time, bytes: u64) {
+        let now = self.tick(now);
+        self.controller.on_mtu(now, bytes);
+    }
+
+    /// The controller, with the time to tell it.
+    pub(super) fn reach(&mut self, now: Time) -> (Time, &mut dyn Controller) {
+        (self.tick(now), &mut *self.controller)
+    }
+
+    pub(super) fn controller(&self) -> &dyn Controller {
+        &*self.controller
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Round-trip times, once there is a sample.
+    pub(super) fn rtt(&self) -> Option<Rtt> {
+        (self.rtt.min != Duration::MAX).then_some(self.rtt)
+    }
+
+    pub(super) fn pacing_rate(&self) -> Option<Rate> {
+        self.controller.pacing_rate()
+    }
+}

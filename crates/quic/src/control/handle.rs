@@ -1,0 +1,250 @@
+//! Reaching a controller while its connection runs.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_congestion::{Controller, Rtt};
+use airlane_runtime::RuntimeHandle;
+use parking_lot::Mutex;
+
+use super::core::Core;
+use crate::clock::Clock;
+use crate::crypto::Seal;
+
+/// Stands for "none" in the atomics.
+const NONE: u64 = u64::MAX;
+
+/// What the adapter that noq owns and the handles that roles own have in common.
+pub(crate) struct Shared {
+    /// `None` until noq makes the connection's path.
+    pub(super) core: Mutex<Option<Core>>,
+    pub(super) clock: Arc<Clock>,
+    /// Tells 1-RTT packets from others when they are sent.
+    pub(crate) seal: Arc<Seal>,
+    payload_bytes: u64,
+    /// Published from the controller, so that noq may ask without the lock.
+    window: AtomicU64,
+    pacing_bytes_per_s: AtomicU64,
+    quantum: AtomicU64,
+    ssthresh: AtomicU64,
+    /// Since when data waits that may not be sent yet, in nanoseconds; [`NONE`] if none waits.
+    waiting: AtomicU64,
+    connection: OnceLock<noq::WeakConnectionHandle>,
+    send_window: u64,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("core", &self.core).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(clock: Arc<Clock>, payload_bytes: u64, send_window: u64) -> Self {
+        Self {
+            core: Mutex::new(None),
+            clock,
+            seal: Arc::default(),
+            payload_bytes,
+            window: AtomicU64::new(payload_bytes),
+            pacing_bytes_per_s: AtomicU64::new(NONE),
+            quantum: AtomicU64::new(NONE),
+            ssthresh: AtomicU64::new(NONE),
+            waiting: AtomicU64::new(NONE),
+            connection: OnceLock::new(),
+            send_window,
+        }
+    }
+
+    /// Names the connection that [`ControlHandle`]s wake after a change.
+    pub(crate) fn attach(&self, connection: &noq::Connection) {
+        let _ = self.connection.set(connection.weak_handle());
+    }
+
+    /// Publishes what noq will ask for.
+    pub(super) fn publish(&self, controller: &dyn Controller) {
+        // Under one packet noq would never send again: lower rates are the pacer's.
+        self.window.store(controller.window().max(self.payload_bytes), Ordering::Relaxed);
+        let pacing = controller.pacing_rate().map_or(NONE, |r| r.bps() / 8);
+        self.pacing_bytes_per_s.store(pacing, Ordering::Relaxed);
+        self.quantum.store(controller.send_quantum().unwrap_or(NONE), Ordering::Relaxed);
+        self.ssthresh.store(controller.ssthresh().unwrap_or(NONE), Ordering::Relaxed);
+    }
+
+    pub(super) fn window(&self) -> u64 {
+        self.window.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn metrics(&self) -> noq_proto::congestion::ControllerMetrics {
+        let get = |a: &AtomicU64| Some(a.load(Ordering::Relaxed)).filter(|v| *v != NONE);
+        let mut metrics = noq_proto::congestion::ControllerMetrics::default();
+        metrics.congestion_window = self.window();
+        metrics.pacing_rate = get(&self.pacing_bytes_per_s);
+        metrics.send_quantum = get(&self.quantum);
+        metrics.ssthresh = get(&self.ssthresh);
+        metrics
+    }
+
+    /// noq asks for the window exactly when it has data to send, and then either sends or is held
+    /// back by window or pacing: from here on data waits.
+    pub(super) fn data_waits(&self) {
+        if self.waiting.load(Ordering::Relaxed) == NONE {
+            self.waiting.store(self.clock.last().as_nanos(), Ordering::Relaxed);
+        }
+    }
+
+    /// Data that waited is gone: sent, or withdrawn. Returns how long it had waited.
+    pub(super) fn data_left(&self, now: Time) -> Duration {
+        match self.waiting.swap(NONE, Ordering::Relaxed) {
+            NONE => Duration::ZERO,
+            since => now - Time::from_nanos(since),
+        }
+    }
+
+    /// Whether data waits.
+    pub(super) fn has_data(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) != NONE
+    }
+
+    /// Runs `f`, in which noq asks for the window without having data to send.
+    pub(crate) fn without_data<T>(&self, f: impl FnOnce() -> T) -> T {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let value = f();
+        self.waiting.store(waiting, Ordering::Relaxed);
+        value
+    }
+
+    fn waited(&self, now: Time) -> Option<Duration> {
+        match self.waiting.load(Ordering::Relaxed) {
+            NONE => None,
+            since => Some(now - Time::from_nanos(since)),
+        }
+    }
+}
+
+/// What a connection's sending side has done and is allowed. Counts cover 1-RTT packets that ask
+/// for an acknowledgement, in bytes of UDP payload, since the connection began.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlStats {
+    /// When this was read.
+    pub now: Time,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets acknowledged.
+    pub acked_packets: u64,
+    /// Bytes acknowledged.
+    pub acked_bytes: u64,
+    /// Packets declared lost.
+    pub lost_packets: u64,
+    /// Bytes declared lost.
+    pub lost_bytes: u64,
+    /// Times that all packets declared lost turned out to have arrived.
+    pub spurious_losses: u64,
+    /// Time during which there was data to send: from when data could not leave at once, held
+    /// back by window or pacing, until the last of it left. Idle gaps and the wait for the last
+    /// acknowledgements do not count; see `docs/quic.md`.
+    pub busy: Duration,
+    /// Whether there is data to send now.
+    pub has_data: bool,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// The congestion window in bytes.
+    pub window: u64,
+    /// The slow-start threshold in bytes, where the controller has one.
+    pub ssthresh: Option<u64>,
+    /// The rate that the controller asks for, if it does.
+    pub pacing_rate: Option<Rate>,
+    /// Round-trip times, once there is a sample.
+    pub rtt: Option<Rtt>,
+    /// How many plain flows this one counts for.
+    pub weight: f64,
+    /// The controller's name.
+    pub controller: &'static str,
+}
+
+/// A handle to the congestion controller of a running connection. It does not keep the connection
+/// alive, and its counts can be read when the connection is gone.
+#[derive(Clone)]
+pub struct ControlHandle {
+    shared: Arc<Shared>,
+    runtime: RuntimeHandle,
+}
+
+impl fmt::Debug for ControlHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stats().fmt(f)
+    }
+}
+
+impl ControlHandle {
+    pub(crate) fn new(shared: Arc<Shared>, runtime: RuntimeHandle) -> Self {
+        Self { shared, runtime }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Counts and state as of now.
+    ///
+    /// # Panics
+    /// Never on a handle from a connection: those have a controller.
+    pub fn stats(&self) -> ControlStats {
+        let now = self.runtime.now();
+        let core = self.shared.core.lock();
+        let core = core.as_ref().expect("a connection has a controller");
+        let waited = self.shared.waited(now);
+        let (c, k) = (core.counts, core.controller());
+        ControlStats {
+            now,
+            sent_packets: c.sent_packets,
+            sent_bytes: c.sent_bytes,
+            acked_packets: c.acked_packets,
+            acked_bytes: c.acked_bytes,
+            lost_packets: c.lost_packets,
+            lost_bytes: c.lost_bytes,
+            spurious_losses: c.spurious,
+            busy: c.busy + waited.unwrap_or_default(),
+            has_data: waited.is_some(),
+            in_flight: core.in_flight(),
+            window: k.window(),
+            ssthresh: k.ssthresh(),
+            pacing_rate: core.pacing_rate(),
+            rtt: core.rtt(),
+            weight: k.weight(),
+            controller: k.name(),
+        }
+    }
+
+    /// Sets how many plain flows the connection counts for from now on.
+    pub fn set_weight(&self, weight: f64) {
+        self.with(|now, controller| controller.set_weight(now, weight));
+    }
+
+    /// Reaches into the controller, and makes the connection act on what changed: it sends at once
+    /// what the new window or rate allows.
+    ///
+    /// # Panics
+    /// Never on a handle from a connection: those have a controller.
+    pub fn with<T>(&self, f: impl FnOnce(Time, &mut dyn Controller) -> T) -> T {
+        let value = {
+            let mut core = self.shared.core.lock();
+            let core = core.as_mut().expect("a connection has a controller");
+            let (now, controller) = core.reach(self.runtime.now());
+            let value = f(now, controller);
+            self.shared.publish(controller);
+            value
+        };
+        // Nothing else would look at the new rate before the pacer's timer, which was set for the
+        // old one. Of noq's calls that wake the driver this one changes nothing.
+        if let Some(connection) = self.shared.connection.get().and_then(|c| c.upgrade()) {
+            connection.set_send_window(self.shared.send_window);
+        }
+        value
+    }
+}

@@ -1,0 +1,99 @@
+//! The ciphers: real TLS, and one that only takes the room.
+
+mod keys;
+mod null;
+mod seal;
+mod tls;
+
+use std::fmt;
+use std::sync::Arc;
+
+use noq_proto::crypto;
+
+pub(crate) use keys::{SeededIds, TokenKey};
+pub(crate) use seal::{Seal, SealedClient, SealedServer};
+pub use tls::{Identity, Tls, Trust};
+
+use crate::config::TransportConfig;
+use crate::error::QuicError;
+
+/// How packets are protected.
+#[derive(Clone)]
+pub enum Cipher {
+    /// Not at all, yet with the sizes of the real thing: a handshake of the same flights, 16
+    /// bytes of tag on every packet. Tools see frames in clear. For the laboratory only.
+    Null,
+    /// TLS 1.3 (RFC 9001).
+    Tls(Arc<Tls>),
+}
+
+impl Cipher {
+    /// TLS with an Ed25519 certificate that is the same in every world, trusted by every client.
+    /// For the laboratory only: its key is known to anyone.
+    ///
+    /// # Errors
+    /// If the certificate cannot be made.
+    pub fn lab_tls() -> Result<Self, QuicError> {
+        let identity = Identity::from_seed(airlane_base::Seed(0), &["lab.airlane"])?;
+        let trust = Trust::Exactly(identity.certificate().to_vec());
+        Ok(Self::Tls(Arc::new(Tls { identity: Some(identity), trust })))
+    }
+
+    pub(crate) fn client(
+        &self,
+        config: &TransportConfig,
+    ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
+        Ok(match self {
+            Self::Null => Arc::new(null::NullConfig::new(config.alpn.clone())),
+            Self::Tls(tls) => tls.client(config)?,
+        })
+    }
+
+    pub(crate) fn server(
+        &self,
+        config: &TransportConfig,
+    ) -> Result<Arc<dyn crypto::ServerConfig>, QuicError> {
+        Ok(match self {
+            Self::Null => Arc::new(null::NullConfig::new(config.alpn.clone())),
+            Self::Tls(tls) => tls.server(config)?,
+        })
+    }
+}
+
+impl fmt::Debug for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Tls(_) => "tls",
+        })
+    }
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Negotiated {
+    pub(crate) protocol: Option<Vec<u8>>,
+    pub(crate) server_name: Option<String>,
+}
+
+impl Negotiated {
+    /// Reads what either cipher's session tells.
+    pub(crate) fn of(data: Box<dyn std::any::Any>) -> Self {
+        let data = match data.downcast::<Self>() {
+            Ok(null) => return *null,
+            Err(data) => data,
+        };
+        match data.downcast::<crypto::rustls::HandshakeData>() {
+            Ok(tls) => Self { protocol: tls.protocol, server_name: tls.server_name },
+            Err(_) => Self::default(),
+        }
+    }
+}
+
+/// A secret from the operating system.
+pub(crate) fn system_secret() -> Result<[u8; 32], QuicError> {
+    let mut secret = [0; 32];
+    ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut secret)
+        .map_err(|_| QuicError::Tls("the system has no randomness".to_owned()))?;
+    Ok(secret)
+}

@@ -1,0 +1,323 @@
+//! Endpoints: one UDP socket with any number of connections.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use airlane_base::Seed;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use futures_util::future::{Either, select};
+use noq_proto::{
+    AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, IdleTimeout,
+    NoneTokenStore, TimeSource, ValidationTokenConfig, VarInt, crypto as proto_crypto,
+};
+use parking_lot::Mutex;
+use ring::hmac;
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+
+use crate::clock::Clock;
+use crate::config::{AckPolicy, Entropy, TransportConfig};
+use crate::connection::Connection;
+use crate::control::{ControlHandle, Factory, Shared};
+use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey, system_secret};
+use crate::error::QuicError;
+use crate::glue::{NoqRuntime, NoqSocket};
+use crate::qlog::QlogDir;
+
+/// A socket that opens connections, and accepts them if it was made with
+/// [`server`](Self::server).
+///
+/// Dropping it ends accepting; connections live on until they are dropped themselves.
+pub struct Endpoint {
+    inner: Arc<Inner>,
+    accepted: AsyncMutex<mpsc::UnboundedReceiver<Connection>>,
+}
+
+struct Inner {
+    endpoint: noq::Endpoint,
+    local_addr: SocketAddr,
+    runtime: RuntimeHandle,
+    clock: Arc<Clock>,
+    config: TransportConfig,
+    seed: Seed,
+    /// Connections so far: each gets a seed of its own.
+    connections: AtomicU64,
+    client: Arc<dyn proto_crypto::ClientConfig>,
+    server: Option<noq::ServerConfig>,
+    initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("local_addr", &self.local_addr()).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// An endpoint at `local` that accepts connections, and may open some too.
+    ///
+    /// # Errors
+    /// If the address cannot be bound, or a setting is not allowed.
+    pub fn server(
+        runtime: &RuntimeHandle,
+        local: SocketAddr,
+        config: TransportConfig,
+    ) -> Result<Self, QuicError> {
+        Self::new(runtime, local, config, true)
+    }
+
+    /// An endpoint at `local` (port 0: any) that only opens connections.
+    ///
+    /// # Errors
+    /// If the address cannot be bound, or a setting is not allowed.
+    pub fn client(
+        runtime: &RuntimeHandle,
+        local: SocketAddr,
+        config: TransportConfig,
+    ) -> Result<Self, QuicError> {
+        Self::new(runtime, local, config, false)
+    }
+
+    fn new(
+        runtime: &RuntimeHandle,
+        local: SocketAddr,
+        config: TransportConfig,
+        accepts: bool,
+    ) -> Result<Self, QuicError> {
+        check(&config)?;
+        let socket = runtime.bind_udp(local)?;
+        let local_addr = socket.local_addr();
+        let seed = runtime.seed().split("quic").split(&local_addr.to_string());
+        let secret = |name: &str| match config.entropy {
+            Entropy::Seeded => Ok(seed.split(name).bytes()),
+            Entropy::System => system_secret(),
+        };
+
+        let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &secret("reset key")?);
+        let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
+        endpoint_config
+            .max_udp_payload_size(config.payload_bytes.max(PEER_PAYLOAD_BYTES))
+            .map_err(|e| QuicError::Config(e.to_string()))?;
+        endpoint_config.grease_quic_bit(false);
+        endpoint_config.rng_seed(Some(secret("noq")?));
+        let initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync> = match config.entropy {
+            Entropy::Seeded => {
+                let ids = seed.split("connection ids");
+                endpoint_config.cid_generator(Arc::new(move || Box::new(SeededIds::new(ids))));
+                let ids = Mutex::new(SeededIds::new(seed.split("initial connection ids")));
+                Arc::new(move || ids.lock().generate_cid())
+            }
+            Entropy::System => {
+                // noq's own ids come from the system.
+                Arc::new(|| {
+                    noq_proto::RandomConnectionIdGenerator::new(SeededIds::BYTES).generate_cid()
+                })
+            }
+        };
+
+        let client = config.cipher.client(&config)?;
+        let server = if accepts {
+            let token_key = Arc::new(TokenKey::new(&secret("token key")?));
+            let mut server = noq::ServerConfig::new(config.cipher.server(&config)?, token_key);
+            // No NEW_TOKEN frames: they would carry the date.
+            let mut tokens = ValidationTokenConfig::default();
+            tokens.sent(0);
+            server.validation_token_config(tokens);
+            if config.entropy == Entropy::Seeded {
+                server.time_source(Arc::new(NoDate));
+            }
+            Some(server)
+        } else {
+            None
+        };
+
+        let clock = Arc::new(Clock::new(config.clock_shift));
+        let noq_runtime = Arc::new(NoqRuntime { runtime: runtime.clone(), clock: clock.clone() });
+        let endpoint = noq::Endpoint::new_with_abstract_socket(
+            endpoint_config,
+            server.clone(),
+            Box::new(NoqSocket::new(socket)),
+            noq_runtime,
+        )?;
+        let inner = Arc::new(Inner {
+            endpoint,
+            local_addr,
+            runtime: runtime.clone(),
+            clock,
+            config,
+            seed,
+            connections: AtomicU64::new(0),
+            client,
+            server,
+            initial_ids,
+        });
+        let (accept, accepted) = mpsc::unbounded_channel();
+        if accepts {
+            runtime.spawn("quic accept", accept_all(inner.clone(), accept));
+        }
+        Ok(Self { inner, accepted: AsyncMutex::new(accepted) })
+    }
+
+    /// The address that the endpoint is bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.local_addr
+    }
+
+    /// The runtime that it runs on.
+    pub fn runtime(&self) -> &RuntimeHandle {
+        &self.inner.runtime
+    }
+
+    /// The next connection whose handshake has succeeded; `None` when the endpoint is closed or
+    /// does not accept any. Handshakes do not wait for each other.
+    pub async fn accept(&self) -> Option<Connection> {
+        self.accepted.lock().await.recv().await
+    }
+
+    /// Opens a connection to the server called `name` at `addr`, and completes its handshake.
+    ///
+    /// # Errors
+    /// If the handshake fails or the endpoint is closed.
+    pub async fn connect(&self, addr: SocketAddr, name: &str) -> Result<Connection, QuicError> {
+        let (transport, control) = self.inner.connection();
+        let crypto = SealedClient { inner: self.inner.client.clone(), seal: seal(&control) };
+        let mut client = noq::ClientConfig::new(Arc::new(crypto));
+        client
+            .transport_config(Arc::new(transport))
+            .token_store(Arc::new(NoneTokenStore))
+            .initial_dst_cid_provider(self.inner.initial_ids.clone());
+        let connection = self.inner.endpoint.connect_with(client, addr, name)?.await?;
+        Ok(Connection::new(connection, control, self.inner.runtime.clone()))
+    }
+
+    /// Closes all connections with `code` and ends accepting.
+    pub fn close(&self, code: u32, reason: &str) {
+        self.inner.endpoint.close(VarInt::from_u32(code), reason.as_bytes());
+    }
+
+    /// Waits until the peers have been told of all closures, or had the time to be.
+    pub async fn wait_idle(&self) {
+        self.inner.endpoint.wait_idle().await;
+    }
+}
+
+/// What peers may send: an Ethernet frame's worth. Also the size of receive buffers.
+const PEER_PAYLOAD_BYTES: u16 = 1472;
+
+fn check(config: &TransportConfig) -> Result<(), QuicError> {
+    let refuse = |what: String| Err(QuicError::Config(what));
+    if !(1200..=65_527).contains(&config.payload_bytes) {
+        return refuse(format!(
+            "a payload of {} bytes is not in 1200..65527",
+            config.payload_bytes
+        ));
+    }
+    if let AckPolicy::Decimated { packets, max_delay } = config.acks
+        && (packets == 0 || max_delay < Duration::from_millis(1))
+    {
+        return refuse(format!("acknowledgements every {packets} packets or {max_delay:?}"));
+    }
+    if config.alpn.is_empty() {
+        return refuse("at least one application protocol is needed".to_owned());
+    }
+    if let Some(dir) = &config.qlog_dir {
+        std::fs::create_dir_all(dir).map_err(|e| QuicError::io(dir, e))?;
+    }
+    Ok(())
+}
+
+fn seal(control: &ControlHandle) -> Arc<Seal> {
+    control.shared().seal.clone()
+}
+
+/// A world has no date. noq asks for it when it checks the age of tokens, which nobody sends.
+struct NoDate;
+
+impl TimeSource for NoDate {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+impl Inner {
+    /// Settings and control of the next connection.
+    fn connection(&self) -> (noq::TransportConfig, ControlHandle) {
+        let config = &self.config;
+        let shared = Arc::new(Shared::new(
+            self.clock.clone(),
+            config.payload_bytes.into(),
+            config.send_window_bytes,
+        ));
+        let n = self.connections.fetch_add(1, Ordering::Relaxed);
+        let factory = Factory {
+            shared: shared.clone(),
+            make: config.controller.clone(),
+            seed: self.seed.split("connection").index(n),
+        };
+        let mut t = noq::TransportConfig::default();
+        t.congestion_controller_factory(Arc::new(factory))
+            .initial_rtt(config.initial_rtt)
+            .initial_mtu(config.payload_bytes)
+            .min_mtu(config.payload_bytes)
+            .mtu_discovery_config(None)
+            // One datagram per send: virtual networks count packets, and our sockets send one.
+            .enable_segmentation_offload(false)
+            .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
+            .receive_window(VarInt::from_u32(config.receive_window_bytes))
+            .send_window(config.send_window_bytes)
+            .max_concurrent_bidi_streams(VarInt::from_u32(config.max_streams))
+            .max_concurrent_uni_streams(VarInt::from_u32(config.max_streams))
+            .max_idle_timeout(config.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))
+            .keep_alive_interval(config.keep_alive)
+            .datagram_receive_buffer_size(None)
+            .allow_spin(false);
+        if let AckPolicy::Decimated { packets, max_delay } = config.acks {
+            let mut acks = AckFrequencyConfig::default();
+            acks.ack_eliciting_threshold(VarInt::from_u32(packets - 1))
+                .max_ack_delay(Some(max_delay))
+                .reordering_threshold(VarInt::from_u32(1));
+            t.ack_frequency_config(Some(acks));
+        }
+        if let Some(dir) = &config.qlog_dir {
+            let start = self.clock.instant(airlane_base::Time::ZERO);
+            t.qlog_factory(Arc::new(QlogDir { dir: dir.clone(), start }));
+        }
+        (t, ControlHandle::new(shared, self.runtime.clone()))
+    }
+}
+
+/// Accepts until the endpoint is closed or nobody is left who would take the connections.
+async fn accept_all(inner: Arc<Inner>, accepted: mpsc::UnboundedSender<Connection>) {
+    let Some(server) = &inner.server else { return };
+    loop {
+        let next = pin!(inner.endpoint.accept());
+        let gone = pin!(accepted.closed());
+        let incoming = match select(next, gone).await {
+            Either::Left((Some(incoming), _)) => incoming,
+            Either::Left((None, _)) | Either::Right(_) => return,
+        };
+        let (transport, control) = inner.connection();
+        let crypto = SealedServer { inner: server.crypto.clone(), seal: seal(&control) };
+        let mut config = server.clone();
+        config.crypto = Arc::new(crypto);
+        config.transport = Arc::new(transport);
+        let connecting = match incoming.accept_with(Arc::new(config)) {
+            Ok(connecting) => connecting,
+            Err(e) => {
+                tracing::debug!("a connection was not accepted: {e}");
+                continue;
+            }
+        };
+        let (accepted, runtime) = (accepted.clone(), inner.runtime.clone());
+        inner.runtime.spawn("quic handshake", async move {
+            match connecting.await {
+                // If nobody takes it any more, dropping it closes it.
+                Ok(c) => drop(accepted.send(Connection::new(c, control, runtime))),
+                Err(e) => tracing::debug!("a handshake failed: {e}"),
+            }
+        });
+    }
+}

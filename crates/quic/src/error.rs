@@ -1,0 +1,109 @@
+//! What can go wrong with connections and streams.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use noq_proto::{ConnectError, ConnectionError};
+
+/// An endpoint or a connection failed, or was ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuicError {
+    /// A socket or a file.
+    #[error("{}{message}", .path.as_ref().map(|p| format!("{}: ", p.display())).unwrap_or_default())]
+    Io {
+        /// The file, if it was one.
+        path: Option<PathBuf>,
+        /// What the system says.
+        message: String,
+    },
+    /// A setting that QUIC does not allow.
+    #[error("{0}")]
+    Config(String),
+    /// Certificates, keys, or what TLS says of them.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// Nothing was heard for the idle timeout.
+    #[error("the peer has been silent for too long")]
+    TimedOut,
+    /// This side closed the connection.
+    #[error("closed by this side")]
+    ClosedHere,
+    /// The peer's application closed the connection.
+    #[error("closed by the peer with code {code}: {reason}")]
+    ClosedByPeer {
+        /// Its code.
+        code: u64,
+        /// Its words.
+        reason: String,
+    },
+    /// The transport failed: a violation of the protocol, a reset, an unknown version.
+    #[error("{0}")]
+    Transport(String),
+    /// The stream was reset by the peer, or the peer does not want what is written.
+    #[error("the stream was ended by the peer with code {code}")]
+    StreamEnded {
+        /// Its code.
+        code: u64,
+    },
+    /// The stream was finished, reset or stopped here before.
+    #[error("the stream is closed")]
+    StreamClosed,
+    /// HTTP/3 as the peer or this side must not speak it.
+    #[error("HTTP/3: {0}")]
+    Http(String),
+}
+
+impl QuicError {
+    pub(crate) fn io(path: &Path, e: io::Error) -> Self {
+        Self::Io { path: Some(path.to_owned()), message: e.to_string() }
+    }
+}
+
+impl From<io::Error> for QuicError {
+    fn from(e: io::Error) -> Self {
+        Self::Io { path: None, message: e.to_string() }
+    }
+}
+
+impl From<ConnectError> for QuicError {
+    fn from(e: ConnectError) -> Self {
+        match e {
+            ConnectError::EndpointStopping => Self::ClosedHere,
+            other => Self::Config(other.to_string()),
+        }
+    }
+}
+
+impl From<ConnectionError> for QuicError {
+    fn from(e: ConnectionError) -> Self {
+        match e {
+            ConnectionError::TimedOut => Self::TimedOut,
+            ConnectionError::LocallyClosed => Self::ClosedHere,
+            ConnectionError::ApplicationClosed(close) => Self::ClosedByPeer {
+                code: close.error_code.into_inner(),
+                reason: String::from_utf8_lossy(&close.reason).into_owned(),
+            },
+            other => Self::Transport(other.to_string()),
+        }
+    }
+}
+
+impl From<noq::WriteError> for QuicError {
+    fn from(e: noq::WriteError) -> Self {
+        match e {
+            noq::WriteError::Stopped(code) => Self::StreamEnded { code: code.into_inner() },
+            noq::WriteError::ConnectionLost(e) => e.into(),
+            noq::WriteError::ClosedStream | noq::WriteError::ZeroRttRejected => Self::StreamClosed,
+        }
+    }
+}
+
+impl From<noq::ReadError> for QuicError {
+    fn from(e: noq::ReadError) -> Self {
+        match e {
+            noq::ReadError::Reset(code) => Self::StreamEnded { code: code.into_inner() },
+            noq::ReadError::ConnectionLost(e) => e.into(),
+            noq::ReadError::ClosedStream | noq::ReadError::ZeroRttRejected => Self::StreamClosed,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A world of two hosts, and what every test sends through it.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Fnv64, Packet, Rate, Seed, Time};
+use airlane_congestion::{Algorithm, ControllerConfig};
+use airlane_quic::{Connection, Endpoint, QuicError, TransportConfig};
+use airlane_runtime::virtual_time::{Fabric, World};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+/// What passed the network.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub hash: Fnv64,
+    pub packets: u64,
+    pub dropped: u64,
+    /// UDP payload sizes with the first byte of each packet, towards the client.
+    pub down: Vec<(u8, usize)>,
+    /// Arrival times and IP bytes, towards the client.
+    pub down_times: Vec<(Time, u32)>,
+    pub keep: bool,
+}
+
+/// One link each way between hosts 10.0.0.1 (the server) and 10.0.0.2: rate down, delay both.
+pub struct Link {
+    rate: Rate,
+    delay: Duration,
+    queue_bytes: u64,
+    free_at: Time,
+    lose_every: u64,
+    in_transit: VecDeque<(Time, Packet)>,
+    up: VecDeque<(Time, Packet)>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Link {
+    pub fn new(rate: Rate, delay: Duration, queue_bytes: u64) -> (Self, Arc<Mutex<Seen>>) {
+        let seen = Arc::new(Mutex::new(Seen { hash: Fnv64::new(), ..Seen::default() }));
+        let link = Self {
+            rate,
+            delay,
+            queue_bytes,
+            free_at: Time::ZERO,
+            lose_every: u64::MAX,
+            in_transit: VecDeque::new(),
+            up: VecDeque::new(),
+            seen: seen.clone(),
+        };
+        (link, seen)
+    }
+
+    pub fn losing_every(mut self, n: u64) -> Self {
+        self.lose_every = n;
+        self
+    }
+}
+
+impl Fabric for Link {
+    fn send(&mut self, now: Time, packet: Packet) {
+        let mut seen = self.seen.lock();
+        seen.packets += 1;
+        seen.hash.write_u64(now.as_nanos());
+        seen.hash.write_u64(packet.payload.len() as u64);
+        seen.hash.write(packet.src.to_string().as_bytes());
+        if packet.dst.ip() == CLIENT_IP {
+            let backlog = self.rate.bytes_in(self.free_at - now);
+            if backlog + u64::from(packet.ip_bytes()) > self.queue_bytes
+                || seen.packets.is_multiple_of(self.lose_every)
+            {
+                seen.dropped += 1;
+                return;
+            }
+            self.free_at = self.free_at.max(now) + self.rate.time_for(packet.ip_bytes().into());
+            self.in_transit.push_back((self.free_at + self.delay, packet));
+        } else {
+            self.up.push_back((now + self.delay, packet));
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let at = |q: &VecDeque<(Time, Packet)>| q.front().map(|(at, _)| *at);
+        at(&self.in_transit).into_iter().chain(at(&self.up)).min()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        for (q, down) in [(&mut self.in_transit, true), (&mut self.up, false)] {
+            if q.front().is_some_and(|(at, _)| *at <= now)
+                && let Some((at, packet)) = q.pop_front()
+            {
+                let mut seen = self.seen.lock();
+                if down && seen.keep {
+                    seen.down.push((packet.payload[0], packet.payload.len()));
+                    seen.down_times.push((at, packet.ip_bytes()));
+                }
+                return Some(packet);
+            }
+        }
+        None
+    }
+}
+
+pub const SERVER_IP: [u8; 4] = [10, 0, 0, 1];
+pub const CLIENT_IP: [u8; 4] = [10, 0, 0, 2];
+pub const SERVER_ADDR: ([u8; 4], u16) = (SERVER_IP, 443);
+
+pub fn config(algorithm: Algorithm) -> TransportConfig {
+    controlled(ControllerConfig::new(algorithm))
+}
+
+pub fn controlled(controller: ControllerConfig) -> TransportConfig {
+    TransportConfig::new(move |new| controller.build(new.now, new.payload_bytes, new.seed))
+}
+
+pub struct Net {
+    pub world: World,
+    pub server: RuntimeHandle,
+    pub client: RuntimeHandle,
+    pub seen: Arc<Mutex<Seen>>,
+}
+
+pub fn net(seed: u64, link: (Link, Arc<Mutex<Seen>>)) -> Net {
+    let mut world = World::new(Seed(seed), Box::new(link.0));
+    world.end_at(Time::from_millis(600_000));
+    let server = world.host("server", SERVER_IP.into());
+    let client = world.host("client", CLIENT_IP.into());
+    Net { world, server, client, seen: link.1 }
+}
+
+/// Endpoints of both hosts and a connection between them: the client's end and the server's.
+pub async fn pair(
+    server: &RuntimeHandle,
+    client: &RuntimeHandle,
+    addr: SocketAddr,
+    config: TransportConfig,
+) -> Result<(Endpoint, Endpoint, Connection, Connection), QuicError> {
+    let s = Endpoint::server(server, addr, config.clone())?;
+    let local = SocketAddr::new(addr.ip(), 0);
+    let local = if local.ip().is_loopback() { local } else { ([0, 0, 0, 0], 0).into() };
+    let c = Endpoint::client(client, local, config)?;
+    let to_server = c.connect(s.local_addr(), "lab.airlane").await?;
+    let to_client = s.accept().await.expect("a connection");
+    Ok((s, c, to_server, to_client))
+}
+
+/// Sends `total` bytes on one stream in pieces, and finishes it.
+pub async fn send_bulk(connection: Connection, total: u64) -> Result<(), QuicError> {
+    let mut stream = connection.open_uni().await?;
+    let piece = Bytes::from_static(&[0x5a; 64 << 10]);
+    let mut left = total;
+    while left > 0 {
+        let n = left.min(piece.len() as u64);
+        stream.write_all(piece.slice(..n as usize)).await?;
+        left -= n;
+    }
+    stream.finish()?;
+    stream.delivered().await
+}
+
+/// Reads a stream to its end and tells how many bytes there were.
+pub async fn recv_bulk(connection: &Connection) -> Result<u64, QuicError> {
+    let mut stream = connection.accept_uni().await?;
+    let mut total = 0;
+    while let Some(chunk) = stream.read_chunk(usize::MAX).await? {
+        assert!(chunk.iter().all(|b| *b == 0x5a));
+        total += chunk.len() as u64;
+    }
+    Ok(total)
+}
+
+/// The whole of a transfer from server to client: its time, then the statistics of the sender.
+pub async fn transfer(
+    server: RuntimeHandle,
+    client: RuntimeHandle,
+    addr: SocketAddr,
+    config: TransportConfig,
+    bytes: u64,
+) -> (Duration, airlane_quic::ConnectionStats) {
+    let (s, c, to_server, to_client) = pair(&server, &client, addr, config).await.unwrap();
+    let start = client.now();
+    let sender = to_client.clone();
+    server.spawn("send", async move { send_bulk(sender, bytes).await.unwrap() });
+    assert_eq!(recv_bulk(&to_server).await.unwrap(), bytes);
+    let took = client.now() - start;
+    client.sleep(Duration::from_millis(200)).await;
+    let stats = to_client.stats();
+    to_server.close(0, "done");
+    c.wait_idle().await;
+    drop(s);
+    (took, stats)
+}
