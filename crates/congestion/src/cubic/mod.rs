@@ -175,12 +175,11 @@ impl Cubic {
         let m = self.hit_share();
         let kept = weight::kept(m);
         let prior = self.state.cwnd;
-        // Section 4.7: a flow that did not come back to its last plateau yields some more.
-        self.state.w_max = if self.config.fast_convergence && prior < self.state.w_max {
-            prior * (1.0 + kept) / 2.0
-        } else {
-            prior
-        };
+        // Section 4.7: a flow that did not come back to its last plateau yields some more. Whole
+        // packets count, as in kernels: a hundredth of a packet short is back.
+        let short = prior + 1.0 <= self.state.w_max;
+        self.state.w_max =
+            if self.config.fast_convergence && short { prior * (1.0 + kept) / 2.0 } else { prior };
         let cwnd = self.bound(prior * kept);
         self.state.cwnd = cwnd;
         self.state.ssthresh = cwnd;

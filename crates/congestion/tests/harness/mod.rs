@@ -1,0 +1,276 @@
+//! A packet simulator for controllers: window senders, one bottleneck, no QUIC.
+//!
+//! Pure and seeded. It exists to check equilibria in seconds; the laboratory repeats them with
+//! real connections.
+
+mod queue;
+mod sender;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use airlane_base::{Rng, Seed, Time};
+use airlane_congestion::Controller;
+use rand::RngExt;
+
+pub use queue::Discipline;
+pub use sender::{AckPolicy, OnOff, PACKET_BYTES};
+
+use queue::Bottleneck;
+use sender::Sender;
+
+/// One flow of a scene.
+pub struct Flow {
+    /// Its controller.
+    pub controller: Box<dyn Controller>,
+    /// Round-trip time without queues.
+    pub rtt: Duration,
+    /// Its receiver.
+    pub acks: AckPolicy,
+    /// When it starts.
+    pub start: Time,
+    /// Pauses, if it makes any.
+    pub on_off: Option<OnOff>,
+    /// Weights to set, by time.
+    pub weights: Vec<(Time, f64)>,
+}
+
+impl Flow {
+    /// A flow that always has data, with every second packet acknowledged.
+    pub fn new(controller: Box<dyn Controller>, rtt: Duration) -> Self {
+        let (acks, weights) = (AckPolicy::EVERY_SECOND, Vec::new());
+        Self { controller, rtt, acks, start: Time::ZERO, on_off: None, weights }
+    }
+}
+
+/// A scene.
+pub struct Scene {
+    /// The queue.
+    pub discipline: Discipline,
+    /// Time the bottleneck takes for a packet; zero for none.
+    pub service: Duration,
+    /// Send jitter in service times: uniform up to this, without reordering a flow.
+    pub jitter: f64,
+    /// How long it runs.
+    pub duration: Duration,
+    /// Measures from here on.
+    pub warmup: Duration,
+    /// Seed.
+    pub seed: Seed,
+}
+
+/// What a flow got.
+#[derive(Clone, Debug, Default)]
+#[allow(dead_code, reason = "each test binary reads its own part")]
+pub struct FlowResult {
+    /// Packets received after the warm-up.
+    pub packets: u64,
+    /// Time-weighted mean window in packets.
+    pub window: f64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets received in each 100 ms since the start.
+    pub bins: Vec<u32>,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+#[allow(dead_code, reason = "each test binary reads its own part")]
+pub struct Outcome {
+    /// By flow.
+    pub flows: Vec<FlowResult>,
+    /// Mean delay of the queue, transmission included.
+    pub queue_s: f64,
+    /// Share of the capacity used.
+    pub utilisation: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Wake,
+    Arrive(u64),
+    Receive(u64),
+    AckTimer(u64),
+    Acked { first: u64, largest: u64, at: Time },
+    Weight(usize),
+    Warm,
+}
+
+/// The receiver of one flow and what the world keeps about it.
+struct Peer {
+    rtt: Duration,
+    acks: AckPolicy,
+    last_departure: Time,
+    wake: Time,
+    unacked_from: u64,
+    unacked: u32,
+    expected: u64,
+    timer: u64,
+    weights: Vec<(Time, f64)>,
+    result: FlowResult,
+}
+
+struct World {
+    now: Time,
+    events: BinaryHeap<Reverse<(Time, u64, usize, What)>>,
+    sequence: u64,
+    senders: Vec<Sender>,
+    peers: Vec<Peer>,
+    bottleneck: Bottleneck,
+    rng: Rng,
+    jitter_ns: f64,
+    warm: bool,
+}
+
+/// Runs `flows` through `scene`.
+pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
+    let service_ns = scene.service.as_nanos() as u64;
+    let mut world = World {
+        now: Time::ZERO,
+        events: BinaryHeap::new(),
+        sequence: 0,
+        senders: Vec::new(),
+        peers: Vec::new(),
+        bottleneck: Bottleneck::new(scene.discipline, service_ns, scene.seed.split("queue").rng()),
+        rng: scene.seed.split("jitter").rng(),
+        jitter_ns: scene.jitter * service_ns as f64,
+        warm: false,
+    };
+    for (id, flow) in flows.into_iter().enumerate() {
+        world.push(flow.start, id, What::Wake);
+        for (i, &(at, _)) in flow.weights.iter().enumerate() {
+            world.push(at, id, What::Weight(i));
+        }
+        world.senders.push(Sender::new(flow.controller, flow.on_off, flow.start));
+        world.peers.push(Peer {
+            rtt: flow.rtt,
+            acks: flow.acks,
+            last_departure: Time::ZERO,
+            wake: flow.start,
+            unacked_from: 0,
+            unacked: 0,
+            expected: 0,
+            timer: 0,
+            weights: flow.weights,
+            result: FlowResult::default(),
+        });
+    }
+    world.push(Time::ZERO + scene.warmup, 0, What::Warm);
+    world.go(Time::ZERO + scene.duration);
+    let (queue_s, utilisation) = world.bottleneck.measured(Time::ZERO + scene.duration);
+    let span = (scene.duration - scene.warmup).as_secs_f64();
+    let flows = world.senders.iter_mut().zip(world.peers).map(|(sender, peer)| {
+        sender.look(Time::ZERO + scene.duration);
+        FlowResult { window: sender.window_area / span / PACKET_BYTES as f64, ..peer.result }
+    });
+    Outcome { flows: flows.collect(), queue_s, utilisation }
+}
+
+impl World {
+    fn push(&mut self, at: Time, flow: usize, what: What) {
+        self.sequence += 1;
+        self.events.push(Reverse((at, self.sequence, flow, what)));
+    }
+
+    fn go(&mut self, end: Time) {
+        while let Some(Reverse((at, _, id, what))) = self.events.pop() {
+            if at > end {
+                break;
+            }
+            self.now = at;
+            match what {
+                What::Wake => {
+                    if self.peers[id].wake == at {
+                        self.peers[id].wake = Time::FAR_FUTURE;
+                        self.drive(id);
+                    }
+                }
+                What::Arrive(pn) => self.arrive(id, pn),
+                What::Receive(pn) => self.receive(id, pn),
+                What::AckTimer(timer) => {
+                    if self.peers[id].timer == timer && self.peers[id].unacked > 0 {
+                        self.acknowledge(id);
+                    }
+                }
+                What::Acked { first, largest, at } => {
+                    self.senders[id].on_ack(self.now, first, largest, at);
+                    self.drive(id);
+                }
+                What::Weight(i) => {
+                    let weight = self.peers[id].weights[i].1;
+                    self.senders[id].look(at);
+                    self.senders[id].controller.set_weight(at, weight);
+                    self.drive(id);
+                }
+                What::Warm => {
+                    self.warm = true;
+                    self.bottleneck.reset(at);
+                    for sender in &mut self.senders {
+                        sender.look(at);
+                        sender.window_area = 0.0;
+                    }
+                }
+            }
+        }
+    }
+
+    fn drive(&mut self, id: usize) {
+        let drive = self.senders[id].drive(self.now);
+        for pn in drive.send {
+            let jitter = Duration::from_nanos((self.rng.random::<f64>() * self.jitter_ns) as u64);
+            let at = (self.now + jitter).max(self.peers[id].last_departure);
+            self.peers[id].last_departure = at;
+            self.push(at, id, What::Arrive(pn));
+        }
+        if drive.wake < self.peers[id].wake {
+            self.peers[id].wake = drive.wake;
+            self.push(drive.wake, id, What::Wake);
+        }
+    }
+
+    fn arrive(&mut self, id: usize, pn: u64) {
+        match self.bottleneck.arrive(self.now, pn) {
+            Some(at) => {
+                let delay = self.peers[id].rtt / 2;
+                self.push(at + delay, id, What::Receive(pn));
+            }
+            None if self.warm => self.peers[id].result.dropped += 1,
+            None => {}
+        }
+    }
+
+    fn receive(&mut self, id: usize, pn: u64) {
+        let now = self.now;
+        if let Some(packet) = self.senders[id].packet(pn) {
+            packet.received_at = Some(now);
+        }
+        let peer = &mut self.peers[id];
+        let bin = (now.as_nanos() / 100_000_000) as usize;
+        if peer.result.bins.len() <= bin {
+            peer.result.bins.resize(bin + 1, 0);
+        }
+        peer.result.bins[bin] += 1;
+        peer.result.packets += u64::from(self.warm);
+        peer.unacked += 1;
+        let gap = pn != peer.expected;
+        peer.expected = pn + 1;
+        if peer.unacked >= peer.acks.every || gap {
+            self.acknowledge(id);
+        } else if peer.unacked == 1 {
+            peer.timer += 1;
+            let (at, timer) = (now + peer.acks.delay, peer.timer);
+            self.push(at, id, What::AckTimer(timer));
+        }
+    }
+
+    fn acknowledge(&mut self, id: usize) {
+        let peer = &mut self.peers[id];
+        let (first, largest) = (peer.unacked_from, peer.expected - 1);
+        peer.unacked_from = peer.expected;
+        peer.unacked = 0;
+        peer.timer += 1;
+        let back = self.now + peer.rtt / 2;
+        self.push(back, id, What::Acked { first, largest, at: self.now });
+    }
+}

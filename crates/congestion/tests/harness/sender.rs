@@ -1,0 +1,276 @@
+//! A window sender with QUIC's loss detection (RFC 9002, section 6), a pacer and a receiver's
+//! acknowledgement policy.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_congestion::{Ack, Controller, Loss, RateSampler, Rtt, Sent};
+
+/// UDP payload of every packet.
+pub const PACKET_BYTES: u64 = 1350;
+/// Longest time a receiver sits on an acknowledgement (RFC 9000, section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub struct AckPolicy {
+    /// After so many packets, at once after a gap, and
+    pub every: u32,
+    /// after this time at the latest.
+    pub delay: Duration,
+}
+
+impl AckPolicy {
+    /// RFC 9000, section 13.2.2.
+    pub const EVERY_SECOND: Self = Self { every: 2, delay: MAX_ACK_DELAY };
+    /// Like Chromium's decimation: every tenth packet or a quarter of 20 ms.
+    pub const DECIMATED: Self = Self { every: 10, delay: Duration::from_millis(5) };
+}
+
+/// A packet in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    pub sent_at: Time,
+    /// When the receiver got it; never, if it was dropped.
+    pub received_at: Option<Time>,
+    open: bool,
+}
+
+/// Time with data, then time without, in turns.
+#[derive(Clone, Copy, Debug)]
+pub struct OnOff {
+    /// Time with data to send.
+    pub on: Duration,
+    /// Time without.
+    pub off: Duration,
+    /// Where in the cycle the flow starts.
+    pub phase: Duration,
+}
+
+impl OnOff {
+    /// Whether there are data at `now`, and when that changes.
+    pub fn at(&self, now: Time) -> (bool, Time) {
+        let cycle = (self.on + self.off).as_nanos() as u64;
+        let t = now.as_nanos() + self.phase.as_nanos() as u64;
+        let (start, within) = (t - t % cycle, t % cycle);
+        let on = self.on.as_nanos() as u64;
+        let phase = self.phase.as_nanos() as u64;
+        if within < on {
+            (true, Time::from_nanos(start + on - phase))
+        } else {
+            (false, Time::from_nanos(start + cycle - phase))
+        }
+    }
+}
+
+/// What the sender wants after it was driven.
+pub struct Drive {
+    /// Packets to put on the wire.
+    pub send: Vec<u64>,
+    /// When to drive it again.
+    pub wake: Time,
+}
+
+/// One connection.
+pub struct Sender {
+    pub controller: Box<dyn Controller>,
+    pub sampler: RateSampler,
+    pub on_off: Option<OnOff>,
+    packets: VecDeque<InFlight>,
+    base: u64,
+    next_pn: u64,
+    in_flight: u64,
+    largest_acked: Option<u64>,
+    loss_time: Option<Time>,
+    last_sent: Time,
+    pto_count: u32,
+    rtt: Option<Rtt>,
+    variance: Duration,
+    tokens: f64,
+    filled: Time,
+    app_limited: bool,
+    /// Time integral of the window in bytes since `reset`, and when it was last added to.
+    pub window_area: f64,
+    pub window_looked: Time,
+}
+
+impl Sender {
+    pub fn new(controller: Box<dyn Controller>, on_off: Option<OnOff>, start: Time) -> Self {
+        Self {
+            controller,
+            sampler: RateSampler::new(),
+            on_off,
+            packets: VecDeque::new(),
+            base: 0,
+            next_pn: 0,
+            in_flight: 0,
+            largest_acked: None,
+            loss_time: None,
+            last_sent: start,
+            pto_count: 0,
+            rtt: None,
+            variance: Duration::ZERO,
+            tokens: 0.0,
+            filled: start,
+            app_limited: false,
+            window_area: 0.0,
+            window_looked: start,
+        }
+    }
+
+    pub fn look(&mut self, now: Time) {
+        let span = (now - self.window_looked).as_secs_f64();
+        self.window_area += span * self.controller.window() as f64;
+        self.window_looked = now;
+    }
+
+    pub fn packet(&mut self, pn: u64) -> Option<&mut InFlight> {
+        self.packets.get_mut(usize::try_from(pn.checked_sub(self.base)?).ok()?)
+    }
+
+    /// An acknowledgement of `first..=largest`, as far as they arrived, sent at `acked_at`.
+    pub fn on_ack(&mut self, now: Time, first: u64, largest: u64, acked_at: Time) {
+        self.look(now);
+        self.measure_rtt(now, largest, acked_at);
+        let Some(rtt) = self.rtt else { return };
+        for pn in first..=largest {
+            let Some(packet) = self.packet(pn) else { continue };
+            if !packet.open || packet.received_at.is_none() {
+                continue;
+            }
+            packet.open = false;
+            let sent_at = packet.sent_at;
+            self.in_flight -= PACKET_BYTES;
+            let sample = self.sampler.on_ack(now, pn, PACKET_BYTES, rtt.min);
+            self.controller.on_ack(&Ack {
+                now,
+                pn,
+                bytes: PACKET_BYTES,
+                sent_at,
+                in_flight: self.in_flight,
+                app_limited: self.app_limited,
+                rtt: Rtt { latest: now - sent_at, ..rtt },
+                sample,
+            });
+        }
+        self.controller.on_ack_end(now, self.in_flight);
+        self.largest_acked = self.largest_acked.max(Some(largest));
+        self.pto_count = 0;
+        self.detect_losses(now);
+    }
+
+    fn measure_rtt(&mut self, now: Time, largest: u64, acked_at: Time) {
+        let Some(packet) = self.packet(largest).filter(|p| p.open) else { return };
+        let latest = now - packet.sent_at;
+        let delay = packet.received_at.map_or(Duration::ZERO, |at| acked_at - at);
+        let Some(old) = self.rtt else {
+            self.rtt = Some(Rtt { latest, smoothed: latest, min: latest });
+            self.variance = latest / 2;
+            return;
+        };
+        let min = old.min.min(latest);
+        let adjusted = if latest >= min + delay { latest - delay } else { latest };
+        self.variance = (3 * self.variance + old.smoothed.abs_diff(adjusted)) / 4;
+        self.rtt = Some(Rtt { latest, smoothed: (7 * old.smoothed + adjusted) / 8, min });
+    }
+
+    fn detect_losses(&mut self, now: Time) {
+        self.loss_time = None;
+        let (Some(largest), Some(rtt)) = (self.largest_acked, self.rtt) else { return };
+        let delay = rtt.smoothed.max(rtt.latest) * 9 / 8;
+        for pn in self.base..=largest {
+            let Some(packet) = self.packet(pn) else { break };
+            if !packet.open {
+                continue;
+            }
+            let sent_at = packet.sent_at;
+            if pn + 3 > largest && sent_at + delay > now {
+                self.loss_time.get_or_insert(sent_at + delay);
+                continue;
+            }
+            packet.open = false;
+            self.in_flight -= PACKET_BYTES;
+            self.sampler.on_loss(pn);
+            let loss = Loss { now, pn, bytes: PACKET_BYTES, sent_at, in_flight: self.in_flight };
+            self.controller.on_loss(&loss);
+        }
+        while self.packets.front().is_some_and(|p| !p.open) {
+            self.packets.pop_front();
+            self.base += 1;
+        }
+    }
+
+    fn pto(&self) -> Time {
+        let period = self.rtt.map_or(Duration::from_secs(1), |r| {
+            r.smoothed + (4 * self.variance).max(Duration::from_millis(1)) + MAX_ACK_DELAY
+        });
+        self.last_sent + period * 2u32.pow(self.pto_count.min(6))
+    }
+
+    /// Sends what window, pacer and data allow.
+    pub fn drive(&mut self, now: Time) -> Drive {
+        self.look(now);
+        let mut send = Vec::new();
+        if self.loss_time.is_some_and(|t| t <= now) {
+            self.detect_losses(now);
+        }
+        if self.in_flight > 0 && self.loss_time.is_none() && self.pto() <= now {
+            self.pto_count += 1;
+            send.push(self.emit(now));
+        }
+        let (active, change) = self.on_off.map_or((true, Time::FAR_FUTURE), |o| o.at(now));
+        let mut wake = change;
+        while active && self.in_flight + PACKET_BYTES <= self.controller.window() {
+            let wait = self.pacing_wait(now);
+            if !wait.is_zero() {
+                wake = wake.min(now + wait);
+                break;
+            }
+            send.push(self.emit(now));
+        }
+        self.app_limited = !active;
+        if self.app_limited {
+            self.sampler.on_app_limited(self.in_flight);
+        }
+        if let Some(t) = self.loss_time {
+            wake = wake.min(t);
+        } else if self.in_flight > 0 {
+            wake = wake.min(self.pto());
+        }
+        self.look(now);
+        Drive { send, wake }
+    }
+
+    /// A token bucket with noq's burst: two milliseconds' worth, at least ten packets, at most
+    /// ten milliseconds' worth and never less than a packet.
+    fn pacing_wait(&mut self, now: Time) -> Duration {
+        let Some(rate) = self.controller.pacing_rate() else { return Duration::ZERO };
+        let bytes_s = (rate.as_f64() / 8.0).max(1.0);
+        let packet = PACKET_BYTES as f64;
+        let most = (bytes_s * 0.010).max(packet);
+        let capacity = (bytes_s * 0.002).clamp(10.0 * packet, 256.0 * packet).min(most);
+        let earned = (now - self.filled).as_secs_f64() * bytes_s;
+        self.tokens = (self.tokens + earned).min(capacity);
+        self.filled = now;
+        if self.tokens >= packet {
+            return Duration::ZERO;
+        }
+        Duration::from_secs_f64((packet - self.tokens) / bytes_s) + Duration::from_nanos(1)
+    }
+
+    fn emit(&mut self, now: Time) -> u64 {
+        let pn = self.next_pn;
+        self.next_pn += 1;
+        self.in_flight += PACKET_BYTES;
+        self.tokens = (self.tokens - PACKET_BYTES as f64).max(0.0);
+        self.last_sent = now;
+        if self.packets.is_empty() {
+            self.base = pn;
+        }
+        self.packets.push_back(InFlight { sent_at: now, received_at: None, open: true });
+        self.sampler.on_sent(now, pn, PACKET_BYTES, self.in_flight);
+        self.controller.on_sent(&Sent { now, pn, bytes: PACKET_BYTES, in_flight: self.in_flight });
+        pn
+    }
+}
