@@ -1,0 +1,130 @@
+//! Scenarios: TOML files that say who shares which link, under which schemes.
+//!
+//! ```toml
+//! name = "two-flows"
+//! duration_s = 60
+//!
+//! [link]
+//! rate_bps = 50e6
+//! rtt_s = 0.02
+//! queue = { kind = "droptail", limit_bdp = 1.5 }
+//!
+//! [[scheme]]
+//! name = "cubic"
+//! controller = "cubic"
+//!
+//! [[bulk]]
+//! count = 2
+//! ```
+//!
+//! Every key is defined once, in `decode`: what it means, what it may be, its default. That one
+//! definition reads it, checks it, names it in messages and lists it in `docs/scenarios.md`
+//! ([`keys`]).
+
+mod decode;
+mod embedded;
+mod reader;
+mod suggest;
+mod tree;
+mod types;
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use airlane_base::InputError;
+
+pub use embedded::EMBEDDED;
+pub use types::*;
+
+/// Longest file that is read as a scenario, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+impl Scenario {
+    /// Reads a scenario from a file, or the embedded one of that name (see [`EMBEDDED`]) if there
+    /// is no such file, and applies the `key=value` assignments of the command line.
+    ///
+    /// # Errors
+    /// With file, line and key, if the file cannot be read or says what no scenario can mean.
+    pub fn from_file(file: &Path, set: &[String]) -> Result<Self, InputError> {
+        if !file.exists()
+            && let Some((_, text)) = EMBEDDED.iter().find(|(name, _)| Path::new(name) == file)
+        {
+            return Self::from_text(text, file, set);
+        }
+        let size = std::fs::metadata(file).map_err(|e| no_file(file, &e))?.len();
+        if size > MAX_BYTES {
+            let expected = format!("expected a scenario of at most {MAX_BYTES} bytes");
+            return Err(InputError::new(format!("found {size} bytes"), expected).at_file(file));
+        }
+        let bytes = std::fs::read(file).map_err(|e| no_file(file, &e))?;
+        Self::from_bytes(&bytes, file, set)
+    }
+
+    /// Reads a scenario that `name` holds; paths in it are relative to the folder of `name`.
+    ///
+    /// # Errors
+    /// As [`Scenario::from_file`].
+    pub fn from_bytes(bytes: &[u8], name: &Path, set: &[String]) -> Result<Self, InputError> {
+        let text = std::str::from_utf8(bytes).map_err(|e| {
+            let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+            InputError::new("bytes that are no text", "expected a TOML document in UTF-8")
+                .at_file(name)
+                .at_line(line)
+        })?;
+        Self::from_text(text, name, set)
+    }
+
+    fn from_text(text: &str, name: &Path, set: &[String]) -> Result<Self, InputError> {
+        let mut root = tree::parse(text).map_err(|e| e.at_file(name))?;
+        for assignment in set {
+            tree::set(&mut root, assignment)?;
+        }
+        let source = Source {
+            name: name.to_owned(),
+            folder: name.parent().map(Path::to_owned),
+            text: text.to_owned(),
+            set: set.to_vec(),
+        };
+        decode::scenario(&root, source).map_err(|e| {
+            // What the command line set is at fault on the command line, not in the file.
+            if e.place.line.is_some() { e.at_file(name) } else { e }
+        })
+    }
+}
+
+fn no_file(file: &Path, error: &std::io::Error) -> InputError {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return InputError::io(file, "read the scenario", error);
+    }
+    let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
+    let expected = format!("expected a scenario, or one of the built-in {}", names.join(", "));
+    InputError::new("no such file", expected).at_file(file)
+}
+
+/// A key of a scenario, as `docs/scenarios.md` lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyDoc {
+    /// Its path, without the numbers of list entries: `scheme.minerva.alpha`.
+    pub key: String,
+    /// What it may hold, with its unit.
+    pub kind: String,
+    /// Its default: a value, `required` or `none`.
+    pub default: String,
+    /// What it means.
+    pub doc: String,
+}
+
+/// All keys in the order of the documentation.
+pub fn keys() -> &'static [KeyDoc] {
+    static KEYS: OnceLock<Vec<KeyDoc>> = OnceLock::new();
+    KEYS.get_or_init(decode::keys)
+}
+
+/// The table of all keys in Markdown, as `docs/scenarios.md` has it.
+pub fn keys_as_markdown() -> String {
+    let mut out = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for KeyDoc { key, kind, default, doc } in keys() {
+        out.push_str(&format!("| `{key}` | {kind} | {default} | {doc} |\n"));
+    }
+    out
+}

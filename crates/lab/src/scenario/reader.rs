@@ -1,0 +1,547 @@
+//! Reads keys of a [`tree`](super::tree) and says what is wrong with them.
+//!
+//! Each key is asked for once, with what it means, what it may be and what it is by default. The
+//! same call reads the key, checks it, knows it when an unknown one wants a suggestion, and lists
+//! it in the documentation. Reading never stops at an error: it notes it and goes on with some
+//! value, and whoever started it throws the result away if anything was noted.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use airlane_base::{InputError, Rate};
+
+use super::KeyDoc;
+use super::suggest;
+use super::tree::{Data, Node, Origin, plain};
+
+/// What a reading leaves besides its result.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    errors: RefCell<Vec<(Origin, InputError)>>,
+    /// The keys asked for, in order, if they are wanted.
+    keys: Option<RefCell<Vec<KeyDoc>>>,
+}
+
+impl Notes {
+    /// Notes that list the keys asked for, absent tables and lists included.
+    pub(super) fn listing() -> Self {
+        Self { errors: RefCell::default(), keys: Some(RefCell::default()) }
+    }
+
+    /// The error that comes first in the file; what the command line set comes last.
+    pub(super) fn first_error(self) -> Option<InputError> {
+        // `min_by_key` takes the first of equals: errors of one line are in the order of reading.
+        self.errors.into_inner().into_iter().min_by_key(|(origin, _)| *origin).map(|(_, e)| e)
+    }
+
+    pub(super) fn into_keys(self) -> Vec<KeyDoc> {
+        self.keys.map(RefCell::into_inner).unwrap_or_default()
+    }
+}
+
+/// The numbers that a key may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    /// Least; itself allowed.
+    pub(super) lo: f64,
+    /// Greatest; itself allowed.
+    pub(super) hi: f64,
+    /// A sensible value, for messages.
+    pub(super) such_as: &'static str,
+}
+
+/// The numbers from `lo` to `hi`, such as the example.
+pub(super) const fn range(lo: f64, hi: f64, such_as: &'static str) -> Range {
+    Range { lo, hi, such_as }
+}
+
+/// A word that stands for a value.
+pub(super) trait Word: Copy + PartialEq + 'static {
+    /// All words with what they stand for.
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+/// One table, or what is asked of an absent one.
+pub(super) struct Reader<'a> {
+    entries: Option<&'a BTreeMap<String, Node>>,
+    /// The path of the table in messages: list entries by number.
+    path: String,
+    /// The path of the table in the documentation.
+    listed: String,
+    origin: Origin,
+    asked: Vec<&'static str>,
+    notes: &'a Notes,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads all of a document.
+    pub(super) fn all<T>(root: &'a Node, notes: &'a Notes, read: impl FnOnce(&mut Self) -> T) -> T {
+        let mut reader = Self::new(Some(root), String::new(), String::new(), notes);
+        let value = read(&mut reader);
+        reader.finish();
+        value
+    }
+
+    fn new(node: Option<&'a Node>, path: String, listed: String, notes: &'a Notes) -> Self {
+        let mut reader = Self {
+            entries: None,
+            path,
+            listed,
+            origin: node.map_or(Origin::Line(1), |n| n.origin),
+            asked: Vec::new(),
+            notes,
+        };
+        match node.map(|n| &n.data) {
+            Some(Data::Table(entries)) => reader.entries = Some(entries),
+            Some(other) => {
+                let path = reader.path.clone();
+                reader.note(reader.origin, path, found(other), "expected a table".to_owned());
+            }
+            None => {}
+        }
+        reader
+    }
+
+    fn note(&self, origin: Origin, key: String, found: String, expected: String) {
+        let error = InputError::new(found, expected);
+        let error = match origin {
+            Origin::Line(line) => error.at_line(line).at_key(key),
+            Origin::Set => error.at_key(format!("--set {key}")),
+        };
+        self.notes.errors.borrow_mut().push((origin, error));
+    }
+
+    fn key_path(&self, key: &str) -> String {
+        join(&self.path, key)
+    }
+
+    /// Notes an error about `key` of this table, whether it is given or missing.
+    pub(super) fn fail(&self, key: &str, found: impl Into<String>, expected: impl Into<String>) {
+        let origin = self.entries.and_then(|e| e.get(key)).map_or(self.origin, |n| n.origin);
+        self.note(origin, self.key_path(key), found.into(), expected.into());
+    }
+
+    /// Whether `key` is given.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.is_some_and(|e| e.contains_key(key))
+    }
+
+    fn ask(
+        &mut self,
+        key: &'static str,
+        kind: String,
+        default: String,
+        doc: &str,
+    ) -> Option<&'a Node> {
+        self.asked.push(key);
+        if let Some(keys) = &self.notes.keys {
+            keys.borrow_mut().push(KeyDoc {
+                key: join(&self.listed, key),
+                kind,
+                default,
+                doc: doc.to_owned(),
+            });
+        }
+        self.entries?.get(key)
+    }
+
+    fn listing(&self) -> bool {
+        self.notes.keys.is_some()
+    }
+
+    fn wrong(&self, key: &str, data: &Data, expected: String) {
+        self.fail(key, found(data), expected);
+    }
+
+    /// A number, `None` if it is not given.
+    pub(super) fn number_or_none(
+        &mut self,
+        key: &'static str,
+        range: Range,
+        default: &str,
+        doc: &str,
+    ) -> Option<f64> {
+        let node = self.ask(key, number_kind(key, range), default.to_owned(), doc)?;
+        Some(self.number_in(key, &node.data, range))
+    }
+
+    fn number_in(&self, key: &str, data: &Data, range: Range) -> f64 {
+        let value = match data {
+            Data::Integer(i) => *i as f64,
+            Data::Number(x) => *x,
+            _ => f64::NAN,
+        };
+        if range.lo <= value && value <= range.hi {
+            return value;
+        }
+        self.wrong(key, data, expected_number(key, range));
+        range.lo
+    }
+
+    /// A number with a default.
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        range: Range,
+        default: f64,
+        doc: &str,
+    ) -> f64 {
+        self.number_or_none(key, range, &plain(default), doc).unwrap_or(default)
+    }
+
+    /// A time with a default, both in seconds.
+    pub(super) fn time(
+        &mut self,
+        key: &'static str,
+        range: Range,
+        default: f64,
+        doc: &str,
+    ) -> Duration {
+        seconds(self.number(key, range, default, doc))
+    }
+
+    /// A time in seconds, `None` if it is not given.
+    pub(super) fn time_or_none(
+        &mut self,
+        key: &'static str,
+        range: Range,
+        default: &str,
+        doc: &str,
+    ) -> Option<Duration> {
+        self.number_or_none(key, range, default, doc).map(seconds)
+    }
+
+    /// A rate in bits per second, `None` if it is not given.
+    pub(super) fn rate_or_none(
+        &mut self,
+        key: &'static str,
+        range: Range,
+        default: &str,
+        doc: &str,
+    ) -> Option<Rate> {
+        self.number_or_none(key, range, default, doc).map(Rate::from_bps_f64)
+    }
+
+    /// A whole number, `None` if it is not given.
+    pub(super) fn count_or_none(
+        &mut self,
+        key: &'static str,
+        (lo, hi): (u64, u64),
+        default: &str,
+        doc: &str,
+    ) -> Option<u64> {
+        let kind = format!("whole number, {lo} to {hi}");
+        let node = self.ask(key, kind, default.to_owned(), doc)?;
+        Some(self.count_in(key, &node.data, (lo, hi)))
+    }
+
+    fn count_in(&self, key: &str, data: &Data, (lo, hi): (u64, u64)) -> u64 {
+        let value = match data {
+            Data::Integer(i) => u64::try_from(*i).ok(),
+            // 15e5 is how people write 1 500 000.
+            Data::Number(x) if x.fract() == 0.0 && (0.0..1e15).contains(x) => Some(*x as u64),
+            _ => None,
+        };
+        match value {
+            Some(v) if lo <= v && v <= hi => v,
+            _ => {
+                self.wrong(key, data, format!("expected a whole number from {lo} to {hi}"));
+                lo
+            }
+        }
+    }
+
+    /// A whole number with a default.
+    pub(super) fn count(
+        &mut self,
+        key: &'static str,
+        bounds: (u64, u64),
+        default: u64,
+        doc: &str,
+    ) -> u64 {
+        self.count_or_none(key, bounds, &default.to_string(), doc).unwrap_or(default)
+    }
+
+    /// A list of whole numbers with a default.
+    pub(super) fn counts(
+        &mut self,
+        key: &'static str,
+        bounds: (u64, u64),
+        default: &[u64],
+        doc: &str,
+    ) -> Vec<u64> {
+        let kind = format!("list of whole numbers, {} to {}", bounds.0, bounds.1);
+        let node = self.ask(key, kind, format!("{default:?}"), doc);
+        match node.map(|n| &n.data) {
+            None => default.to_vec(),
+            Some(Data::List(items)) => {
+                items.iter().map(|item| self.count_in(key, &item.data, bounds)).collect()
+            }
+            Some(other) => {
+                self.wrong(
+                    key,
+                    other,
+                    "expected a list of whole numbers, such as [1, 2, 3]".to_owned(),
+                );
+                default.to_vec()
+            }
+        }
+    }
+
+    /// Rows of numbers, one range per column; `None` if the key is not given.
+    pub(super) fn rows<const N: usize>(
+        &mut self,
+        key: &'static str,
+        columns: [(&'static str, Range); N],
+        such_as: &str,
+        doc: &str,
+    ) -> Option<Vec<[f64; N]>> {
+        let names = columns.map(|(name, _)| name).join(", ");
+        let node = self.ask(key, format!("list of [{names}]"), NONE.to_owned(), doc)?;
+        let expected = || format!("expected a list of [{names}], such as {such_as}");
+        let Data::List(rows) = &node.data else {
+            self.wrong(key, &node.data, expected());
+            return Some(Vec::new());
+        };
+        let mut values = Vec::new();
+        for row in rows {
+            let Data::List(cells) = &row.data else {
+                self.note(row.origin, self.key_path(key), found(&row.data), expected());
+                continue;
+            };
+            let Ok(cells) = <&[Node; N]>::try_from(cells.as_slice()) else {
+                let what = format!("found a row of {}", cells.len());
+                self.note(row.origin, self.key_path(key), what, expected());
+                continue;
+            };
+            let mut value = [0.0; N];
+            for ((cell, (_, range)), v) in cells.iter().zip(columns).zip(&mut value) {
+                *v = self.number_in(key, &cell.data, range);
+            }
+            values.push(value);
+        }
+        Some(values)
+    }
+
+    /// Two numbers of which the first is not above the second; `None` if they are not given.
+    pub(super) fn interval(
+        &mut self,
+        key: &'static str,
+        range: Range,
+        default: &str,
+        doc: &str,
+    ) -> Option<[f64; 2]> {
+        let expected = format!(
+            "expected two rising numbers from {} to {}, such as {}",
+            plain(range.lo),
+            plain(range.hi),
+            range.such_as
+        );
+        let node = self.ask(key, "[least, greatest]".to_owned(), default.to_owned(), doc)?;
+        let pair = match &node.data {
+            Data::List(items) => match items.as_slice() {
+                [lo, hi] => {
+                    let lo = self.number_in(key, &lo.data, range);
+                    Some([lo, self.number_in(key, &hi.data, range)])
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if pair.is_none_or(|[lo, hi]| lo > hi) {
+            self.wrong(key, &node.data, expected);
+        }
+        pair
+    }
+
+    /// A text, `None` if it is not given.
+    pub(super) fn text_or_none(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+    ) -> Option<String> {
+        let node = self.ask(key, "text".to_owned(), default.to_owned(), doc)?;
+        match &node.data {
+            Data::Text(s) if !s.trim().is_empty() => Some(s.clone()),
+            // A name such as `12` set on the command line reads as a number.
+            Data::Integer(i) if node.origin == Origin::Set => Some(i.to_string()),
+            other => {
+                self.wrong(key, other, "expected a text".to_owned());
+                None
+            }
+        }
+    }
+
+    /// A text that is the name of a thing, of a file, of a row: letters, digits, `-`, `_`, `.`.
+    pub(super) fn name_or_none(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+    ) -> Option<String> {
+        let name = self.text_or_none(key, default, doc)?;
+        let sound = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.len() > 64 || !name.chars().all(sound) || name.starts_with(['.', '-']) {
+            let found = format!("found \"{}\"", name.escape_debug());
+            self.fail(
+                key,
+                found,
+                "expected a name of at most 64 letters, digits, '-', '_' and '.'",
+            );
+        }
+        Some(name)
+    }
+
+    /// One of several words, `None` if it is not given.
+    pub(super) fn word_or_none<T: Word>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+    ) -> Option<T> {
+        let words: Vec<String> = T::WORDS.iter().map(|(w, _)| format!("\"{w}\"")).collect();
+        let node = self.ask(key, words.join(", "), default.to_owned(), doc)?;
+        let given = match &node.data {
+            Data::Text(s) => T::WORDS.iter().find(|(w, _)| w == s),
+            _ => None,
+        };
+        if given.is_none() {
+            let mut expected = format!("expected one of {}", words.join(", "));
+            if let Data::Text(s) = &node.data
+                && let Some(near) = suggest::nearest(s, T::WORDS.iter().map(|(w, _)| *w))
+            {
+                expected = format!("{expected}: did you mean \"{near}\"?");
+            }
+            self.wrong(key, &node.data, expected);
+        }
+        given.map(|(_, value)| *value)
+    }
+
+    /// One of several words with a default.
+    pub(super) fn word<T: Word>(&mut self, key: &'static str, default: T, doc: &str) -> T {
+        let name = T::WORDS.iter().find(|(_, v)| *v == default).map_or("", |(w, _)| w);
+        self.word_or_none(key, &format!("\"{name}\""), doc).unwrap_or(default)
+    }
+
+    /// A table whose keys have defaults of their own: an absent one reads as an empty one.
+    pub(super) fn section<T>(
+        &mut self,
+        key: &'static str,
+        doc: &str,
+        read: impl FnOnce(&mut Reader<'a>) -> T,
+    ) -> T {
+        let node = self.ask(key, "table".to_owned(), String::new(), doc);
+        self.inside(node, key, read)
+    }
+
+    /// A table that may be absent.
+    pub(super) fn table<T>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+        read: impl FnOnce(&mut Reader<'a>) -> T,
+    ) -> Option<T> {
+        let node = self.ask(key, "table".to_owned(), default.to_owned(), doc);
+        (node.is_some() || self.listing()).then(|| self.inside(node, key, read))
+    }
+
+    fn inside<T>(
+        &self,
+        node: Option<&'a Node>,
+        key: &str,
+        read: impl FnOnce(&mut Reader<'a>) -> T,
+    ) -> T {
+        let mut reader = Reader::new(node, self.key_path(key), join(&self.listed, key), self.notes);
+        if node.is_none() {
+            reader.origin = self.origin;
+        }
+        let value = read(&mut reader);
+        reader.finish();
+        value
+    }
+
+    /// A list of tables.
+    pub(super) fn list<T>(
+        &mut self,
+        key: &'static str,
+        doc: &str,
+        mut read: impl FnMut(&mut Reader<'a>) -> T,
+    ) -> Vec<T> {
+        let node = self.ask(key, "list of tables".to_owned(), "[]".to_owned(), doc);
+        let items = match node.map(|n| &n.data) {
+            None if self.listing() => return vec![self.inside(None, key, read)],
+            None => return Vec::new(),
+            Some(Data::List(items)) => items,
+            Some(other) => {
+                self.wrong(key, other, format!("expected a list of tables: [[{key}]]"));
+                return Vec::new();
+            }
+        };
+        let entry = |(i, item)| {
+            let path = self.key_path(&format!("{key}.{i}"));
+            let mut reader = Reader::new(Some(item), path, join(&self.listed, key), self.notes);
+            let value = read(&mut reader);
+            reader.finish();
+            value
+        };
+        items.iter().enumerate().map(entry).collect()
+    }
+
+    /// Notes every key that nobody asked for.
+    fn finish(&self) {
+        for (key, node) in self.entries.into_iter().flatten() {
+            if self.asked.iter().any(|asked| asked == key) {
+                continue;
+            }
+            let expected = match suggest::key(key, &self.asked, &self.listed) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("expected one of {}", self.asked.join(", ")),
+            };
+            self.note(node.origin, self.key_path(key), "unknown key".to_owned(), expected);
+        }
+    }
+}
+
+/// The default of a key that may be absent.
+pub(super) const NONE: &str = "none";
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+fn found(data: &Data) -> String {
+    format!("found {}", data.describe())
+}
+
+fn seconds(s: f64) -> Duration {
+    Duration::from_nanos((s * 1e9).round() as u64)
+}
+
+/// The unit that the suffix of a key names.
+fn unit(key: &str) -> &'static str {
+    const UNITS: [(&str, &str); 5] = [
+        ("_bps", " bit/s"),
+        ("_s", " s"),
+        ("_bytes", " bytes"),
+        ("_packets", " packets"),
+        ("_bdp", " BDP"),
+    ];
+    UNITS.iter().find(|(suffix, _)| key.ends_with(suffix)).map_or("", |(_, unit)| unit)
+}
+
+fn number_kind(key: &str, range: Range) -> String {
+    format!("number, {} to {}{}", plain(range.lo), plain(range.hi), unit(key))
+}
+
+fn expected_number(key: &str, range: Range) -> String {
+    format!(
+        "expected a number from {} to {}{}, such as {}",
+        plain(range.lo),
+        plain(range.hi),
+        unit(key),
+        range.such_as
+    )
+}

@@ -1,0 +1,376 @@
+//! What a scenario says, and what is said about a bad one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use airlane_base::{InputError, Rate};
+use airlane_lab::scenario::*;
+
+const GOOD: &str = r#"
+[link]
+rate_bps = 50e6
+
+[[scheme]]
+name = "cubic"
+
+[[bulk]]
+"#;
+
+fn read(text: &str) -> Result<Scenario, InputError> {
+    with_set(text, &[])
+}
+
+fn with_set(text: &str, set: &[&str]) -> Result<Scenario, InputError> {
+    let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    Scenario::from_bytes(text.as_bytes(), Path::new("a/s.toml"), &set)
+}
+
+fn message(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn the_least_scenario_has_the_documented_defaults() {
+    let s = read(GOOD).unwrap();
+    assert_eq!((s.name.as_str(), s.title.as_str()), ("s", "s"));
+    assert_eq!((s.duration, s.seeds), (Duration::from_secs(200), vec![1]));
+    assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(50.0)));
+    assert_eq!(s.link.rtt, Duration::from_millis(20));
+    assert_eq!(s.link.uplink, Rate::from_mbps(10.0));
+    assert_eq!(s.link.queue.discipline, Discipline::DropTail);
+    assert_eq!(s.link.queue.limit, QueueLimit::Bdp(1.5));
+    assert_eq!(s.host.send_jitter_packets, 3.0);
+    assert_eq!((s.transport.payload_bytes, s.transport.cipher), (1350, Cipher::Null));
+    assert_eq!((s.player.abr, s.player.horizon), (Abr::RobustMpc, 5));
+    assert_eq!((s.player.beta, s.player.gamma), (25.0, 2.5));
+    let plain = Control::Cubic { weight: 1.0, rule: WeightRule::Synchrony };
+    assert_eq!((s.schemes[0].control, s.schemes[0].minerva), (plain, None));
+    assert_eq!((s.bulk[0].name.as_str(), s.bulk[0].until), ("bulk1", BulkEnd::Run));
+    assert_eq!(s.source.folder.as_deref(), Some(Path::new("a")));
+    assert_eq!(s.source.text, GOOD);
+}
+
+#[test]
+fn every_key_is_read() {
+    let s = read(
+        r#"
+        name = "all"
+        title = "All"
+        story = "Look."
+        duration_s = 100
+        seeds = [3, 4]
+        min_chunks = 30
+        [link]
+        steps = [[0, 10e6], [60, 0], [61.5, 4e6]]
+        rtt_s = 0.1
+        queue = { kind = "pie", limit_packets = 90, target_s = 0.02, bdp_rtt_s = 0.02, bdp_rate_bps = 5e6 }
+        uplink_rate_bps = 5e6
+        jitter_s = 0.002
+        [link.loss]
+        kind = "gilbert-elliott"
+        p_good_to_bad = 0.01
+        p_bad_to_good = 0.3
+        p_loss_good = 0.001
+        p_loss_bad = 0.5
+        [host]
+        send_jitter_packets = 0
+        [transport]
+        payload_bytes = 1200
+        ack = "decimated"
+        cipher = "tls"
+        [player]
+        abr = "fixed"
+        fixed_rung = 3
+        horizon = 4
+        buffer_cap_s = 30
+        overhead_s = 0
+        beta = 100
+        gamma = 1
+        metric = "psnr_db"
+        smoothness = "chunk"
+        [[scheme]]
+        name = "m"
+        title = "Minerva"
+        note = "Weights."
+        weight = 2
+        weight_rule = "textbook"
+        queue = { limit_bytes = 30000 }
+        minerva = { alpha = 1.65, phi1 = 0, phi2 = 1, horizon = 20, clamp = [0.5, 20], mu = 1.5, utility = "basic", normalisation = "mean-curve" }
+        [[scheme]]
+        name = "x"
+        controller = "explicit"
+        rate_bps = 4e6
+        [[viewer]]
+        name = "ann"
+        video = "news_0"
+        start_s = 5
+        rtt_s = 0.05
+        abr = "rate"
+        [[viewer]]
+        [cases]
+        count = 7
+        seed = 12
+        [[bulk]]
+        name = "b"
+        controller = "reno"
+        start_s = 1
+        stop_s = 9
+        rtt_s = 0.04
+        count = 3
+        [[bulk]]
+        bytes = 15e5
+        "#,
+    )
+    .unwrap();
+    let Capacity::Steps(steps) = &s.link.capacity else { panic!("{:?}", s.link.capacity) };
+    assert_eq!(
+        steps[2],
+        RateStep { at: Duration::from_millis(61_500), rate: Rate::from_mbps(4.0) }
+    );
+    assert_eq!(
+        s.link.queue,
+        Queue {
+            discipline: Discipline::Pie { target: Duration::from_millis(20) },
+            limit: QueueLimit::Packets(90),
+            bdp_rtt: Some(Duration::from_millis(20)),
+            bdp_rate: Some(Rate::from_mbps(5.0)),
+        }
+    );
+    assert_eq!(
+        s.link.loss,
+        Some(Loss::GilbertElliott { good_to_bad: 0.01, bad_to_good: 0.3, good: 0.001, bad: 0.5 })
+    );
+    assert_eq!(s.player.abr, Abr::Fixed(3));
+    assert_eq!(s.player.overhead, Duration::ZERO);
+    assert_eq!(s.schemes[0].queue.as_ref().unwrap().limit, QueueLimit::Bytes(30_000));
+    assert_eq!(s.schemes[0].minerva.unwrap().clamp, Some([0.5, 20.0]));
+    assert_eq!(s.schemes[0].minerva.unwrap().utility, Some(Utility::Basic));
+    assert_eq!(s.schemes[1].control, Control::Explicit(Rate::from_mbps(4.0)));
+    assert_eq!(s.viewers[0].abr, Some(Abr::Rate));
+    assert_eq!((s.viewers[1].name.as_str(), &s.viewers[1].video), ("v2", &None));
+    assert_eq!(s.bulk[0].control, Some(Control::Reno));
+    assert_eq!(s.bulk[0].until, BulkEnd::At(Duration::from_secs(9)));
+    assert_eq!(s.bulk[1].until, BulkEnd::Bytes(1_500_000));
+    assert_eq!((s.cases.count, s.cases.seed), (7, 12));
+}
+
+#[test]
+fn a_trace_comes_with_its_column_scale_and_offset() {
+    let link = r#"trace = "up.csv"
+trace_column = "2"
+trace_scale = 1.5
+trace_offset_s = 30"#;
+    let s = read(&GOOD.replace("rate_bps = 50e6", link)).unwrap();
+    assert_eq!(
+        s.link.capacity,
+        Capacity::Trace(TraceSource {
+            file: "up.csv".into(),
+            column: Some("2".to_owned()),
+            scale: 1.5,
+            offset: Some(Duration::from_secs(30)),
+        })
+    );
+}
+
+#[test]
+fn unknown_keys_come_with_a_suggestion() {
+    let at = |from: &str, to: &str| message(&GOOD.replace(from, to));
+    assert_eq!(
+        at("rate_bps = 50e6", "rate_bps = 50e6\nrtt_ms = 20"),
+        "a/s.toml:4: link.rtt_ms: unknown key; did you mean `rtt_s`?"
+    );
+    assert_eq!(
+        at("[[bulk]]", "[[bulk]]\nname = \"a\"\n[[bulk]]\nstrat_s = 1"),
+        "a/s.toml:11: bulk.1.strat_s: unknown key; did you mean `start_s`?"
+    );
+    assert_eq!(
+        at("[link]", "buffer_cap_s = 20\n[link]"),
+        "a/s.toml:2: buffer_cap_s: unknown key; did you mean `player.buffer_cap_s`?"
+    );
+    let host = at("[[bulk]]", "[host]\nfoo = 1\n[[bulk]]");
+    assert_eq!(host, "a/s.toml:9: host.foo: unknown key; expected one of send_jitter_packets");
+    let misspelt = at("name = \"cubic\"", "name = \"cubic\"\ncontroller = \"cubik\"");
+    assert!(misspelt.ends_with("did you mean \"cubic\"?"), "{misspelt}");
+}
+
+#[test]
+fn values_out_of_bounds_say_what_was_expected() {
+    for value in ["-3", "0", "nan", "inf", "-inf", "1e300", "\"fast\"", "[1]", "true", "1979-05-27"]
+    {
+        let text = GOOD.replace("50e6", value);
+        let message = message(&text);
+        assert!(message.starts_with("a/s.toml:3: link.rate_bps: found "), "{message}");
+        let expected = "; expected a number from 1000 to 1e12 bit/s, such as 10e6";
+        assert!(message.ends_with(expected), "{message}");
+    }
+    assert!(message(&GOOD.replace("50e6", "-3")).contains("found -3;"));
+    assert!(message(&GOOD.replace("50e6", "nan")).contains("found NaN;"));
+}
+
+#[test]
+fn every_rule_between_keys_has_a_message() {
+    let cases = [
+        ("rate_bps = 50e6", "", "a/s.toml:2: link.rate_bps: missing; expected exactly one of"),
+        ("50e6", "50e6\ntrace = \"a\"", "a/s.toml:4: link.trace: found 2 capacities"),
+        ("50e6", "50e6\ntrace_scale = 2", "a/s.toml:4: link.trace_scale: found without a trace"),
+        ("rate_bps = 50e6", "steps = [[1, 1e6]]", "3: link.steps: found no capacity at time 0"),
+        ("rate_bps = 50e6", "steps = []", "3: link.steps: found no capacity at time 0"),
+        ("rate_bps = 50e6", "steps = [[0, 0]]", "found no capacity at any time"),
+        ("rate_bps = 50e6", "steps = [[0, 1e6], [5, 1e6], [4, 1e6]]", "found 4 after 5"),
+        ("rate_bps = 50e6", "steps = [[0, 1e6], [5]]", "found a row of 1; expected a list of [t_s"),
+        ("rate_bps = 50e6", "steps = [[0, -1]]", "link.steps: found -1; expected a number from 0"),
+        ("50e6", "50e6\nqueue = { kind = \"red\" }", "4: link.queue.kind: found the text \"red\""),
+        ("50e6", "50e6\nqueue = { target_s = 0.1 }", "found beside kind \"droptail\""),
+        ("50e6", "50e6\nqueue = { limit_bdp = 1, limit_bytes = 9000 }", "found several limits"),
+        ("50e6", "50e6\nqueue = { limit_packets = 0 }", "expected a whole number from 1 to"),
+        ("50e6", "50e6\nqueue = 5", "link.queue: found 5; expected a table"),
+        ("50e6", "50e6\nloss = { kind = \"bernoulli\" }", "link.loss.p: missing"),
+        ("50e6", "50e6\nloss = { p = 2 }", "link.loss.p: found 2; expected a number from 0 to 1"),
+        ("50e6", "50e6\nloss = { p = 0, p_bad_to_good = 1 }", "beside another kind of loss"),
+        ("name = \"cubic\"", "", "scheme.0.name: missing"),
+        ("name = \"cubic\"", "name = \"../up\"", "expected a name of at most 64 letters"),
+        ("[[scheme]]\nname = \"cubic\"", "", "scheme: found no scheme"),
+        ("[[bulk]]", "[[scheme]]\nname = \"cubic\"\n[[bulk]]", "scheme: found \"cubic\" twice"),
+        ("[[bulk]]", "", "viewer: found nobody who uses the link"),
+        ("[[bulk]]", "[[bulk]]\nname=\"v1\"\n[[viewer]]", "viewer: found \"v1\" twice"),
+        ("[[bulk]]", "[[bulk]]\nstart_s = 200", "found 200; expected less than duration_s = 200"),
+        ("[[bulk]]", "[[bulk]]\nstart_s = 2\nstop_s = 1", "found 1; expected a time after start_s"),
+        ("[[bulk]]", "[[bulk]]\nstop_s = 2\nbytes = 1", "bytes: found beside stop_s"),
+        ("[[bulk]]", "[[bulk]]\ncount = 1.5", "bulk.0.count: found 1.5; expected a whole number"),
+        ("[[bulk]]", "[[bulk]]\nweight = 2", "only Cubic has a weight"),
+        ("\"cubic\"", "\"x\"\ncontroller = \"explicit\"", "scheme.0.rate_bps: missing"),
+        ("\"cubic\"", "\"x\"\nrate_bps = 4e6", "only that controller has a rate"),
+        ("\"cubic\"", "\"x\"\ncontroller = \"bbr\"\nminerva = {}", "without weights"),
+        ("\"cubic\"", "\"x\"\nminerva = { clamp = [3, 1] }", "expected two rising numbers"),
+        ("[[bulk]]", "[player]\nabr = \"fixed\"\n[[bulk]]", "player.fixed_rung: missing"),
+        ("[[bulk]]", "[player]\nfixed_rung = 1\n[[bulk]]", "found without abr = \"fixed\""),
+        ("[[bulk]]", "[cases]\ncount = 2\n[[viewer]]\nvideo = \"a\"", "2 cases of the same videos"),
+        ("[link]", "seeds = []\n[link]", "seeds: found no seed"),
+        ("[link]", "seeds = [1, 1]\n[link]", "seeds: found 1 twice"),
+        ("[link]", "seeds = [-1]\n[link]", "seeds: found -1; expected a whole number"),
+        ("[link]", "link = 3\n[links]", "a/s.toml:2: link: found 3; expected a table"),
+    ];
+    for (from, to, expected) in cases {
+        let message = message(&GOOD.replacen(from, to, 1));
+        assert!(message.contains(expected), "{to}: {message}");
+        assert!(message.starts_with("a/s.toml:"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_named_with_its_line() {
+    let message = message("[link]\nrate_bps = = 3\n");
+    assert!(message.starts_with("a/s.toml:2: "), "{message}");
+    assert!(message.ends_with("; expected a TOML document"), "{message}");
+    let e = Scenario::from_bytes(b"a = 1\n\xff", Path::new("b.toml"), &[]).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "b.toml:2: bytes that are no text; expected a TOML document in UTF-8"
+    );
+    let deep = format!("a = {}1{}", "[".repeat(60), "]".repeat(60));
+    assert!(read(&deep).is_err());
+}
+
+#[test]
+fn the_first_error_of_the_file_is_reported() {
+    let message = message("duration_s = -1\n[link]\nrate_bps = -1\nfoo = 1\n");
+    assert!(message.starts_with("a/s.toml:1: duration_s"), "{message}");
+}
+
+#[test]
+fn a_missing_file_names_the_built_in_ones() {
+    let e = Scenario::from_file(Path::new("no/such.toml"), &[]).unwrap_err().to_string();
+    assert!(e.starts_with("no/such.toml: no such file; expected a scenario, or one of"), "{e}");
+    assert!(e.contains("four-viewers"), "{e}");
+    assert!(
+        Scenario::from_file(Path::new("."), &[]).unwrap_err().to_string().contains("cannot read")
+    );
+}
+
+#[test]
+fn set_changes_values_of_tables_and_lists() {
+    let s = with_set(
+        GOOD,
+        &[
+            "link.rate_bps=4e6",
+            "scheme.0.weight = 2",
+            "scheme.0.minerva.alpha=1.65",
+            "player.abr=rate",
+            "seeds=[5, 6]",
+            "title=A title = B",
+            "bulk.0.name=12",
+        ],
+    )
+    .unwrap();
+    assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(4.0)));
+    assert_eq!(s.schemes[0].control.weight(), 2.0);
+    assert_eq!(s.schemes[0].minerva.unwrap().alpha, Some(1.65));
+    assert_eq!((s.player.abr, s.seeds), (Abr::Rate, vec![5, 6]));
+    assert_eq!((s.title.as_str(), s.bulk[0].name.as_str()), ("A title = B", "12"));
+    assert_eq!(s.source.set.len(), 7);
+}
+
+#[test]
+fn set_of_one_capacity_replaces_the_other() {
+    let s = with_set(GOOD, &["link.steps=[[0, 1e6]]"]).unwrap();
+    assert!(matches!(s.link.capacity, Capacity::Steps(_)));
+    let s = with_set(GOOD, &["link.steps=[[0, 1e6]]", "link.rate_bps=2e6"]).unwrap();
+    assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(2.0)));
+}
+
+#[test]
+fn errors_in_set_name_it_and_not_the_file() {
+    let error = |set| with_set(GOOD, &[set]).unwrap_err().to_string();
+    assert_eq!(
+        error("link.rate_bps=-1"),
+        "--set link.rate_bps: found -1; expected a number from 1000 to 1e12 bit/s, such as 10e6"
+    );
+    assert_eq!(error("link.rtt=0.1"), "--set link.rtt: unknown key; did you mean `rtt_s`?");
+    assert!(error("link").starts_with("--set link: no equals sign; expected key=value"));
+    assert!(error("bulk.3.count=1").starts_with("--set bulk.3.count: there is no entry 3 among 1"));
+    assert!(error("bulk.count=1").starts_with("--set bulk.count: \"count\" in a list"));
+    assert!(error("link.rate_bps.x=1").starts_with("--set link.rate_bps.x: rate_bps is 50e6;"));
+    assert!(error("a..b=1").starts_with("--set a..b: not a key"));
+}
+
+#[test]
+fn the_built_in_scenarios_are_sound() {
+    for (name, text) in EMBEDDED {
+        let s = read(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(s.name, *name);
+        assert!(!s.story.is_empty());
+        assert_eq!(Scenario::from_file(Path::new(name), &[]).unwrap().schemes, s.schemes);
+    }
+}
+
+#[test]
+fn the_documentation_lists_every_key_with_its_default() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+    let page = std::fs::read_to_string(file).unwrap_or_default();
+    let table = keys_as_markdown();
+    if let Some(line) = table.lines().find(|line| !page.contains(line)) {
+        panic!("docs/scenarios.md lacks\n{line}\nof\n{table}");
+    }
+    let rows = |text: &str| text.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows(&page), rows(&table), "docs/scenarios.md lists keys that are gone");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "(?s).{0,200}", set in ".{0,40}") {
+        let _ = Scenario::from_bytes(text.as_bytes(), Path::new("x"), &[]);
+        let _ = with_set(GOOD, &[&set]);
+    }
+
+    #[test]
+    fn no_value_makes_the_reader_panic(
+        key in proptest::sample::select(keys().iter().map(|k| k.key.clone()).collect::<Vec<_>>()),
+        value in proptest::sample::select(vec![
+            "0", "-1", "1", "2", "1e400", "nan", "\"\"", "\"a\"", "[]", "[[]]", "[0, 1]", "{}", "true",
+            "1e18", "9223372036854775807", "99999999999999999999", "0x10", "[[0, 1e6]]", "2026-01-01",
+        ]),
+    ) {
+        let key = key.replace("scheme.", "scheme.0.").replace("bulk.", "bulk.0.");
+        let _ = with_set(GOOD, &[&format!("{key}={value}")]);
+    }
+}
