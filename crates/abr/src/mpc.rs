@@ -151,15 +151,16 @@ impl<'a> Search<'a> {
                     *w = quality[e] - price * seconds + later;
                 }
             }
-            for (from, cell) in before.iter().zip(&mut self.ahead[stage]) {
-                let mut most = [f64::NEG_INFINITY; LANES];
-                for (to, w) in position.iter().zip(&worth) {
-                    let change = (to - from).abs();
-                    for l in 0..LANES {
-                        most[l] = most[l].max(w[l] - change);
+            let ahead = &mut self.ahead[stage];
+            if let Some(gaps) = self.setting.gaps() {
+                along_the_ladder(&worth, gaps, ahead);
+            } else {
+                for (from, cell) in before.iter().zip(ahead) {
+                    *cell = [f64::NEG_INFINITY; LANES];
+                    for (to, w) in position.iter().zip(&worth) {
+                        raise(cell, w, (to - from).abs());
                     }
                 }
-                *cell = most;
             }
         }
     }
@@ -228,6 +229,32 @@ impl<'a> Search<'a> {
         let first = &mut self.best_by_first[self.first];
         *first = first.max(value);
         self.best = self.best.max(value);
+    }
+}
+
+/// Raises `most` to what `other` is worth less `penalty`.
+fn raise(most: &mut Lanes, other: &Lanes, penalty: f64) {
+    for (m, o) in most.iter_mut().zip(other) {
+        *m = m.max(o - penalty);
+    }
+}
+
+/// For each rung the most that any rung is worth, less the penalty for going there: one pass up
+/// the ladder and one down suffice, since penalties add up along it.
+fn along_the_ladder(worth: &[Lanes; MAX_RUNGS], gaps: &[f64], most: &mut [Lanes; MAX_RUNGS]) {
+    let mut best = worth[0];
+    most[0] = best;
+    for (i, gap) in gaps.iter().enumerate() {
+        let mut here = worth[i + 1];
+        raise(&mut here, &best, *gap);
+        best = here;
+        most[i + 1] = best;
+    }
+    for (i, gap) in gaps.iter().enumerate().rev() {
+        let mut here = most[i];
+        raise(&mut here, &best, *gap);
+        best = here;
+        most[i] = best;
     }
 }
 

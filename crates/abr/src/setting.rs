@@ -43,6 +43,9 @@ pub struct Setting {
     quality: Vec<f64>,
     /// gamma times what smoothness is taken from, by chunk, then rung.
     position: Vec<f64>,
+    /// Differences of position between neighbouring rungs, if they are the same in every chunk
+    /// and none is negative.
+    gaps: Option<Vec<f64>>,
     /// Mean rate over the chunks, bits per second, by rung.
     mean_rate: Vec<f64>,
 }
@@ -77,8 +80,13 @@ impl Setting {
             Smoothness::MeanCurve => cells.clone().map(|(_, r)| qoe.gamma * view.mean(r)).collect(),
             Smoothness::Chunk => quality.iter().map(|q| qoe.gamma * q).collect(),
         };
+        let gaps: Vec<f64> =
+            (1..rungs).map(|r| qoe.gamma * (view.mean(r) - view.mean(r - 1))).collect();
+        let rising = gaps.iter().all(|&g| g >= 0.0);
+        let gaps = (rising && qoe.smoothness == Smoothness::MeanCurve).then_some(gaps);
         Ok(Self {
             qoe,
+            gaps,
             player,
             rungs,
             chunks,
@@ -144,6 +152,12 @@ impl Setting {
     /// smoothness penalty is the distance between two of these.
     pub fn position(&self, chunk: usize) -> &[f64] {
         &self.position[chunk * self.rungs..][..self.rungs]
+    }
+
+    /// The smoothness penalties between neighbouring rungs, where these are the same in every
+    /// chunk and add up along the ladder: on a mean curve that rises with the rungs.
+    pub(crate) fn gaps(&self) -> Option<&[f64]> {
+        self.gaps.as_deref()
     }
 
     /// Rate of each rung, averaged over the chunks, bits per second.
