@@ -26,8 +26,8 @@ impl Fabric for Ideal {
     }
 }
 
-fn world() -> World {
-    World::new(Seed(7), Box::<Ideal>::default())
+fn world() -> World<Ideal> {
+    World::new(Seed(7), Ideal::default())
 }
 
 async fn send(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {
@@ -144,7 +144,7 @@ fn a_world_ends_at_its_end_or_when_told_to() {
 #[test]
 fn jitter_delays_within_its_bound_keeps_the_order_and_repeats_with_the_seed() {
     let arrivals = |seed| {
-        let mut w = World::new(Seed(seed), Box::<Ideal>::default());
+        let mut w = World::new(Seed(seed), Ideal::default());
         let (a, b) = (w.host("a", [10, 0, 0, 1].into()), w.host("b", [10, 0, 0, 2].into()));
         w.set_send_jitter(&a, Duration::from_micros(300));
         w.run(async move {

@@ -118,14 +118,14 @@ pub fn controlled(controller: ControllerConfig) -> TransportConfig {
 }
 
 pub struct Net {
-    pub world: World,
+    pub world: World<Link>,
     pub server: RuntimeHandle,
     pub client: RuntimeHandle,
     pub seen: Arc<Mutex<Seen>>,
 }
 
 pub fn net(seed: u64, link: (Link, Arc<Mutex<Seen>>)) -> Net {
-    let mut world = World::new(Seed(seed), Box::new(link.0));
+    let mut world = World::new(Seed(seed), link.0);
     world.end_at(Time::from_millis(600_000));
     let server = world.host("server", SERVER_IP.into());
     let client = world.host("client", CLIENT_IP.into());

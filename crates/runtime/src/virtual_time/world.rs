@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use airlane_base::{Packet, Seed, Time};
-use parking_lot::Mutex;
+use airlane_net::Network;
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::executor::{Executor, Inbox, Step};
 use super::hosts::{HostId, Hosts, SocketId};
@@ -20,7 +21,7 @@ use crate::api::{BoxFuture, Datagram, Received, Runtime, RuntimeHandle, Timer, U
 const LIVELOCK_POLLS: u64 = 5_000_000;
 
 /// An emulated network, as the world drives it. Pure: time is an argument and never goes back.
-pub trait Fabric: Send {
+pub trait Fabric: Send + 'static {
     /// Takes a packet from the host that sent it.
     fn send(&mut self, now: Time, packet: Packet);
     /// When to poll next.
@@ -101,20 +102,34 @@ pub struct WorldStats {
     pub polls: u64,
 }
 
-struct State {
-    timers: Timers,
-    hosts: Hosts,
-    fabric: Box<dyn Fabric>,
+impl Fabric for Network {
+    fn send(&mut self, now: Time, packet: Packet) {
+        Self::send(self, now, packet);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        Self::next_event(self)
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        Self::poll(self, now).map(|delivered| delivered.packet)
+    }
 }
 
-struct Core {
+struct State<F> {
+    timers: Timers,
+    hosts: Hosts,
+    fabric: F,
+}
+
+struct Core<F> {
     now: AtomicU64,
     inbox: Arc<Inbox>,
-    state: Mutex<State>,
+    state: Mutex<State<F>>,
     seed: Seed,
 }
 
-impl Core {
+impl<F> Core<F> {
     fn now(&self) -> Time {
         Time::from_nanos(self.now.load(Ordering::Relaxed))
     }
@@ -123,32 +138,27 @@ impl Core {
 /// A world in virtual time.
 ///
 /// ```
-/// # use airlane_runtime::{RuntimeExt, virtual_time::{Fabric, World}};
-/// # use airlane_base::{Packet, Seed, Time};
+/// # use airlane_runtime::{RuntimeExt, virtual_time::World};
+/// # use airlane_net::Network;
+/// # use airlane_base::{Seed, Time};
 /// # use std::time::Duration;
-/// # struct Nowhere;
-/// # impl Fabric for Nowhere {
-/// #     fn send(&mut self, _: Time, _: Packet) {}
-/// #     fn next_event(&self) -> Option<Time> { None }
-/// #     fn poll(&mut self, _: Time) -> Option<Packet> { None }
-/// # }
-/// let mut world = World::new(Seed(1), Box::new(Nowhere));
+/// let mut world = World::new(Seed(1), Network::new());
 /// let host = world.host("a", [10, 0, 0, 1].into());
 /// let hour = Duration::from_secs(3600);
 /// let ended = world.run({ let h = host.clone(); async move { h.sleep(hour).await; h.now() } });
 /// assert_eq!(ended.unwrap(), Time::ZERO + hour);
 /// ```
-pub struct World {
-    core: Arc<Core>,
+pub struct World<F: Fabric = Network> {
+    core: Arc<Core<F>>,
     executor: Executor,
     end: Time,
     stop: Option<Arc<AtomicBool>>,
     polls: u64,
 }
 
-impl World {
+impl<F: Fabric> World<F> {
     /// An empty world on `fabric`.
-    pub fn new(seed: Seed, fabric: Box<dyn Fabric>) -> Self {
+    pub fn new(seed: Seed, fabric: F) -> Self {
         let inbox = Arc::new(Inbox::default());
         let core = Arc::new(Core {
             now: AtomicU64::new(0),
@@ -188,7 +198,7 @@ impl World {
     /// the phase of their arrivals (Floyd and Jacobson, 1991).
     pub fn set_send_jitter(&mut self, host: &RuntimeHandle, max: Duration) {
         let host: &dyn std::any::Any = host.as_any();
-        if let Some(h) = host.downcast_ref::<HostRuntime>() {
+        if let Some(h) = host.downcast_ref::<HostRuntime<F>>() {
             self.core.state.lock().hosts.set_jitter(h.host, max, h.seed.split("send jitter"));
         }
     }
@@ -196,6 +206,11 @@ impl World {
     /// The time.
     pub fn now(&self) -> Time {
         self.core.now()
+    }
+
+    /// The network, to read what it measured or to change it between two runs.
+    pub fn network(&self) -> MappedMutexGuard<'_, F> {
+        MutexGuard::map(self.core.state.lock(), |s| &mut s.fabric)
     }
 
     /// What happened so far.
@@ -306,32 +321,32 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl<F: Fabric> Drop for World<F> {
     /// Tasks hold the core and the core holds what was spawned last: without this both would stay.
     fn drop(&mut self) {
         self.executor.clear();
     }
 }
 
-impl fmt::Debug for World {
+impl<F: Fabric> fmt::Debug for World<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("World").field("now", &self.now()).finish_non_exhaustive()
     }
 }
 
-struct HostRuntime {
-    core: Arc<Core>,
+struct HostRuntime<F> {
+    core: Arc<Core<F>>,
     host: HostId,
     seed: Seed,
 }
 
-impl fmt::Debug for HostRuntime {
+impl<F> fmt::Debug for HostRuntime<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HostRuntime({})", self.core.state.lock().hosts.name(self.host))
     }
 }
 
-impl Runtime for HostRuntime {
+impl<F: Fabric> Runtime for HostRuntime<F> {
     fn now(&self) -> Time {
         self.core.now()
     }
@@ -359,18 +374,18 @@ impl Runtime for HostRuntime {
     }
 }
 
-struct VirtualTimer {
-    core: Arc<Core>,
+struct VirtualTimer<F> {
+    core: Arc<Core<F>>,
     id: TimerId,
 }
 
-impl fmt::Debug for VirtualTimer {
+impl<F> fmt::Debug for VirtualTimer<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VirtualTimer({})", self.id)
     }
 }
 
-impl Timer for VirtualTimer {
+impl<F: Fabric> Timer for VirtualTimer<F> {
     fn reset(&mut self, at: Time) {
         self.core.state.lock().timers.set(self.id, at);
     }
@@ -385,26 +400,26 @@ impl Timer for VirtualTimer {
     }
 }
 
-impl Drop for VirtualTimer {
+impl<F> Drop for VirtualTimer<F> {
     fn drop(&mut self) {
         self.core.state.lock().timers.remove(self.id);
     }
 }
 
-struct VirtualSocket {
-    core: Arc<Core>,
+struct VirtualSocket<F> {
+    core: Arc<Core<F>>,
     host: HostId,
     socket: SocketId,
     addr: SocketAddr,
 }
 
-impl fmt::Debug for VirtualSocket {
+impl<F> fmt::Debug for VirtualSocket<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VirtualSocket({})", self.addr)
     }
 }
 
-impl UdpSocket for VirtualSocket {
+impl<F: Fabric> UdpSocket for VirtualSocket<F> {
     fn poll_send(&self, _: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>> {
         let now = self.core.now();
         let mut state = self.core.state.lock();
@@ -433,7 +448,7 @@ impl UdpSocket for VirtualSocket {
     }
 }
 
-impl Drop for VirtualSocket {
+impl<F> Drop for VirtualSocket<F> {
     fn drop(&mut self) {
         self.core.state.lock().hosts.close(self.host, self.addr.port());
     }
