@@ -10,6 +10,7 @@ pub mod meter;
 pub mod network;
 pub mod node;
 pub mod queue;
+pub mod trace;
 
 pub use dumbbell::{BuiltDumbbell, Dumbbell, DumbbellFlow, LinkSpec, SendJitter};
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss};
@@ -21,3 +22,4 @@ pub use network::{
 };
 pub use node::{Counters, Dropped, Node, Queue};
 pub use queue::{Capacity, DropTail, Latency, Limit, Pie, PieConfig, QueueSpec};
+pub use trace::{Trace, TraceOptions, TraceStats};

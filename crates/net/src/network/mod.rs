@@ -258,6 +258,7 @@ impl Network {
     pub fn poll(&mut self, now: Time) -> Option<Delivered> {
         loop {
             if let Some(d) = self.ready.pop_front() {
+                self.counters.count_poll(&d.packet);
                 return Some(d);
             }
             if !self.run_one(now) {
@@ -414,7 +415,6 @@ impl Network {
             None => {
                 let host = r.host;
                 self.note(now, Hop::Host(host), Fate::Delivered, &packet);
-                self.counters.count_poll(&packet);
                 self.ready.push_back(Delivered { at: now, host, packet });
             }
             Some(&Leg::Lane(l)) => {
