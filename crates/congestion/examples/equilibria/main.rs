@@ -6,6 +6,7 @@
 //! seeds and a third of the time.
 
 #[path = "../../tests/harness/mod.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod harness;
 mod tables;
 

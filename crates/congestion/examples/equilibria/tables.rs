@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_congestion::{ControllerConfig, WeightRule};
+use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
+use rand::seq::SliceRandom;
 
 use crate::Effort;
 use crate::harness::{AckPolicy, Discipline, Flow, OnOff, Outcome, PACKET_BYTES, Scene, run};
+
+/// How often weights change where they do.
+const SHUFFLE_S: f64 = 0.5;
 
 /// A bottleneck in front of flows of the given weights.
 #[derive(Clone)]
@@ -24,6 +28,8 @@ struct Case {
     /// Pauses, with a phase per flow.
     pauses: Option<(Duration, Duration)>,
     jitter: f64,
+    /// Shuffles the weights of the first so many flows among them every half second.
+    shuffled: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -56,6 +62,7 @@ impl Case {
             rtt_factors: vec![1.0; weights.len()],
             pauses: None,
             jitter: 3.0,
+            shuffled: 0,
         }
     }
 
@@ -66,6 +73,7 @@ impl Case {
     fn flows(&self, seed: Seed) -> Vec<Flow> {
         let rtt = Duration::from_millis(self.rtt_ms);
         let each = self.weights.iter().zip(&self.rtt_factors).enumerate();
+        let changes = self.changes(seed);
         let flows = each.map(|(i, (&weight, &factor))| {
             let seed = seed.index(i as u64);
             let controller = self.config(weight).build(Time::ZERO, PACKET_BYTES, seed);
@@ -77,9 +85,22 @@ impl Case {
                 off,
                 phase: (on + off).mul_f64((seed.0 >> 32) as f64 / f64::from(u32::MAX)),
             });
+            flow.weights = changes.iter().map(|(at, now)| (*at, now[i])).collect();
             flow
         });
         flows.collect()
+    }
+
+    /// All weights, every half second, where they change.
+    fn changes(&self, seed: Seed) -> Vec<(Time, Vec<f64>)> {
+        let mut rng = seed.split("weights").rng();
+        let mut weights = self.weights.clone();
+        let times = if self.shuffled > 0 { 1..(self.seconds / SHUFFLE_S) as u64 } else { 0..0 };
+        let each = times.map(|i| {
+            weights[..self.shuffled].shuffle(&mut rng);
+            (Time::from_secs_f64(i as f64 * SHUFFLE_S), weights.clone())
+        });
+        each.collect()
     }
 
     fn scene(&self, effort: Effort, seed: Seed) -> Scene {
@@ -179,8 +200,219 @@ pub fn textbook(effort: Effort) {
         |w, unit, rtt, queue| Case { rule: WeightRule::Textbook, ..pair(w, unit, rtt, queue) };
     ratio_cells(case, effort, &[4.0, 10.0, 40.0]);
 }
-pub fn crowd(_effort: Effort) {}
-pub fn changing(_effort: Effort) {}
-pub fn small(_effort: Effort) {}
-pub fn variations(_effort: Effort) {}
-pub fn bbr(_effort: Effort) {}
+
+/// Share of the link that the first `count` flows of each seed took.
+fn shares(case: &Case, effort: Effort, count: usize) -> Vec<f64> {
+    let share = |seed| {
+        let out = case.run(effort, seed);
+        let packets: Vec<_> = out.flows.iter().map(|f| f.packets as f64).collect();
+        packets[..count].iter().sum::<f64>() / packets.iter().sum::<f64>()
+    };
+    (1..=effort.seeds).map(share).collect()
+}
+
+fn queue_columns(first: &str) -> Vec<String> {
+    let mut columns = vec![first.to_owned()];
+    for rtt in [20, 100] {
+        columns.extend(Queue::ALL.map(|q| format!("{}, {rtt} ms", q.name())));
+    }
+    columns
+}
+
+/// Weighted flows beside plain ones of the same sum.
+pub fn crowd(effort: Effort) {
+    header(
+        "share of weighted flows beside as many plain ones, 10/40 packets per unit",
+        &queue_columns("weights beside plain"),
+    );
+    let sets: [(&[f64], usize); 5] = [
+        (&[0.5, 0.8, 1.2, 1.5], 4),
+        (&[1.0, 3.0], 4),
+        (&[0.5, 3.0, 0.5, 2.0], 6),
+        (&[0.5, 0.5, 0.5, 0.5], 2),
+        (&[10.0], 10),
+    ];
+    for (set, plain) in sets {
+        let mut weights = set.to_vec();
+        weights.resize(set.len() + plain, 1.0);
+        let mut row = vec![format!("{set:?} beside {plain}")];
+        for rtt in [20, 100] {
+            for queue in Queue::ALL {
+                let cell = [10.0, 40.0].map(|unit| {
+                    let case = Case::new(&weights, unit, rtt, queue);
+                    format!("{:.3}", mean(&shares(&case, effort, set.len())))
+                });
+                row.push(cell.join("/"));
+            }
+        }
+        println!("| {} |", row.join(" | "));
+    }
+}
+
+/// Slope of the logarithm of a flow's rate over that of its weight: rates are taken from the
+/// last 300 ms of each half second.
+fn slope(case: &Case, out: &Outcome, seed: u64) -> f64 {
+    let (mut xy, mut xx) = (0.0, 0.0);
+    for (at, weights) in case.changes(Seed(seed)).iter().skip(20) {
+        let bin = (at.as_nanos() / 100_000_000) as usize;
+        let rate = |i: usize| {
+            let bins = out.flows[i].bins.get(bin + 2..bin + 5).unwrap_or(&[]);
+            f64::from(bins.iter().sum::<u32>().max(1)).ln()
+        };
+        let ids = 0..case.shuffled;
+        let mean_rate = ids.clone().map(rate).sum::<f64>() / case.shuffled as f64;
+        let mean_weight =
+            weights[..case.shuffled].iter().map(|w| w.ln()).sum::<f64>() / case.shuffled as f64;
+        for i in ids {
+            let x = weights[i].ln() - mean_weight;
+            xy += x * (rate(i) - mean_rate);
+            xx += x * x;
+        }
+    }
+    xy / xx
+}
+
+/// Weights that change every half second.
+pub fn changing(effort: Effort) {
+    header(
+        "weights shuffled every 0.5 s, 10/40 packets per unit: share (slope of rate over weight)",
+        &queue_columns("weights beside plain"),
+    );
+    for set in [[0.5, 0.8, 1.2, 1.5], [0.5, 0.5, 1.0, 2.0]] {
+        let mut weights = set.to_vec();
+        weights.resize(8, 1.0);
+        let mut row = vec![format!("{set:?} beside 4")];
+        for rtt in [20, 100] {
+            for queue in Queue::ALL {
+                let cell = [10.0, 40.0].map(|unit| {
+                    let case = Case { shuffled: 4, ..Case::new(&weights, unit, rtt, queue) };
+                    let (mut share, mut slopes) = (Vec::new(), Vec::new());
+                    for seed in 1..=effort.seeds {
+                        let out = case.run(effort, seed);
+                        let of = |r: std::ops::Range<usize>| {
+                            out.flows[r].iter().map(|f| f.packets).sum::<u64>() as f64
+                        };
+                        share.push(of(0..4) / of(0..8));
+                        slopes.push(slope(&case, &out, seed));
+                    }
+                    format!("{:.3} ({:.2})", mean(&share), mean(&slopes))
+                });
+                row.push(cell.join("/"));
+            }
+        }
+        println!("| {} |", row.join(" | "));
+    }
+}
+
+/// Windows under two packets.
+pub fn small(effort: Effort) {
+    header(
+        "two flows of weight 0.5 over two plain ones at 3/4/6 packets per unit",
+        &queue_columns("wanted"),
+    );
+    let mut row = vec!["0.5".to_owned()];
+    for rtt in [20, 100] {
+        for queue in Queue::ALL {
+            let cell = [3.0, 4.0, 6.0].map(|unit| {
+                let ratios = pair(0.5, unit, rtt, queue).ratios(effort, &[0, 1], &[2, 3]);
+                format!("{:.2}", mean(&ratios))
+            });
+            row.push(cell.join("/"));
+        }
+    }
+    println!("| {} |", row.join(" | "));
+}
+
+/// Decimated acknowledgements, mixed round trips, pauses, less jitter.
+pub fn variations(effort: Effort) {
+    let pauses = (Duration::from_millis(3_400), Duration::from_millis(600));
+    let variants: [(&str, fn(&mut Case, (Duration, Duration))); 6] = [
+        ("as above", |_, _| {}),
+        ("acknowledgements of ten", |c, _| c.acks = AckPolicy::DECIMATED),
+        ("round trips 1:2", |c, _| c.rtt_factors = vec![1.0, 2.0, 1.0, 2.0]),
+        ("pauses of 0.6 s", |c, pauses| c.pauses = Some(pauses)),
+        ("jitter of one packet", |c, _| c.jitter = 1.0),
+        ("all but the jitter", |c, pauses| {
+            c.acks = AckPolicy::DECIMATED;
+            c.rtt_factors = vec![1.0, 2.0, 1.0, 2.0];
+            c.pauses = Some(pauses);
+        }),
+    ];
+    let mut columns = vec!["variation".to_owned(), "wanted".to_owned()];
+    columns.extend(Queue::ALL.map(Queue::name));
+    header(
+        "two flows of weight w over two plain ones, 40 ms, 10/40 packets per unit: mean (least-most)",
+        &columns,
+    );
+    for (name, vary) in variants {
+        for w in [1.0, 2.0, 3.0, 5.0, 0.5] {
+            let mut row = vec![name.to_owned(), format!("{w}")];
+            for queue in Queue::ALL {
+                let cell = [10.0, 40.0].map(|unit| {
+                    let mut case = pair(w, unit, 40, queue);
+                    vary(&mut case, pauses);
+                    spread(&case.ratios(effort, &[0, 1], &[2, 3]))
+                });
+                row.push(cell.join(" / "));
+            }
+            println!("| {} |", row.join(" | "));
+        }
+    }
+}
+
+/// BBR alone, and beside Cubic.
+pub fn bbr(effort: Effort) {
+    let columns = ["Mbit/s", "RTT", "utilisation", "mean queue / RTT", "mean queue in packets"];
+    header("BBR alone, droptail of 2 BDP", &columns.map(str::to_owned));
+    for mbps in [6.0, 50.0] {
+        for rtt_ms in [20, 50, 100] {
+            let (mut used, mut queue, mut packets) = (Vec::new(), Vec::new(), Vec::new());
+            for seed in 1..=effort.seeds {
+                let (scene, rtt) = link(mbps, rtt_ms, 2.0, 60.0, seed);
+                let out = run(&scene, vec![flow(Algorithm::Bbr, rtt, seed)]);
+                used.push(out.utilisation);
+                queue.push(out.queue_s / rtt.as_secs_f64());
+                packets.push(out.queue_s / scene.service.as_secs_f64());
+            }
+            println!(
+                "| {mbps} | {rtt_ms} ms | {:.3} | {:.3} | {:.1} |",
+                mean(&used),
+                mean(&queue),
+                mean(&packets)
+            );
+        }
+    }
+    let columns = ["queue", "BBR's share"];
+    header("one BBR beside one Cubic, 10 Mbit/s, 40 ms", &columns.map(str::to_owned));
+    for bdp in [0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0] {
+        let share = |seed| {
+            let (scene, rtt) = link(10.0, 40, bdp, 180.0, seed);
+            let flows = vec![flow(Algorithm::Bbr, rtt, seed), flow(Algorithm::Cubic, rtt, seed)];
+            let out = run(&scene, flows);
+            let packets = |i: usize| out.flows[i].packets as f64;
+            packets(0) / (packets(0) + packets(1))
+        };
+        let shares: Vec<_> = (1..=effort.seeds).map(share).collect();
+        println!("| {bdp} BDP | {} |", spread(&shares));
+    }
+}
+
+fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Duration) {
+    let rtt = Duration::from_millis(rtt_ms);
+    let service = Duration::from_secs_f64((PACKET_BYTES + 28) as f64 * 8.0 / (mbps * 1e6));
+    let packets = rtt.as_secs_f64() / service.as_secs_f64() * bdp;
+    let scene = Scene {
+        discipline: Discipline::DropTail(packets.round().max(1.0) as usize),
+        service,
+        jitter: std::env::var("JIT").map_or(1.0, |s| s.parse().unwrap()),
+        duration: Duration::from_secs_f64(seconds),
+        warmup: Duration::from_secs(5),
+        seed: Seed(seed),
+    };
+    (scene, rtt)
+}
+
+fn flow(algorithm: Algorithm, rtt: Duration, seed: u64) -> Flow {
+    let config = ControllerConfig::new(algorithm);
+    Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt)
+}

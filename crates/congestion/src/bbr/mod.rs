@@ -18,6 +18,10 @@ use filter::{MaxRate, MinRtt};
 const HIGH_GAIN: f64 = 2.885;
 /// Pacing gains of the phases of ProbeBW, each about one round trip (section 4.3.4.2).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Share of the estimated bandwidth that is sent at (one percent less in Linux and in draft -01).
+/// At exactly the bandwidth a queue left by a burst would never go away: the draining phase only
+/// takes back what the probing one added.
+const PACING_MARGIN: f64 = 0.99;
 /// Window in bandwidth-delay products outside Startup and Drain.
 const CWND_GAIN: f64 = 2.0;
 /// Rounds that the bandwidth filter looks back (section 4.1.1.3).
@@ -157,13 +161,14 @@ impl Bbr {
         }
     }
 
-    /// `gain` bandwidth-delay products and room for offloads, in bytes (section 4.2.3.2).
+    /// `gain` bandwidth-delay products in bytes, the initial window before there is a model.
     fn inflight(&self, gain: f64) -> f64 {
-        let Some(rtprop) = self.rtprop.get().filter(|_| self.bandwidth.get() > Rate::ZERO) else {
-            return INITIAL_WINDOW_PACKETS * self.mss;
-        };
-        let bdp = self.bandwidth.get().as_f64() / 8.0 * rtprop.as_secs_f64();
-        gain * bdp + 3.0 * self.quantum() as f64
+        match self.rtprop.get() {
+            Some(rtprop) if self.bandwidth.get() > Rate::ZERO => {
+                gain * self.bandwidth.get().as_f64() / 8.0 * rtprop.as_secs_f64()
+            }
+            _ => INITIAL_WINDOW_PACKETS * self.mss,
+        }
     }
 
     fn quantum(&self) -> u64 {
@@ -295,7 +300,7 @@ impl Bbr {
             self.pacing_rate = pacing::rate(nominal, HIGH_GAIN, Some(smoothed_rtt));
             return;
         }
-        let rate = bandwidth.scale(self.pacing_gain());
+        let rate = bandwidth.scale(self.pacing_gain() * PACING_MARGIN);
         if self.filled_pipe || self.pacing_rate.is_none_or(|old| rate > old) {
             self.pacing_rate = Some(rate);
         }
@@ -304,7 +309,9 @@ impl Bbr {
     /// Section 4.2.3.
     fn set_window(&mut self, ack: &Ack) {
         let acked = ack.bytes as f64;
-        let target = self.inflight(self.cwnd_gain());
+        // Room for offloads is added here alone. The draft adds it to the flights that end Drain
+        // and the draining phase as well, and a slow path then never gets rid of six packets.
+        let target = self.inflight(self.cwnd_gain()) + 3.0 * self.quantum() as f64;
         if self.recovery.is_some_and(|r| r.conservation) {
             self.window = self.window.max(ack.in_flight as f64 + acked);
         } else {
@@ -330,7 +337,7 @@ impl Controller for Bbr {
             // Section 4.3.4.4: what follows an idle time starts at the estimated bandwidth.
             self.idle_restart = true;
             if matches!(self.mode, Mode::ProbeBw { .. }) && self.bandwidth.get() > Rate::ZERO {
-                self.pacing_rate = Some(self.bandwidth.get());
+                self.pacing_rate = Some(self.bandwidth.get().scale(PACING_MARGIN));
             }
         }
     }
