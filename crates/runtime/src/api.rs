@@ -1,6 +1,5 @@
 //! What a role may ask of the world: time, timers, tasks, datagram sockets, randomness.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::future::Future;
 use std::io;
@@ -81,8 +80,6 @@ pub trait Runtime: Send + Sync + Debug + 'static {
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>>;
     /// The seed of this host: what a role draws comes from a part of it.
     fn seed(&self) -> Seed;
-    /// The runtime itself, for the world that made it.
-    fn as_any(&self) -> &dyn Any;
 }
 
 /// Conveniences on every runtime.

@@ -1,6 +1,5 @@
 //! Real time: the machine's clock and sockets, by way of tokio.
 
-use std::any::Any;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -79,10 +78,6 @@ impl Runtime for TokioRuntime {
 
     fn seed(&self) -> Seed {
         self.seed
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -142,35 +142,6 @@ fn a_world_ends_at_its_end_or_when_told_to() {
 }
 
 #[test]
-fn jitter_delays_within_its_bound_keeps_the_order_and_repeats_with_the_seed() {
-    let arrivals = |seed| {
-        let mut w = World::new(Seed(seed), Ideal::default());
-        let (a, b) = (w.host("a", [10, 0, 0, 1].into()), w.host("b", [10, 0, 0, 2].into()));
-        w.set_send_jitter(&a, Duration::from_micros(300));
-        w.run(async move {
-            let (from, to) = (bind(&a, 0), bind(&b, 9));
-            let mut got = Vec::new();
-            for n in 0..50u8 {
-                let sent = a.now();
-                send(&*from, to.local_addr(), &[n]).await;
-                send(&*from, to.local_addr(), &[n]).await;
-                for _ in 0..2 {
-                    let (_, body) = recv(&*to).await;
-                    assert_eq!(body, [n]);
-                    let late = b.now().since(sent) - Duration::from_millis(1);
-                    assert!(late <= Duration::from_micros(300), "{late:?}");
-                    got.push(b.now());
-                }
-            }
-            got
-        })
-        .unwrap()
-    };
-    assert_eq!(arrivals(1), arrivals(1));
-    assert_ne!(arrivals(1), arrivals(2));
-}
-
-#[test]
 fn a_port_is_taken_once_and_free_again_after() {
     let mut w = world();
     let host = w.host("a", [10, 0, 0, 1].into());

@@ -1,14 +1,11 @@
-//! Hosts, their sockets, and the jitter with which packets leave them.
+//! Hosts and their sockets.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::Waker;
-use std::time::Duration;
 
-use airlane_base::{Packet, Rng, Seed, Time};
-use rand::RngExt;
+use airlane_base::{Packet, Time};
 
 /// What a socket holds for a receiver that is slow: as much as a generous kernel buffer.
 const RECEIVE_BUFFER_PACKETS: usize = 16_384;
@@ -31,15 +28,6 @@ struct Host {
     name: String,
     ip: IpAddr,
     ports: BTreeMap<u16, SocketId>,
-    jitter: Option<Jitter>,
-}
-
-struct Jitter {
-    max: Duration,
-    rng: Rng,
-    /// Packets on their way out, in order: jitter delays, it does not reorder.
-    queue: VecDeque<(Time, Packet)>,
-    last: Time,
 }
 
 /// The hosts of a world.
@@ -48,9 +36,6 @@ pub(super) struct Hosts {
     hosts: Vec<Host>,
     by_ip: BTreeMap<IpAddr, HostId>,
     sockets: Vec<Socket>,
-    /// (departure, sequence, host) of the packet at the head of a host's outgoing queue.
-    departures: BinaryHeap<Reverse<(Time, u64, HostId)>>,
-    sequence: u64,
     packets: u64,
     /// Packets that no socket wanted, or whose socket was full.
     undelivered: u64,
@@ -61,21 +46,12 @@ impl Hosts {
     pub(super) fn add(&mut self, name: &str, ip: IpAddr) -> HostId {
         let id = self.hosts.len();
         assert!(self.by_ip.insert(ip, id).is_none(), "two hosts have the address {ip}");
-        self.hosts.push(Host { name: name.to_owned(), ip, ports: BTreeMap::new(), jitter: None });
+        self.hosts.push(Host { name: name.to_owned(), ip, ports: BTreeMap::new() });
         id
     }
 
     pub(super) fn name(&self, host: HostId) -> &str {
         &self.hosts[host].name
-    }
-
-    pub(super) fn set_jitter(&mut self, host: HostId, max: Duration, seed: Seed) {
-        self.hosts[host].jitter = (!max.is_zero()).then(|| Jitter {
-            max,
-            rng: seed.rng(),
-            queue: VecDeque::new(),
-            last: Time::ZERO,
-        });
     }
 
     pub(super) fn bind(
@@ -106,14 +82,13 @@ impl Hosts {
         }
     }
 
-    /// Makes a packet. It goes to the network now (returned) or after the host's jitter.
-    pub(super) fn send(
+    /// Makes the packet of a datagram.
+    pub(super) fn packet(
         &mut self,
         now: Time,
-        host: HostId,
         src: SocketAddr,
         datagram: &crate::Datagram<'_>,
-    ) -> Option<Packet> {
+    ) -> Packet {
         let mut payload = self.pool.pop().unwrap_or_default();
         payload.clear();
         payload.extend_from_slice(datagram.payload);
@@ -128,37 +103,7 @@ impl Hosts {
             payload,
         };
         self.packets += 1;
-        let Some(jitter) = &mut self.hosts[host].jitter else { return Some(packet) };
-        let wait = Duration::from_nanos(jitter.rng.random_range(0..=jitter.max.as_nanos() as u64));
-        let at = (now + wait).max(jitter.last);
-        jitter.last = at;
-        if jitter.queue.is_empty() {
-            self.departures.push(Reverse((at, self.sequence, host)));
-            self.sequence += 1;
-        }
-        jitter.queue.push_back((at, packet));
-        None
-    }
-
-    /// When the next packet leaves its host.
-    pub(super) fn next_departure(&self) -> Option<Time> {
-        self.departures.peek().map(|Reverse((at, _, _))| *at)
-    }
-
-    /// The next packet whose jitter is over.
-    pub(super) fn depart(&mut self, now: Time) -> Option<Packet> {
-        let &Reverse((at, _, host)) = self.departures.peek()?;
-        if at > now {
-            return None;
-        }
-        self.departures.pop();
-        let jitter = self.hosts[host].jitter.as_mut()?;
-        let (_, packet) = jitter.queue.pop_front()?;
-        if let Some((next, _)) = jitter.queue.front() {
-            self.departures.push(Reverse((*next, self.sequence, host)));
-            self.sequence += 1;
-        }
-        Some(packet)
+        packet
     }
 
     /// Hands a packet to the socket it is for; the waker is to be woken by the caller, who holds

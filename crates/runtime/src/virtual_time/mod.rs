@@ -1,8 +1,7 @@
 //! Virtual time: a deterministic executor that drives an emulated network.
 //!
 //! Everything happens on the thread that calls [`World::run`]. Tasks run until none is ready, then
-//! the clock jumps to the next thing that happens: a packet leaves its host, the network lets one
-//! go, a timer fires. Ties go by (time, sequence). So a run is a function of its seed alone.
+//! the clock jumps to the next thing that happens: the network lets a packet go, or a timer fires. Ties go by (time, sequence). So a run is a function of its seed alone.
 
 mod executor;
 mod hosts;

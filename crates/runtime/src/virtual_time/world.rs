@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use airlane_base::{Packet, Seed, Time};
 use airlane_net::Network;
@@ -192,17 +191,6 @@ impl<F: Fabric> World<F> {
         })
     }
 
-    /// Delays each packet that the host at `ip` sends by a random time up to `max`, in order.
-    ///
-    /// Without it a noiseless world shows phase effects: a droptail queue picks its victims by
-    /// the phase of their arrivals (Floyd and Jacobson, 1991).
-    pub fn set_send_jitter(&mut self, host: &RuntimeHandle, max: Duration) {
-        let host: &dyn std::any::Any = host.as_any();
-        if let Some(h) = host.downcast_ref::<HostRuntime<F>>() {
-            self.core.state.lock().hosts.set_jitter(h.host, max, h.seed.split("send jitter"));
-        }
-    }
-
     /// The time.
     pub fn now(&self) -> Time {
         self.core.now()
@@ -277,10 +265,7 @@ impl<F: Fabric> World<F> {
     fn advance(&mut self) -> Result<(), WorldError> {
         let at = self.now();
         let mut state = self.core.state.lock();
-        let next = [state.timers.next(), state.hosts.next_departure(), state.fabric.next_event()]
-            .into_iter()
-            .flatten()
-            .min();
+        let next = [state.timers.next(), state.fabric.next_event()].into_iter().flatten().min();
         let seed = self.core.seed.0;
         let Some(next) = next else {
             drop(state);
@@ -296,9 +281,6 @@ impl<F: Fabric> World<F> {
         let now = next.max(at);
         self.core.now.store(now.as_nanos(), Ordering::Relaxed);
         let State { timers, hosts, fabric } = &mut *state;
-        while let Some(packet) = hosts.depart(now) {
-            fabric.send(now, packet);
-        }
         // Waking only queues a task: it takes no lock that is held here.
         while let Some(packet) = fabric.poll(now) {
             if let Some(waker) = hosts.deliver(packet) {
@@ -368,10 +350,6 @@ impl<F: Fabric> Runtime for HostRuntime<F> {
     fn seed(&self) -> Seed {
         self.seed
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }
 
 struct VirtualTimer<F> {
@@ -424,9 +402,7 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
         let now = self.core.now();
         let mut state = self.core.state.lock();
         let State { hosts, fabric, .. } = &mut *state;
-        if let Some(packet) = hosts.send(now, self.host, self.addr, datagram) {
-            fabric.send(now, packet);
-        }
+        fabric.send(now, hosts.packet(now, self.addr, datagram));
         Poll::Ready(Ok(()))
     }
 
