@@ -11,6 +11,7 @@ mod crypto;
 mod endpoint;
 mod error;
 mod glue;
+mod http3;
 mod qlog;
 
 pub use config::{
@@ -21,3 +22,4 @@ pub use control::{ControlHandle, ControlStats};
 pub use crypto::{Cipher, Identity, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
+pub use http3::{Body, H3Client, H3Server, Responder};

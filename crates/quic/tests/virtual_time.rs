@@ -4,32 +4,264 @@ mod common;
 
 use std::time::Duration;
 
-use airlane_base::Rate;
-use airlane_congestion::Algorithm;
-use airlane_quic::Cipher;
+use airlane_base::{Rate, Time};
+use airlane_congestion::{Algorithm, ControllerConfig, Explicit};
+use airlane_quic::{AckPolicy, Cipher, ConnectionStats, TransportConfig};
+use airlane_runtime::RuntimeExt;
+use bytes::Bytes;
 use common::*;
 
 const MBPS_10: Rate = Rate::from_bps(10_000_000);
 const DELAY: Duration = Duration::from_millis(10);
+/// 1.6 BDP of 10 Mbit/s and 20 ms.
+const QUEUE_BYTES: u64 = 40_000;
+
+fn link() -> (Link, std::sync::Arc<parking_lot::Mutex<Seen>>) {
+    Link::new(MBPS_10, DELAY, QUEUE_BYTES)
+}
+
+/// A transfer over [`link`]: its time, the sender's statistics, and the packet hash.
+fn run(seed: u64, config: TransportConfig, bytes: u64) -> (Duration, ConnectionStats, u64) {
+    let mut net = net(seed, link());
+    let (s, c) = (net.server.clone(), net.client.clone());
+    let (took, stats) = net.world.run(transfer(s, c, SERVER_ADDR.into(), config, bytes)).unwrap();
+    let hash = net.seen.lock().hash.finish();
+    (took, stats, hash)
+}
 
 #[test]
 fn a_bulk_transfer_fills_a_constant_link_with_either_cipher() {
     for cipher in [Cipher::Null, Cipher::lab_tls().unwrap()] {
-        let mut net = net(1, Link::new(MBPS_10, DELAY, 40_000));
-        let mut config = config(Algorithm::Cubic);
-        config.cipher = cipher.clone();
+        let config = TransportConfig { cipher: cipher.clone(), ..config(Algorithm::Cubic) };
         let bytes = 12_000_000;
-        let (s, c) = (net.server.clone(), net.client.clone());
-        let (took, stats) =
-            net.world.run(transfer(s, c, SERVER_ADDR.into(), config, bytes)).unwrap();
+        let (took, stats, _) = run(1, config, bytes);
         let goodput = Rate::of(bytes, took).mbps();
         assert!((9.2..9.75).contains(&goodput), "{cipher:?}: {goodput} Mbit/s");
         let k = stats.control;
         assert!(k.acked_bytes >= bytes && k.lost_packets > 0, "{k:?}");
         assert_eq!(k.acked_packets + k.lost_packets, k.sent_packets, "{k:?}");
-        // All the time there was data to send, but for the handshake and the last window.
+        assert_eq!(k.in_flight, 0, "{k:?}");
+        // All the time there was data to send, but for the last window.
         let busy = k.busy.as_secs_f64() / took.as_secs_f64();
         assert!((0.97..=1.0).contains(&busy), "{busy} {k:?}");
         assert!(!k.has_data);
     }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_packets_wherever_the_clock_starts() {
+    let world = |seed, shift| {
+        let config = TransportConfig { clock_shift: shift, ..config(Algorithm::Bbr) };
+        run(seed, config, 2_000_000).2
+    };
+    let first = world(3, Duration::ZERO);
+    assert_eq!(first, world(3, Duration::ZERO));
+    assert_eq!(first, world(3, Duration::from_nanos(123_456_789_123)));
+    assert_ne!(first, world(4, Duration::ZERO));
+}
+
+#[test]
+fn an_explicit_rate_is_kept_in_every_tenth_of_a_second() {
+    let rate = Rate::from_mbps(12.0);
+    let config = controlled(ControllerConfig {
+        rate_bps: Some(rate.bps()),
+        ..ControllerConfig::new(Algorithm::Explicit)
+    });
+    let mut net = net(1, Link::new(Rate::from_mbps(100.0), DELAY, 1 << 20));
+    net.seen.lock().keep = true;
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world.run(transfer(s, c, SERVER_ADDR.into(), config, 4_500_000)).unwrap();
+    let seen = net.seen.lock();
+    // The rate is one of UDP payload; the first half second and the end are left out.
+    let window = |from: Time| {
+        let to = from + Duration::from_millis(100);
+        let in_window = seen.down_times.iter().filter(|(t, _)| (from..to).contains(t));
+        Rate::of(in_window.map(|(_, b)| u64::from(*b) - 28).sum(), to - from).mbps()
+    };
+    for i in 5..28 {
+        let mbps = window(Time::from_millis(i * 100));
+        assert!((mbps - 12.0).abs() <= 0.11, "window {i}: {mbps} Mbit/s");
+    }
+}
+
+#[test]
+fn a_rate_set_from_outside_holds_at_once() {
+    let config = controlled(ControllerConfig {
+        rate_bps: Some(20_000),
+        ..ControllerConfig::new(Algorithm::Explicit)
+    });
+    let mut net = net(1, Link::new(Rate::from_mbps(100.0), DELAY, 1 << 20));
+    net.seen.lock().keep = true;
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let (_s, _c, to_server, to_client) =
+                pair(&s, &c, SERVER_ADDR.into(), config).await.unwrap();
+            let sender = to_client.clone();
+            s.spawn("send", async move {
+                // The world ends before this does.
+                let _ = send_bulk(sender, 1 << 40).await;
+            });
+            let reader = to_server.clone();
+            c.spawn("read", async move {
+                let _ = recv_bulk(&reader).await;
+            });
+            for (at, mbps) in [(2, 4.0), (4, 30.0), (6, 0.5)] {
+                s.sleep_until(Time::from_millis(at * 1000)).await;
+                to_client.control().with(|_, k| {
+                    let k = k.as_any_mut().downcast_mut::<Explicit>().unwrap();
+                    k.set_rate(Rate::from_mbps(mbps));
+                });
+                assert_eq!(to_client.control().stats().pacing_rate, Some(Rate::from_mbps(mbps)));
+            }
+            s.sleep_until(Time::from_millis(8_000)).await;
+        })
+        .unwrap();
+    let seen = net.seen.lock();
+    for (from, mbps) in [(2, 4.0), (4, 30.0), (6, 0.5)] {
+        // The first packets after a change: at 20 kbit/s the next would have been half a second off.
+        let change = Time::from_millis(from * 1000) + DELAY;
+        let first = seen.down_times.iter().find(|(t, _)| *t >= change).unwrap().0;
+        let gap = Rate::from_mbps(mbps).time_for(1378) + Duration::from_millis(1);
+        assert!(first - change <= gap, "{mbps}: {:?}", first - change);
+        let (from, to) = (change + Duration::from_millis(100), change + Duration::from_secs(2));
+        let in_window = seen.down_times.iter().filter(|(t, _)| (from..to).contains(t));
+        let got = Rate::of(in_window.map(|(_, b)| u64::from(*b) - 28).sum(), to - from).mbps();
+        assert!((got / mbps - 1.0).abs() < 0.03, "{got} instead of {mbps}");
+    }
+}
+
+#[test]
+fn packets_have_the_same_sizes_under_both_ciphers() {
+    let packets = |cipher| {
+        let mut net = net(5, link());
+        net.seen.lock().keep = true;
+        let config = TransportConfig { cipher, ..config(Algorithm::Reno) };
+        let (s, c) = (net.server.clone(), net.client.clone());
+        net.world.run(transfer(s, c, SERVER_ADDR.into(), config, 300_000)).unwrap();
+        let seen = net.seen.lock();
+        let long = |first: u8| first & 0x80 != 0;
+        let (handshake, data): (Vec<_>, Vec<_>) =
+            seen.down.iter().partition(|(first, _)| long(*first));
+        let sizes = |v: Vec<(u8, usize)>| v.into_iter().map(|(_, n)| n).collect::<Vec<_>>();
+        (sizes(handshake), sizes(data))
+    };
+    let (null, tls) = (packets(Cipher::Null), packets(Cipher::lab_tls().unwrap()));
+    assert_eq!(null.1, tls.1, "1-RTT packets");
+    assert_eq!(null.0.len(), tls.0.len(), "{:?} {:?}", null.0, tls.0);
+    let (null, tls): (usize, usize) = (null.0.iter().sum(), tls.0.iter().sum());
+    assert!(null.abs_diff(tls) <= 16, "handshake towards the client: {null} and {tls} bytes");
+}
+
+#[test]
+fn losses_are_repaired_and_counted() {
+    let mut net = net(1, {
+        let (link, seen) = link();
+        (link.losing_every(50), seen)
+    });
+    let (s, c) = (net.server.clone(), net.client.clone());
+    let config = config(Algorithm::Reno);
+    let (_, stats) = net.world.run(transfer(s, c, SERVER_ADDR.into(), config, 2_000_000)).unwrap();
+    let (k, dropped) = (stats.control, net.seen.lock().dropped);
+    assert!(dropped > 20);
+    assert!(k.lost_packets.abs_diff(dropped) <= 4, "{dropped} dropped, {k:?}");
+    assert_eq!(k.acked_packets + k.lost_packets, k.sent_packets, "{k:?}");
+}
+
+#[test]
+fn busy_time_leaves_pauses_out_and_so_measures_the_link() {
+    let mut net = net(1, link());
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let (_s, _c, to_server, to_client) =
+                pair(&s, &c, SERVER_ADDR.into(), config(Algorithm::Cubic)).await.unwrap();
+            let mut total = Duration::ZERO;
+            for round in 0..10 {
+                let before = to_client.control().stats();
+                let start = s.now();
+                let sender = to_client.clone();
+                s.spawn("send", async move { send_bulk(sender, 1_000_000).await.unwrap() });
+                recv_bulk(&to_server).await.unwrap();
+                total += s.now() - start;
+                s.sleep(Duration::from_millis(700)).await;
+                let after = to_client.control().stats();
+                assert!(!after.has_data && after.in_flight == 0, "{after:?}");
+                let (bytes, busy) =
+                    (after.acked_bytes - before.acked_bytes, after.busy - before.busy);
+                let rate = Rate::of(bytes, busy).mbps();
+                // The link carries 9.8 Mbit/s of UDP payload. Handing a window over before its
+                // last byte has left makes the rate a little higher, a queue that drains lower.
+                if round > 1 {
+                    assert!((9.0..10.8).contains(&rate), "round {round}: {rate} {busy:?}");
+                }
+            }
+            let busy = to_client.control().stats().busy;
+            assert!(busy < total, "{busy:?} of {total:?} transferring");
+        })
+        .unwrap();
+}
+
+#[test]
+fn decimated_acknowledgements_are_fewer() {
+    let acks = |acks| {
+        let config = TransportConfig { acks, ..config(Algorithm::Cubic) };
+        let (took, stats, _) = run(1, config, 5_000_000);
+        (stats.acks_received as f64 / stats.control.acked_packets as f64, took)
+    };
+    let (every_second, a) = acks(AckPolicy::EverySecond);
+    let (decimated, b) = acks(AckPolicy::chromium(Duration::from_millis(20)));
+    assert!((0.5..0.6).contains(&every_second), "{every_second}");
+    assert!((0.1..0.25).contains(&decimated), "{decimated}");
+    assert!(b.as_secs_f64() < a.as_secs_f64() * 1.1, "{a:?} {b:?}");
+}
+
+#[test]
+fn a_weight_reaches_the_controller_and_a_file_every_event() {
+    let dir = std::env::temp_dir().join(format!("airlane-quic-{}", std::process::id()));
+    let keylog = dir.join("keys.txt");
+    let mut net = net(1, link());
+    let (s, c) = (net.server.clone(), net.client.clone());
+    let config = TransportConfig {
+        cipher: Cipher::lab_tls().unwrap(),
+        qlog_dir: Some(dir.clone()),
+        keylog: None,
+        ..config(Algorithm::Cubic)
+    };
+    std::fs::create_dir_all(&dir).unwrap();
+    let config = TransportConfig { keylog: Some(keylog.clone()), ..config };
+    net.world
+        .run(async move {
+            let (_s, _c, to_server, to_client) =
+                pair(&s, &c, SERVER_ADDR.into(), config).await.unwrap();
+            to_client.control().set_weight(2.5);
+            let stats = to_client.control().stats();
+            assert_eq!((stats.weight, stats.controller), (2.5, "cubic"));
+            assert_eq!(to_client.alpn().as_deref(), Some(&b"h3"[..]));
+            assert_eq!(to_client.server_name().as_deref(), Some("lab.airlane"));
+            let (mut send, mut recv) = to_server.open_bi().await.unwrap();
+            send.write_all(Bytes::from_static(b"ping")).await.unwrap();
+            send.finish().unwrap();
+            let (mut back, mut forth) = to_client.accept_bi().await.unwrap();
+            assert_eq!(forth.read_to_end(10).await.unwrap(), b"ping");
+            back.write_all(Bytes::from_static(b"pong")).await.unwrap();
+            back.finish().unwrap();
+            assert_eq!(recv.read_to_end(10).await.unwrap(), b"pong");
+        })
+        .unwrap();
+    drop(net);
+    let keys = std::fs::read_to_string(&keylog).unwrap();
+    assert!(keys.contains("SERVER_TRAFFIC_SECRET_0 "), "{keys}");
+    let mut sides = Vec::new();
+    for file in std::fs::read_dir(&dir).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|e| e == "sqlog") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.contains("packet_sent"), "{}", path.display());
+            sides.push(path.to_string_lossy().ends_with("client.sqlog"));
+        }
+    }
+    sides.sort_unstable();
+    assert_eq!(sides, [false, true]);
+    std::fs::remove_dir_all(&dir).unwrap();
 }

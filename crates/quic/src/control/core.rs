@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_congestion::{Ack, Controller, Loss, Rtt, Sent as SentEvent};
+use airlane_congestion::{Ack, Controller, Loss, RateSampler, Rtt, Sent as SentEvent};
 
 use super::table::{Sent, Table};
 
@@ -12,6 +12,7 @@ use super::table::{Sent, Table};
 pub(super) struct Core {
     controller: Box<dyn Controller>,
     table: Table,
+    sampler: RateSampler,
     in_flight: u64,
     now: Time,
     rtt: Rtt,
@@ -52,6 +53,7 @@ impl Core {
         Self {
             controller,
             table: Table::new(),
+            sampler: RateSampler::new(),
             in_flight: 0,
             now,
             rtt: Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX },
@@ -74,6 +76,7 @@ impl Core {
     /// Forgets the packets in flight: a path that begins counts from zero.
     pub(super) fn forget(&mut self) {
         self.table.clear();
+        self.sampler = RateSampler::new();
         self.in_flight = 0;
     }
 
@@ -92,8 +95,13 @@ impl Core {
         }
     }
 
+    /// A 1-RTT packet left.
     pub(super) fn on_sent(&mut self, now: Time, pn: u64, bytes: u16) {
         let now = self.tick(now);
+        if self.last_sent < now && self.last_wait < now {
+            // The packet left without waiting, the first of its run: there was nothing to send.
+            self.ran_dry();
+        }
         if !self.table.insert(Sent { pn, at: now, bytes }) {
             return;
         }
@@ -101,12 +109,21 @@ impl Core {
         self.last_sent = now;
         self.counts.sent_packets += 1;
         self.counts.sent_bytes += u64::from(bytes);
+        self.sampler.on_sent(now, pn, bytes.into(), self.in_flight);
         self.controller.on_sent(&SentEvent {
             now,
             pn,
             bytes: bytes.into(),
             in_flight: self.in_flight,
         });
+    }
+
+    /// There was nothing to send. If the window had room, delivery-rate samples will measure the
+    /// application until what is in flight now has arrived.
+    fn ran_dry(&mut self) {
+        if self.in_flight < self.controller.window() {
+            self.sampler.on_app_limited(self.in_flight);
+        }
     }
 
     /// A packet was acknowledged; `waiting`: there is data that may not be sent yet.
@@ -117,6 +134,9 @@ impl Core {
         let Some(sent) = self.table.take(acked.pn, same) else {
             return;
         };
+        if !waiting {
+            self.ran_dry();
+        }
         self.in_flight = self.in_flight.saturating_sub(acked.bytes);
         self.counts.acked_packets += 1;
         self.counts.acked_bytes += acked.bytes;
@@ -128,6 +148,7 @@ impl Core {
             min: self.rtt.min.min(latest),
         };
         self.acked_some = true;
+        let sample = self.sampler.on_ack(now, acked.pn, acked.bytes, self.rtt.min);
         self.controller.on_ack(&Ack {
             now,
             pn: acked.pn,
@@ -137,7 +158,7 @@ impl Core {
             // The window (or the pacer) was the limit if data had to wait at any time since.
             app_limited: !waiting && self.last_wait <= sent.at,
             rtt: self.rtt,
-            sample: None,
+            sample,
         });
     }
 
@@ -161,6 +182,7 @@ impl Core {
         self.counts.lost_packets += 1;
         self.counts.lost_bytes += bytes;
         self.lost_some = true;
+        self.sampler.on_loss(pn);
         let in_flight = self.in_flight;
         self.controller.on_loss(&Loss { now, pn, bytes, sent_at: sent.at, in_flight });
     }

@@ -68,7 +68,7 @@ impl Fabric for Link {
         seen.hash.write_u64(now.as_nanos());
         seen.hash.write_u64(packet.payload.len() as u64);
         seen.hash.write(packet.src.to_string().as_bytes());
-        if packet.dst.ip() == CLIENT_IP {
+        if packet.dst.ip() == std::net::IpAddr::from(CLIENT_IP) {
             let backlog = self.rate.bytes_in(self.free_at - now);
             if backlog + u64::from(packet.ip_bytes()) > self.queue_bytes
                 || seen.packets.is_multiple_of(self.lose_every)

@@ -1,0 +1,147 @@
+//! The server's side.
+
+use std::fmt;
+
+use airlane_runtime::RuntimeExt;
+use bytes::{Buf, Bytes};
+use h3::error::Code;
+use http::{Request, Response};
+use tokio::sync::mpsc;
+
+use super::h3_error;
+use super::transport::{H3Bidi, H3Connection};
+use crate::connection::Connection;
+use crate::control::ControlHandle;
+use crate::error::QuicError;
+
+/// Serves HTTP/3 on one connection.
+pub struct H3Server {
+    h3: h3::server::Connection<H3Connection, Bytes>,
+    connection: Connection,
+    resolved: mpsc::UnboundedReceiver<Exchange>,
+    resolver: mpsc::UnboundedSender<Exchange>,
+}
+
+type Exchange = (Request<()>, Responder);
+
+impl fmt::Debug for H3Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("H3Server").field(&self.connection).finish()
+    }
+}
+
+impl H3Server {
+    /// Opens the control streams on a fresh connection.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub async fn new(connection: Connection) -> Result<Self, QuicError> {
+        let transport = H3Connection::new(connection.noq().clone());
+        let mut builder = h3::server::builder();
+        // Reserved frames and settings exercise other people's parsers and cost bytes at random.
+        builder.send_grease(false);
+        let h3 = builder.build(transport).await.map_err(h3_error)?;
+        let (resolver, resolved) = mpsc::unbounded_channel();
+        Ok(Self { h3, connection, resolved, resolver })
+    }
+
+    /// The congestion controller of the connection.
+    pub fn control(&self) -> &ControlHandle {
+        self.connection.control()
+    }
+
+    /// The connection.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The next request with its means to respond; `None` when the client has closed the
+    /// connection. Call it again at once, and respond in a task of its own: while nobody waits
+    /// here nothing reads the client's control stream, and other requests wait.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub async fn accept(&mut self) -> Result<Option<(Request<()>, Responder)>, QuicError> {
+        loop {
+            tokio::select! {
+                biased;
+                Some(exchange) = self.resolved.recv() => return Ok(Some(exchange)),
+                next = self.h3.accept() => match next {
+                    Ok(Some(request)) => {
+                        // Its head may still be on the way: the next one must not wait for it.
+                        let resolver = self.resolver.clone();
+                        self.connection.runtime().spawn("h3 request", async move {
+                            match request.resolve_request().await {
+                                Ok((head, stream)) => {
+                                    drop(resolver.send((head, Responder { stream, finished: false })));
+                                }
+                                Err(e) => tracing::debug!("a request was not understood: {e}"),
+                            }
+                        });
+                    }
+                    Ok(None) => return Ok(None),
+                    Err(e) if e.is_h3_no_error() => return Ok(None),
+                    Err(e) => return Err(h3_error(e)),
+                },
+            }
+        }
+    }
+}
+
+/// Responds to one request. Dropped before [`finish`](Self::finish) it resets the stream, so that
+/// the client does not take a part for the whole.
+pub struct Responder {
+    stream: h3::server::RequestStream<H3Bidi, Bytes>,
+    finished: bool,
+}
+
+impl Drop for Responder {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.stream.stop_stream(Code::H3_INTERNAL_ERROR);
+        }
+    }
+}
+
+impl fmt::Debug for Responder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Responder").field(&self.stream.send_id()).finish()
+    }
+}
+
+impl Responder {
+    /// The next piece of the request's body; `None` after the last.
+    ///
+    /// # Errors
+    /// If the client gives up or the connection is lost.
+    pub async fn recv_data(&mut self) -> Result<Option<Bytes>, QuicError> {
+        let data = self.stream.recv_data().await.map_err(h3_error)?;
+        Ok(data.map(|mut d| d.copy_to_bytes(d.remaining())))
+    }
+
+    /// Sends the head of the response, once.
+    ///
+    /// # Errors
+    /// If the client gives up or the connection is lost.
+    pub async fn send_response(&mut self, head: Response<()>) -> Result<(), QuicError> {
+        self.stream.send_response(head).await.map_err(h3_error)
+    }
+
+    /// Sends a piece of the body; waits until the send window has taken it.
+    ///
+    /// # Errors
+    /// If the client gives up or the connection is lost.
+    pub async fn send_data(&mut self, data: Bytes) -> Result<(), QuicError> {
+        self.stream.send_data(data).await.map_err(h3_error)
+    }
+
+    /// Ends the response. It is still delivered when this returns.
+    ///
+    /// # Errors
+    /// If the client gives up or the connection is lost.
+    pub async fn finish(&mut self) -> Result<(), QuicError> {
+        self.stream.finish().await.map_err(h3_error)?;
+        self.finished = true;
+        Ok(())
+    }
+}

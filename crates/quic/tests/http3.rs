@@ -1,0 +1,164 @@
+//! HTTP/3 in virtual time.
+
+mod common;
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_congestion::Algorithm;
+use airlane_quic::{Endpoint, H3Client, H3Server, QuicError};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use common::*;
+use http::{Request, Response, StatusCode};
+
+const LINK: (Rate, Duration, u64) =
+    (Rate::from_bps(10_000_000), Duration::from_millis(10), 40_000);
+
+/// Answers `/N` with N bytes, `/echo` with the request's body, `/broken` with half a body.
+async fn serve(runtime: RuntimeHandle, endpoint: Endpoint) {
+    while let Some(connection) = endpoint.accept().await {
+        let rt = runtime.clone();
+        runtime.spawn("connection", async move {
+            let mut server = H3Server::new(connection).await.unwrap();
+            while let Ok(Some((request, mut responder))) = server.accept().await {
+                rt.spawn("respond", async move {
+                    let path = request.uri().path().trim_start_matches('/').to_owned();
+                    let head = |status| Response::builder().status(status).body(()).unwrap();
+                    if path == "echo" {
+                        responder.send_response(head(StatusCode::OK)).await.unwrap();
+                        while let Some(piece) = responder.recv_data().await.unwrap() {
+                            responder.send_data(piece).await.unwrap();
+                        }
+                    } else if path == "broken" {
+                        responder.send_response(head(StatusCode::OK)).await.unwrap();
+                        responder.send_data(Bytes::from_static(b"half")).await.unwrap();
+                        return;
+                    } else if let Ok(n) = path.parse::<usize>() {
+                        responder.send_response(head(StatusCode::OK)).await.unwrap();
+                        let body = Bytes::from(vec![0xab; n]);
+                        for piece in body.chunks(100_000) {
+                            responder.send_data(body.slice_ref(piece)).await.unwrap();
+                        }
+                    } else {
+                        responder.send_response(head(StatusCode::NOT_FOUND)).await.unwrap();
+                    }
+                    responder.finish().await.unwrap();
+                });
+            }
+        });
+    }
+}
+
+fn get(path: &str) -> Request<()> {
+    Request::get(format!("https://lab.airlane/{path}")).body(()).unwrap()
+}
+
+async fn client(server: &RuntimeHandle, client: &RuntimeHandle) -> (Endpoint, H3Client) {
+    let config = config(Algorithm::Cubic);
+    let s = Endpoint::server(server, SERVER_ADDR.into(), config.clone()).unwrap();
+    let addr = s.local_addr();
+    server.spawn("serve", serve(server.clone(), s));
+    let c = Endpoint::client(client, ([0, 0, 0, 0], 0).into(), config).unwrap();
+    let connection = c.connect(addr, "lab.airlane").await.unwrap();
+    let h3 = H3Client::connect(connection).await.unwrap();
+    (c, h3)
+}
+
+#[test]
+fn many_requests_in_turn_share_one_connection() {
+    let mut net = net(1, Link::new(LINK.0, LINK.1, LINK.2));
+    let (s, c) = (net.server.clone(), net.client.clone());
+    let end = net
+        .world
+        .run(async move {
+            let (_endpoint, h3) = client(&s, &c).await;
+            // More than the streams that may be open at once.
+            for i in 0..600_usize {
+                let response = h3.send_request(get(&format!("{}", i * 7))).await.unwrap();
+                assert_eq!(response.status(), StatusCode::OK);
+                let body = response.into_body().collect(1 << 20).await.unwrap();
+                assert!(body.len() == i * 7 && body.iter().all(|b| *b == 0xab));
+            }
+            let response = h3.send_request(get("nothing")).await.unwrap();
+            assert_eq!(response.status(), StatusCode::NOT_FOUND);
+            c.now()
+        })
+        .unwrap();
+    // One round trip each, and no more than the link's time for what was sent.
+    assert!(end < Time::from_millis(600 * 25 + 1500), "{end}");
+}
+
+#[test]
+fn a_body_flows_at_the_rate_of_the_link_and_waits_for_its_reader() {
+    let mut net = net(1, Link::new(LINK.0, LINK.1, LINK.2));
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let (_endpoint, h3) = client(&s, &c).await;
+            let start = c.now();
+            let mut body = h3.send_request(get("6000000")).await.unwrap().into_body();
+            let mut n = 0;
+            while let Some(piece) = body.data().await.unwrap() {
+                n += piece.len();
+            }
+            assert_eq!(n, 6_000_000);
+            let mbps = Rate::of(n as u64, c.now() - start).mbps();
+            assert!((9.0..9.75).contains(&mbps), "{mbps} Mbit/s");
+            // Nobody reads: what arrives is bounded by the receive window.
+            let idle = h3.send_request(get("40000000")).await.unwrap().into_body();
+            c.sleep(Duration::from_secs(30)).await;
+            let received = h3.connection().stats().bytes_received;
+            assert!(received < 6_500_000 + (9 << 20), "{received}");
+            drop(idle);
+        })
+        .unwrap();
+}
+
+#[test]
+fn requests_at_once_do_not_wait_for_each_other() {
+    let mut net = net(1, Link::new(LINK.0, LINK.1, LINK.2));
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let (_endpoint, h3) = client(&s, &c).await;
+            let big = h3.clone();
+            let large = async move {
+                let mut body = big.send_request(get("5000000")).await.unwrap().into_body();
+                body.collect(6_000_000).await.unwrap().len()
+            };
+            let runtime = c.clone();
+            let small = async move {
+                let start = runtime.now();
+                let mut body = h3.send_request(get("1000")).await.unwrap().into_body();
+                assert_eq!(body.collect(2000).await.unwrap().len(), 1000);
+                runtime.now() - start
+            };
+            let (large, small) = futures_util::future::join(large, small).await;
+            assert_eq!(large, 5_000_000);
+            assert!(small < Duration::from_millis(500), "{small:?}");
+        })
+        .unwrap();
+}
+
+#[test]
+fn bodies_go_up_and_half_responses_are_noticed() {
+    let mut net = net(1, Link::new(LINK.0, LINK.1, LINK.2));
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let (_endpoint, h3) = client(&s, &c).await;
+            let body = Bytes::from(vec![7; 50_000]);
+            let request = Request::post("https://lab.airlane/echo").body(()).unwrap();
+            let response = h3.send_with_body(request, body.clone()).await.unwrap();
+            assert_eq!(response.into_body().collect(1 << 20).await.unwrap(), body);
+            let end = match h3.send_request(get("broken")).await {
+                Ok(response) => response.into_body().collect(1000).await.map(|_| ()),
+                Err(e) => Err(e),
+            };
+            assert!(matches!(end, Err(QuicError::Http(_))), "{end:?}");
+            // The connection lives on.
+            assert_eq!(h3.send_request(get("5")).await.unwrap().status(), StatusCode::OK);
+        })
+        .unwrap();
+}
