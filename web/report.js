@@ -122,7 +122,7 @@
   function plot(box, options, values, height) {
     const width = () => Math.max(120, Math.floor(box.clientWidth));
     const u = new uPlot({
-      width: width(), height, legend: { show: false }, padding: [6, 6, 0, 0], ...options,
+      width: width(), height, legend: { show: false }, padding: [6, 14, 0, 0], ...options,
     }, values, box);
     const chart = { plot: u, box };
     const observer = new ResizeObserver(() => {
@@ -163,12 +163,15 @@
     ctx.stroke();
   }
 
+  const nothing = (box) => box.replaceChildren(make("p", "note", "Nothing was measured here."));
+
   // ---- curves with marks ---------------------------------------------------------------------
 
   function drawCurve(box) {
     const section = data.sections[box.dataset.section];
     const group = section.curves[box.dataset.group];
     const chart = group.charts[box.dataset.chart];
+    if (!chart.lines.some((l) => l.x.length)) return nothing(box);
     const all = (pick, range) => extent(group.charts.flatMap((c) => [
       ...c.lines.map((l) => l[pick]), c.marks.map((m) => m[pick])]), range);
     const xs = all("x", group.x.range), ys = all("y", group.y.range);
@@ -219,6 +222,7 @@
     const section = data.sections[box.dataset.section];
     const cdf = section.cdfs[box.dataset.chart];
     const lines = cdf.lines.filter((l) => l.x.length);
+    if (!lines.length) return nothing(box);
     const xs = extent(lines.map((l) => l.x), cdf.x.range);
     // One point per value, and lines that reach from edge to edge.
     const steps = lines.map((l) => {
@@ -322,9 +326,20 @@
   // ---- start ---------------------------------------------------------------------------------
 
   startTheme();
-  for (const box of document.querySelectorAll(".xy")) drawCurve(box);
-  for (const box of document.querySelectorAll(".cdf")) drawCdf(box);
-  for (const box of document.querySelectorAll(".runs")) airlaneRuns(box, tools);
+  /** Draws into every box of a kind; a chart that cannot be drawn does not take the others along. */
+  function drawAll(selector, draw) {
+    for (const box of document.querySelectorAll(selector)) {
+      try {
+        draw(box);
+      } catch (error) {
+        console.error(error);
+        box.replaceChildren(make("p", "note", "This chart could not be drawn: " + error.message));
+      }
+    }
+  }
+  drawAll(".xy", drawCurve);
+  drawAll(".cdf", drawCdf);
+  drawAll(".runs", (box) => airlaneRuns(box, tools));
   if (navigator.clipboard) {
     for (const button of document.querySelectorAll("button.copy")) {
       button.hidden = false;

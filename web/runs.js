@@ -118,9 +118,8 @@ function airlaneRuns(box, tools) {
     button.addEventListener("click", act);
     return button;
   });
-  const zoomBox = make("div", "group-of zoom");
-  zoomBox.append(...zooms);
-  controls.append(timeBox, zoomBox);
+  timeBox.append(...zooms);
+  controls.append(timeBox);
 
   // ---- one moment and one stretch of time for all charts -------------------------------------
 
@@ -182,7 +181,7 @@ function airlaneRuns(box, tools) {
     const el = make("div", "cell");
     if (withName) el.append(make("div", "note", runTitle(run)));
     if (!panel || !panel.series.length) {
-      el.append(make("p", "absent", `${schemes[run.scheme].title} has none.`));
+      el.append(make("p", "absent", `None under ${schemes[run.scheme].title}.`));
       return el;
     }
     const values = make("div", "values");

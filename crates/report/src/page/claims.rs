@@ -26,8 +26,8 @@ pub fn claims(out: &mut String, claims: &[Claim], verdict: &str) {
 const CAPTION: &str = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Claims\">\
 <table class=\"claims\"><caption><span class=\"note\">Each claim of a paper beside what was \
 measured here. In the drawing the dot is what was measured, the line its 95 % interval, the tinted \
-side is where the rule is met, and the small diamond is the paper's figure. A claim holds only if \
-the whole interval lies on the tinted side.</span></caption>\n\
+side is where the rule is met, and the small diamond is the paper's figure. Unless its rule says \
+otherwise, a claim holds only if the whole interval lies on the tinted side.</span></caption>\n\
 <thead><tr><th scope=\"col\">Claim</th><th scope=\"col\">Paper</th>\
 <th scope=\"col\" class=\"num\">Measured</th><th scope=\"col\">Interval and rule</th>\
 <th scope=\"col\">Verdict</th></tr></thead>\n";

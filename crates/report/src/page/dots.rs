@@ -122,7 +122,7 @@ fn dot_row(
         let digits = digits.max(1);
         let _ = write!(
             out,
-            "lowest <b>{}</b><br>mean <b>{}</b>",
+            "lowest <b>{}</b> <br>mean <b>{}</b>",
             number(lowest.value, digits),
             number(mean, digits)
         );

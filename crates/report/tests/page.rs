@@ -1,0 +1,237 @@
+//! The page as a reader gets it.
+
+use airlane_report::model::{
+    Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw,
+    Fact, Mark, Panel, Provenance, Report, Run, Scheme, Section, Series, Span, Table, Term,
+    Verdict, XyChart, XyGroup, XyLine,
+};
+use airlane_report::{MAX_POINTS, render};
+
+/// A report with `text` wherever text can be.
+fn filled_with(text: &str) -> Report {
+    let t = || text.to_owned();
+    let mut report = Report::new(text);
+    report.verdict = t();
+    report.lead = t();
+    report.notes = vec![t()];
+    report.terms = vec![Term::new(text, text)];
+    report.claims = vec![Claim {
+        id: t(),
+        statement: t(),
+        source: t(),
+        content: t(),
+        paper: t(),
+        paper_value: Some(2.0),
+        measured: Some(1.0),
+        ci95: Some([0.5, 1.5]),
+        unit: t(),
+        rule: t(),
+        bound: Some(Bound::AtLeast(0.0)),
+        rule_before: t(),
+        why: t(),
+        also: vec![Check { statement: t(), rule: t(), unit: t(), ..Check::default() }],
+        ..Claim::default()
+    }];
+    report.provenance = vec![Provenance {
+        label: t(),
+        command: t(),
+        scenario: t(),
+        scenario_text: t(),
+        airlane: t(),
+        commit: t(),
+        packet_hashes: vec![t()],
+        content: t(),
+        trace: t(),
+        seeds: vec![1],
+        more: vec![Fact::new(text, text)],
+    }];
+    let mut section = Section::new(text);
+    section.verdict = t();
+    section.lead = t();
+    section.notes = vec![t()];
+    section.facts = vec![Fact::new(text, text)];
+    section.schemes = vec![Scheme::new(text, text, text)];
+    section.dots = vec![DotChart {
+        title: t(),
+        note: t(),
+        x: Axis::new(text, text),
+        rows: vec![DotRow {
+            scheme: t(),
+            dots: vec![Dot { actor: t(), value: 1.0, ci95: Some([0.0, 2.0]) }],
+        }],
+    }];
+    let column = |digits| Column::number(text, text, digits).help(text);
+    section.tables = vec![Table {
+        title: t(),
+        note: t(),
+        columns: vec![Column::text(text), column(1), column(2)],
+        rows: Vec::new(),
+    }];
+    section.tables[0].push(vec![text.into(), 1.0.into(), text.into()]);
+    let xs = || vec![0.0, 1.0];
+    section.curves = vec![XyGroup {
+        title: t(),
+        note: t(),
+        x: Axis::new(text, text),
+        y: Axis::new(text, text),
+        charts: vec![XyChart {
+            title: t(),
+            subtitle: t(),
+            lines: vec![XyLine { name: t(), x: xs(), y: xs() }],
+            marks: vec![Mark { scheme: t(), x: 0.5, y: None }],
+        }],
+    }];
+    section.cdfs = vec![Cdf {
+        title: t(),
+        note: t(),
+        x: Axis::new(text, text),
+        lines: vec![CdfLine { scheme: t(), samples: xs() }],
+    }];
+    let mut panel = Panel::new(text, text, text, Draw::Step, 1).help(text);
+    panel.series = vec![Series { name: t(), times_s: xs(), values: xs() }];
+    section.runs = vec![Run {
+        case: t(),
+        scheme: t(),
+        label: t(),
+        actors: vec![Actor::new(text, text)],
+        panels: vec![panel],
+        spans: vec![Span { actor: t(), kind: t(), start_s: 0.0, end_s: 1.0 }],
+        ..Run::default()
+    }];
+    report.sections = vec![section];
+    report
+}
+
+/// What stands between two marks of the page.
+fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let start = page.find(from).expect("the part begins") + from.len();
+    let end = page[start..].find(to).expect("the part ends") + start;
+    &page[start..end]
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let json = part(page, "<script type=\"application/json\" id=\"data\">", "</script>");
+    serde_json::from_str(json).expect("the page's data are JSON")
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let hostile = "\"'><img src=x onerror=alert(1)></script><script>alert(2)</script><!-- {{body}}";
+    let page = render(&filled_with(hostile));
+    let plain = render(&filled_with("plain"));
+    for tag in ["<script", "</script", "<img", "<!--", "<body", "<section", "</title"] {
+        let count = |page: &str| page.matches(tag).count();
+        assert_eq!(count(&page), count(&plain), "{tag} in a page with hostile text");
+    }
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;"));
+    let data = data(&page);
+    assert_eq!(data["sections"][0]["actors"][0]["name"], hostile);
+    assert_eq!(data["sections"][0]["groups"][0]["panels"][0]["title"], hostile);
+}
+
+#[test]
+fn same_report_same_bytes() {
+    assert_eq!(render(&filled_with("x")), render(&filled_with("x")));
+    let again = Report::from_json(&filled_with("x").to_json()).expect("our own JSON");
+    assert_eq!(render(&again), render(&filled_with("x")));
+}
+
+#[test]
+fn loads_nothing() {
+    let page = render(&filled_with("http://example.invalid/"));
+    for load in
+        ["src=", "@import", "url(", "<link", "<iframe", "fetch(", "XMLHttpRequest", "import("]
+    {
+        assert!(!page.contains(load), "the page has {load}");
+    }
+    for (at, _) in page.match_indices("href=\"") {
+        let target = &page[at + 6..at + 7];
+        assert_eq!(target, "#", "links lead into the page only");
+    }
+    assert!(page.contains("content=\"default-src 'none';"), "a browser would refuse loads as well");
+    assert!(page.contains("Copyright (c) 2022 Leon Sorokin"), "the library's licence goes along");
+}
+
+#[test]
+fn long_series_are_thinned_and_keep_their_extremes() {
+    let mut report = filled_with("x");
+    let n = 50_000;
+    let mut values: Vec<f64> = (0..n).map(|i| f64::from(i % 100)).collect();
+    values[31_234] = 5000.0;
+    values[7] = -40.0;
+    let series = &mut report.sections[0].runs[0].panels[0].series[0];
+    series.times_s = (0..n).map(|i| f64::from(i) * 0.01).collect();
+    series.values = values;
+    let data = data(&render(&report));
+    let series = &data["sections"][0]["groups"][0]["runs"][0]["panels"][0]["series"][0];
+    let values: Vec<f64> =
+        series["v"].as_array().expect("a list").iter().filter_map(|v| v.as_f64()).collect();
+    assert!(values.len() <= MAX_POINTS);
+    assert!(values.len() > MAX_POINTS / 3);
+    assert!(values.contains(&5000.0) && values.contains(&-40.0));
+    assert_eq!(series["t"].as_array().map(Vec::len), Some(values.len()));
+}
+
+#[test]
+fn runs_of_one_case_and_seed_stand_side_by_side_in_the_order_of_schemes() {
+    let mut section = Section::new("s");
+    section.schemes = ["a", "b"].map(|id| Scheme::new(id, id, "")).to_vec();
+    for (scheme, seed) in [("b", 1), ("a", 1), ("a", 2)] {
+        section.runs.push(Run { scheme: scheme.to_owned(), seed, ..Run::default() });
+    }
+    let mut report = Report::new("r");
+    report.sections = vec![section];
+    let data = data(&render(&report));
+    let groups = data["sections"][0]["groups"].as_array().expect("groups");
+    let schemes = |g: usize| -> Vec<u64> {
+        let runs = groups[g]["runs"].as_array().expect("runs");
+        runs.iter().filter_map(|r| r["scheme"].as_u64()).collect()
+    };
+    assert_eq!(groups.len(), 2);
+    assert_eq!(schemes(0), [0, 1]);
+    assert_eq!(schemes(1), [0]);
+    assert_eq!(groups[1]["label"], "seed 2");
+}
+
+#[test]
+fn tables_mark_the_best_and_show_intervals() {
+    use airlane_report::model::Better;
+    let mut table = Table::new(
+        "t",
+        vec![
+            Column::text("scheme").merged(),
+            Column::number("stalled", "s", 1).better(Better::Lower),
+            Column::number("same", "", 0).better(Better::Higher),
+        ],
+    );
+    table.push(vec!["x".into(), Cell::with_ci(2.0, Some([1.5, 2.5])), 7.0.into()]);
+    table.push(vec!["x".into(), Cell::number(-0.04), 7.2.into()]);
+    table.push(vec!["y".into(), Cell::number(f64::NAN)]);
+    let mut section = Section::new("s");
+    section.tables = vec![table];
+    let mut report = Report::new("r");
+    report.sections = vec![section];
+    let page = render(&report);
+    let body = part(&page, "<tbody>", "</tbody>");
+    assert!(body.contains("<th scope=\"row\" rowspan=\"2\">x</th>"));
+    assert!(body.contains("2.0<span class=\"ci\" title=\"95 % interval\">1.5 to 2.5</span>"));
+    assert!(body.contains("<td class=\"num best\">0.0</td>"));
+    assert_eq!(body.matches("best").count(), 1, "numbers that look the same have no best");
+    assert_eq!(body.matches("none").count(), 2, "missing numbers are dashes");
+}
+
+#[test]
+fn claims_say_their_verdict_in_words() {
+    let mut report = Report::new("r");
+    for verdict in [Verdict::Holds, Verdict::Fails, Verdict::Undecided, Verdict::Reported] {
+        report.claims.push(Claim { verdict, ..Claim::default() });
+    }
+    let page = render(&report);
+    for word in ["holds", "fails", "undecided", "reported"] {
+        assert!(page.contains(&format!("</span> {word}</span>")), "{word}");
+    }
+    assert!(page.contains(
+        "Of 4 claims 1 holds, 1 fails, 1 is undecided, 1 is reported without a verdict."
+    ));
+    assert!(page.contains("not measured"));
+}
