@@ -78,6 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         figure9(&world, mbps);
     }
     figure2(&world);
+    figure11(&world, 4);
+    figure11(&world, 8);
     Ok(())
 }
 
@@ -126,6 +128,29 @@ fn share(world: &World, f: &Normalisation) -> f64 {
         })
         .sum();
     total / n as f64
+}
+
+/// `k` Minerva and `k` plain players of the same videos, 2.5 Mbit/s each: the worst of the ones
+/// over the worst of the others, in the same run.
+fn figure11(world: &World, k: usize) {
+    let (mut gains, mut shares) = (Vec::new(), Vec::new());
+    for i in 0..44 {
+        let seed = Seed(5).split("figure11").index(i);
+        let mix = mix(world, k, seed);
+        let mut all = viewers(world, &mix, false);
+        all.extend(viewers(world, &mix, true));
+        let link = (world.link)(5.0 * k as f64);
+        let out = model::run(link, all, &world.abr, 210.0, seed);
+        gains.push(worst(&out[k..]) - worst(&out[..k]));
+        let ours: f64 = out[k..].iter().map(|o| o.bytes).sum();
+        shares.push(ours / out.iter().map(|o| o.bytes).sum::<f64>());
+    }
+    println!(
+        "fig11 {k} videos: gain median {:+.1}; +7.65 in {:.0} %; share {:.3}",
+        stats::median(&gains).unwrap_or(f64::NAN),
+        100.0 * gains.iter().filter(|g| **g >= STEP).count() as f64 / 44.0,
+        stats::mean(&shares).unwrap_or(f64::NAN),
+    );
 }
 
 fn calibrate(world: &mut World) -> Result<f64, Box<dyn Error>> {
