@@ -75,6 +75,23 @@ fn a_periodic_profile_wraps_and_starts_at_its_offset() {
 }
 
 #[test]
+fn a_slow_profile_of_a_short_period_takes_no_step_per_period() {
+    // One bit per 4 us, in periods of 2 us: 12 000 bits, and the last bit's half lies at the end
+    // of the first half of a period.
+    let steps = [(Duration::ZERO, Rate::from_bps(500_000)), (Duration::from_micros(1), Rate::ZERO)];
+    let profile = RateProfile::new(&steps, Some(Duration::from_micros(2))).unwrap();
+    let mut link = SerialLink::new(Arc::new(profile), Duration::ZERO, queue());
+    send(&mut link, Time::ZERO, 1, 1_500);
+    assert_eq!(drain(&mut link, Time::FAR_FUTURE), [(Time::from_micros(47_999), 1)]);
+    // A bit in 146 years.
+    let steps = [(Duration::ZERO, Rate::ZERO), (Duration::from_nanos(2), Rate::from_bps(1))];
+    let profile = RateProfile::new(&steps, Some(Duration::from_nanos(3))).unwrap();
+    let mut link = SerialLink::new(Arc::new(profile), Duration::ZERO, queue());
+    send(&mut link, Time::ZERO, 1, 1_500);
+    assert_eq!(drain(&mut link, Time::FAR_FUTURE), [(Time::from_nanos(36_000_000_000_000), 1)]);
+}
+
+#[test]
 fn rate_zero_holds_packets_for_ever() {
     let mut link = SerialLink::constant(Rate::ZERO, queue());
     send(&mut link, Time::ZERO, 1, 100);

@@ -2,10 +2,14 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed, Time};
-use airlane_net::{Dumbbell, Limit, LinkSpec, Network, QueueSpec, RouteError, SendJitter, Step};
+use airlane_net::{
+    Dumbbell, Hop, Limit, LinkSpec, Network, Observer, QueueSpec, Record, RouteError, SendJitter,
+    Step,
+};
 use common::packet;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -134,4 +138,85 @@ fn the_same_seed_gives_the_same_hash_and_another_packet_another() {
     };
     assert_eq!(hash(40), hash(40));
     assert_ne!(hash(40), hash(41));
+}
+
+#[derive(Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Notes {
+    fn record(&mut self, r: &Record<'_>) {
+        let us = r.at.as_nanos() / 1_000;
+        let at = match r.hop {
+            Hop::Host(h) => format!("host {}", h.0),
+            Hop::Node(n) => format!("node {} holds {:?}", n.0, r.held),
+        };
+        self.0.lock().unwrap().push(format!("{us} {:?} at {at}: {}", r.fate, r.packet.id));
+    }
+}
+
+#[test]
+fn an_observer_sees_every_hop_and_changes_nothing() {
+    let run = |observed: bool| {
+        let mut spec = Dumbbell::new(Rate::from_mbps(8.0), MS(2), 1.0, 1);
+        spec.send_jitter = SendJitter::Off;
+        spec.downlink.queue = QueueSpec::DropTail(Limit::Packets(1));
+        let mut d = spec.build(Seed(1));
+        let notes = Notes::default();
+        let list = Arc::clone(&notes.0);
+        if observed {
+            d.network.observe(notes);
+        }
+        let (s, c) = (d.network.addresses(d.servers[0])[0], d.network.addresses(d.clients[0])[0]);
+        for _ in 0..3 {
+            d.network.send(Time::ZERO, packet(s, c, 1_000));
+        }
+        run(&mut d.network);
+        (list.lock().unwrap().clone(), d.network.packet_hash())
+    };
+    let (seen, hash) = run(true);
+    assert_eq!(
+        seen,
+        [
+            "0 Sent at host 0: 0",
+            "0 Sent at host 0: 1",
+            "0 Sent at host 0: 2",
+            "1000 Entered at node 0 holds (1, 1000): 0",
+            "1000 Entered at node 0 holds (2, 2000): 1",
+            "1000 Entered at node 0 holds (3, 3000): 2",
+            "1000 Dropped(Overflow) at node 0 holds (2, 2000): 2",
+            "2000 Left at node 0 holds (1, 1000): 0",
+            "2000 Delivered at host 1: 0",
+            "3000 Left at node 0 holds (0, 0): 1",
+            "3000 Delivered at host 1: 1",
+        ]
+    );
+    assert_eq!(run(false), (Vec::new(), hash));
+}
+
+#[test]
+fn samples_tell_the_state_at_their_times() {
+    let mut spec = Dumbbell::new(Rate::from_mbps(8.0), MS(0), 1.0, 1);
+    spec.send_jitter = SendJitter::Off;
+    spec.downlink.queue = QueueSpec::DropTail(Limit::Packets(3));
+    let mut d = spec.build(Seed(1));
+    d.network.sample_every(Duration::from_micros(1_500));
+    let (s, c) = (d.network.addresses(d.servers[0])[0], d.network.addresses(d.clients[0])[0]);
+    for _ in 0..5 {
+        d.network.send(Time::from_micros(1), packet(s, c, 1_000));
+    }
+    run(&mut d.network);
+    let series = d.network.take_series(Time::from_micros(7_000)).unwrap();
+    let times: Vec<u64> = series.times.iter().map(|t| t.as_nanos() / 1_000).collect();
+    assert_eq!(times, [0, 1_500, 3_000, 4_500, 6_000]);
+    let down = series.rows.iter().map(|r| r[0]);
+    let got: Vec<_> =
+        down.map(|x| (x.packets, x.carried_bytes, x.capacity_bytes as u64, x.dropped)).collect();
+    let want = [
+        (0, 0, 0, 0),
+        (3, 1_000, 1_500, 1),
+        (2, 2_000, 3_000, 1),
+        (0, 4_000, 4_500, 1),
+        (0, 4_000, 6_000, 1),
+    ];
+    assert_eq!(got, want);
 }

@@ -217,3 +217,23 @@ fn every_shared_trace_can_be_read() {
     }
     assert!(read >= 100, "{read} files");
 }
+
+proptest::proptest! {
+    /// Whatever the bytes, an answer; and what is read can be served.
+    #[test]
+    fn no_input_breaks_the_reader(
+        text in "([0-9.,eE+# \n-]|time_s|x_bps|nan|inf){0,60}",
+        bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..40),
+    ) {
+        for input in [text.as_bytes(), &bytes] {
+            match Trace::parse(input, "t") {
+                Ok(trace) => {
+                    let s = trace.stats();
+                    proptest::prop_assert!(s.length > Duration::ZERO);
+                    proptest::prop_assert!(s.second_min <= s.second_max);
+                }
+                Err(e) => proptest::prop_assert!(e.to_string().starts_with("t:")),
+            }
+        }
+    }
+}

@@ -20,12 +20,15 @@ pub struct RateProfile {
     before: Vec<u128>,
     /// Length in nanoseconds; `u64::MAX` for a profile that does not repeat.
     period: u64,
+    /// Work done in a whole period.
+    whole: u128,
 }
 
 impl RateProfile {
     /// A rate that never changes.
     pub fn constant(rate: Rate) -> Self {
-        Self { starts: vec![0], rates: vec![rate.bps()], before: vec![0], period: u64::MAX }
+        let whole = u128::from(u64::MAX) * u128::from(rate.bps());
+        Self { starts: vec![0], rates: vec![rate.bps()], before: vec![0], period: u64::MAX, whole }
     }
 
     /// Rates from their starts on; the first start must be zero. With a period, which must lie
@@ -72,7 +75,9 @@ impl RateProfile {
         if rates.iter().all(|r| *r == 0) {
             return Err(InputError::new("a capacity of zero for ever", "expected some capacity"));
         }
-        Ok(Self { starts, rates, before, period })
+        let last = starts.len() - 1;
+        let whole = before[last] + u128::from(period - starts[last]) * u128::from(rates[last]);
+        Ok(Self { starts, rates, before, period, whole })
     }
 
     /// Length of what repeats; `None` if it does not.
@@ -86,22 +91,14 @@ impl RateProfile {
         let (cycles, t) = (t / self.period, t % self.period);
         let i = self.piece(t);
         let work = |t: u64| self.before[i] + u128::from(t - self.starts[i]) * self.rate(i);
-        let last = self.starts.len() - 1;
-        let whole = self.before[last]
-            + u128::from(self.period - self.starts[last]) * u128::from(self.rates[last]);
-        (cycles as f64 * whole as f64 + work(t) as f64) / UNITS_PER_BYTE as f64
+        (cycles as f64 * self.whole as f64 + work(t) as f64) / UNITS_PER_BYTE as f64
     }
 
     /// The mean rate over a period; of a profile that does not repeat, its last rate.
     pub fn mean(&self) -> Rate {
         match self.period() {
             None => Rate::from_bps(self.rates[self.rates.len() - 1]),
-            Some(p) => {
-                let last = self.starts.len() - 1;
-                let tail = u128::from(self.period - self.starts[last]) * self.rate(last);
-                let work = (self.before[last] + tail) as f64;
-                Rate::from_bps_f64(work / p.as_nanos() as f64)
-            }
+            Some(p) => Rate::from_bps_f64(self.whole as f64 / p.as_nanos() as f64),
         }
     }
 
@@ -196,6 +193,19 @@ impl ProfileCursor {
             }
             t = end;
             self.step();
+            let whole = self.profile.whole;
+            if self.piece == 0 && u128::from(work) > whole {
+                // Many repetitions at once, so that a slow profile with a short period does not
+                // take a step for each.
+                let times = (u128::from(work) - 1) / whole;
+                let skip = u64::try_from(times * u128::from(self.profile.period));
+                let Some(later) = skip.ok().and_then(|skip| t.checked_add(skip)) else {
+                    return Time::FAR_FUTURE;
+                };
+                work -= (times * whole) as u64;
+                self.base += later - t;
+                t = later;
+            }
         }
     }
 }
