@@ -43,7 +43,7 @@ fn the_least_scenario_has_the_documented_defaults() {
     assert_eq!((s.transport.payload_bytes, s.transport.cipher), (1350, Cipher::Null));
     assert_eq!((s.player.abr, s.player.horizon), (Abr::RobustMpc, 5));
     assert_eq!((s.player.beta, s.player.gamma), (25.0, 2.5));
-    let plain = Control::Cubic { weight: 1.0, rule: WeightRule::Synchrony };
+    let plain = Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised };
     assert_eq!((s.schemes[0].control, s.schemes[0].minerva), (plain, None));
     assert_eq!((s.bulk[0].name.as_str(), s.bulk[0].until), ("bulk1", BulkEnd::Run));
     assert_eq!(s.source.folder.as_deref(), Some(Path::new("a")));

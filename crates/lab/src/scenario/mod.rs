@@ -21,8 +21,10 @@
 //! definition reads it, checks it, names it in messages and lists it in `docs/scenarios.md`
 //! ([`keys`]).
 
+mod bounds;
 mod decode;
 mod embedded;
+mod notes;
 mod reader;
 mod suggest;
 mod tree;

@@ -5,62 +5,16 @@
 //! it in the documentation. Reading never stops at an error: it notes it and goes on with some
 //! value, and whoever started it throws the result away if anything was noted.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
 
 use super::KeyDoc;
+use super::bounds::{Range, Word, expected_number, number_kind};
+use super::notes::Notes;
 use super::suggest;
 use super::tree::{Data, Node, Origin, plain};
-
-/// What a reading leaves besides its result.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    errors: RefCell<Vec<(Origin, InputError)>>,
-    /// The keys asked for, in order, if they are wanted.
-    keys: Option<RefCell<Vec<KeyDoc>>>,
-}
-
-impl Notes {
-    /// Notes that list the keys asked for, absent tables and lists included.
-    pub(super) fn listing() -> Self {
-        Self { errors: RefCell::default(), keys: Some(RefCell::default()) }
-    }
-
-    /// The error that comes first in the file; what the command line set comes last.
-    pub(super) fn first_error(self) -> Option<InputError> {
-        // `min_by_key` takes the first of equals: errors of one line are in the order of reading.
-        self.errors.into_inner().into_iter().min_by_key(|(origin, _)| *origin).map(|(_, e)| e)
-    }
-
-    pub(super) fn into_keys(self) -> Vec<KeyDoc> {
-        self.keys.map(RefCell::into_inner).unwrap_or_default()
-    }
-}
-
-/// The numbers that a key may hold.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
-    /// Least; itself allowed.
-    pub(super) lo: f64,
-    /// Greatest; itself allowed.
-    pub(super) hi: f64,
-    /// A sensible value, for messages.
-    pub(super) such_as: &'static str,
-}
-
-/// The numbers from `lo` to `hi`, such as the example.
-pub(super) const fn range(lo: f64, hi: f64, such_as: &'static str) -> Range {
-    Range { lo, hi, such_as }
-}
-
-/// A word that stands for a value.
-pub(super) trait Word: Copy + PartialEq + 'static {
-    /// All words with what they stand for.
-    const WORDS: &'static [(&'static str, Self)];
-}
 
 /// One table, or what is asked of an absent one.
 pub(super) struct Reader<'a> {
@@ -109,7 +63,7 @@ impl<'a> Reader<'a> {
             Origin::Line(line) => error.at_line(line).at_key(key),
             Origin::Set => error.at_key(format!("--set {key}")),
         };
-        self.notes.errors.borrow_mut().push((origin, error));
+        self.notes.error(origin, error);
     }
 
     fn key_path(&self, key: &str) -> String {
@@ -135,19 +89,13 @@ impl<'a> Reader<'a> {
         doc: &str,
     ) -> Option<&'a Node> {
         self.asked.push(key);
-        if let Some(keys) = &self.notes.keys {
-            keys.borrow_mut().push(KeyDoc {
-                key: join(&self.listed, key),
-                kind,
-                default,
-                doc: doc.to_owned(),
-            });
-        }
+        self.notes.key(|| KeyDoc {
+            key: join(&self.listed, key),
+            kind,
+            default,
+            doc: doc.to_owned(),
+        });
         self.entries?.get(key)
-    }
-
-    fn listing(&self) -> bool {
-        self.notes.keys.is_some()
     }
 
     fn wrong(&self, key: &str, data: &Data, expected: String) {
@@ -445,7 +393,7 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(&mut Reader<'a>) -> T,
     ) -> Option<T> {
         let node = self.ask(key, "table".to_owned(), default.to_owned(), doc);
-        (node.is_some() || self.listing()).then(|| self.inside(node, key, read))
+        (node.is_some() || self.notes.is_listing()).then(|| self.inside(node, key, read))
     }
 
     fn inside<T>(
@@ -472,7 +420,7 @@ impl<'a> Reader<'a> {
     ) -> Vec<T> {
         let node = self.ask(key, "list of tables".to_owned(), "[]".to_owned(), doc);
         let items = match node.map(|n| &n.data) {
-            None if self.listing() => return vec![self.inside(None, key, read)],
+            None if self.notes.is_listing() => return vec![self.inside(None, key, read)],
             None => return Vec::new(),
             Some(Data::List(items)) => items,
             Some(other) => {
@@ -518,30 +466,4 @@ fn found(data: &Data) -> String {
 
 fn seconds(s: f64) -> Duration {
     Duration::from_nanos((s * 1e9).round() as u64)
-}
-
-/// The unit that the suffix of a key names.
-fn unit(key: &str) -> &'static str {
-    const UNITS: [(&str, &str); 5] = [
-        ("_bps", " bit/s"),
-        ("_s", " s"),
-        ("_bytes", " bytes"),
-        ("_packets", " packets"),
-        ("_bdp", " BDP"),
-    ];
-    UNITS.iter().find(|(suffix, _)| key.ends_with(suffix)).map_or("", |(_, unit)| unit)
-}
-
-fn number_kind(key: &str, range: Range) -> String {
-    format!("number, {} to {}{}", plain(range.lo), plain(range.hi), unit(key))
-}
-
-fn expected_number(key: &str, range: Range) -> String {
-    format!(
-        "expected a number from {} to {}{}, such as {}",
-        plain(range.lo),
-        plain(range.hi),
-        unit(key),
-        range.such_as
-    )
 }

@@ -288,7 +288,7 @@ impl Control {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightRule {
     /// By how synchronised the losses are; holds under droptail and PIE.
-    Synchrony,
+    Synchronised,
     /// As if losses were independent.
     Textbook,
 }

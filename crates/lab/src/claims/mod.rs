@@ -1,0 +1,85 @@
+//! Claims: what a paper states, how it is measured, and the rule that judges it.
+//!
+//! Claims are data: `claims/SYSTEM.toml`, whose schema is at the head of `claims/minerva.toml`.
+//! This module reads them and judges samples by their rules; it never holds a verdict of its own.
+
+mod judge;
+mod spec;
+
+use std::path::Path;
+
+use airlane_base::InputError;
+
+pub use judge::{Samples, entry, judge};
+pub use spec::*;
+
+/// Name and text of the claims that the binary carries.
+pub const EMBEDDED: &[(&str, &str)] =
+    &[("minerva", include_str!("../../../../claims/minerva.toml"))];
+
+impl ClaimSet {
+    /// The embedded claims of a system.
+    ///
+    /// # Errors
+    /// If there is no such system.
+    pub fn of_system(system: &str) -> Result<Self, InputError> {
+        match EMBEDDED.iter().find(|(name, _)| *name == system) {
+            Some((name, text)) => Self::from_text(text, Path::new(&format!("claims/{name}.toml"))),
+            None => {
+                let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
+                let expected = format!("expected one of {}, or all", names.join(", "));
+                Err(InputError::new(format!("no claims of \"{system}\""), expected))
+            }
+        }
+    }
+
+    /// Reads claims that `name` holds.
+    ///
+    /// # Errors
+    /// With file and line if the text does not follow the schema.
+    pub fn from_text(text: &str, name: &Path) -> Result<Self, InputError> {
+        let set: Self = toml::from_str(text).map_err(|e| {
+            let error =
+                InputError::new(e.message(), "expected claims as claims/minerva.toml has them")
+                    .at_file(name);
+            match e.span() {
+                Some(span) => error.at_line(1 + text[..span.start].matches('\n').count()),
+                None => error,
+            }
+        })?;
+        set.validated().map_err(|e| e.at_file(name))
+    }
+
+    fn validated(mut self) -> Result<Self, InputError> {
+        if self.schema != SCHEMA {
+            let found = format!("schema {}", self.schema);
+            return Err(InputError::new(found, format!("expected {SCHEMA}")).at_key("schema"));
+        }
+        for (i, claim) in self.claims.iter_mut().enumerate() {
+            let bad = |key: &str, found: String, expected: &str| {
+                Err(InputError::new(found, expected).at_key(format!("claim.{i}.{key}")))
+            };
+            if !claim.id.starts_with(&format!("{}.", self.system)) {
+                let expected = "expected the system's name, a dot and more";
+                return bad("id", format!("\"{}\"", claim.id), expected);
+            }
+            for (key, size) in [("full", claim.full), ("quick", claim.quick)] {
+                if size.pairs == 0 || size.seeds == 0 {
+                    let found = format!("{} pairs of {} seeds", size.pairs, size.seeds);
+                    return bad(key, found, "expected at least one of each");
+                }
+            }
+            if let Err((found, expected)) = claim.rule.check() {
+                return bad("rule", found, expected);
+            }
+            claim.scene = claim.scene.over(&self.defaults.scene);
+        }
+        let mut ids: Vec<&str> = self.claims.iter().map(|c| c.id.as_str()).collect();
+        ids.sort_unstable();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(InputError::new(format!("\"{}\" twice", pair[0]), "expected distinct ids")
+                .at_key("claim.id"));
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,236 @@
+//! Keys of the link, its queue and its loss.
+
+use std::time::Duration;
+
+use airlane_base::Rate;
+
+use super::super::bounds::{Range, Word, range};
+use super::super::reader::{NONE, Reader};
+use super::super::tree::plain;
+use super::super::types::*;
+use super::{MOMENT, RATE, RTT, words};
+
+const PROBABILITY: Range = range(0.0, 1.0, "0.01");
+
+#[derive(Clone, Copy, PartialEq)]
+enum QueueKind {
+    DropTail,
+    Pie,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum LossKind {
+    Bernoulli,
+    GilbertElliott,
+}
+
+words! {
+    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie;
+    LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott;
+}
+
+pub(super) fn link(r: &mut Reader<'_>) -> Link {
+    let capacity = capacity(r);
+    Link {
+        capacity,
+        rtt: r.time("rtt_s", RTT, 0.02, "Round trip of propagation, half of it each way."),
+        queue: r.section("queue", "The queue in front of the bottleneck.", queue),
+        uplink: r
+            .rate_or_none("uplink_rate_bps", RATE, "10e6", "Rate of the way back.")
+            .unwrap_or(Rate::from_bps(10_000_000)),
+        loss: r.table("loss", NONE, "Random loss behind the queue.", loss),
+        jitter: r.time(
+            "jitter_s",
+            range(0.0, 10.0, "0.002"),
+            0.0,
+            "Most that is added to the delay of a packet, uniform from 0; packets keep their order.",
+        ),
+    }
+}
+
+fn capacity(r: &mut Reader<'_>) -> Capacity {
+    let rate = r.rate_or_none("rate_bps", RATE, NONE, "A capacity that never changes.");
+    let file = r.text_or_none(
+        "trace",
+        NONE,
+        "A recorded capacity: a Mahimahi, time/bandwidth or CSV file, plain or gzipped; the path \
+         is relative to the scenario.",
+    );
+    let column = r.text_or_none(
+        "trace_column",
+        "the format's own",
+        "The column of capacities: a name in the header, or a number from \"1\".",
+    );
+    let scale = r.number_or_none(
+        "trace_scale",
+        range(1e-6, 1e6, "1.5"),
+        "1",
+        "Factor on every capacity of the trace.",
+    );
+    let offset = r.time_or_none(
+        "trace_offset_s",
+        MOMENT,
+        "drawn from the run's seed",
+        "Where in the trace a run starts; it wraps around.",
+    );
+    let steps = r.rows(
+        "steps",
+        [("t_s", MOMENT), ("rate_bps", range(0.0, 1e12, "10e6"))],
+        "[[0, 10e6], [60, 4e6]]",
+        "A capacity that changes at given times; 0 is an outage.",
+    );
+    let given = [rate.is_some(), file.is_some(), steps.is_some()].iter().filter(|g| **g).count();
+    let one = "expected exactly one of rate_bps, trace and steps";
+    let several = ["rate_bps", "trace", "steps"].into_iter().filter(|key| r.has(key)).nth(1);
+    match several {
+        Some(key) => r.fail(key, format!("found {given} capacities"), one),
+        None if given == 0 && !["rate_bps", "trace", "steps"].iter().any(|key| r.has(key)) => {
+            r.fail("rate_bps", "missing", one);
+        }
+        None => {}
+    }
+    if file.is_none() {
+        for key in ["trace_column", "trace_scale", "trace_offset_s"] {
+            if r.has(key) {
+                r.fail(key, "found without a trace", "expected `trace` beside it");
+            }
+        }
+    }
+    if let Some(steps) = steps {
+        if steps.first().is_none_or(|first| first[0] != 0.0) {
+            r.fail(
+                "steps",
+                "found no capacity at time 0",
+                "expected a first row such as [0, 10e6]",
+            );
+        }
+        if let Some(pair) = steps.windows(2).find(|pair| pair[1][0] <= pair[0][0]) {
+            let found = format!("found {} after {}", plain(pair[1][0]), plain(pair[0][0]));
+            r.fail("steps", found, "expected rising times");
+        }
+        if steps.iter().all(|step| step[1] == 0.0) && !steps.is_empty() {
+            r.fail("steps", "found no capacity at any time", "expected a rate above 0");
+        }
+        let step = |[at, rate]: &[f64; 2]| RateStep {
+            at: Duration::from_secs_f64(*at),
+            rate: Rate::from_bps_f64(*rate),
+        };
+        return Capacity::Steps(steps.iter().map(step).collect());
+    }
+    match file {
+        Some(file) => Capacity::Trace(TraceSource {
+            file: file.into(),
+            column,
+            scale: scale.unwrap_or(1.0),
+            offset,
+        }),
+        None => Capacity::Constant(rate.unwrap_or_default()),
+    }
+}
+
+pub(super) fn queue(r: &mut Reader<'_>) -> Queue {
+    let kind = r.word("kind", QueueKind::DropTail, "The discipline; PIE is that of RFC 8033.");
+    let bdp = r.number_or_none(
+        "limit_bdp",
+        range(1e-3, 1e4, "1.5"),
+        "1.5",
+        "Most that it holds, as a multiple of rate times round trip, counted in IP bytes.",
+    );
+    let bytes =
+        r.count_or_none("limit_bytes", (1_500, 1 << 40), NONE, "Most that it holds in IP bytes.");
+    let packets =
+        r.count_or_none("limit_packets", (1, 1 << 30), NONE, "Most that it holds in packets.");
+    let limits = ["limit_bdp", "limit_bytes", "limit_packets"];
+    if let Some(second) = limits.into_iter().filter(|key| r.has(key)).nth(1) {
+        r.fail(
+            second,
+            "found several limits",
+            "expected one of limit_bdp, limit_bytes and limit_packets",
+        );
+    }
+    let target = r.time_or_none(
+        "target_s",
+        range(1e-4, 10.0, "0.015"),
+        "0.015",
+        "The delay that PIE aims at.",
+    );
+    if kind == QueueKind::DropTail && target.is_some() {
+        r.fail(
+            "target_s",
+            "found beside kind \"droptail\"",
+            "expected it beside kind \"pie\" only",
+        );
+    }
+    Queue {
+        discipline: match kind {
+            QueueKind::DropTail => Discipline::DropTail,
+            QueueKind::Pie => {
+                Discipline::Pie { target: target.unwrap_or(Duration::from_millis(15)) }
+            }
+        },
+        limit: match (bytes, packets) {
+            (Some(bytes), _) => QueueLimit::Bytes(bytes),
+            (None, Some(packets)) => QueueLimit::Packets(packets),
+            (None, None) => QueueLimit::Bdp(bdp.unwrap_or(1.5)),
+        },
+        bdp_rtt: r.time_or_none(
+            "bdp_rtt_s",
+            RTT,
+            "`link.rtt_s`",
+            "The round trip that limit_bdp counts with.",
+        ),
+        bdp_rate: r.rate_or_none(
+            "bdp_rate_bps",
+            RATE,
+            "the link's, its mean if it varies",
+            "The rate that limit_bdp counts with.",
+        ),
+    }
+}
+
+fn loss(r: &mut Reader<'_>) -> Loss {
+    let kind = r.word(
+        "kind",
+        LossKind::Bernoulli,
+        "Independent losses, or bursts by a chain of two states.",
+    );
+    let p =
+        r.number_or_none("p", PROBABILITY, "required for \"bernoulli\"", "Probability of loss.");
+    let good_to_bad = r.number_or_none(
+        "p_good_to_bad",
+        PROBABILITY,
+        "required for \"gilbert-elliott\"",
+        "Probability per packet of going from the good state to the bad one.",
+    );
+    let bad_to_good = r.number_or_none(
+        "p_bad_to_good",
+        PROBABILITY,
+        "required for \"gilbert-elliott\"",
+        "Probability per packet of going back.",
+    );
+    let good =
+        r.number_or_none("p_loss_good", PROBABILITY, "0", "Probability of loss in the good state.");
+    let bad =
+        r.number_or_none("p_loss_bad", PROBABILITY, "1", "Probability of loss in the bad state.");
+    let (needed, foreign): (&[&str], &[&str]) = match kind {
+        LossKind::Bernoulli => {
+            (&["p"], &["p_good_to_bad", "p_bad_to_good", "p_loss_good", "p_loss_bad"])
+        }
+        LossKind::GilbertElliott => (&["p_good_to_bad", "p_bad_to_good"], &["p"]),
+    };
+    for key in needed.iter().filter(|key| !r.has(key)) {
+        r.fail(key, "missing", "expected a probability, such as 0.01");
+    }
+    for key in foreign.iter().filter(|key| r.has(key)) {
+        r.fail(key, "found beside another kind of loss", format!("expected {}", needed.join(", ")));
+    }
+    match kind {
+        LossKind::Bernoulli => Loss::Bernoulli { p: p.unwrap_or(0.0) },
+        LossKind::GilbertElliott => Loss::GilbertElliott {
+            good_to_bad: good_to_bad.unwrap_or(0.0),
+            bad_to_good: bad_to_good.unwrap_or(0.0),
+            good: good.unwrap_or(0.0),
+            bad: bad.unwrap_or(1.0),
+        },
+    }
+}

@@ -1,0 +1,133 @@
+//! Keys of a scheme: its controller, its weight and Minerva.
+
+use super::super::bounds::{Range, Word, range};
+use super::super::reader::{NONE, Reader};
+use super::super::types::*;
+use super::network::queue;
+use super::{RATE, words};
+
+const WEIGHT: Range = range(0.01, 1000.0, "2.0");
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum ControllerKind {
+    Reno,
+    Cubic,
+    Bbr,
+    Explicit,
+}
+
+words! {
+    ControllerKind: "reno" => Self::Reno, "cubic" => Self::Cubic, "bbr" => Self::Bbr,
+        "explicit" => Self::Explicit;
+    WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
+    Utility: "client-aware" => Self::ClientAware, "basic" => Self::Basic;
+    Normalisation: "fixed-rate" => Self::FixedRate, "mean-curve" => Self::MeanCurve;
+}
+
+pub(super) fn control(
+    r: &mut Reader<'_>,
+    default: Option<ControllerKind>,
+    default_text: &str,
+) -> Option<Control> {
+    let kind = r.word_or_none("controller", default_text, "The congestion controller.").or(default);
+    let weight = r.number_or_none(
+        "weight",
+        WEIGHT,
+        "1",
+        "How many plain connections Cubic counts for; under Minerva, until the first update.",
+    );
+    let rule = r.word_or_none(
+        "weight_rule",
+        "\"synchronised\"",
+        "How the weight acts: by how synchronised the losses are, or as if they were independent.",
+    );
+    let rate =
+        r.rate_or_none("rate_bps", RATE, "required for \"explicit\"", "The rate of \"explicit\".");
+    if kind != Some(ControllerKind::Cubic) {
+        for key in ["weight", "weight_rule"].into_iter().filter(|key| r.has(key)) {
+            r.fail(key, "found without controller = \"cubic\"", "only Cubic has a weight");
+        }
+    }
+    match kind {
+        Some(ControllerKind::Explicit) if !r.has("rate_bps") => {
+            r.fail("rate_bps", "missing", "expected the rate to send at, such as 4e6");
+        }
+        Some(ControllerKind::Explicit) => {}
+        _ if r.has("rate_bps") => {
+            let found = "found without controller = \"explicit\"";
+            r.fail("rate_bps", found, "only that controller has a rate");
+        }
+        _ => {}
+    }
+    Some(match kind? {
+        ControllerKind::Reno => Control::Reno,
+        ControllerKind::Cubic => Control::Cubic {
+            weight: weight.unwrap_or(1.0),
+            rule: rule.unwrap_or(WeightRule::Synchronised),
+        },
+        ControllerKind::Bbr => Control::Bbr,
+        ControllerKind::Explicit => Control::Explicit(rate.unwrap_or_default()),
+    })
+}
+
+pub(super) fn scheme(r: &mut Reader<'_>) -> Scheme {
+    let name = r.name_or_none("name", "required", "Name of rows and files.");
+    if !r.has("name") {
+        r.fail("name", "missing", "expected a name, such as \"cubic\"");
+    }
+    let name = name.unwrap_or_default();
+    let title = r.text_or_none("title", "`name`", "Name for people.");
+    let note = r.text_or_none("note", NONE, "One sentence for people who do not know it.");
+    let control = control(r, Some(ControllerKind::Cubic), "\"cubic\"").unwrap_or(Control::Reno);
+    let queue = r.table("queue", "`link.queue`", "The queue under this scheme.", queue);
+    let minerva = r.table(
+        "minerva",
+        NONE,
+        "Minerva sets the weights; keys left out have the algorithm's defaults.",
+        minerva,
+    );
+    if minerva.is_some() && !matches!(control, Control::Cubic { .. }) {
+        let expected = "expected controller = \"cubic\", the one with a weight";
+        r.fail("minerva", "found beside a controller without weights", expected);
+    }
+    Scheme {
+        title: title.unwrap_or_else(|| name.clone()),
+        note: note.unwrap_or_default(),
+        name,
+        control,
+        queue,
+        minerva,
+    }
+}
+
+fn minerva(r: &mut Reader<'_>) -> Minerva {
+    const OWN: &str = "the algorithm's";
+    let share = range(0.0, 100.0, "0.333");
+    Minerva {
+        alpha: r.number_or_none("alpha", range(1e-3, 1e3, "1.96"), OWN, "Factor on every weight."),
+        phi1: r.number_or_none("phi1", share, OWN, "Weight of the past in the utility."),
+        phi2: r.number_or_none("phi2", share, OWN, "Weight of the future in the utility."),
+        horizon: r
+            .count_or_none("horizon", (1, 50), OWN, "Chunks that the value function looks ahead.")
+            .map(|h| h as usize),
+        clamp: r.interval(
+            "clamp",
+            range(0.01, 1e3, "[0.5, 20]"),
+            OWN,
+            "Least and greatest weight.",
+        ),
+        mu: r.number_or_none(
+            "mu",
+            range(1.0, 1e3, "1.5"),
+            NONE,
+            "Weights stay within 1/mu and mu of the scheme's `weight`.",
+        ),
+        utility: r.word_or_none("utility", OWN, "What is made equal among viewers."),
+        normalisation: r.word_or_none(
+            "normalisation",
+            OWN,
+            "What the normalisation averages over the corpus: the player's QoE at constant rates, \
+             or mean curves.",
+        ),
+    }
+}

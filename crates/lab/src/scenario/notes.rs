@@ -1,0 +1,51 @@
+//! What a reading leaves besides its result: errors, and the keys that it asked for.
+
+use std::cell::RefCell;
+
+use airlane_base::InputError;
+
+use super::KeyDoc;
+use super::tree::Origin;
+
+/// What a reading leaves besides its result.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    errors: RefCell<Vec<(Origin, InputError)>>,
+    /// The keys asked for, in order, if they are wanted.
+    keys: Option<RefCell<Vec<KeyDoc>>>,
+}
+
+impl Notes {
+    /// Notes that list the keys asked for, absent tables and lists included.
+    pub(super) fn listing() -> Self {
+        Self { errors: RefCell::default(), keys: Some(RefCell::default()) }
+    }
+
+    /// The error that comes first in the file; what the command line set comes last.
+    pub(super) fn first_error(self) -> Option<InputError> {
+        // `min_by_key` takes the first of equals: errors of one line are in the order of reading.
+        self.errors.into_inner().into_iter().min_by_key(|(origin, _)| *origin).map(|(_, e)| e)
+    }
+
+    /// Notes an error and where in the input it is.
+    pub(super) fn error(&self, origin: Origin, error: InputError) {
+        self.errors.borrow_mut().push((origin, error));
+    }
+
+    /// Notes a key, if keys are wanted.
+    pub(super) fn key(&self, key: impl FnOnce() -> KeyDoc) {
+        if let Some(keys) = &self.keys {
+            keys.borrow_mut().push(key());
+        }
+    }
+
+    /// Whether keys are wanted, those of absent tables included.
+    pub(super) fn is_listing(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    /// The keys, in the order of asking.
+    pub(super) fn into_keys(self) -> Vec<KeyDoc> {
+        self.keys.map(RefCell::into_inner).unwrap_or_default()
+    }
+}

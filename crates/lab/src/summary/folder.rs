@@ -1,0 +1,77 @@
+//! The folder that a command leaves its results in.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use airlane_base::InputError;
+
+/// The files that every command of the laboratory leaves. They are taken away when the next
+/// command starts on the same folder, lest old results pass for new ones.
+const RESULTS: [&str; 3] = ["summary.json", "run.json", "report.html"];
+
+/// A folder for results that exists and can be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutFolder(PathBuf);
+
+impl OutFolder {
+    /// Makes the folder and its parents, proves that it can be written, and takes the results of
+    /// an earlier command away. Call it before the work starts, after all other input is known to
+    /// be good.
+    ///
+    /// # Errors
+    /// If the folder cannot be made or written.
+    pub fn prepare(path: impl Into<PathBuf>) -> Result<Self, InputError> {
+        let path = path.into();
+        fs::create_dir_all(&path).map_err(|e| unusable(&path, "make the folder", &e))?;
+        let folder = Self(path);
+        folder.write(".airlane-probe", b"")?;
+        let probe = folder.path(".airlane-probe");
+        fs::remove_file(&probe).map_err(|e| unusable(&probe, "write into the folder", &e))?;
+        for name in RESULTS {
+            let file = folder.path(name);
+            match fs::remove_file(&file) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(unusable(&file, "replace the results of an earlier run", &e));
+                }
+                _ => {}
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The path of a file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The folder itself.
+    pub fn dir(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file whole or not at all: under another name first, then renamed.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), InputError> {
+        let file = self.path(name);
+        let partial = self.path(&format!(".{name}.{}.partial", std::process::id()));
+        let written = fs::File::create(&partial)
+            .and_then(|mut f| f.write_all(bytes).and_then(|()| f.sync_all()))
+            .and_then(|()| fs::rename(&partial, &file));
+        written.map_err(|e| {
+            // Nothing to be done about a leftover if even this fails.
+            let _ = fs::remove_file(&partial);
+            unusable(&file, "write", &e)
+        })
+    }
+}
+
+fn unusable(path: &Path, doing: &str, error: &std::io::Error) -> InputError {
+    InputError::new(
+        format!("cannot {doing}: {error}"),
+        "expected a folder that can be written: see --out",
+    )
+    .at_file(path)
+}

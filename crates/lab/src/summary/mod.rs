@@ -1,0 +1,289 @@
+//! What a command of the laboratory leaves: `summary.json`, which the seed determines, and
+//! `run.json`, which it does not.
+
+mod folder;
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+pub use folder::OutFolder;
+
+/// The version of Airlane.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The commit that Airlane was built from, `unknown` outside a git repository.
+pub const COMMIT: &str = env!("AIRLANE_COMMIT");
+
+/// What was measured and judged: the whole content of `summary.json`.
+///
+/// It holds nothing but what the seeds determine: two runs of the same commit give the same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Version of Airlane.
+    pub airlane: String,
+    /// Commit of Airlane.
+    pub commit: String,
+    /// Name of the scenario, or of the set of claims.
+    pub scenario: String,
+    /// The seeds of the runs.
+    pub seeds: Vec<u64>,
+    /// Virtual time of all runs together, seconds.
+    pub virtual_s: f64,
+    /// One entry per run.
+    pub runs: Vec<RunEntry>,
+    /// One entry per figure, in the order of the runs.
+    pub rows: Vec<Row>,
+    /// The claims judged.
+    pub claims: Vec<ClaimEntry>,
+}
+
+/// A run that finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunEntry {
+    /// The experiment: the scenario's name or the claim's.
+    pub experiment: String,
+    /// The case within the experiment.
+    pub case: String,
+    /// The scheme.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// Hash over every packet's (time, hop, flow, addresses, size, ECN, fate, clear header), 16
+    /// hexadecimal digits.
+    pub packet_hash: String,
+}
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// The experiment: the scenario's name or the claim's.
+    pub experiment: String,
+    /// The case within the experiment, with the viewer or flow behind a `/` if the figure is of
+    /// one.
+    pub case: String,
+    /// The scheme.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// What was measured.
+    pub metric: String,
+    /// Its unit; empty for counts and shares.
+    pub unit: String,
+    /// How much; a finite number.
+    pub value: f64,
+}
+
+/// A claim and its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimEntry {
+    /// Its id, such as `minerva.fig9.10`.
+    pub id: String,
+    /// Which content it was judged on: `embedded` or the folder's name.
+    pub content: String,
+    /// Where the paper states it.
+    pub source: String,
+    /// What is claimed.
+    pub statement: String,
+    /// The published figure.
+    pub paper: PaperValue,
+    /// The measured figure; `None` if nothing was measured.
+    pub measured: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+    /// Independent pairs.
+    pub n: u64,
+    /// 95 % interval of `measured`; `None` below two pairs.
+    pub ci95: Option<[f64; 2]>,
+    /// The rule in words.
+    pub rule: String,
+    /// What the rule says of the measured figures.
+    pub verdict: Verdict,
+    /// Why, where the figures do not say it by themselves; else empty.
+    pub reason: String,
+    /// The conditions that the rule is made of.
+    pub checks: Vec<CheckEntry>,
+}
+
+/// One condition of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckEntry {
+    /// What is compared.
+    pub metric: String,
+    /// The condition in words.
+    pub rule: String,
+    /// What it is compared with.
+    pub bound: f64,
+    /// Whether the good side is above the bound.
+    pub above: bool,
+    /// The measured figure.
+    pub measured: Option<f64>,
+    /// Its 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// Independent pairs.
+    pub n: u64,
+    /// The outcome of this condition alone.
+    pub verdict: Verdict,
+}
+
+/// A published figure: a number, a range or words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PaperValue {
+    /// A number.
+    Value(f64),
+    /// From, to.
+    Range([f64; 2]),
+    /// Words.
+    Text(String),
+}
+
+/// What a rule says of the measured figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The whole interval is on the good side.
+    Holds,
+    /// The whole interval is on the other side, or the run left the claim out.
+    Fails,
+    /// The interval spans the rule.
+    Undecided,
+    /// Shown without a judgement.
+    Reported,
+}
+
+impl Verdict {
+    /// The word in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Undecided => "undecided",
+            Self::Reported => "reported",
+        }
+    }
+}
+
+/// A figure that is no number: a fault of ours, not of the input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no finite number")]
+pub struct NotFinite(String);
+
+impl Summary {
+    /// A summary of this build without results.
+    pub fn new(scenario: impl Into<String>, seeds: Vec<u64>) -> Self {
+        Self {
+            airlane: VERSION.to_owned(),
+            commit: COMMIT.to_owned(),
+            scenario: scenario.into(),
+            seeds,
+            virtual_s: 0.0,
+            runs: Vec::new(),
+            rows: Vec::new(),
+            claims: Vec::new(),
+        }
+    }
+
+    /// The summary as JSON text, a line per run, row and claim: it compares and greps well.
+    ///
+    /// Numbers are the shortest that read back as the same float, so equal results are equal
+    /// bytes.
+    ///
+    /// # Errors
+    /// If a figure is no finite number, which JSON cannot say.
+    pub fn to_json(&self) -> Result<String, NotFinite> {
+        self.all_finite()?;
+        let mut out = String::from("{\n");
+        let one = |out: &mut String, name: &str, value: String| {
+            writeln!(out, "\"{name}\": {value},").expect("a String takes it");
+        };
+        one(&mut out, "airlane", json(&self.airlane));
+        one(&mut out, "commit", json(&self.commit));
+        one(&mut out, "scenario", json(&self.scenario));
+        one(&mut out, "seeds", json(&self.seeds));
+        one(&mut out, "virtual_s", json(&self.virtual_s));
+        one(&mut out, "runs", lines(&self.runs));
+        one(&mut out, "rows", lines(&self.rows));
+        writeln!(out, "\"claims\": {}\n}}", lines(&self.claims)).expect("a String takes it");
+        Ok(out)
+    }
+
+    fn all_finite(&self) -> Result<(), NotFinite> {
+        let row = self.rows.iter().find(|r| !r.value.is_finite());
+        if let Some(Row { experiment, case, scheme, seed, metric, .. }) = row {
+            return Err(NotFinite(format!(
+                "{metric} of {experiment}, {case}, {scheme}, seed {seed}"
+            )));
+        }
+        let interval =
+            |ci: Option<[f64; 2]>| ci.is_none_or(|[lo, hi]| lo.is_finite() && hi.is_finite());
+        let sound = |measured: Option<f64>, ci| measured.is_none_or(f64::is_finite) && interval(ci);
+        let claim = self.claims.iter().find(|c| {
+            !sound(c.measured, c.ci95) || c.checks.iter().any(|c| !sound(c.measured, c.ci95))
+        });
+        match claim {
+            Some(claim) => Err(NotFinite(format!("a figure of claim {}", claim.id))),
+            None if !self.virtual_s.is_finite() => Err(NotFinite("virtual_s".to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// How many claims have each verdict: holds, fails, undecided, reported.
+    pub fn tally(&self) -> [usize; 4] {
+        [Verdict::Holds, Verdict::Fails, Verdict::Undecided, Verdict::Reported]
+            .map(|v| self.claims.iter().filter(|c| c.verdict == v).count())
+    }
+}
+
+/// The circumstances of a command: the whole content of `run.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Version of Airlane.
+    pub airlane: String,
+    /// Commit of Airlane.
+    pub commit: String,
+    /// The machine's name.
+    pub host: String,
+    /// Its processors.
+    pub cpus: usize,
+    /// When the command started, UTC, RFC 3339.
+    pub date: String,
+    /// How long it took, seconds.
+    pub wall_s: f64,
+    /// The command as it was given.
+    pub command: Vec<String>,
+    /// Worlds at once.
+    pub jobs: usize,
+    /// Runs that the command asked for.
+    pub runs_planned: usize,
+    /// Runs that finished; fewer if it was stopped.
+    pub runs_finished: usize,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+impl RunInfo {
+    /// The circumstances as JSON text.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain fields");
+        text.push('\n');
+        text
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("plain fields and names that are texts")
+}
+
+fn lines<T: Serialize>(items: &[T]) -> String {
+    if items.is_empty() {
+        return "[]".to_owned();
+    }
+    let items: Vec<String> = items.iter().map(json).collect();
+    format!("[\n{}\n]", items.join(",\n"))
+}

@@ -1,0 +1,199 @@
+//! Verdicts of rules on samples whose outcome is known.
+
+use std::path::Path;
+
+use airlane_base::Seed;
+use airlane_lab::claims::*;
+use airlane_lab::summary::{PaperValue, Verdict};
+
+const HEAD: &str = "schema = 1\nsystem = \"x\"\nseed = 7\n[defaults.scene]\nrtt_ms = 20.0\n";
+
+fn set(rule: &str) -> String {
+    format!(
+        "{HEAD}[[claim]]\nid = \"x.one\"\nsource = \"s\"\nstatement = \"t\"\npaper = {{ value = 24.0 }}\n\
+         unit = \"% of mixes\"\nmetric = \"gain\"\nstatistic = \"a\"\nrule_text = \"r\"\nrule = {rule}\n\
+         mixes = \"m\"\n[claim.scene]\nlink_mbps = 4.0\n[claim.full]\npairs = 44\nseeds = 2\n\
+         [claim.quick]\npairs = 12\nseeds = 1\n"
+    )
+}
+
+fn read(text: &str) -> Result<ClaimSet, String> {
+    ClaimSet::from_text(text, Path::new("x.toml")).map_err(|e| e.to_string())
+}
+
+fn claim(rule: &str) -> Claim {
+    read(&set(rule)).unwrap().claims.remove(0)
+}
+
+/// Twelve pairs of two seeds around `mean`, each pair within `spread` of it.
+fn around(mean: f64, spread: f64) -> Vec<Vec<f64>> {
+    (0..12)
+        .map(|i| {
+            let pair = mean + spread * (f64::from(i) / 5.5 - 1.0);
+            vec![pair - 0.1 * spread, pair + 0.1 * spread]
+        })
+        .collect()
+}
+
+fn samples(of: &[(&str, Vec<Vec<f64>>)]) -> Samples {
+    of.iter().map(|(name, pairs)| ((*name).to_owned(), pairs.clone())).collect()
+}
+
+fn verdict(rule: &str, of: &[(&str, Vec<Vec<f64>>)]) -> Verdict {
+    judge(&claim(rule), &samples(of), Seed(1)).verdict
+}
+
+#[test]
+fn a_mean_is_judged_by_where_its_interval_lies() {
+    let above = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let below = r#"{ kind = "mean_below", metric = "gain", bound = 0.0 }"#;
+    let cases = [
+        (5.0, 3.0, Verdict::Holds, Verdict::Fails),
+        (-5.0, 3.0, Verdict::Fails, Verdict::Holds),
+        (0.3, 3.0, Verdict::Undecided, Verdict::Undecided),
+        // A bound that is met exactly is on the good side of both rules.
+        (0.0, 0.0, Verdict::Holds, Verdict::Holds),
+    ];
+    for (mean, spread, if_above, if_below) in cases {
+        let gain = [("gain", around(mean, spread))];
+        assert_eq!(verdict(above, &gain), if_above, "{mean} above");
+        assert_eq!(verdict(below, &gain), if_below, "{mean} below");
+    }
+    let judged = judge(&claim(above), &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
+    let [lo, hi] = judged.ci95.unwrap();
+    assert!((judged.measured.unwrap() - 5.0).abs() < 1e-9 && lo < 5.0 && 5.0 < hi);
+    assert_eq!((judged.n, judged.reason.as_str()), (12, ""));
+}
+
+#[test]
+fn the_same_samples_give_the_same_interval() {
+    let rule = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let of = samples(&[("gain", around(1.0, 3.0))]);
+    assert_eq!(judge(&claim(rule), &of, Seed(1)), judge(&claim(rule), &of, Seed(1)));
+    assert_ne!(judge(&claim(rule), &of, Seed(1)).ci95, judge(&claim(rule), &of, Seed(2)).ci95);
+}
+
+/// Pairs of which the first `yes` of `n` have it.
+fn share(yes: usize, n: usize) -> Vec<Vec<f64>> {
+    (0..n).map(|i| vec![f64::from(i < yes)]).collect()
+}
+
+const SHARE: &str = r#"{ kind = "share_of_reference", metric = "gain", reference = "best", factor = 0.6, saturated_below = 0.2 }"#;
+
+#[test]
+fn a_share_is_judged_against_its_reference_pair_by_pair() {
+    let of = |gain: usize, best: usize| {
+        judge(
+            &claim(SHARE),
+            &samples(&[("gain", share(gain, 44)), ("best", share(best, 44))]),
+            Seed(1),
+        )
+    };
+    let good = of(22, 22);
+    assert_eq!(good.verdict, Verdict::Holds);
+    assert_eq!(good.measured, Some(50.0), "shown in the unit of the claim");
+    assert!(good.ci95.unwrap()[0] > 30.0 && good.ci95.unwrap()[1] < 70.0);
+    assert!((good.checks[0].measured.unwrap() - 0.2).abs() < 1e-9, "0.5 - 0.6 * 0.5");
+    assert_eq!(good.reason, "best: 50.0 %");
+    assert_eq!(of(2, 30).verdict, Verdict::Fails);
+    assert_eq!(of(14, 22).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_reference_that_saturates_leaves_nothing_to_judge() {
+    let of = samples(&[("gain", share(0, 44)), ("best", share(8, 44))]);
+    let judged = judge(&claim(SHARE), &of, Seed(1));
+    assert_eq!(judged.verdict, Verdict::Reported);
+    assert!(judged.reason.starts_with("saturated: best: 18.2 %"), "{}", judged.reason);
+}
+
+#[test]
+fn an_offline_reference_has_one_figure_for_all_seeds_of_a_pair() {
+    let gain: Vec<Vec<f64>> = (0..12).map(|_| vec![1.0, 1.0]).collect();
+    assert_eq!(verdict(SHARE, &[("gain", gain.clone()), ("best", share(12, 12))]), Verdict::Holds);
+    let of = samples(&[("gain", gain), ("best", share(11, 11))]);
+    let judged = judge(&claim(SHARE), &of, Seed(1));
+    assert_eq!((judged.verdict, judged.n), (Verdict::Fails, 0));
+    assert_eq!(judged.reason, "12 pairs of gain, 11 of best");
+}
+
+#[test]
+fn all_fails_with_one_and_holds_with_all() {
+    let rule = r#"{ kind = "all", of = [
+        { kind = "mean_above", metric = "a", bound = 0.0 },
+        { kind = "mean_below", metric = "b", bound = 1.0 } ] }"#;
+    let of = |a: f64, b: f64| verdict(rule, &[("a", around(a, 0.5)), ("b", around(b, 0.5))]);
+    assert_eq!(of(3.0, 0.0), Verdict::Holds);
+    assert_eq!(of(3.0, 1.0), Verdict::Undecided);
+    assert_eq!(of(3.0, 2.0), Verdict::Fails);
+    assert_eq!(of(0.0, 2.0), Verdict::Fails);
+    let judged =
+        judge(&claim(rule), &samples(&[("a", around(3.0, 0.5)), ("b", around(0.0, 0.5))]), Seed(1));
+    assert_eq!(judged.checks.len(), 2);
+    assert!((judged.measured.unwrap() - 3.0).abs() < 1e-9, "the first has the headline");
+    assert_eq!(verdict(rule, &[("a", around(3.0, 0.5))]), Verdict::Fails, "b was left out");
+}
+
+#[test]
+fn what_was_left_out_is_not_held_and_one_pair_decides_nothing() {
+    let rule = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let none = judge(&claim(rule), &Samples::new(), Seed(1));
+    assert_eq!((none.verdict, none.n, none.measured), (Verdict::Fails, 0, None));
+    assert_eq!(none.reason, "no sample of gain");
+    assert_eq!(verdict(rule, &[("gain", vec![vec![1.0], vec![f64::NAN]])]), Verdict::Fails);
+    assert_eq!(verdict(rule, &[("gain", vec![vec![1.0], vec![]])]), Verdict::Fails);
+    let one = judge(&claim(rule), &samples(&[("gain", vec![vec![9.0]])]), Seed(1));
+    assert_eq!((one.verdict, one.n, one.ci95), (Verdict::Undecided, 1, None));
+    assert_eq!(one.reason, "no interval over 1 pair");
+}
+
+#[test]
+fn a_reported_claim_has_figures_and_no_judgement() {
+    let judged = judge(
+        &claim(r#"{ kind = "reported" }"#),
+        &samples(&[("gain", around(-9.0, 1.0))]),
+        Seed(1),
+    );
+    assert_eq!(judged.verdict, Verdict::Reported);
+    assert!((judged.measured.unwrap() + 9.0).abs() < 1e-9);
+}
+
+#[test]
+fn an_entry_carries_the_claim_and_its_verdict() {
+    let rule = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let e = entry(&claim(rule), "embedded", &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
+    assert_eq!((e.id.as_str(), e.content.as_str(), e.n), ("x.one", "embedded", 12));
+    assert_eq!((e.paper, e.verdict), (PaperValue::Value(24.0), Verdict::Holds));
+    assert_eq!(serde_json::to_value(e.verdict).unwrap(), "holds");
+}
+
+#[test]
+fn the_claims_of_minerva_are_read_with_their_defaults() {
+    let set = ClaimSet::of_system("minerva").unwrap();
+    let ids: Vec<&str> = set.claims.iter().map(|c| c.id.as_str()).collect();
+    for id in
+        ["minerva.fig2", "minerva.fig9.4", "minerva.fig9.10", "minerva.fig9.16", "minerva.bbr"]
+    {
+        assert!(ids.contains(&id), "{id} among {ids:?}");
+    }
+    for claim in &set.claims {
+        assert_eq!(claim.scene.rtt_ms, Some(20.0), "{}: from the defaults", claim.id);
+        assert!(claim.scene.link_mbps.is_some() && claim.scene.queue.is_some());
+    }
+    let e = ClaimSet::of_system("nothing").unwrap_err().to_string();
+    assert_eq!(e, "no claims of \"nothing\"; expected one of minerva, or all");
+}
+
+#[test]
+fn bad_claims_are_named() {
+    let good = set(r#"{ kind = "reported" }"#);
+    let bad = |from: &str, to: &str| read(&good.replacen(from, to, 1)).unwrap_err();
+    assert!(bad("mixes = ", "mixs = ").starts_with("x.toml:"), "{}", bad("mixes = ", "mixs = "));
+    assert!(bad("mixes = ", "mixs = ").contains("mixs"));
+    assert!(bad("schema = 1", "schema = 2").contains("schema: schema 2; expected 1"));
+    assert!(bad("x.one", "y.one").contains("claim.0.id"));
+    assert!(bad("pairs = 44", "pairs = 0").contains("claim.0.full: 0 pairs of 2 seeds"));
+    assert!(bad("\"reported\"", "\"all\", of = []").contains("claim.0.rule: no rule"));
+    let nan = bad("\"reported\"", "\"mean_above\", metric = \"a\", bound = nan");
+    assert!(nan.contains("a bound of NaN"), "{nan}");
+}
