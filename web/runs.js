@@ -21,13 +21,18 @@ function airlaneRuns(box, tools) {
   const group = () => groups[state.group];
   const shownRuns = () =>
     state.view === "all" ? group().runs : group().runs.filter((_, i) => i === state.view);
+  const ends = new Map();
   const full = () => {
+    if (!ends.has(state.group)) ends.set(state.group, [0, endOf(group())]);
+    return ends.get(state.group);
+  };
+  const endOf = ({ runs }) => {
     let end = 0;
-    for (const run of group().runs) {
+    for (const run of runs) {
       for (const p of run.panels) for (const s of p.series) end = Math.max(end, s.t.at(-1) || 0);
       for (const s of run.spans) end = Math.max(end, s.end);
     }
-    return [0, end || 1];
+    return end || 1;
   };
   const range = () => state.range || full();
   const runTitle = (run) => schemes[run.scheme].title + (run.label ? ", " + run.label : "");
@@ -200,9 +205,13 @@ function airlaneRuns(box, tools) {
     built.push(() => {
       const { u, remove } = plot(canvas, options(head, panel, run, ys, isLast),
         uPlot.join(panel.series.map((s) => [s.t, s.v])), height + (isLast ? 40 : 0));
+      let summed = "", sums = new Map();
       const rest = (s) => {
         const [a, b] = range();
-        return head.last ? last(s, b) : mean(s, head.step, a, b);
+        // Kept until the time shown changes: pointing and leaving would sum all lines up again.
+        if (summed !== a + " " + b) { summed = a + " " + b; sums = new Map(); }
+        if (!sums.has(s)) sums.set(s, head.last ? last(s, b) : mean(s, head.step, a, b));
+        return sums.get(s);
       };
       const read = () => panel.series.map((s) =>
         format(state.time === null ? rest(s) : between(s.t, s.v, state.time, head.step),
@@ -218,7 +227,6 @@ function airlaneRuns(box, tools) {
         read().forEach((text, i) => { readings[i].value.textContent = text; });
       };
       toggle();
-      sayNow();
       canvas.setAttribute("aria-label", `${head.title}, ${runTitle(run)}; ` + (head.last ? "at the end " : "mean ") +
         panel.series.map((s) => `${s.name} ${format(rest(s), head.digits)}`).join(", ") + " " + head.unit);
       cells.push({ u, remove, toggle, say: sayNow });
