@@ -44,7 +44,10 @@ impl SendJitter {
     fn most(self, rate: Rate) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
-            Self::Services(n) if rate > Rate::ZERO => rate.time_for(1_500).mul_f64(n.max(0.0)),
+            Self::Services(n) if rate > Rate::ZERO => {
+                // Whatever a scenario asks for, the product stays a duration.
+                rate.time_for(1_500).mul_f64(n.max(0.0).min(1e6))
+            }
             Self::Services(_) => Duration::ZERO,
             Self::UpTo(d) => d,
         }

@@ -9,6 +9,7 @@
 mod events;
 mod record;
 mod routes;
+mod run;
 mod series;
 
 use std::collections::VecDeque;
@@ -16,11 +17,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use airlane_base::{DropReason, FlowId, Packet, Time};
+use airlane_base::{FlowId, Packet, Time};
 
 use crate::meter::LinkStats;
 use crate::node::{Counters, Dropped, Node};
-use events::{Events, Source};
+use events::Events;
 pub use record::{Fate, Hop, Observer, PacketHash, Record};
 pub use series::{LinkSample, Series};
 
@@ -218,55 +219,6 @@ impl Network {
         Ok(())
     }
 
-    /// Takes a packet from its host at `now`: numbers it, stamps the time (and the flow, if the
-    /// route has one) and puts it on its way.
-    pub fn send(&mut self, now: Time, mut packet: Packet) {
-        self.run_before(now);
-        self.clock(now);
-        packet.id = self.counters.pushed.0;
-        packet.sent = now;
-        packet.enqueued = now;
-        let from = self.interface(packet.src.ip());
-        let route = self.route_of(&packet);
-        if let Some(flow) = route.and_then(|r| self.routes[r as usize].flow) {
-            packet.flow = flow;
-        }
-        self.counters.count_push(&packet);
-        let host = from.map_or(HostId(u32::MAX >> 1), |i| self.interfaces[i as usize]);
-        self.note(now, Hop::Host(host), Fate::Sent, &packet);
-        match route {
-            Some(route) => self.go_on(now, route, 0, packet),
-            None => {
-                let drop = Dropped { packet, reason: DropReason::Unreachable };
-                self.note(now, Hop::Host(host), Fate::Dropped(drop.reason), &drop.packet);
-                self.counters.count_drops(std::slice::from_ref(&drop));
-            }
-        }
-        self.prune();
-    }
-
-    /// When something happens next: poll then. `None` while no packet is on its way.
-    pub fn next_event(&self) -> Option<Time> {
-        match self.ready.front() {
-            Some(d) => Some(d.at),
-            None => self.events.next(),
-        }
-    }
-
-    /// Lets everything happen that is due at or before `now`, up to the next packet that reaches
-    /// a host; `None` when there is no more.
-    pub fn poll(&mut self, now: Time) -> Option<Delivered> {
-        loop {
-            if let Some(d) = self.ready.pop_front() {
-                self.counters.count_poll(&d.packet);
-                return Some(d);
-            }
-            if !self.run_one(now) {
-                return None;
-            }
-        }
-    }
-
     /// The packet hash so far.
     pub fn packet_hash(&self) -> u64 {
         self.hash.finish()
@@ -376,168 +328,6 @@ impl Network {
                 }));
             }
         }
-    }
-
-    fn run_before(&mut self, now: Time) {
-        while self.events.next().is_some_and(|at| at < now) {
-            self.run_one(now);
-        }
-    }
-
-    /// Runs the next event if it is due; false if none is.
-    #[inline]
-    fn run_one(&mut self, now: Time) -> bool {
-        let Some((at, source)) = self.events.pop(now) else { return false };
-        self.clock(at);
-        match source {
-            Source::Node(n) => {
-                self.nodes[n as usize].due = None;
-                self.settle(at, n);
-            }
-            Source::Lane(l) => {
-                let lane = &mut self.lanes[l as usize];
-                if let Some(t) = lane.travelling.pop_front() {
-                    if let Some(next) = lane.travelling.front() {
-                        self.events.push(next.at, next.seq, source);
-                    }
-                    self.go_on(at, t.route, t.step, t.packet);
-                }
-            }
-        }
-        self.prune();
-        true
-    }
-
-    /// Puts a packet on step `step` of its route.
-    fn go_on(&mut self, now: Time, route: u32, step: u32, packet: Packet) {
-        let r = &self.routes[route as usize];
-        match r.legs.get(step as usize) {
-            None => {
-                let host = r.host;
-                self.note(now, Hop::Host(host), Fate::Delivered, &packet);
-                self.ready.push_back(Delivered { at: now, host, packet });
-            }
-            Some(&Leg::Lane(l)) => {
-                let seq = self.events.sequence();
-                let lane = &mut self.lanes[l as usize];
-                let at = now + lane.delay;
-                if lane.travelling.is_empty() {
-                    self.events.push(at, seq, Source::Lane(l));
-                }
-                lane.travelling.push_back(Travelling { at, seq, route, step: step + 1, packet });
-            }
-            Some(&Leg::Node(n)) => {
-                self.note_quietly(now, n, &packet);
-                self.nodes[n as usize].node.push(now, packet, &mut self.drops);
-                self.account_drops(now, n);
-                self.settle(now, n);
-            }
-        }
-    }
-
-    /// Takes out of a node what is due, and notes when it wants to be polled next.
-    fn settle(&mut self, now: Time, n: u32) {
-        loop {
-            let slot = &mut self.nodes[n as usize];
-            let next = slot.node.next_event();
-            if next.is_none_or(|at| at > now) {
-                if slot.due.map(|(at, _)| at) != next {
-                    slot.due = next.map(|at| {
-                        let seq = self.events.sequence();
-                        self.events.push(at, seq, Source::Node(n));
-                        (at, seq)
-                    });
-                }
-                return;
-            }
-            let polled = slot.node.poll(now, &mut self.drops);
-            let after = slot.node.next_event();
-            self.account_drops(now, n);
-            match polled {
-                Some(packet) => self.leave(now, n, packet),
-                None => assert!(
-                    after.is_none_or(|at| at > now),
-                    "node {} is due at {now} but neither acts nor moves on",
-                    self.nodes[n as usize].name
-                ),
-            }
-        }
-    }
-
-    /// Sends a packet that left node `n` on along its route.
-    fn leave(&mut self, now: Time, n: u32, packet: Packet) {
-        if self.observer.is_some() {
-            let held = self.nodes[n as usize].node.counters().held;
-            self.tell(now, Hop::Node(NodeId(n)), Fate::Left, &packet, held);
-        }
-        let route = self.route_of(&packet);
-        let position = route.and_then(|r| {
-            let legs = &self.routes[r as usize].legs;
-            legs.iter().position(|l| matches!(l, Leg::Node(m) if *m == n)).map(|p| (r, p))
-        });
-        match position {
-            Some((r, p)) => self.go_on(now, r, p as u32 + 1, packet),
-            // A node that rewrites addresses may send a packet nowhere.
-            None => {
-                let drop = Dropped { packet, reason: DropReason::Unreachable };
-                self.note(now, Hop::Node(NodeId(n)), Fate::Dropped(drop.reason), &drop.packet);
-                self.counters.count_drops(std::slice::from_ref(&drop));
-            }
-        }
-    }
-
-    /// Counts and records what node `n` dropped just now.
-    #[inline]
-    fn account_drops(&mut self, now: Time, n: u32) {
-        if self.drops.is_empty() {
-            return;
-        }
-        let mut drops = std::mem::take(&mut self.drops);
-        self.counters.count_drops(&drops);
-        let hop = Hop::Node(NodeId(n));
-        for d in &drops {
-            self.note(now, hop, Fate::Dropped(d.reason), &d.packet);
-        }
-        drops.clear();
-        self.drops = drops;
-    }
-
-    /// Hashes an event and tells the observer.
-    #[inline]
-    fn note(&mut self, at: Time, hop: Hop, fate: Fate, packet: &Packet) {
-        self.hash.add(at, hop, fate, packet);
-        if self.observer.is_some() {
-            let held = match hop {
-                Hop::Host(_) => (0, 0),
-                Hop::Node(n) => self.nodes[n.0 as usize].node.counters().held,
-            };
-            self.tell(at, hop, fate, packet, held);
-        }
-    }
-
-    /// Notes that a packet enters node `n`, which has not taken it yet.
-    #[inline]
-    fn note_quietly(&mut self, at: Time, n: u32, packet: &Packet) {
-        let hop = Hop::Node(NodeId(n));
-        self.hash.add(at, hop, Fate::Entered, packet);
-        if self.observer.is_some() {
-            let (packets, bytes) = self.nodes[n as usize].node.counters().held;
-            let held = (packets + 1, bytes + u64::from(packet.ip_bytes()));
-            self.tell(at, hop, Fate::Entered, packet, held);
-        }
-    }
-
-    fn tell(&mut self, at: Time, hop: Hop, fate: Fate, packet: &Packet, held: (u64, u64)) {
-        if let Some(observer) = &mut self.observer {
-            observer.record(&Record { at, hop, fate, packet, held });
-        }
-    }
-
-    /// Drops stale events from the top of the heap, so that `next_event` tells the truth.
-    #[inline]
-    fn prune(&mut self) {
-        let nodes = &self.nodes;
-        self.events.prune(|n, at, seq| nodes[n as usize].due == Some((at, seq)));
     }
 }
 

@@ -51,8 +51,8 @@ pub enum Limit {
 impl Limit {
     /// The bytes or packets that the limit means on a link of `rate` with a round trip of `rtt`.
     ///
-    /// A limit in BDP is at least one packet of 1500 bytes: a queue that holds none would make
-    /// a link without a queue.
+    /// A limit in BDP is at least one packet of 1500 bytes: packets reach a link through its
+    /// queue, also an idle one, so a queue that holds none lets nothing through.
     pub fn resolve(self, rate: Rate, rtt: Duration) -> Capacity {
         match self {
             Self::Packets(n) => Capacity::Packets(n),

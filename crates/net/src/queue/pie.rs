@@ -133,7 +133,9 @@ pub struct Pie {
 
 impl Pie {
     /// An empty queue whose updates fall on multiples of T_UPDATE.
-    pub fn new(config: PieConfig, capacity: Capacity, rng: Rng) -> Self {
+    pub fn new(mut config: PieConfig, capacity: Capacity, rng: Rng) -> Self {
+        // Updates must move on in time.
+        config.t_update = config.t_update.max(Duration::from_micros(1));
         Self {
             config,
             capacity,
