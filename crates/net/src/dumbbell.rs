@@ -44,9 +44,9 @@ impl SendJitter {
     fn most(self, rate: Rate) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
-            Self::Services(n) if rate > Rate::ZERO => {
-                // Whatever a scenario asks for, the product stays a duration.
-                rate.time_for(1_500).mul_f64(n.max(0.0).min(1e6))
+            // Whatever a scenario asks for, the product stays a duration.
+            Self::Services(n) if rate > Rate::ZERO && n > 0.0 => {
+                rate.time_for(1_500).mul_f64(n.min(1e6))
             }
             Self::Services(_) => Duration::ZERO,
             Self::UpTo(d) => d,
