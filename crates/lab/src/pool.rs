@@ -20,6 +20,11 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// The flag itself, for a signal handler to set.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Whether a stop was asked for.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -52,6 +57,9 @@ impl Progress for () {
     fn end(&self) {}
 }
 
+/// The work of a job.
+pub type Work<'a, T> = Box<dyn FnOnce(&Ticket<'_>) -> Result<T, LabError> + Send + 'a>;
+
 /// One run.
 pub struct Job<'a, T> {
     /// What it is, for people: `four-viewers, minerva, case 1, seed 3`.
@@ -63,7 +71,7 @@ pub struct Job<'a, T> {
     /// How much work it is compared to the other jobs, such as its virtual milliseconds.
     pub units: u64,
     /// The work. It should end with [`LabError::Stopped`] soon after a stop was asked for.
-    pub work: Box<dyn FnOnce(&Ticket<'_>) -> Result<T, LabError> + Send + 'a>,
+    pub work: Work<'a, T>,
 }
 
 /// What a job may use while it runs.

@@ -337,7 +337,7 @@ pub enum Normalisation {
 pub struct Viewer {
     /// Name, of rows; distinct.
     pub name: String,
-    /// The video. `None`: drawn per case, distinct within a case as far as the corpus reaches.
+    /// The video. `None`: drawn per case, distinct within it.
     pub video: Option<String>,
     /// When it starts.
     pub start: Duration,

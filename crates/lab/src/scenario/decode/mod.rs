@@ -245,7 +245,7 @@ fn viewer(r: &mut Reader<'_>, number: usize, duration: Duration) -> Viewer {
     let video = r.name_or_none(
         "video",
         "drawn for each case",
-        "Name of the video; those drawn are distinct as far as the corpus reaches.",
+        "Name of the video; those drawn for a case are distinct.",
     );
     let start = start(r, duration);
     Viewer {
