@@ -74,7 +74,8 @@ pub struct TransportConfig {
     pub payload_bytes: u16,
     /// When the peer acknowledges.
     pub acks: AckPolicy,
-    /// Bytes that the peer may send on one stream ahead of the reader.
+    /// Bytes that the peer may send on one stream ahead of the reader, or past a hole; at most
+    /// [`MAX_STREAM_WINDOW_BYTES`]. Whoever needs more in flight uses several streams.
     pub stream_receive_window_bytes: u32,
     /// Bytes that the peer may send on all streams ahead of the readers.
     pub receive_window_bytes: u32,
@@ -102,6 +103,10 @@ pub struct TransportConfig {
     pub clock_shift: Duration,
 }
 
+/// The largest receive window of one stream. noq 1.4.0 keeps full packets as they came, and takes
+/// more than 2048 of them in one stream for an attack: it then closes the connection.
+pub const MAX_STREAM_WINDOW_BYTES: u32 = 2 << 20;
+
 /// ALPN of HTTP/3 (RFC 9114, section 3.1).
 pub const ALPN_H3: &[u8] = b"h3";
 /// ALPN of Airlane's own roles on bare streams.
@@ -118,7 +123,7 @@ impl TransportConfig {
             initial_rtt: Duration::from_millis(100),
             payload_bytes: 1350,
             acks: AckPolicy::EverySecond,
-            stream_receive_window_bytes: 8 << 20,
+            stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
             receive_window_bytes: 12 << 20,
             send_window_bytes: 8 << 20,
             max_streams: 256,

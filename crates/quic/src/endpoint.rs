@@ -19,7 +19,7 @@ use ring::hmac;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
-use crate::config::{AckPolicy, Entropy, TransportConfig};
+use crate::config::{AckPolicy, Entropy, MAX_STREAM_WINDOW_BYTES, TransportConfig};
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey, system_secret};
@@ -219,6 +219,12 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
         && (packets == 0 || max_delay < Duration::from_millis(1))
     {
         return refuse(format!("acknowledgements every {packets} packets or {max_delay:?}"));
+    }
+    if config.stream_receive_window_bytes > MAX_STREAM_WINDOW_BYTES {
+        return refuse(format!(
+            "a stream window of {} bytes is more than {MAX_STREAM_WINDOW_BYTES}",
+            config.stream_receive_window_bytes
+        ));
     }
     if config.alpn.is_empty() {
         return refuse("at least one application protocol is needed".to_owned());

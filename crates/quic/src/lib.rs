@@ -15,7 +15,8 @@ mod http3;
 mod qlog;
 
 pub use config::{
-    ALPN_AIRLANE, ALPN_H3, AckPolicy, ControllerFactory, Entropy, NewController, TransportConfig,
+    ALPN_AIRLANE, ALPN_H3, AckPolicy, ControllerFactory, Entropy, MAX_STREAM_WINDOW_BYTES,
+    NewController, TransportConfig,
 };
 pub use connection::{Connection, ConnectionStats, RecvStream, SendStream};
 pub use control::{ControlHandle, ControlStats};

@@ -12,11 +12,8 @@ use common::*;
 async fn a_bulk_transfer_over_loopback_with_either_cipher() {
     for cipher in [Cipher::Null, Cipher::lab_tls().unwrap()] {
         let runtime = TokioRuntime::new(Seed(1));
-        let config = TransportConfig {
-            cipher,
-            entropy: Entropy::System,
-            ..config(Algorithm::Cubic)
-        };
+        let config =
+            TransportConfig { cipher, entropy: Entropy::System, ..config(Algorithm::Cubic) };
         let addr = ([127, 0, 0, 1], 0).into();
         let (_, stats) = transfer(runtime.clone(), runtime, addr, config, 20_000_000).await;
         assert!(stats.control.acked_bytes >= 20_000_000, "{stats:?}");

@@ -22,11 +22,11 @@ const TAG_BYTES: usize = 16;
 const TAG: [u8; TAG_BYTES] = *b"airlane-no-seal!";
 
 /// Bytes of a real ClientHello besides server name, protocols and transport parameters.
-const CLIENT_HELLO_BYTES: usize = 200;
+const CLIENT_HELLO_BYTES: usize = 172;
 /// Bytes of a real ServerHello.
 const SERVER_HELLO_BYTES: usize = 90;
 /// Bytes from EncryptedExtensions to Finished besides protocol and transport parameters.
-const SERVER_FLIGHT_BYTES: usize = 560;
+const SERVER_FLIGHT_BYTES: usize = 399;
 /// Bytes of a real Finished (SHA-256).
 const FINISHED_BYTES: usize = 36;
 

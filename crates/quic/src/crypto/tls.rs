@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring as provider};
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, KeyLog, RootCertStore,
-    ServerConfig, SignatureScheme,
+    CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, Error, KeyLog,
+    RootCertStore, ServerConfig, SignatureScheme,
 };
 
 use crate::config::TransportConfig;
@@ -113,12 +113,20 @@ fn tls_error(e: impl fmt::Display) -> QuicError {
     QuicError::Tls(e.to_string())
 }
 
+/// ring's algorithms with AES-128-GCM first: it is as good here and a quarter faster than the
+/// AES-256-GCM that rustls prefers.
+fn provider() -> Arc<CryptoProvider> {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites.sort_by_key(|s| s.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    Arc::new(provider)
+}
+
 impl Tls {
     pub(super) fn client(
         &self,
         config: &TransportConfig,
     ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
-        let provider = Arc::new(provider::default_provider());
+        let provider = provider();
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls_error)?;
@@ -157,7 +165,7 @@ impl Tls {
             .identity
             .as_ref()
             .ok_or_else(|| QuicError::Tls("a server needs a certificate".to_owned()))?;
-        let mut tls = ServerConfig::builder_with_provider(Arc::new(provider::default_provider()))
+        let mut tls = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls_error)?
             .with_no_client_auth()

@@ -80,11 +80,17 @@ impl quic::OpenStreams<Bytes> for H3Connection {
     type BidiStream = H3Bidi;
     type SendStream = H3Send;
 
-    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
+    fn poll_open_bidi(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
         self.opener.poll_open_bidi(cx)
     }
 
-    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<H3Send, StreamErrorIncoming>> {
+    fn poll_open_send(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<H3Send, StreamErrorIncoming>> {
         self.opener.poll_open_send(cx)
     }
 
@@ -117,7 +123,10 @@ impl quic::OpenStreams<Bytes> for H3Opener {
     type BidiStream = H3Bidi;
     type SendStream = H3Send;
 
-    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
+    fn poll_open_bidi(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
         let connection = &self.connection;
         let opened = poll_pending(&mut self.bidi, cx, || {
             let connection = connection.clone();
@@ -126,7 +135,10 @@ impl quic::OpenStreams<Bytes> for H3Opener {
         opened.map(|r| r.map(H3Bidi::new).map_err(lost))
     }
 
-    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<H3Send, StreamErrorIncoming>> {
+    fn poll_open_send(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<H3Send, StreamErrorIncoming>> {
         let connection = &self.connection;
         let opened = poll_pending(&mut self.uni, cx, || {
             let connection = connection.clone();
