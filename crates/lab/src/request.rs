@@ -1,0 +1,129 @@
+//! What a front (the command line, later Python) asks of the laboratory, and what it gets back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::pool::{Progress, Stop};
+use crate::scenario::Cipher;
+use crate::summary::RunInfo;
+
+/// What every command that runs worlds is given.
+pub struct Common<'a> {
+    /// Where the results go.
+    pub out: PathBuf,
+    /// Worlds at once, at least 1.
+    pub jobs: usize,
+    /// Takes the place of the scenario's seeds.
+    pub seed: Option<u64>,
+    /// Takes the place of the embedded content: a folder of chunk tables.
+    pub content: Option<PathBuf>,
+    /// Takes the place of the scenario's capacity: a trace, or a folder of traces of which each is
+    /// a case.
+    pub trace: Option<PathBuf>,
+    /// Takes the place of the scenario's cipher.
+    pub cipher: Option<Cipher>,
+    /// What is written down about connections while they run.
+    pub captures: Captures,
+    /// The circumstances, as far as they are known at the start: written to `run.json`.
+    pub circumstances: RunInfo,
+    /// How long the command has been running. The laboratory reads no clock.
+    pub elapsed: &'a (dyn Fn() -> Duration + Sync),
+    /// Who is told how far the work is.
+    pub progress: &'a dyn Progress,
+    /// Whether to go on.
+    pub stop: Stop,
+}
+
+/// Folders for what is written down about connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captures {
+    /// Packets at the bottleneck, a file per run.
+    pub pcap: Option<PathBuf>,
+    /// Events of connections, a file per connection.
+    pub qlog: Option<PathBuf>,
+    /// The secrets that open the packets, a file per run.
+    pub keylog: Option<PathBuf>,
+}
+
+/// Run a scenario.
+pub struct RunRequest<'a> {
+    /// What every command is given.
+    pub common: Common<'a>,
+    /// The file, or the name of an embedded scenario.
+    pub scenario: PathBuf,
+    /// Changes to it: `key=value`.
+    pub set: Vec<String>,
+}
+
+/// Tell a system's story.
+pub struct DemoRequest<'a> {
+    /// What every command is given.
+    pub common: Common<'a>,
+}
+
+/// Measure a paper's figures.
+pub struct ReproduceRequest<'a> {
+    /// What every command is given.
+    pub common: Common<'a>,
+    /// The system, or `all`.
+    pub system: String,
+    /// Fewer pairs and seeds: wider intervals, sooner.
+    pub quick: bool,
+}
+
+/// Make a report of results.
+pub struct ReportRequest {
+    /// Folders that commands left.
+    pub folders: Vec<PathBuf>,
+    /// Where the report goes.
+    pub out: PathBuf,
+}
+
+/// What a command came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// One line for people: what came out.
+    pub line: String,
+    /// Where the results are.
+    pub out: PathBuf,
+    /// Claims that fail.
+    pub failed: usize,
+    /// Whether it was stopped before its end; what had finished is written.
+    pub stopped: bool,
+}
+
+impl Outcome {
+    /// The exit code of the command line: 0 done, 1 a claim fails, 130 stopped.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self { stopped: true, .. } => 130,
+            Self { failed: 0, .. } => 0,
+            _ => 1,
+        }
+    }
+}
+
+impl Common<'_> {
+    /// The command that repeats a run of `seed` alone, for a report of a fault.
+    pub fn repeat_command(&self, seed: u64) -> String {
+        let mut words = self.circumstances.command.iter();
+        let mut kept: Vec<String> = Vec::new();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--seed" => drop(words.next()),
+                w if w.starts_with("--seed=") => {}
+                w => kept.push(quoted(w)),
+            }
+        }
+        format!("{} --seed {seed}", kept.join(" "))
+    }
+}
+
+/// A word of a command as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

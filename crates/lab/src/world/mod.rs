@@ -1,0 +1,111 @@
+//! One run: a world built from a plan, run to its end, and what came out of it.
+
+mod flows;
+mod network;
+mod output;
+mod provider;
+mod tap;
+
+use std::time::Duration;
+
+use airlane_base::{Seed, Time};
+use airlane_runtime::virtual_time::{World, WorldError};
+
+pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput};
+pub use provider::{Content, settings_of};
+
+use crate::error::{Fault, LabError};
+use crate::plan::{Plan, RunKey};
+use crate::pool::Ticket;
+use crate::request::Captures;
+
+/// How often flows and links are sampled.
+pub const SAMPLE_EVERY: Duration = Duration::from_millis(500);
+
+/// Virtual time between two reports of progress.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// What is written beside a run's results.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Captures of the connections.
+    pub captures: Captures,
+    /// Moves the base of the clock that QUIC computes with: for tests that nothing depends on it.
+    pub clock_shift: Duration,
+}
+
+/// Runs one run of a plan. A unit of the ticket is a millisecond of virtual time.
+///
+/// # Errors
+/// If it was stopped, or by a fault of ours: a task that panicked, a world that stands still, a
+/// node that loses packets.
+pub fn run(
+    plan: &Plan,
+    content: &Content,
+    key: RunKey,
+    options: &Options,
+    ticket: &Ticket<'_>,
+) -> Result<RunOutput, LabError> {
+    let seed = Seed(key.seed).split("case").split(&plan.cases[key.case].name);
+    let built = network::build(plan, key, seed)?;
+    let (servers, clients) = (built.servers, built.clients);
+    let bottleneck = built.downlink;
+    let addresses: Vec<_> = servers
+        .iter()
+        .zip(&clients)
+        .map(|(s, c)| (built.network.addresses(*s)[0], built.network.addresses(*c)[0]))
+        .collect();
+    let mut network = built.network;
+    network.sample_every(SAMPLE_EVERY);
+    let capture = match &options.captures.pcap {
+        Some(dir) => Some(crate::pcap::attach(&mut network, dir, &plan.label(key))?),
+        None => None,
+    };
+
+    let mut world = World::new(seed, network);
+    world.stop_on(ticket.stop.flag());
+    let flows = flows::spawn(plan, content, key, options, &mut world, &addresses)?;
+    let end = Time::ZERO + plan.scenario.duration;
+    let clock = flows.clock.clone();
+    let mut ran_to = Time::ZERO;
+    while ran_to < end {
+        ran_to = (ran_to + PROGRESS_EVERY).min(end);
+        let clock = clock.clone();
+        world
+            .run(async move { airlane_runtime::RuntimeExt::sleep_until(&clock, ran_to).await })
+            .map_err(|e| lab_error(plan, key, e))?;
+        ticket.advance(PROGRESS_EVERY.as_millis() as u64);
+    }
+    let stats = world.stats();
+    let (viewers, bulk) = world.run(flows.collect()).map_err(|e| lab_error(plan, key, e))?;
+
+    let mut network = world.network();
+    network.check_conservation().map_err(LabError::fault)?;
+    let link = network.link_stats(bottleneck, end).map(|s| s.report());
+    let series = network.take_series(end);
+    let output = RunOutput {
+        key,
+        viewers,
+        bulk,
+        link_rows: output::link_rows(series, bottleneck),
+        drops: network.node_counters(bottleneck),
+        link,
+        packet_hash: network.packet_hash(),
+        packets: stats.packets_sent,
+    };
+    drop(network);
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
+    Ok(output)
+}
+
+fn lab_error(plan: &Plan, key: RunKey, error: WorldError) -> LabError {
+    match error {
+        WorldError::Stopped { .. } => LabError::Stopped,
+        fault => LabError::Fault(Box::new(Fault {
+            what: format!("{}: {fault}", plan.label(key)),
+            run: None,
+        })),
+    }
+}

@@ -1,0 +1,122 @@
+//! The network of a scenario.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{InputError, Rate, Seed};
+use airlane_net::link::{RateProfile, Supply};
+use airlane_net::queue::{Limit, PieConfig, QueueSpec};
+use airlane_net::{
+    BuiltDumbbell, Dumbbell, DumbbellFlow, GilbertElliott, Impairment, JitterLaw, LinkSpec,
+    SendJitter,
+};
+use rand::RngExt;
+
+use crate::plan::{Plan, RunKey};
+use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario};
+
+/// What the way back holds: it is never the bottleneck of a download.
+const UPLINK_PACKETS: usize = 1_000;
+
+/// Builds the dumbbell: one flow per viewer, then one per bulk transfer.
+pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltDumbbell, InputError> {
+    let scenario = &plan.scenario;
+    let link = &scenario.link;
+    let (supply, offset) = supply(plan, key, seed)?;
+    let queue = scenario.schemes[key.scheme].queue.as_ref().unwrap_or(&link.queue);
+    let rtts = scenario.viewers.iter().map(|v| v.rtt);
+    let bulk = scenario.bulk.iter().flat_map(|b| std::iter::repeat_n(b.rtt, b.count));
+    let flows = rtts.chain(bulk).map(|rtt| DumbbellFlow {
+        impair_down: impairments(scenario),
+        ..DumbbellFlow::new(rtt.unwrap_or(link.rtt))
+    });
+    let queue_spec = queue_spec(queue, supply.mean(), link.rtt);
+    let jitter = scenario.host.send_jitter_packets;
+    let dumbbell = Dumbbell {
+        downlink: LinkSpec { offset, ..LinkSpec::new(supply, queue_spec) },
+        uplink: LinkSpec::new(link.uplink, QueueSpec::DropTail(Limit::Packets(UPLINK_PACKETS))),
+        queue_rtt: link.rtt,
+        send_jitter: if jitter > 0.0 { SendJitter::Services(jitter) } else { SendJitter::Off },
+        flows: flows.collect(),
+    };
+    Ok(dumbbell.build(seed.split("network")))
+}
+
+/// What the bottleneck can carry, and where in a recording the run starts.
+fn supply(plan: &Plan, key: RunKey, seed: Seed) -> Result<(Supply, Duration), InputError> {
+    match &plan.scenario.link.capacity {
+        Capacity::Constant(rate) => Ok((Supply::Constant(*rate), Duration::ZERO)),
+        Capacity::Steps(steps) => {
+            let steps: Vec<_> = steps.iter().map(|s| (s.at, s.rate)).collect();
+            let profile = RateProfile::new(&steps, None).map_err(|e| e.at_key("link.steps"))?;
+            Ok((Supply::Profile(Arc::new(profile)), Duration::ZERO))
+        }
+        Capacity::Trace(source) => {
+            let Some(trace) = &plan.cases[key.case].trace else {
+                return Err(InputError::new("the trace was not read", "name it with --trace"));
+            };
+            let supply = scaled(trace.supply(), source.scale)?;
+            let length = trace.length().as_secs_f64();
+            // The same offset under every scheme: it depends on the case and the seed alone.
+            let drawn = || Duration::from_secs_f64(seed.split("trace offset").rng().random_range(0.0..length));
+            Ok((supply, source.offset.unwrap_or_else(drawn)))
+        }
+    }
+}
+
+/// Multiplies a supply. Opportunities become a profile of what each millisecond carries.
+fn scaled(supply: Supply, scale: f64) -> Result<Supply, InputError> {
+    if (scale - 1.0).abs() < f64::EPSILON {
+        return Ok(supply);
+    }
+    match supply {
+        Supply::Constant(rate) => Ok(Supply::Constant(rate.scale(scale))),
+        Supply::Profile(p) => {
+            let steps: Vec<_> = p.steps().map(|(at, rate)| (at, rate.scale(scale))).collect();
+            Ok(Supply::Profile(Arc::new(RateProfile::new(&steps, p.period())?)))
+        }
+        Supply::Opportunities(o) => Err(InputError::new(
+            format!("scale {scale} on a trace of delivery opportunities ({})", o.count()),
+            "expected scale 1: opportunities of 1500 bytes cannot be scaled",
+        )
+        .at_key("link.scale")),
+    }
+}
+
+fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
+    let limit = match queue.limit {
+        QueueLimit::Bdp(x) => {
+            let (rate, rtt) = (queue.bdp_rate.unwrap_or(mean), queue.bdp_rtt.unwrap_or(rtt));
+            let bytes = rate.as_f64() / 8.0 * rtt.as_secs_f64() * x;
+            // One packet has to fit, or nothing ever would.
+            Limit::Bytes((bytes.round() as u64).max(1_500))
+        }
+        QueueLimit::Bytes(n) => Limit::Bytes(n),
+        QueueLimit::Packets(n) => Limit::Packets(n as usize),
+    };
+    match queue.discipline {
+        Discipline::DropTail => QueueSpec::DropTail(limit),
+        Discipline::Pie { target } => {
+            QueueSpec::Pie(limit, PieConfig { target, ..PieConfig::default() })
+        }
+    }
+}
+
+fn impairments(scenario: &Scenario) -> Vec<Impairment> {
+    let loss = scenario.link.loss.map(|loss| match loss {
+        Loss::Bernoulli { p } => Impairment::Bernoulli(p),
+        Loss::GilbertElliott { good_to_bad, bad_to_good, good, bad } => {
+            Impairment::GilbertElliott(GilbertElliott {
+                good_to_bad,
+                bad_to_good,
+                loss_good: good,
+                loss_bad: bad,
+            })
+        }
+    });
+    let jitter = (!scenario.link.jitter.is_zero()).then_some(Impairment::Jitter {
+        law: JitterLaw::Uniform(scenario.link.jitter),
+        reorder: false,
+    });
+    loss.into_iter().chain(jitter).collect()
+}

@@ -1,0 +1,248 @@
+//! What is read before anything runs, and what is said about bad traces and tables.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use airlane_base::InputError;
+use airlane_lab::plan::Plan;
+use airlane_lab::pool::Stop;
+use airlane_lab::request::{Captures, Common};
+use airlane_lab::scenario::{Capacity, Cipher, Scenario};
+use airlane_lab::summary::RunInfo;
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("airlane-plan-{name}-{}", std::process::id()));
+        fs::create_dir_all(dir.join("content")).unwrap();
+        Self(dir)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.0.join(name);
+        fs::write(&file, text).unwrap();
+        file
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A table of one video with two rungs of three chunks, in the form of the Comyco set.
+fn table(name: &str) -> String {
+    let rung = |kbps: u32, size: u32, vmaf: u32| {
+        format!(
+            "{{\"name\": \"r{kbps}\", \"width\": 640, \"height\": 360, \"nominal_kbps\": {kbps}, \
+             \"chunk_bytes\": [{size}, {size}, {size}], \"vmaf\": [{vmaf}, {vmaf}, {vmaf}], \
+             \"vmaf_phone\": [{vmaf}, {vmaf}, {vmaf}], \"vmaf_4k\": [{vmaf}, {vmaf}, {vmaf}]}}"
+        )
+    };
+    format!(
+        "{{\"video\": \"{name}\", \"chunk_seconds\": 4.0, \"representations\": [{}, {}]}}",
+        rung(300, 150_000, 40),
+        rung(1200, 600_000, 80)
+    )
+}
+
+const WATCH: &str = "min_chunks = 2\n[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n\
+                     [[scheme]]\nname = \"b\"\n[[viewer]]\n[[viewer]]\nvideo = \"two\"\n";
+
+fn plan(
+    text: &str,
+    dir: &Scratch,
+    change: impl FnOnce(&mut Common<'_>),
+) -> Result<Plan, InputError> {
+    let scenario = Scenario::from_bytes(text.as_bytes(), &dir.0.join("s.toml"), &[])?;
+    let elapsed = || Duration::ZERO;
+    let mut common = Common {
+        out: PathBuf::new(),
+        jobs: 1,
+        seed: None,
+        content: Some(dir.0.join("content")),
+        trace: None,
+        cipher: None,
+        captures: Captures::default(),
+        circumstances: RunInfo::default(),
+        elapsed: &elapsed,
+        progress: &(),
+        stop: Stop::default(),
+    };
+    change(&mut common);
+    Plan::new(scenario, &common)
+}
+
+fn message(text: &str, dir: &Scratch, change: impl FnOnce(&mut Common<'_>)) -> String {
+    plan(text, dir, change).unwrap_err().to_string()
+}
+
+#[test]
+fn cases_schemes_and_seeds_make_the_runs() {
+    let dir = Scratch::new("runs");
+    for name in ["one", "two", "three", "four"] {
+        dir.file(&format!("content/{name}.json"), &table(name));
+    }
+    let text = format!("seeds = [5, 6]\n{WATCH}[cases]\ncount = 3\n");
+    let plan = plan(&text, &dir, |_| {}).unwrap();
+    let runs: Vec<_> = plan.runs().map(|r| (r.case, r.scheme, r.seed)).collect();
+    assert_eq!(runs.len(), 12);
+    assert_eq!(runs[..3], [(0, 0, 5), (0, 0, 6), (0, 1, 5)]);
+    assert_eq!(plan.label(plan.runs().nth(3).unwrap()), "s, b, case 1, seed 6");
+    for case in &plan.cases {
+        assert_eq!((case.videos.len(), case.videos[1].name.as_str()), (2, "two"));
+    }
+    let again = self::plan(&text, &dir, |_| {}).unwrap();
+    let names =
+        |p: &Plan| -> Vec<String> { p.cases.iter().map(|c| c.videos[0].name.clone()).collect() };
+    assert_eq!(names(&plan), names(&again), "the same seed draws the same videos");
+}
+
+#[test]
+fn the_command_line_overrides_seed_cipher_and_capacity() {
+    let dir = Scratch::new("override");
+    dir.file("content/a.json", &table("one"));
+    dir.file("content/b.json", &table("two"));
+    fs::create_dir(dir.0.join("traces")).unwrap();
+    dir.file("traces/b.txt", "0 3.5\n1 4.5\n");
+    dir.file("traces/a.mahi", "1\n2\n5\n");
+    let plan = plan(WATCH, &dir, |common| {
+        common.seed = Some(77);
+        common.cipher = Some(Cipher::Tls);
+        common.trace = Some(dir.0.join("traces"));
+    })
+    .unwrap();
+    assert_eq!(plan.scenario.seeds, [77]);
+    assert_eq!(plan.scenario.transport.cipher, Cipher::Tls);
+    assert!(matches!(plan.scenario.link.capacity, Capacity::Trace(_)));
+    let names: Vec<&str> = plan.cases.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["1@a.mahi", "1@b.txt"]);
+}
+
+#[test]
+fn nobody_who_watches_needs_no_content() {
+    let dir = Scratch::new("bulk");
+    let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
+    let plan = plan(text, &dir, |common| common.content = None).unwrap();
+    assert!(plan.corpus.is_none() && plan.cases.len() == 1 && plan.cases[0].videos.is_empty());
+}
+
+#[test]
+fn a_trace_of_the_scenario_is_sought_beside_it() {
+    let dir = Scratch::new("beside");
+    let text = "[link]\ntrace = \"t.txt\"\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
+    let missing = message(text, &dir, |common| common.content = None);
+    let file = dir.0.join("t.txt");
+    assert!(
+        missing.starts_with(&format!("{}: cannot read the trace: ", file.display())),
+        "{missing}"
+    );
+    dir.file("t.txt", "0 3.5\n1 4.5\n");
+    assert!(plan(text, &dir, |common| common.content = None).unwrap().cases[0].trace.is_some());
+}
+
+#[test]
+fn bad_traces_are_named_with_their_line() {
+    let dir = Scratch::new("traces");
+    let about = |content: &str| {
+        let file = dir.file("bad", content);
+        let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
+        let message = message(text, &dir, |common| {
+            common.content = None;
+            common.trace = Some(file.clone());
+        });
+        message
+            .strip_prefix(&file.display().to_string())
+            .unwrap_or_else(|| panic!("{message}"))
+            .to_owned()
+    };
+    assert!(about("").starts_with(": "), "{}", about(""));
+    assert!(about("5\n3\n").starts_with(":2: "), "descending: {}", about("5\n3\n"));
+    assert!(about("0 1.5\n1 -2\n").starts_with(":2: "), "negative: {}", about("0 1.5\n1 -2\n"));
+    assert!(about("0 1.5\n1 nan\n").starts_with(":2: "), "NaN: {}", about("0 1.5\n1 nan\n"));
+    assert!(about("1 2\n1 2\n0 2\n").starts_with(':'), "descending: {}", about("1 2\n1 2\n0 2\n"));
+}
+
+#[test]
+fn an_empty_folder_of_traces_or_tables_is_refused() {
+    let dir = Scratch::new("empty");
+    fs::create_dir(dir.0.join("none")).unwrap();
+    let none = dir.0.join("none");
+    let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
+    let traces = message(text, &dir, |common| {
+        common.content = None;
+        common.trace = Some(none.clone());
+    });
+    assert!(traces.contains("none: no file in this folder; expected traces"), "{traces}");
+    let tables = message(WATCH, &dir, |_| {});
+    assert!(tables.contains("content: no table in this folder; expected *.json"), "{tables}");
+    let missing = message(WATCH, &dir, |common| common.content = Some(dir.0.join("nowhere")));
+    assert!(missing.contains("nowhere: cannot read the content folder"), "{missing}");
+}
+
+#[test]
+fn bad_tables_are_named_with_what_is_wrong() {
+    let dir = Scratch::new("tables");
+    let about = |from: &str, to: &str| {
+        let good = table("one");
+        assert!(good.contains(from));
+        dir.file("content/one.json", &good.replacen(from, to, 1));
+        let message = message(WATCH, &dir, |_| {});
+        assert!(message.contains("one.json"), "{message}");
+        message
+    };
+    about("[150000, 150000, 150000]", "[150000, 0, 150000]");
+    about("[150000, 150000, 150000]", "[150000, -4, 150000]");
+    about("[150000, 150000, 150000]", "[150000, 150000]");
+    about("[40, 40, 40]", "[NaN, NaN, 40]");
+    about("[40, 40, 40]", "[40, 900, 40]");
+    about("\"representations\": [", "\"representations\": [], \"x\": [");
+    about("\"vmaf\": [40, 40, 40],", "");
+}
+
+#[test]
+fn content_that_does_not_suit_the_scenario_is_refused() {
+    let dir = Scratch::new("suit");
+    dir.file("content/a.json", &table("one"));
+    dir.file("content/b.json", &table("two"));
+    let about = |text: String| message(&text, &dir, |_| {});
+    let unknown = about(WATCH.replace("\"two\"", "\"tow\""));
+    assert!(unknown.contains("s.toml: viewer.1.video: no video \"tow\" in "), "{unknown}");
+    assert!(unknown.ends_with("expected one of one, two"), "{unknown}");
+    let few = about(WATCH.replace("min_chunks = 2", "min_chunks = 50"));
+    assert!(few.contains("has 0 videos of at least 50 chunks"), "{few}");
+    let metric = about(format!("{WATCH}[player]\nmetric = \"psnr_db\"\n"));
+    assert!(metric.contains("player.metric: \"") && metric.contains("has no psnr_db"), "{metric}");
+    let rung = about(format!("{WATCH}abr = \"fixed\"\nfixed_rung = 2\n"));
+    assert!(
+        rung.contains("viewer.1.fixed_rung: found rung 2 of \"two\"; expected a rung below 2"),
+        "{rung}"
+    );
+}
+
+#[test]
+fn the_command_that_repeats_a_run_has_its_seed_and_no_other() {
+    let elapsed = || Duration::ZERO;
+    let words =
+        ["airlane", "run", "my file.toml", "--seed", "3", "--set", "story=it's", "--seed=4"];
+    let common = Common {
+        out: Path::new("out").to_owned(),
+        jobs: 1,
+        seed: None,
+        content: None,
+        trace: None,
+        cipher: None,
+        captures: Captures::default(),
+        circumstances: RunInfo { command: words.map(str::to_owned).to_vec(), ..RunInfo::default() },
+        elapsed: &elapsed,
+        progress: &(),
+        stop: Stop::default(),
+    };
+    assert_eq!(
+        common.repeat_command(9),
+        r"airlane run 'my file.toml' --set 'story=it'\''s' --seed 9"
+    );
+}
