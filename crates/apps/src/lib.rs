@@ -1,1 +1,12 @@
 //! The roles: server, player, bulk sender and receiver.
+//!
+//! Each is written once, against the `Runtime`, and runs as a daemon on real sockets and in the
+//! laboratory in virtual time.
+
+pub mod bulk;
+pub mod cmcd;
+pub mod content;
+pub mod error;
+pub mod vod;
+
+pub use error::RoleError;

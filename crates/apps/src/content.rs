@@ -1,0 +1,153 @@
+//! What a server has to offer: titles, their objects, and the bytes of each.
+//!
+//! In the laboratory an object is known by its size; its bytes come from a fixed pattern that both
+//! ends know, so that a receiver compares every byte it gets with the byte that it should get.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use airlane_media::Video;
+use bytes::Bytes;
+use rand::Rng as _;
+
+/// Length of the pattern: long enough that no two neighbouring packets look alike, and a prime,
+/// so that the objects start at different places of it.
+const PATTERN_BYTES: usize = 1_048_573;
+
+/// Most bytes of a body that are handed to the transport in one piece.
+const PIECE_BYTES: u64 = 65_536;
+
+static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut pattern = vec![0; PATTERN_BYTES];
+    airlane_base::Seed(0x41_49_52).rng().fill_bytes(&mut pattern);
+    Bytes::from(pattern)
+});
+
+/// A body of known length with bytes from the pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Where in the pattern it starts.
+    offset: u64,
+    /// Its length in bytes.
+    len: u64,
+}
+
+impl Body {
+    /// The body called `name`, of `len` bytes.
+    pub fn new(name: &str, len: u64) -> Self {
+        let mut h = airlane_base::Fnv64::new();
+        h.write(name.as_bytes());
+        Self { offset: h.finish() % PATTERN_BYTES as u64, len }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of `range`, cut to the body, in pieces without copying.
+    pub fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = Bytes> + use<> {
+        let offset = self.offset;
+        let end = range.end.min(self.len);
+        let mut at = range.start;
+        std::iter::from_fn(move || {
+            let start = ((offset + at) % PATTERN_BYTES as u64) as usize;
+            let len = end.saturating_sub(at).min(PIECE_BYTES).min((PATTERN_BYTES - start) as u64);
+            if len == 0 {
+                return None;
+            }
+            at += len;
+            Some(PATTERN.slice(start..start + len as usize))
+        })
+    }
+
+    /// Whether `bytes` are what the body has from `at` on.
+    pub fn matches(&self, at: u64, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        if at + bytes.len() as u64 > self.len {
+            return false;
+        }
+        for piece in self.pieces(at..at + bytes.len() as u64) {
+            let (head, tail) = rest.split_at(piece.len());
+            if head != &piece[..] {
+                return false;
+            }
+            rest = tail;
+        }
+        true
+    }
+}
+
+/// One object of a title.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The title.
+    pub video: Arc<Video>,
+    /// Position in the ladder.
+    pub rung: usize,
+    /// Number of the chunk, from 0.
+    pub chunk: usize,
+    /// Its bytes.
+    pub body: Body,
+}
+
+/// The titles of a server, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    titles: BTreeMap<String, Arc<Video>>,
+}
+
+impl Library {
+    /// A library of these videos.
+    pub fn new(videos: impl IntoIterator<Item = Arc<Video>>) -> Self {
+        Self { titles: videos.into_iter().map(|v| (v.name.clone(), v)).collect() }
+    }
+
+    /// The title called `name`.
+    pub fn title(&self, name: &str) -> Option<&Arc<Video>> {
+        self.titles.get(name)
+    }
+
+    /// The path of a chunk.
+    pub fn path(video: &Video, rung: usize, chunk: usize) -> String {
+        format!("/{}/{rung}/{chunk}.m4s", video.name)
+    }
+
+    /// What stands at `path`, without its query. A title's name may contain slashes.
+    pub fn object(&self, path: &str) -> Option<Object> {
+        let mut parts = path.strip_prefix('/')?.rsplitn(3, '/');
+        let chunk = parts.next()?.strip_suffix(".m4s")?.parse().ok()?;
+        let rung = parts.next()?.parse().ok()?;
+        let video = self.title(parts.next()?)?.clone();
+        if rung >= video.rungs.len() || chunk >= video.chunks() {
+            return None;
+        }
+        let body = Body::new(path, video.size_bytes(rung, chunk));
+        Some(Object { video, rung, chunk, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_make_up_the_body_and_match_it_anywhere() {
+        let body = Body::new("/a/0/0.m4s", 3_000_000);
+        let all: Vec<u8> = body.pieces(0..body.len()).flatten().collect();
+        assert_eq!(all.len(), 3_000_000);
+        assert!(body.matches(0, &all));
+        assert!(body.matches(1_048_000, &all[1_048_000..1_050_000]));
+        assert!(!body.matches(1, &all[..100]), "other bytes");
+        assert!(!body.matches(2_999_999, &all[..2]), "past the end");
+        let range: Vec<u8> = body.pieces(10..20).flatten().collect();
+        assert_eq!(range, &all[10..20]);
+        assert_eq!(body.pieces(5..99_999_999).map(|p| p.len() as u64).sum::<u64>(), 2_999_995);
+    }
+}

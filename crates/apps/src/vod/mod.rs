@@ -1,0 +1,33 @@
+//! Video on demand: an HTTP/3 origin that may weigh its connections, and a player.
+
+pub mod minerva;
+pub mod player;
+pub mod server;
+
+pub use minerva::Provider;
+pub use player::{Player, Session};
+pub use server::{Origin, Policy};
+
+use airlane_base::Time;
+use airlane_minerva::Update;
+use airlane_quic::ControlHandle;
+
+/// What an origin tells whoever wants to know. Methods are called from the origin's tasks and must
+/// not wait.
+pub trait OriginEvents: Send + Sync {
+    /// A connection came.
+    fn connected(&self, peer: std::net::SocketAddr, control: &ControlHandle) {
+        let _ = (peer, control);
+    }
+    /// Minerva set a weight.
+    fn weighed(&self, peer: std::net::SocketAddr, update: &Update) {
+        let _ = (peer, update);
+    }
+    /// A response was sent: path, status, bytes of its body.
+    fn responded(&self, at: Time, peer: std::net::SocketAddr, path: &str, status: u16, bytes: u64) {
+        let _ = (at, peer, path, status, bytes);
+    }
+}
+
+/// For whoever does not want to know.
+impl OriginEvents for () {}
