@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_congestion::{Controller, Rtt};
+use airlane_congestion::{Controller, Explicit, Rtt};
 use airlane_runtime::RuntimeHandle;
 use parking_lot::Mutex;
 
@@ -224,6 +224,15 @@ impl ControlHandle {
     /// Sets how many plain flows the connection counts for from now on.
     pub fn set_weight(&self, weight: f64) {
         self.with(|now, controller| controller.set_weight(now, weight));
+    }
+
+    /// Sets the rate of an [`Explicit`] controller, in bits of UDP payload. False if the connection
+    /// has another controller.
+    pub fn set_rate(&self, rate: Rate) -> bool {
+        self.with(|_, controller| {
+            let explicit = controller.as_any_mut().downcast_mut::<Explicit>();
+            explicit.map(|e| e.set_rate(rate)).is_some()
+        })
     }
 
     /// Reaches into the controller, and makes the connection act on what changed: it sends at once
