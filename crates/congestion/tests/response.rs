@@ -1,5 +1,6 @@
 //! Reno and Cubic against the response functions of their RFCs: every 1/p-th packet is lost.
 
+#[allow(dead_code, reason = "each test uses its own part of it")]
 mod harness;
 
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Measures who gets what beside whom, and prints the tables of `docs/controllers.md`.
 //!
-//! `cargo run --release -p airlane-congestion --example equilibria -- [--quick] [TABLE...]`
+//! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr. `--quick` takes two
-//! seeds and a third of the time.
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr; all of them if none is
+//! named. Five seeds if not said otherwise.
 
 #[path = "../../tests/harness/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
@@ -12,16 +12,8 @@ mod tables;
 
 use std::process::ExitCode;
 
-/// How much to measure.
-#[derive(Clone, Copy)]
-pub struct Effort {
-    /// Seeds per cell.
-    pub seeds: u64,
-    /// Share of the full duration.
-    pub time: f64,
-}
-
-type Table = fn(Effort);
+/// Prints its tables, measured with so many seeds.
+type Table = fn(u64);
 
 const TABLES: [(&str, Table); 8] = [
     ("ratios", tables::ratios),
@@ -35,16 +27,22 @@ const TABLES: [(&str, Table); 8] = [
 ];
 
 fn main() -> ExitCode {
-    let mut effort = Effort { seeds: 5, time: 1.0 };
+    let mut seeds = 5;
     let mut wanted = Vec::new();
-    for argument in std::env::args().skip(1) {
-        if argument == "--quick" {
-            effort = Effort { seeds: 2, time: 0.34 };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == "--seeds" {
+            let given = arguments.next().and_then(|n| n.parse().ok());
+            let Some(n) = given.filter(|&n| n > 0) else {
+                eprintln!("--seeds: expected a number above zero");
+                return ExitCode::from(2);
+            };
+            seeds = n;
         } else if let Some(&(_, table)) = TABLES.iter().find(|(name, _)| *name == argument) {
             wanted.push(table);
         } else {
             let names = TABLES.map(|(name, _)| name).join(", ");
-            eprintln!("{argument}: no such table; one of {names}, or --quick");
+            eprintln!("{argument}: no such table; one of {names}, or --seeds N");
             return ExitCode::from(2);
         }
     }
@@ -52,7 +50,7 @@ fn main() -> ExitCode {
         wanted.extend(TABLES.map(|(_, table)| table));
     }
     for table in wanted {
-        table(effort);
+        table(seeds);
     }
     ExitCode::SUCCESS
 }

@@ -6,7 +6,6 @@ use airlane_base::{Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
 use rand::seq::SliceRandom;
 
-use crate::Effort;
 use crate::harness::{AckPolicy, Discipline, Flow, OnOff, Outcome, PACKET_BYTES, Scene, run};
 
 /// How often weights change where they do.
@@ -57,7 +56,8 @@ impl Case {
             unit,
             rtt_ms,
             queue,
-            seconds: 300.0,
+            // Epochs last by packets: fewer seconds hold as many at the short round trip.
+            seconds: if rtt_ms < 100 { 150.0 } else { 300.0 },
             acks: AckPolicy::EVERY_SECOND,
             rtt_factors: vec![1.0; weights.len()],
             pauses: None,
@@ -103,36 +103,35 @@ impl Case {
         each.collect()
     }
 
-    fn scene(&self, effort: Effort, seed: Seed) -> Scene {
+    fn scene(&self, seed: Seed) -> Scene {
         let bdp = self.unit * self.weights.iter().sum::<f64>();
         let service = Duration::from_secs_f64(self.rtt_ms as f64 / 1e3 / bdp);
         let discipline = match self.queue {
             Queue::Bdp(x) => Discipline::DropTail((x * bdp).round() as usize),
             Queue::Pie => Discipline::Pie((20.0 * bdp) as usize),
         };
-        let duration = Duration::from_secs_f64(self.seconds * effort.time);
+        let duration = Duration::from_secs_f64(self.seconds);
         let warmup = duration.mul_f64(0.1).max(Duration::from_secs(10));
         Scene { discipline, service, jitter: self.jitter, duration, warmup, seed }
     }
 
-    fn run(&self, effort: Effort, seed: u64) -> Outcome {
+    fn run(&self, seed: u64) -> Outcome {
         let seed = Seed(seed);
-        run(&self.scene(effort, seed), self.flows(seed))
+        run(&self.scene(seed), self.flows(seed))
     }
 
     /// Per-weight rate of the flows in `some` over that of the flows in `others`, times what
     /// `some` weigh over what `others` do: by seeds.
-    fn ratios(&self, effort: Effort, some: &[usize], others: &[usize]) -> Vec<f64> {
-        let seeds = 1..=effort.seeds;
+    fn ratios(&self, seeds: u64, some: &[usize], others: &[usize]) -> Vec<f64> {
         let ratio = |seed| {
-            let out = self.run(effort, seed);
+            let out = self.run(seed);
             let mean = |ids: &[usize]| {
                 let sum: u64 = ids.iter().map(|&i| out.flows[i].packets).sum();
                 sum as f64 / ids.len() as f64
             };
             mean(some) / mean(others)
         };
-        seeds.map(ratio).collect()
+        (1..=seeds).map(ratio).collect()
     }
 }
 
@@ -153,7 +152,7 @@ fn header(title: &str, columns: &[String]) {
 }
 
 /// Two flows of weight w and two plain ones.
-fn ratio_cells(case: impl Fn(f64, f64, u64, Queue) -> Case, effort: Effort, units: &[f64]) {
+fn ratio_cells(case: impl Fn(f64, f64, u64, Queue) -> Case, seeds: u64, units: &[f64]) {
     let mut columns = vec!["wanted".to_owned()];
     for rtt in [20, 100] {
         columns.extend(Queue::ALL.map(|q| format!("{}, {rtt} ms", q.name())));
@@ -168,7 +167,7 @@ fn ratio_cells(case: impl Fn(f64, f64, u64, Queue) -> Case, effort: Effort, unit
         for rtt in [20, 100] {
             for queue in Queue::ALL {
                 let cell = units.iter().map(|&unit| {
-                    let ratios = case(w, unit, rtt, queue).ratios(effort, &[0, 1], &[2, 3]);
+                    let ratios = case(w, unit, rtt, queue).ratios(seeds, &[0, 1], &[2, 3]);
                     format!("{:.2}", mean(&ratios))
                 });
                 row.push(cell.collect::<Vec<_>>().join("/"));
@@ -182,33 +181,32 @@ fn pair(w: f64, unit: f64, rtt: u64, queue: Queue) -> Case {
     Case::new(&[w, w, 1.0, 1.0], unit, rtt, queue)
 }
 
-pub fn ratios(effort: Effort) {
-    ratio_cells(pair, effort, &[4.0, 10.0, 40.0]);
+pub fn ratios(seeds: u64) {
+    ratio_cells(pair, seeds, &[4.0, 10.0, 40.0]);
 }
 
-pub fn long(effort: Effort) {
+pub fn long(seeds: u64) {
     let case = |w, unit, rtt, queue| Case {
-        // The same number of packets at both round trips, and at least ten epochs.
-        seconds: if rtt == 20 { 120.0 } else { 300.0 },
+        seconds: if rtt == 20 { 75.0 } else { 150.0 },
         ..pair(w, unit, rtt, queue)
     };
-    ratio_cells(case, effort, &[400.0]);
+    ratio_cells(case, seeds, &[400.0]);
 }
 
-pub fn textbook(effort: Effort) {
+pub fn textbook(seeds: u64) {
     let case =
         |w, unit, rtt, queue| Case { rule: WeightRule::Textbook, ..pair(w, unit, rtt, queue) };
-    ratio_cells(case, effort, &[4.0, 10.0, 40.0]);
+    ratio_cells(case, seeds, &[4.0, 10.0, 40.0]);
 }
 
 /// Share of the link that the first `count` flows of each seed took.
-fn shares(case: &Case, effort: Effort, count: usize) -> Vec<f64> {
+fn shares(case: &Case, seeds: u64, count: usize) -> Vec<f64> {
     let share = |seed| {
-        let out = case.run(effort, seed);
+        let out = case.run(seed);
         let packets: Vec<_> = out.flows.iter().map(|f| f.packets as f64).collect();
         packets[..count].iter().sum::<f64>() / packets.iter().sum::<f64>()
     };
-    (1..=effort.seeds).map(share).collect()
+    (1..=seeds).map(share).collect()
 }
 
 fn queue_columns(first: &str) -> Vec<String> {
@@ -220,7 +218,7 @@ fn queue_columns(first: &str) -> Vec<String> {
 }
 
 /// Weighted flows beside plain ones of the same sum.
-pub fn crowd(effort: Effort) {
+pub fn crowd(seeds: u64) {
     header(
         "share of weighted flows beside as many plain ones, 10/40 packets per unit",
         &queue_columns("weights beside plain"),
@@ -240,7 +238,7 @@ pub fn crowd(effort: Effort) {
             for queue in Queue::ALL {
                 let cell = [10.0, 40.0].map(|unit| {
                     let case = Case::new(&weights, unit, rtt, queue);
-                    format!("{:.3}", mean(&shares(&case, effort, set.len())))
+                    format!("{:.3}", mean(&shares(&case, seeds, set.len())))
                 });
                 row.push(cell.join("/"));
             }
@@ -273,7 +271,7 @@ fn slope(case: &Case, out: &Outcome, seed: u64) -> f64 {
 }
 
 /// Weights that change every half second.
-pub fn changing(effort: Effort) {
+pub fn changing(seeds: u64) {
     header(
         "weights shuffled every 0.5 s, 10/40 packets per unit: share (slope of rate over weight)",
         &queue_columns("weights beside plain"),
@@ -287,8 +285,8 @@ pub fn changing(effort: Effort) {
                 let cell = [10.0, 40.0].map(|unit| {
                     let case = Case { shuffled: 4, ..Case::new(&weights, unit, rtt, queue) };
                     let (mut share, mut slopes) = (Vec::new(), Vec::new());
-                    for seed in 1..=effort.seeds {
-                        let out = case.run(effort, seed);
+                    for seed in 1..=seeds {
+                        let out = case.run(seed);
                         let of = |r: std::ops::Range<usize>| {
                             out.flows[r].iter().map(|f| f.packets).sum::<u64>() as f64
                         };
@@ -305,7 +303,7 @@ pub fn changing(effort: Effort) {
 }
 
 /// Windows under two packets.
-pub fn small(effort: Effort) {
+pub fn small(seeds: u64) {
     header(
         "two flows of weight 0.5 over two plain ones at 3/4/6 packets per unit",
         &queue_columns("wanted"),
@@ -314,7 +312,7 @@ pub fn small(effort: Effort) {
     for rtt in [20, 100] {
         for queue in Queue::ALL {
             let cell = [3.0, 4.0, 6.0].map(|unit| {
-                let ratios = pair(0.5, unit, rtt, queue).ratios(effort, &[0, 1], &[2, 3]);
+                let ratios = pair(0.5, unit, rtt, queue).ratios(seeds, &[0, 1], &[2, 3]);
                 format!("{:.2}", mean(&ratios))
             });
             row.push(cell.join("/"));
@@ -323,17 +321,20 @@ pub fn small(effort: Effort) {
     println!("| {} |", row.join(" | "));
 }
 
+/// Changes a case; the durations are those of data and of pauses.
+type Variation = fn(&mut Case, (Duration, Duration));
+
 /// Decimated acknowledgements, mixed round trips, pauses, less jitter.
-pub fn variations(effort: Effort) {
+pub fn variations(seeds: u64) {
     let pauses = (Duration::from_millis(3_400), Duration::from_millis(600));
-    let variants: [(&str, fn(&mut Case, (Duration, Duration))); 6] = [
+    let variants: [(&str, Variation); 6] = [
         ("as above", |_, _| {}),
-        ("acknowledgements of ten", |c, _| c.acks = AckPolicy::DECIMATED),
+        ("acknowledgements of ten", |c, _| c.acks = decimated(c)),
         ("round trips 1:2", |c, _| c.rtt_factors = vec![1.0, 2.0, 1.0, 2.0]),
         ("pauses of 0.6 s", |c, pauses| c.pauses = Some(pauses)),
         ("jitter of one packet", |c, _| c.jitter = 1.0),
         ("all but the jitter", |c, pauses| {
-            c.acks = AckPolicy::DECIMATED;
+            c.acks = decimated(c);
             c.rtt_factors = vec![1.0, 2.0, 1.0, 2.0];
             c.pauses = Some(pauses);
         }),
@@ -345,13 +346,13 @@ pub fn variations(effort: Effort) {
         &columns,
     );
     for (name, vary) in variants {
-        for w in [1.0, 2.0, 3.0, 5.0, 0.5] {
+        for w in [1.0, 3.0, 0.5] {
             let mut row = vec![name.to_owned(), format!("{w}")];
             for queue in Queue::ALL {
                 let cell = [10.0, 40.0].map(|unit| {
                     let mut case = pair(w, unit, 40, queue);
                     vary(&mut case, pauses);
-                    spread(&case.ratios(effort, &[0, 1], &[2, 3]))
+                    spread(&case.ratios(seeds, &[0, 1], &[2, 3]))
                 });
                 row.push(cell.join(" / "));
             }
@@ -360,14 +361,18 @@ pub fn variations(effort: Effort) {
     }
 }
 
+fn decimated(case: &Case) -> AckPolicy {
+    AckPolicy::decimated(Duration::from_millis(case.rtt_ms))
+}
+
 /// BBR alone, and beside Cubic.
-pub fn bbr(effort: Effort) {
+pub fn bbr(seeds: u64) {
     let columns = ["Mbit/s", "RTT", "utilisation", "mean queue / RTT", "mean queue in packets"];
     header("BBR alone, droptail of 2 BDP", &columns.map(str::to_owned));
     for mbps in [6.0, 50.0] {
         for rtt_ms in [20, 50, 100] {
             let (mut used, mut queue, mut packets) = (Vec::new(), Vec::new(), Vec::new());
-            for seed in 1..=effort.seeds {
+            for seed in 1..=seeds {
                 let (scene, rtt) = link(mbps, rtt_ms, 2.0, 60.0, seed);
                 let out = run(&scene, vec![flow(Algorithm::Bbr, rtt, seed)]);
                 used.push(out.utilisation);
@@ -392,7 +397,7 @@ pub fn bbr(effort: Effort) {
             let packets = |i: usize| out.flows[i].packets as f64;
             packets(0) / (packets(0) + packets(1))
         };
-        let shares: Vec<_> = (1..=effort.seeds).map(share).collect();
+        let shares: Vec<_> = (1..=seeds).map(share).collect();
         println!("| {bdp} BDP | {} |", spread(&shares));
     }
 }
@@ -404,7 +409,7 @@ fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Du
     let scene = Scene {
         discipline: Discipline::DropTail(packets.round().max(1.0) as usize),
         service,
-        jitter: std::env::var("JIT").map_or(1.0, |s| s.parse().unwrap()),
+        jitter: 1.0,
         duration: Duration::from_secs_f64(seconds),
         warmup: Duration::from_secs(5),
         seed: Seed(seed),

@@ -57,14 +57,27 @@ impl State {
 struct Event {
     /// Highest packet number sent when it began.
     end: u64,
-    /// Packets lost in it so far.
+    /// Losses in it so far, adjacent packets counted once.
     lost: u32,
+    /// The packet lost last.
+    last_lost: u64,
     /// Whether its losses tell of synchrony: the overshoot of slow start does not.
     counts: bool,
     /// Growth during its recovery: that of the virtual flows that were not hit.
     growth: f64,
     /// The state before it, if it may still be undone.
     before: Option<State>,
+}
+
+impl Event {
+    /// One more packet was lost. Neighbours leave in one burst, which would be one virtual
+    /// flow's: they count once.
+    fn add(&mut self, pn: u64) {
+        if pn > self.last_lost.saturating_add(1) {
+            self.lost = self.lost.saturating_add(1);
+        }
+        self.last_lost = self.last_lost.max(pn);
+    }
 }
 
 /// CUBIC with a weight.
@@ -132,6 +145,15 @@ impl Cubic {
         self.state.synchrony.hit_share(self.config.rule, self.weight)
     }
 
+    /// How much of fast convergence applies when a share `m` of events hits a virtual flow: all
+    /// of it for a plain flow.
+    fn yielding(&self, m: f64) -> f64 {
+        match self.config.rule {
+            WeightRule::Synchronised => (2.0 * m - 1.0).clamp(0.0, 1.0),
+            WeightRule::Textbook => 1.0,
+        }
+    }
+
     fn slow_start(&mut self, ack: &Ack, acked: f64, new_round: bool) {
         let growth = match &mut self.hystart {
             Some(hystart) => hystart.on_ack(ack.rtt.latest, new_round),
@@ -176,10 +198,12 @@ impl Cubic {
         let kept = weight::kept(m);
         let prior = self.state.cwnd;
         // Section 4.7: a flow that did not come back to its last plateau yields some more. Whole
-        // packets count, as in kernels: a hundredth of a packet short is back.
-        let short = prior + 1.0 <= self.state.w_max;
-        self.state.w_max =
-            if self.config.fast_convergence && short { prior * (1.0 + kept) / 2.0 } else { prior };
+        // packets count, as in kernels: a hundredth of a packet short is back. A sum of flows of
+        // which each event hits others is short as a rule, and gives way only as far as the same
+        // ones are hit again.
+        let short = self.config.fast_convergence && prior + 1.0 <= self.state.w_max;
+        let yields = if short { self.yielding(m) } else { 0.0 };
+        self.state.w_max = prior * (1.0 - yields * (1.0 - kept) / 2.0);
         let cwnd = self.bound(prior * kept);
         self.state.cwnd = cwnd;
         self.state.ssthresh = cwnd;
@@ -190,6 +214,7 @@ impl Cubic {
         self.event = Some(Event {
             end: self.flight.recovery_point().max(loss.pn),
             lost: 1,
+            last_lost: loss.pn,
             counts,
             growth: if synchronised { (1.0 - m).clamp(0.0, 1.0) } else { 0.0 },
             before: Some(before),
@@ -244,7 +269,7 @@ impl Controller for Cubic {
 
     fn on_loss(&mut self, loss: &Loss) {
         match &mut self.event {
-            Some(event) if loss.pn <= event.end => event.lost = event.lost.saturating_add(1),
+            Some(event) if loss.pn <= event.end => event.add(loss.pn),
             _ => self.start_event(loss),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The losses themselves say how synchronised they are. If the losses of an event fall on the w
 //! virtual flows as Poisson with mean x, an event that lost something lost x / (1 - exp(-x))
-//! packets on average, and one given virtual flow is hit in a share
+//! of them on average (packets lost side by side count once), and one given virtual flow is hit in a share
 //! m = (1 - exp(-x/w)) / (1 - exp(-x)) of the events: 1/w when events lose one packet each, 1
 //! when every event hits all.
 
@@ -22,7 +22,7 @@ const MOST_LOSSES_PER_FLOW: f64 = 20.0;
 /// Estimates how synchronised losses are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Synchrony {
-    /// Mean packets lost per event.
+    /// Mean losses per event.
     mean_lost: f64,
 }
 

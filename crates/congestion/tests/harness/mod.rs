@@ -62,7 +62,6 @@ pub struct Scene {
 
 /// What a flow got.
 #[derive(Clone, Debug, Default)]
-#[allow(dead_code, reason = "each test binary reads its own part")]
 pub struct FlowResult {
     /// Packets received after the warm-up.
     pub packets: u64,
@@ -76,7 +75,6 @@ pub struct FlowResult {
 
 /// What came out.
 #[derive(Clone, Debug)]
-#[allow(dead_code, reason = "each test binary reads its own part")]
 pub struct Outcome {
     /// By flow.
     pub flows: Vec<FlowResult>,

@@ -24,8 +24,10 @@ pub struct AckPolicy {
 impl AckPolicy {
     /// RFC 9000, section 13.2.2.
     pub const EVERY_SECOND: Self = Self { every: 2, delay: MAX_ACK_DELAY };
-    /// Like Chromium's decimation: every tenth packet or a quarter of 20 ms.
-    pub const DECIMATED: Self = Self { every: 10, delay: Duration::from_millis(5) };
+    /// Like Chromium's decimation: every tenth packet or after a quarter of the round trip.
+    pub fn decimated(rtt: Duration) -> Self {
+        Self { every: 10, delay: (rtt / 4).min(MAX_ACK_DELAY) }
+    }
 }
 
 /// A packet in flight.
