@@ -327,3 +327,49 @@ fn a_connection_ends_when_its_peer_closes_it_or_falls_silent() {
         })
         .unwrap();
 }
+
+#[test]
+fn streams_one_after_the_other_hold_more_in_flight_than_one_may() {
+    // 400 Mbit/s and 100 ms: 3700 packets in flight, and a loss every 500.
+    const STREAMS: u64 = 24;
+    let (fast, seen) = Link::new(Rate::from_mbps(500.0), Duration::from_millis(50), 1 << 22);
+    let mut net = net(1, (fast.losing_every(500), seen));
+    let config = controlled(ControllerConfig {
+        rate_bps: Some(400_000_000),
+        ..ControllerConfig::new(Algorithm::Explicit)
+    });
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let (_s, _c, to_server, to_client) =
+                pair(&s, &c, SERVER_ADDR.into(), config).await.unwrap();
+            let start = c.now();
+            s.spawn("send", async move {
+                let megabyte = Bytes::from_static(&[0x5a; 1 << 20]);
+                for _ in 0..STREAMS {
+                    let mut stream = to_client.open_uni().await.unwrap();
+                    stream.write_all(megabyte.clone()).await.unwrap();
+                    stream.finish().unwrap();
+                }
+                to_client.closed().await;
+            });
+            let (done, mut lengths) = tokio::sync::mpsc::unbounded_channel();
+            for _ in 0..STREAMS {
+                // Each is read as it comes: unread ones would fill the connection's window.
+                let mut stream = to_server.accept_uni().await.unwrap();
+                let done = done.clone();
+                c.spawn("read", async move {
+                    done.send(stream.read_to_end(1 << 20).await.unwrap().len()).unwrap();
+                });
+            }
+            drop(done);
+            let mut total = 0;
+            while let Some(length) = lengths.recv().await {
+                total += length;
+            }
+            assert_eq!(total, STREAMS as usize * (1 << 20));
+            let mbps = Rate::of(total as u64, c.now() - start).mbps();
+            assert!(mbps > 180.0, "{mbps} Mbit/s");
+        })
+        .unwrap();
+}
