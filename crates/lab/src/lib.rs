@@ -2,6 +2,7 @@
 //!
 //! - [`scenario`]: who shares which link, under which schemes, from TOML.
 //! - [`plan`]: a scenario with its content and traces, checked, and the runs that it means.
+//! - [`execute`]: the runs of a plan, and what they leave.
 //! - [`pool`]: independent worlds over the machine's cores.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
@@ -9,6 +10,7 @@
 
 pub mod claims;
 pub mod error;
+pub mod execute;
 pub mod plan;
 pub mod pool;
 pub mod request;
