@@ -1,0 +1,182 @@
+//! The command line: its messages and exit codes, and what is left behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own for each test, gone when the test is.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("airlane-cli-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let file = self.0.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    /// Runs the command in this folder.
+    fn airlane(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_airlane"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .output()
+            .expect("the binary runs")
+    }
+
+    /// Runs the command, which must refuse its input with one message and leave nothing.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let before = listing(&self.0);
+        let output = self.airlane(arguments);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
+        assert_eq!(listing(&self.0), before, "{arguments:?} left something");
+        message.strip_prefix("airlane: ").unwrap_or(&message).trim_end().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// All files and folders below.
+fn listing(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(listing(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
+}
+
+/// A table of one video with two rungs of three chunks, in the form of the Comyco set.
+fn table() -> String {
+    let rung = |kbps: u32, size: u32, vmaf: u32| {
+        format!(
+            "{{\"name\": \"r{kbps}\", \"width\": 640, \"height\": 360, \"nominal_kbps\": {kbps}, \
+             \"chunk_bytes\": [{size}, {size}, {size}], \"vmaf\": [{vmaf}, {vmaf}, {vmaf}], \
+             \"vmaf_phone\": [{vmaf}, {vmaf}, {vmaf}], \"vmaf_4k\": [{vmaf}, {vmaf}, {vmaf}]}}"
+        )
+    };
+    format!(
+        "{{\"video\": \"one\", \"chunk_seconds\": 4.0, \"representations\": [{}, {}]}}",
+        rung(300, 150_000, 40),
+        rung(1200, 600_000, 80)
+    )
+}
+
+#[test]
+fn help_lists_the_verbs_and_exits_with_0() {
+    let scratch = Scratch::new("help");
+    for arguments in [&["--help"][..], &["help"]] {
+        let output = scratch.airlane(arguments);
+        assert_eq!(output.status.code(), Some(0));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("corpus") && text.contains("Exit codes: 0 done;"), "{text}");
+    }
+    let version = String::from_utf8(scratch.airlane(&["--version"]).stdout).unwrap();
+    assert_eq!(version.trim(), concat!("airlane ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_command_line_that_is_none_exits_with_2() {
+    let scratch = Scratch::new("none");
+    assert!(scratch.refused(&["frobnicate"]).contains("unrecognized subcommand 'frobnicate'"));
+    assert!(scratch.refused(&["corpus", "--metrik", "vmaf"]).contains("--metric"));
+    let metric = scratch.refused(&["corpus", "--metric", "vmf"]);
+    assert!(metric.contains("expected one of vmaf, "), "{metric}");
+}
+
+#[test]
+fn the_page_on_the_command_line_is_what_help_says() {
+    let scratch = Scratch::new("page");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-line.md");
+    let page = fs::read_to_string(page).unwrap();
+    let help = String::from_utf8(scratch.airlane(&["--help"]).stdout).unwrap();
+    let verbs = help.lines().skip_while(|l| *l != "Commands:").skip(1);
+    let verbs: Vec<&str> = verbs
+        .take_while(|l| !l.is_empty())
+        .filter_map(|l| l.split_whitespace().next())
+        .filter(|v| *v != "help")
+        .collect();
+    assert!(!verbs.is_empty());
+    let mut options = 0;
+    for verb in verbs {
+        let heading = format!("## airlane {verb}");
+        let section = page.split("\n## ").find(|s| heading.ends_with(s.lines().next().unwrap()));
+        let section = section.unwrap_or_else(|| panic!("docs/command-line.md lacks {heading}"));
+        let help = String::from_utf8(scratch.airlane(&[verb, "--help"]).stdout).unwrap();
+        for word in help.split_whitespace().filter(|w| w.starts_with("--")) {
+            let option = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            if !["--help", "--version"].contains(&option) {
+                options += 1;
+                assert!(section.contains(&format!("`{option}")), "{heading} lacks {option}");
+            }
+        }
+    }
+    assert!(options > 0, "the help lists no options: this test reads it wrongly");
+}
+
+#[test]
+fn corpus_describes_a_folder() {
+    let scratch = Scratch::new("corpus");
+    scratch.file("content/one.json", &table());
+    let output = scratch.airlane(&["corpus", "content"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text.starts_with("content: 1 videos, 0 of at least 50 chunks"), "{text}");
+}
+
+#[test]
+fn a_content_folder_that_is_missing_or_empty_is_refused() {
+    let scratch = Scratch::new("folder");
+    let missing = scratch.refused(&["corpus", "nowhere"]);
+    assert!(missing.starts_with("nowhere: cannot read the content folder: "), "{missing}");
+    fs::create_dir(scratch.0.join("empty")).unwrap();
+    let empty = scratch.refused(&["corpus", "empty"]);
+    assert!(empty.starts_with("empty: no table in this folder; expected *.json"), "{empty}");
+}
+
+#[test]
+fn bad_tables_are_refused_with_the_file_and_the_key() {
+    let scratch = Scratch::new("tables");
+    let about = |from: &str, to: &str| {
+        let good = table();
+        assert!(good.contains(from), "{from}");
+        scratch.file("content/one.json", &good.replacen(from, to, 1));
+        let message = scratch.refused(&["corpus", "content"]);
+        assert!(message.starts_with("content/one.json"), "{message}");
+        message
+    };
+    let zero = about("[150000, 150000, 150000]", "[150000, 0, 150000]");
+    assert!(zero.contains("chunk_bytes"), "{zero}");
+    let nan = about("[40, 40, 40]", "[NaN, NaN, NaN]");
+    assert!(nan.contains("vmaf"), "{nan}");
+    let missing = about(", {\"name\": \"r1200\"", ", {\"nome\": \"r1200\"");
+    assert!(missing.contains("name"), "{missing}");
+    about("[150000, 150000, 150000]", "[150000, -1, 150000]");
+    about("[150000, 150000, 150000]", "[150000]");
+}
+
+#[test]
+fn man_page_and_completions_come_from_the_same_definition() {
+    let scratch = Scratch::new("man");
+    let man = String::from_utf8(scratch.airlane(&["man"]).stdout).unwrap();
+    assert!(man.contains(".TH airlane 1") && man.contains("corpus"), "{man}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = String::from_utf8(scratch.airlane(&["completions", shell]).stdout).unwrap();
+        assert!(script.contains("corpus"), "{shell}");
+    }
+}
