@@ -273,8 +273,11 @@ fn what_is_no_toml_is_named_with_its_line() {
 
 #[test]
 fn the_first_error_of_the_file_is_reported() {
-    let message = message("duration_s = -1\n[link]\nrate_bps = -1\nfoo = 1\n");
-    assert!(message.starts_with("a/s.toml:1: duration_s"), "{message}");
+    let first = message("duration_s = -1\n[link]\nrate_bps = -1\n");
+    assert!(first.starts_with("a/s.toml:1: duration_s"), "{first}");
+    // A misspelt key is unknown here and missing there: the cause is reported.
+    let cause = message("seeds = []\n[link]\nrate_bsp = 1e6\n");
+    assert_eq!(cause, "a/s.toml:3: link.rate_bsp: unknown key; did you mean `rate_bps`?");
 }
 
 #[test]

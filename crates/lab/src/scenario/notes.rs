@@ -7,6 +7,9 @@ use airlane_base::InputError;
 use super::KeyDoc;
 use super::tree::Origin;
 
+/// What is said of a key that nobody asked for.
+pub(super) const UNKNOWN_KEY: &str = "unknown key";
+
 /// What a reading leaves besides its result.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -21,10 +24,13 @@ impl Notes {
         Self { errors: RefCell::default(), keys: Some(RefCell::default()) }
     }
 
-    /// The error that comes first in the file; what the command line set comes last.
+    /// The error to report: of unknown keys, if there are any, because a misspelt key is missing
+    /// where it should be as well; else the one that comes first in the file. What the command
+    /// line set comes last.
     pub(super) fn first_error(self) -> Option<InputError> {
         // `min_by_key` takes the first of equals: errors of one line are in the order of reading.
-        self.errors.into_inner().into_iter().min_by_key(|(origin, _)| *origin).map(|(_, e)| e)
+        let rank = |(origin, error): &(Origin, InputError)| (error.found != UNKNOWN_KEY, *origin);
+        self.errors.into_inner().into_iter().min_by_key(rank).map(|(_, e)| e)
     }
 
     /// Notes an error and where in the input it is.

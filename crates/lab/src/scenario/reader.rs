@@ -12,7 +12,7 @@ use airlane_base::{InputError, Rate};
 
 use super::KeyDoc;
 use super::bounds::{Range, Word, expected_number, number_kind};
-use super::notes::Notes;
+use super::notes::{Notes, UNKNOWN_KEY};
 use super::suggest;
 use super::tree::{Data, Node, Origin, plain};
 
@@ -448,7 +448,7 @@ impl<'a> Reader<'a> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("expected one of {}", self.asked.join(", ")),
             };
-            self.note(node.origin, self.key_path(key), "unknown key".to_owned(), expected);
+            self.note(node.origin, self.key_path(key), UNKNOWN_KEY.to_owned(), expected);
         }
     }
 }
