@@ -248,7 +248,7 @@ fn every_rule_between_keys_has_a_message() {
         ("[link]", "seeds = []\n[link]", "seeds: found no seed"),
         ("[link]", "seeds = [1, 1]\n[link]", "seeds: found 1 twice"),
         ("[link]", "seeds = [-1]\n[link]", "seeds: found -1; expected a whole number"),
-        ("[link]", "link = 3\n[links]", "a/s.toml:2: link: found 3; expected a table"),
+        ("[link]\nrate_bps = 50e6", "link = 3", "a/s.toml:2: link: found 3; expected a table"),
     ];
     for (from, to, expected) in cases {
         let message = message(&GOOD.replacen(from, to, 1));
