@@ -3,6 +3,7 @@
 //! - [`scenario`]: who shares which link, under which schemes, from TOML.
 //! - [`plan`]: a scenario with its content and traces, checked, and the runs that it means.
 //! - [`execute`]: the runs of a plan, and what they leave.
+//! - [`world`]: one run, from its network and roles to what came out.
 //! - [`pool`]: independent worlds over the machine's cores.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
@@ -11,10 +12,12 @@
 pub mod claims;
 pub mod error;
 pub mod execute;
+mod pcap;
 pub mod plan;
 pub mod pool;
 pub mod request;
 pub mod scenario;
 pub mod summary;
+pub mod world;
 
 pub use error::{Fault, FaultyRun, LabError};

@@ -30,7 +30,7 @@ pub(super) struct Flows {
     pub(super) clock: RuntimeHandle,
     viewers: Vec<(String, oneshot::Receiver<Session>, Arc<Tap>)>,
     bulk: Vec<(String, Time, oneshot::Receiver<Transfer>, Arc<Tap>)>,
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<Arc<Endpoint>>,
 }
 
 struct Transfer {
@@ -77,9 +77,18 @@ pub(super) fn spawn(
         scenario::Cipher::Tls => Cipher::lab_tls().map_err(|e| LabError::fault(e.to_string()))?,
     };
     let transport = |control: &Control| transport(scenario, control, &tls, options);
-    let mut pairs = addresses.iter().enumerate().map(|(i, (server, client))| {
-        (world.host(&format!("server{i}"), *server), world.host(&format!("client{i}"), *client), *server)
-    }).collect::<Vec<_>>().into_iter();
+    let mut pairs = addresses
+        .iter()
+        .enumerate()
+        .map(|(i, (server, client))| {
+            (
+                world.host(&format!("server{i}"), *server),
+                world.host(&format!("client{i}"), *client),
+                *server,
+            )
+        })
+        .collect::<Vec<_>>()
+        .into_iter();
     let Some((_, clock, _)) = pairs.as_slice().first().cloned() else {
         return Err(LabError::fault("a world without hosts"));
     };
@@ -113,7 +122,7 @@ pub(super) fn spawn(
             session_id: format!("{:08x}-{i}", key.seed),
             until: Some(end),
         };
-        let caller = endpoint(&client, None, transport(&CLIENT_CONTROL))?;
+        let caller = Arc::new(endpoint(&client, None, transport(&CLIENT_CONTROL))?);
         flows.endpoints.push(caller.clone());
         let (done, session) = oneshot::channel();
         let (start, clock) = (Time::ZERO + viewer.start, client.clone());
@@ -129,10 +138,14 @@ pub(super) fn spawn(
         for n in 0..transfer.count {
             let Some((server, client, ip)) = pairs.next() else { break };
             let tap = Tap::start(&server);
-            let listen = endpoint(&server, Some(PORT), transport(transfer.control.as_ref().unwrap_or(&scheme.control)))?;
+            let listen = endpoint(
+                &server,
+                Some(PORT),
+                transport(transfer.control.as_ref().unwrap_or(&scheme.control)),
+            )?;
             let seen = tap.clone();
             server.spawn("bulk server", bulk::serve(listen, move |_, c| seen.connect(c)));
-            let caller = endpoint(&client, None, transport(&CLIENT_CONTROL))?;
+            let caller = Arc::new(endpoint(&client, None, transport(&CLIENT_CONTROL))?);
             flows.endpoints.push(caller.clone());
             let (done, result) = oneshot::channel();
             let (start, clock) = (Time::ZERO + transfer.start, client.clone());
@@ -169,8 +182,8 @@ fn endpoint(
 ) -> Result<Endpoint, LabError> {
     let any = |port| SocketAddr::from(([0, 0, 0, 0], port));
     match listen {
-        Some(port) => Endpoint::server(host.clone(), any(port), config),
-        None => Endpoint::client(host.clone(), any(0), config),
+        Some(port) => Endpoint::server(host, any(port), config),
+        None => Endpoint::client(host, any(0), config),
     }
     .map_err(|e| LabError::fault(format!("an endpoint cannot be made: {e}")))
 }
@@ -194,7 +207,9 @@ fn transport(
         qlog_dir: options.captures.qlog.clone(),
         keylog: options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
         clock_shift: options.clock_shift,
-        ..TransportConfig::new(move |n: NewController| controller.build(n.now, n.payload_bytes, n.seed))
+        ..TransportConfig::new(move |n: NewController| {
+            controller.build(n.now, n.payload_bytes, n.seed)
+        })
     }
 }
 
@@ -208,7 +223,7 @@ fn controller(control: &Control) -> ControllerConfig {
         },
         Control::Cubic { weight, rule } => ControllerConfig {
             weight_rule: Some(match rule {
-                scenario::WeightRule::Synchrony => WeightRule::Synchronised,
+                scenario::WeightRule::Synchronised => WeightRule::Synchronised,
                 scenario::WeightRule::Textbook => WeightRule::Textbook,
             }),
             ..ControllerConfig::cubic(weight)

@@ -58,7 +58,9 @@ fn supply(plan: &Plan, key: RunKey, seed: Seed) -> Result<(Supply, Duration), In
             let supply = scaled(trace.supply(), source.scale)?;
             let length = trace.length().as_secs_f64();
             // The same offset under every scheme: it depends on the case and the seed alone.
-            let drawn = || Duration::from_secs_f64(seed.split("trace offset").rng().random_range(0.0..length));
+            let drawn = || {
+                Duration::from_secs_f64(seed.split("trace offset").rng().random_range(0.0..length))
+            };
             Ok((supply, source.offset.unwrap_or_else(drawn)))
         }
     }
@@ -107,8 +109,8 @@ fn impairments(scenario: &Scenario) -> Vec<Impairment> {
         Loss::Bernoulli { p } => Impairment::Bernoulli(p),
         Loss::GilbertElliott { good_to_bad, bad_to_good, good, bad } => {
             Impairment::GilbertElliott(GilbertElliott {
-                good_to_bad,
-                bad_to_good,
+                to_bad: good_to_bad,
+                to_good: bad_to_good,
                 loss_good: good,
                 loss_bad: bad,
             })

@@ -99,9 +99,8 @@ pub struct LinkSampleRow {
 
 pub(super) fn link_rows(series: Option<Series>, link: NodeId) -> Vec<LinkSampleRow> {
     let Some(series) = series else { return Vec::new() };
-    let sample = |row: &Vec<airlane_net::network::LinkSample>| {
-        row.iter().find(|s| s.node == link).copied()
-    };
+    let sample =
+        |row: &Vec<airlane_net::network::LinkSample>| row.iter().find(|s| s.node == link).copied();
     series
         .times
         .iter()

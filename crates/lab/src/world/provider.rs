@@ -68,9 +68,7 @@ impl Content {
             .iter()
             .map(|s| match &s.minerva {
                 None => Ok(None),
-                Some(m) => {
-                    provider(scenario, s.control.weight(), m, &settings, &curves).map(Some)
-                }
+                Some(m) => provider(scenario, s.control.weight(), m, &settings, &curves).map(Some),
             })
             .collect::<Result<_, InputError>>()?;
         Ok(Self { library, settings, curves, providers })
@@ -90,8 +88,7 @@ pub fn settings_of(
     videos: &[Arc<Video>],
     player: &Player,
 ) -> Result<BTreeMap<String, Arc<Setting>>, InputError> {
-    let qoe =
-        QoeParams { beta: player.beta, gamma: player.gamma, smoothness: player.smoothness };
+    let qoe = QoeParams { beta: player.beta, gamma: player.gamma, smoothness: player.smoothness };
     let config = PlayerConfig { buffer_cap: player.buffer_cap, chunk_overhead: player.overhead };
     videos
         .iter()
