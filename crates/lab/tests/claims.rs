@@ -1,9 +1,11 @@
 //! Verdicts of rules on samples whose outcome is known.
 
 use std::path::Path;
+use std::time::Duration;
 
-use airlane_base::Seed;
+use airlane_base::{Rate, Seed};
 use airlane_lab::claims::*;
+use airlane_lab::scenario::{Capacity, Control, Discipline, Scenario};
 use airlane_lab::summary::{PaperValue, Verdict};
 
 const HEAD: &str = "schema = 1\nsystem = \"x\"\nseed = 7\n[defaults.scene]\nrtt_ms = 20.0\n";
@@ -196,4 +198,42 @@ fn bad_claims_are_named() {
     assert!(bad("\"reported\"", "\"all\", of = []").contains("claim.0.rule: no rule"));
     let nan = bad("\"reported\"", "\"mean_above\", metric = \"a\", bound = nan");
     assert!(nan.contains("a bound of NaN"), "{nan}");
+}
+
+#[test]
+fn each_claim_of_minerva_says_a_scenario() {
+    let set = ClaimSet::of_system("minerva").unwrap();
+    for claim in &set.claims {
+        let s = set.scenario(claim, claim.quick).unwrap();
+        assert_eq!(s.cases.count, claim.quick.pairs, "{}", claim.id);
+        assert_eq!(s.seeds.len(), claim.quick.seeds);
+        assert_eq!(s.viewers.len(), claim.scene.videos.unwrap());
+        assert_eq!((s.link.rtt, s.duration), (Duration::from_millis(20), Duration::from_secs(200)));
+        assert_eq!(s.schemes.last().unwrap().name, "minerva", "baselines first");
+        assert!(s.schemes.last().unwrap().minerva.is_some());
+        let again = Scenario::from_bytes(s.source.text.as_bytes(), Path::new("x"), &[]).unwrap();
+        assert_eq!((again.link, again.schemes), (s.link, s.schemes), "its text is a scenario");
+    }
+    let of = |id: &str| {
+        let claim = set.claims.iter().find(|c| c.id == id).unwrap();
+        set.scenario(claim, claim.full).unwrap()
+    };
+    let fig2 = of("minerva.fig2");
+    assert_eq!(fig2.viewers[1].start, Duration::from_secs(70));
+    assert_eq!(fig2.link.capacity, Capacity::Constant(Rate::from_mbps(7.0)));
+    assert_eq!(fig2.link.queue.discipline, Discipline::Pie { target: Duration::from_millis(15) });
+    let (a, b) = (of("minerva.fig9.4"), of("minerva.fig9.16"));
+    assert_eq!((a.cases, &a.seeds), (b.cases, &b.seeds), "one stream of mixes for all loads");
+    assert_ne!(a.cases.seed, fig2.cases.seed);
+    let bbr = of("minerva.bbr");
+    assert_eq!(bbr.link.queue.discipline, Discipline::DropTail);
+    assert_eq!(bbr.schemes[0].control, Control::Bbr);
+}
+
+#[test]
+fn a_scene_without_a_link_is_named() {
+    let set =
+        read(&set(r#"{ kind = "reported" }"#).replace("link_mbps = 4.0", "videos = 2")).unwrap();
+    let e = set.scenario(&set.claims[0], set.claims[0].full).unwrap_err().to_string();
+    assert_eq!(e, "x.one: no link_mbps; expected it in claim.scene or defaults.scene");
 }

@@ -4,6 +4,7 @@
 //! This module reads them and judges samples by their rules; it never holds a verdict of its own.
 
 mod judge;
+mod scene;
 mod spec;
 
 use std::path::Path;
