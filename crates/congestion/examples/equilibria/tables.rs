@@ -21,6 +21,8 @@ struct Case {
     rtt_ms: u64,
     queue: Queue,
     seconds: f64,
+    /// Share of the time that is left out at first.
+    warmup: f64,
     acks: AckPolicy,
     /// Each flow's own round trip over `rtt_ms`.
     rtt_factors: Vec<f64>,
@@ -58,6 +60,7 @@ impl Case {
             queue,
             // Epochs last by packets: fewer seconds hold as many at the short round trip.
             seconds: if rtt_ms < 100 { 150.0 } else { 300.0 },
+            warmup: 0.1,
             acks: AckPolicy::EVERY_SECOND,
             rtt_factors: vec![1.0; weights.len()],
             pauses: None,
@@ -111,7 +114,7 @@ impl Case {
             Queue::Pie => Discipline::Pie((20.0 * bdp) as usize),
         };
         let duration = Duration::from_secs_f64(self.seconds);
-        let warmup = duration.mul_f64(0.1).max(Duration::from_secs(10));
+        let warmup = duration.mul_f64(self.warmup).max(Duration::from_secs(10));
         Scene { discipline, service, jitter: self.jitter, duration, warmup, seed }
     }
 
@@ -152,11 +155,13 @@ fn header(title: &str, columns: &[String]) {
 }
 
 /// Two flows of weight w and two plain ones.
-fn ratio_cells(case: impl Fn(f64, f64, u64, Queue) -> Case, seeds: u64, units: &[f64]) {
-    let mut columns = vec!["wanted".to_owned()];
-    for rtt in [20, 100] {
-        columns.extend(Queue::ALL.map(|q| format!("{}, {rtt} ms", q.name())));
-    }
+fn ratio_cells(
+    case: impl Fn(f64, f64, u64, Queue) -> Case,
+    seeds: u64,
+    units: &[f64],
+    rtts: &[u64],
+) {
+    let columns = queue_columns("wanted", rtts);
     let list: Vec<_> = units.iter().map(|u| format!("{u}")).collect();
     header(
         &format!("two flows of weight w over two plain ones, {} packets per unit", list.join("/")),
@@ -164,7 +169,7 @@ fn ratio_cells(case: impl Fn(f64, f64, u64, Queue) -> Case, seeds: u64, units: &
     );
     for w in [1.0, 2.0, 3.0, 5.0, 0.5] {
         let mut row = vec![format!("{w}")];
-        for rtt in [20, 100] {
+        for &rtt in rtts {
             for queue in Queue::ALL {
                 let cell = units.iter().map(|&unit| {
                     let ratios = case(w, unit, rtt, queue).ratios(seeds, &[0, 1], &[2, 3]);
@@ -182,21 +187,20 @@ fn pair(w: f64, unit: f64, rtt: u64, queue: Queue) -> Case {
 }
 
 pub fn ratios(seeds: u64) {
-    ratio_cells(pair, seeds, &[4.0, 10.0, 40.0]);
+    ratio_cells(pair, seeds, &[4.0, 10.0, 40.0], &[20, 100]);
 }
 
 pub fn long(seeds: u64) {
-    let case = |w, unit, rtt, queue| Case {
-        seconds: if rtt == 20 { 75.0 } else { 150.0 },
-        ..pair(w, unit, rtt, queue)
-    };
-    ratio_cells(case, seeds, &[400.0]);
+    // Cubic forgets its start within some twenty epochs, and these last ten seconds.
+    let case =
+        |w, unit, rtt, queue| Case { seconds: 400.0, warmup: 0.4, ..pair(w, unit, rtt, queue) };
+    ratio_cells(case, seeds, &[400.0], &[100]);
 }
 
 pub fn textbook(seeds: u64) {
     let case =
         |w, unit, rtt, queue| Case { rule: WeightRule::Textbook, ..pair(w, unit, rtt, queue) };
-    ratio_cells(case, seeds, &[4.0, 10.0, 40.0]);
+    ratio_cells(case, seeds, &[4.0, 10.0, 40.0], &[20, 100]);
 }
 
 /// Share of the link that the first `count` flows of each seed took.
@@ -209,9 +213,9 @@ fn shares(case: &Case, seeds: u64, count: usize) -> Vec<f64> {
     (1..=seeds).map(share).collect()
 }
 
-fn queue_columns(first: &str) -> Vec<String> {
+fn queue_columns(first: &str, rtts: &[u64]) -> Vec<String> {
     let mut columns = vec![first.to_owned()];
-    for rtt in [20, 100] {
+    for rtt in rtts {
         columns.extend(Queue::ALL.map(|q| format!("{}, {rtt} ms", q.name())));
     }
     columns
@@ -221,7 +225,7 @@ fn queue_columns(first: &str) -> Vec<String> {
 pub fn crowd(seeds: u64) {
     header(
         "share of weighted flows beside as many plain ones, 10/40 packets per unit",
-        &queue_columns("weights beside plain"),
+        &queue_columns("weights beside plain", &[20, 100]),
     );
     let sets: [(&[f64], usize); 5] = [
         (&[0.5, 0.8, 1.2, 1.5], 4),
@@ -274,7 +278,7 @@ fn slope(case: &Case, out: &Outcome, seed: u64) -> f64 {
 pub fn changing(seeds: u64) {
     header(
         "weights shuffled every 0.5 s, 10/40 packets per unit: share (slope of rate over weight)",
-        &queue_columns("weights beside plain"),
+        &queue_columns("weights beside plain", &[20, 100]),
     );
     for set in [[0.5, 0.8, 1.2, 1.5], [0.5, 0.5, 1.0, 2.0]] {
         let mut weights = set.to_vec();
@@ -306,7 +310,7 @@ pub fn changing(seeds: u64) {
 pub fn small(seeds: u64) {
     header(
         "two flows of weight 0.5 over two plain ones at 3/4/6 packets per unit",
-        &queue_columns("wanted"),
+        &queue_columns("wanted", &[20, 100]),
     );
     let mut row = vec!["0.5".to_owned()];
     for rtt in [20, 100] {

@@ -149,7 +149,7 @@ impl Cubic {
     /// of it for a plain flow.
     fn yielding(&self, m: f64) -> f64 {
         match self.config.rule {
-            WeightRule::Synchronised => (2.0 * m - 1.0).clamp(0.0, 1.0),
+            WeightRule::Synchronised => (1.5 * m - 0.5).clamp(0.0, 1.0),
             WeightRule::Textbook => 1.0,
         }
     }
