@@ -95,7 +95,7 @@ fn every_key_is_read() {
         weight = 2
         weight_rule = "textbook"
         queue = { limit_bytes = 30000 }
-        minerva = { alpha = 1.65, phi1 = 0, phi2 = 1, horizon = 20, clamp = [0.5, 20], mu = 1.5, utility = "basic", normalisation = "mean-curve" }
+        minerva = { alpha = 1.65, mu = 1.5, utility = "basic", normalisation = "mean-curve" }
         [[scheme]]
         name = "x"
         controller = "explicit"
@@ -143,7 +143,7 @@ fn every_key_is_read() {
     assert_eq!(s.player.abr, Abr::Fixed(3));
     assert_eq!(s.player.overhead, Duration::ZERO);
     assert_eq!(s.schemes[0].queue.as_ref().unwrap().limit, QueueLimit::Bytes(30_000));
-    assert_eq!(s.schemes[0].minerva.unwrap().clamp, Some([0.5, 20.0]));
+    assert_eq!(s.schemes[0].minerva.unwrap().mu, Some(1.5));
     assert_eq!(s.schemes[0].minerva.unwrap().utility, Some(Utility::Basic));
     assert_eq!(s.schemes[1].control, Control::Explicit(Rate::from_mbps(4.0)));
     assert_eq!(s.viewers[0].abr, Some(Abr::Rate));
@@ -241,7 +241,12 @@ fn every_rule_between_keys_has_a_message() {
         ("\"cubic\"", "\"x\"\ncontroller = \"explicit\"", "scheme.0.rate_bps: missing"),
         ("\"cubic\"", "\"x\"\nrate_bps = 4e6", "only that controller has a rate"),
         ("\"cubic\"", "\"x\"\ncontroller = \"bbr\"\nminerva = {}", "without weights"),
-        ("\"cubic\"", "\"x\"\nminerva = { clamp = [3, 1] }", "expected two rising numbers"),
+        (
+            "\"cubic\"",
+            "\"x\"
+minerva = { mu = 0.5 }",
+            "minerva.mu: found 0.5; expected a number from 1",
+        ),
         ("[[bulk]]", "[player]\nabr = \"fixed\"\n[[bulk]]", "player.fixed_rung: missing"),
         ("[[bulk]]", "[player]\nfixed_rung = 1\n[[bulk]]", "found without abr = \"fixed\""),
         ("[[bulk]]", "[cases]\ncount = 2\n[[viewer]]\nvideo = \"a\"", "2 cases of the same videos"),

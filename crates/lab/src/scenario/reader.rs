@@ -272,37 +272,6 @@ impl<'a> Reader<'a> {
         Some(values)
     }
 
-    /// Two numbers of which the first is not above the second; `None` if they are not given.
-    pub(super) fn interval(
-        &mut self,
-        key: &'static str,
-        range: Range,
-        default: &str,
-        doc: &str,
-    ) -> Option<[f64; 2]> {
-        let expected = format!(
-            "expected two rising numbers from {} to {}, such as {}",
-            plain(range.lo),
-            plain(range.hi),
-            range.such_as
-        );
-        let node = self.ask(key, "[least, greatest]".to_owned(), default.to_owned(), doc)?;
-        let pair = match &node.data {
-            Data::List(items) => match items.as_slice() {
-                [lo, hi] => {
-                    let lo = self.number_in(key, &lo.data, range);
-                    Some([lo, self.number_in(key, &hi.data, range)])
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        if pair.is_none_or(|[lo, hi]| lo > hi) {
-            self.wrong(key, &node.data, expected);
-        }
-        pair
-    }
-
     /// A text, `None` if it is not given.
     pub(super) fn text_or_none(
         &mut self,

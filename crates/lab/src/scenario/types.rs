@@ -298,14 +298,6 @@ pub enum WeightRule {
 pub struct Minerva {
     /// Factor on every weight.
     pub alpha: Option<f64>,
-    /// Weight of the past in the utility.
-    pub phi1: Option<f64>,
-    /// Weight of the future in the utility.
-    pub phi2: Option<f64>,
-    /// Chunks that the value function looks ahead.
-    pub horizon: Option<usize>,
-    /// Least and greatest weight.
-    pub clamp: Option<[f64; 2]>,
     /// Weights stay within n_e/mu and n_e*mu.
     pub mu: Option<f64>,
     /// What is made equal.

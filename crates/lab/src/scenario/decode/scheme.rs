@@ -102,20 +102,8 @@ pub(super) fn scheme(r: &mut Reader<'_>) -> Scheme {
 
 fn minerva(r: &mut Reader<'_>) -> Minerva {
     const OWN: &str = "the algorithm's";
-    let share = range(0.0, 100.0, "0.333");
     Minerva {
         alpha: r.number_or_none("alpha", range(1e-3, 1e3, "1.96"), OWN, "Factor on every weight."),
-        phi1: r.number_or_none("phi1", share, OWN, "Weight of the past in the utility."),
-        phi2: r.number_or_none("phi2", share, OWN, "Weight of the future in the utility."),
-        horizon: r
-            .count_or_none("horizon", (1, 50), OWN, "Chunks that the value function looks ahead.")
-            .map(|h| h as usize),
-        clamp: r.interval(
-            "clamp",
-            range(0.01, 1e3, "[0.5, 20]"),
-            OWN,
-            "Least and greatest weight.",
-        ),
         mu: r.number_or_none(
             "mu",
             range(1.0, 1e3, "1.5"),
