@@ -41,7 +41,7 @@ pub struct Captures {
     pub pcap: Option<PathBuf>,
     /// Events of connections, a file per connection.
     pub qlog: Option<PathBuf>,
-    /// The secrets that open the packets, a file per run.
+    /// The secrets that open the packets: `keys.log`.
     pub keylog: Option<PathBuf>,
 }
 
