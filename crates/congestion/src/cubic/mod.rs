@@ -145,6 +145,15 @@ impl Cubic {
         self.state.synchrony.hit_share(self.config.rule, self.weight)
     }
 
+    /// The constant of the curve of an epoch when a share `m` of events hits a virtual flow.
+    fn curve_constant(&self, m: f64) -> f64 {
+        let c = weight::curve_constant(self.weight, m, weight::kept(m));
+        // Lighter than a plain flow: it escapes some of the events that a plain one is hit by, so
+        // its epochs vary in length, and beyond the plateau the long ones gain more by the cube
+        // than the short ones miss.
+        if self.config.rule == WeightRule::Synchronised { c / m.max(1.0) } else { c }
+    }
+
     /// How much of fast convergence applies when a share `m` of events hits a virtual flow: all
     /// of it for a plain flow.
     fn yielding(&self, m: f64) -> f64 {
@@ -174,7 +183,7 @@ impl Cubic {
     fn avoidance(&mut self, acked: f64, elapsed: f64, rtt: Duration, growth: f64) {
         if self.state.epoch.is_none() {
             let m = self.hit_share();
-            let c = weight::curve_constant(self.weight, m, weight::kept(m));
+            let c = self.curve_constant(m);
             self.state.w_max = self.state.cwnd;
             self.state.epoch = Some(Epoch::after_slow_start(self.state.cwnd, c));
         }
@@ -207,7 +216,7 @@ impl Cubic {
         let cwnd = self.bound(prior * kept);
         self.state.cwnd = cwnd;
         self.state.ssthresh = cwnd;
-        let c = weight::curve_constant(self.weight, m, kept);
+        let c = self.curve_constant(m);
         self.state.epoch = Some(Epoch::after_event(cwnd, self.state.w_max, prior, c));
         self.hystart = None;
         let synchronised = self.config.rule == WeightRule::Synchronised;
