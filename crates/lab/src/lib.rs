@@ -5,6 +5,7 @@
 //! - [`execute`]: the runs of a plan, and what they leave.
 //! - [`world`]: one run, from its network and roles to what came out.
 //! - [`pool`]: independent worlds over the machine's cores.
+//! - [`mod@reproduce`]: a paper's claims, measured and judged.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
@@ -15,9 +16,11 @@ pub mod execute;
 mod pcap;
 pub mod plan;
 pub mod pool;
+pub mod reproduce;
 pub mod request;
 pub mod scenario;
 pub mod summary;
 pub mod world;
 
 pub use error::{Fault, FaultyRun, LabError};
+pub use reproduce::reproduce;

@@ -82,18 +82,20 @@ pub struct ReportRequest {
 /// What a command came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
+    /// A table for people, some lines; empty if there is none. It stands above the line.
+    pub table: String,
     /// One line for people: what came out.
     pub line: String,
     /// Where the results are.
     pub out: PathBuf,
-    /// Claims that fail.
+    /// Claims that fail, or sessions that did.
     pub failed: usize,
     /// Whether it was stopped before its end; what had finished is written.
     pub stopped: bool,
 }
 
 impl Outcome {
-    /// The exit code of the command line: 0 done, 1 a claim fails, 130 stopped.
+    /// The exit code of the command line: 0 done, 1 a claim or a peer failed, 130 stopped.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self { stopped: true, .. } => 130,
@@ -120,7 +122,7 @@ impl Common<'_> {
 }
 
 /// A word of a command as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

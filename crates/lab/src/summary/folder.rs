@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
 
-/// The files that every command of the laboratory leaves. They are taken away when the next
+/// The files that commands of the laboratory leave. They are taken away when the next
 /// command starts on the same folder, lest old results pass for new ones.
-const RESULTS: [&str; 3] = ["summary.json", "run.json", "report.html"];
+const RESULTS: [&str; 4] = ["summary.json", "run.json", "report.html", "report.json.gz"];
 
 /// A folder for results that exists and can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,103 @@
+//! The commands `run` and `report`: from a scenario to results, from results to a page.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use airlane_base::InputError;
+use airlane_report::Report;
+
+use crate::error::LabError;
+use crate::execute::{execute, leave};
+use crate::plan::Plan;
+use crate::request::{Common, Outcome, ReportRequest, RunRequest};
+use crate::scenario::Scenario;
+use crate::story::{self, Told};
+use crate::summary::OutFolder;
+use crate::world::{self, Content, Options};
+
+/// The report as data, from which `airlane report` makes pages again.
+const DATA: &str = "report.json.gz";
+
+/// Runs a scenario and leaves `summary.json`, `report.html`, `report.json.gz` and `run.json`.
+///
+/// A stop is no error: what had finished is written, and the outcome says so.
+///
+/// # Errors
+/// What is wrong with the input, before anything runs; the first fault of a run; what the disk
+/// refuses.
+pub fn run(request: &RunRequest<'_>) -> Result<Outcome, LabError> {
+    let scenario = Scenario::from_file(&request.scenario, &request.set)?;
+    run_scenario(scenario, &request.common)
+}
+
+/// Runs a scenario that has been read.
+pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, LabError> {
+    let plan = Plan::new(scenario, common)?;
+    let content = Content::new(&plan)?;
+    let folder = OutFolder::prepare(&common.out)?;
+    let options = Options { captures: common.captures.clone(), ..Options::default() };
+    let done = execute(&plan, common, |key, ticket| {
+        let output = world::run(&plan, &content, key, &options, ticket)?;
+        Ok(Told::of(&plan, &output))
+    })?;
+    let (planned, stopped) = (done.planned, done.stopped);
+    let told = done.results.into_iter().map(|(_, told)| told).collect();
+    let story = story::tell(&plan, &content, common, told, (planned, stopped));
+    folder.write(DATA, &story.report.to_json_gz())?;
+    let page = airlane_report::render(&story.report);
+    leave(&folder, common, &story.summary, &page, (planned, stopped))?;
+    let report = folder.path("report.html");
+    Ok(Outcome {
+        table: story.table,
+        line: format!("{} Report: {}", story.verdict, report.display()).trim_start().to_owned(),
+        out: common.out.clone(),
+        failed: story.failed,
+        stopped,
+    })
+}
+
+/// Makes one page of the results in several folders.
+///
+/// # Errors
+/// If a folder holds no report, or if the page would take the place of one that it is made of.
+pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
+    let reports: Vec<Report> =
+        request.folders.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
+    let out = fs::canonicalize(&request.out).ok();
+    let own = |folder: &PathBuf| out.is_some() && fs::canonicalize(folder).ok() == out;
+    if let Some(folder) = request.folders.iter().find(|f| own(f)) {
+        let expected = "expected a folder other than those that the page is made of: see --out";
+        return Err(InputError::new("the page would replace this one", expected)
+            .at_file(folder)
+            .into());
+    }
+    let whole = airlane_report::merge(reports);
+    let folder = OutFolder::prepare(&request.out)?;
+    folder.write(DATA, &whole.to_json_gz())?;
+    folder.write("report.html", airlane_report::render(&whole).as_bytes())?;
+    let page = folder.path("report.html");
+    let of = match request.folders.len() {
+        1 => "1 result".to_owned(),
+        n => format!("{n} results"),
+    };
+    Ok(Outcome {
+        table: String::new(),
+        line: format!("{of}. Report: {}", page.display()),
+        out: request.out.clone(),
+        failed: 0,
+        stopped: false,
+    })
+}
+
+/// The report that a command left in a folder, or that a file holds.
+fn read(path: &Path) -> Result<Report, InputError> {
+    let file = if path.is_dir() { path.join(DATA) } else { path.to_owned() };
+    let bytes = fs::read(&file).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            let expected = format!("expected a folder that airlane left, with {DATA} in it");
+            InputError::new("no report here", expected).at_file(path)
+        }
+        _ => InputError::io(&file, "read the report", &e),
+    })?;
+    Report::from_json(&bytes).map_err(|e| e.at_file(&file))
+}

@@ -1,0 +1,166 @@
+//! The one sentence on what came out, computed from the figures.
+
+use airlane_base::Seed;
+use airlane_quality::{Bootstrap, Interval, stats};
+
+use super::words::{count, list, plural, sentence};
+
+/// A difference that rounds to nothing in the digits shown.
+const NOTHING: f64 = 0.05;
+
+/// Two schemes in the same circumstances, case by case and seed by seed.
+///
+/// Groups are cases, members are seeds. The independent unit is the case if there are several,
+/// else the seed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples(pub Vec<Vec<f64>>);
+
+impl Samples {
+    /// The mean over cases of the mean over seeds; `None` without a sample.
+    pub fn mean(&self) -> Option<f64> {
+        let means: Vec<f64> = self.0.iter().filter_map(|case| stats::mean(case)).collect();
+        stats::mean(&means)
+    }
+
+    /// The 95 % interval of [`Self::mean`]: over cases with their seeds nested, or over the seeds
+    /// of the only case. `None` below two units.
+    pub fn ci95(&self, name: &str) -> Option<Interval> {
+        let bootstrap = Bootstrap::new(Seed(0).split("story").split(name));
+        let cases: Vec<Vec<f64>> = self.0.iter().filter(|case| !case.is_empty()).cloned().collect();
+        match cases.as_slice() {
+            [] => None,
+            [seeds] => bootstrap.mean(seeds),
+            cases => bootstrap.nested_mean(cases),
+        }
+    }
+
+    /// How many independent units there are.
+    pub fn units(&self) -> usize {
+        let cases = self.0.iter().filter(|case| !case.is_empty());
+        match cases.clone().count() {
+            1 => cases.map(Vec::len).sum(),
+            n => n,
+        }
+    }
+}
+
+/// What the verdict needs to know of a scheme. `worst` and `stalled` hold the same runs in every
+/// scheme: those in which all sessions of all schemes have a QoE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// Its name, for people.
+    pub title: String,
+    /// QoE of the worst viewer.
+    pub worst: Samples,
+    /// Time that all viewers together stalled, seconds.
+    pub stalled: Samples,
+}
+
+/// The verdict on viewers: `unit` is that of QoE, the last of `sides` is compared with the best of
+/// those before it.
+pub fn on_viewers(viewers: usize, unit: &str, sides: &[Side]) -> String {
+    let got: Option<Vec<(f64, &Side)>> = sides.iter().map(|s| Some((s.worst.mean()?, s))).collect();
+    let Some(got) = got.filter(|g| !g.is_empty()) else {
+        return "No run has the figures that a comparison needs.".to_owned();
+    };
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    let who = match viewers {
+        1 => "the viewer".to_owned(),
+        2 => "the worse of two viewers".to_owned(),
+        n => format!("the worst of {} viewers", count(n)),
+    };
+    let cases = sides[0].worst.0.iter().filter(|c| !c.is_empty()).count();
+    let who = match cases {
+        1 => sentence(&who),
+        n => format!("Over {}, {who}", plural(n, "case")),
+    };
+    // Ours first: it is what the story is about.
+    let ours_first = got.last().into_iter().chain(&got[..got.len() - 1]);
+    let shares: Vec<String> =
+        ours_first.map(|(q, s)| format!("{q:.1} under {}", s.title)).collect();
+    let start = format!("{who} gets {}", list(&shares));
+    let (ours, baselines) = match got.as_slice() {
+        [(_, only)] => return format!("{start}{}.", alone(only)),
+        [baselines @ .., (_, ours)] => (*ours, baselines),
+        [] => return start,
+    };
+    let best = baselines.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(ours, |b| b.1);
+    let gain = difference(&ours.worst, &best.worst);
+    let d = gain.mean().unwrap_or(0.0);
+    let over = if baselines.len() > 1 {
+        format!("{}, the better of the others", best.title)
+    } else {
+        best.title.clone()
+    };
+    let (ci, units) = (gain.ci95("gain"), gain.units());
+    let interval = ci.map_or_else(
+        || " (one run each: chance is not ruled out)".to_owned(),
+        |ci| {
+            let what = if cases > 1 { "cases" } else { "seeds" };
+            format!(" (95 % interval {:+.1} to {:+.1} over {units} {what})", ci.lo, ci.hi)
+        },
+    );
+    let middle = if ci.is_some_and(|ci| ci.contains(0.0)) || d.abs() < NOTHING {
+        format!("no clear difference to {over}: {d:+.1}{unit}{interval}")
+    } else if d > 0.0 {
+        format!("{d:+.1}{unit} over {over}{interval}")
+    } else {
+        format!("{:.1}{unit} less than {over}{interval}", -d)
+    };
+    format!("{start}: {middle}, {}.", stalls(ours, best, d > NOTHING))
+}
+
+fn alone(side: &Side) -> String {
+    match side.stalled.mean() {
+        Some(s) if s >= NOTHING => format!("; together the pictures stand still for {s:.1} s"),
+        _ => ", without a stall".to_owned(),
+    }
+}
+
+/// What stalls say beside a gain or a loss.
+fn stalls(ours: &Side, theirs: &Side, gain: bool) -> String {
+    let (a, b) = (ours.stalled.mean().unwrap_or(0.0), theirs.stalled.mean().unwrap_or(0.0));
+    let figures = format!("{a:.1} s instead of {b:.1} s");
+    if (a - b).abs() < NOTHING {
+        return if a < NOTHING {
+            "neither with a stall".to_owned()
+        } else {
+            format!("with as much stalling ({a:.1} s)")
+        };
+    }
+    match (a < b, gain) {
+        (true, true) => format!("and with less stalling ({figures})"),
+        (true, false) => format!("but with less stalling ({figures})"),
+        (false, true) => format!("but with more stalling ({figures})"),
+        (false, false) => format!("and with more stalling ({figures})"),
+    }
+}
+
+/// The difference sample by sample.
+fn difference(a: &Samples, b: &Samples) -> Samples {
+    let pairs = a.0.iter().zip(&b.0);
+    Samples(pairs.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a - b).collect()).collect())
+}
+
+/// The verdict where nobody watches: per scheme the slowest transfer's goodput in bits/s and the
+/// share of the link that was used.
+pub fn on_transfers(transfers: usize, sides: &[(String, Samples, Samples)]) -> String {
+    let who = match transfers {
+        1 => "the transfer".to_owned(),
+        2 => "the slower of two transfers".to_owned(),
+        n => format!("the slowest of {} transfers", count(n)),
+    };
+    let got: Vec<String> = sides
+        .iter()
+        .filter_map(|(title, slowest, used)| {
+            let used = used.mean().map_or_else(String::new, |u| {
+                format!(" with {:.0} % of the link in use", 100.0 * u)
+            });
+            Some(format!("{:.2} Mbit/s under {title}{used}", slowest.mean()? / 1e6))
+        })
+        .collect();
+    if got.is_empty() {
+        return "No run has the figures that a comparison needs.".to_owned();
+    }
+    format!("{} gets {}.", sentence(&who), list(&got))
+}

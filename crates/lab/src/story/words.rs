@@ -1,0 +1,155 @@
+//! Names and numbers as people say them.
+
+use std::time::Duration;
+
+use airlane_media::{Metric, Video};
+
+use crate::scenario::{Abr, Scenario};
+use crate::scenario::{Capacity, Control, Discipline, Loss, Player, Queue, QueueLimit, Scheme};
+
+/// The name of a viewer, `Viewer 1` for one that has its number only.
+pub(super) fn actor_name(name: &str) -> String {
+    match name.strip_prefix('v') {
+        Some(n) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => format!("Viewer {n}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// What somebody watches: the title and what kind of content it is.
+pub(super) fn video_words(video: &Video) -> String {
+    let title = if video.title.is_empty() { &video.name } else { &video.title };
+    match video.character.as_str() {
+        "" => title.clone(),
+        character => format!("{title}: {character}"),
+    }
+}
+
+/// A metric's name, for people.
+pub(super) fn metric_title(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Vmaf => "VMAF",
+        Metric::VmafPhone => "VMAF, phone",
+        Metric::Vmaf4k => "VMAF, 4K",
+        Metric::PsnrDb => "PSNR",
+        Metric::Ssim => "SSIM",
+    }
+}
+
+/// `one` to `twelve`, then digits.
+pub(super) fn count(n: usize) -> String {
+    const WORDS: [&str; 13] = [
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
+    WORDS.get(n).map_or_else(|| n.to_string(), |w| (*w).to_owned())
+}
+
+/// `1 seed`, `3 seeds`.
+pub(super) fn plural(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// With its first letter in upper case.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+/// Bits per second in Mbit/s with as many digits as say something.
+pub(super) fn mbps(bps: f64) -> String {
+    format!("{} Mbit/s", short(bps / 1e6))
+}
+
+/// At most three digits after the point, none that is a zero at the end.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+pub(super) fn seconds(d: Duration) -> String {
+    format!("{} s", short(d.as_secs_f64()))
+}
+
+fn ms(d: Duration) -> String {
+    format!("{} ms", short(d.as_secs_f64() * 1e3))
+}
+
+pub(super) fn capacity(scenario: &Scenario, traces: &[&str]) -> String {
+    match (&scenario.link.capacity, traces) {
+        (Capacity::Constant(rate), _) => mbps(rate.as_f64()),
+        (Capacity::Steps(steps), _) => {
+            let steps: Vec<String> = steps
+                .iter()
+                .map(|s| format!("{} from {}", mbps(s.rate.as_f64()), seconds(s.at)))
+                .collect();
+            steps.join(", ")
+        }
+        (Capacity::Trace(_), [one]) => format!("recorded: {one}"),
+        (Capacity::Trace(_), many) => format!("recorded: {} traces", many.len()),
+    }
+}
+
+pub(super) fn queue(queue: &Queue) -> String {
+    let limit = match queue.limit {
+        QueueLimit::Bdp(n) => format!("{} x rate x round trip", short(n)),
+        QueueLimit::Bytes(n) => format!("{n} bytes"),
+        QueueLimit::Packets(n) => plural(usize::try_from(n).unwrap_or(usize::MAX), "packet"),
+    };
+    match queue.discipline {
+        Discipline::DropTail => format!("drop-tail, holds {limit}"),
+        Discipline::Pie { target } => format!("PIE at {}, holds {limit}", ms(target)),
+    }
+}
+
+pub(super) fn loss(loss: &Loss) -> String {
+    match loss {
+        Loss::Bernoulli { p } => format!("{} % of packets at random", short(p * 100.0)),
+        Loss::GilbertElliott { .. } => "in bursts (Gilbert-Elliott)".to_owned(),
+    }
+}
+
+pub(super) fn player(player: &Player) -> String {
+    let abr = match player.abr {
+        Abr::RobustMpc => "RobustMPC".to_owned(),
+        Abr::Mpc => "MPC".to_owned(),
+        Abr::Rate => "rate-based".to_owned(),
+        Abr::Fixed(rung) => format!("rung {rung} always"),
+    };
+    format!("{abr}, at most {} in the buffer", seconds(player.buffer_cap))
+}
+
+/// The circumstances that a scheme brings along.
+pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
+    let mut note = scheme.note.clone();
+    let mut add = |more: String| {
+        if !note.is_empty() {
+            note.push(' ');
+        }
+        note.push_str(&more);
+    };
+    if let Control::Cubic { weight, .. } = scheme.control
+        && weight != 1.0
+    {
+        add(match scheme.minerva {
+            None => format!("Each server sends like {} connections.", short(weight)),
+            Some(_) => format!("On average as much as {} connections each.", short(weight)),
+        });
+    }
+    if let Some(own) = scheme.queue.as_ref().filter(|q| *q != queue_of_link) {
+        add(format!("Queue: {}.", queue(own)));
+    }
+    note
+}
+
+pub(super) fn round_trip(rtt: Duration) -> String {
+    ms(rtt)
+}
