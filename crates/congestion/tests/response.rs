@@ -9,7 +9,7 @@ use airlane_base::{Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use harness::{Discipline, Flow, PACKET_BYTES, Scene, run};
 
-/// Mean window in packets over about thirty losses.
+/// Mean window in packets over sixteen losses.
 fn mean_window(config: &ControllerConfig, p: f64, rtt: f64, expected: f64) -> f64 {
     let n = (1.0 / p).round() as u64;
     let cycle_s = n as f64 / expected * rtt;
@@ -19,8 +19,8 @@ fn mean_window(config: &ControllerConfig, p: f64, rtt: f64, expected: f64) -> f6
         discipline: Discipline::EveryNth { n, first },
         service: Duration::ZERO,
         jitter: 0.0,
-        duration: Duration::from_secs_f64(45.0 * cycle_s),
-        warmup: Duration::from_secs_f64(15.0 * cycle_s),
+        duration: Duration::from_secs_f64(24.0 * cycle_s),
+        warmup: Duration::from_secs_f64(8.0 * cycle_s),
         seed: Seed(1),
     };
     let controller = config.build(Time::ZERO, PACKET_BYTES, Seed(1));
