@@ -18,7 +18,7 @@ use filter::{MaxRate, MinRtt};
 const HIGH_GAIN: f64 = 2.885;
 /// Pacing gains of the phases of ProbeBW, each about one round trip (section 4.3.4.2).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Share of the estimated bandwidth that is sent at (one percent less in Linux and in draft -01).
+/// Share of the estimated bandwidth that is sent at (one percent less in Linux and in the later drafts).
 /// At exactly the bandwidth a queue left by a burst would never go away: the draining phase only
 /// takes back what the probing one added.
 const PACING_MARGIN: f64 = 0.99;
