@@ -151,7 +151,11 @@ fn the_rows_of_two_viewers_agree_with_each_other_and_with_the_link() {
     }
     assert_eq!(story.summary.runs.len(), 2);
     assert_eq!(story.summary.virtual_s, 60.0);
-    assert!(story.verdict.starts_with("The worse of two viewers gets "), "{}", story.verdict);
+    assert!(
+        story.verdict.starts_with("The worse of two viewers gets a QoE of "),
+        "{}",
+        story.verdict
+    );
     assert!(story.table.lines().count() == 3 && story.table.contains("Minerva"), "{}", story.table);
 }
 
@@ -268,10 +272,10 @@ fn the_verdict_says_what_the_figures_say() {
     let on = |sides: &[Side]| on_viewers(4, "points", sides);
 
     let better = on(&[cubic(0.0), bbr, side("Minerva", &[79.7, 79.9, 79.6], 0.0)]);
-    let start = "The worst of four viewers gets 79.7 under Minerva, 73.4 under Cubic and 70.0 under \
-                 BBR: +6.3 points over Cubic, the better of the others (95 % interval ";
+    let start = "The worst of four viewers gets a QoE of 79.7 under Minerva, 73.4 under Cubic and \
+                 70.0 under BBR: +6.3 points over Cubic (95 % interval ";
     assert!(better.starts_with(start), "{better}");
-    assert!(better.ends_with(" over 3 seeds), neither with a stall."), "{better}");
+    assert!(better.ends_with(", 3 seeds), without stalls in either."), "{better}");
 
     let worse = on(&[cubic(0.0), side("Minerva", &[63.4, 63.3, 63.5], 4.0)]);
     assert!(worse.contains(": 10.0 points less than Cubic (95 % interval "), "{worse}");
@@ -290,14 +294,20 @@ fn the_verdict_says_what_the_figures_say() {
     let dear = on(&[cubic(0.0), side("Minerva", &[79.7, 79.9, 79.6], 2.5)]);
     assert!(dear.ends_with(", but with more stalling (2.5 s instead of 0.0 s)."), "{dear}");
 
+    let mut noisy = side("Minerva", &[79.7, 79.9, 79.6], 0.0);
+    noisy.stalled = Samples(vec![vec![4.0, 0.0, 3.0]]);
+    let unclear = on(&[cubic(2.0), noisy]);
+    let end = ", with no clear difference in stalling (2.3 s instead of 2.0 s).";
+    assert!(unclear.ends_with(end), "{unclear}");
+
     let one_run = on(&[side("Cubic", &[70.0], 0.0), side("Minerva", &[75.0], 0.0)]);
-    let end = ": +5.0 points over Cubic (one run each: chance is not ruled out), neither with a \
-               stall.";
+    let end = ": +5.0 points over Cubic (one run each: chance is not ruled out), without stalls \
+               in either.";
     assert!(one_run.ends_with(end), "{one_run}");
 
     assert_eq!(
         on_viewers(1, "dB", &[side("Cubic", &[41.0], 1.5)]),
-        "The viewer gets 41.0 under Cubic; together the pictures stand still for 1.5 s."
+        "The viewer gets a QoE of 41.0 under Cubic; together the pictures stand still for 1.5 s."
     );
     let none = "No run has the figures that a comparison needs.";
     assert_eq!(on(&[side("Cubic", &[], 0.0), side("Minerva", &[], 0.0)]), none);
@@ -318,10 +328,10 @@ fn several_cases_are_the_units_of_the_interval() {
     ];
     let verdict = on_viewers(4, "points", &sides);
     assert!(
-        verdict.starts_with("Over 3 cases, the worst of four viewers gets 65.5 under"),
+        verdict.starts_with("Over 3 cases, the worst of four viewers gets a QoE of 65.5 "),
         "{verdict}"
     );
     assert!(verdict.contains(": +5.0 points over Cubic (95 % interval +"), "{verdict}");
-    assert!(verdict.contains(" over 3 cases)"), "{verdict}");
+    assert!(verdict.contains(", 3 cases)"), "{verdict}");
     assert_eq!(sides[0].worst.units(), 3);
 }

@@ -1,7 +1,5 @@
 //! What was run: the words around the figures, and how to get them again.
 
-use std::path::Path;
-
 use airlane_report::model::{Fact, Provenance, Scheme, Term};
 
 use super::figures::RunFigures;
@@ -54,8 +52,7 @@ pub(super) fn lead(plan: &Plan) -> String {
 fn traces(plan: &Plan) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for trace in plan.cases.iter().filter_map(|c| c.trace.as_ref()) {
-        let file = Path::new(trace.name()).file_name().and_then(|n| n.to_str());
-        let name = file.unwrap_or(trace.name());
+        let name = words::file_name(trace.name());
         if !names.contains(&name) {
             names.push(name);
         }
@@ -76,7 +73,7 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
     }
     if let (Some(corpus), false) = (&plan.corpus, scenario.viewers.is_empty()) {
         let videos = plural(corpus.entries.len(), "video");
-        facts.push(Fact::new("Content", format!("{}, {videos}", corpus.name)));
+        facts.push(Fact::new("Content", format!("{}, {videos}", words::file_name(&corpus.name))));
         facts.push(Fact::new("Player", words::player(&scenario.player)));
     }
     facts.push(Fact::new("Duration", words::seconds(scenario.duration)));
@@ -180,7 +177,7 @@ pub(super) fn notes(results: &Results<'_>, (planned, stopped): (usize, bool)) ->
         notes.push(format!("What is drawn over time is of seed {seed}{cases}."));
     }
     if let Some(corpus) = &plan.corpus {
-        notes.extend(corpus.warnings().into_iter().map(|w| format!("About the content: {w}")));
+        notes.extend(corpus.warnings().into_iter().map(|w| format!("About the content: {w}.")));
     }
     notes
 }
@@ -204,8 +201,10 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
         1 => String::new(),
         n => format!("{n} cases, each "),
     };
-    let content =
-        plan.corpus.as_ref().map(|c| format!("{}, hash {:016x}", c.name, c.content_hash()));
+    let content = plan
+        .corpus
+        .as_ref()
+        .map(|c| format!("{}, hash {:016x}", words::file_name(&c.name), c.content_hash()));
     let trace = match (&scenario.link.capacity, traces(plan)) {
         (Capacity::Trace(source), names) => {
             let offset = match source.offset {
@@ -214,7 +213,8 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
             };
             format!("{}, {offset}", names.join(", "))
         }
-        _ => words::capacity(scenario, &[]),
+        (Capacity::Constant(_), _) => format!("constant {}", words::capacity(scenario, &[])),
+        (Capacity::Steps(_), _) => words::capacity(scenario, &[]),
     };
     let mut all = Vec::new();
     for (i, &seed) in scenario.seeds.iter().enumerate() {

@@ -59,9 +59,9 @@ pub(super) fn by_scheme(results: &Results<'_>) -> Table {
             Box::new(RunFigures::mean_qoe),
         ));
         figures.push((
-            Column::number("Best less worst", unit, 1)
+            Column::number("Spread", unit, 1)
                 .better(Lower)
-                .help("The QoE of the best viewer less that of the worst."),
+                .help("QoE of the best viewer less that of the worst."),
             Box::new(RunFigures::qoe_range),
         ));
         figures.push((
@@ -90,12 +90,13 @@ pub(super) fn by_scheme(results: &Results<'_>) -> Table {
             Column::number("All transfers", "Mbit/s", 2).better(Higher),
             Box::new(move |r| Some(goodput(r)?.into_iter().sum::<f64>() / 1e6)),
         ));
+        figures.push((
+            Column::number("Evenness of rates", "", 3).help(
+                "Jain's index of the rates: 1 if all have the same, 1/n if one has everything.",
+            ),
+            Box::new(RunFigures::jain),
+        ));
     }
-    figures.push((
-        Column::number("Evenness of rates", "", 3)
-            .help("Jain's index of the rates: 1 if all have the same, 1/n if one has everything."),
-        Box::new(RunFigures::jain),
-    ));
     figures.push((
         Column::number("Link use", "%", 1).better(Higher),
         Box::new(|r| Some(r.link?.utilisation * 100.0)),
@@ -147,12 +148,11 @@ pub(super) fn by_viewer(results: &Results<'_>) -> Table {
             Box::new(|v| Some(v.mean_rate_bps? / 1e6)),
         ),
         (
-            Column::number("Video", "Mbit/s", 2)
+            Column::number("Played", "Mbit/s", 2)
                 .help("The mean rate of the chunks played, as encoded."),
             Box::new(|v| Some(v.bitrate_bps? / 1e6)),
         ),
         (Column::number("Stalled", "s", 1), Box::new(|v| Some(v.stall_s))),
-        (Column::number("Stalls", "", 1), Box::new(|v| Some(v.stalls as f64))),
         (Column::number("Start-up", "s", 2), Box::new(|v| v.startup_s)),
         (Column::number("Mean buffer", "s", 1), Box::new(|v| v.mean_buffer_s)),
         (

@@ -10,9 +10,16 @@ use crate::plan::Plan;
 use crate::scenario::{Capacity, Control};
 use crate::world::{FlowSample, LinkSampleRow, RunOutput};
 
-/// Rates and shares are means over so many seconds: long enough to even out single windows, short
-/// enough to show how flows yield to each other.
-const WINDOW_S: f64 = 2.0;
+/// What the link did is a mean over so many seconds: short enough to show how queues swing.
+const LINK_WINDOW_S: f64 = 2.0;
+
+/// Rates of connections are means over so many seconds, about as long as a chunk: over less, the
+/// pauses between chunks hide who gets how much.
+const RATE_WINDOW_S: f64 = 4.0;
+
+/// Chunks before the mean of their QoE says something: the first ones are of the lowest version,
+/// and the step up from them costs more than all that follows.
+const SETTLED: usize = 5;
 
 /// Time between points of what is computed on a grid, seconds.
 const STEP_S: f64 = 0.5;
@@ -61,12 +68,17 @@ fn flows(output: &RunOutput) -> impl Iterator<Item = (String, &[FlowSample])> {
 
 fn rates(output: &RunOutput) -> Panel {
     let mut panel = Panel::new("rate", "Delivery rate", "Mbit/s", Draw::Line, 2).help(
-        "What each connection got from the link, over the last two seconds. It falls to zero in \
-         the pauses of a player whose buffer is full.",
+        "What each connection got from the link, over the last four seconds. A player pauses \
+         between chunks, and longer when its buffer is full.",
     );
     for (name, samples) in flows(output) {
         let bits = |s: &FlowSample| s.acked_bytes as f64 * 8.0;
-        let points = over_window(samples, |s| s.at, |then, now, s| (bits(now) - bits(then)) / s);
+        let points = over_window(
+            RATE_WINDOW_S,
+            samples,
+            |s| s.at,
+            |then, now, s| (bits(now) - bits(then)) / s,
+        );
         panel.series.push(series(name, points.map(|(t, bps)| (t, bps / 1e6))));
     }
     panel
@@ -135,13 +147,18 @@ fn qualities(plan: &Plan, output: &RunOutput, end: Time) -> Panel {
 
 fn so_far(plan: &Plan, output: &RunOutput, end: Time) -> Panel {
     let unit = metric_unit(plan.scenario.player.metric);
-    let panel = Panel::new("qoe", "Experience so far (QoE)", unit, Draw::Step, 1)
+    let mut panel = Panel::new("qoe", "Experience so far (QoE)", unit, Draw::Step, 1)
         .help(
-            "Mean over the chunks played so far of quality, less a penalty for stalls and one for \
-             changes of quality.",
+            "Mean over the chunks played so far, from the fifth on: quality, less a penalty for \
+             stalls and one for changes of version.",
         )
         .last_at_rest();
+    // Nobody's experience is near zero, and differences should be seen.
+    panel.range = None;
     chunkwise(output, end, panel, false, |model, i| {
+        if i + 1 < SETTLED {
+            return f64::NAN;
+        }
         let sum: f64 = model.chunks()[..=i].iter().map(|c| c.qoe).sum();
         sum / (i + 1) as f64
     })
@@ -175,21 +192,23 @@ fn link(plan: &Plan, rows: &[LinkSampleRow]) -> Vec<Panel> {
     };
     let at = |r: &LinkSampleRow| r.at;
     if !matches!(plan.scenario.link.capacity, Capacity::Constant(_)) {
-        let points = over_window(rows, at, |then, now, s| capacity(then, now) * 8e-6 / s);
+        let points =
+            over_window(LINK_WINDOW_S, rows, at, |then, now, s| capacity(then, now) * 8e-6 / s);
         let mut panel = Panel::new("capacity", "Link capacity", "Mbit/s", Draw::Line, 2)
             .help("What the link could carry, over the last two seconds.");
         panel.series.push(series("Link", points));
         panels.push(panel);
     }
-    let used =
-        over_window(rows, at, |then, now, _| 100.0 * carried(then, now) / capacity(then, now));
+    let used = over_window(LINK_WINDOW_S, rows, at, |then, now, _| {
+        100.0 * carried(then, now) / capacity(then, now)
+    });
     let mut panel = Panel::new("link", "Link use", "%", Draw::Line, 1)
         .range(0.0, 100.0)
         .help("What the link carried of what it could carry, over the last two seconds.");
     panel.series.push(series("Link", used));
     panels.push(panel);
     // What waits now, at the rate of the last two seconds.
-    let waits = over_window(rows, at, |then, now, s| {
+    let waits = over_window(LINK_WINDOW_S, rows, at, |then, now, s| {
         1e3 * now.queue_bytes as f64 * s / capacity(then, now)
     });
     let mut panel = Panel::new("queue", "Queueing delay", "ms", Draw::Line, 1).help(
@@ -237,9 +256,10 @@ fn series(name: impl Into<String>, points: impl Iterator<Item = (f64, f64)>) -> 
 }
 
 /// For every sample but the first: its time in seconds, and `value` of the latest sample at least
-/// [`WINDOW_S`] before (else the first), of itself and of the seconds between them. What is no
+/// `window_s` before (else the first), of itself and of the seconds between them. What is no
 /// number becomes a gap.
 fn over_window<'a, S>(
+    window_s: f64,
     samples: &'a [S],
     at: impl Fn(&S) -> Time + 'a,
     value: impl Fn(&S, &S, f64) -> f64 + 'a,
@@ -247,7 +267,7 @@ fn over_window<'a, S>(
     let mut then = 0;
     (1..samples.len()).map(move |i| {
         let now = at(&samples[i]).as_secs_f64();
-        while then + 1 < i && now - at(&samples[then + 1]).as_secs_f64() >= WINDOW_S - 1e-9 {
+        while then + 1 < i && now - at(&samples[then + 1]).as_secs_f64() >= window_s - 1e-9 {
             then += 1;
         }
         let span = now - at(&samples[then]).as_secs_f64();

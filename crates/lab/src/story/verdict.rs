@@ -78,7 +78,7 @@ pub fn on_viewers(viewers: usize, unit: &str, sides: &[Side]) -> String {
     let ours_first = got.last().into_iter().chain(&got[..got.len() - 1]);
     let shares: Vec<String> =
         ours_first.map(|(q, s)| format!("{q:.1} under {}", s.title)).collect();
-    let start = format!("{who} gets {}", list(&shares));
+    let start = format!("{who} gets a QoE of {}", list(&shares));
     let (ours, baselines) = match got.as_slice() {
         [(_, only)] => return format!("{start}{}.", alone(only)),
         [baselines @ .., (_, ours)] => (*ours, baselines),
@@ -87,17 +87,13 @@ pub fn on_viewers(viewers: usize, unit: &str, sides: &[Side]) -> String {
     let best = baselines.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(ours, |b| b.1);
     let gain = difference(&ours.worst, &best.worst);
     let d = gain.mean().unwrap_or(0.0);
-    let over = if baselines.len() > 1 {
-        format!("{}, the better of the others", best.title)
-    } else {
-        best.title.clone()
-    };
+    let over = &best.title;
     let (ci, units) = (gain.ci95("gain"), gain.units());
     let interval = ci.map_or_else(
         || " (one run each: chance is not ruled out)".to_owned(),
         |ci| {
             let what = if cases > 1 { "cases" } else { "seeds" };
-            format!(" (95 % interval {:+.1} to {:+.1} over {units} {what})", ci.lo, ci.hi)
+            format!(" (95 % interval {:+.1} to {:+.1}, {units} {what})", ci.lo, ci.hi)
         },
     );
     let middle = if ci.is_some_and(|ci| ci.contains(0.0)) || d.abs() < NOTHING {
@@ -123,10 +119,14 @@ fn stalls(ours: &Side, theirs: &Side, gain: bool) -> String {
     let figures = format!("{a:.1} s instead of {b:.1} s");
     if (a - b).abs() < NOTHING {
         return if a < NOTHING {
-            "neither with a stall".to_owned()
+            "without stalls in either".to_owned()
         } else {
             format!("with as much stalling ({a:.1} s)")
         };
+    }
+    if difference(&ours.stalled, &theirs.stalled).ci95("stalled").is_some_and(|ci| ci.contains(0.0))
+    {
+        return format!("with no clear difference in stalling ({figures})");
     }
     match (a < b, gain) {
         (true, true) => format!("and with less stalling ({figures})"),

@@ -1,5 +1,6 @@
 //! Names and numbers as people say them.
 
+use std::path::Path;
 use std::time::Duration;
 
 use airlane_media::{Metric, Video};
@@ -62,6 +63,11 @@ pub(super) fn list(items: &[String]) -> String {
 pub(super) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |c| c.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+/// The last part of a path, which is what people call a file or folder by.
+pub(super) fn file_name(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|n| n.to_str()).unwrap_or(path)
 }
 
 /// Bits per second in Mbit/s with as many digits as say something.
@@ -138,11 +144,9 @@ pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
     };
     if let Control::Cubic { weight, .. } = scheme.control
         && weight != 1.0
+        && scheme.minerva.is_none()
     {
-        add(match scheme.minerva {
-            None => format!("Each server sends like {} connections.", short(weight)),
-            Some(_) => format!("On average as much as {} connections each.", short(weight)),
-        });
+        add(format!("Each server sends like {} connections.", short(weight)));
     }
     if let Some(own) = scheme.queue.as_ref().filter(|q| *q != queue_of_link) {
         add(format!("Queue: {}.", queue(own)));
