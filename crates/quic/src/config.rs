@@ -84,6 +84,10 @@ pub struct TransportConfig {
     pub send_window_bytes: u64,
     /// Streams of each kind that the peer may have open at once.
     pub max_streams: u32,
+    /// Clients go without connection ids of their own, as Chromium does: eight bytes less in every
+    /// packet towards them. A client endpoint then has at most one connection to each server, and
+    /// its connections do not survive a change of its address.
+    pub empty_client_ids: bool,
     /// Silence after which a connection is given up.
     pub idle_timeout: Option<Duration>,
     /// Silence after which a PING goes out.
@@ -94,7 +98,7 @@ pub struct TransportConfig {
     pub entropy: Entropy,
     /// The application protocols, best first (RFC 7301). Both sides need one in common.
     pub alpn: Vec<Vec<u8>>,
-    /// Writes one qlog file (JSON-SEQ) per connection into this folder.
+    /// Writes one qlog file (JSON-SEQ) per connection into this folder. Needs the feature `qlog`.
     pub qlog_dir: Option<PathBuf>,
     /// Appends TLS secrets to this file in the format of `SSLKEYLOGFILE`.
     pub keylog: Option<PathBuf>,
@@ -127,6 +131,7 @@ impl TransportConfig {
             receive_window_bytes: 12 << 20,
             send_window_bytes: 8 << 20,
             max_streams: 256,
+            empty_client_ids: false,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,
             cipher: Cipher::Null,

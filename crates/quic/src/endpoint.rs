@@ -25,6 +25,7 @@ use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey, system_secret};
 use crate::error::QuicError;
 use crate::glue::{NoqRuntime, NoqSocket};
+#[cfg(feature = "qlog")]
 use crate::qlog::QlogDir;
 
 /// A socket that opens connections, and accepts them if it was made with
@@ -103,15 +104,24 @@ impl Endpoint {
             .map_err(|e| QuicError::Config(e.to_string()))?;
         endpoint_config.grease_quic_bit(false);
         endpoint_config.rng_seed(Some(secret("noq")?));
+        // A server needs ids: its connections may come from behind one address, or move.
+        let empty_ids = config.empty_client_ids && !accepts;
         let initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync> = match config.entropy {
             Entropy::Seeded => {
                 let ids = seed.split("connection ids");
-                endpoint_config.cid_generator(Arc::new(move || Box::new(SeededIds::new(ids))));
+                endpoint_config.cid_generator(Arc::new(move || {
+                    Box::new(if empty_ids { SeededIds::empty(ids) } else { SeededIds::new(ids) })
+                }));
                 let ids = Mutex::new(SeededIds::new(seed.split("initial connection ids")));
                 Arc::new(move || ids.lock().generate_cid())
             }
             Entropy::System => {
                 // noq's own ids come from the system.
+                if empty_ids {
+                    endpoint_config.cid_generator(Arc::new(|| {
+                        Box::new(noq_proto::RandomConnectionIdGenerator::new(0))
+                    }));
+                }
                 Arc::new(|| {
                     noq_proto::RandomConnectionIdGenerator::new(SeededIds::BYTES).generate_cid()
                 })
@@ -230,6 +240,9 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
         return refuse("at least one application protocol is needed".to_owned());
     }
     if let Some(dir) = &config.qlog_dir {
+        if cfg!(not(feature = "qlog")) {
+            return refuse("this build cannot write qlog".to_owned());
+        }
         std::fs::create_dir_all(dir).map_err(|e| QuicError::io(dir, e))?;
     }
     Ok(())
@@ -287,6 +300,7 @@ impl Inner {
                 .reordering_threshold(VarInt::from_u32(1));
             t.ack_frequency_config(Some(acks));
         }
+        #[cfg(feature = "qlog")]
         if let Some(dir) = &config.qlog_dir {
             let start = self.clock.instant(airlane_base::Time::ZERO);
             t.qlog_factory(Arc::new(QlogDir { dir: dir.clone(), start }));

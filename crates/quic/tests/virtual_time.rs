@@ -2,6 +2,7 @@
 
 mod common;
 
+#[cfg(feature = "qlog")]
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ fn link() -> (Link, std::sync::Arc<parking_lot::Mutex<Seen>>) {
 }
 
 /// A folder of a test's own.
+#[cfg(feature = "qlog")]
 fn scratch(name: &str) -> PathBuf {
     let dir = std::env::temp_dir().join(format!("airlane-quic-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
@@ -29,6 +31,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// Names and contents of the qlog files in a folder.
+#[cfg(feature = "qlog")]
 fn qlogs(dir: &Path) -> Vec<(String, String)> {
     let files = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path());
     files
@@ -149,6 +152,7 @@ fn a_rate_set_from_outside_holds_at_once() {
 }
 
 #[test]
+#[cfg(feature = "qlog")]
 fn packets_have_the_same_sizes_under_both_ciphers() {
     let packets = |name: &str, cipher| {
         let dir = scratch(name);
@@ -240,6 +244,7 @@ fn decimated_acknowledgements_are_fewer() {
 }
 
 #[test]
+#[cfg(feature = "qlog")]
 fn a_weight_reaches_the_controller_and_a_file_every_event() {
     let dir = scratch("files");
     let keylog = dir.join("keys.txt");

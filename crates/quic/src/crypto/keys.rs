@@ -43,23 +43,31 @@ impl HandshakeTokenKey for TokenKey {
 }
 
 /// Connection ids of eight bytes from a seed.
-pub(crate) struct SeededIds(Rng);
+pub(crate) struct SeededIds {
+    rng: Rng,
+    bytes: usize,
+}
 
 impl SeededIds {
     pub(crate) const BYTES: usize = 8;
 
     pub(crate) fn new(seed: Seed) -> Self {
-        Self(seed.rng())
+        Self { rng: seed.rng(), bytes: Self::BYTES }
+    }
+
+    /// Ids without a byte: the address tells the connection.
+    pub(crate) fn empty(seed: Seed) -> Self {
+        Self { rng: seed.rng(), bytes: 0 }
     }
 }
 
 impl ConnectionIdGenerator for SeededIds {
     fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&self.0.random::<[u8; Self::BYTES]>())
+        ConnectionId::new(&self.rng.random::<[u8; Self::BYTES]>()[..self.bytes])
     }
 
     fn cid_len(&self) -> usize {
-        Self::BYTES
+        self.bytes
     }
 
     fn cid_lifetime(&self) -> Option<Duration> {
