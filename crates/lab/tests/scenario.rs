@@ -107,6 +107,8 @@ fn every_key_is_read() {
         rtt_s = 0.05
         abr = "rate"
         [[viewer]]
+        controller = "cubic"
+        weight = 2
         [cases]
         count = 7
         seed = 12
@@ -148,6 +150,8 @@ fn every_key_is_read() {
     assert_eq!(s.schemes[1].control, Control::Explicit(Rate::from_mbps(4.0)));
     assert_eq!(s.viewers[0].abr, Some(Abr::Rate));
     assert_eq!((s.viewers[1].name.as_str(), &s.viewers[1].video), ("v2", &None));
+    let cross = Control::Cubic { weight: 2.0, rule: WeightRule::Synchronised };
+    assert_eq!((s.viewers[0].control, s.viewers[1].control), (None, Some(cross)));
     assert_eq!(s.bulk[0].control, Some(Control::Reno));
     assert_eq!(s.bulk[0].until, BulkEnd::At(Duration::from_secs(9)));
     assert_eq!(s.bulk[1].until, BulkEnd::Bytes(1_500_000));

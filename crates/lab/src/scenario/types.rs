@@ -337,6 +337,9 @@ pub struct Viewer {
     pub rtt: Option<Duration>,
     /// Its ABR, if it is not the player's.
     pub abr: Option<Abr>,
+    /// The controller of its server, without Minerva: cross traffic of the same kind under every
+    /// scheme. `None`: what the scheme says.
+    pub control: Option<Control>,
 }
 
 /// Draws of videos for viewers that name none.

@@ -99,15 +99,16 @@ pub(super) fn spawn(
         let Some((server, client, ip)) = pairs.next() else { break };
         let tap = Tap::start(&server);
         let policy = match content.provider(key.scheme) {
-            None => Policy::Plain,
-            Some(p) => Policy::Minerva(p.clone()),
+            Some(p) if viewer.control.is_none() => Policy::Minerva(p.clone()),
+            _ => Policy::Plain,
         };
         let origin = Origin {
             library: content.library.clone(),
             policy,
             events: Arc::new(TapEvents(tap.clone())),
         };
-        let listen = endpoint(&server, Some(PORT), transport(&scheme.control))?;
+        let control = viewer.control.as_ref().unwrap_or(&scheme.control);
+        let listen = endpoint(&server, Some(PORT), transport(control))?;
         server.spawn("origin", origin.serve(listen));
         let abr = abr_kind(viewer.abr.unwrap_or(scenario.player.abr), scenario.player.horizon);
         let Some(setting) = content.settings.get(&video.name) else {

@@ -254,6 +254,7 @@ fn viewer(r: &mut Reader<'_>, number: usize, duration: Duration) -> Viewer {
         start,
         rtt: r.time_or_none("rtt_s", RTT, "`link.rtt_s`", "Round trip of propagation."),
         abr: abr(r, None, "`player.abr`"),
+        control: control(r, None, "the scheme's, with its weight and its Minerva"),
     }
 }
 
