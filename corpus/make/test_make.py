@@ -79,10 +79,10 @@ class Make(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             table = self.table(folder)
         table["rungs"][2]["quality"]["vmaf"][4] = float("nan")
-        table["rungs"][5]["quality"]["ssim"] = [0.1] * 75
+        table["rungs"][5]["quality"]["vmaf"] = [0.1] * 75
         faults = " ".join(check.sane(table))
         self.assertIn("360p-1000k: not a number", faults)
-        self.assertIn("mean ssim does not rise", faults)
+        self.assertIn("mean VMAF does not rise", faults)
 
 
 if __name__ == "__main__":

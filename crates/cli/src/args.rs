@@ -23,6 +23,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Tell the story: viewers share a link under each scheme; ends with one report
+    Demo(DemoArgs),
+    /// Run one scenario: every case under every scheme with every seed
+    Run(RunArgs),
+    /// Measure a paper's figures beside what it published, with intervals and verdicts
+    Reproduce(ReproduceArgs),
+    /// Make one self-contained HTML page of results
+    Report(ReportArgs),
     /// Say what a folder of content holds: curves, spread, traps
     Corpus(CorpusArgs),
     /// Print the man page
@@ -34,6 +42,87 @@ pub(crate) enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Where results go and how much is said.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Folder for the results; made with its parents, its earlier results replaced
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    pub(crate) out: PathBuf,
+    /// Print nothing but the final line and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of every verb that runs worlds.
+#[derive(Debug, Args)]
+pub(crate) struct Worlds {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Worlds at once [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// Take this seed instead of the scenario's
+    #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=u32::MAX as u64))]
+    pub(crate) seed: Option<u64>,
+    /// Take videos from the chunk tables in this folder instead of the embedded ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) content: Option<PathBuf>,
+    /// Take the link's capacity from a recorded trace, or from each trace of a folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Seal packets with TLS 1.3 instead of the null cipher
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Write the packets at the bottleneck into this folder, a pcap file per run
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write connection events into this folder, a qlog file per connection
+    #[arg(long, value_name = "DIR")]
+    pub(crate) qlog: Option<PathBuf>,
+    /// Write TLS secrets into this folder: keys.log, for Wireshark
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keylog: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    pub(crate) worlds: Worlds,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// A scenario (see docs/scenarios.md), or the name of a built-in one
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) scenario: PathBuf,
+    /// Change a key of the scenario, such as link.rate_bps=4e6; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) worlds: Worlds,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// The system, or all
+    #[arg(value_name = "SYSTEM")]
+    pub(crate) system: String,
+    /// Fewer pairs and seeds: sooner, with wider intervals
+    #[arg(long)]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) worlds: Worlds,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Folders with results
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) folders: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

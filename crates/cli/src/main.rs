@@ -1,6 +1,8 @@
 //! The airlane command: reads the command line, calls the laboratory, says how it went.
 
 mod args;
+mod clock;
+mod terminal;
 mod verbs;
 
 use std::io::Write;
@@ -10,11 +12,14 @@ use airlane_lab::summary::{COMMIT, VERSION};
 use airlane_lab::{FaultyRun, LabError, pool};
 use clap::Parser;
 
+use crate::clock::Clock;
+
 /// Worlds allocate a packet here and free it there, on every core at once.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    let clock = Clock::start();
     std::panic::set_hook(Box::new(|info| {
         // One inside a run comes back as an error that names the run: `main` prints that.
         if !pool::note_panic(info) {
@@ -22,7 +27,7 @@ fn main() -> ExitCode {
         }
     }));
     let cli = args::Cli::parse();
-    match std::panic::catch_unwind(|| verbs::dispatch(cli)) {
+    match std::panic::catch_unwind(|| verbs::dispatch(cli, clock)) {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(error)) => {
             print_error(&error);

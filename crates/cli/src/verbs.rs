@@ -4,14 +4,36 @@ use std::io::{ErrorKind, Write};
 
 use airlane_base::InputError;
 use airlane_lab::LabError;
+use airlane_lab::pool::{self, Stop};
+use airlane_lab::request::{
+    Captures, Common, DemoRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest,
+};
+use airlane_lab::scenario::Cipher;
+use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 use airlane_media::{Corpus, CorpusStatistics};
 use clap::CommandFactory;
 
-use crate::args::{Cli, CorpusArgs, Verb};
+use crate::args::{Cli, CorpusArgs, Verb, Worlds};
+use crate::clock::Clock;
+use crate::terminal;
 
 /// Does what the command line says; the exit code.
-pub(crate) fn dispatch(cli: Cli) -> Result<u8, LabError> {
+pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
     match cli.verb {
+        Verb::Demo(args) => {
+            with_worlds(args.worlds, clock, |common| airlane_lab::demo(&DemoRequest { common }))
+        }
+        Verb::Run(args) => with_worlds(args.worlds, clock, |common| {
+            airlane_lab::run(&RunRequest { common, scenario: args.scenario, set: args.set })
+        }),
+        Verb::Reproduce(args) => with_worlds(args.worlds, clock, |common| {
+            let (system, quick) = (args.system, args.quick);
+            airlane_lab::reproduce(&ReproduceRequest { common, system, quick })
+        }),
+        Verb::Report(args) => {
+            let request = ReportRequest { folders: args.folders, out: args.output.out };
+            say(&airlane_lab::report(&request)?, args.output.quiet)
+        }
         Verb::Corpus(args) => corpus(&args),
         Verb::Man => {
             let mut page = Vec::new();
@@ -30,6 +52,53 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, LabError> {
     }
 }
 
+/// Calls the laboratory with what all verbs that run worlds share, and prints the final line.
+fn with_worlds(
+    args: Worlds,
+    clock: Clock,
+    call: impl FnOnce(Common<'_>) -> Result<Outcome, LabError>,
+) -> Result<u8, LabError> {
+    let stop = Stop::default();
+    listen(&stop)?;
+    let quiet = args.output.quiet;
+    let progress = terminal::progress(quiet, clock);
+    let cpus = pool::available_cores();
+    let jobs = args.jobs.map_or(cpus, usize::from);
+    let elapsed = || clock.elapsed();
+    let outcome = call(Common {
+        out: args.output.out,
+        jobs,
+        seed: args.seed,
+        content: args.content,
+        trace: args.trace,
+        cipher: args.tls.then_some(Cipher::Tls),
+        captures: Captures { pcap: args.pcap, qlog: args.qlog, keylog: args.keylog },
+        circumstances: RunInfo {
+            airlane: VERSION.to_owned(),
+            commit: COMMIT.to_owned(),
+            host: host(),
+            cpus,
+            date: clock.date(),
+            command: command(),
+            jobs,
+            ..RunInfo::default()
+        },
+        elapsed: &elapsed,
+        progress: &*progress,
+        stop,
+    })?;
+    say(&outcome, quiet)
+}
+
+/// Prints what a command came to; the exit code.
+fn say(outcome: &Outcome, quiet: bool) -> Result<u8, LabError> {
+    if !quiet && !outcome.table.is_empty() {
+        print(&format!("{}\n\n", outcome.table.trim_end()))?;
+    }
+    print(&format!("{}\n", outcome.line))?;
+    Ok(outcome.exit_code())
+}
+
 fn corpus(args: &CorpusArgs) -> Result<u8, LabError> {
     let corpus = match &args.folder {
         Some(folder) => Corpus::load_dir(folder)?,
@@ -39,10 +108,35 @@ fn corpus(args: &CorpusArgs) -> Result<u8, LabError> {
     Ok(0)
 }
 
+/// The first Ctrl-C asks for a stop that keeps what has finished, the second ends the process.
+#[cfg(unix)]
+fn listen(stop: &Stop) -> Result<(), LabError> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first one finds the flag down, and only then raises it.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.flag())
+            .and_then(|_| signal_hook::flag::register(signal, stop.flag()))
+            .map_err(|e| LabError::fault(format!("cannot listen for signals: {e}")))?;
+    }
+    Ok(())
+}
+
+/// Elsewhere Ctrl-C ends the process at once.
+#[cfg(not(unix))]
+fn listen(_stop: &Stop) -> Result<(), LabError> {
+    Ok(())
+}
+
 /// The command as it was given, by the program's name wherever it lies.
 pub(crate) fn command() -> Vec<String> {
     let options = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
     std::iter::once("airlane".to_owned()).chain(options).collect()
+}
+
+/// The machine's name; empty where nobody says it.
+fn host() -> String {
+    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    told.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default().trim().to_owned()
 }
 
 /// Prints to the standard output. A pipe that was closed (`| head`) is no error.

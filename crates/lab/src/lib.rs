@@ -5,6 +5,7 @@
 //! - [`execute`]: the runs of a plan, and what they leave.
 //! - [`world`]: one run, from its network and roles to what came out.
 //! - [`pool`]: independent worlds over the machine's cores.
+//! - [`mod@reproduce`]: a paper's claims, measured and judged.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`story`]: the figures of runs, and the report that they make.
@@ -18,6 +19,7 @@ pub mod execute;
 mod pcap;
 pub mod plan;
 pub mod pool;
+pub mod reproduce;
 pub mod request;
 mod run;
 pub mod scenario;
@@ -27,4 +29,5 @@ pub mod world;
 
 pub use demo::demo;
 pub use error::{Fault, FaultyRun, LabError};
+pub use reproduce::reproduce;
 pub use run::{report, run};

@@ -297,7 +297,7 @@ fn the_verdict_says_what_the_figures_say() {
     let mut noisy = side("Minerva", &[79.7, 79.9, 79.6], 0.0);
     noisy.stalled = Samples(vec![vec![4.0, 0.0, 3.0]]);
     let unclear = on(&[cubic(2.0), noisy]);
-    let end = ", with no clear difference in stalling (2.3 s instead of 2.0 s).";
+    let end = ", with 2.3 s of stalls instead of 2.0 s, which may be chance.";
     assert!(unclear.ends_with(end), "{unclear}");
 
     let one_run = on(&[side("Cubic", &[70.0], 0.0), side("Minerva", &[75.0], 0.0)]);
@@ -312,6 +312,18 @@ fn the_verdict_says_what_the_figures_say() {
     let none = "No run has the figures that a comparison needs.";
     assert_eq!(on(&[side("Cubic", &[], 0.0), side("Minerva", &[], 0.0)]), none);
     assert_eq!(on_transfers(1, &[]), none);
+}
+
+#[test]
+fn the_interval_of_few_units_is_students() {
+    let of = |values: &[f64]| Samples(vec![Vec::new(), values.to_vec()]).ci95("x");
+    // 4.303 standard errors of three values with deviation 1.
+    let three = of(&[1.0, 2.0, 3.0]).unwrap();
+    assert!((three.lo + 0.484).abs() < 1e-3 && (three.hi - 4.484).abs() < 1e-3, "{three:?}");
+    assert_eq!(of(&[1.0]), None);
+    let many: Vec<f64> = (0..40).map(f64::from).collect();
+    let wide = of(&many).unwrap();
+    assert!(wide.lo > 14.0 && wide.hi < 25.0 && wide.contains(19.5), "{wide:?}");
 }
 
 #[test]

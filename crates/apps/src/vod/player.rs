@@ -49,7 +49,11 @@ pub struct Session {
 impl Player {
     /// Watches: returns when the last chunk has arrived, the time is over or the server fails.
     /// `arrived` sees each chunk.
-    pub async fn watch(self, endpoint: &Endpoint, mut arrived: impl FnMut(&PlayedChunk)) -> Session {
+    pub async fn watch(
+        self,
+        endpoint: &Endpoint,
+        mut arrived: impl FnMut(&PlayedChunk),
+    ) -> Session {
         let mut session = Session {
             model: PlayerModel::new(self.setting.clone(), endpoint.runtime().now()),
             control: None,
@@ -78,7 +82,8 @@ impl Player {
             .await
             .map_err(RoleError::transport(self.server))?;
         session.control = Some(connection.control().clone());
-        let client = H3Client::connect(connection).await.map_err(RoleError::transport(self.server))?;
+        let client =
+            H3Client::connect(connection).await.map_err(RoleError::transport(self.server))?;
         let model = &mut session.model;
         while let Some(at) = model.next_request_at() {
             runtime.sleep_until(at).await;

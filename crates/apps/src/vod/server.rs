@@ -205,7 +205,6 @@ fn byte_range(field: &str, len: u64) -> ByteRange {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,11 +21,18 @@ const WORTH_A_CDF: usize = 12;
 /// A column of a table: how it is headed and what stands in it.
 type Figure<'a, T> = (Column, Box<dyn Fn(&T) -> Option<f64> + 'a>);
 
-fn cell(samples: &Samples, name: &str) -> Cell {
+/// The mean with its interval; of what cannot be below zero, the interval ends there.
+fn cell(samples: &Samples, name: &str, floor: Option<f64>) -> Cell {
+    let lowest = floor.unwrap_or(f64::NEG_INFINITY);
     match samples.mean() {
         None => Cell::Empty,
-        Some(mean) => Cell::with_ci(mean, samples.ci95(name).map(|i| [i.lo, i.hi])),
+        Some(mean) => Cell::with_ci(mean, samples.ci95(name).map(|i| [i.lo.max(lowest), i.hi])),
     }
+}
+
+/// Everything but quality and experience is a count, a time, a rate or a share.
+fn floor(column: &Column, unit: &str) -> Option<f64> {
+    (column.unit != unit).then_some(0.0)
 }
 
 fn over(results: &Results<'_>) -> String {
@@ -120,7 +127,8 @@ pub(super) fn by_scheme(results: &Results<'_>) -> Table {
         let mut cells = vec![Cell::from(scheme.title.as_str())];
         for (column, figure) in &figures {
             let samples = results.samples(i, figure);
-            cells.push(cell(&samples, &format!("{}/{}", scheme.name, column.title)));
+            let name = format!("{}/{}", scheme.name, column.title);
+            cells.push(cell(&samples, &name, floor(column, unit)));
         }
         table.push(cells);
     }
@@ -182,7 +190,7 @@ pub(super) fn by_viewer(results: &Results<'_>) -> Table {
             for (column, figure) in &figures {
                 let samples = results.of_viewer(i, viewer, figure);
                 let name = format!("{}/{}/{}", named.name, scheme.name, column.title);
-                cells.push(match cell(&samples, &name) {
+                cells.push(match cell(&samples, &name, floor(column, unit)) {
                     Cell::Empty if failed => "failed".into(),
                     cell => cell,
                 });
@@ -200,7 +208,10 @@ pub(super) fn by_case(results: &Results<'_>) -> Table {
     let mut columns = vec![Column::text("Case"), Column::text("Videos")];
     columns.extend(scenario.schemes.iter().map(|s| Column::number(&s.title, unit, 1)));
     let mut table = Table::new("QoE of the worst viewer, by case", columns);
-    table.note = format!("Means over {}.", plural(scenario.seeds.len(), "seed"));
+    table.note = match scenario.seeds.len() {
+        1 => "One run of each scheme.".to_owned(),
+        n => format!("Means over {n} seeds."),
+    };
     for (i, case) in results.plan.cases.iter().enumerate() {
         let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
         let mut cells: Vec<Cell> = vec![case.name.as_str().into(), videos.join(", ").into()];
@@ -230,7 +241,7 @@ pub(super) fn by_transfer(results: &Results<'_>) -> Option<Table> {
     for (n, name) in names.iter().enumerate() {
         for (i, scheme) in scenario.schemes.iter().enumerate() {
             let samples = results.samples(i, |r| Some(r.bulk.get(n)?.goodput_bps? / 1e6));
-            let goodput = cell(&samples, &format!("{name}/{}", scheme.name));
+            let goodput = cell(&samples, &format!("{name}/{}", scheme.name), Some(0.0));
             table.push(vec![(*name).into(), scheme.title.as_str().into(), goodput]);
         }
     }

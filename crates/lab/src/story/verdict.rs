@@ -8,7 +8,10 @@ use super::words::{count, list, plural, sentence};
 /// A difference that rounds to nothing in the digits shown.
 const NOTHING: f64 = 0.05;
 
-/// Two schemes in the same circumstances, case by case and seed by seed.
+/// The 97.5th percentile of Student's t with one degree of freedom and up.
+const STUDENT_T: [f64; 8] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306];
+
+/// A figure under one scheme, case by case and seed by seed.
 ///
 /// Groups are cases, members are seeds. The independent unit is the case if there are several,
 /// else the seed.
@@ -24,11 +27,24 @@ impl Samples {
 
     /// The 95 % interval of [`Self::mean`]: over cases with their seeds nested, or over the seeds
     /// of the only case. `None` below two units.
+    ///
+    /// Below ten units it is Student's: no resample of three values leaves their range, which
+    /// holds the true mean three times in four only.
     pub fn ci95(&self, name: &str) -> Option<Interval> {
-        let bootstrap = Bootstrap::new(Seed(0).split("story").split(name));
         let cases: Vec<Vec<f64>> = self.0.iter().filter(|case| !case.is_empty()).cloned().collect();
+        let units: Vec<f64> = match cases.as_slice() {
+            [seeds] => seeds.clone(),
+            cases => cases.iter().filter_map(|case| stats::mean(case)).collect(),
+        };
+        let degrees = units.len().checked_sub(1)?;
+        if let Some(t) = degrees.checked_sub(1).and_then(|i| STUDENT_T.get(i)) {
+            let (mean, n) = (stats::mean(&units)?, units.len() as f64);
+            let squares: f64 = units.iter().map(|u| (u - mean).powi(2)).sum();
+            let half = t * (squares / (n - 1.0) / n).sqrt();
+            return Some(Interval { lo: mean - half, hi: mean + half });
+        }
+        let bootstrap = Bootstrap::new(Seed(0).split("story").split(name));
         match cases.as_slice() {
-            [] => None,
             [seeds] => bootstrap.mean(seeds),
             cases => bootstrap.nested_mean(cases),
         }
@@ -126,7 +142,7 @@ fn stalls(ours: &Side, theirs: &Side, gain: bool) -> String {
     }
     if difference(&ours.stalled, &theirs.stalled).ci95("stalled").is_some_and(|ci| ci.contains(0.0))
     {
-        return format!("with no clear difference in stalling ({figures})");
+        return format!("with {a:.1} s of stalls instead of {b:.1} s, which may be chance");
     }
     match (a < b, gain) {
         (true, true) => format!("and with less stalling ({figures})"),
@@ -154,7 +170,7 @@ pub fn on_transfers(transfers: usize, sides: &[(String, Samples, Samples)]) -> S
         .iter()
         .filter_map(|(title, slowest, used)| {
             let used = used.mean().map_or_else(String::new, |u| {
-                format!(" with {:.0} % of the link in use", 100.0 * u)
+                format!(" with {:.1} % of the link in use", 100.0 * u)
             });
             Some(format!("{:.2} Mbit/s under {title}{used}", slowest.mean()? / 1e6))
         })

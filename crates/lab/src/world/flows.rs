@@ -205,6 +205,7 @@ fn transport(
         // A trace may carry nothing for longer than a minute, and a connection survives it.
         idle_timeout: Some(Duration::from_secs(300)),
         cipher: cipher.clone(),
+        empty_client_ids: true,
         qlog_dir: options.captures.qlog.clone(),
         keylog: options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
         clock_shift: options.clock_shift,

@@ -1,0 +1,104 @@
+//! How far the work is: a bar with the time left on a terminal, plain lines elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use airlane_lab::pool::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::clock::Clock;
+
+/// The progress that fits the standard error and `--quiet`.
+pub(crate) fn progress(quiet: bool, clock: Clock) -> Box<dyn Progress> {
+    if quiet {
+        Box::new(())
+    } else if std::io::stderr().is_terminal() {
+        Box::new(Bar(Mutex::new(None)))
+    } else {
+        Box::new(Lines { clock, state: Mutex::new(State::default()) })
+    }
+}
+
+/// A bar with the time left.
+struct Bar(Mutex<Option<ProgressBar>>);
+
+impl Bar {
+    fn with(&self, act: impl FnOnce(&ProgressBar)) {
+        if let Some(bar) = &*lock(&self.0) {
+            act(bar);
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&self, what: &str, units: u64) {
+        let style = ProgressStyle::with_template(
+            "{prefix} [{bar:40}] {percent:>3} %, {eta} left  {wide_msg}",
+        )
+        .expect("a sound template")
+        .progress_chars("=> ");
+        let bar = ProgressBar::new(units).with_style(style).with_prefix(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(250));
+        *lock(&self.0) = Some(bar);
+    }
+
+    fn advance(&self, units: u64) {
+        self.with(|bar| bar.inc(units));
+    }
+
+    fn finished(&self, label: &str) {
+        self.with(|bar| bar.set_message(label.to_owned()));
+    }
+
+    fn end(&self) {
+        self.with(ProgressBar::finish_and_clear);
+        *lock(&self.0) = None;
+    }
+}
+
+/// A line each time another tenth of the work is done.
+struct Lines {
+    clock: Clock,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    what: String,
+    units: u64,
+    done: u64,
+    tenths_said: u64,
+    began: Duration,
+}
+
+impl Progress for Lines {
+    fn begin(&self, what: &str, units: u64) {
+        // Whoever closed the standard error does not want to hear it.
+        let _ = writeln!(std::io::stderr(), "{what}: 0 %");
+        let what = what.to_owned();
+        *lock(&self.state) = State { what, units, began: self.clock.elapsed(), ..State::default() };
+    }
+
+    fn advance(&self, units: u64) {
+        let mut s = lock(&self.state);
+        s.done += units;
+        let tenths = (s.done * 10).checked_div(s.units).unwrap_or(10);
+        if tenths <= s.tenths_said {
+            return;
+        }
+        s.tenths_said = tenths;
+        let spent = self.clock.elapsed().saturating_sub(s.began).as_secs_f64();
+        let left = spent * (s.units - s.done.min(s.units)) as f64 / s.done as f64;
+        let _ = writeln!(std::io::stderr(), "{}: {} %, {left:.0} s left", s.what, 10 * tenths);
+    }
+
+    fn finished(&self, _label: &str) {}
+
+    fn end(&self) {}
+}
+
+fn lock<T>(state: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // What is shown is whole after each change, whoever panicked.
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
