@@ -1,0 +1,198 @@
+//! Claims from their text to files: tiny scenes on made-up videos, with real worlds between.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_lab::LabError;
+use airlane_lab::claims::ClaimSet;
+use airlane_lab::pool::Stop;
+use airlane_lab::reproduce::reproduce_sets;
+use airlane_lab::request::{Captures, Common, Outcome, ReproduceRequest};
+use airlane_lab::summary::{RunInfo, Summary, Verdict};
+
+/// Two claims on the same mixes; the second's scheme and baseline change places, so that every
+/// world of it is one of the first's.
+const CLAIMS: &str = r#"
+schema = 1
+system = "x"
+seed = 7
+[defaults.scene]
+rtt_ms = 20.0
+queue = { kind = "pie", target_ms = 15.0, limit_bdp = 1.5 }
+duration_s = 24.0
+baseline_weight = 2.0
+content_filter = { min_chunks = 8 }
+link_mbps = 2.0
+videos = 2
+starts_s = [0.0, 4.0]
+
+[[claim]]
+id = "x.gain"
+source = "here"
+statement = "The worst viewer gains."
+paper = { value = 24.0 }
+unit = "% of mixes"
+metric = "gain_at_least_7_65"
+statistic = "Share of mixes."
+rule_text = "at least 0.6 of the optimum's share"
+rule = { kind = "share_of_reference", metric = "gain_at_least_7_65", reference = "optimum_gain_at_least_7_65", factor = 0.6, saturated_below = 1.01 }
+mixes = "m"
+beside = ["gain_mean", "gap_closed_optimum", "mpc"]
+[claim.scene]
+schemes = ["minerva", "cubic"]
+[claim.full]
+pairs = 2
+seeds = 2
+[claim.quick]
+pairs = 1
+seeds = 1
+
+[[claim]]
+id = "x.turned"
+source = "here"
+statement = "The other way round."
+paper = { text = "no figure" }
+unit = "points"
+metric = "minimum_qoe_gain"
+statistic = "Mean over mixes."
+rule_text = "above zero"
+rule = { kind = "mean_above", metric = "minimum_qoe_gain", bound = 0.0 }
+mixes = "m"
+[claim.scene]
+schemes = ["cubic", "minerva"]
+[claim.full]
+pairs = 2
+seeds = 2
+[claim.quick]
+pairs = 1
+seeds = 1
+"#;
+
+/// A folder of this test's own, with made-up content in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("airlane-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("made-up")).unwrap();
+        for video in airlane_media::synthetic::corpus(3, 10, Seed(3)) {
+            let file = path.join("made-up").join(format!("{}.json", video.name));
+            fs::write(file, airlane_media::table::to_json(&video)).unwrap();
+        }
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn reproduce(
+    folder: &Folder,
+    quick: bool,
+    stop: Stop,
+    text: &str,
+) -> (Result<Outcome, LabError>, PathBuf) {
+    let out = folder.0.join("out");
+    let set = ClaimSet::from_text(text, Path::new("x.toml")).unwrap();
+    let elapsed = || Duration::ZERO;
+    let common = Common {
+        out: out.clone(),
+        jobs: 2,
+        seed: None,
+        content: Some(folder.0.join("made-up")),
+        trace: None,
+        cipher: None,
+        captures: Captures::default(),
+        circumstances: RunInfo::default(),
+        elapsed: &elapsed,
+        progress: &(),
+        stop,
+    };
+    let request = ReproduceRequest { common, system: "x".to_owned(), quick };
+    (reproduce_sets(&[set], &request), out)
+}
+
+fn summary(out: &Path) -> Summary {
+    serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn claims_are_measured_judged_and_left_the_same_every_time() {
+    let folder = Folder::new("reproduce");
+    let (outcome, out) = reproduce(&folder, false, Stop::default(), CLAIMS);
+    let outcome = outcome.unwrap();
+    let first = fs::read(out.join("summary.json")).unwrap();
+    let s = summary(&out);
+
+    // 2 mixes x 2 schemes x 2 seeds, shared by both claims, and the variant as large as a quick
+    // run: its one mix and seed under both schemes.
+    let of = |name: &str| s.runs.iter().filter(|r| r.experiment == name).count();
+    assert_eq!((of("x.gain"), of("x.turned"), of("x.gain/mpc")), (8, 8, 2));
+    assert_eq!(s.virtual_s, 24.0 * 10.0);
+    let hash = |experiment: &str, scheme: &str| {
+        let mut runs = s.runs.iter().filter(|r| r.experiment == experiment && r.scheme == scheme);
+        runs.next().unwrap().packet_hash.clone()
+    };
+    assert_eq!(hash("x.gain", "cubic"), hash("x.turned", "cubic"));
+    assert_ne!(hash("x.gain", "cubic"), hash("x.gain", "minerva"));
+
+    let value = |experiment: &str, metric: &str| {
+        let row = |r: &&airlane_lab::summary::Row| {
+            r.experiment == experiment && r.case == "all" && r.metric == metric
+        };
+        s.rows.iter().find(row).map(|r| r.value)
+    };
+    let gain = value("x.gain", "gain_mean").unwrap();
+    assert!((value("x.turned", "minimum_qoe_gain").unwrap() + gain).abs() < 1e-9);
+    assert!(value("x.gain/mpc", "gain_mean").is_some());
+
+    // An optimum that does not reach the share asked for leaves nothing to judge.
+    let [a, b] = s.claims.as_slice() else { panic!("{:?}", s.claims) };
+    assert_eq!((a.id.as_str(), a.verdict, a.n), ("x.gain", Verdict::Reported, 2));
+    assert!(a.reason.starts_with("saturated"), "{}", a.reason);
+    assert_eq!((b.id.as_str(), b.n, b.content.as_str()), ("x.turned", 2, "made-up"));
+    assert!((b.measured.unwrap() + gain).abs() < 1e-9);
+    assert!(outcome.table.contains("x.turned") && !outcome.stopped);
+    assert_eq!(outcome.failed, s.tally()[1]);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("x.turned") && page.contains("The other way round."));
+
+    let (again, _) = reproduce(&folder, false, Stop::default(), CLAIMS);
+    assert!(again.is_ok());
+    assert!(fs::read(out.join("summary.json")).unwrap() == first, "the same bytes again");
+}
+
+#[test]
+fn claims_left_out_by_a_stop_are_not_held() {
+    let folder = Folder::new("reproduce-stopped");
+    let stop = Stop::default();
+    stop.stop();
+    let (outcome, out) = reproduce(&folder, true, stop, CLAIMS);
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.stopped, outcome.failed, outcome.exit_code()), (true, 2, 130));
+    assert!(outcome.line.starts_with("Stopped after 0 of 2 runs: 0 of 2 claims held, 2 failed."));
+    let s = summary(&out);
+    for claim in &s.claims {
+        assert_eq!((claim.verdict, claim.measured), (Verdict::Fails, None));
+        assert_eq!(claim.reason, "stopped: 0 of 2 runs finished");
+    }
+    let info: RunInfo =
+        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!((info.stopped, info.runs_planned), (true, 2));
+}
+
+#[test]
+fn what_no_row_can_be_is_refused_before_anything_runs() {
+    let folder = Folder::new("reproduce-unknown");
+    let text = CLAIMS.replace("\"gap_closed_optimum\"", "\"gap_closd\"");
+    let (outcome, out) = reproduce(&folder, true, Stop::default(), &text);
+    let error = outcome.unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("x.gain.beside") && error.to_string().contains("gap_closd"));
+    assert!(!out.exists());
+}
