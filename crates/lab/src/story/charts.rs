@@ -30,9 +30,10 @@ fn cell(samples: &Samples, name: &str, floor: Option<f64>) -> Cell {
     }
 }
 
-/// Everything but quality and experience is a count, a time, a rate or a share.
+/// Everything but quality and experience is a count, a time, a rate or a share; of those two, a
+/// spread is none below zero either.
 fn floor(column: &Column, unit: &str) -> Option<f64> {
-    (column.unit != unit).then_some(0.0)
+    (column.unit != unit || column.better == Some(Better::Lower)).then_some(0.0)
 }
 
 fn over(results: &Results<'_>) -> String {
