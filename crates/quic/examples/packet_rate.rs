@@ -1,6 +1,6 @@
 //! Packets per second of one Cubic flow over 50 Mbit/s and 20 ms in virtual time, both ends and a
 //! minimal network included, per second of processor time where the system tells it (a busy machine
-//! does not spoil it). `cargo run --release -p airlane-quic --example speed [SECONDS]`
+//! does not spoil it). `cargo run --release -p airlane-quic --example packet_rate [SECONDS]`
 
 #[path = "../tests/common/mod.rs"]
 mod common;
