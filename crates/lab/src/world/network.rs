@@ -81,7 +81,7 @@ fn scaled(supply: Supply, scale: f64) -> Result<Supply, InputError> {
             format!("scale {scale} on a trace of delivery opportunities ({})", o.count()),
             "expected scale 1: opportunities of 1500 bytes cannot be scaled",
         )
-        .at_key("link.scale")),
+        .at_key("link.trace_scale")),
     }
 }
 
