@@ -82,7 +82,7 @@ class Make(unittest.TestCase):
         table["rungs"][5]["quality"]["vmaf"] = [0.1] * 75
         faults = " ".join(check.sane(table))
         self.assertIn("360p-1000k: not a number", faults)
-        self.assertIn("mean VMAF does not rise", faults)
+        self.assertIn("mean VMAF falls with the rate", faults)
 
 
 if __name__ == "__main__":
