@@ -1,13 +1,15 @@
 //! Bulk transfer: one side sends as fast as its controller lets it, the other checks every byte.
 //!
 //! The receiver opens a stream and asks for a number of bytes; zero means without end. The bytes
-//! are those of [`Body`].
+//! are those of [`Body`]. They come on streams that the sender opens one after the other, of a
+//! megabyte each: what may be in flight is then bounded by no stream's window (see
+//! [`airlane_quic::MAX_STREAM_WINDOW_BYTES`]), and a lost packet holds up its own stream alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use airlane_base::Time;
-use airlane_quic::{Connection, ControlHandle, Endpoint};
+use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError};
 use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
 
@@ -16,6 +18,18 @@ use crate::error::RoleError;
 
 /// Length of the request: one big-endian integer.
 const REQUEST_BYTES: usize = 8;
+
+/// Bytes of the body on each stream: below the window of a stream, so that it never binds.
+const STREAM_BYTES: u64 = 1_000_000;
+
+/// Bytes that a bulk sender should be allowed to hand over ahead of the acknowledgements
+/// ([`airlane_quic::TransportConfig::send_window_bytes`]): 12 000 packets.
+pub const SEND_WINDOW_BYTES: u64 = 16 << 20;
+
+/// Bytes that a bulk receiver should allow on all streams
+/// ([`airlane_quic::TransportConfig::receive_window_bytes`]): the sender's, and as much again
+/// behind a hole.
+pub const RECEIVE_WINDOW_BYTES: u32 = 48 << 20;
 
 /// The name under which the pattern's start is found.
 const BODY: &str = "bulk";
@@ -29,7 +43,7 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
     while let Some(connection) = endpoint.accept().await {
         connected(&connection, connection.control());
         endpoint.runtime().spawn("bulk sender", async move {
-            while let Ok((mut to, mut from)) = connection.accept_bi().await {
+            while let Ok((_, mut from)) = connection.accept_bi().await {
                 let Ok(request) = from.read_to_end(REQUEST_BYTES).await else { return };
                 let Ok(request) = <[u8; REQUEST_BYTES]>::try_from(request) else {
                     tracing::debug!("a bulk request of the wrong length");
@@ -39,17 +53,32 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
                     0 => ENDLESS,
                     n => n,
                 };
-                for piece in Body::new(BODY, wanted).pieces(0..wanted) {
-                    if to.write_all(piece).await.is_err() {
-                        return;
-                    }
-                }
-                if to.finish().is_err() {
+                // An error says that the receiver is gone.
+                if send(&connection, wanted).await.is_err() {
                     return;
                 }
             }
         });
     }
+}
+
+/// Sends a body of `wanted` bytes on streams in turn.
+async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
+    let body = Body::new(BODY, wanted);
+    let (mut at, mut priority) = (0, i32::MAX);
+    while at < wanted {
+        let end = wanted.min(at + STREAM_BYTES);
+        let mut stream = connection.open_uni().await?;
+        // Earlier streams first, so that the body arrives in order but for what is lost.
+        stream.set_priority(priority)?;
+        priority = priority.saturating_sub(1);
+        for piece in body.pieces(at..end) {
+            stream.write_all(piece).await?;
+        }
+        stream.finish()?;
+        at = end;
+    }
+    Ok(())
 }
 
 /// What a receiver has got so far; it can be read while the transfer runs.
@@ -59,7 +88,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// Application bytes received in order and found right.
+    /// Application bytes received, in the order of the body, and found right.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -79,27 +108,42 @@ pub async fn fetch(
 ) -> Result<u64, RoleError> {
     let connection =
         endpoint.connect(server, "bulk.airlane").await.map_err(RoleError::transport(server))?;
-    let (mut to, mut from) = connection.open_bi().await.map_err(RoleError::transport(server))?;
+    let (mut to, _) = connection.open_bi().await.map_err(RoleError::transport(server))?;
     let request = Bytes::copy_from_slice(&bytes.to_be_bytes());
     to.write_all(request).await.map_err(RoleError::transport(server))?;
     to.finish().map_err(RoleError::transport(server))?;
     let body = Body::new(BODY, if bytes == 0 { ENDLESS } else { bytes });
-    let mut end = endpoint.runtime().sleep_until(until.unwrap_or(Time::FAR_FUTURE));
-    let mut got = 0;
-    loop {
-        let piece = tokio::select! {
-            biased;
-            () = &mut end => break,
-            piece = from.read_chunk(usize::MAX) => piece.map_err(RoleError::transport(server))?,
-        };
-        let Some(piece) = piece else { break };
-        if !body.matches(got, &piece) {
-            let problem = format!("wrong bytes after {got}");
-            return Err(RoleError::Answer { path: BODY.to_owned(), problem });
-        }
-        got += piece.len() as u64;
-        received.bytes.store(got, Ordering::Relaxed);
+    let end = endpoint.runtime().sleep_until(until.unwrap_or(Time::FAR_FUTURE));
+    tokio::select! {
+        biased;
+        () = end => {}
+        result = receive(&connection, server, body, &received) => result?,
     }
     connection.close(0, "done");
-    Ok(got)
+    Ok(received.bytes())
+}
+
+/// Receives all of `body`.
+async fn receive(
+    connection: &Connection,
+    server: std::net::SocketAddr,
+    body: Body,
+    received: &Received,
+) -> Result<(), RoleError> {
+    let mut got = 0;
+    while got < body.len() {
+        // Streams are accepted in the order in which they were opened.
+        let mut stream = connection.accept_uni().await.map_err(RoleError::transport(server))?;
+        while let Some(piece) =
+            stream.read_chunk(usize::MAX).await.map_err(RoleError::transport(server))?
+        {
+            if !body.matches(got, &piece) {
+                let problem = format!("wrong bytes after {got}");
+                return Err(RoleError::Answer { path: BODY.to_owned(), problem });
+            }
+            got += piece.len() as u64;
+            received.bytes.store(got, Ordering::Relaxed);
+        }
+    }
+    Ok(())
 }

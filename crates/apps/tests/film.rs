@@ -9,9 +9,9 @@ use airlane_apps::bulk;
 use airlane_apps::content::Library;
 use airlane_apps::vod::{Origin, OriginEvents, Player, Policy, Session};
 use airlane_base::{Rate, Seed, Time};
-use airlane_congestion::ControllerConfig;
+use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_media::{Metric, Perceptual, Video, synthetic};
-use airlane_net::Dumbbell;
+use airlane_net::{Dumbbell, Impairment};
 use airlane_quality::QoeParams;
 use airlane_quic::{Cipher, Endpoint, H3Client, TransportConfig};
 use airlane_runtime::real_time::TokioRuntime;
@@ -106,7 +106,10 @@ fn a_film_plays_over_real_loopback_sockets() {
 
 /// A world with one pair of hosts on a link of `mbps`.
 fn world(mbps: f64) -> (World, RuntimeHandle, RuntimeHandle, SocketAddr) {
-    let dumbbell = Dumbbell::new(Rate::from_mbps(mbps), Duration::from_millis(20), 1.5, 1);
+    world_of(&Dumbbell::new(Rate::from_mbps(mbps), Duration::from_millis(20), 1.5, 1))
+}
+
+fn world_of(dumbbell: &Dumbbell) -> (World, RuntimeHandle, RuntimeHandle, SocketAddr) {
     let built = dumbbell.build(Seed(5));
     let ip = |host| built.network.addresses(host)[0];
     let (s, c) = (ip(built.servers[0]), ip(built.clients[0]));
@@ -219,4 +222,40 @@ fn a_transfer_arrives_whole_and_fills_the_link() {
     assert_eq!(bytes, 10_000_000);
     let rate = Rate::of(bytes, at.since_start()).mbps();
     assert!((17.5..19.6).contains(&rate), "{rate} Mbit/s of goodput on 20");
+}
+
+#[test]
+fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
+    // 480 Mbit/s over 120 ms: 5300 packets in flight, one in a thousand lost.
+    let rtt = Duration::from_millis(120);
+    let mut dumbbell = Dumbbell::new(Rate::from_mbps(1_000.0), rtt, 1.0, 1);
+    dumbbell.uplink.supply = Rate::from_mbps(100.0).into();
+    dumbbell.flows[0].impair_down = vec![Impairment::Bernoulli(0.001)];
+    let (mut world, server, client, listen) = world_of(&dumbbell);
+    let explicit = ControllerConfig {
+        rate_bps: Some(480_000_000),
+        ..ControllerConfig::new(Algorithm::Explicit)
+    };
+    let sender = TransportConfig {
+        send_window_bytes: bulk::SEND_WINDOW_BYTES,
+        ..TransportConfig::new(move |n| explicit.build(n.now, n.payload_bytes, n.seed))
+    };
+    let receiver = TransportConfig {
+        receive_window_bytes: bulk::RECEIVE_WINDOW_BYTES,
+        ..transport(Cipher::Null)
+    };
+    let bytes = world
+        .run(async move {
+            let endpoint = Endpoint::server(&server, listen, sender).unwrap();
+            server.spawn("bulk server", bulk::serve(endpoint, |_, _| {}));
+            let any = SocketAddr::from(([0, 0, 0, 0], 0));
+            let caller = Endpoint::client(&client, any, receiver).unwrap();
+            let until = Some(Time::from_millis(1_500));
+            bulk::fetch(&caller, listen, 0, until, Arc::default()).await
+        })
+        .unwrap()
+        .unwrap();
+    // The handshake and the first flight take 180 ms; what is behind the last hole is not counted.
+    let rate = Rate::of(bytes, Duration::from_millis(1_320)).mbps();
+    assert!((400.0..480.0).contains(&rate), "{rate} Mbit/s of goodput");
 }

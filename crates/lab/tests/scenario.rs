@@ -231,6 +231,8 @@ fn every_rule_between_keys_has_a_message() {
         ("50e6", "50e6\nloss = { kind = \"bernoulli\" }", "link.loss.p: missing"),
         ("50e6", "50e6\nloss = { p = 2 }", "link.loss.p: found 2; expected a number from 0 to 1"),
         ("50e6", "50e6\nloss = { p = 0, p_bad_to_good = 1 }", "beside another kind of loss"),
+        ("50e6", "50e6\nloss = { kind = \"periodic\" }", "link.loss.every: missing"),
+        ("50e6", "50e6\nloss = { kind = \"periodic\", every = 0 }", "link.loss.every: found 0"),
         ("name = \"cubic\"", "", "scheme.0.name: missing"),
         ("name = \"cubic\"", "name = \"../up\"", "expected a name of at most 64 letters"),
         ("[[scheme]]\nname = \"cubic\"", "", "scheme: found no scheme"),
@@ -320,6 +322,15 @@ fn set_changes_values_of_tables_and_lists() {
     assert_eq!((s.player.abr, s.seeds), (Abr::Rate, vec![5, 6]));
     assert_eq!((s.title.as_str(), s.bulk[0].name.as_str()), ("A title = B", "12"));
     assert_eq!(s.source.set.len(), 7);
+}
+
+#[test]
+fn periodic_loss_begins_with_its_period_unless_told() {
+    let loss = |value: &str| with_set(GOOD, &[&format!("link.loss={value}")]).unwrap().link.loss;
+    let plain = loss("{ kind = \"periodic\", every = 1000 }");
+    assert_eq!(plain, Some(Loss::Periodic { every: 1_000, first: 999 }));
+    let told = loss("{ kind = \"periodic\", every = 1000, first = 80 }");
+    assert_eq!(told, Some(Loss::Periodic { every: 1_000, first: 80 }));
 }
 
 #[test]

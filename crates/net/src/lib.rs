@@ -13,7 +13,7 @@ pub mod queue;
 pub mod trace;
 
 pub use dumbbell::{BuiltDumbbell, Dumbbell, DumbbellFlow, LinkSpec, SendJitter};
-pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss};
+pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
 pub use meter::{LinkReport, LinkStats};
 pub use network::{

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_net::{GilbertElliott, Impairment, JitterLaw, Node};
+use airlane_net::{GilbertElliott, Impairment, JitterLaw, Node, PeriodicLoss};
 use common::numbered;
 
 /// Which of `n` packets, one per millisecond, come out, and when.
@@ -74,6 +74,16 @@ fn the_seed_decides_what_is_lost() {
     assert_ne!(lost(1), lost(2));
     assert_eq!(run(&mut *Impairment::Bernoulli(0.0).build(Seed(1)), 100).len(), 100);
     assert!(run(&mut *Impairment::Bernoulli(1.0).build(Seed(1)), 100).is_empty());
+}
+
+#[test]
+fn periodic_loss_counts_packets_and_nothing_else() {
+    let law = PeriodicLoss { every: 4, first: 2 };
+    let arrived = run(&mut *Impairment::PeriodicLoss(law).build(Seed(1)), 12);
+    let ids: Vec<u64> = arrived.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, [0, 1, 3, 4, 5, 7, 8, 9, 11]);
+    let all = PeriodicLoss { every: 1, first: 0 };
+    assert!(run(&mut *Impairment::PeriodicLoss(all).build(Seed(1)), 5).is_empty());
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub struct Link {
     pub queue: Queue,
     /// Rate of the way back.
     pub uplink: Rate,
-    /// Random loss behind the queue.
+    /// Loss in front of the queue.
     pub loss: Option<Loss>,
     /// Most that is added to the delay of a packet, uniform from zero; packets keep their order.
     pub jitter: Duration,
@@ -147,13 +147,20 @@ pub enum QueueLimit {
     Packets(u64),
 }
 
-/// Loss that has nothing to do with the queue.
+/// Loss that has nothing to do with the queue; it comes before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Each packet with the same probability.
     Bernoulli {
         /// The probability.
         p: f64,
+    },
+    /// One of every so many packets of a flow.
+    Periodic {
+        /// Of so many packets one is lost.
+        every: u64,
+        /// So many packets pass before the first loss.
+        first: u64,
     },
     /// Bursts: a chain of two states that steps once per packet.
     GilbertElliott {

@@ -119,6 +119,7 @@ pub(super) fn queue(queue: &Queue) -> String {
 pub(super) fn loss(loss: &Loss) -> String {
     match loss {
         Loss::Bernoulli { p } => format!("{} % of packets at random", short(p * 100.0)),
+        Loss::Periodic { every, .. } => format!("one packet of {every}"),
         Loss::GilbertElliott { .. } => "in bursts (Gilbert-Elliott)".to_owned(),
     }
 }

@@ -139,14 +139,28 @@ pub(super) fn spawn(
         for n in 0..transfer.count {
             let Some((server, client, ip)) = pairs.next() else { break };
             let tap = Tap::start(&server);
-            let listen = endpoint(
-                &server,
-                Some(PORT),
-                transport(transfer.control.as_ref().unwrap_or(&scheme.control)),
-            )?;
-            let seen = tap.clone();
-            server.spawn("bulk server", bulk::serve(listen, move |_, c| seen.connect(c)));
-            let caller = Arc::new(endpoint(&client, None, transport(&CLIENT_CONTROL))?);
+            let control = transfer.control.as_ref().unwrap_or(&scheme.control);
+            let sender = TransportConfig {
+                send_window_bytes: bulk::SEND_WINDOW_BYTES,
+                ..transport(control)
+            };
+            let listen = endpoint(&server, Some(PORT), sender)?;
+            let (seen, hook, host) = (tap.clone(), options.on_bulk.clone(), server.clone());
+            let number = flows.bulk.len();
+            server.spawn(
+                "bulk server",
+                bulk::serve(listen, move |_, control| {
+                    seen.connect(control);
+                    if let Some(hook) = &hook {
+                        hook.call(number, &host, control);
+                    }
+                }),
+            );
+            let receiver = TransportConfig {
+                receive_window_bytes: bulk::RECEIVE_WINDOW_BYTES,
+                ..transport(&CLIENT_CONTROL)
+            };
+            let caller = Arc::new(endpoint(&client, None, receiver)?);
             flows.endpoints.push(caller.clone());
             let (done, result) = oneshot::channel();
             let (start, clock) = (Time::ZERO + transfer.start, client.clone());

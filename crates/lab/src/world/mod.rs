@@ -6,9 +6,13 @@ mod output;
 mod provider;
 mod tap;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
+use airlane_quic::ControlHandle;
+use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
 pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput};
@@ -32,6 +36,38 @@ pub struct Options {
     pub captures: Captures,
     /// Moves the base of the clock that QUIC computes with: for tests that nothing depends on it.
     pub clock_shift: Duration,
+    /// What the report of the bottleneck leaves out at the start: until flows have settled.
+    pub settle: Duration,
+    /// Sees the sender of each bulk transfer.
+    pub on_bulk: Option<BulkHook>,
+}
+
+/// The number of a transfer in the order of the scenario, its sending host, its controller.
+type OnBulk = dyn Fn(usize, &RuntimeHandle, &ControlHandle) + Send + Sync;
+
+/// What is done when the sender of a bulk transfer has its connection: for measurements that
+/// change a weight or a rate while a world runs.
+#[derive(Clone)]
+pub struct BulkHook(Arc<OnBulk>);
+
+impl BulkHook {
+    /// Calls `act` with the number of the transfer in the order of the scenario, the host that
+    /// sends, and the sender's controller.
+    pub fn new(
+        act: impl Fn(usize, &RuntimeHandle, &ControlHandle) + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(act))
+    }
+
+    fn call(&self, number: usize, host: &RuntimeHandle, control: &ControlHandle) {
+        (self.0)(number, host, control);
+    }
+}
+
+impl fmt::Debug for BulkHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BulkHook")
+    }
 }
 
 /// Runs one run of a plan. A unit of the ticket is a millisecond of virtual time.
@@ -67,9 +103,15 @@ pub fn run(
     let flows = flows::spawn(plan, content, key, options, &mut world, &addresses)?;
     let end = Time::ZERO + plan.scenario.duration;
     let clock = flows.clock.clone();
+    let settled = (Time::ZERO + options.settle).min(end);
+    let mut before = None;
     let mut ran_to = Time::ZERO;
     while ran_to < end {
-        ran_to = (ran_to + PROGRESS_EVERY).min(end);
+        if ran_to == settled {
+            before = world.network().link_stats(bottleneck, settled);
+        }
+        let step = ran_to + PROGRESS_EVERY;
+        ran_to = if ran_to < settled { step.min(settled) } else { step.min(end) };
         let clock = clock.clone();
         world
             .run(async move { airlane_runtime::RuntimeExt::sleep_until(&clock, ran_to).await })
@@ -81,7 +123,10 @@ pub fn run(
 
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;
-    let link = network.link_stats(bottleneck, end).map(|s| s.report());
+    let link = network.link_stats(bottleneck, end).map(|s| match &before {
+        Some(before) => s.since(before),
+        None => s.report(),
+    });
     let series = network.take_series(end);
     let output = RunOutput {
         key,

@@ -8,7 +8,7 @@ use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, PieConfig, QueueSpec};
 use airlane_net::{
     BuiltDumbbell, Dumbbell, DumbbellFlow, GilbertElliott, Impairment, JitterLaw, LinkSpec,
-    SendJitter,
+    PeriodicLoss, SendJitter,
 };
 use rand::RngExt;
 
@@ -107,6 +107,7 @@ fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
 fn impairments(scenario: &Scenario) -> Vec<Impairment> {
     let loss = scenario.link.loss.map(|loss| match loss {
         Loss::Bernoulli { p } => Impairment::Bernoulli(p),
+        Loss::Periodic { every, first } => Impairment::PeriodicLoss(PeriodicLoss { every, first }),
         Loss::GilbertElliott { good_to_bad, bad_to_good, good, bad } => {
             Impairment::GilbertElliott(GilbertElliott {
                 to_bad: good_to_bad,

@@ -19,7 +19,7 @@ pub struct RunOutput {
     pub bulk: Vec<BulkOutput>,
     /// The bottleneck over time.
     pub link_rows: Vec<LinkSampleRow>,
-    /// What the bottleneck carried, from start to end.
+    /// What the bottleneck carried, from [`Options::settle`](super::Options) to the end.
     pub link: Option<LinkReport>,
     /// What went through the bottleneck.
     pub drops: Counters,

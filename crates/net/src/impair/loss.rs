@@ -1,4 +1,4 @@
-//! Random loss, independent or in bursts.
+//! Loss: independent, in bursts, or of every so many packets.
 
 use std::collections::VecDeque;
 
@@ -43,12 +43,48 @@ impl GilbertElliott {
     }
 }
 
-/// Loses packets at random and lets the others through at once.
+/// Loses packets by their count alone: what response functions are defined by (RFC 9438, section
+/// 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeriodicLoss {
+    /// Of so many packets one is lost, at least 1.
+    pub every: u64,
+    /// So many packets pass before the first loss.
+    pub first: u64,
+}
+
+/// What decides.
+#[derive(Debug)]
+enum Law {
+    Random { chain: GilbertElliott, bad: bool, rng: Rng },
+    Periodic { every: u64, passing: u64 },
+}
+
+impl Law {
+    fn loses(&mut self) -> bool {
+        match self {
+            Self::Random { chain, bad, rng } => {
+                let GilbertElliott { to_bad, to_good, loss_good, loss_bad } = *chain;
+                let change = if *bad { to_good } else { to_bad };
+                if change > 0.0 && rng.random::<f64>() < change {
+                    *bad = !*bad;
+                }
+                let loss = if *bad { loss_bad } else { loss_good };
+                loss > 0.0 && rng.random::<f64>() < loss
+            }
+            Self::Periodic { every, passing } => {
+                let lost = *passing == 0;
+                *passing = if lost { every.saturating_sub(1) } else { *passing - 1 };
+                lost
+            }
+        }
+    }
+}
+
+/// Loses packets and lets the others through at once.
 #[derive(Debug)]
 pub struct Loss {
-    law: GilbertElliott,
-    bad: bool,
-    rng: Rng,
+    law: Law,
     through: VecDeque<(Time, Packet)>,
     counters: Counters,
 }
@@ -62,24 +98,23 @@ impl Loss {
 
     /// Loses packets in bursts; starts in the good state.
     pub fn gilbert_elliott(law: GilbertElliott, rng: Rng) -> Self {
-        Self { law, bad: false, rng, through: VecDeque::new(), counters: Counters::default() }
+        Self::of(Law::Random { chain: law, bad: false, rng })
     }
 
-    fn loses(&mut self) -> bool {
-        let GilbertElliott { to_bad, to_good, loss_good, loss_bad } = self.law;
-        let change = if self.bad { to_good } else { to_bad };
-        if change > 0.0 && self.rng.random::<f64>() < change {
-            self.bad = !self.bad;
-        }
-        let loss = if self.bad { loss_bad } else { loss_good };
-        loss > 0.0 && self.rng.random::<f64>() < loss
+    /// Loses every so many packets.
+    pub fn periodic(law: PeriodicLoss) -> Self {
+        Self::of(Law::Periodic { every: law.every, passing: law.first })
+    }
+
+    fn of(law: Law) -> Self {
+        Self { law, through: VecDeque::new(), counters: Counters::default() }
     }
 }
 
 impl Node for Loss {
     fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
-        if self.loses() {
+        if self.law.loses() {
             drops.push(Dropped { packet, reason: DropReason::Loss });
             self.counters.count_drops(&drops[drops.len() - 1..]);
         } else {

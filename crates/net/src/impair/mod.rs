@@ -10,7 +10,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, Normal};
 
 pub use delay::{Delay, Jitter};
-pub use loss::{GilbertElliott, Loss};
+pub use loss::{GilbertElliott, Loss, PeriodicLoss};
 
 use crate::node::Node;
 
@@ -53,6 +53,8 @@ pub enum Impairment {
     Bernoulli(f64),
     /// Loses packets in bursts.
     GilbertElliott(GilbertElliott),
+    /// Loses every so many packets.
+    PeriodicLoss(PeriodicLoss),
 }
 
 impl Impairment {
@@ -63,6 +65,7 @@ impl Impairment {
             Self::Jitter { law, reorder } => Box::new(Jitter::new(law, reorder, seed.rng())),
             Self::Bernoulli(p) => Box::new(Loss::bernoulli(p, seed.rng())),
             Self::GilbertElliott(law) => Box::new(Loss::gilbert_elliott(law, seed.rng())),
+            Self::PeriodicLoss(law) => Box::new(Loss::periodic(law)),
         }
     }
 }

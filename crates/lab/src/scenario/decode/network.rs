@@ -22,11 +22,13 @@ enum QueueKind {
 enum LossKind {
     Bernoulli,
     GilbertElliott,
+    Periodic,
 }
 
 words! {
     QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie;
-    LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott;
+    LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
+        "periodic" => Self::Periodic;
 }
 
 pub(super) fn link(r: &mut Reader<'_>) -> Link {
@@ -38,7 +40,7 @@ pub(super) fn link(r: &mut Reader<'_>) -> Link {
         uplink: r
             .rate_or_none("uplink_rate_bps", RATE, "10e6", "Rate of the way back.")
             .unwrap_or(Rate::from_bps(10_000_000)),
-        loss: r.table("loss", NONE, "Random loss behind the queue.", loss),
+        loss: r.table("loss", NONE, "Loss in front of the queue.", loss),
         jitter: r.time(
             "jitter_s",
             range(0.0, 10.0, "0.002"),
@@ -192,7 +194,7 @@ fn loss(r: &mut Reader<'_>) -> Loss {
     let kind = r.word(
         "kind",
         LossKind::Bernoulli,
-        "Independent losses, or bursts by a chain of two states.",
+        "Independent losses, bursts by a chain of two states, or one of every so many packets.",
     );
     let p =
         r.number_or_none("p", PROBABILITY, "required for \"bernoulli\"", "Probability of loss.");
@@ -212,20 +214,42 @@ fn loss(r: &mut Reader<'_>) -> Loss {
         r.number_or_none("p_loss_good", PROBABILITY, "0", "Probability of loss in the good state.");
     let bad =
         r.number_or_none("p_loss_bad", PROBABILITY, "1", "Probability of loss in the bad state.");
-    let (needed, foreign): (&[&str], &[&str]) = match kind {
-        LossKind::Bernoulli => {
-            (&["p"], &["p_good_to_bad", "p_bad_to_good", "p_loss_good", "p_loss_bad"])
-        }
-        LossKind::GilbertElliott => (&["p_good_to_bad", "p_bad_to_good"], &["p"]),
+    let every = r.count_or_none(
+        "every",
+        (1, 1 << 40),
+        "required for \"periodic\"",
+        "Of so many packets of a flow one is lost.",
+    );
+    let first = r.count_or_none(
+        "first",
+        (0, 1 << 40),
+        "`every` - 1",
+        "So many packets of a flow pass before its first loss.",
+    );
+    const CHAIN: [&str; 4] = ["p_good_to_bad", "p_bad_to_good", "p_loss_good", "p_loss_bad"];
+    const COUNTED: [&str; 2] = ["every", "first"];
+    let (needed, own): (&[&str], &[&str]) = match kind {
+        LossKind::Bernoulli => (&["p"], &["p"]),
+        LossKind::GilbertElliott => (&CHAIN[..2], &CHAIN),
+        LossKind::Periodic => (&COUNTED[..1], &COUNTED),
     };
     for key in needed.iter().filter(|key| !r.has(key)) {
-        r.fail(key, "missing", "expected a probability, such as 0.01");
+        let expected = match kind {
+            LossKind::Periodic => "expected a number of packets, such as 1000",
+            _ => "expected a probability, such as 0.01",
+        };
+        r.fail(key, "missing", expected);
     }
-    for key in foreign.iter().filter(|key| r.has(key)) {
+    let all = ["p"].iter().chain(&CHAIN).chain(&COUNTED);
+    for key in all.filter(|key| !own.contains(key) && r.has(key)) {
         r.fail(key, "found beside another kind of loss", format!("expected {}", needed.join(", ")));
     }
     match kind {
         LossKind::Bernoulli => Loss::Bernoulli { p: p.unwrap_or(0.0) },
+        LossKind::Periodic => {
+            let every = every.unwrap_or(1);
+            Loss::Periodic { every, first: first.unwrap_or(every.saturating_sub(1)) }
+        }
         LossKind::GilbertElliott => Loss::GilbertElliott {
             good_to_bad: good_to_bad.unwrap_or(0.0),
             bad_to_good: bad_to_good.unwrap_or(0.0),

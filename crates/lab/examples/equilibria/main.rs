@@ -1,0 +1,108 @@
+//! Measures on real QUIC who gets what beside whom, and prints the tables "On QUIC" of
+//! `docs/controllers.md`.
+//!
+//! `cargo run --release -p airlane-lab --example equilibria -- [--seeds N] [--jobs N] [TABLE...]`
+//!
+//! All but `long` without a name, with five seeds and one job if not said otherwise. How far it is
+//! goes to the standard error.
+
+mod links;
+mod scene;
+mod weights;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use airlane_lab::pool::Progress;
+use scene::{Runs, Scene};
+
+/// How to measure.
+pub struct Bench {
+    seeds: u64,
+    jobs: usize,
+}
+
+impl Bench {
+    /// The outcomes of every scene under every seed.
+    pub fn run(&self, scenes: &[Scene]) -> Vec<Runs> {
+        scene::run_all(scenes, self.seeds, self.jobs, &Counter::default())
+    }
+}
+
+/// Millions of packets on the standard error.
+#[derive(Default)]
+struct Counter {
+    done: AtomicU64,
+    all: AtomicU64,
+}
+
+impl Progress for Counter {
+    fn begin(&self, _: &str, units: u64) {
+        self.all.store(units, Ordering::Relaxed);
+    }
+
+    fn advance(&self, units: u64) {
+        self.done.fetch_add(units, Ordering::Relaxed);
+    }
+
+    fn finished(&self, label: &str) {
+        let millions = |n: &AtomicU64| n.load(Ordering::Relaxed) as f64 / 1e6;
+        eprintln!("{:.1} of {:.1} M packets: {label}", millions(&self.done), millions(&self.all));
+    }
+
+    fn end(&self) {}
+}
+
+/// Prints a table.
+type Table = fn(&Bench);
+
+const TABLES: [(&str, Table); 9] = [
+    ("ratios", weights::ratios),
+    ("crowd", weights::crowd),
+    ("changing", weights::changing),
+    ("small", weights::small),
+    ("variations", weights::variations),
+    ("bbr", links::bbr),
+    ("pie", links::pie),
+    ("response", links::response),
+    ("long", weights::long),
+];
+
+fn main() -> ExitCode {
+    let mut bench = Bench { seeds: 5, jobs: 1 };
+    let mut wanted = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if let "--seeds" | "--jobs" = argument.as_str() {
+            let given = arguments.next().and_then(|n| n.parse().ok());
+            let Some(n) = given.filter(|&n: &u32| n > 0) else {
+                eprintln!("{argument}: expected a number above zero");
+                return ExitCode::from(2);
+            };
+            match argument.as_str() {
+                "--seeds" => bench.seeds = n.into(),
+                _ => bench.jobs = n as usize,
+            }
+        } else if let Some(&(_, table)) = TABLES.iter().find(|(name, _)| *name == argument) {
+            wanted.push(table);
+        } else {
+            let names = TABLES.map(|(name, _)| name).join(", ");
+            eprintln!("{argument}: no such table; one of {names}, or --seeds N, --jobs N");
+            return ExitCode::from(2);
+        }
+    }
+    if wanted.is_empty() {
+        wanted.extend(TABLES.iter().filter(|(name, _)| *name != "long").map(|(_, table)| table));
+    }
+    for table in wanted {
+        table(&bench);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints the head of a table in Markdown.
+fn header(title: &str, columns: &[String]) {
+    println!("\n### {title}\n");
+    println!("| {} |", columns.join(" | "));
+    println!("|{}", "---|".repeat(columns.len()));
+}

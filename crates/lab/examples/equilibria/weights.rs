@@ -1,0 +1,191 @@
+//! Tables of weighted Cubic.
+
+use crate::scene::{Queue, Runs, Scene, mean};
+use crate::{Bench, header};
+
+const RTTS: [f64; 2] = [20.0, 100.0];
+const WEIGHTS: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 0.5];
+
+/// Epochs last by packets and round trips: fewer seconds hold as many at the short one. What is
+/// dearest is measured for the shortest.
+fn seconds(unit: f64, rtt_ms: f64) -> f64 {
+    match (unit < 40.0, rtt_ms < 100.0) {
+        (true, true) => 150.0,
+        (true, false) => 300.0,
+        (false, true) => 75.0,
+        (false, false) => 200.0,
+    }
+}
+
+/// Weights, packets of bandwidth-delay product per unit of weight, round trip.
+fn of(weights: &[f64], unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
+    let seconds = seconds(unit, rtt_ms);
+    Scene { seconds, settle: seconds / 10.0, ..Scene::of_weights(weights, unit, rtt_ms, queue) }
+}
+
+/// Two flows of weight w and two plain ones.
+fn pair(w: f64, unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
+    of(&[w, w, 1.0, 1.0], unit, rtt_ms, queue)
+}
+
+fn columns(first: &str, rtts: &[f64]) -> Vec<String> {
+    let mut columns = vec![first.to_owned()];
+    for rtt in rtts {
+        columns.extend(Queue::ALL.map(|q| format!("{}, {rtt} ms", q.name())));
+    }
+    columns
+}
+
+fn list(units: &[f64]) -> String {
+    units.iter().map(f64::to_string).collect::<Vec<_>>().join("/")
+}
+
+/// Prints a row per entry of `rows`, a column per round trip and queue; a cell has a figure per
+/// unit.
+fn grid<R>(
+    bench: &Bench,
+    rtts: &[f64],
+    units: &[f64],
+    rows: &[(String, R)],
+    scene: impl Fn(&R, f64, f64, Queue) -> Scene,
+    figure: impl Fn(&R, &Runs) -> String,
+) {
+    let queues = Queue::ALL;
+    let places: Vec<(f64, Queue)> =
+        rtts.iter().flat_map(|&rtt| queues.map(|queue| (rtt, queue))).collect();
+    for (name, row) in rows {
+        let scenes: Vec<Scene> = places
+            .iter()
+            .flat_map(|&(rtt, queue)| units.iter().map(move |&unit| (unit, rtt, queue)))
+            .map(|(unit, rtt, queue)| scene(row, unit, rtt, queue))
+            .collect();
+        let figures: Vec<String> = bench.run(&scenes).iter().map(|r| figure(row, r)).collect();
+        let cells: Vec<String> = figures.chunks(units.len()).map(|c| c.join("/")).collect();
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+}
+
+fn wanted() -> Vec<(String, f64)> {
+    WEIGHTS.map(|w| (w.to_string(), w)).to_vec()
+}
+
+pub fn ratios(bench: &Bench) {
+    let units = [4.0, 10.0, 40.0];
+    let title = format!("two flows of weight w over two plain ones, {} packets", list(&units));
+    header(&title, &columns("wanted", &RTTS));
+    let figure = |_: &f64, runs: &Runs| format!("{:.2}", runs.mean(|o| o.ratio(2)));
+    grid(bench, &RTTS, &units, &wanted(), |&w, unit, rtt, q| pair(w, unit, rtt, q), figure);
+}
+
+/// One flow of weight w beside a plain one, at windows of hundreds of packets.
+pub fn long(bench: &Bench) {
+    header(
+        "one flow of weight w over a plain one, 400 packets per unit",
+        &columns("wanted", &RTTS),
+    );
+    let scene = |&w: &f64, unit, rtt, queue| {
+        // Cubic forgets its start within some twenty epochs, and these last five to ten seconds.
+        let (seconds, settle) = if rtt < 100.0 { (160.0, 60.0) } else { (320.0, 120.0) };
+        Scene { seconds, settle, ..of(&[w, 1.0], unit, rtt, queue) }
+    };
+    let figure = |_: &f64, runs: &Runs| format!("{:.2}", runs.mean(|o| o.ratio(1)));
+    grid(bench, &RTTS, &[400.0], &wanted(), scene, figure);
+}
+
+/// Weighted flows and how many plain ones beside them.
+type Crowd = (Vec<f64>, usize);
+
+fn crowds(sets: &[(&[f64], usize)]) -> Vec<(String, Crowd)> {
+    let row = |(set, plain): &(&[f64], usize)| {
+        (format!("{set:?} beside {plain}"), (set.to_vec(), *plain))
+    };
+    sets.iter().map(row).collect()
+}
+
+fn beside((set, plain): &Crowd, unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
+    let mut weights = set.clone();
+    weights.resize(set.len() + plain, 1.0);
+    of(&weights, unit, rtt_ms, queue)
+}
+
+/// Weighted flows beside plain ones of the same sum.
+pub fn crowd(bench: &Bench) {
+    header(
+        "share of weighted flows beside as many plain ones, 10/40 packets per unit",
+        &columns("weights beside plain", &RTTS),
+    );
+    let rows = crowds(&[(&[0.5, 0.8, 1.2, 1.5], 4), (&[1.0, 3.0], 4)]);
+    let figure = |row: &Crowd, runs: &Runs| format!("{:.3}", runs.mean(|o| o.share(row.0.len())));
+    grid(bench, &RTTS, &[10.0, 40.0], &rows, beside, figure);
+}
+
+/// Weights that change every half second.
+pub fn changing(bench: &Bench) {
+    header(
+        "weights shuffled every 0.5 s, 10/40 packets per unit: share (slope of rate over weight)",
+        &columns("weights beside plain", &RTTS),
+    );
+    let rows = crowds(&[(&[0.5, 0.8, 1.2, 1.5], 4)]);
+    let scene = |row: &Crowd, unit, rtt, queue| Scene {
+        shuffled: row.0.len(),
+        ..beside(row, unit, rtt, queue)
+    };
+    let figure = |row: &Crowd, runs: &Runs| {
+        let slopes: Vec<f64> = runs.0.iter().filter_map(|o| o.slope).collect();
+        format!("{:.3} ({:.2})", runs.mean(|o| o.share(row.0.len())), mean(&slopes))
+    };
+    grid(bench, &RTTS, &[10.0, 40.0], &rows, scene, figure);
+}
+
+/// Windows under two packets.
+pub fn small(bench: &Bench) {
+    header(
+        "two light flows over two plain ones, 1/1.5/2 packets of BDP per light flow: ratio (mean \
+         packets in flight of a light flow, share of the link in use)",
+        &columns("wanted", &RTTS),
+    );
+    let figure = |_: &f64, runs: &Runs| {
+        format!(
+            "{:.2} ({:.1}, {:.3})",
+            runs.mean(|o| o.ratio(2)),
+            runs.mean(|o| (o.flows[0].window() + o.flows[1].window()) / 2.0),
+            runs.mean(|o| o.link.utilisation)
+        )
+    };
+    let rows = [0.5, 0.25].map(|w| (w.to_string(), w));
+    let scene = |&w: &f64, bdp, rtt, queue| pair(w, bdp / w, rtt, queue);
+    grid(bench, &RTTS, &[1.0, 1.5, 2.0], &rows, scene, figure);
+}
+
+/// Decimated acknowledgements, mixed round trips.
+pub fn variations(bench: &Bench) {
+    let mut rows = Vec::new();
+    let kinds = [("as above", false, 1.0), ("acknowledgements of ten", true, 1.0)];
+    for (name, decimated, factor) in
+        kinds.into_iter().chain([("round trips 1:2", false, 2.0), ("both", true, 2.0)])
+    {
+        rows.extend([1.0, 3.0, 0.5].map(|w| (format!("{name} | {w}"), (w, decimated, factor))));
+    }
+    let rtts = [40.0];
+    let mut columns = columns("variation", &rtts);
+    columns.insert(1, "wanted".to_owned());
+    header(
+        "two flows of weight w over two plain ones, 10/40 packets per unit: mean (least-most)",
+        &columns,
+    );
+    let scene = |&(w, decimated, factor): &(f64, bool, f64), unit, rtt, queue| {
+        let mut scene = Scene { decimated, ..pair(w, unit, rtt, queue) };
+        for i in [1, 3] {
+            scene.flows[i].rtt_factor = factor;
+        }
+        scene
+    };
+    let figure = |_: &(f64, bool, f64), runs: &Runs| spread(&runs.each(|o| o.ratio(2)));
+    grid(bench, &rtts, &[10.0, 40.0], &rows, scene, figure);
+}
+
+fn spread(values: &[f64]) -> String {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    format!("{:.2} ({low:.2}-{high:.2})", mean(values))
+}
