@@ -36,6 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &["base", "media", "lab", "report"]),
+    ("bench", &["base", "quality", "media", "abr", "minerva", "net", "lab"]),
 ];
 
 /// Libraries that only `quic` names.

@@ -1,0 +1,50 @@
+//! The bars, in the order of the table.
+
+mod cores;
+mod demo;
+mod elements;
+mod fuzz;
+mod ns3;
+mod players;
+pub(crate) mod scale;
+mod speed;
+mod update;
+
+use crate::bar::Bar;
+
+/// All of them.
+pub(crate) const BARS: &[Bar] = &[
+    Bar {
+        name: "ns3",
+        about: "one Cubic flow beside ns-3: goodput and queue",
+        measure: ns3::measure,
+    },
+    Bar {
+        name: "speed",
+        about: "the same scene: packets per second beside ns-3",
+        measure: speed::measure,
+    },
+    Bar {
+        name: "players",
+        about: "four players on 10 Mbit/s: faster than real time",
+        measure: players::measure,
+    },
+    Bar {
+        name: "elements",
+        about: "network elements alone: packets per second",
+        measure: elements::measure,
+    },
+    Bar {
+        name: "scale",
+        about: "8, 80 and 800 flows: packets per second, memory per flow",
+        measure: scale::measure,
+    },
+    Bar {
+        name: "update",
+        about: "Minerva's weight update, value function included",
+        measure: update::measure,
+    },
+    Bar { name: "cores", about: "many runs over two cores", measure: cores::measure },
+    Bar { name: "demo", about: "airlane demo after the build", measure: demo::measure },
+    Bar { name: "fuzz", about: "the parsers' fuzz targets, a minute each", measure: fuzz::measure },
+];

@@ -1,0 +1,55 @@
+//! Four players on one link: how much faster than real time.
+
+use airlane_lab::plan::RunKey;
+use airlane_lab::scenario::Cipher;
+
+use crate::bar::{Figure, Problem, Rule, Setting, median};
+use crate::scene::Scene;
+
+/// The first story.
+const STORY: &str = "four-viewers";
+
+pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
+    let scenes = [
+        ("null", 150.0, Scene::embedded(STORY, &[])?),
+        ("tls", 100.0, Scene::embedded(STORY, &[])?.sealed_with(Cipher::Tls)),
+    ];
+    let schemes = scenes[0].2.plan.scenario.schemes.len();
+    // Wall seconds by cipher and scheme.
+    let mut walls = vec![vec![Vec::new(); schemes]; scenes.len()];
+    for _ in 0..setting.rounds(5) {
+        for ((_, _, scene), walls) in scenes.iter().zip(&mut walls) {
+            for (scheme, walls) in walls.iter_mut().enumerate() {
+                let run = scene.run(RunKey { case: 0, scheme, seed: 1 })?;
+                walls.push(run.wall.as_secs_f64());
+            }
+        }
+    }
+    let mut figures = Vec::new();
+    for ((cipher, bar, scene), walls) in scenes.iter().zip(walls) {
+        let walls: Vec<f64> = walls.into_iter().map(median).collect();
+        let mean = walls.iter().sum::<f64>() / walls.len() as f64;
+        let each: Vec<String> = scene
+            .plan
+            .scenario
+            .schemes
+            .iter()
+            .zip(&walls)
+            .map(|(scheme, wall)| format!("{} {:.0}", scheme.name, scene.seconds() / wall))
+            .collect();
+        figures.push(Figure {
+            bar: format!("players.{cipher}"),
+            ours: scene.seconds() / mean,
+            peer: None,
+            unit: "x real time",
+            rule: Rule::AtLeast(*bar),
+            note: format!(
+                "{:.0} s of the story on one core, virtual over the mean wall time of the \
+                 schemes, medians; each: {}",
+                scene.seconds(),
+                each.join(", ")
+            ),
+        });
+    }
+    Ok(figures)
+}

@@ -1,0 +1,120 @@
+//! Many flows: do packets per second hold, and what does a flow take in memory?
+
+use std::process::Command;
+
+use airlane_lab::world::FlowSample;
+use serde::{Deserialize, Serialize};
+
+use crate::bar::{Figure, Problem, Rule, Setting, median};
+use crate::output::figure;
+use crate::scene::{MANY_FLOWS, Scene};
+
+const FLOWS: [usize; 3] = [8, 80, 800];
+const RATE_BPS: f64 = 2.5e6;
+
+/// What one run of so many flows took, told by the process that ran it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Cost {
+    packets: u64,
+    packets_per_s: f64,
+    /// Most memory that the process had resident.
+    peak_bytes: u64,
+    /// Mean over the flows and the second half of the run.
+    in_flight_bytes: f64,
+}
+
+/// Runs so many flows for so many seconds in this process, which should do nothing else.
+pub(crate) fn child(flows: usize, seconds: u64) -> Result<Cost, Problem> {
+    let set = [
+        format!("bulk.0.count={flows}"),
+        format!("link.rate_bps={}", RATE_BPS * flows as f64),
+        format!("duration_s={seconds}"),
+    ];
+    let run = Scene::own(MANY_FLOWS, &set)?.run_seed(1)?;
+    if let Some(failed) = run.output.bulk.iter().find_map(|b| b.failure.as_ref()) {
+        return Err(Problem::Broke(failed.clone()));
+    }
+    let late: Vec<f64> = run
+        .output
+        .bulk
+        .iter()
+        .flat_map(|b| &b.samples[b.samples.len() / 2..])
+        .map(|s: &FlowSample| s.sent_bytes.saturating_sub(s.acked_bytes + s.lost_bytes) as f64)
+        .collect();
+    Ok(Cost {
+        packets: run.packets(),
+        packets_per_s: run.packets_per_s(),
+        peak_bytes: peak_bytes()?,
+        in_flight_bytes: late.iter().sum::<f64>() / late.len() as f64,
+    })
+}
+
+/// Most memory that this process had resident so far.
+fn peak_bytes() -> Result<u64, Problem> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok())
+        .map(|kib| kib * 1024)
+        .ok_or_else(|| Problem::Skipped("the system does not tell a process's peak memory".into()))
+}
+
+pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
+    let seconds = if setting.quick { 2 } else { 20 };
+    let mut costs: [Vec<Cost>; FLOWS.len()] = Default::default();
+    for _ in 0..setting.rounds(3) {
+        for (flows, costs) in FLOWS.iter().zip(&mut costs) {
+            costs.push(in_a_child(*flows, seconds)?);
+        }
+    }
+    let middle = |costs: &[Cost], of: fn(&Cost) -> f64| median(costs.iter().map(of));
+    let rates: Vec<f64> = costs.iter().map(|c| middle(c, |c| c.packets_per_s)).collect();
+    let peaks: Vec<f64> = costs.iter().map(|c| middle(c, |c| c.peak_bytes as f64)).collect();
+    let in_flight = middle(&costs[2], |c| c.in_flight_bytes);
+    let per_flow = (peaks[2] - peaks[0]) / (FLOWS[2] - FLOWS[0]) as f64;
+    let mib = |bytes: f64| format!("{:.1}", bytes / f64::from(1 << 20));
+    let kib = |bytes: f64| bytes / 1024.0;
+    Ok(vec![
+        Figure {
+            bar: "scale.speed".into(),
+            ours: rates[2] / rates[0],
+            peer: None,
+            unit: "of 8 flows' rate",
+            rule: Rule::AtLeast(0.5),
+            note: format!(
+                "Cubic flows on a link of 2.5 Mbit/s per flow, {seconds} s from the first \
+                 handshake on, null cipher, one core, medians; packets/s with 8, 80, 800 flows: \
+                 {}",
+                rates.iter().map(|r| figure(*r)).collect::<Vec<_>>().join(", ")
+            ),
+        },
+        Figure {
+            bar: "scale.memory".into(),
+            ours: kib(per_flow - in_flight),
+            peer: None,
+            unit: "KiB/flow",
+            rule: Rule::AtMost(200.0),
+            note: format!(
+                "a process per run: peak resident memory at 800 flows ({} MiB) less that at 8 \
+                 ({} MiB), over 792, less {:.1} KiB in flight; both ends, the network and the \
+                 run's samples included",
+                mib(peaks[2]),
+                mib(peaks[0]),
+                kib(in_flight)
+            ),
+        },
+    ])
+}
+
+fn in_a_child(flows: usize, seconds: u64) -> Result<Cost, Problem> {
+    let broke = |what: String| Problem::Broke(format!("the run of {flows} flows: {what}"));
+    let own = std::env::current_exe().map_err(|e| broke(e.to_string()))?;
+    let output = Command::new(own)
+        .arg(format!("--child-flows={flows}"))
+        .arg(format!("--child-seconds={seconds}"))
+        .output()
+        .map_err(|e| broke(e.to_string()))?;
+    if !output.status.success() {
+        return Err(broke(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|e| broke(e.to_string()))
+}

@@ -1,0 +1,116 @@
+//! Minerva's weight update with the value function on demand, on states drawn at random: video,
+//! chunk, rung, buffer, rate.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting as Film};
+use airlane_base::{Seed, Time};
+use airlane_media::corpus::Corpus;
+use airlane_media::{Metric, Perceptual};
+use airlane_minerva::{Config, Form, Minerva, Normalisation, Progress, RateCurve, Request};
+use airlane_quality::QoeParams;
+use rand::RngExt;
+
+use crate::bar::{Figure, Problem, Rule, Setting};
+use crate::clock::Watch;
+
+/// The real tables, in the shared data.
+const COMYCO: &str = "video/comyco";
+/// Videos with fewer chunks leave no room for the draws.
+const MIN_CHUNKS: usize = 50;
+
+pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
+    let broke = |e: airlane_base::InputError| Problem::Broke(e.to_string());
+    let mut figures = of_corpus(setting, "embedded", &Corpus::embedded().map_err(broke)?)?;
+    let real = setting.data.join(COMYCO);
+    if real.is_dir() {
+        let corpus = Corpus::load_dir(&real).map_err(broke)?;
+        figures.extend(of_corpus(setting, "comyco", &corpus)?);
+    } else {
+        figures[0].note.push_str("; left out: comyco (set AIRLANE_DATA)");
+    }
+    Ok(figures)
+}
+
+fn of_corpus(setting: &Setting, name: &str, corpus: &Corpus) -> Result<Vec<Figure>, Problem> {
+    let flows = if setting.quick { 20 } else { 400 };
+    let mut nanos = costs(corpus, flows, 100).map_err(|e| Problem::Broke(e.to_string()))?;
+    nanos.sort_unstable();
+    let at = |q: f64| nanos.get(((nanos.len() - 1) as f64 * q) as usize).copied();
+    let (Some(middle), Some(high)) = (at(0.5), at(0.99)) else {
+        return Err(Problem::Broke(format!("no update on {name}")));
+    };
+    let mean = nanos.iter().sum::<u64>() as f64 / nanos.len() as f64;
+    let figure = |what: &str, nanos: f64, bound: f64, note: String| Figure {
+        bar: format!("update.{name}.{what}"),
+        ours: nanos / 1e3,
+        peer: None,
+        unit: "us",
+        rule: Rule::AtMost(bound),
+        note,
+    };
+    let note = format!(
+        "{} updates on random states, RobustMPC simulated for the value function, wall time \
+         each; median {:.2} us",
+        nanos.len(),
+        middle as f64 / 1e3
+    );
+    Ok(vec![figure("mean", mean, 10.0, note), figure("p99", high as f64, 50.0, String::new())])
+}
+
+/// Nanoseconds of each update.
+fn costs(
+    corpus: &Corpus,
+    flows: usize,
+    updates: usize,
+) -> Result<Vec<u64>, Box<dyn std::error::Error>> {
+    let abr: Arc<dyn Abr> = Arc::new(AbrKind::default());
+    let mut films = Vec::new();
+    for video in corpus.videos().filter(|v| v.chunks() >= MIN_CHUNKS) {
+        let view = Perceptual::new(video.clone(), Metric::Vmaf)?;
+        films.push(Arc::new(Film::new(view, QoeParams::default(), PlayerConfig::default())?));
+    }
+    let curves: Vec<RateCurve> =
+        films.iter().map(|s| RateCurve::simulate(s, &*abr, Duration::from_secs(200))).collect();
+    let f =
+        Arc::new(Normalisation::uniform(Form::FixedRate, 1.96, curves.iter().map(RateCurve::qoe))?);
+
+    let mut rng = Seed(2).rng();
+    let mut nanos = Vec::with_capacity(flows * updates);
+    for film in films.iter().cycle().take(flows) {
+        let mut minerva = Minerva::new(film.clone(), abr.clone(), f.clone(), Config::default());
+        let mut now = Time::ZERO;
+        let rtt = Duration::from_millis(20);
+        let mut progress = Progress { min_rtt: rtt, ..Progress::default() };
+        let request = |chunk, rung, buffer_s| Request {
+            chunk,
+            rung,
+            buffer: Duration::from_secs_f64(buffer_s),
+            stalled: Duration::ZERO,
+        };
+        minerva.on_request(now, request(0, 0, 0.0), progress);
+        for _ in 0..updates {
+            // A request in the middle of nowhere, then an interval at some rate.
+            let chunk = rng.random_range(1..film.chunks() - 6);
+            let rung = rng.random_range(0..film.rungs());
+            minerva.on_request(now, request(chunk, rung, rng.random_range(0.0..36.0)), progress);
+            let rate = 10_f64.powf(rng.random_range(5.4..6.8));
+            while let Some(at) = minerva.next_event() {
+                let dt = at - now;
+                now = at;
+                progress.busy += dt;
+                progress.acked_bytes += (rate * dt.as_secs_f64() / 8.0) as u64;
+                let watch = Watch::start();
+                let update = black_box(minerva.poll(now, progress));
+                let took = watch.elapsed();
+                if update.is_some() {
+                    nanos.push(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+                    break;
+                }
+            }
+        }
+    }
+    Ok(nanos)
+}

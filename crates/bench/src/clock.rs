@@ -1,0 +1,32 @@
+//! The machine's clocks: this is the one place of the bench that reads them.
+
+use std::time::{Duration, Instant, SystemTime};
+
+/// A watch that was started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch(Instant);
+
+#[expect(clippy::disallowed_methods, reason = "a bench reads the machine's clock")]
+impl Watch {
+    /// Starts.
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// The time since.
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// The date, UTC, RFC 3339.
+#[expect(clippy::disallowed_methods, reason = "results carry their date")]
+pub(crate) fn date() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// Processor time that this thread has used, where the system tells it.
+pub(crate) fn thread_cpu() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}

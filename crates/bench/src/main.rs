@@ -1,0 +1,118 @@
+//! The bench: every bar of speed and fidelity in one run, ours and the peers' in turn.
+//!
+//! `make bench`, or `airlane-bench [--only BAR]... [--out DIR] [--quick] [--strict]`. It prints one
+//! table and leaves `bench.json` in the folder, rewritten after each bar, so that what is there is
+//! complete for the bars that finished. A bar that cannot be measured here says why.
+
+mod bar;
+mod bars;
+mod clock;
+mod machine;
+mod ns3;
+mod output;
+mod scene;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use airlane_base::InputError;
+use airlane_lab::summary::{COMMIT, OutFolder};
+use clap::Parser;
+
+use crate::bar::{Bar, Setting};
+use crate::output::{Circumstances, Row};
+
+/// As the airlane command has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Measures what Airlane promises about speed and fidelity, and prints one table.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "airlane-bench", version)]
+struct Args {
+    /// Measure this bar alone; may be given several times.
+    #[arg(long, value_name = "BAR")]
+    only: Vec<String>,
+    /// Where bench.json goes.
+    #[arg(long, value_name = "DIR", default_value = "out/bench")]
+    out: PathBuf,
+    /// The project's folder.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Few rounds and short runs: for a look, not for the record.
+    #[arg(long)]
+    quick: bool,
+    /// Exit with 1 if a bar misses or is skipped.
+    #[arg(long)]
+    strict: bool,
+    /// What the bench asks of itself: run so many flows and tell their cost.
+    #[arg(long, hide = true, requires = "child_seconds")]
+    child_flows: Option<usize>,
+    #[arg(long, hide = true)]
+    child_seconds: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    if let Some((flows, seconds)) = args.child_flows.zip(args.child_seconds) {
+        return child(flows, seconds);
+    }
+    match bench(&args) {
+        Ok(rows) if args.strict && rows.iter().any(|r| r.holds != Some(true)) => ExitCode::from(1),
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("airlane-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn bench(args: &Args) -> Result<Vec<Row>, InputError> {
+    let bars = chosen(&args.only)?;
+    let data = std::env::var_os("AIRLANE_DATA")
+        .map_or_else(|| args.root.join("../shared/data"), PathBuf::from);
+    let setting = Setting { quick: args.quick, root: args.root.clone(), data };
+    let folder = OutFolder::prepare(&args.out)?;
+    let circumstances = Circumstances {
+        machine: machine::describe(),
+        date: clock::date(),
+        commit: COMMIT.to_owned(),
+    };
+    let mut rows = Vec::new();
+    folder.write("bench.json", output::json(&rows).as_bytes())?;
+    for (i, bar) in bars.iter().enumerate() {
+        eprintln!("[{}/{}] {}: {}", i + 1, bars.len(), bar.name, bar.about);
+        let watch = clock::Watch::start();
+        rows.extend(circumstances.rows(bar.name, (bar.measure)(&setting)));
+        eprintln!("      {:.0} s", watch.elapsed().as_secs_f64());
+        folder.write("bench.json", output::json(&rows).as_bytes())?;
+    }
+    println!("{}", output::table(&rows));
+    println!("{}, {}, commit {}", circumstances.machine, circumstances.date, circumstances.commit);
+    println!("{}; {}", output::tally(&rows), folder.path("bench.json").display());
+    Ok(rows)
+}
+
+/// The bars of these names, all if there are none.
+fn chosen(names: &[String]) -> Result<Vec<Bar>, InputError> {
+    let known = || bars::BARS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) = names.iter().find(|n| bars::BARS.iter().all(|b| b.name != n.as_str())) {
+        return Err(InputError::new(format!("no bar {name}"), format!("expected {}", known()))
+            .at_key("--only"));
+    }
+    let wanted = |b: &&Bar| names.is_empty() || names.iter().any(|n| n == b.name);
+    Ok(bars::BARS.iter().filter(wanted).copied().collect())
+}
+
+fn child(flows: usize, seconds: u64) -> ExitCode {
+    match bars::scale::child(flows, seconds) {
+        Ok(cost) => {
+            println!("{}", serde_json::to_string(&cost).expect("plain fields"));
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::from(70)
+        }
+    }
+}

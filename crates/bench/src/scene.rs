@@ -1,0 +1,120 @@
+//! A scenario, ready to be run and timed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use airlane_lab::LabError;
+use airlane_lab::plan::{Plan, RunKey};
+use airlane_lab::pool::{self, Job, Stop};
+use airlane_lab::request::{Captures, Common};
+use airlane_lab::scenario::{Cipher, Scenario};
+use airlane_lab::summary::RunInfo;
+use airlane_lab::world::{self, Content, Options, RunOutput};
+
+use crate::clock::Watch;
+
+/// One flow over one link: what every simulator can do.
+pub(crate) const ONE_FLOW: (&str, &str) = ("one-flow", include_str!("../scenes/one-flow.toml"));
+/// As many flows as one likes.
+pub(crate) const MANY_FLOWS: (&str, &str) =
+    ("many-flows", include_str!("../scenes/many-flows.toml"));
+
+/// A scenario with all that its runs need: reading it is not what is timed.
+pub(crate) struct Scene {
+    pub(crate) plan: Plan,
+    content: Content,
+}
+
+/// A run and how long it took.
+pub(crate) struct Timed {
+    pub(crate) output: RunOutput,
+    pub(crate) wall: Duration,
+}
+
+impl Timed {
+    /// IP packets that the network handed over, data and acknowledgements: all that hosts sent but
+    /// what the bottleneck dropped.
+    pub(crate) fn packets(&self) -> u64 {
+        self.output.packets - self.output.drops.dropped_total().0
+    }
+
+    /// Of these, per second of the wall clock.
+    pub(crate) fn packets_per_s(&self) -> f64 {
+        self.packets() as f64 / self.wall.as_secs_f64()
+    }
+}
+
+impl Scene {
+    /// One of the bench's own.
+    pub(crate) fn own((name, text): (&str, &str), set: &[String]) -> Result<Self, LabError> {
+        Self::new(Scenario::from_bytes(text.as_bytes(), Path::new(name), set)?)
+    }
+
+    /// One that comes with Airlane.
+    pub(crate) fn embedded(name: &str, set: &[String]) -> Result<Self, LabError> {
+        Self::new(Scenario::from_file(Path::new(name), set)?)
+    }
+
+    fn new(scenario: Scenario) -> Result<Self, LabError> {
+        let common = Common {
+            out: "out".into(),
+            jobs: 1,
+            seed: None,
+            content: None,
+            trace: None,
+            cipher: None,
+            captures: Captures::default(),
+            circumstances: RunInfo::default(),
+            elapsed: &Duration::default,
+            progress: &(),
+            stop: Stop::default(),
+        };
+        let plan = Plan::new(scenario, &common)?;
+        let content = Content::new(&plan)?;
+        Ok(Self { plan, content })
+    }
+
+    /// The same scene with another cipher.
+    pub(crate) fn sealed_with(mut self, cipher: Cipher) -> Self {
+        self.plan.scenario.transport.cipher = cipher;
+        self
+    }
+
+    /// Virtual seconds of a run.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.plan.scenario.duration.as_secs_f64()
+    }
+
+    /// One run, on one core.
+    pub(crate) fn run(&self, key: RunKey) -> Result<Timed, LabError> {
+        let mut all = self.run_all(&[key], 1)?;
+        Ok(all.remove(0))
+    }
+
+    /// The first of the scene's runs, with this seed.
+    pub(crate) fn run_seed(&self, seed: u64) -> Result<Timed, LabError> {
+        self.run(RunKey { case: 0, scheme: 0, seed })
+    }
+
+    /// Several runs over so many cores, in the order of the keys.
+    pub(crate) fn run_all(&self, keys: &[RunKey], jobs: usize) -> Result<Vec<Timed>, LabError> {
+        let stop = Stop::default();
+        let job = |&key: &RunKey| Job {
+            label: self.plan.label(key),
+            seed: key.seed,
+            command: "make bench".to_owned(),
+            units: 1,
+            work: Box::new(move |ticket: &pool::Ticket<'_>| {
+                let watch = Watch::start();
+                let options = Options::default();
+                let output = world::run(&self.plan, &self.content, key, &options, ticket)?;
+                Ok(Timed { output, wall: watch.elapsed() })
+            }) as pool::Work<'_, Timed>,
+        };
+        let done = pool::run(keys.iter().map(job).collect(), jobs, "runs", &stop, &());
+        match done.error {
+            Some(error) => Err(error),
+            None => Ok(done.results.into_iter().flatten().collect()),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The bench as a command: what it prints, what it leaves, how it ends.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+fn bench(arguments: &[&str], out: &PathBuf) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_airlane-bench"));
+    command.args(arguments).arg("--quick").arg("--out").arg(out);
+    // No data: a bar that wants some says so.
+    command.env("AIRLANE_DATA", out.join("nothing"));
+    command.output().expect("the bench runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_bar_leaves_its_rows_and_a_table() {
+    let out = folder("rows");
+    let done = bench(&["--only", "elements", "--only", "update"], &out);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json = std::fs::read_to_string(out.join("bench.json")).expect("a file");
+    let rows: Vec<Value> = serde_json::from_str(&json).expect("an array");
+    let bars: Vec<&str> = rows.iter().filter_map(|r| r["bar"].as_str()).collect();
+    assert_eq!(bars, ["elements", "update.embedded.mean", "update.embedded.p99"]);
+    let table = text(&done.stdout);
+    for row in &rows {
+        assert!(row["ours"].as_f64().is_some_and(|x| x > 0.0), "{row}");
+        assert!(row["ratio"].as_f64().is_some_and(|x| x > 0.0), "{row}");
+        assert!(row["machine"].as_str().is_some_and(|m| m.contains("cores")), "{row}");
+        let word = if row["holds"].as_bool().expect("a verdict") { "holds" } else { "MISSES" };
+        let name = row["bar"].as_str().expect("a name");
+        let line = table.lines().find(|l| l.starts_with(&format!("| {name} "))).expect("a line");
+        assert!(line.contains(word), "{line}");
+    }
+    assert!(table.contains("left out: comyco"), "{table}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_skipped_and_only_strictness_minds() {
+    // In a folder without the project there are no scripts and no fuzz targets.
+    let out = folder("skipped");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let root = out.to_str().expect("a path");
+    let only = ["--only", "ns3", "--root", root];
+    let done = bench(&only, &out);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let table = text(&done.stdout);
+    assert!(table.contains("ns3: skipped: scripts/bench/ns3_build.py is not here"), "{table}");
+    let json = std::fs::read_to_string(out.join("bench.json")).expect("a file");
+    let rows: Vec<Value> = serde_json::from_str(&json).expect("an array");
+    assert!(rows[0]["holds"].is_null(), "{json}");
+    let strict = bench(&[&only[..], &["--strict"]].concat(), &out);
+    assert_eq!(strict.status.code(), Some(1));
+}
+
+#[test]
+fn bad_input_is_named_and_leaves_nothing() {
+    let out = folder("bad");
+    let done = bench(&["--only", "speeed"], &out);
+    assert_eq!(done.status.code(), Some(2));
+    let message = text(&done.stderr);
+    assert!(message.contains("--only: no bar speeed; expected ns3, speed, players"), "{message}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn many_flows_tell_their_cost() {
+    let done = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
+        .args(["--child-flows=8", "--child-seconds=1"])
+        .output()
+        .expect("the bench runs");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let cost: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    // Eight flows of 2.5 Mbit/s fill their link for most of a second: 1378 bytes a packet.
+    let packets = cost["packets"].as_f64().expect("a number");
+    assert!((1_000.0..3_500.0).contains(&packets), "{cost}");
+    // The window of such a flow is a few packets.
+    let in_flight = cost["in_flight_bytes"].as_f64().expect("a number");
+    assert!((1_000.0..40_000.0).contains(&in_flight), "{cost}");
+}
