@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build demo test doc fmt clean
+.PHONY: help setup check-tools build demo test bench doc fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +23,10 @@ demo: build ## Four viewers share one link: see out/demo/report.html
 
 test: check-tools ## Format, lints, docs, and every test
 	scripts/test
+
+bench: build ## Speed and fidelity beside ns-3: out/bench/bench.json (BENCH="--only speed --quick")
+	cargo build --release --locked -p airlane-bench
+	target/release/airlane-bench --out out/bench $(BENCH)
 
 doc: ## The API documentation
 	cargo doc --locked --no-deps --workspace

@@ -1,8 +1,8 @@
 //! The bench: every bar of speed and fidelity in one run, ours and the peers' in turn.
 //!
 //! `make bench`, or `airlane-bench [--only BAR]... [--out DIR] [--quick] [--strict]`. It prints one
-//! table and leaves `bench.json` in the folder, rewritten after each bar, so that what is there is
-//! complete for the bars that finished. A bar that cannot be measured here says why.
+//! table, leaves it as `bench.md`, and leaves `bench.json`, rewritten after each bar: what is there
+//! is complete for the bars that finished. A bar that cannot be measured here says why.
 
 mod bar;
 mod bars;
@@ -73,6 +73,8 @@ fn bench(args: &Args) -> Result<Vec<Row>, InputError> {
         .map_or_else(|| args.root.join("../shared/data"), PathBuf::from);
     let setting = Setting { quick: args.quick, root: args.root.clone(), data };
     let folder = OutFolder::prepare(&args.out)?;
+    // Lest an old table pass for this run's, should it be stopped.
+    folder.write("bench.md", b"")?;
     let circumstances = Circumstances {
         machine: machine::describe(),
         date: clock::date(),
@@ -87,8 +89,9 @@ fn bench(args: &Args) -> Result<Vec<Row>, InputError> {
         eprintln!("      {:.0} s", watch.elapsed().as_secs_f64());
         folder.write("bench.json", output::json(&rows).as_bytes())?;
     }
-    println!("{}", output::table(&rows));
-    println!("{}, {}, commit {}", circumstances.machine, circumstances.date, circumstances.commit);
+    let page = output::page(&rows, &circumstances);
+    folder.write("bench.md", page.as_bytes())?;
+    print!("{page}");
     println!("{}; {}", output::tally(&rows), folder.path("bench.json").display());
     Ok(rows)
 }

@@ -37,6 +37,8 @@ pub(crate) struct Run {
     pub(crate) goodput_bps: f64,
     /// Seconds of `Simulator::Run` alone.
     pub(crate) wall_s: f64,
+    /// Seconds of the processor in it.
+    pub(crate) cpu_s: f64,
     #[serde(flatten)]
     pub(crate) counts: Option<Counts>,
 }

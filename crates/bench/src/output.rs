@@ -145,6 +145,12 @@ pub(crate) fn table(rows: &[Row]) -> String {
     out
 }
 
+/// The circumstances and the table.
+pub(crate) fn page(rows: &[Row], circumstances: &Circumstances) -> String {
+    let Circumstances { machine, date, commit } = circumstances;
+    format!("{machine}; {date}; commit {commit}\n\n{}", table(rows))
+}
+
 /// How it went, in one line.
 pub(crate) fn tally(rows: &[Row]) -> String {
     let names = |holds: Option<bool>| -> Vec<&str> {

@@ -11,7 +11,7 @@ use airlane_lab::scenario::{Cipher, Scenario};
 use airlane_lab::summary::RunInfo;
 use airlane_lab::world::{self, Content, Options, RunOutput};
 
-use crate::clock::Watch;
+use crate::clock::{Watch, thread_cpu};
 
 /// One flow over one link: what every simulator can do.
 pub(crate) const ONE_FLOW: (&str, &str) = ("one-flow", include_str!("../scenes/one-flow.toml"));
@@ -29,6 +29,8 @@ pub(crate) struct Scene {
 pub(crate) struct Timed {
     pub(crate) output: RunOutput,
     pub(crate) wall: Duration,
+    /// Processor time; where the system does not tell it, the same.
+    pub(crate) cpu: Duration,
 }
 
 impl Timed {
@@ -41,6 +43,11 @@ impl Timed {
     /// Of these, per second of the wall clock.
     pub(crate) fn packets_per_s(&self) -> f64 {
         self.packets() as f64 / self.wall.as_secs_f64()
+    }
+
+    /// Of these, per second of the processor: what a quiet machine would show.
+    pub(crate) fn packets_per_cpu_s(&self) -> f64 {
+        self.packets() as f64 / self.cpu.as_secs_f64()
     }
 }
 
@@ -105,10 +112,12 @@ impl Scene {
             command: "make bench".to_owned(),
             units: 1,
             work: Box::new(move |ticket: &pool::Ticket<'_>| {
-                let watch = Watch::start();
+                let (watch, cpu) = (Watch::start(), thread_cpu());
                 let options = Options::default();
                 let output = world::run(&self.plan, &self.content, key, &options, ticket)?;
-                Ok(Timed { output, wall: watch.elapsed() })
+                let wall = watch.elapsed();
+                let cpu = thread_cpu().zip(cpu).map_or(wall, |(end, start)| end - start);
+                Ok(Timed { output, wall, cpu })
             }) as pool::Work<'_, Timed>,
         };
         let done = pool::run(keys.iter().map(job).collect(), jobs, "runs", &stop, &());

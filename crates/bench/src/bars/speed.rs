@@ -5,13 +5,37 @@ use airlane_lab::scenario::Cipher;
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::ns3::{Build, Builds};
 use crate::output::figure;
-use crate::scene::{ONE_FLOW, Scene};
+use crate::scene::{ONE_FLOW, Scene, Timed};
+
+/// Packets per second in each round.
+#[derive(Clone, Debug, Default)]
+struct Rates {
+    /// Of the wall clock.
+    wall: Vec<f64>,
+    /// Of the processor.
+    cpu: Vec<f64>,
+}
+
+impl Rates {
+    fn add(&mut self, run: &Timed) {
+        self.wall.push(run.packets_per_s());
+        self.cpu.push(run.packets_per_cpu_s());
+    }
+
+    fn wall(&self) -> f64 {
+        median(self.wall.iter().copied())
+    }
+
+    fn cpu(&self) -> f64 {
+        median(self.cpu.iter().copied())
+    }
+}
 
 /// A build of the peer, what one run of it hands over, and how fast it did.
 struct Peer<'a> {
     build: &'a Build,
     packets: f64,
-    rates: Vec<f64>,
+    rates: Rates,
 }
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
@@ -27,42 +51,54 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
         // Counting costs time, and a run repeats to the packet: count once, then time.
         let counted = build.run(&null.plan.scenario, &["--count=1"])?;
         let packets = counted.counts.map_or(f64::NAN, |c| c.packets() as f64);
-        peers.push(Peer { build, packets, rates: Vec::new() });
+        peers.push(Peer { build, packets, rates: Rates::default() });
     }
-    let (mut with_null, mut with_tls) = (Vec::new(), Vec::new());
+    let (mut with_null, mut with_tls) = (Rates::default(), Rates::default());
     for _ in 0..setting.rounds(5) {
-        with_null.push(null.run_seed(1)?.packets_per_s());
+        with_null.add(&null.run_seed(1)?);
         for peer in &mut peers {
             let run = peer.build.run(&null.plan.scenario, &[])?;
-            peer.rates.push(peer.packets / run.wall_s);
+            peer.rates.wall.push(peer.packets / run.wall_s);
+            peer.rates.cpu.push(peer.packets / run.cpu_s);
         }
-        with_tls.push(tls.run_seed(1)?.packets_per_s());
+        with_tls.add(&tls.run_seed(1)?);
     }
-    let peers: Vec<(f64, String)> =
-        peers.iter().map(|p| (median(p.rates.iter().copied()), p.build.name())).collect();
-    let fastest = peers.iter().map(|p| p.0).max_by(f64::total_cmp);
+    let fastest = peers.iter().max_by(|a, b| a.rates.wall().total_cmp(&b.rates.wall()));
+    let one = |cipher: &str, ours: &Rates, times: f64, note: String| {
+        let by_cpu = fastest.map_or_else(String::new, |peer| {
+            let (ours, peer) = (ours.cpu(), peer.rates.cpu());
+            let (a, b) = (figure(ours), figure(peer));
+            format!("; per second of processor time {a} and {b}: {:.2} x", ours / peer)
+        });
+        Figure {
+            bar: format!("speed.{cipher}"),
+            ours: ours.wall(),
+            peer: fastest.map(|p| p.rates.wall()),
+            unit: "packets/s",
+            rule: Rule::TimesPeer(times),
+            note: note + &by_cpu,
+        }
+    };
+    Ok(vec![
+        one("tls", &with_tls, 3.0, how(&peers, &missing)),
+        one("null", &with_null, 4.5, "the same with the null cipher; the aim is 5.5 x".into()),
+    ])
+}
+
+/// How it was measured, and what each build reached.
+fn how(peers: &[Peer<'_>], missing: &str) -> String {
     let mut note = String::from(
         "IP packets handed over, data and acknowledgements, over the wall time of the run alone; \
-         ours and ns-3 in turn, medians;",
+         ours and ns-3 in turn, medians",
     );
-    for (rate, name) in &peers {
-        note.push_str(&format!(" {name} {};", figure(*rate)));
+    for Peer { build, rates, .. } in peers {
+        note.push_str(&format!("; {} {}", build.name(), figure(rates.wall())));
     }
-    note.push_str(match (missing.is_empty(), fastest) {
-        (true, _) => " the fastest is the peer",
-        (false, Some(_)) => " the fastest is the peer; left out: ",
-        (false, None) => " no peer: ",
-    });
-    note.push_str(&missing);
-    let one = |cipher: &str, ours: Vec<f64>, times: f64| Figure {
-        bar: format!("speed.{cipher}"),
-        ours: median(ours),
-        peer: fastest,
-        unit: "packets/s",
-        rule: Rule::TimesPeer(times),
-        note: note.clone(),
-    };
-    let mut figures = vec![one("tls", with_tls, 3.0), one("null", with_null, 4.5)];
-    figures[1].note = "as speed.tls, with the null cipher; the aim is 5.5 x".into();
-    Ok(figures)
+    if !peers.is_empty() {
+        note.push_str("; the fastest is the peer");
+    }
+    if !missing.is_empty() {
+        note.push_str(&format!("; left out: {missing}"));
+    }
+    note
 }
