@@ -12,6 +12,9 @@ use airlane_lab::scenario::Scenario;
 use airlane_lab::summary::RunInfo;
 use airlane_lab::world::{self, Content, Options};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[expect(clippy::disallowed_methods, reason = "a stopwatch")]
 fn main() {
     let mut args = std::env::args().skip(1);

@@ -28,6 +28,12 @@ use crate::glue::{NoqRuntime, NoqSocket};
 #[cfg(feature = "qlog")]
 use crate::qlog::QlogDir;
 
+/// Bytes of a server's connection ids: enough to tell any number of connections apart that a
+/// server can have, and each byte travels in every packet to it.
+const SERVER_ID_BYTES: usize = 4;
+/// Bytes of the first id that a client sends to: RFC 9000, section 7.2, asks for 8.
+const INITIAL_ID_BYTES: usize = 8;
+
 /// A socket that opens connections, and accepts them if it was made with
 /// [`server`](Self::server).
 ///
@@ -110,20 +116,22 @@ impl Endpoint {
             Entropy::Seeded => {
                 let ids = seed.split("connection ids");
                 endpoint_config.cid_generator(Arc::new(move || {
-                    Box::new(if empty_ids { SeededIds::empty(ids) } else { SeededIds::new(ids) })
+                    Box::new(SeededIds::new(ids, if empty_ids { 0 } else { SERVER_ID_BYTES }))
                 }));
-                let ids = Mutex::new(SeededIds::new(seed.split("initial connection ids")));
+                let ids = Mutex::new(SeededIds::new(
+                    seed.split("initial connection ids"),
+                    INITIAL_ID_BYTES,
+                ));
                 Arc::new(move || ids.lock().generate_cid())
             }
             Entropy::System => {
                 // noq's own ids come from the system.
-                if empty_ids {
-                    endpoint_config.cid_generator(Arc::new(|| {
-                        Box::new(noq_proto::RandomConnectionIdGenerator::new(0))
-                    }));
-                }
+                let bytes = if empty_ids { 0 } else { SERVER_ID_BYTES };
+                endpoint_config.cid_generator(Arc::new(move || {
+                    Box::new(noq_proto::RandomConnectionIdGenerator::new(bytes))
+                }));
                 Arc::new(|| {
-                    noq_proto::RandomConnectionIdGenerator::new(SeededIds::BYTES).generate_cid()
+                    noq_proto::RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid()
                 })
             }
         };
@@ -282,8 +290,6 @@ impl Inner {
             .initial_mtu(config.payload_bytes)
             .min_mtu(config.payload_bytes)
             .mtu_discovery_config(None)
-            // One datagram per send: virtual networks count packets, and our sockets send one.
-            .enable_segmentation_offload(false)
             .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
             .receive_window(VarInt::from_u32(config.receive_window_bytes))
             .send_window(config.send_window_bytes)

@@ -5,9 +5,10 @@ use std::future::Future;
 use std::io::{self, IoSliceMut};
 use std::mem;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::time::Instant;
 
 use airlane_base::Ecn;
@@ -98,7 +99,7 @@ impl NoqSocket {
 
 impl AsyncUdpSocket for NoqSocket {
     fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
-        Box::pin(NoqSender { shared: self.shared.clone() })
+        Box::pin(NoqSender { shared: self.shared.clone(), sent: 0 })
     }
 
     fn poll_recv(
@@ -134,7 +135,13 @@ impl AsyncUdpSocket for NoqSocket {
 #[derive(Debug)]
 struct NoqSender {
     shared: Arc<Shared>,
+    /// Bytes of the transmit at hand that went out before the socket had to be waited for.
+    sent: usize,
 }
+
+/// Datagrams that noq may hand over at once: it then looks for work once per batch, not once per
+/// datagram.
+const BATCH: NonZeroUsize = NonZeroUsize::new(10).unwrap();
 
 impl UdpSender for NoqSender {
     fn poll_send(
@@ -142,10 +149,27 @@ impl UdpSender for NoqSender {
         transmit: &Transmit<'_>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let size = transmit.segment_size.unwrap_or(transmit.contents.len()).max(1);
+        while let Some(rest) = transmit.contents.get(this.sent..).filter(|r| !r.is_empty()) {
+            let payload = &rest[..size.min(rest.len())];
+            ready!(this.send_one(cx, transmit.destination, payload));
+            this.sent += payload.len();
+        }
+        this.sent = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    fn max_transmit_segments(&self) -> NonZeroUsize {
+        BATCH
+    }
+}
+
+impl NoqSender {
+    fn send_one(&self, cx: &mut Context<'_>, dst: SocketAddr, payload: &[u8]) -> Poll<()> {
         // Always Not-ECT: no controller of ours reacts to marks, so asking for them would only
         // turn drops into nothing. The peer then reports no counts, and noq stops expecting any.
-        let datagram =
-            Datagram { dst: transmit.destination, ecn: Ecn::NotEct, payload: transmit.contents };
+        let datagram = Datagram { dst, ecn: Ecn::NotEct, payload };
         let Shared { socket, writers } = &*self.shared;
         let sent = match socket.poll_send(cx, &datagram) {
             Poll::Pending => {
@@ -159,10 +183,11 @@ impl UdpSender for NoqSender {
             // A datagram that could not be sent is a lost one: the connection recovers, and must
             // not die because the path was unreachable for a moment.
             Poll::Ready(Err(e)) => {
-                tracing::debug!(dst = %transmit.destination, "a datagram was not sent: {e}");
-                Poll::Ready(Ok(()))
+                tracing::debug!(%dst, "a datagram was not sent: {e}");
+                Poll::Ready(())
             }
-            other => other,
+            Poll::Ready(Ok(())) => Poll::Ready(()),
+            Poll::Pending => Poll::Pending,
         }
     }
 }

@@ -42,28 +42,22 @@ impl HandshakeTokenKey for TokenKey {
     }
 }
 
-/// Connection ids of eight bytes from a seed.
+/// Connection ids from a seed.
 pub(crate) struct SeededIds {
     rng: Rng,
     bytes: usize,
 }
 
 impl SeededIds {
-    pub(crate) const BYTES: usize = 8;
-
-    pub(crate) fn new(seed: Seed) -> Self {
-        Self { rng: seed.rng(), bytes: Self::BYTES }
-    }
-
-    /// Ids without a byte: the address tells the connection.
-    pub(crate) fn empty(seed: Seed) -> Self {
-        Self { rng: seed.rng(), bytes: 0 }
+    /// Ids of `bytes` bytes, at most 8; of none, the address tells the connection.
+    pub(crate) fn new(seed: Seed, bytes: usize) -> Self {
+        Self { rng: seed.rng(), bytes: bytes.min(8) }
     }
 }
 
 impl ConnectionIdGenerator for SeededIds {
     fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&self.rng.random::<[u8; Self::BYTES]>()[..self.bytes])
+        ConnectionId::new(&self.rng.random::<[u8; 8]>()[..self.bytes])
     }
 
     fn cid_len(&self) -> usize {
@@ -94,7 +88,7 @@ mod tests {
     #[test]
     fn ids_repeat_with_the_seed() {
         let ids = |seed| {
-            let mut ids = SeededIds::new(Seed(seed));
+            let mut ids = SeededIds::new(Seed(seed), 4);
             (ids.generate_cid(), ids.generate_cid())
         };
         assert_eq!(ids(1), ids(1));
