@@ -1,5 +1,6 @@
 //! One run: a world built from a plan, run to its end, and what came out of it.
 
+mod alpha;
 mod flows;
 mod network;
 mod output;

@@ -12,16 +12,13 @@ use airlane_media::{Perceptual, Video};
 use airlane_minerva::{Config, Form, Normalisation, RateCurve, UtilityKind};
 use airlane_quality::QoeParams;
 
+use super::alpha;
 use crate::error::LabError;
 use crate::plan::Plan;
 use crate::scenario::{self, Abr, Player, Scenario};
 
 /// The session that f and the optimum simulate: as long as the paper's.
 const SESSION: Duration = Duration::from_secs(200);
-
-/// Alpha per plain connection of the baseline at which viewers under Minerva take the share of as
-/// many viewers under the baseline: see `docs/minerva.md` for its curve.
-pub const ALPHA_PER_CONNECTION: f64 = 0.98;
 
 /// What all runs of a plan share.
 #[derive(Clone, Debug)]
@@ -63,12 +60,17 @@ impl Content {
         let abr = abr_kind(scenario.player.abr, scenario.player.horizon);
         let curves = if wanted { curves_of(&settings, &abr) } else { BTreeMap::new() };
         let library = Arc::new(Library::new(videos));
+        let alpha = alpha::per_connection(corpus);
         let providers = scenario
             .schemes
             .iter()
             .map(|s| match &s.minerva {
                 None => Ok(None),
-                Some(m) => provider(scenario, s.control.weight(), m, &settings, &curves).map(Some),
+                Some(m) => {
+                    let baseline = s.control.weight();
+                    let alpha = m.alpha.unwrap_or(alpha * baseline);
+                    provider(scenario, baseline, m, alpha, &settings, &curves).map(Some)
+                }
             })
             .collect::<Result<_, InputError>>()?;
         Ok(Self { library, settings, curves, providers })
@@ -137,10 +139,10 @@ fn provider(
     scenario: &Scenario,
     baseline: f64,
     minerva: &scenario::Minerva,
+    alpha: f64,
     settings: &BTreeMap<String, Arc<Setting>>,
     curves: &BTreeMap<String, RateCurve>,
 ) -> Result<Arc<Provider>, InputError> {
-    let alpha = minerva.alpha.unwrap_or(ALPHA_PER_CONNECTION * baseline);
     let normalisation = match minerva.normalisation {
         None | Some(scenario::Normalisation::FixedRate) => {
             Normalisation::uniform(Form::FixedRate, alpha, curves.values().map(RateCurve::qoe))

@@ -1,0 +1,30 @@
+//! Minerva's alpha, where a scenario does not set it.
+
+use airlane_media::Corpus;
+
+/// Alpha per plain connection of the baseline on the embedded corpus; what a corpus gets that
+/// nobody calibrated.
+const EMBEDDED: f64 = 1.0;
+
+/// What was calibrated: content hash of the corpus, alpha per plain connection. The curves stand
+/// in `docs/minerva.md`.
+const CALIBRATED: [(u64, f64); 2] =
+    [(0x85d0_9684_67d8_d51f, EMBEDDED), (0x6ae0_f20c_9bef_7fa7, 1.09)];
+
+/// Alpha per plain connection of the baseline at which viewers under Minerva take the share of as
+/// many viewers of the same videos under the baseline: depends on what is watched.
+pub(super) fn per_connection(corpus: &Corpus) -> f64 {
+    let hash = corpus.content_hash();
+    CALIBRATED.iter().find(|(known, _)| *known == hash).map_or(EMBEDDED, |(_, alpha)| *alpha)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_corpus_is_a_calibrated_one() {
+        let hash = Corpus::embedded().unwrap().content_hash();
+        assert!(CALIBRATED.iter().any(|(known, _)| *known == hash), "{hash:016x}");
+    }
+}
