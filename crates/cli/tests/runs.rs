@@ -124,6 +124,10 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
     scratch.file("s.toml", &scenario(3_600));
     let message = scratch.refused(&["run", "s.toml", "--out", "file/out"]);
     assert!(message.starts_with("file/out: cannot make the folder: "), "{message}");
+    for captures in ["--pcap", "--qlog", "--keylog"] {
+        let message = scratch.refused(&["run", "s.toml", captures, "file/captures"]);
+        assert!(message.starts_with("file/captures: cannot make the folder: "), "{message}");
+    }
     assert_eq!(fs::read_to_string(scratch.0.join("file")).unwrap(), "kept");
 }
 

@@ -65,12 +65,13 @@ impl Plan {
         Ok(Self { scenario, corpus, cases })
     }
 
-    /// The runs in the order of results: by case, then scheme, then seed.
+    /// The runs in the order of results: by case, then seed, then scheme, so that what has
+    /// finished when somebody stops can be compared.
     pub fn runs(&self) -> impl Iterator<Item = RunKey> + '_ {
         let schemes = self.scenario.schemes.len();
         (0..self.cases.len()).flat_map(move |case| {
-            (0..schemes).flat_map(move |scheme| {
-                self.scenario.seeds.iter().map(move |&seed| RunKey { case, scheme, seed })
+            self.scenario.seeds.iter().flat_map(move |&seed| {
+                (0..schemes).map(move |scheme| RunKey { case, scheme, seed })
             })
         })
     }

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use airlane_base::InputError;
+
 use crate::pool::{Progress, Stop};
 use crate::scenario::Cipher;
-use crate::summary::RunInfo;
+use crate::summary::{OutFolder, RunInfo};
 
 /// What every command that runs worlds is given.
 pub struct Common<'a> {
@@ -43,6 +45,19 @@ pub struct Captures {
     pub qlog: Option<PathBuf>,
     /// The secrets that open the packets: `keys.log`.
     pub keylog: Option<PathBuf>,
+}
+
+impl Captures {
+    /// Makes the folders and proves that they can be written: before the work starts.
+    ///
+    /// # Errors
+    /// If one of them cannot be made or written.
+    pub(crate) fn prepare(&self) -> Result<(), InputError> {
+        [&self.pcap, &self.qlog, &self.keylog]
+            .into_iter()
+            .flatten()
+            .try_for_each(|dir| OutFolder::prove(dir).map(drop))
+    }
 }
 
 /// Run a scenario.

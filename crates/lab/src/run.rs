@@ -34,6 +34,7 @@ pub fn run(request: &RunRequest<'_>) -> Result<Outcome, LabError> {
 pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, LabError> {
     let plan = Plan::new(scenario, common)?;
     let content = Content::new(&plan)?;
+    common.captures.prepare()?;
     let folder = OutFolder::prepare(&common.out)?;
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let done = execute(&plan, common, |key, ticket| {

@@ -90,7 +90,7 @@ fn cases_schemes_and_seeds_make_the_runs() {
     let plan = plan(&text, &dir, |_| {}).unwrap();
     let runs: Vec<_> = plan.runs().map(|r| (r.case, r.scheme, r.seed)).collect();
     assert_eq!(runs.len(), 12);
-    assert_eq!(runs[..3], [(0, 0, 5), (0, 0, 6), (0, 1, 5)]);
+    assert_eq!(runs[..3], [(0, 0, 5), (0, 1, 5), (0, 0, 6)]);
     assert_eq!(plan.label(plan.runs().nth(3).unwrap()), "s, b, case 1, seed 6");
     for case in &plan.cases {
         assert_eq!((case.videos.len(), case.videos[1].name.as_str()), (2, "two"));

@@ -59,6 +59,7 @@ pub fn reproduce_sets(
             seeds.push(Seed(set.seed));
         }
     }
+    common.captures.prepare()?;
     let folder = OutFolder::prepare(&common.out)?;
     let done = run(&experiments, common, &request.system)?;
     let worlds = done.results;

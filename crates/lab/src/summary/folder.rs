@@ -22,12 +22,7 @@ impl OutFolder {
     /// # Errors
     /// If the folder cannot be made or written.
     pub fn prepare(path: impl Into<PathBuf>) -> Result<Self, InputError> {
-        let path = path.into();
-        fs::create_dir_all(&path).map_err(|e| unusable(&path, "make the folder", &e))?;
-        let folder = Self(path);
-        folder.write(".airlane-probe", b"")?;
-        let probe = folder.path(".airlane-probe");
-        fs::remove_file(&probe).map_err(|e| unusable(&probe, "write into the folder", &e))?;
+        let folder = Self::prove(path)?;
         for name in RESULTS {
             let file = folder.path(name);
             match fs::remove_file(&file) {
@@ -37,6 +32,20 @@ impl OutFolder {
                 _ => {}
             }
         }
+        Ok(folder)
+    }
+
+    /// Makes the folder and its parents, and proves that it can be written.
+    ///
+    /// # Errors
+    /// If the folder cannot be made or written.
+    pub(crate) fn prove(path: impl Into<PathBuf>) -> Result<Self, InputError> {
+        let path = path.into();
+        fs::create_dir_all(&path).map_err(|e| unusable(&path, "make the folder", &e))?;
+        let folder = Self(path);
+        folder.write(".airlane-probe", b"")?;
+        let probe = folder.path(".airlane-probe");
+        fs::remove_file(&probe).map_err(|e| unusable(&probe, "write into the folder", &e))?;
         Ok(folder)
     }
 
