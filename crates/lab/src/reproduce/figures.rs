@@ -36,6 +36,8 @@ pub(super) struct Viewed {
     pub(super) quality: Option<f64>,
     /// Mean quality of those of them that began to play after the join.
     pub(super) quality_after_join: Option<f64>,
+    /// Seconds held at the join.
+    pub(super) buffer_at_join_s: f64,
     /// Seconds held 60 s after the join; `None` if the run ended before.
     pub(super) buffer_after_join_s: Option<f64>,
     /// Seconds without a picture in the middle, after the join.
@@ -99,8 +101,11 @@ impl Viewed {
         let from = model.start();
         let at = join + AFTER_JOIN;
         // The buffer as it was then: chunks that came later are not in it.
-        let held = model.chunks().iter().rfind(|c| c.arrived <= at);
-        let runs_out = held.map_or(Time::ZERO, |c| c.begins + model.setting().chunk());
+        let held_s = |at: Time| {
+            let held = model.chunks().iter().rfind(|c| c.arrived <= at);
+            let runs_out = held.map_or(Time::ZERO, |c| c.begins + model.setting().chunk());
+            (runs_out - at).as_secs_f64()
+        };
         let before_join = model
             .chunks()
             .iter()
@@ -116,7 +121,8 @@ impl Viewed {
             qoe: model.mean_over(from, end, |c| c.qoe),
             quality: model.mean_over(from, end, |c| c.quality),
             quality_after_join: model.mean_over(join, end, |c| c.quality),
-            buffer_after_join_s: (at <= end).then(|| (runs_out - at).as_secs_f64()),
+            buffer_at_join_s: held_s(join),
+            buffer_after_join_s: (at <= end).then(|| held_s(at)),
             stall_after_join_s: stalled.saturating_sub(before_join).as_secs_f64(),
             stall_s: stalled.as_secs_f64(),
             startup_s: model.startup().map(|s| s.as_secs_f64()),

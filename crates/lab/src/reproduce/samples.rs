@@ -59,6 +59,7 @@ const METRICS_OF_TWO: &[(&str, &Metric)] = &[
     ("second_qoe_gain", &|_, a, b| change(a, b, 1, |v| v.qoe)),
     ("second_startup_change_s", &|_, a, b| change(a, b, 1, |v| v.startup_s)),
     ("second_stall_change_s", &|_, a, b| change(a, b, 1, |v| Some(v.stall_after_join_s))),
+    ("first_buffer_at_join_s", &|_, _, b| b.viewers[0].buffer_at_join_s),
     ("first_buffer_change_s", &|_, a, b| change(a, b, 0, |v| v.buffer_after_join_s)),
     ("first_quality_change", &|_, a, b| change(a, b, 0, |v| v.quality_after_join)),
     ("first_stall_change_s", &|_, a, b| change(a, b, 0, |v| Some(v.stall_after_join_s))),
@@ -132,6 +133,7 @@ mod tests {
             qoe: Some(qoe),
             quality: Some(qoe),
             quality_after_join: Some(qoe),
+            buffer_at_join_s: qoe / 5.0,
             buffer_after_join_s: Some(qoe / 10.0),
             stall_after_join_s: 0.0,
             stall_s: 0.0,
@@ -154,6 +156,7 @@ mod tests {
         assert_eq!(one("gain_at_least_7_65"), 1.0);
         assert_eq!(one("bound_gain_at_least_7_65"), 0.0);
         assert_eq!((one("second_quality_gain"), one("first_buffer_change_s")), (-32.0, 1.0));
+        assert_eq!(one("first_buffer_at_join_s"), 10.0);
     }
 
     #[test]

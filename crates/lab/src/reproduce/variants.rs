@@ -21,6 +21,7 @@ pub(super) const VARIANTS: &[Variant] = &[
     },
     Variant { name: "droptail", change: |s| s.link.queue.discipline = Discipline::DropTail },
     Variant { name: "link_4", change: |s| s.link.capacity = megabits(4.0) },
+    Variant { name: "link_11", change: |s| s.link.capacity = megabits(11.0) },
     Variant { name: "link_16", change: |s| s.link.capacity = megabits(16.0) },
     Variant { name: "cubic_over_droptail", change: |s| baseline(s, cubic) },
 ];
