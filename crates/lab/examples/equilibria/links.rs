@@ -1,6 +1,6 @@
 //! Tables of BBR, of PIE's delay and of response functions.
 
-use crate::scene::{Flow, Queue, Scene};
+use crate::scene::{Flow, Queue, Runs, Scene, spread};
 use crate::{Bench, header};
 
 /// BBR alone, and beside Cubic.
@@ -29,24 +29,18 @@ fn alone(bench: &Bench) {
 }
 
 fn beside_cubic(bench: &Bench) {
-    let columns = ["queue", "BBR's share, 10 Mbit/s, 40 ms", "50 Mbit/s, 40 ms"];
-    header("one BBR beside one Cubic, 120 s, the first 20 left out", &columns.map(str::to_owned));
-    let (queues, rates) = ([0.5, 1.0, 1.5, 2.0, 4.0, 8.0], [10e6, 50e6]);
-    let scenes: Vec<Scene> = queues
-        .iter()
-        .flat_map(|&bdp| {
-            rates.map(|rate| Scene {
-                seconds: 120.0,
-                settle: 20.0,
-                ..Scene::new(vec![Flow::of("bbr"), Flow::of("cubic")], rate, 40.0, Queue::Bdp(bdp))
-            })
-        })
-        .collect();
-    let runs = bench.run(&scenes);
-    for (bdp, runs) in queues.iter().zip(runs.chunks(rates.len())) {
-        let cell = |r: &crate::scene::Runs| format!("{:.2}", r.mean(|o| o.share(1)));
-        let cells: Vec<String> = runs.iter().map(cell).collect();
-        println!("| {bdp} BDP | {} |", cells.join(" | "));
+    let columns = ["queue", "BBR's share"];
+    let title = "one BBR beside one Cubic, 10 Mbit/s, 40 ms, 120 s, the first 20 left out";
+    header(title, &columns.map(str::to_owned));
+    let queues = [0.5, 1.0, 1.5, 2.0, 4.0, 8.0];
+    let scene = |bdp| Scene {
+        seconds: 120.0,
+        settle: 20.0,
+        ..Scene::new(vec![Flow::of("bbr"), Flow::of("cubic")], 10e6, 40.0, Queue::Bdp(bdp))
+    };
+    let runs = bench.run(&queues.map(scene));
+    for (bdp, runs) in queues.iter().zip(runs) {
+        println!("| {bdp} BDP | {} |", spread(&runs.each(|o| o.share(1))));
     }
 }
 
@@ -63,7 +57,7 @@ pub fn pie(bench: &Bench) {
         counts.iter().flat_map(|&count| kinds.map(|kind| scene(count, kind))).collect();
     let runs = bench.run(&scenes);
     for (count, runs) in counts.iter().zip(runs.chunks(kinds.len())) {
-        let cell = |r: &crate::scene::Runs| {
+        let cell = |r: &Runs| {
             format!(
                 "{:.1} ms, {:.1} ms, {:.3}",
                 r.mean(|o| o.link.mean_sojourn.as_secs_f64() * 1e3),
@@ -118,9 +112,10 @@ pub fn response(bench: &Bench) {
     let rows = rows.as_flattened();
     let scenes: Vec<Scene> =
         rows.iter().flat_map(|&(kind, rtt)| losses.map(|p| scene(kind, rtt, p))).collect();
-    let runs = Bench { seeds: 1, ..*bench }.run(&scenes);
+    // Nothing is random in it.
+    let runs = Bench { seeds: 1, jobs: bench.jobs, units: None, weights: None }.run(&scenes);
     for (((kind, expected), rtt), runs) in rows.iter().zip(runs.chunks(losses.len())) {
-        let cell = |(p, r): (&f64, &crate::scene::Runs)| {
+        let cell = |(p, r): (&f64, &Runs)| {
             let want = expected(*p, rtt / 1e3);
             format!("{want:.1} x {:.3}", r.mean(|o| o.flows[0].window()) / want)
         };

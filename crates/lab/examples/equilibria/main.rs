@@ -1,10 +1,12 @@
 //! Measures on real QUIC who gets what beside whom, and prints the tables "On QUIC" of
 //! `docs/controllers.md`.
 //!
-//! `cargo run --release -p airlane-lab --example equilibria -- [--seeds N] [--jobs N] [TABLE...]`
+//! `cargo run --release -p airlane-lab --example equilibria -- [--seeds N] [--jobs N]
+//! [--units LIST] [--weights LIST] [TABLE...]`
 //!
-//! All but `long` without a name, with five seeds and one job if not said otherwise. How far it is
-//! goes to the standard error.
+//! All but `long` without a name, with five seeds and one job if not said otherwise. `--units 4,10`
+//! takes the place of a table's packets of bandwidth-delay product per unit of weight, `--weights
+//! 3,0.5` of the rows of `ratios` and `long`. How far it is goes to the standard error.
 
 mod links;
 mod scene;
@@ -20,9 +22,18 @@ use scene::{Runs, Scene};
 pub struct Bench {
     seeds: u64,
     jobs: usize,
+    /// Packets per unit of weight, where they are not the table's own.
+    units: Option<Vec<f64>>,
+    /// Weights, where they are not the table's own.
+    weights: Option<Vec<f64>>,
 }
 
 impl Bench {
+    /// Packets per unit of weight.
+    fn units(&self, own: &[f64]) -> Vec<f64> {
+        self.units.clone().unwrap_or_else(|| own.to_vec())
+    }
+
     /// The outcomes of every scene under every seed.
     pub fn run(&self, scenes: &[Scene]) -> Vec<Runs> {
         scene::run_all(scenes, self.seeds, self.jobs, &Counter::default())
@@ -69,7 +80,7 @@ const TABLES: [(&str, Table); 9] = [
 ];
 
 fn main() -> ExitCode {
-    let mut bench = Bench { seeds: 5, jobs: 1 };
+    let mut bench = Bench { seeds: 5, jobs: 1, units: None, weights: None };
     let mut wanted = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -83,11 +94,25 @@ fn main() -> ExitCode {
                 "--seeds" => bench.seeds = n.into(),
                 _ => bench.jobs = n as usize,
             }
+        } else if let "--units" | "--weights" = argument.as_str() {
+            let given = arguments.next().unwrap_or_default();
+            let list: Option<Vec<f64>> =
+                given.split(',').map(|n| n.parse().ok().filter(|&n| n > 0.0)).collect();
+            let Some(list) = list else {
+                eprintln!("{argument}: expected numbers above zero, such as 4,10");
+                return ExitCode::from(2);
+            };
+            match argument.as_str() {
+                "--units" => bench.units = Some(list),
+                _ => bench.weights = Some(list),
+            }
         } else if let Some(&(_, table)) = TABLES.iter().find(|(name, _)| *name == argument) {
             wanted.push(table);
         } else {
             let names = TABLES.map(|(name, _)| name).join(", ");
-            eprintln!("{argument}: no such table; one of {names}, or --seeds N, --jobs N");
+            eprintln!(
+                "{argument}: no such table; one of {names}, or --seeds N, --jobs N, --units LIST, --weights LIST"
+            );
             return ExitCode::from(2);
         }
     }

@@ -1,25 +1,14 @@
 //! Tables of weighted Cubic.
 
-use crate::scene::{Queue, Runs, Scene, mean};
+use crate::scene::{Queue, Runs, Scene, mean, spread};
 use crate::{Bench, header};
 
 const RTTS: [f64; 2] = [20.0, 100.0];
-const WEIGHTS: [f64; 5] = [1.0, 2.0, 3.0, 5.0, 0.5];
-
-/// Epochs last by packets and round trips: fewer seconds hold as many at the short one. What is
-/// dearest is measured for the shortest.
-fn seconds(unit: f64, rtt_ms: f64) -> f64 {
-    match (unit < 40.0, rtt_ms < 100.0) {
-        (true, true) => 150.0,
-        (true, false) => 300.0,
-        (false, true) => 75.0,
-        (false, false) => 200.0,
-    }
-}
 
 /// Weights, packets of bandwidth-delay product per unit of weight, round trip.
 fn of(weights: &[f64], unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
-    let seconds = seconds(unit, rtt_ms);
+    // Epochs last by round trips: fewer seconds hold as many of the short one.
+    let seconds = if rtt_ms < 100.0 { 60.0 } else { 150.0 };
     Scene { seconds, settle: seconds / 10.0, ..Scene::of_weights(weights, unit, rtt_ms, queue) }
 }
 
@@ -65,16 +54,17 @@ fn grid<R>(
     }
 }
 
-fn wanted() -> Vec<(String, f64)> {
-    WEIGHTS.map(|w| (w.to_string(), w)).to_vec()
+fn wanted(bench: &Bench) -> Vec<(String, f64)> {
+    let weights = bench.weights.as_deref().unwrap_or(&[1.0, 2.0, 3.0, 5.0, 0.5]);
+    weights.iter().map(|&w| (w.to_string(), w)).collect()
 }
 
 pub fn ratios(bench: &Bench) {
-    let units = [4.0, 10.0, 40.0];
+    let units = bench.units(&[4.0, 10.0, 40.0]);
     let title = format!("two flows of weight w over two plain ones, {} packets", list(&units));
     header(&title, &columns("wanted", &RTTS));
     let figure = |_: &f64, runs: &Runs| format!("{:.2}", runs.mean(|o| o.ratio(2)));
-    grid(bench, &RTTS, &units, &wanted(), |&w, unit, rtt, q| pair(w, unit, rtt, q), figure);
+    grid(bench, &RTTS, &units, &wanted(bench), |&w, unit, rtt, q| pair(w, unit, rtt, q), figure);
 }
 
 /// One flow of weight w beside a plain one, at windows of hundreds of packets.
@@ -89,7 +79,7 @@ pub fn long(bench: &Bench) {
         Scene { seconds, settle, ..of(&[w, 1.0], unit, rtt, queue) }
     };
     let figure = |_: &f64, runs: &Runs| format!("{:.2}", runs.mean(|o| o.ratio(1)));
-    grid(bench, &RTTS, &[400.0], &wanted(), scene, figure);
+    grid(bench, &RTTS, &[400.0], &wanted(bench), scene, figure);
 }
 
 /// Weighted flows and how many plain ones beside them.
@@ -110,21 +100,22 @@ fn beside((set, plain): &Crowd, unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
 
 /// Weighted flows beside plain ones of the same sum.
 pub fn crowd(bench: &Bench) {
-    header(
-        "share of weighted flows beside as many plain ones, 10/40 packets per unit",
-        &columns("weights beside plain", &RTTS),
-    );
+    let units = bench.units(&[10.0, 40.0]);
+    let title = format!("share of weighted flows beside plain ones, {} packets", list(&units));
+    header(&title, &columns("weights beside plain", &RTTS));
     let rows = crowds(&[(&[0.5, 0.8, 1.2, 1.5], 4), (&[1.0, 3.0], 4)]);
     let figure = |row: &Crowd, runs: &Runs| format!("{:.3}", runs.mean(|o| o.share(row.0.len())));
-    grid(bench, &RTTS, &[10.0, 40.0], &rows, beside, figure);
+    grid(bench, &RTTS, &units, &rows, beside, figure);
 }
 
 /// Weights that change every half second.
 pub fn changing(bench: &Bench) {
-    header(
-        "weights shuffled every 0.5 s, 10/40 packets per unit: share (slope of rate over weight)",
-        &columns("weights beside plain", &RTTS),
+    let units = bench.units(&[10.0, 40.0]);
+    let title = format!(
+        "weights shuffled every 0.5 s, {} packets: share (slope of rate over weight)",
+        list(&units)
     );
+    header(&title, &columns("weights beside plain", &RTTS));
     let rows = crowds(&[(&[0.5, 0.8, 1.2, 1.5], 4)]);
     let scene = |row: &Crowd, unit, rtt, queue| Scene {
         shuffled: row.0.len(),
@@ -134,7 +125,7 @@ pub fn changing(bench: &Bench) {
         let slopes: Vec<f64> = runs.0.iter().filter_map(|o| o.slope).collect();
         format!("{:.3} ({:.2})", runs.mean(|o| o.share(row.0.len())), mean(&slopes))
     };
-    grid(bench, &RTTS, &[10.0, 40.0], &rows, scene, figure);
+    grid(bench, &RTTS, &units, &rows, scene, figure);
 }
 
 /// Windows under two packets.
@@ -169,10 +160,12 @@ pub fn variations(bench: &Bench) {
     let rtts = [40.0];
     let mut columns = columns("variation", &rtts);
     columns.insert(1, "wanted".to_owned());
-    header(
-        "two flows of weight w over two plain ones, 10/40 packets per unit: mean (least-most)",
-        &columns,
+    let units = bench.units(&[10.0, 40.0]);
+    let title = format!(
+        "two flows of weight w over two plain ones, {} packets: mean (least-most)",
+        list(&units)
     );
+    header(&title, &columns);
     let scene = |&(w, decimated, factor): &(f64, bool, f64), unit, rtt, queue| {
         let mut scene = Scene { decimated, ..pair(w, unit, rtt, queue) };
         for i in [1, 3] {
@@ -181,11 +174,5 @@ pub fn variations(bench: &Bench) {
         scene
     };
     let figure = |_: &(f64, bool, f64), runs: &Runs| spread(&runs.each(|o| o.ratio(2)));
-    grid(bench, &rtts, &[10.0, 40.0], &rows, scene, figure);
-}
-
-fn spread(values: &[f64]) -> String {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    format!("{:.2} ({low:.2}-{high:.2})", mean(values))
+    grid(bench, &rtts, &units, &rows, scene, figure);
 }
