@@ -78,7 +78,7 @@ pub(crate) struct Worlds {
     /// Write the packets at the bottleneck into this folder, a pcap file per run
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Write connection events into this folder, a qlog file per connection
+    /// Write connection events into this folder, a qlog file per connection in a folder per run
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
     /// Write TLS secrets into this folder: keys.log, for Wireshark

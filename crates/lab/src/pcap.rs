@@ -34,6 +34,11 @@ struct Sink {
     error: Option<String>,
 }
 
+/// `label` as the name of a file.
+pub(crate) fn file_name(label: &str) -> String {
+    label.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
+
 /// Captures everything that `network` carries into a file of `dir` named after `label`.
 pub(crate) fn attach(
     network: &mut Network,
@@ -41,11 +46,7 @@ pub(crate) fn attach(
     label: &str,
 ) -> Result<Capture, InputError> {
     std::fs::create_dir_all(dir).map_err(|e| InputError::io(dir, "make the folder", &e))?;
-    let name: String = label
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-        .collect();
-    let file = dir.join(format!("{name}.pcap"));
+    let file = dir.join(format!("{}.pcap", file_name(label)));
     let created = File::create(&file).map_err(|e| InputError::io(&file, "write", &e))?;
     let header = PcapHeader {
         datalink: DataLink::RAW,

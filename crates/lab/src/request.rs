@@ -41,7 +41,7 @@ pub struct Common<'a> {
 pub struct Captures {
     /// Packets at the bottleneck, a file per run.
     pub pcap: Option<PathBuf>,
-    /// Events of connections, a file per connection.
+    /// Events of connections, a folder per run and in it a file per connection and side.
     pub qlog: Option<PathBuf>,
     /// The secrets that open the packets: `keys.log`.
     pub keylog: Option<PathBuf>,

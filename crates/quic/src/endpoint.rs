@@ -12,7 +12,7 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use futures_util::future::{Either, select};
 use noq_proto::{
     AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, IdleTimeout,
-    NoneTokenStore, TimeSource, ValidationTokenConfig, VarInt, crypto as proto_crypto,
+    NoneTokenStore, Side, TimeSource, ValidationTokenConfig, VarInt, crypto as proto_crypto,
 };
 use parking_lot::Mutex;
 use ring::hmac;
@@ -25,8 +25,7 @@ use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey, system_secret};
 use crate::error::QuicError;
 use crate::glue::{NoqRuntime, NoqSocket};
-#[cfg(feature = "qlog")]
-use crate::qlog::QlogDir;
+use crate::qlog;
 
 /// Bytes of a server's connection ids: enough to tell any number of connections apart that a
 /// server can have, and each byte travels in every packet to it.
@@ -200,13 +199,14 @@ impl Endpoint {
     /// # Errors
     /// If the handshake fails or the endpoint is closed.
     pub async fn connect(&self, addr: SocketAddr, name: &str) -> Result<Connection, QuicError> {
-        let (transport, control) = self.inner.connection();
+        let id = (self.inner.initial_ids)();
+        let (transport, control) = self.inner.connection(Side::Client, addr, id);
         let crypto = SealedClient { inner: self.inner.client.clone(), seal: seal(&control) };
         let mut client = noq::ClientConfig::new(Arc::new(crypto));
         client
             .transport_config(Arc::new(transport))
             .token_store(Arc::new(NoneTokenStore))
-            .initial_dst_cid_provider(self.inner.initial_ids.clone());
+            .initial_dst_cid_provider(Arc::new(move || id));
         let connection = self.inner.endpoint.connect_with(client, addr, name)?.await?;
         Ok(Connection::new(connection, control, self.inner.runtime.clone()))
     }
@@ -248,9 +248,6 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
         return refuse("at least one application protocol is needed".to_owned());
     }
     if let Some(dir) = &config.qlog_dir {
-        if cfg!(not(feature = "qlog")) {
-            return refuse("this build cannot write qlog".to_owned());
-        }
         std::fs::create_dir_all(dir).map_err(|e| QuicError::io(dir, e))?;
     }
     Ok(())
@@ -270,8 +267,14 @@ impl TimeSource for NoDate {
 }
 
 impl Inner {
-    /// Settings and control of the next connection.
-    fn connection(&self) -> (noq::TransportConfig, ControlHandle) {
+    /// Settings and control of the next connection. `original_id` is where the client's first
+    /// packet goes to.
+    fn connection(
+        &self,
+        side: Side,
+        remote: SocketAddr,
+        original_id: ConnectionId,
+    ) -> (noq::TransportConfig, ControlHandle) {
         let config = &self.config;
         let shared = Arc::new(Shared::new(
             self.clock.clone(),
@@ -283,6 +286,13 @@ impl Inner {
             shared: shared.clone(),
             make: config.controller.clone(),
             seed: self.seed.split("connection").index(n),
+            qlog: config.qlog_dir.clone().map(|dir| qlog::Target {
+                dir,
+                side,
+                local: self.local_addr,
+                remote,
+                original_id,
+            }),
         };
         let mut t = noq::TransportConfig::default();
         t.congestion_controller_factory(Arc::new(factory))
@@ -306,11 +316,6 @@ impl Inner {
                 .reordering_threshold(VarInt::from_u32(1));
             t.ack_frequency_config(Some(acks));
         }
-        #[cfg(feature = "qlog")]
-        if let Some(dir) = &config.qlog_dir {
-            let start = self.clock.instant(airlane_base::Time::ZERO);
-            t.qlog_factory(Arc::new(QlogDir { dir: dir.clone(), start }));
-        }
         (t, ControlHandle::new(shared, self.runtime.clone()))
     }
 }
@@ -325,7 +330,8 @@ async fn accept_all(inner: Arc<Inner>, accepted: mpsc::UnboundedSender<Connectio
             Either::Left((Some(incoming), _)) => incoming,
             Either::Left((None, _)) | Either::Right(_) => return,
         };
-        let (transport, control) = inner.connection();
+        let (transport, control) =
+            inner.connection(Side::Server, incoming.remote_address(), incoming.orig_dst_cid());
         let crypto = SealedServer { inner: server.crypto.clone(), seal: seal(&control) };
         let mut config = server.clone();
         config.crypto = Arc::new(crypto);

@@ -12,7 +12,6 @@ mod endpoint;
 mod error;
 mod glue;
 mod http3;
-#[cfg(feature = "qlog")]
 mod qlog;
 
 pub use config::{

@@ -1,6 +1,7 @@
 //! The roles of a run: an origin and a player per viewer, a sender and a receiver per transfer.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use super::output::{BulkOutput, ViewerOutput};
 use super::provider::{Content, abr_kind};
 use super::tap::{Tap, TapEvents};
 use crate::error::LabError;
+use crate::pcap;
 use crate::plan::{Plan, RunKey};
 use crate::scenario::{self, BulkEnd, Control, Scenario};
 
@@ -76,7 +78,11 @@ pub(super) fn spawn(
         scenario::Cipher::Null => Cipher::Null,
         scenario::Cipher::Tls => Cipher::lab_tls().map_err(|e| LabError::fault(e.to_string()))?,
     };
-    let transport = |control: &Control| transport(scenario, control, &tls, options);
+    // The schemes of a case share their seeds, and so the names of their connections.
+    let label = pcap::file_name(&plan.label(key));
+    let qlog = options.captures.qlog.as_ref().map(|dir| dir.join(label));
+    let transport =
+        |control: &Control| transport(scenario, control, &tls, options, qlog.as_deref());
     let mut pairs = addresses
         .iter()
         .enumerate()
@@ -208,6 +214,7 @@ fn transport(
     control: &Control,
     cipher: &Cipher,
     options: &Options,
+    qlog: Option<&Path>,
 ) -> TransportConfig {
     let controller = controller(control);
     TransportConfig {
@@ -220,7 +227,7 @@ fn transport(
         idle_timeout: Some(Duration::from_secs(300)),
         cipher: cipher.clone(),
         empty_client_ids: true,
-        qlog_dir: options.captures.qlog.clone(),
+        qlog_dir: qlog.map(Path::to_owned),
         keylog: options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
         clock_shift: options.clock_shift,
         ..TransportConfig::new(move |n: NewController| {

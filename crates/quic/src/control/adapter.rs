@@ -11,6 +11,7 @@ use noq_proto::congestion::{self, ControllerMetrics};
 use super::core::{Acked, Core};
 use super::handle::Shared;
 use crate::config::{ControllerFactory, NewController};
+use crate::qlog;
 
 /// Makes the adapter of one connection. noq asks again when a path begins that resembles none
 /// before: the new adapter then takes over the shared state.
@@ -18,6 +19,8 @@ pub(crate) struct Factory {
     pub(crate) shared: Arc<Shared>,
     pub(crate) make: ControllerFactory,
     pub(crate) seed: Seed,
+    /// The log, where one is asked for.
+    pub(crate) qlog: Option<qlog::Target>,
 }
 
 impl congestion::ControllerFactory for Factory {
@@ -29,7 +32,10 @@ impl congestion::ControllerFactory for Factory {
         self.shared.publish(&*controller);
         match &mut *core {
             Some(core) => core.replace(now, controller),
-            none => *none = Some(Core::new(now, controller)),
+            none => {
+                let log = self.qlog.as_ref().and_then(|q| q.open(now, &*controller));
+                *none = Some(Core::new(now, controller, log));
+            }
         }
         drop(core);
         Box::new(Adapter(self.shared.clone()))
@@ -47,6 +53,14 @@ impl Adapter {
         if let Some(core) = &mut *core {
             f(core);
             self.0.publish(core.controller());
+        }
+    }
+}
+
+impl Drop for Adapter {
+    fn drop(&mut self) {
+        if let Some(core) = &mut *self.0.core.lock() {
+            core.close_log();
         }
     }
 }

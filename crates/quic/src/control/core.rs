@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_congestion::{Ack, Controller, Loss, RateSampler, Rtt, Sent as SentEvent};
+use airlane_congestion::{Ack, Controller, Explicit, Loss, RateSampler, Rtt, Sent as SentEvent};
 
 use super::table::{Sent, Table};
+use crate::qlog::Qlog;
 
 /// The part of the state that the lock guards.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct Core {
     /// Some packet of ours was acknowledged by the acknowledgement being read.
     acked_some: bool,
     pub(super) counts: Counts,
+    /// The log, where one is asked for.
+    log: Option<Qlog>,
 }
 
 /// Sums since the connection began, of 1-RTT packets that ask for an acknowledgement.
@@ -49,7 +52,7 @@ pub(super) struct Acked {
 }
 
 impl Core {
-    pub(super) fn new(now: Time, controller: Box<dyn Controller>) -> Self {
+    pub(super) fn new(now: Time, controller: Box<dyn Controller>, log: Option<Qlog>) -> Self {
         Self {
             controller,
             table: Table::new(),
@@ -62,6 +65,7 @@ impl Core {
             lost_some: false,
             acked_some: false,
             counts: Counts::default(),
+            log,
         }
     }
 
@@ -83,6 +87,9 @@ impl Core {
     /// `now` as controllers may hear it: never going back. Whoever reaches in from outside may
     /// have read the clock after the driver did.
     fn tick(&mut self, now: Time) -> Time {
+        if self.log.is_some() && self.now < now {
+            self.settle_log();
+        }
         self.now = self.now.max(now);
         self.now
     }
@@ -109,6 +116,9 @@ impl Core {
         self.last_sent = now;
         self.counts.sent_packets += 1;
         self.counts.sent_bytes += u64::from(bytes);
+        if let Some(log) = &mut self.log {
+            log.on_sent(now, pn, bytes.into());
+        }
         self.sampler.on_sent(now, pn, bytes.into(), self.in_flight);
         self.controller.on_sent(&SentEvent {
             now,
@@ -140,6 +150,9 @@ impl Core {
         self.in_flight = self.in_flight.saturating_sub(acked.bytes);
         self.counts.acked_packets += 1;
         self.counts.acked_bytes += acked.bytes;
+        if let Some(log) = &mut self.log {
+            log.on_acked(acked.pn, sent.at);
+        }
         let latest = now - sent.at;
         self.rtt = Rtt {
             latest,
@@ -168,6 +181,9 @@ impl Core {
         // that are not reported: its own figure is the right one.
         self.in_flight = in_flight;
         if std::mem::take(&mut self.acked_some) {
+            if let Some(log) = &mut self.log {
+                log.on_ack_end(now);
+            }
             self.controller.on_ack_end(now, in_flight);
         }
     }
@@ -182,6 +198,9 @@ impl Core {
         self.counts.lost_packets += 1;
         self.counts.lost_bytes += bytes;
         self.lost_some = true;
+        if let Some(log) = &mut self.log {
+            log.on_lost(now, pn, sent.at);
+        }
         self.sampler.on_loss(pn);
         let in_flight = self.in_flight;
         self.controller.on_loss(&Loss { now, pn, bytes, sent_at: sent.at, in_flight });
@@ -191,6 +210,9 @@ impl Core {
     pub(super) fn on_losses_end(&mut self, now: Time, persistent: bool) {
         let now = self.tick(now);
         if std::mem::take(&mut self.lost_some) && persistent {
+            if let Some(log) = &mut self.log {
+                log.on_persistent_congestion();
+            }
             self.controller.on_persistent_congestion(now);
         }
     }
@@ -198,6 +220,9 @@ impl Core {
     pub(super) fn on_spurious(&mut self, now: Time) {
         let now = self.tick(now);
         self.counts.spurious += 1;
+        if let Some(log) = &mut self.log {
+            log.on_spurious(now);
+        }
         self.controller.on_spurious_loss(now);
     }
 
@@ -206,9 +231,42 @@ impl Core {
         self.controller.on_mtu(now, bytes);
     }
 
-    /// The controller, with the time to tell it.
-    pub(super) fn reach(&mut self, now: Time) -> (Time, &mut dyn Controller) {
-        (self.tick(now), &mut *self.controller)
+    /// Runs `f` on the controller, with the time to tell it.
+    pub(super) fn with<T>(
+        &mut self,
+        now: Time,
+        f: impl FnOnce(Time, &mut dyn Controller) -> T,
+    ) -> T {
+        let now = self.tick(now);
+        if self.log.is_none() {
+            return f(now, &mut *self.controller);
+        }
+        let old = asked(&mut *self.controller);
+        let value = f(now, &mut *self.controller);
+        let new = asked(&mut *self.controller);
+        if let Some(log) = &mut self.log
+            && new != old
+        {
+            let weight = Some(new.0).filter(|w| *w != old.0);
+            log.on_asked(now, weight, new.1.filter(|_| new.1 != old.1));
+        }
+        value
+    }
+
+    /// Brings the log up to date, if there is one.
+    fn settle_log(&mut self) {
+        let rtt = self.rtt();
+        if let Some(log) = &mut self.log {
+            log.settle(self.now, &*self.controller, self.in_flight, rtt);
+        }
+    }
+
+    /// noq is done with the controller: the log is complete, but for what handles still do.
+    pub(super) fn close_log(&mut self) {
+        self.settle_log();
+        if let Some(log) = &mut self.log {
+            log.flush();
+        }
     }
 
     pub(super) fn controller(&self) -> &dyn Controller {
@@ -227,4 +285,10 @@ impl Core {
     pub(super) fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing_rate()
     }
+}
+
+/// What the outside sets: the weight, and the rate of an explicit controller.
+fn asked(controller: &mut dyn Controller) -> (f64, Option<Rate>) {
+    let rate = controller.as_any_mut().downcast_mut::<Explicit>().map(|e| e.rate());
+    (controller.weight(), rate)
 }

@@ -244,9 +244,8 @@ impl ControlHandle {
         let value = {
             let mut core = self.shared.core.lock();
             let core = core.as_mut().expect("a connection has a controller");
-            let (now, controller) = core.reach(self.runtime.now());
-            let value = f(now, controller);
-            self.shared.publish(controller);
+            let value = core.with(self.runtime.now(), f);
+            self.shared.publish(core.controller());
             value
         };
         // Nothing else would look at the new rate before the pacer's timer, which was set for the

@@ -97,3 +97,46 @@ pub(crate) fn system_secret() -> Result<[u8; 32], QuicError> {
         .map_err(|_| QuicError::Tls("the system has no randomness".to_owned()))?;
     Ok(secret)
 }
+
+#[cfg(test)]
+mod tests {
+    use airlane_congestion::{Algorithm, ControllerConfig};
+    use noq_proto::transport_parameters::TransportParameters;
+
+    use super::*;
+
+    /// Lengths of what the two sides write in turn until the handshake is over.
+    fn flights(cipher: &Cipher) -> Vec<usize> {
+        let config = TransportConfig::new(|n| {
+            ControllerConfig::new(Algorithm::Reno).build(n.now, n.payload_bytes, n.seed)
+        });
+        let v1 = 1;
+        let params = TransportParameters::read(noq_proto::Side::Server, &mut &[][..]).unwrap();
+        let client = cipher.client(&config).unwrap().start_session(v1, "lab.airlane", &params);
+        let server = cipher.server(&config).unwrap().start_session(v1, &params);
+        let mut sides = [client.unwrap(), server];
+        let mut lengths = Vec::new();
+        for turn in 0..6 {
+            // A call writes what one set of keys protects.
+            let mut keys = true;
+            while keys {
+                let mut flight = Vec::new();
+                keys = sides[turn % 2].write_handshake(&mut flight).is_some();
+                if !flight.is_empty() {
+                    sides[(turn + 1) % 2].read_handshake(&flight).unwrap();
+                    lengths.push(flight.len());
+                }
+            }
+        }
+        assert!(sides.iter().all(|s| !s.is_handshaking()), "{cipher:?}: {lengths:?}");
+        lengths
+    }
+
+    #[test]
+    fn handshake_messages_have_the_same_lengths_under_both_ciphers() {
+        let (null, tls) = (flights(&Cipher::Null), flights(&Cipher::lab_tls().unwrap()));
+        // Both hellos, the server's flight and the client's end.
+        assert!(null.len() == 4 && null[0] > 150, "{null:?}");
+        assert_eq!(null, tls);
+    }
+}

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,6 +104,13 @@ impl Fabric for Link {
         }
         None
     }
+}
+
+/// A folder of a test's own.
+pub fn scratch(name: &str) -> PathBuf {
+    let dir = std::env::temp_dir().join(format!("airlane-quic-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
 }
 
 pub const SERVER_IP: [u8; 4] = [10, 0, 0, 1];
