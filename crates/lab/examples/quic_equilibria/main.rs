@@ -1,7 +1,7 @@
 //! Measures on real QUIC who gets what beside whom, and prints the tables "On QUIC" of
 //! `docs/controllers.md`.
 //!
-//! `cargo run --release -p airlane-lab --example equilibria -- [--seeds N] [--jobs N]
+//! `cargo run --release -p airlane-lab --example quic_equilibria -- [--seeds N] [--jobs N]
 //! [--units LIST] [--weights LIST] [TABLE...]`
 //!
 //! All but `long` without a name, with five seeds and one job if not said otherwise. `--units 4,10`
