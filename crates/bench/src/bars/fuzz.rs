@@ -43,8 +43,10 @@ fn one(setting: &Setting, target: &str, seconds: u64) -> Result<Figure, Problem>
     let built = fuzz(&["build", target]).map_err(broke)?;
     if !built.status.success() {
         let text = String::from_utf8_lossy(&built.stderr);
-        let last = text.lines().rfind(|l| l.contains("error")).unwrap_or("no reason given");
-        return Err(Problem::Broke(format!("{target} does not build: {last}")));
+        // The compiler's first complaint; cargo-fuzz's own words behind it say less.
+        let mut complaints = text.lines().filter(|l| l.to_lowercase().starts_with("error"));
+        let first = complaints.next().or(text.lines().last()).unwrap_or("no reason given");
+        return Err(Problem::Broke(format!("{target} does not build: {first}")));
     }
     let limit = format!("-max_total_time={seconds}");
     let done = fuzz(&["run", target, "--", &limit]).map_err(broke)?;
