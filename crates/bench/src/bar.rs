@@ -114,16 +114,10 @@ impl Figure {
     }
 }
 
-/// The middle value; the mean of the two in the middle of an even number. NaN of none.
+/// The middle value; NaN of none.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.into_iter().collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    match n {
-        0 => f64::NAN,
-        _ if n % 2 == 1 => sorted[n / 2],
-        _ => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
+    let values: Vec<f64> = values.into_iter().collect();
+    airlane_quality::stats::median(&values).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use std::time::Duration;
 use airlane_lab::LabError;
 use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::{Cipher, Scenario};
-use airlane_lab::summary::RunInfo;
 use airlane_lab::world::{self, Content, Options, RunOutput};
 
 use crate::clock::{Watch, thread_cpu};
@@ -63,20 +62,7 @@ impl Scene {
     }
 
     fn new(scenario: Scenario) -> Result<Self, LabError> {
-        let common = Common {
-            out: "out".into(),
-            jobs: 1,
-            seed: None,
-            content: None,
-            trace: None,
-            cipher: None,
-            captures: Captures::default(),
-            circumstances: RunInfo::default(),
-            elapsed: &Duration::default,
-            progress: &(),
-            stop: Stop::default(),
-        };
-        let plan = Plan::new(scenario, &common)?;
+        let plan = Plan::new(scenario, &Common::default())?;
         let content = Content::new(&plan)?;
         Ok(Self { plan, content })
     }

@@ -14,9 +14,8 @@ use airlane_base::Seed;
 use airlane_lab::claims::ClaimSet;
 use airlane_lab::plan::{Case, Plan};
 use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::summary::RunInfo;
 use airlane_lab::world::{self, Content, Options, RunOutput};
 use airlane_quality::Bootstrap;
 use airlane_quality::stats::mean;
@@ -39,19 +38,8 @@ fn main() {
     let set = ClaimSet::of_system("minerva").unwrap_or_else(|e| panic!("{e}"));
     let start = Instant::now();
     let stop = Stop::default();
-    let common = Common {
-        out: PathBuf::new(),
-        jobs: pool::available_cores(),
-        seed: None,
-        content,
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
-        circumstances: RunInfo::default(),
-        elapsed: &|| start.elapsed(),
-        progress: &(),
-        stop: stop.clone(),
-    };
+    let common =
+        Common { jobs: pool::available_cores(), content, stop: stop.clone(), ..Common::default() };
     // More than are wanted: those that a claim has are left out.
     let text = scenario(&alphas, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
     let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("calibration"), &[])

@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use airlane_lab::plan::Plan;
 use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::summary::RunInfo;
 use airlane_lab::world::{self, Content, Options};
 
 #[global_allocator]
@@ -24,19 +23,7 @@ fn main() {
     let scenario = Scenario::from_file(&file, &set).unwrap_or_else(|e| panic!("{e}"));
     let stop = Stop::default();
     let start = Instant::now();
-    let common = Common {
-        out: PathBuf::new(),
-        jobs: 1,
-        seed: Some(1),
-        content,
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
-        circumstances: RunInfo::default(),
-        elapsed: &|| start.elapsed(),
-        progress: &(),
-        stop: stop.clone(),
-    };
+    let common = Common { seed: Some(1), content, stop: stop.clone(), ..Common::default() };
     let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
     let content = Content::new(&plan).unwrap_or_else(|e| panic!("{e}"));
     println!("prepared in {:.2} s", start.elapsed().as_secs_f64());

@@ -36,6 +36,25 @@ pub struct Common<'a> {
     pub stop: Stop,
 }
 
+impl Default for Common<'_> {
+    /// Nothing given: the scenario as it stands, one world at a time, no captures, nobody told.
+    fn default() -> Self {
+        Self {
+            out: PathBuf::new(),
+            jobs: 1,
+            seed: None,
+            content: None,
+            trace: None,
+            cipher: None,
+            captures: Captures::default(),
+            circumstances: RunInfo::default(),
+            elapsed: &Duration::default,
+            progress: &(),
+            stop: Stop::default(),
+        }
+    }
+}
+
 /// Folders for what is written down about connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captures {

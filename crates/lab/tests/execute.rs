@@ -1,15 +1,14 @@
 //! From a plan to files, with runs that are made up.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_lab::LabError;
 use airlane_lab::execute::{execute, leave};
 use airlane_lab::plan::Plan;
-use airlane_lab::pool::Stop;
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
 use airlane_lab::summary::{OutFolder, RunEntry, RunInfo, Summary};
 
@@ -19,20 +18,12 @@ const TEXT: &str = "name = \"made-up\"\nseeds = [1, 2, 3]\n[link]\nrate_bps = 1e
 fn with_common<T>(act: impl FnOnce(&Plan, &Common<'_>) -> T) -> T {
     let elapsed = || Time::from_millis(1_500).since_start();
     let common = Common {
-        out: PathBuf::new(),
-        jobs: 1,
-        seed: None,
-        content: None,
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
         circumstances: RunInfo {
             command: ["airlane", "run", "x.toml"].map(str::to_owned).to_vec(),
             ..RunInfo::default()
         },
         elapsed: &elapsed,
-        progress: &(),
-        stop: Stop::default(),
+        ..Common::default()
     };
     let scenario = Scenario::from_bytes(TEXT.as_bytes(), Path::new("x.toml"), &[]).unwrap();
     act(&Plan::new(scenario, &common).unwrap(), &common)

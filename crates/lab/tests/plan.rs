@@ -1,13 +1,11 @@
 //! What is read before anything runs, and what is said about bad traces and tables.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use airlane_base::InputError;
 use airlane_lab::plan::Plan;
-use airlane_lab::pool::Stop;
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::{Capacity, Cipher, Scenario};
 use airlane_lab::summary::RunInfo;
 
@@ -58,20 +56,7 @@ fn plan(
     change: impl FnOnce(&mut Common<'_>),
 ) -> Result<Plan, InputError> {
     let scenario = Scenario::from_bytes(text.as_bytes(), &dir.0.join("s.toml"), &[])?;
-    let elapsed = || Duration::ZERO;
-    let mut common = Common {
-        out: PathBuf::new(),
-        jobs: 1,
-        seed: None,
-        content: Some(dir.0.join("content")),
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
-        circumstances: RunInfo::default(),
-        elapsed: &elapsed,
-        progress: &(),
-        stop: Stop::default(),
-    };
+    let mut common = Common { content: Some(dir.0.join("content")), ..Common::default() };
     change(&mut common);
     Plan::new(scenario, &common)
 }
@@ -225,21 +210,11 @@ fn content_that_does_not_suit_the_scenario_is_refused() {
 
 #[test]
 fn the_command_that_repeats_a_run_has_its_seed_and_no_other() {
-    let elapsed = || Duration::ZERO;
     let words =
         ["airlane", "run", "my file.toml", "--seed", "3", "--set", "story=it's", "--seed=4"];
     let common = Common {
-        out: Path::new("out").to_owned(),
-        jobs: 1,
-        seed: None,
-        content: None,
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
         circumstances: RunInfo { command: words.map(str::to_owned).to_vec(), ..RunInfo::default() },
-        elapsed: &elapsed,
-        progress: &(),
-        stop: Stop::default(),
+        ..Common::default()
     };
     assert_eq!(
         common.repeat_command(9),

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_lab::LabError;
 use airlane_lab::claims::ClaimSet;
 use airlane_lab::pool::Stop;
 use airlane_lab::reproduce::reproduce_sets;
-use airlane_lab::request::{Captures, Common, Outcome, ReproduceRequest};
+use airlane_lab::request::{Common, Outcome, ReproduceRequest};
 use airlane_lab::summary::{RunInfo, Summary, Verdict};
 
 /// Two claims on the same mixes; the second's scheme and baseline change places, so that every
@@ -99,19 +98,12 @@ fn reproduce(
 ) -> (Result<Outcome, LabError>, PathBuf) {
     let out = folder.0.join("out");
     let set = ClaimSet::from_text(text, Path::new("x.toml")).unwrap();
-    let elapsed = || Duration::ZERO;
     let common = Common {
         out: out.clone(),
         jobs: 2,
-        seed: None,
         content: Some(folder.0.join("made-up")),
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
-        circumstances: RunInfo::default(),
-        elapsed: &elapsed,
-        progress: &(),
         stop,
+        ..Common::default()
     };
     let request = ReproduceRequest { common, system: "x".to_owned(), quick };
     (reproduce_sets(&[set], &request), out)

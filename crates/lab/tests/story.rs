@@ -8,10 +8,10 @@ use airlane_lab::LabError;
 use airlane_lab::execute::execute;
 use airlane_lab::plan::{Case, Plan};
 use airlane_lab::pool::Stop;
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
 use airlane_lab::story::{Samples, Side, Story, Told, on_transfers, on_viewers, tell};
-use airlane_lab::summary::{Row, RunInfo};
+use airlane_lab::summary::Row;
 use airlane_lab::world::{self, Content, Options};
 use airlane_media::{Corpus, synthetic};
 use airlane_report::model::Cell;
@@ -47,17 +47,11 @@ fn plan(text: &str, seed: Option<u64>) -> Plan {
 fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {
     let elapsed = || Duration::ZERO;
     act(&Common {
-        out: PathBuf::new(),
         jobs: 2,
-        seed: None,
         content: Some(PathBuf::from("some folder")),
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
-        circumstances: RunInfo::default(),
         elapsed: &elapsed,
-        progress: &(),
         stop: stop.clone(),
+        ..Common::default()
     })
 }
 

@@ -47,9 +47,8 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
             rule: Rule::WithinOfPeer(0.1),
             note: format!(
                 "mean over time of the packets waiting, the one being sent not counted; {name} \
-                 with its classic recovery. With its default, the proportional one, {:.1}: that \
-                 one sends into the full queue as it begins, loses that too and cuts twice per \
-                 overflow",
+                 with its classic recovery. With its default, the proportional one, {:.1}: in \
+                 traces that one enters recovery twice per overflow, why is not proved",
                 proportional.mean_queue_packets
             ),
         },

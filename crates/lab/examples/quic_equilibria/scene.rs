@@ -1,7 +1,7 @@
 //! Bulk flows over one bottleneck: from a few figures to a scenario, and from its runs to rates.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,9 +9,8 @@ use airlane_base::{Seed, Time};
 use airlane_lab::LabError;
 use airlane_lab::plan::Plan;
 use airlane_lab::pool::{self, Job, Progress, Stop, Ticket};
-use airlane_lab::request::{Captures, Common};
+use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::summary::RunInfo;
 use airlane_lab::world::{self, BulkHook, BulkOutput, Content, Options};
 use airlane_net::LinkReport;
 use airlane_quic::ControlHandle;
@@ -195,7 +194,7 @@ impl Scene {
     fn run(&self, seed: u64, ticket: &Ticket<'_>) -> Result<Outcome, LabError> {
         let text = self.text(seed);
         let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("equilibria"), &[])?;
-        let plan = Plan::new(scenario, &common(ticket.stop.clone()))?;
+        let plan = Plan::new(scenario, &Common { stop: ticket.stop.clone(), ..Common::default() })?;
         let content = Content::new(&plan)?;
         let shuffles = Arc::new(self.shuffles(seed));
         let seen = Arc::new(Mutex::new(Slope::default()));
@@ -389,20 +388,4 @@ pub fn spread(values: &[f64]) -> String {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn common(stop: Stop) -> Common<'static> {
-    Common {
-        out: PathBuf::new(),
-        jobs: 1,
-        seed: None,
-        content: None,
-        trace: None,
-        cipher: None,
-        captures: Captures::default(),
-        circumstances: RunInfo::default(),
-        elapsed: &|| Duration::ZERO,
-        progress: &(),
-        stop,
-    }
 }
