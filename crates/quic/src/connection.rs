@@ -1,24 +1,25 @@
 //! Connections and their streams.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{PathId, VarInt};
+use noq_proto::{Dir, PathId, VarInt};
 
 use crate::control::{ControlHandle, ControlStats};
 use crate::crypto::Negotiated;
+use crate::driver::{Link, Owner};
 use crate::error::QuicError;
+use crate::stream::{RecvStream, SendStream};
 
 /// A connection. Clones are handles to the same one; it is closed when the last handle and the
 /// last of its streams are dropped.
 #[derive(Clone)]
-pub struct Connection {
-    inner: noq::Connection,
-    control: ControlHandle,
-    runtime: RuntimeHandle,
-}
+pub struct Connection(Arc<Owner>);
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,22 +47,18 @@ pub struct ConnectionStats {
 }
 
 impl Connection {
-    pub(crate) fn new(
-        inner: noq::Connection,
-        control: ControlHandle,
-        runtime: RuntimeHandle,
-    ) -> Self {
-        control.shared().attach(&inner);
-        Self { inner, control, runtime }
-    }
-
-    pub(crate) fn noq(&self) -> &noq::Connection {
-        &self.inner
+    pub(crate) fn new(link: Arc<Link>) -> Self {
+        Self(Owner::new(link))
     }
 
     /// The runtime that it runs on.
     pub fn runtime(&self) -> &RuntimeHandle {
-        &self.runtime
+        self.0.runtime()
+    }
+
+    /// Waits for the end of the handshake.
+    pub(crate) async fn connected(&self) -> Result<(), QuicError> {
+        poll_fn(|cx| self.0.poll_connected(cx)).await
     }
 
     /// Opens a stream in both directions; waits while the peer allows no more. The peer hears of
@@ -70,8 +67,7 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub async fn open_bi(&self) -> Result<(SendStream, RecvStream), QuicError> {
-        let (send, recv) = self.inner.open_bi().await?;
-        Ok((SendStream(send), RecvStream(recv)))
+        poll_fn(|cx| self.poll_open_bi(cx)).await
     }
 
     /// Opens a stream that only this side sends on; waits while the peer allows no more.
@@ -79,7 +75,7 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub async fn open_uni(&self) -> Result<SendStream, QuicError> {
-        Ok(SendStream(self.inner.open_uni().await?))
+        poll_fn(|cx| self.poll_open_uni(cx)).await
     }
 
     /// The next stream in both directions that the peer opens.
@@ -87,8 +83,7 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub async fn accept_bi(&self) -> Result<(SendStream, RecvStream), QuicError> {
-        let (send, recv) = self.inner.accept_bi().await?;
-        Ok((SendStream(send), RecvStream(recv)))
+        poll_fn(|cx| self.poll_accept_bi(cx)).await
     }
 
     /// The next stream that the peer opens to send on.
@@ -96,20 +91,53 @@ impl Connection {
     /// # Errors
     /// If the connection is lost.
     pub async fn accept_uni(&self) -> Result<RecvStream, QuicError> {
-        Ok(RecvStream(self.inner.accept_uni().await?))
+        poll_fn(|cx| self.poll_accept_uni(cx)).await
+    }
+
+    pub(crate) fn poll_open_bi(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(SendStream, RecvStream), QuicError>> {
+        let id = ready!(self.0.poll_open(cx, Dir::Bi))?;
+        Poll::Ready(Ok((SendStream::new(&self.0, id), RecvStream::new(&self.0, id))))
+    }
+
+    pub(crate) fn poll_open_uni(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<SendStream, QuicError>> {
+        let id = ready!(self.0.poll_open(cx, Dir::Uni))?;
+        Poll::Ready(Ok(SendStream::new(&self.0, id)))
+    }
+
+    pub(crate) fn poll_accept_bi(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(SendStream, RecvStream), QuicError>> {
+        let id = ready!(self.0.poll_accept(cx, Dir::Bi))?;
+        Poll::Ready(Ok((SendStream::new(&self.0, id), RecvStream::new(&self.0, id))))
+    }
+
+    pub(crate) fn poll_accept_uni(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<RecvStream, QuicError>> {
+        let id = ready!(self.0.poll_accept(cx, Dir::Uni))?;
+        Poll::Ready(Ok(RecvStream::new(&self.0, id)))
     }
 
     /// The congestion controller.
     pub fn control(&self) -> &ControlHandle {
-        &self.control
+        self.0.control()
     }
 
     /// Counts as of now.
     pub fn stats(&self) -> ConnectionStats {
         // noq asks the controller for its window to fill a field that is not used here.
-        let s = self.control.shared().without_data(|| self.inner.stats());
+        let control = self.control();
+        let s = control.shared().without_data(|| self.0.look(noq_proto::Connection::stats));
         ConnectionStats {
-            control: self.control.stats(),
+            control: control.stats(),
             datagrams_sent: s.udp_tx.datagrams,
             bytes_sent: s.udp_tx.bytes,
             datagrams_received: s.udp_rx.datagrams,
@@ -130,120 +158,26 @@ impl Connection {
     }
 
     fn negotiated(&self) -> Negotiated {
-        self.inner.handshake_data().map(Negotiated::of).unwrap_or_default()
+        let data = self.0.look(|c| c.crypto_session().handshake_data());
+        data.map(Negotiated::of).unwrap_or_default()
     }
 
     /// The peer's address. It changes when the peer migrates.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
-        self.inner.path(PathId::ZERO).and_then(|p| p.remote_address().ok())
+        self.0.look(|c| c.network_path(PathId::ZERO)).ok().map(|path| path.remote())
     }
 
     /// Closes the connection at once: what is not delivered is lost.
     pub fn close(&self, code: u32, reason: &str) {
-        self.inner.close(VarInt::from_u32(code), reason.as_bytes());
+        self.close_with(VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));
+    }
+
+    pub(crate) fn close_with(&self, code: VarInt, reason: Bytes) {
+        self.0.close(code, reason);
     }
 
     /// Waits until the connection ends, and tells why it did.
     pub async fn closed(&self) -> QuicError {
-        self.inner.closed().await.into()
-    }
-}
-
-/// The sending half of a stream. Dropped without [`finish`](Self::finish) it is finished too, with
-/// what was written so far.
-#[derive(Debug)]
-pub struct SendStream(noq::SendStream);
-
-impl SendStream {
-    /// Writes all of `data` without copying it; waits while the send window is full.
-    ///
-    /// # Errors
-    /// If the peer does not want it or the connection is lost.
-    pub async fn write_all(&mut self, data: Bytes) -> Result<(), QuicError> {
-        Ok(self.0.write_chunk(data).await?)
-    }
-
-    /// Tells the peer that no more follows. What was written is still delivered.
-    ///
-    /// # Errors
-    /// If it was finished or reset before.
-    pub fn finish(&mut self) -> Result<(), QuicError> {
-        self.0.finish().map_err(|_| QuicError::StreamClosed)
-    }
-
-    /// Waits until the peer has acknowledged everything, after [`finish`](Self::finish).
-    ///
-    /// # Errors
-    /// If the peer does not want it or the connection is lost.
-    pub async fn delivered(&mut self) -> Result<(), QuicError> {
-        match self.0.stopped().await {
-            Ok(None) => Ok(()),
-            Ok(Some(code)) => Err(QuicError::StreamEnded { code: code.into_inner() }),
-            Err(noq::StoppedError::ConnectionLost(e)) => Err(e.into()),
-            Err(noq::StoppedError::ZeroRttRejected) => Err(QuicError::StreamClosed),
-        }
-    }
-
-    /// Gives up what is not delivered.
-    ///
-    /// # Errors
-    /// If it was reset, or finished and delivered, before.
-    pub fn reset(&mut self, code: u32) -> Result<(), QuicError> {
-        self.0.reset(VarInt::from_u32(code)).map_err(|_| QuicError::StreamClosed)
-    }
-
-    /// Streams of a higher priority go first; 0 at first.
-    ///
-    /// # Errors
-    /// If the stream is closed.
-    pub fn set_priority(&self, priority: i32) -> Result<(), QuicError> {
-        self.0.set_priority(priority).map_err(|_| QuicError::StreamClosed)
-    }
-
-    /// Its number in the connection (RFC 9000, section 2.1).
-    pub fn id(&self) -> u64 {
-        VarInt::from(self.0.id()).into_inner()
-    }
-}
-
-/// The receiving half of a stream. Dropped before its end it tells the peer to stop.
-#[derive(Debug)]
-pub struct RecvStream(noq::RecvStream);
-
-impl RecvStream {
-    /// The next bytes in order, at most `max`, as they came; `None` after the last.
-    ///
-    /// # Errors
-    /// If the peer resets the stream or the connection is lost.
-    pub async fn read_chunk(&mut self, max: usize) -> Result<Option<Bytes>, QuicError> {
-        Ok(self.0.read_chunk(max).await?)
-    }
-
-    /// Everything up to the end, but no more than `max` bytes.
-    ///
-    /// # Errors
-    /// If more comes, the peer resets the stream or the connection is lost.
-    pub async fn read_to_end(&mut self, max: usize) -> Result<Vec<u8>, QuicError> {
-        let mut all = Vec::new();
-        while let Some(chunk) = self.read_chunk(max.saturating_sub(all.len()).max(1)).await? {
-            if all.len() + chunk.len() > max {
-                return Err(QuicError::Config(format!("more than {max} bytes on one stream")));
-            }
-            all.extend_from_slice(&chunk);
-        }
-        Ok(all)
-    }
-
-    /// Tells the peer that nothing more is wanted.
-    ///
-    /// # Errors
-    /// If the stream is closed.
-    pub fn stop(&mut self, code: u32) -> Result<(), QuicError> {
-        self.0.stop(VarInt::from_u32(code)).map_err(|_| QuicError::StreamClosed)
-    }
-
-    /// Its number in the connection (RFC 9000, section 2.1).
-    pub fn id(&self) -> u64 {
-        VarInt::from(self.0.id()).into_inner()
+        poll_fn(|cx| self.0.poll_ended(cx)).await
     }
 }

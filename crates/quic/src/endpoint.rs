@@ -1,18 +1,19 @@
 //! Endpoints: one UDP socket with any number of connections.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use airlane_base::Seed;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use futures_util::future::{Either, select};
+use bytes::Bytes;
 use noq_proto::{
-    AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, IdleTimeout,
-    NoneTokenStore, Side, TimeSource, ValidationTokenConfig, VarInt, crypto as proto_crypto,
+    AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig,
+    IdleTimeout, Incoming, NoneTokenStore, ServerConfig, Side, TimeSource, ValidationTokenConfig,
+    VarInt, crypto as proto_crypto,
 };
 use parking_lot::Mutex;
 use ring::hmac;
@@ -23,8 +24,8 @@ use crate::config::{AckPolicy, Entropy, MAX_STREAM_WINDOW_BYTES, TransportConfig
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey, system_secret};
+use crate::driver::{Agenda, Driver, Link, Links};
 use crate::error::QuicError;
-use crate::glue::{NoqRuntime, NoqSocket};
 use crate::qlog;
 
 /// Bytes of a server's connection ids: enough to tell any number of connections apart that a
@@ -42,17 +43,20 @@ pub struct Endpoint {
     accepted: AsyncMutex<mpsc::UnboundedReceiver<Connection>>,
 }
 
-struct Inner {
-    endpoint: noq::Endpoint,
-    local_addr: SocketAddr,
-    runtime: RuntimeHandle,
-    clock: Arc<Clock>,
+/// What the endpoint's handle and its driver share.
+pub(crate) struct Inner {
+    pub(crate) links: Mutex<Links>,
+    pub(crate) agenda: Arc<Agenda>,
+    pub(crate) local_addr: SocketAddr,
+    pub(crate) runtime: RuntimeHandle,
+    pub(crate) clock: Arc<Clock>,
     config: TransportConfig,
     seed: Seed,
     /// Connections so far: each gets a seed of its own.
     connections: AtomicU64,
     client: Arc<dyn proto_crypto::ClientConfig>,
-    server: Option<noq::ServerConfig>,
+    server: Option<ServerConfig>,
+    accepted: mpsc::UnboundedSender<Connection>,
     initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
 }
 
@@ -138,7 +142,7 @@ impl Endpoint {
         let client = config.cipher.client(&config)?;
         let server = if accepts {
             let token_key = Arc::new(TokenKey::new(&secret("token key")?));
-            let mut server = noq::ServerConfig::new(config.cipher.server(&config)?, token_key);
+            let mut server = ServerConfig::new(config.cipher.server(&config)?, token_key);
             // No NEW_TOKEN frames: they would carry the date.
             let mut tokens = ValidationTokenConfig::default();
             tokens.sent(0);
@@ -152,15 +156,17 @@ impl Endpoint {
         };
 
         let clock = Arc::new(Clock::new(config.clock_shift));
-        let noq_runtime = Arc::new(NoqRuntime { runtime: runtime.clone(), clock: clock.clone() });
-        let endpoint = noq::Endpoint::new_with_abstract_socket(
-            endpoint_config,
-            server.clone(),
-            Box::new(NoqSocket::new(socket)),
-            noq_runtime,
-        )?;
+        // What the endpoint knows of its server's settings decides how it answers strangers: those
+        // of each connection are made when it comes.
+        let proto = noq_proto::Endpoint::new(
+            Arc::new(endpoint_config),
+            server.clone().map(Arc::new),
+            false,
+        );
+        let (accept, accepted) = mpsc::unbounded_channel();
         let inner = Arc::new(Inner {
-            endpoint,
+            links: Mutex::new(Links::new(proto)),
+            agenda: Arc::default(),
             local_addr,
             runtime: runtime.clone(),
             clock,
@@ -169,12 +175,10 @@ impl Endpoint {
             connections: AtomicU64::new(0),
             client,
             server,
+            accepted: accept,
             initial_ids,
         });
-        let (accept, accepted) = mpsc::unbounded_channel();
-        if accepts {
-            runtime.spawn("quic accept", accept_all(inner.clone(), accept));
-        }
+        runtime.spawn("quic", Driver::new(inner.clone(), socket));
         Ok(Self { inner, accepted: AsyncMutex::new(accepted) })
     }
 
@@ -202,23 +206,45 @@ impl Endpoint {
         let id = (self.inner.initial_ids)();
         let (transport, control) = self.inner.connection(Side::Client, addr, id);
         let crypto = SealedClient { inner: self.inner.client.clone(), seal: seal(&control) };
-        let mut client = noq::ClientConfig::new(Arc::new(crypto));
+        let mut client = ClientConfig::new(Arc::new(crypto));
         client
             .transport_config(Arc::new(transport))
             .token_store(Arc::new(NoneTokenStore))
             .initial_dst_cid_provider(Arc::new(move || id));
-        let connection = self.inner.endpoint.connect_with(client, addr, name)?.await?;
-        Ok(Connection::new(connection, control, self.inner.runtime.clone()))
+        let connection = {
+            let now = self.inner.clock.instant(self.inner.runtime.now());
+            let mut links = self.inner.links.lock();
+            if links.is_closed() {
+                return Err(QuicError::ClosedHere);
+            }
+            let remote = self.inner.reachable(addr);
+            let (handle, proto) = links.proto().connect(now, client, remote, name)?;
+            let link = Link::new(handle, proto, control, &self.inner);
+            links.insert(link.clone());
+            self.inner.agenda.add(handle);
+            Connection::new(link)
+        };
+        connection.connected().await?;
+        Ok(connection)
     }
 
     /// Closes all connections with `code` and ends accepting.
     pub fn close(&self, code: u32, reason: &str) {
-        self.inner.endpoint.close(VarInt::from_u32(code), reason.as_bytes());
+        let reason = Bytes::copy_from_slice(reason.as_bytes());
+        self.inner.links.lock().close_all(VarInt::from_u32(code), reason);
+        self.inner.agenda.nudge();
     }
 
     /// Waits until the peers have been told of all closures, or had the time to be.
     pub async fn wait_idle(&self) {
-        self.inner.endpoint.wait_idle().await;
+        poll_fn(|cx| self.inner.links.lock().poll_idle(cx)).await;
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.inner.links.lock().abandon();
+        self.inner.agenda.nudge();
     }
 }
 
@@ -274,12 +300,11 @@ impl Inner {
         side: Side,
         remote: SocketAddr,
         original_id: ConnectionId,
-    ) -> (noq::TransportConfig, ControlHandle) {
+    ) -> (noq_proto::TransportConfig, ControlHandle) {
         let config = &self.config;
         let shared = Arc::new(Shared::new(
             self.clock.clone(),
             config.payload_bytes.into(),
-            config.send_window_bytes,
         ));
         let n = self.connections.fetch_add(1, Ordering::Relaxed);
         let factory = Factory {
@@ -294,7 +319,7 @@ impl Inner {
                 original_id,
             }),
         };
-        let mut t = noq::TransportConfig::default();
+        let mut t = noq_proto::TransportConfig::default();
         t.congestion_controller_factory(Arc::new(factory))
             .initial_rtt(config.initial_rtt)
             .initial_mtu(config.payload_bytes)
@@ -318,38 +343,32 @@ impl Inner {
         }
         (t, ControlHandle::new(shared, self.runtime.clone()))
     }
-}
 
-/// Accepts until the endpoint is closed or nobody is left who would take the connections.
-async fn accept_all(inner: Arc<Inner>, accepted: mpsc::UnboundedSender<Connection>) {
-    let Some(server) = &inner.server else { return };
-    loop {
-        let next = pin!(inner.endpoint.accept());
-        let gone = pin!(accepted.closed());
-        let incoming = match select(next, gone).await {
-            Either::Left((Some(incoming), _)) => incoming,
-            Either::Left((None, _)) | Either::Right(_) => return,
-        };
+    /// Settings and control of a connection that a client opens; `None` if it is to be refused.
+    pub(crate) fn answer(&self, incoming: &Incoming) -> Option<(ServerConfig, ControlHandle)> {
+        let server = self.server.as_ref().filter(|_| !self.accepted.is_closed())?;
         let (transport, control) =
-            inner.connection(Side::Server, incoming.remote_address(), incoming.orig_dst_cid());
+            self.connection(Side::Server, incoming.remote_address(), incoming.orig_dst_cid());
         let crypto = SealedServer { inner: server.crypto.clone(), seal: seal(&control) };
         let mut config = server.clone();
         config.crypto = Arc::new(crypto);
         config.transport = Arc::new(transport);
-        let connecting = match incoming.accept_with(Arc::new(config)) {
-            Ok(connecting) => connecting,
-            Err(e) => {
-                tracing::debug!("a connection was not accepted: {e}");
-                continue;
+        Some((config, control))
+    }
+
+    /// Hands a connection to whoever accepts. If nobody does any more, dropping it closes it.
+    pub(crate) fn announce(&self, connection: Connection) {
+        drop(self.accepted.send(connection));
+    }
+
+    /// `addr` as this socket must name it: one of IPv6 reaches IPv4 by mapped addresses
+    /// (RFC 4291, section 2.5.5.2).
+    fn reachable(&self, addr: SocketAddr) -> SocketAddr {
+        match addr {
+            SocketAddr::V4(v4) if self.local_addr.is_ipv6() => {
+                SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port())
             }
-        };
-        let (accepted, runtime) = (accepted.clone(), inner.runtime.clone());
-        inner.runtime.spawn("quic handshake", async move {
-            match connecting.await {
-                // If nobody takes it any more, dropping it closes it.
-                Ok(c) => drop(accepted.send(Connection::new(c, control, runtime))),
-                Err(e) => tracing::debug!("a handshake failed: {e}"),
-            }
-        });
+            other => other,
+        }
     }
 }

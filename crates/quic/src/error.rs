@@ -87,23 +87,3 @@ impl From<ConnectionError> for QuicError {
         }
     }
 }
-
-impl From<noq::WriteError> for QuicError {
-    fn from(e: noq::WriteError) -> Self {
-        match e {
-            noq::WriteError::Stopped(code) => Self::StreamEnded { code: code.into_inner() },
-            noq::WriteError::ConnectionLost(e) => e.into(),
-            noq::WriteError::ClosedStream | noq::WriteError::ZeroRttRejected => Self::StreamClosed,
-        }
-    }
-}
-
-impl From<noq::ReadError> for QuicError {
-    fn from(e: noq::ReadError) -> Self {
-        match e {
-            noq::ReadError::Reset(code) => Self::StreamEnded { code: code.into_inner() },
-            noq::ReadError::ConnectionLost(e) => e.into(),
-            noq::ReadError::ClosedStream | noq::ReadError::ZeroRttRejected => Self::StreamClosed,
-        }
-    }
-}

@@ -8,19 +8,21 @@ mod config;
 mod connection;
 mod control;
 mod crypto;
+mod driver;
 mod endpoint;
 mod error;
-mod glue;
 mod http3;
 mod qlog;
+mod stream;
 
 pub use config::{
     ALPN_AIRLANE, ALPN_H3, AckPolicy, ControllerFactory, Entropy, MAX_STREAM_WINDOW_BYTES,
     NewController, TransportConfig,
 };
-pub use connection::{Connection, ConnectionStats, RecvStream, SendStream};
+pub use connection::{Connection, ConnectionStats};
 pub use control::{ControlHandle, ControlStats};
 pub use crypto::{Cipher, Identity, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use http3::{Body, H3Client, H3Server, Responder};
+pub use stream::{RecvStream, SendStream};

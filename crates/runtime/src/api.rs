@@ -28,8 +28,8 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
-/// What was received into a buffer.
-#[derive(Clone, Copy, Debug)]
+/// A datagram that was received.
+#[derive(Clone, Debug)]
 pub struct Received {
     /// Where from.
     pub src: SocketAddr,
@@ -37,8 +37,8 @@ pub struct Received {
     pub dst_ip: IpAddr,
     /// The ECN field.
     pub ecn: Ecn,
-    /// Bytes written to the buffer.
-    pub len: usize,
+    /// UDP payload.
+    pub payload: Vec<u8>,
 }
 
 /// A resettable timer.
@@ -56,11 +56,11 @@ pub trait UdpSocket: Send + Sync + Debug {
     /// # Errors
     /// Those of the socket. A datagram that the network drops is no error.
     fn poll_send(&self, cx: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>>;
-    /// Receives one datagram into `buf`, or registers the task to be woken when one arrives.
+    /// Receives one datagram, or registers the task to be woken when one arrives.
     ///
     /// # Errors
     /// Those of the socket.
-    fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<Received>>;
+    fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>>;
     /// The local address.
     fn local_addr(&self) -> SocketAddr;
 }

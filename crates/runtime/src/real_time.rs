@@ -1,5 +1,6 @@
 //! Real time: the machine's clock and sockets, by way of tokio.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -9,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use airlane_base::{Ecn, Seed, Time};
+use parking_lot::Mutex;
 use tokio::io::ReadBuf;
 
 use crate::api::{BoxFuture, Datagram, Received, Runtime, RuntimeHandle, Timer, UdpSocket};
@@ -73,7 +75,11 @@ impl Runtime for TokioRuntime {
         let socket = std::net::UdpSocket::bind(local)?;
         socket.set_nonblocking(true)?;
         let addr = socket.local_addr()?;
-        Ok(Box::new(TokioSocket { socket: tokio::net::UdpSocket::from_std(socket)?, addr }))
+        Ok(Box::new(TokioSocket {
+            socket: tokio::net::UdpSocket::from_std(socket)?,
+            addr,
+            scratch: Mutex::new(vec![0; MAX_DATAGRAM_BYTES].into()),
+        }))
     }
 
     fn seed(&self) -> Seed {
@@ -97,10 +103,20 @@ impl Timer for TokioTimer {
     }
 }
 
-#[derive(Debug)]
+/// What a UDP datagram holds at most.
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+
 struct TokioSocket {
     socket: tokio::net::UdpSocket,
     addr: SocketAddr,
+    /// Where a datagram is received before its size is known.
+    scratch: Mutex<Box<[u8]>>,
+}
+
+impl fmt::Debug for TokioSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokioSocket({})", self.addr)
+    }
 }
 
 impl UdpSocket for TokioSocket {
@@ -110,11 +126,12 @@ impl UdpSocket for TokioSocket {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<Received>> {
-        let mut buf = ReadBuf::new(buf);
+    fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
+        let mut scratch = self.scratch.lock();
+        let mut buf = ReadBuf::new(&mut scratch);
         let src = ready!(self.socket.poll_recv_from(cx, &mut buf))?;
-        let len = buf.filled().len();
-        Poll::Ready(Ok(Received { src, dst_ip: self.addr.ip(), ecn: Ecn::NotEct, len }))
+        let payload = buf.filled().to_vec();
+        Poll::Ready(Ok(Received { src, dst_ip: self.addr.ip(), ecn: Ecn::NotEct, payload }))
     }
 
     fn local_addr(&self) -> SocketAddr {

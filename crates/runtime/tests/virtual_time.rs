@@ -36,10 +36,9 @@ async fn send(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {
 }
 
 async fn recv(socket: &dyn UdpSocket) -> (Received, Vec<u8>) {
-    let mut buf = vec![0; 1500];
-    let r = poll_fn(|cx| socket.poll_recv(cx, &mut buf)).await.unwrap();
-    buf.truncate(r.len);
-    (r, buf)
+    let mut r = poll_fn(|cx| socket.poll_recv(cx)).await.unwrap();
+    let payload = std::mem::take(&mut r.payload);
+    (r, payload)
 }
 
 fn bind(host: &RuntimeHandle, port: u16) -> Box<dyn UdpSocket> {

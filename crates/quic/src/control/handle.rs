@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::core::Core;
 use crate::clock::Clock;
 use crate::crypto::Seal;
+use crate::driver::{Link, WeakLink};
 
 /// Stands for "none" in the atomics.
 const NONE: u64 = u64::MAX;
@@ -32,8 +33,7 @@ pub(crate) struct Shared {
     ssthresh: AtomicU64,
     /// Since when data waits that may not be sent yet, in nanoseconds; [`NONE`] if none waits.
     waiting: AtomicU64,
-    connection: OnceLock<noq::WeakConnectionHandle>,
-    send_window: u64,
+    link: OnceLock<WeakLink>,
 }
 
 impl fmt::Debug for Shared {
@@ -43,7 +43,7 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Arc<Clock>, payload_bytes: u64, send_window: u64) -> Self {
+    pub(crate) fn new(clock: Arc<Clock>, payload_bytes: u64) -> Self {
         Self {
             core: Mutex::new(None),
             clock,
@@ -54,14 +54,18 @@ impl Shared {
             quantum: AtomicU64::new(NONE),
             ssthresh: AtomicU64::new(NONE),
             waiting: AtomicU64::new(NONE),
-            connection: OnceLock::new(),
-            send_window,
+            link: OnceLock::new(),
         }
     }
 
-    /// Names the connection that [`ControlHandle`]s wake after a change.
-    pub(crate) fn attach(&self, connection: &noq::Connection) {
-        let _ = self.connection.set(connection.weak_handle());
+    /// Names the connection that [`ControlHandle`]s stir after a change.
+    pub(crate) fn attach(&self, link: &Arc<Link>) {
+        let _ = self.link.set(Arc::downgrade(link));
+    }
+
+    /// Whether the controller asks for batches of its own size.
+    pub(crate) fn limits_batches(&self) -> bool {
+        self.quantum.load(Ordering::Relaxed) != NONE
     }
 
     /// Publishes what noq will ask for.
@@ -249,9 +253,9 @@ impl ControlHandle {
             value
         };
         // Nothing else would look at the new rate before the pacer's timer, which was set for the
-        // old one. Of noq's calls that wake the driver this one changes nothing.
-        if let Some(connection) = self.shared.connection.get().and_then(|c| c.upgrade()) {
-            connection.set_send_window(self.shared.send_window);
+        // old one.
+        if let Some(link) = self.shared.link.get().and_then(WeakLink::upgrade) {
+            link.stir();
         }
         value
     }

@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 use http::{Request, Response};
 
 use super::h3_error;
-use super::transport::{H3Bidi, H3Connection, H3Opener};
+use super::transport::{H3Bidi, H3Connection};
 use crate::connection::Connection;
 use crate::control::ControlHandle;
 use crate::error::QuicError;
@@ -17,7 +17,7 @@ use crate::error::QuicError;
 /// closed when the last of them is dropped.
 #[derive(Clone)]
 pub struct H3Client {
-    requests: h3::client::SendRequest<H3Opener, Bytes>,
+    requests: h3::client::SendRequest<H3Connection, Bytes>,
     connection: Connection,
 }
 
@@ -33,7 +33,7 @@ impl H3Client {
     /// # Errors
     /// If the connection is lost.
     pub async fn connect(connection: Connection) -> Result<Self, QuicError> {
-        let transport = H3Connection::new(connection.noq().clone());
+        let transport = H3Connection(connection.clone());
         let mut builder = h3::client::builder();
         builder.send_grease(false);
         let (mut h3, requests) = builder.build::<_, _, Bytes>(transport).await.map_err(h3_error)?;

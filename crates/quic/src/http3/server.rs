@@ -36,7 +36,7 @@ impl H3Server {
     /// # Errors
     /// If the connection is lost.
     pub async fn new(connection: Connection) -> Result<Self, QuicError> {
-        let transport = H3Connection::new(connection.noq().clone());
+        let transport = H3Connection(connection.clone());
         let mut builder = h3::server::builder();
         // Reserved frames and settings exercise other people's parsers and cost bytes at random.
         builder.send_grease(false);

@@ -1,78 +1,41 @@
-//! What h3 asks of a QUIC connection, by noq.
+//! What h3 asks of a QUIC connection, by ours.
 
-use std::future::Future;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
-use noq_proto::{ConnectionError, VarInt};
+use noq_proto::VarInt;
 
-/// A future that is polled across calls.
-type Pending<T> = Option<Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send + Sync>>>;
+use crate::connection::Connection;
+use crate::error::QuicError;
+use crate::stream::{RecvStream, SendStream};
 
-/// Polls `pending`, starting it first if none runs.
-fn poll_pending<T, F>(
-    pending: &mut Pending<T>,
-    cx: &mut Context<'_>,
-    start: impl FnOnce() -> F,
-) -> Poll<Result<T, ConnectionError>>
-where
-    F: Future<Output = Result<T, ConnectionError>> + Send + Sync + 'static,
-{
-    let future = pending.get_or_insert_with(|| Box::pin(start()));
-    let result = ready!(future.as_mut().poll(cx));
-    *pending = None;
-    Poll::Ready(result)
-}
-
-type Bidi = (noq::SendStream, noq::RecvStream);
-
-/// A connection as h3 sees it.
-pub(super) struct H3Connection {
-    opener: H3Opener,
-    bidi: Pending<Bidi>,
-    uni: Pending<noq::RecvStream>,
-}
-
-impl H3Connection {
-    pub(super) fn new(connection: noq::Connection) -> Self {
-        Self { opener: H3Opener::new(connection), bidi: None, uni: None }
-    }
-}
+/// A connection as h3 sees it, which also opens its streams.
+#[derive(Clone)]
+pub(super) struct H3Connection(pub(super) Connection);
 
 impl quic::Connection<Bytes> for H3Connection {
     type RecvStream = H3Recv;
-    type OpenStreams = H3Opener;
+    type OpenStreams = Self;
 
     fn poll_accept_recv(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Recv, ConnectionErrorIncoming>> {
-        let connection = &self.opener.connection;
-        let accepted = poll_pending(&mut self.uni, cx, || {
-            let connection = connection.clone();
-            async move { connection.accept_uni().await }
-        });
-        accepted.map(|r| r.map(H3Recv::new).map_err(connection_error))
+        self.0.poll_accept_uni(cx).map(|r| r.map(H3Recv).map_err(connection_error))
     }
 
     fn poll_accept_bidi(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Bidi, ConnectionErrorIncoming>> {
-        let connection = &self.opener.connection;
-        let accepted = poll_pending(&mut self.bidi, cx, || {
-            let connection = connection.clone();
-            async move { connection.accept_bi().await }
-        });
-        accepted.map(|r| r.map(H3Bidi::new).map_err(connection_error))
+        self.0.poll_accept_bi(cx).map(|r| r.map(H3Bidi::new).map_err(connection_error))
     }
 
-    fn opener(&self) -> H3Opener {
-        self.opener.clone()
+    fn opener(&self) -> Self {
+        self.clone()
     }
 }
 
@@ -84,71 +47,18 @@ impl quic::OpenStreams<Bytes> for H3Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
-        self.opener.poll_open_bidi(cx)
+        self.0.poll_open_bi(cx).map(|r| r.map(H3Bidi::new).map_err(stream_error))
     }
 
     fn poll_open_send(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Send, StreamErrorIncoming>> {
-        self.opener.poll_open_send(cx)
+        self.0.poll_open_uni(cx).map(|r| r.map(H3Send::new).map_err(stream_error))
     }
 
     fn close(&mut self, code: Code, reason: &[u8]) {
-        self.opener.close(code, reason);
-    }
-}
-
-/// Opens streams.
-pub(super) struct H3Opener {
-    connection: noq::Connection,
-    bidi: Pending<Bidi>,
-    uni: Pending<noq::SendStream>,
-}
-
-impl H3Opener {
-    fn new(connection: noq::Connection) -> Self {
-        Self { connection, bidi: None, uni: None }
-    }
-}
-
-impl Clone for H3Opener {
-    /// A copy waits for streams of its own.
-    fn clone(&self) -> Self {
-        Self::new(self.connection.clone())
-    }
-}
-
-impl quic::OpenStreams<Bytes> for H3Opener {
-    type BidiStream = H3Bidi;
-    type SendStream = H3Send;
-
-    fn poll_open_bidi(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
-        let connection = &self.connection;
-        let opened = poll_pending(&mut self.bidi, cx, || {
-            let connection = connection.clone();
-            async move { connection.open_bi().await }
-        });
-        opened.map(|r| r.map(H3Bidi::new).map_err(lost))
-    }
-
-    fn poll_open_send(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<H3Send, StreamErrorIncoming>> {
-        let connection = &self.connection;
-        let opened = poll_pending(&mut self.uni, cx, || {
-            let connection = connection.clone();
-            async move { connection.open_uni().await }
-        });
-        opened.map(|r| r.map(H3Send::new).map_err(lost))
-    }
-
-    fn close(&mut self, code: Code, reason: &[u8]) {
-        self.connection.close(varint(code.value()), reason);
+        self.0.close_with(varint(code.value()), Bytes::copy_from_slice(reason));
     }
 }
 
@@ -159,8 +69,8 @@ pub(super) struct H3Bidi {
 }
 
 impl H3Bidi {
-    fn new((send, recv): Bidi) -> Self {
-        Self { send: H3Send::new(send), recv: H3Recv::new(recv) }
+    fn new((send, recv): (SendStream, RecvStream)) -> Self {
+        Self { send: H3Send::new(send), recv: H3Recv(recv) }
     }
 }
 
@@ -215,13 +125,7 @@ impl quic::SendStream<Bytes> for H3Bidi {
 }
 
 /// The receiving half.
-pub(super) struct H3Recv(noq::RecvStream);
-
-impl H3Recv {
-    fn new(stream: noq::RecvStream) -> Self {
-        Self(stream)
-    }
-}
+pub(super) struct H3Recv(RecvStream);
 
 impl quic::RecvStream for H3Recv {
     type Buf = Bytes;
@@ -230,20 +134,12 @@ impl quic::RecvStream for H3Recv {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        // The waker is kept by the connection, not by this future: dropping it loses nothing.
-        let read = ready!(pin!(self.0.read_chunk(usize::MAX)).poll(cx));
-        Poll::Ready(read.map_err(|e| match e {
-            noq::ReadError::Reset(code) => {
-                StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
-            }
-            noq::ReadError::ConnectionLost(e) => lost(e),
-            other => StreamErrorIncoming::Unknown(Box::new(other)),
-        }))
+        self.0.poll_read(cx, usize::MAX).map_err(stream_error)
     }
 
     fn stop_sending(&mut self, error_code: u64) {
         // Fails on a stream that has ended already: nothing is left to stop.
-        let _ = self.0.stop(varint(error_code));
+        let _ = self.0.stop_with(varint(error_code));
     }
 
     fn recv_id(&self) -> StreamId {
@@ -253,12 +149,12 @@ impl quic::RecvStream for H3Recv {
 
 /// The sending half, with the frame that is being written.
 pub(super) struct H3Send {
-    stream: noq::SendStream,
+    stream: SendStream,
     writing: Option<WriteBuf<Bytes>>,
 }
 
 impl H3Send {
-    fn new(stream: noq::SendStream) -> Self {
+    fn new(stream: SendStream) -> Self {
         Self { stream, writing: None }
     }
 }
@@ -267,8 +163,8 @@ impl quic::SendStream<Bytes> for H3Send {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         if let Some(frame) = &mut self.writing {
             while frame.has_remaining() {
-                let written = ready!(Pin::new(&mut self.stream).poll_write(cx, frame.chunk()));
-                frame.advance(written.map_err(write_error)?);
+                let written = ready!(self.stream.poll_write(cx, frame.chunk()));
+                frame.advance(written.map_err(stream_error)?);
             }
             self.writing = None;
         }
@@ -295,7 +191,7 @@ impl quic::SendStream<Bytes> for H3Send {
 
     fn reset(&mut self, reset_code: u64) {
         // Fails on a stream that was reset already.
-        let _ = self.stream.reset(varint(reset_code));
+        let _ = self.stream.reset_with(varint(reset_code));
     }
 
     fn send_id(&self) -> StreamId {
@@ -307,30 +203,28 @@ fn varint(code: u64) -> VarInt {
     VarInt::from_u64(code).unwrap_or(VarInt::MAX)
 }
 
-fn stream_id(id: noq_proto::StreamId) -> StreamId {
-    StreamId::try_from(VarInt::from(id).into_inner()).expect("both are QUIC's 62 bits")
+fn stream_id(id: u64) -> StreamId {
+    StreamId::try_from(id).expect("both are QUIC's 62 bits")
 }
 
-fn lost(e: ConnectionError) -> StreamErrorIncoming {
-    StreamErrorIncoming::ConnectionErrorIncoming { connection_error: connection_error(e) }
-}
-
-fn write_error(e: noq::WriteError) -> StreamErrorIncoming {
+fn stream_error(e: QuicError) -> StreamErrorIncoming {
     match e {
-        noq::WriteError::Stopped(code) => {
-            StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
+        QuicError::StreamEnded { code } => {
+            StreamErrorIncoming::StreamTerminated { error_code: code }
         }
-        noq::WriteError::ConnectionLost(e) => lost(e),
-        other => StreamErrorIncoming::Unknown(Box::new(other)),
+        QuicError::StreamClosed => StreamErrorIncoming::Unknown(Box::new(e)),
+        lost => StreamErrorIncoming::ConnectionErrorIncoming {
+            connection_error: connection_error(lost),
+        },
     }
 }
 
-fn connection_error(e: ConnectionError) -> ConnectionErrorIncoming {
+fn connection_error(e: QuicError) -> ConnectionErrorIncoming {
     match e {
-        ConnectionError::ApplicationClosed(close) => {
-            ConnectionErrorIncoming::ApplicationClose { error_code: close.error_code.into_inner() }
+        QuicError::ClosedByPeer { code, .. } => {
+            ConnectionErrorIncoming::ApplicationClose { error_code: code }
         }
-        ConnectionError::TimedOut => ConnectionErrorIncoming::Timeout,
+        QuicError::TimedOut => ConnectionErrorIncoming::Timeout,
         other => ConnectionErrorIncoming::Undefined(Arc::new(other)),
     }
 }

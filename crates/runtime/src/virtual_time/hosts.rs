@@ -39,7 +39,6 @@ pub(super) struct Hosts {
     packets: u64,
     /// Packets that no socket wanted, or whose socket was full.
     undelivered: u64,
-    pool: Vec<Vec<u8>>,
 }
 
 impl Hosts {
@@ -89,9 +88,6 @@ impl Hosts {
         src: SocketAddr,
         datagram: &crate::Datagram<'_>,
     ) -> Packet {
-        let mut payload = self.pool.pop().unwrap_or_default();
-        payload.clear();
-        payload.extend_from_slice(datagram.payload);
         let packet = Packet {
             id: self.packets,
             flow: airlane_base::FlowId::default(),
@@ -100,7 +96,7 @@ impl Hosts {
             ecn: datagram.ecn,
             sent: now,
             enqueued: now,
-            payload,
+            payload: datagram.payload.to_vec(),
         };
         self.packets += 1;
         packet
@@ -136,13 +132,6 @@ impl Hosts {
             }
         }
         packet
-    }
-
-    /// Keeps a used buffer for the next packet.
-    pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.pool.len() < 4_096 {
-            self.pool.push(buffer);
-        }
     }
 
     pub(super) fn sent(&self) -> u64 {

@@ -406,17 +406,13 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<Received>> {
-        let mut state = self.core.state.lock();
-        let Some(packet) = state.hosts.receive(self.socket, cx.waker()) else {
-            return Poll::Pending;
-        };
-        // As a kernel does: what does not fit is cut off.
-        let len = packet.payload.len().min(buf.len());
-        buf[..len].copy_from_slice(&packet.payload[..len]);
-        let received = Received { src: packet.src, dst_ip: packet.dst.ip(), ecn: packet.ecn, len };
-        state.hosts.recycle(packet.payload);
-        Poll::Ready(Ok(received))
+    fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
+        match self.core.state.lock().hosts.receive(self.socket, cx.waker()) {
+            Some(Packet { src, dst, ecn, payload, .. }) => {
+                Poll::Ready(Ok(Received { src, dst_ip: dst.ip(), ecn, payload }))
+            }
+            None => Poll::Pending,
+        }
     }
 
     fn local_addr(&self) -> SocketAddr {

@@ -1,0 +1,52 @@
+//! What the driver is to look at.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use noq_proto::ConnectionHandle;
+use parking_lot::Mutex;
+
+/// Connections that somebody changed, and the driver's waker.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    changed: Vec<ConnectionHandle>,
+    driver: Option<Waker>,
+}
+
+impl Agenda {
+    /// Has the driver look at a connection.
+    pub(crate) fn add(&self, handle: ConnectionHandle) {
+        let mut entries = self.0.lock();
+        entries.changed.push(handle);
+        Self::wake(entries);
+    }
+
+    /// Has the driver look at the endpoint.
+    pub(crate) fn nudge(&self) {
+        Self::wake(self.0.lock());
+    }
+
+    fn wake(mut entries: parking_lot::MutexGuard<'_, Entries>) {
+        let driver = entries.driver.take();
+        drop(entries);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    /// The driver is at work; who comes from now on wakes it.
+    pub(super) fn expect(&self, driver: &Waker) {
+        match &mut self.0.lock().driver {
+            Some(w) => w.clone_from(driver),
+            none => *none = Some(driver.clone()),
+        }
+    }
+
+    /// Moves the connections to the end of `ready`.
+    pub(super) fn take(&self, ready: &mut VecDeque<ConnectionHandle>) {
+        ready.extend(self.0.lock().changed.drain(..));
+    }
+}

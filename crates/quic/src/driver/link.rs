@@ -1,0 +1,513 @@
+//! One connection, as the driver and those who use it share it.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use airlane_runtime::RuntimeHandle;
+use bytes::Bytes;
+use noq_proto::{
+    ConnectionEvent, ConnectionHandle, Dir, Event, StreamEvent, StreamId, Transmit, VarInt,
+};
+use parking_lot::{Mutex, MutexGuard};
+
+use super::agenda::Agenda;
+use super::wakers::Wakers;
+use crate::clock::Clock;
+use crate::control::ControlHandle;
+use crate::endpoint::Inner;
+use crate::error::QuicError;
+
+/// One connection. The driver keeps it until it is drained.
+pub(crate) struct Link {
+    handle: ConnectionHandle,
+    agenda: Arc<Agenda>,
+    runtime: RuntimeHandle,
+    clock: Arc<Clock>,
+    control: ControlHandle,
+    state: Mutex<State>,
+}
+
+struct State {
+    proto: noq_proto::Connection,
+    /// Why it ended, once it has.
+    ended: Option<QuicError>,
+    /// The handshake is done, so far as this side can tell; and in the peer's eyes too.
+    connected: bool,
+    confirmed: bool,
+    /// The peer opened it, and nobody here knows of it yet.
+    unannounced: bool,
+    /// The driver is to look at it, and knows.
+    listed: bool,
+    /// noq-proto's endpoint had something to say to it.
+    replies: bool,
+    readers: BTreeMap<StreamId, Waker>,
+    writers: BTreeMap<StreamId, Waker>,
+    /// Who waits until a stream is delivered or refused.
+    closers: BTreeMap<StreamId, Waker>,
+    /// Who waits for the peer to open streams, and for leave to open some; by [`Dir`].
+    incoming: [Wakers; 2],
+    leave: [Wakers; 2],
+    /// Who waits for the handshake or the end.
+    changes: Wakers,
+}
+
+/// A reference that does not keep the connection alive.
+pub(crate) type WeakLink = Weak<Link>;
+
+/// Keeps a connection open: when the last owner is dropped it is closed.
+pub(crate) struct Owner(Arc<Link>);
+
+impl std::ops::Deref for Owner {
+    type Target = Arc<Link>;
+    fn deref(&self) -> &Arc<Link> {
+        &self.0
+    }
+}
+
+impl Owner {
+    pub(crate) fn new(link: Arc<Link>) -> Arc<Self> {
+        Arc::new(Self(link))
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.close(VarInt::from_u32(0), Bytes::new());
+    }
+}
+
+impl Link {
+    /// A connection that the driver is about to look at.
+    pub(crate) fn new(
+        handle: ConnectionHandle,
+        proto: noq_proto::Connection,
+        control: ControlHandle,
+        endpoint: &Inner,
+    ) -> Arc<Self> {
+        let state = State {
+            unannounced: proto.side().is_server(),
+            proto,
+            ended: None,
+            connected: false,
+            confirmed: false,
+            listed: true,
+            replies: false,
+            readers: BTreeMap::new(),
+            writers: BTreeMap::new(),
+            closers: BTreeMap::new(),
+            incoming: Default::default(),
+            leave: Default::default(),
+            changes: Wakers::default(),
+        };
+        let link = Arc::new(Self {
+            handle,
+            agenda: endpoint.agenda.clone(),
+            runtime: endpoint.runtime.clone(),
+            clock: endpoint.clock.clone(),
+            control,
+            state: Mutex::new(state),
+        });
+        link.control.shared().attach(&link);
+        link
+    }
+
+    /// The congestion controller.
+    pub(crate) fn control(&self) -> &ControlHandle {
+        &self.control
+    }
+
+    /// The runtime that it runs on.
+    pub(crate) fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
+    }
+
+    pub(super) fn handle(&self) -> ConnectionHandle {
+        self.handle
+    }
+
+    /// Has the driver look at the connection.
+    pub(crate) fn stir(&self) {
+        self.list(self.state.lock());
+    }
+
+    fn list(&self, mut state: MutexGuard<'_, State>) {
+        if !mem::replace(&mut state.listed, true) {
+            drop(state);
+            self.agenda.add(self.handle);
+        }
+    }
+
+    /// Looks at the state machine, and changes nothing that would be sent.
+    pub(crate) fn look<T>(&self, f: impl FnOnce(&mut noq_proto::Connection) -> T) -> T {
+        f(&mut self.state.lock().proto)
+    }
+
+    /// Closes the connection, if it is open.
+    pub(crate) fn close(&self, code: VarInt, reason: Bytes) {
+        let now = self.clock.instant(self.runtime.now());
+        let mut state = self.state.lock();
+        if state.ended.is_none() {
+            state.proto.close(now, code, reason);
+            state.end(QuicError::ClosedHere);
+            self.list(state);
+        }
+    }
+
+    /// The connection is over, whatever noq-proto thinks of it.
+    pub(super) fn end(&self, why: &QuicError) {
+        self.state.lock().end(why.clone());
+    }
+
+    /// Ready when the handshake is done.
+    pub(crate) fn poll_connected(&self, cx: &mut Context<'_>) -> Poll<Result<(), QuicError>> {
+        let mut state = self.state.lock();
+        match &state.ended {
+            Some(e) => Poll::Ready(Err(e.clone())),
+            None if state.connected => Poll::Ready(Ok(())),
+            None => {
+                state.changes.add(cx.waker());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Ready when the connection has ended: why.
+    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<QuicError> {
+        let mut state = self.state.lock();
+        if let Some(e) = &state.ended {
+            return Poll::Ready(e.clone());
+        }
+        state.changes.add(cx.waker());
+        Poll::Pending
+    }
+
+    /// Opens a stream.
+    pub(crate) fn poll_open(
+        &self,
+        cx: &mut Context<'_>,
+        dir: Dir,
+    ) -> Poll<Result<StreamId, QuicError>> {
+        let mut state = self.state.lock();
+        if let Some(e) = &state.ended {
+            return Poll::Ready(Err(e.clone()));
+        }
+        match state.proto.streams().open(dir) {
+            Some(id) => Poll::Ready(Ok(id)),
+            None => {
+                state.leave[dir as usize].add(cx.waker());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Takes a stream that the peer opened.
+    pub(crate) fn poll_accept(
+        &self,
+        cx: &mut Context<'_>,
+        dir: Dir,
+    ) -> Poll<Result<StreamId, QuicError>> {
+        let mut state = self.state.lock();
+        // What came before the end can still be read.
+        if let Some(id) = state.proto.streams().accept(dir) {
+            // The peer may now open another: it must be told.
+            self.list(state);
+            return Poll::Ready(Ok(id));
+        }
+        if let Some(e) = &state.ended {
+            return Poll::Ready(Err(e.clone()));
+        }
+        state.incoming[dir as usize].add(cx.waker());
+        Poll::Pending
+    }
+
+    /// Writes to a stream with `write`, which tells how much it wrote.
+    pub(crate) fn poll_write(
+        &self,
+        cx: &mut Context<'_>,
+        id: StreamId,
+        write: impl FnOnce(&mut noq_proto::SendStream<'_>) -> Result<usize, noq_proto::WriteError>,
+    ) -> Poll<Result<usize, QuicError>> {
+        let mut state = self.state.lock();
+        if let Some(e) = &state.ended {
+            return Poll::Ready(Err(e.clone()));
+        }
+        match write(&mut state.proto.send_stream(id)) {
+            Ok(n) => {
+                self.list(state);
+                Poll::Ready(Ok(n))
+            }
+            Err(noq_proto::WriteError::Blocked) => {
+                state.writers.insert(id, cx.waker().clone());
+                Poll::Pending
+            }
+            Err(noq_proto::WriteError::Stopped(code)) => {
+                Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
+            }
+            Err(noq_proto::WriteError::ClosedStream) => Poll::Ready(Err(QuicError::StreamClosed)),
+        }
+    }
+
+    /// Reads at most `max` bytes from a stream; `None` at its end.
+    pub(crate) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        id: StreamId,
+        max: usize,
+    ) -> Poll<Result<Option<Bytes>, QuicError>> {
+        let mut state = self.state.lock();
+        let mut stream = state.proto.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else {
+            return Poll::Ready(Err(QuicError::StreamClosed));
+        };
+        let next = chunks.next(max);
+        let tell_peer = chunks.finalize().should_transmit();
+        let result = match next {
+            Ok(chunk) => Poll::Ready(Ok(chunk.map(|c| c.bytes))),
+            Err(noq_proto::ReadError::Reset(code)) => {
+                Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
+            }
+            Err(noq_proto::ReadError::Blocked) => match &state.ended {
+                Some(e) => Poll::Ready(Err(e.clone())),
+                None => {
+                    state.readers.insert(id, cx.waker().clone());
+                    Poll::Pending
+                }
+            },
+        };
+        if tell_peer {
+            self.list(state);
+        }
+        result
+    }
+
+    /// Ready when the peer has acknowledged all of a finished stream, or does not want it.
+    pub(crate) fn poll_delivered(
+        &self,
+        cx: &mut Context<'_>,
+        id: StreamId,
+    ) -> Poll<Result<(), QuicError>> {
+        let mut state = self.state.lock();
+        match (state.proto.send_stream(id).stopped(), &state.ended) {
+            (Err(_), _) => Poll::Ready(Ok(())),
+            (Ok(Some(code)), _) => {
+                Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
+            }
+            (Ok(None), Some(e)) => Poll::Ready(Err(e.clone())),
+            (Ok(None), None) => {
+                state.closers.insert(id, cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Changes the sending half of a stream; the peer is told if that works.
+    pub(crate) fn change_send<T, E>(
+        &self,
+        id: StreamId,
+        f: impl FnOnce(&mut noq_proto::SendStream<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut state = self.state.lock();
+        let result = f(&mut state.proto.send_stream(id));
+        if result.is_ok() {
+            self.list(state);
+        }
+        result
+    }
+
+    /// Tells the peer that nothing more of a stream is wanted.
+    pub(crate) fn stop(&self, id: StreamId, code: VarInt) -> Result<(), QuicError> {
+        let mut state = self.state.lock();
+        state.proto.recv_stream(id).stop(code).map_err(|_| QuicError::StreamClosed)?;
+        self.list(state);
+        Ok(())
+    }
+
+    /// The sending half of a stream is dropped: what was written is all there is.
+    pub(crate) fn drop_send(&self, id: StreamId) {
+        let mut state = self.state.lock();
+        state.writers.remove(&id);
+        state.closers.remove(&id);
+        if state.ended.is_some() {
+            return;
+        }
+        let mut stream = state.proto.send_stream(id);
+        let changed = match stream.finish() {
+            Ok(()) => true,
+            Err(noq_proto::FinishError::Stopped(code)) => stream.reset(code).is_ok(),
+            Err(noq_proto::FinishError::ClosedStream) => false,
+        };
+        if changed {
+            self.list(state);
+        }
+    }
+
+    /// The receiving half of a stream is dropped; before its end the peer is told to stop.
+    pub(crate) fn drop_recv(&self, id: StreamId) {
+        let mut state = self.state.lock();
+        state.readers.remove(&id);
+        if state.ended.is_none()
+            && state.proto.recv_stream(id).stop(VarInt::from_u32(0)).is_ok()
+        {
+            self.list(state);
+        }
+    }
+
+    // The driver's side.
+
+    /// Hands over what came for the connection; whether it must now be put on the driver's list.
+    pub(super) fn handle_event(&self, event: ConnectionEvent) -> bool {
+        let mut state = self.state.lock();
+        state.proto.handle_event(event);
+        !mem::replace(&mut state.listed, true)
+    }
+
+    /// Whether it must now be put on the driver's list.
+    pub(super) fn enlist(&self) -> bool {
+        !mem::replace(&mut self.state.lock().listed, true)
+    }
+
+    /// When it wants to be looked at.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.state.lock().proto.poll_timeout()
+    }
+
+    /// The driver looks at it now.
+    pub(super) fn turn(&self) -> Turn<'_> {
+        let mut state = self.state.lock();
+        state.listed = false;
+        state.replies = false;
+        Turn { link: self, state }
+    }
+}
+
+/// A connection that the driver has in its hands.
+pub(super) struct Turn<'a> {
+    link: &'a Link,
+    state: MutexGuard<'a, State>,
+}
+
+/// Datagrams to send.
+pub(super) struct Batch {
+    pub(super) to: Transmit,
+    pub(super) datagrams: usize,
+    /// Nothing more can be sent now: asking again would be in vain.
+    pub(super) is_last: bool,
+}
+
+impl Turn<'_> {
+    pub(super) fn time_out(&mut self, now: Instant) {
+        if self.deadline().is_some_and(|at| at <= now) {
+            self.state.proto.handle_timeout(now);
+        }
+    }
+
+    /// Writes at most `max` datagrams into `buffer`, which is empty.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        max: NonZeroUsize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Batch> {
+        let to = self.state.proto.poll_transmit(now, max, buffer)?;
+        let segment = to.segment_size.unwrap_or(to.size).max(1);
+        let datagrams = to.size.div_ceil(segment);
+        // A batch ends early when the connection runs out of data or of window, and then asking
+        // again finds nothing: a sixth of all time went there. It also ends early when the
+        // controller asks for smaller ones, when the last datagram has another size than the
+        // others, and in a handshake.
+        let is_last = self.state.confirmed
+            && datagrams < max.get()
+            && to.size.is_multiple_of(segment)
+            && !self.link.control.shared().limits_batches();
+        Some(Batch { to, datagrams, is_last })
+    }
+
+    /// Passes on what happened. True if the connection is gone for good.
+    pub(super) fn settle(&mut self, endpoint: &mut noq_proto::Endpoint) -> bool {
+        let state = &mut *self.state;
+        let mut drained = false;
+        while let Some(event) = state.proto.poll_endpoint_events() {
+            drained |= event.is_drained();
+            if let Some(reply) = endpoint.handle_event(self.link.handle, event) {
+                state.proto.handle_event(reply);
+                state.replies = true;
+            }
+        }
+        while let Some(event) = state.proto.poll() {
+            state.on_event(event);
+        }
+        drained
+    }
+
+    /// Whether the endpoint's replies may have given it something to send.
+    pub(super) fn has_replies(&self) -> bool {
+        self.state.replies
+    }
+
+    /// Whether it must now be put on the driver's list.
+    pub(super) fn enlist(&mut self) -> bool {
+        !mem::replace(&mut self.state.listed, true)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.state.proto.poll_timeout()
+    }
+
+    /// Whether the peer opened it and the handshake has just been done.
+    pub(super) fn has_arrived(&mut self) -> bool {
+        let state = &mut *self.state;
+        state.connected && state.ended.is_none() && mem::take(&mut state.unannounced)
+    }
+}
+
+impl State {
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected => {
+                self.connected = true;
+                self.changes.wake();
+            }
+            Event::HandshakeConfirmed => self.confirmed = true,
+            Event::ConnectionLost { reason } => self.end(reason.into()),
+            Event::Stream(event) => self.on_stream(event),
+            // Nothing here uses datagrams, several paths, or reads handshake data early.
+            _ => {}
+        }
+    }
+
+    fn on_stream(&mut self, event: StreamEvent) {
+        let wake = |wakers: &mut BTreeMap<StreamId, Waker>, id| {
+            if let Some(waker) = wakers.remove(&id) {
+                waker.wake();
+            }
+        };
+        match event {
+            StreamEvent::Opened { dir } => self.incoming[dir as usize].wake(),
+            StreamEvent::Available { dir } => self.leave[dir as usize].wake(),
+            StreamEvent::Readable { id } => wake(&mut self.readers, id),
+            StreamEvent::Writable { id } => wake(&mut self.writers, id),
+            StreamEvent::Finished { id } => wake(&mut self.closers, id),
+            StreamEvent::Stopped { id, .. } => {
+                wake(&mut self.closers, id);
+                wake(&mut self.writers, id);
+            }
+        }
+    }
+
+    fn end(&mut self, why: QuicError) {
+        self.ended.get_or_insert(why);
+        for wakers in [&mut self.readers, &mut self.writers, &mut self.closers] {
+            for waker in mem::take(wakers).into_values() {
+                waker.wake();
+            }
+        }
+        for wakers in self.incoming.iter_mut().chain(&mut self.leave) {
+            wakers.wake();
+        }
+        self.changes.wake();
+    }
+}

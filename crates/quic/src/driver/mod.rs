@@ -1,0 +1,360 @@
+//! What moves an endpoint: one task per socket that receives, keeps the timers of all connections,
+//! and sends what they have to send.
+//!
+//! The QUIC state machines are noq-proto's and do no I/O. A [`Driver`] owns the socket; a [`Link`]
+//! is one connection, shared by the driver and whoever uses it. Whoever changes a connection from
+//! outside (writes, reads, closes, sets a rate) puts it on the [`Agenda`], and the driver looks at
+//! it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the agenda.
+
+mod agenda;
+mod deadlines;
+mod link;
+mod outlet;
+mod wakers;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use airlane_base::Ecn;
+use airlane_runtime::{Received, Timer};
+use bytes::{Bytes, BytesMut};
+use noq_proto::{
+    ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming, VarInt,
+};
+
+pub(crate) use self::agenda::Agenda;
+use self::deadlines::Deadlines;
+pub(crate) use self::link::{Link, Owner, WeakLink};
+use self::outlet::Outlet;
+use self::wakers::Wakers;
+use crate::connection::Connection;
+use crate::endpoint::Inner;
+use crate::error::QuicError;
+
+/// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
+/// once per datagram.
+const BATCH: NonZeroUsize = NonZeroUsize::new(10).unwrap();
+/// Datagrams after which the next connection has its turn.
+const TURN: usize = 2 * BATCH.get();
+/// Datagrams received before what they caused is sent.
+const RECEIVE_BURST: usize = 64;
+
+/// The connections of an endpoint, and the table that tells which datagram is whose.
+pub(crate) struct Links {
+    proto: noq_proto::Endpoint,
+    /// By handle; noq-proto gives free ones out again.
+    links: Vec<Option<Arc<Link>>>,
+    live: usize,
+    /// Code and words of [`close_all`](Self::close_all).
+    closed: Option<(VarInt, Bytes)>,
+    /// Nobody accepts any more.
+    abandoned: bool,
+    /// The driver has ended.
+    dead: bool,
+    idle: Wakers,
+}
+
+impl Links {
+    pub(crate) fn new(proto: noq_proto::Endpoint) -> Self {
+        Self {
+            proto,
+            links: Vec::new(),
+            live: 0,
+            closed: None,
+            abandoned: false,
+            dead: false,
+            idle: Wakers::default(),
+        }
+    }
+
+    /// Whether no connection may be opened any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_some() || self.dead
+    }
+
+    /// The state machine that makes connections.
+    pub(crate) fn proto(&mut self) -> &mut noq_proto::Endpoint {
+        &mut self.proto
+    }
+
+    /// Keeps a connection until it is drained.
+    pub(crate) fn insert(&mut self, link: Arc<Link>) {
+        let i = link.handle().0;
+        if self.links.len() <= i {
+            self.links.resize(i + 1, None);
+        }
+        self.links[i] = Some(link);
+        self.live += 1;
+    }
+
+    /// Closes every connection, and refuses those to come.
+    pub(crate) fn close_all(&mut self, code: VarInt, reason: Bytes) {
+        for link in self.links.iter().flatten() {
+            link.close(code, reason.clone());
+        }
+        self.closed = Some((code, reason));
+    }
+
+    /// Nobody accepts any more: the driver ends with the last connection.
+    pub(crate) fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
+    /// Ready when no connection is left, not even one that drains.
+    pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.live == 0 || self.dead {
+            return Poll::Ready(());
+        }
+        self.idle.add(cx.waker());
+        Poll::Pending
+    }
+
+    fn get(&self, handle: ConnectionHandle) -> Option<&Arc<Link>> {
+        self.links.get(handle.0)?.as_ref()
+    }
+
+    fn remove(&mut self, handle: ConnectionHandle) {
+        if self.links[handle.0].take().is_some() {
+            self.live -= 1;
+            if self.live == 0 {
+                self.idle.wake();
+            }
+        }
+    }
+}
+
+/// The task of one endpoint. It ends when the endpoint has been closed or dropped and the last
+/// connection is drained, or when the socket fails.
+pub(crate) struct Driver {
+    inner: Arc<Inner>,
+    outlet: Outlet,
+    deadlines: Deadlines,
+    timer: Box<dyn Timer>,
+    /// What the timer is set to.
+    armed: Option<Instant>,
+    /// Connections to look at, in turn.
+    ready: VecDeque<ConnectionHandle>,
+    /// Where datagrams are built.
+    buffer: Vec<u8>,
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let inner = this.inner.clone();
+        inner.agenda.expect(cx.waker());
+        let now = inner.clock.tell(inner.runtime.now());
+        let mut links = inner.links.lock();
+        if let Err(e) = this.receive(cx, now, &mut links) {
+            tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
+            return Poll::Ready(());
+        }
+        this.expire(now, &links);
+        inner.agenda.take(&mut this.ready);
+        if this.outlet.poll_flush(cx).is_ready() {
+            while let Some(handle) = this.ready.pop_front() {
+                if this.drive(handle, cx, now, &mut links).is_pending() {
+                    break;
+                }
+            }
+        }
+        if links.live == 0 && (links.abandoned || links.closed.is_some()) {
+            return Poll::Ready(());
+        }
+        this.arm(cx);
+        Poll::Pending
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(inner: Arc<Inner>, socket: Box<dyn airlane_runtime::UdpSocket>) -> Self {
+        let timer = inner.runtime.timer(airlane_base::Time::FAR_FUTURE);
+        Self {
+            inner,
+            outlet: Outlet::new(socket),
+            deadlines: Deadlines::default(),
+            timer,
+            armed: None,
+            ready: VecDeque::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Hands datagrams to the connections that they are for.
+    fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        links: &mut Links,
+    ) -> io::Result<()> {
+        for _ in 0..RECEIVE_BURST {
+            match self.outlet.poll_recv(cx) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(received)) => self.take_in(cx, now, received, links),
+                // Anybody can provoke these with a forged ICMP message.
+                Poll::Ready(Err(e)) if is_harmless(&e) => {}
+                Poll::Ready(Err(e)) => return Err(e),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Ok(())
+    }
+
+    fn take_in(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Instant,
+        received: Received,
+        links: &mut Links,
+    ) {
+        let Received { src, dst_ip, ecn, payload } = received;
+        let path = FourTuple::new(src, (!dst_ip.is_unspecified()).then_some(dst_ip));
+        // The payload's only owner: nothing is copied.
+        let data = BytesMut::from(Bytes::from(payload));
+        self.buffer.clear();
+        match links.proto.handle(now, path, codepoint(ecn), data, &mut self.buffer) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some(link) = links.get(handle)
+                    && link.handle_event(event)
+                {
+                    self.ready.push_back(handle);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                self.admit(cx, now, incoming, links);
+            }
+            Some(DatagramEvent::Response(t)) => self.outlet.respond(cx, &t, &self.buffer),
+            None => {}
+        }
+    }
+
+    /// Begins a handshake with a client, unless nobody would take the connection.
+    fn admit(&mut self, cx: &mut Context<'_>, now: Instant, incoming: Incoming, links: &mut Links) {
+        let answer = if links.closed.is_some() { None } else { self.inner.answer(&incoming) };
+        let Some((config, control)) = answer else {
+            let t = links.proto.refuse(incoming, &mut self.buffer);
+            self.outlet.respond(cx, &t, &self.buffer);
+            return;
+        };
+        match links.proto.accept(incoming, now, &mut self.buffer, Some(Arc::new(config))) {
+            Ok((handle, proto)) => {
+                links.insert(Link::new(handle, proto, control, &self.inner));
+                self.ready.push_back(handle);
+            }
+            Err(e) => {
+                tracing::debug!("a connection was not accepted: {}", e.cause);
+                if let Some(t) = &e.response {
+                    self.outlet.respond(cx, t, &self.buffer);
+                }
+            }
+        }
+    }
+
+    /// Puts connections whose timers have run out on the list.
+    fn expire(&mut self, now: Instant, links: &Links) {
+        while let Some(handle) = self.deadlines.due(now) {
+            let Some(link) = links.get(handle) else { continue };
+            match link.deadline() {
+                Some(at) if at > now => self.deadlines.set(handle, at),
+                Some(_) if link.enlist() => self.ready.push_back(handle),
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets one connection do what is due: timers, sending, events. Pending if the socket takes no
+    /// more; the connection then stays on the list.
+    fn drive(
+        &mut self,
+        handle: ConnectionHandle,
+        cx: &mut Context<'_>,
+        now: Instant,
+        links: &mut Links,
+    ) -> Poll<()> {
+        let Some(link) = links.get(handle).cloned() else { return Poll::Ready(()) };
+        let mut turn = link.turn();
+        turn.time_out(now);
+        let mut sent = 0;
+        let mut full = false;
+        while sent < TURN {
+            self.buffer.clear();
+            let Some(transmit) = turn.transmit(now, BATCH, &mut self.buffer) else { break };
+            sent += transmit.datagrams;
+            full = self.outlet.send(cx, &transmit.to, &mut self.buffer).is_pending();
+            if full || transmit.is_last {
+                break;
+            }
+        }
+        if full && turn.enlist() {
+            self.ready.push_front(handle);
+        }
+        let drained = turn.settle(&mut links.proto);
+        if (sent >= TURN || turn.has_replies()) && turn.enlist() {
+            self.ready.push_back(handle);
+        }
+        let arrived = turn.has_arrived();
+        if let Some(at) = turn.deadline() {
+            self.deadlines.set(handle, at);
+        }
+        drop(turn);
+        if drained {
+            links.remove(handle);
+        }
+        if arrived {
+            self.inner.announce(Connection::new(link));
+        }
+        if full { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// Sets the timer to the next deadline.
+    fn arm(&mut self, cx: &mut Context<'_>) {
+        let Some(next) = self.deadlines.next() else { return };
+        if self.armed != Some(next) {
+            self.armed = Some(next);
+            self.timer.reset(self.inner.clock.time(next));
+        }
+        if self.timer.poll(cx).is_ready() {
+            // It ran out while the driver was at work: once more.
+            self.armed = None;
+            cx.waker().wake_by_ref();
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// Nobody drives the connections any more: nobody must wait for them.
+    fn drop(&mut self) {
+        let mut links = self.inner.links.lock();
+        links.dead = true;
+        for link in links.links.iter().flatten() {
+            link.end(&QuicError::ClosedHere);
+        }
+        links.links.clear();
+        links.live = 0;
+        links.idle.wake();
+    }
+}
+
+fn is_harmless(e: &io::Error) -> bool {
+    /// Linux's number of "message too long": a datagram of ours met a narrower path.
+    const EMSGSIZE: i32 = 90;
+    matches!(e.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused)
+        || e.raw_os_error() == Some(EMSGSIZE)
+}
+
+fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}

@@ -1,0 +1,196 @@
+//! The two halves of streams.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use noq_proto::{FinishError, StreamId, VarInt};
+
+use crate::driver::Owner;
+use crate::error::QuicError;
+
+/// The sending half of a stream. Dropped without [`finish`](Self::finish) it is finished too, with
+/// what was written so far.
+pub struct SendStream {
+    link: Arc<Owner>,
+    id: StreamId,
+}
+
+impl fmt::Debug for SendStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SendStream").field(&self.id()).finish()
+    }
+}
+
+impl SendStream {
+    pub(crate) fn new(link: &Arc<Owner>, id: StreamId) -> Self {
+        Self { link: link.clone(), id }
+    }
+
+    /// Writes all of `data` without copying it; waits while the send window is full.
+    ///
+    /// # Errors
+    /// If the peer does not want it or the connection is lost.
+    pub async fn write_all(&mut self, data: Bytes) -> Result<(), QuicError> {
+        let mut rest = &mut [data][..];
+        poll_fn(|cx| {
+            while !rest.is_empty() {
+                ready!(self.link.poll_write(cx, self.id, |s| s.write_chunks(&mut rest)))?;
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Writes a part of `data`, and tells how much.
+    pub(crate) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<Result<usize, QuicError>> {
+        self.link.poll_write(cx, self.id, |s| s.write(data))
+    }
+
+    /// Tells the peer that no more follows. What was written is still delivered.
+    ///
+    /// # Errors
+    /// If it was finished or reset before.
+    pub fn finish(&mut self) -> Result<(), QuicError> {
+        match self.link.change_send(self.id, |s| s.finish()) {
+            // Whoever cares that the peer does not want it hears so from `delivered`.
+            Ok(()) | Err(FinishError::Stopped(_)) => Ok(()),
+            Err(FinishError::ClosedStream) => Err(QuicError::StreamClosed),
+        }
+    }
+
+    /// Waits until the peer has acknowledged everything, after [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// If the peer does not want it or the connection is lost.
+    pub async fn delivered(&mut self) -> Result<(), QuicError> {
+        poll_fn(|cx| self.link.poll_delivered(cx, self.id)).await
+    }
+
+    /// Gives up what is not delivered.
+    ///
+    /// # Errors
+    /// If it was reset, or finished and delivered, before.
+    pub fn reset(&mut self, code: u32) -> Result<(), QuicError> {
+        self.reset_with(VarInt::from_u32(code))
+    }
+
+    pub(crate) fn reset_with(&mut self, code: VarInt) -> Result<(), QuicError> {
+        self.link.change_send(self.id, |s| s.reset(code)).map_err(|_| QuicError::StreamClosed)
+    }
+
+    /// Streams of a higher priority go first; 0 at first.
+    ///
+    /// # Errors
+    /// If the stream is closed.
+    pub fn set_priority(&self, priority: i32) -> Result<(), QuicError> {
+        self.link
+            .change_send(self.id, |s| s.set_priority(priority))
+            .map_err(|_| QuicError::StreamClosed)
+    }
+
+    /// Its number in the connection (RFC 9000, section 2.1).
+    pub fn id(&self) -> u64 {
+        VarInt::from(self.id).into_inner()
+    }
+}
+
+impl Drop for SendStream {
+    fn drop(&mut self) {
+        self.link.drop_send(self.id);
+    }
+}
+
+/// The receiving half of a stream. Dropped before its end it tells the peer to stop.
+pub struct RecvStream {
+    link: Arc<Owner>,
+    id: StreamId,
+    /// How it ended: at its end, or reset with a code. noq-proto then knows it no more.
+    ended: Option<Result<(), QuicError>>,
+}
+
+impl fmt::Debug for RecvStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RecvStream").field(&self.id()).finish()
+    }
+}
+
+impl RecvStream {
+    pub(crate) fn new(link: &Arc<Owner>, id: StreamId) -> Self {
+        Self { link: link.clone(), id, ended: None }
+    }
+
+    /// The next bytes in order, at most `max`, as they came; `None` after the last.
+    ///
+    /// # Errors
+    /// If the peer resets the stream or the connection is lost.
+    pub async fn read_chunk(&mut self, max: usize) -> Result<Option<Bytes>, QuicError> {
+        poll_fn(|cx| self.poll_read(cx, max)).await
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        max: usize,
+    ) -> Poll<Result<Option<Bytes>, QuicError>> {
+        if let Some(end) = &self.ended {
+            return Poll::Ready(end.clone().map(|()| None));
+        }
+        let read = ready!(self.link.poll_read(cx, self.id, max));
+        match &read {
+            Ok(None) => self.ended = Some(Ok(())),
+            Err(e @ QuicError::StreamEnded { .. }) => self.ended = Some(Err(e.clone())),
+            _ => {}
+        }
+        Poll::Ready(read)
+    }
+
+    /// Everything up to the end, but no more than `max` bytes.
+    ///
+    /// # Errors
+    /// If more comes, the peer resets the stream or the connection is lost.
+    pub async fn read_to_end(&mut self, max: usize) -> Result<Vec<u8>, QuicError> {
+        let mut all = Vec::new();
+        while let Some(chunk) = self.read_chunk(max.saturating_sub(all.len()).max(1)).await? {
+            if all.len() + chunk.len() > max {
+                return Err(QuicError::Config(format!("more than {max} bytes on one stream")));
+            }
+            all.extend_from_slice(&chunk);
+        }
+        Ok(all)
+    }
+
+    /// Tells the peer that nothing more is wanted.
+    ///
+    /// # Errors
+    /// If the stream is closed.
+    pub fn stop(&mut self, code: u32) -> Result<(), QuicError> {
+        self.stop_with(VarInt::from_u32(code))
+    }
+
+    pub(crate) fn stop_with(&mut self, code: VarInt) -> Result<(), QuicError> {
+        match self.ended {
+            Some(_) => Err(QuicError::StreamClosed),
+            None => self.link.stop(self.id, code),
+        }
+    }
+
+    /// Its number in the connection (RFC 9000, section 2.1).
+    pub fn id(&self) -> u64 {
+        VarInt::from(self.id).into_inner()
+    }
+}
+
+impl Drop for RecvStream {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            self.link.drop_recv(self.id);
+        }
+    }
+}
