@@ -5,11 +5,12 @@
 //! megabyte each: what may be in flight is then bounded by no stream's window (see
 //! [`airlane_quic::MAX_STREAM_WINDOW_BYTES`]), and a lost packet holds up its own stream alone.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use airlane_base::Time;
-use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError};
+use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError, SendStream};
 use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
 
@@ -22,9 +23,14 @@ const REQUEST_BYTES: usize = 8;
 /// Bytes of the body on each stream: below the window of a stream, so that it never binds.
 const STREAM_BYTES: u64 = 1_000_000;
 
+/// Streams that are handed over ahead of the acknowledgements: 12 000 packets. The send window
+/// would bound them too, but it opens by a packet or two at a time, and streams that are filled in
+/// such crumbs are slow to send from.
+const STREAMS_AHEAD: usize = 16;
+
 /// Bytes that a bulk sender should be allowed to hand over ahead of the acknowledgements
-/// ([`airlane_quic::TransportConfig::send_window_bytes`]): 12 000 packets.
-pub const SEND_WINDOW_BYTES: u64 = 16 << 20;
+/// ([`airlane_quic::TransportConfig::send_window_bytes`]): enough for all streams that it opens.
+pub const SEND_WINDOW_BYTES: u64 = (STREAMS_AHEAD as u64 + 1) * STREAM_BYTES;
 
 /// Bytes that a bulk receiver should allow on all streams
 /// ([`airlane_quic::TransportConfig::receive_window_bytes`]): the sender's, and as much again
@@ -66,7 +72,13 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
 async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
     let body = Body::new(BODY, wanted);
     let (mut at, mut priority) = (0, i32::MAX);
+    let mut ahead = VecDeque::with_capacity(STREAMS_AHEAD);
     while at < wanted {
+        if ahead.len() == STREAMS_AHEAD
+            && let Some::<SendStream>(mut first) = ahead.pop_front()
+        {
+            first.delivered().await?;
+        }
         let end = wanted.min(at + STREAM_BYTES);
         let mut stream = connection.open_uni().await?;
         // Earlier streams first, so that the body arrives in order but for what is lost.
@@ -76,6 +88,7 @@ async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
             stream.write_all(piece).await?;
         }
         stream.finish()?;
+        ahead.push_back(stream);
         at = end;
     }
     Ok(())

@@ -109,10 +109,6 @@ pub trait Controller: Send + Sync + Debug {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
-    /// Bytes that may leave in one burst. `None`: the transport's own choice.
-    fn send_quantum(&self) -> Option<u64> {
-        None
-    }
     /// The slow-start threshold in bytes, for traces.
     fn ssthresh(&self) -> Option<u64> {
         None

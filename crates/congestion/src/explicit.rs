@@ -6,7 +6,6 @@ use std::time::Duration;
 use airlane_base::Rate;
 
 use crate::controller::{Ack, Controller, Loss, Sent};
-use crate::pacing;
 
 /// The least rate. A pacer divides by it; whoever wants silence stops writing.
 pub const MIN_RATE: Rate = Rate::from_bps(1_000);
@@ -71,10 +70,6 @@ impl Controller for Explicit {
 
     fn pacing_rate(&self) -> Option<Rate> {
         Some(self.rate)
-    }
-
-    fn send_quantum(&self) -> Option<u64> {
-        Some(pacing::quantum(self.rate, self.mtu))
     }
 
     fn name(&self) -> &'static str {

@@ -121,10 +121,6 @@ impl Controller for Reno {
         pacing::rate(self.window, gain, self.smoothed_rtt)
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.pacing_rate().map(|rate| pacing::quantum(rate, self.mss as u64))
-    }
-
     fn ssthresh(&self) -> Option<u64> {
         self.ssthresh.is_finite().then(|| whole_bytes(self.ssthresh))
     }

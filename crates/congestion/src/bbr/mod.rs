@@ -397,10 +397,6 @@ impl Controller for Bbr {
         self.pacing_rate
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.pacing_rate.map(|_| self.quantum())
-    }
-
     fn name(&self) -> &'static str {
         "bbr"
     }

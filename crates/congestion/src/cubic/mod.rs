@@ -327,10 +327,6 @@ impl Controller for Cubic {
         pacing::rate(self.state.cwnd * self.mss, gain, self.smoothed_rtt)
     }
 
-    fn send_quantum(&self) -> Option<u64> {
-        self.pacing_rate().map(|rate| pacing::quantum(rate, self.mss as u64))
-    }
-
     fn ssthresh(&self) -> Option<u64> {
         let bytes = self.state.ssthresh * self.mss;
         bytes.is_finite().then(|| whole_bytes(bytes))

@@ -29,7 +29,6 @@ pub(crate) struct Shared {
     /// Published from the controller, so that noq may ask without the lock.
     window: AtomicU64,
     pacing_bytes_per_s: AtomicU64,
-    quantum: AtomicU64,
     ssthresh: AtomicU64,
     /// Since when data waits that may not be sent yet, in nanoseconds; [`NONE`] if none waits.
     waiting: AtomicU64,
@@ -51,7 +50,6 @@ impl Shared {
             payload_bytes,
             window: AtomicU64::new(payload_bytes),
             pacing_bytes_per_s: AtomicU64::new(NONE),
-            quantum: AtomicU64::new(NONE),
             ssthresh: AtomicU64::new(NONE),
             waiting: AtomicU64::new(NONE),
             link: OnceLock::new(),
@@ -63,18 +61,12 @@ impl Shared {
         let _ = self.link.set(Arc::downgrade(link));
     }
 
-    /// Whether the controller asks for batches of its own size.
-    pub(crate) fn limits_batches(&self) -> bool {
-        self.quantum.load(Ordering::Relaxed) != NONE
-    }
-
     /// Publishes what noq will ask for.
     pub(super) fn publish(&self, controller: &dyn Controller) {
         // Under one packet noq would never send again: lower rates are the pacer's.
         self.window.store(controller.window().max(self.payload_bytes), Ordering::Relaxed);
         let pacing = controller.pacing_rate().map_or(NONE, |r| r.bps() / 8);
         self.pacing_bytes_per_s.store(pacing, Ordering::Relaxed);
-        self.quantum.store(controller.send_quantum().unwrap_or(NONE), Ordering::Relaxed);
         self.ssthresh.store(controller.ssthresh().unwrap_or(NONE), Ordering::Relaxed);
     }
 
@@ -87,7 +79,6 @@ impl Shared {
         let mut metrics = noq_proto::congestion::ControllerMetrics::default();
         metrics.congestion_window = self.window();
         metrics.pacing_rate = get(&self.pacing_bytes_per_s);
-        metrics.send_quantum = get(&self.quantum);
         metrics.ssthresh = get(&self.ssthresh);
         metrics
     }

@@ -416,13 +416,10 @@ impl Turn<'_> {
         let segment = to.segment_size.unwrap_or(to.size).max(1);
         let datagrams = to.size.div_ceil(segment);
         // A batch ends early when the connection runs out of data or of window, and then asking
-        // again finds nothing: a sixth of all time went there. It also ends early when the
-        // controller asks for smaller ones, when the last datagram has another size than the
-        // others, and in a handshake.
-        let is_last = self.state.confirmed
-            && datagrams < max.get()
-            && to.size.is_multiple_of(segment)
-            && !self.link.control.shared().limits_batches();
+        // again finds nothing; that used to cost an eighth of all instructions. It also ends early
+        // when the last datagram has another size than the others, and in a handshake.
+        let is_last =
+            self.state.confirmed && datagrams < max.get() && to.size.is_multiple_of(segment);
         Some(Batch { to, datagrams, is_last })
     }
 
