@@ -302,10 +302,7 @@ impl Inner {
         original_id: ConnectionId,
     ) -> (noq_proto::TransportConfig, ControlHandle) {
         let config = &self.config;
-        let shared = Arc::new(Shared::new(
-            self.clock.clone(),
-            config.payload_bytes.into(),
-        ));
+        let shared = Arc::new(Shared::new(self.clock.clone(), config.payload_bytes.into()));
         let n = self.connections.fetch_add(1, Ordering::Relaxed);
         let factory = Factory {
             shared: shared.clone(),

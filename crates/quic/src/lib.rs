@@ -1,6 +1,6 @@
 //! QUIC and HTTP/3 over any [`Runtime`](airlane_runtime::Runtime), with our congestion controllers.
 //!
-//! The only crate that names noq and h3: roles see [`Endpoint`], [`Connection`], streams and the
+//! The only crate that names noq-proto and h3: roles see [`Endpoint`], [`Connection`], streams and the
 //! [`ControlHandle`] of each connection. What is configured and why is in `docs/quic.md`.
 
 mod clock;

@@ -3,8 +3,8 @@
 //! Drive contract: [`Network::send`] packets at their time, [`Network::poll`] at each
 //! [`Network::next_event`] until it returns `None`. Time never goes back. Events of one instant
 //! happen in the order in which they were scheduled. The work per event does not depend on the
-//! number of hosts or nodes: delays are lanes (first in, first out per distinct delay), and only
-//! the head of each lane and the busy nodes are in the heap of events.
+//! number of hosts: delays are lanes (first in, first out per distinct delay), and only the head of
+//! each lane and the busy nodes have an event.
 
 mod events;
 mod record;
@@ -21,7 +21,7 @@ use airlane_base::{FlowId, Packet, Time};
 
 use crate::meter::LinkStats;
 use crate::node::{Counters, Dropped, Node};
-use events::Events;
+use events::{Events, Source};
 pub use record::{Fate, Hop, Observer, PacketHash, Record};
 pub use series::{LinkSample, Series};
 
@@ -73,13 +73,13 @@ pub enum RouteError {
 struct Slot {
     name: String,
     node: Box<dyn Node>,
-    /// The valid event of the node in the heap: others of its events there are stale.
-    due: Option<(Time, u64)>,
+    source: Source,
 }
 
 /// Packets that travel for the same constant time, so that they arrive as they entered.
 struct Lane {
     delay: Duration,
+    source: Source,
     travelling: VecDeque<Travelling>,
 }
 
@@ -90,6 +90,13 @@ struct Travelling {
     route: u32,
     step: u32,
     packet: Packet,
+}
+
+/// Who has an event: a node that wants to be polled, or a lane with a packet about to leave it.
+#[derive(Clone, Copy)]
+enum Actor {
+    Node(u32),
+    Lane(u32),
 }
 
 #[derive(Clone, Copy)]
@@ -117,6 +124,8 @@ pub struct Network {
     routes: Vec<Route>,
     table: routes::Table,
     events: Events,
+    /// By the source of its events.
+    actors: Vec<Actor>,
     ready: VecDeque<Delivered>,
     drops: Vec<Dropped>,
     counters: Counters,
@@ -176,8 +185,10 @@ impl Network {
 
     /// Adds a node under a name for tables and records.
     pub fn add_node(&mut self, name: impl Into<String>, node: Box<dyn Node>) -> NodeId {
-        self.nodes.push(Slot { name: name.into(), node, due: None });
-        NodeId(self.nodes.len() as u32 - 1)
+        let id = self.nodes.len() as u32;
+        let source = self.source(Actor::Node(id));
+        self.nodes.push(Slot { name: name.into(), node, source });
+        NodeId(id)
     }
 
     /// Sets the way of packets from one address to another. Packets without a route are dropped
@@ -308,9 +319,16 @@ impl Network {
     fn lane(&mut self, delay: Duration) -> u32 {
         let found = self.lanes.iter().position(|l| l.delay == delay);
         found.unwrap_or_else(|| {
-            self.lanes.push(Lane { delay, travelling: VecDeque::new() });
-            self.lanes.len() - 1
+            let id = self.lanes.len();
+            let source = self.source(Actor::Lane(id as u32));
+            self.lanes.push(Lane { delay, source, travelling: VecDeque::new() });
+            id
         }) as u32
+    }
+
+    fn source(&mut self, actor: Actor) -> Source {
+        self.actors.push(actor);
+        self.events.add()
     }
 
     /// Moves the clock on, taking the samples that lie between.

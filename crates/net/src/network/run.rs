@@ -2,8 +2,7 @@
 
 use airlane_base::{DropReason, Packet, Time};
 
-use super::events::Source;
-use super::{Delivered, Fate, Hop, HostId, Leg, Network, NodeId, Record, Travelling};
+use super::{Actor, Delivered, Fate, Hop, HostId, Leg, Network, NodeId, Record, Travelling};
 use crate::node::Dropped;
 
 impl Network {
@@ -31,7 +30,6 @@ impl Network {
                 self.counters.count_drops(std::slice::from_ref(&drop));
             }
         }
-        self.prune();
     }
 
     /// When something happens next: poll then. `None` while no packet is on its way.
@@ -65,24 +63,22 @@ impl Network {
     /// Runs the next event if it is due; false if none is.
     #[inline]
     fn run_one(&mut self, now: Time) -> bool {
-        let Some((at, source)) = self.events.pop(now) else { return false };
+        let Some((at, source)) = self.events.due(now) else { return false };
         self.clock(at);
-        match source {
-            Source::Node(n) => {
-                self.nodes[n as usize].due = None;
-                self.settle(at, n);
-            }
-            Source::Lane(l) => {
+        match self.actors[source as usize] {
+            Actor::Node(n) => self.settle(at, n),
+            Actor::Lane(l) => {
                 let lane = &mut self.lanes[l as usize];
-                if let Some(t) = lane.travelling.pop_front() {
-                    if let Some(next) = lane.travelling.front() {
-                        self.events.push(next.at, next.seq, source);
-                    }
+                let first = lane.travelling.pop_front();
+                match lane.travelling.front() {
+                    Some(next) => self.events.set(source, next.at, next.seq),
+                    None => self.events.clear(source),
+                }
+                if let Some(t) = first {
                     self.go_on(at, t.route, t.step, t.packet);
                 }
             }
         }
-        self.prune();
         true
     }
 
@@ -100,7 +96,7 @@ impl Network {
                 let lane = &mut self.lanes[l as usize];
                 let at = now + lane.delay;
                 if lane.travelling.is_empty() {
-                    self.events.push(at, seq, Source::Lane(l));
+                    self.events.set(lane.source, at, seq);
                 }
                 lane.travelling.push_back(Travelling { at, seq, route, step: step + 1, packet });
             }
@@ -119,12 +115,14 @@ impl Network {
             let slot = &mut self.nodes[n as usize];
             let next = slot.node.next_event();
             if next.is_none_or(|at| at > now) {
-                if slot.due.map(|(at, _)| at) != next {
-                    slot.due = next.map(|at| {
-                        let seq = self.events.sequence();
-                        self.events.push(at, seq, Source::Node(n));
-                        (at, seq)
-                    });
+                if self.events.of(slot.source) != next {
+                    match next {
+                        Some(at) => {
+                            let seq = self.events.sequence();
+                            self.events.set(slot.source, at, seq);
+                        }
+                        None => self.events.clear(slot.source),
+                    }
                 }
                 return;
             }
@@ -209,12 +207,5 @@ impl Network {
         if let Some(observer) = &mut self.observer {
             observer.record(&Record { at, hop, fate, packet, held });
         }
-    }
-
-    /// Drops stale events from the top of the heap, so that `next_event` tells the truth.
-    #[inline]
-    fn prune(&mut self) {
-        let nodes = &self.nodes;
-        self.events.prune(|n, at, seq| nodes[n as usize].due == Some((at, seq)));
     }
 }

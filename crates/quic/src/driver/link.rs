@@ -44,6 +44,8 @@ struct State {
     listed: bool,
     /// noq-proto's endpoint had something to say to it.
     replies: bool,
+    /// When it wanted to be looked at, at the end of the last turn.
+    deadline: Option<Instant>,
     readers: BTreeMap<StreamId, Waker>,
     writers: BTreeMap<StreamId, Waker>,
     /// Who waits until a stream is delivered or refused.
@@ -96,6 +98,7 @@ impl Link {
             confirmed: false,
             listed: true,
             replies: false,
+            deadline: None,
             readers: BTreeMap::new(),
             writers: BTreeMap::new(),
             closers: BTreeMap::new(),
@@ -349,9 +352,7 @@ impl Link {
     pub(crate) fn drop_recv(&self, id: StreamId) {
         let mut state = self.state.lock();
         state.readers.remove(&id);
-        if state.ended.is_none()
-            && state.proto.recv_stream(id).stop(VarInt::from_u32(0)).is_ok()
-        {
+        if state.ended.is_none() && state.proto.recv_stream(id).stop(VarInt::from_u32(0)).is_ok() {
             self.list(state);
         }
     }
@@ -399,8 +400,9 @@ pub(super) struct Batch {
 }
 
 impl Turn<'_> {
+    /// Runs what timers are due. One that an event of this turn has set comes at the end of it.
     pub(super) fn time_out(&mut self, now: Instant) {
-        if self.deadline().is_some_and(|at| at <= now) {
+        if self.state.deadline.is_some_and(|at| at <= now) {
             self.state.proto.handle_timeout(now);
         }
     }
@@ -450,8 +452,10 @@ impl Turn<'_> {
         !mem::replace(&mut self.state.listed, true)
     }
 
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.state.proto.poll_timeout()
+    /// When it wants to be looked at next.
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        self.state.deadline = self.state.proto.poll_timeout();
+        self.state.deadline
     }
 
     /// Whether the peer opened it and the handshake has just been done.

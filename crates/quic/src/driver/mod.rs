@@ -18,15 +18,13 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use airlane_base::Ecn;
 use airlane_runtime::{Received, Timer};
 use bytes::{Bytes, BytesMut};
-use noq_proto::{
-    ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming, VarInt,
-};
+use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming, VarInt};
 
 pub(crate) use self::agenda::Agenda;
 use self::deadlines::Deadlines;
@@ -136,8 +134,9 @@ pub(crate) struct Driver {
     outlet: Outlet,
     deadlines: Deadlines,
     timer: Box<dyn Timer>,
-    /// What the timer is set to.
+    /// What the timer is set to, and whom it wakes.
     armed: Option<Instant>,
+    waker: Option<Waker>,
     /// Connections to look at, in turn.
     ready: VecDeque<ConnectionHandle>,
     /// Where datagrams are built.
@@ -169,7 +168,7 @@ impl Future for Driver {
         if links.live == 0 && (links.abandoned || links.closed.is_some()) {
             return Poll::Ready(());
         }
-        this.arm(cx);
+        this.arm(cx, now);
         Poll::Pending
     }
 }
@@ -183,18 +182,14 @@ impl Driver {
             deadlines: Deadlines::default(),
             timer,
             armed: None,
+            waker: None,
             ready: VecDeque::new(),
             buffer: Vec::new(),
         }
     }
 
     /// Hands datagrams to the connections that they are for.
-    fn receive(
-        &mut self,
-        cx: &mut Context<'_>,
-        now: Instant,
-        links: &mut Links,
-    ) -> io::Result<()> {
+    fn receive(&mut self, cx: &mut Context<'_>, now: Instant, links: &mut Links) -> io::Result<()> {
         for _ in 0..RECEIVE_BURST {
             match self.outlet.poll_recv(cx) {
                 Poll::Pending => return Ok(()),
@@ -314,13 +309,14 @@ impl Driver {
         if full { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    /// Sets the timer to the next deadline.
-    fn arm(&mut self, cx: &mut Context<'_>) {
-        let Some(next) = self.deadlines.next() else { return };
-        if self.armed != Some(next) {
-            self.armed = Some(next);
-            self.timer.reset(self.inner.clock.time(next));
-        }
+    /// Sets the timer to the next deadline, unless it is.
+    fn arm(&mut self, cx: &mut Context<'_>, now: Instant) {
+        let next = self.deadlines.next();
+        let is_set =
+            self.armed == next && self.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker()));
+        let Some(at) = next.filter(|at| !is_set || *at <= now) else { return };
+        self.timer.reset(self.inner.clock.time(at));
+        (self.armed, self.waker) = (next, Some(cx.waker().clone()));
         if self.timer.poll(cx).is_ready() {
             // It ran out while the driver was at work: once more.
             self.armed = None;

@@ -1,6 +1,7 @@
 //! A single-threaded executor: tasks are polled in the order in which they were woken.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
@@ -14,11 +15,14 @@ use crate::api::BoxFuture;
 pub(super) struct Inbox {
     ready: Mutex<VecDeque<usize>>,
     spawned: Mutex<Vec<(&'static str, BoxFuture<()>)>>,
+    /// Whether `spawned` has any: asked at every step.
+    has_spawned: AtomicBool,
 }
 
 impl Inbox {
     pub(super) fn spawn(&self, name: &'static str, task: BoxFuture<()>) {
         self.spawned.lock().push((name, task));
+        self.has_spawned.store(true, Ordering::Relaxed);
     }
 }
 
@@ -52,6 +56,9 @@ pub(super) struct Executor {
     inbox: Arc<Inbox>,
     /// A finished task's place is not used again: a stale waker must not wake a stranger.
     tasks: Vec<Option<Task>>,
+    /// What was ready when the inbox was looked into last. All of it was woken before anything
+    /// that is in the inbox now.
+    ready: VecDeque<usize>,
 }
 
 /// What became of one step.
@@ -66,13 +73,16 @@ pub(super) enum Step {
 
 impl Executor {
     pub(super) fn new(inbox: Arc<Inbox>) -> Self {
-        Self { inbox, tasks: Vec::new() }
+        Self { inbox, tasks: Vec::new(), ready: VecDeque::new() }
     }
 
     /// Polls the next ready task.
     pub(super) fn step(&mut self) -> Step {
         self.adopt();
-        let Some(id) = self.inbox.ready.lock().pop_front() else { return Step::Idle };
+        if self.ready.is_empty() {
+            mem::swap(&mut self.ready, &mut self.inbox.ready.lock());
+        }
+        let Some(id) = self.ready.pop_front() else { return Step::Idle };
         let Some(task) = &mut self.tasks[id] else { return Step::Polled };
         task.state.queued.store(false, Ordering::Relaxed);
         let mut cx = std::task::Context::from_waker(&task.waker);
@@ -97,12 +107,13 @@ impl Executor {
     pub(super) fn clear(&mut self) {
         loop {
             self.tasks.clear();
-            let spawned = std::mem::take(&mut *self.inbox.spawned.lock());
+            let spawned = mem::take(&mut *self.inbox.spawned.lock());
             if spawned.is_empty() {
                 break;
             }
         }
         self.inbox.ready.lock().clear();
+        self.ready.clear();
     }
 
     /// Names of the tasks that have not ended, with how many of each there are.
@@ -116,7 +127,10 @@ impl Executor {
 
     /// Gives newly spawned tasks a place and makes them ready, in the order of spawning.
     fn adopt(&mut self) {
-        let spawned = std::mem::take(&mut *self.inbox.spawned.lock());
+        if !self.inbox.has_spawned.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let spawned = mem::take(&mut *self.inbox.spawned.lock());
         for (name, future) in spawned {
             let state = Arc::new(TaskWaker {
                 id: self.tasks.len(),
