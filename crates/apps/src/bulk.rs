@@ -84,7 +84,7 @@ async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
         // Earlier streams first, so that the body arrives in order but for what is lost.
         stream.set_priority(priority)?;
         priority = priority.saturating_sub(1);
-        for piece in body.pieces(at..end) {
+        for piece in body.pieces(at..end, STREAM_BYTES) {
             stream.write_all(piece).await?;
         }
         stream.finish()?;

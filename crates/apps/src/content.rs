@@ -15,9 +15,6 @@ use rand::Rng as _;
 /// so that the objects start at different places of it.
 const PATTERN_BYTES: usize = 1_048_573;
 
-/// Most bytes of a body that are handed to the transport in one piece.
-const PIECE_BYTES: u64 = 65_536;
-
 static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {
     let mut pattern = vec![0; PATTERN_BYTES];
     airlane_base::Seed(0x41_49_52).rng().fill_bytes(&mut pattern);
@@ -51,14 +48,14 @@ impl Body {
         self.len == 0
     }
 
-    /// The bytes of `range`, cut to the body, in pieces without copying.
-    pub fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = Bytes> + use<> {
+    /// The bytes of `range`, cut to the body, in pieces of at most `most` bytes without copying.
+    pub fn pieces(&self, range: Range<u64>, most: u64) -> impl Iterator<Item = Bytes> + use<> {
         let offset = self.offset;
         let end = range.end.min(self.len);
         let mut at = range.start;
         std::iter::from_fn(move || {
             let start = ((offset + at) % PATTERN_BYTES as u64) as usize;
-            let len = end.saturating_sub(at).min(PIECE_BYTES).min((PATTERN_BYTES - start) as u64);
+            let len = end.saturating_sub(at).min(most).min((PATTERN_BYTES - start) as u64);
             if len == 0 {
                 return None;
             }
@@ -73,7 +70,7 @@ impl Body {
         if at + bytes.len() as u64 > self.len {
             return false;
         }
-        for piece in self.pieces(at..at + bytes.len() as u64) {
+        for piece in self.pieces(at..at + bytes.len() as u64, u64::MAX) {
             let (head, tail) = rest.split_at(piece.len());
             if head != &piece[..] {
                 return false;
@@ -140,14 +137,17 @@ mod tests {
     #[test]
     fn pieces_make_up_the_body_and_match_it_anywhere() {
         let body = Body::new("/a/0/0.m4s", 3_000_000);
-        let all: Vec<u8> = body.pieces(0..body.len()).flatten().collect();
+        let all: Vec<u8> = body.pieces(0..body.len(), 65_536).flatten().collect();
         assert_eq!(all.len(), 3_000_000);
         assert!(body.matches(0, &all));
         assert!(body.matches(1_048_000, &all[1_048_000..1_050_000]));
         assert!(!body.matches(1, &all[..100]), "other bytes");
         assert!(!body.matches(2_999_999, &all[..2]), "past the end");
-        let range: Vec<u8> = body.pieces(10..20).flatten().collect();
+        let range: Vec<u8> = body.pieces(10..20, 3).flatten().collect();
         assert_eq!(range, &all[10..20]);
-        assert_eq!(body.pieces(5..99_999_999).map(|p| p.len() as u64).sum::<u64>(), 2_999_995);
+        assert_eq!(
+            body.pieces(5..99_999_999, u64::MAX).map(|p| p.len() as u64).sum::<u64>(),
+            2_999_995
+        );
     }
 }

@@ -131,7 +131,7 @@ impl TransportConfig {
             stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
             receive_window_bytes: 12 << 20,
             send_window_bytes: 8 << 20,
-            max_streams: 256,
+            max_streams: 100,
             empty_client_ids: false,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,

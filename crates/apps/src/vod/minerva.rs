@@ -18,7 +18,7 @@ use crate::content::Object;
 
 /// Bytes of a full packet that are not body: first byte, packet number (2), tag (16) and STREAM
 /// frame (about 8); a player without a connection id of its own, as Chromium is, adds none.
-const PACKET_OVERHEAD_BYTES: u64 = 27;
+pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 
 /// What a provider of videos knows: how its titles look under its metric, and its normalisation.
 #[derive(Clone, Debug)]

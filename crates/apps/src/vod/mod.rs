@@ -4,7 +4,7 @@ pub mod minerva;
 pub mod player;
 pub mod server;
 
-pub use minerva::Provider;
+pub use minerva::{PACKET_OVERHEAD_BYTES, Provider};
 pub use player::{Player, Session};
 pub use server::{Origin, Policy};
 

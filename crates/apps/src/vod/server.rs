@@ -12,6 +12,9 @@ use super::minerva::{Provider, Weigher};
 use crate::cmcd::Cmcd;
 use crate::content::{Library, Object};
 
+/// Most bytes of a body that are handed to HTTP/3 in one piece: each is copied there.
+const PIECE_BYTES: u64 = 65_536;
+
 /// Header fields that carry CMCD (CTA-5004, section 2.1).
 const CMCD_FIELDS: [&str; 4] = ["cmcd-object", "cmcd-request", "cmcd-session", "cmcd-status"];
 
@@ -117,7 +120,7 @@ async fn respond(
     let result: Result<(), QuicError> = async {
         responder.send_response(response).await?;
         if let (Some(object), Some(range)) = (object, range) {
-            for piece in object.body.pieces(range) {
+            for piece in object.body.pieces(range, PIECE_BYTES) {
                 let len = piece.len() as u64;
                 responder.send_data(piece).await?;
                 sent += len;

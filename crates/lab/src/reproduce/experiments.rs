@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airlane_base::InputError;
+use airlane_apps::vod::PACKET_OVERHEAD_BYTES;
+use airlane_base::{IP_UDP_HEADER_BYTES, InputError};
 use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
 
 use super::figures::Figures;
@@ -15,12 +16,6 @@ use crate::plan::{Plan, RunKey};
 use crate::request::Common;
 use crate::scenario::{Capacity, Scenario};
 use crate::world::Content;
-
-/// UDP and IP headers of a packet, bytes.
-const IP_UDP_BYTES: f64 = 28.0;
-/// What else is no body in a full packet: short header and connection id (9), packet number (2),
-/// seal (16), STREAM frame (8).
-const QUIC_BYTES: f64 = 35.0;
 
 /// A claim's scene, or a variant of it, with the runs that it means.
 pub(super) struct Experiment<'a> {
@@ -192,8 +187,10 @@ impl Experiment<'_> {
         else {
             return (f64::NAN, f64::NAN);
         };
-        let payload = self.plan.scenario.transport.payload_bytes as f64;
-        let bodies = rate.bps() as f64 * (payload - QUIC_BYTES) / (payload + IP_UDP_BYTES);
+        let payload = self.plan.scenario.transport.payload_bytes;
+        let body = payload.saturating_sub(PACKET_OVERHEAD_BYTES) as f64;
+        let packet = payload + u64::from(IP_UDP_HEADER_BYTES);
+        let bodies = rate.bps() as f64 * body / packet as f64;
         let optimum = fixed_rate_optimum(&curves, bodies).worst_qoe;
         (optimum, fixed_rate_bound(&curves, bodies).worst_qoe)
     }

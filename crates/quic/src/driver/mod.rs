@@ -12,9 +12,11 @@ mod link;
 mod outlet;
 mod wakers;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
+use std::mem;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -139,7 +141,7 @@ pub(crate) struct Driver {
     waker: Option<Waker>,
     /// Connections to look at, in turn.
     ready: VecDeque<ConnectionHandle>,
-    /// Where datagrams are built.
+    /// The thread's [`SCRATCH`], while the driver is at work.
     buffer: Vec<u8>,
 }
 
@@ -148,29 +150,16 @@ impl Future for Driver {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        let inner = this.inner.clone();
-        inner.agenda.expect(cx.waker());
-        let now = inner.clock.tell(inner.runtime.now());
-        let mut links = inner.links.lock();
-        if let Err(e) = this.receive(cx, now, &mut links) {
-            tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
-            return Poll::Ready(());
-        }
-        this.expire(now, &links);
-        inner.agenda.take(&mut this.ready);
-        if this.outlet.poll_flush(cx).is_ready() {
-            while let Some(handle) = this.ready.pop_front() {
-                if this.drive(handle, cx, now, &mut links).is_pending() {
-                    break;
-                }
-            }
-        }
-        if links.live == 0 && (links.abandoned || links.closed.is_some()) {
-            return Poll::Ready(());
-        }
-        this.arm(cx, now);
-        Poll::Pending
+        this.buffer = SCRATCH.take();
+        let polled = this.run(cx);
+        SCRATCH.set(mem::take(&mut this.buffer));
+        polled
     }
+}
+
+thread_local! {
+    /// Where datagrams are built. One per thread is enough, and there may be thousands of drivers.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 impl Driver {
@@ -186,6 +175,32 @@ impl Driver {
             ready: VecDeque::new(),
             buffer: Vec::new(),
         }
+    }
+
+    /// Does all that is due now.
+    fn run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let inner = self.inner.clone();
+        inner.agenda.expect(cx.waker());
+        let now = inner.clock.tell(inner.runtime.now());
+        let mut links = inner.links.lock();
+        if let Err(e) = self.receive(cx, now, &mut links) {
+            tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
+            return Poll::Ready(());
+        }
+        self.expire(now, &links);
+        inner.agenda.take(&mut self.ready);
+        if self.outlet.poll_flush(cx).is_ready() {
+            while let Some(handle) = self.ready.pop_front() {
+                if self.drive(handle, cx, now, &mut links).is_pending() {
+                    break;
+                }
+            }
+        }
+        if links.live == 0 && (links.abandoned || links.closed.is_some()) {
+            return Poll::Ready(());
+        }
+        self.arm(cx, now);
+        Poll::Pending
     }
 
     /// Hands datagrams to the connections that they are for.
