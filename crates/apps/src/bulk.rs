@@ -32,6 +32,11 @@ const STREAMS_AHEAD: usize = 16;
 /// ([`airlane_quic::TransportConfig::send_window_bytes`]): enough for all streams that it opens.
 pub const SEND_WINDOW_BYTES: u64 = (STREAMS_AHEAD as u64 + 1) * STREAM_BYTES;
 
+/// Streams that a bulk receiver should allow
+/// ([`airlane_quic::TransportConfig::max_streams`]): those ahead, and as many that are delivered but
+/// not yet read to their end.
+pub const MAX_STREAMS: u32 = 2 * STREAMS_AHEAD as u32;
+
 /// Bytes that a bulk receiver should allow on all streams
 /// ([`airlane_quic::TransportConfig::receive_window_bytes`]): the sender's, and as much again
 /// behind a hole.

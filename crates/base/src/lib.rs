@@ -6,6 +6,7 @@
 pub mod error;
 pub mod hash;
 pub mod packet;
+pub mod schedule;
 pub mod seed;
 pub mod time;
 pub mod units;
@@ -13,6 +14,7 @@ pub mod units;
 pub use error::{InputError, Place};
 pub use hash::Fnv64;
 pub use packet::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet};
+pub use schedule::Schedule;
 pub use seed::{Rng, Seed};
 pub use time::Time;
 pub use units::Rate;

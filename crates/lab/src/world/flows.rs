@@ -148,6 +148,7 @@ pub(super) fn spawn(
             let control = transfer.control.as_ref().unwrap_or(&scheme.control);
             let sender = TransportConfig {
                 send_window_bytes: bulk::SEND_WINDOW_BYTES,
+                max_streams: bulk::MAX_STREAMS,
                 ..transport(control)
             };
             let listen = endpoint(&server, Some(PORT), sender)?;
@@ -164,6 +165,7 @@ pub(super) fn spawn(
             );
             let receiver = TransportConfig {
                 receive_window_bytes: bulk::RECEIVE_WINDOW_BYTES,
+                max_streams: bulk::MAX_STREAMS,
                 ..transport(&CLIENT_CONTROL)
             };
             let caller = Arc::new(endpoint(&client, None, receiver)?);

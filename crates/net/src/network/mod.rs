@@ -6,7 +6,6 @@
 //! number of hosts: delays are lanes (first in, first out per distinct delay), and only the head of
 //! each lane and the busy nodes have an event.
 
-mod events;
 mod record;
 mod routes;
 mod run;
@@ -17,11 +16,10 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use airlane_base::{FlowId, Packet, Time};
+use airlane_base::{FlowId, Packet, Schedule, Time};
 
 use crate::meter::LinkStats;
 use crate::node::{Counters, Dropped, Node};
-use events::{Events, Source};
 pub use record::{Fate, Hop, Observer, PacketHash, Record};
 pub use series::{LinkSample, Series};
 
@@ -73,13 +71,15 @@ pub enum RouteError {
 struct Slot {
     name: String,
     node: Box<dyn Node>,
-    source: Source,
+    /// Its slot in the schedule.
+    slot: usize,
 }
 
 /// Packets that travel for the same constant time, so that they arrive as they entered.
 struct Lane {
     delay: Duration,
-    source: Source,
+    /// Its slot in the schedule.
+    slot: usize,
     travelling: VecDeque<Travelling>,
 }
 
@@ -123,8 +123,10 @@ pub struct Network {
     hosts: Vec<Vec<IpAddr>>,
     routes: Vec<Route>,
     table: routes::Table,
-    events: Events,
-    /// By the source of its events.
+    schedule: Schedule,
+    /// Events of one time happen in the order of their scheduling.
+    sequence: u64,
+    /// By the slot of the schedule.
     actors: Vec<Actor>,
     ready: VecDeque<Delivered>,
     drops: Vec<Dropped>,
@@ -186,8 +188,8 @@ impl Network {
     /// Adds a node under a name for tables and records.
     pub fn add_node(&mut self, name: impl Into<String>, node: Box<dyn Node>) -> NodeId {
         let id = self.nodes.len() as u32;
-        let source = self.source(Actor::Node(id));
-        self.nodes.push(Slot { name: name.into(), node, source });
+        let slot = self.slot(Actor::Node(id));
+        self.nodes.push(Slot { name: name.into(), node, slot });
         NodeId(id)
     }
 
@@ -320,15 +322,22 @@ impl Network {
         let found = self.lanes.iter().position(|l| l.delay == delay);
         found.unwrap_or_else(|| {
             let id = self.lanes.len();
-            let source = self.source(Actor::Lane(id as u32));
-            self.lanes.push(Lane { delay, source, travelling: VecDeque::new() });
+            let slot = self.slot(Actor::Lane(id as u32));
+            self.lanes.push(Lane { delay, slot, travelling: VecDeque::new() });
             id
         }) as u32
     }
 
-    fn source(&mut self, actor: Actor) -> Source {
+    fn slot(&mut self, actor: Actor) -> usize {
         self.actors.push(actor);
-        self.events.add()
+        self.actors.len() - 1
+    }
+
+    /// A fresh sequence number.
+    #[inline]
+    fn sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
     }
 
     /// Moves the clock on, taking the samples that lie between.

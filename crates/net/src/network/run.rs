@@ -36,7 +36,7 @@ impl Network {
     pub fn next_event(&self) -> Option<Time> {
         match self.ready.front() {
             Some(d) => Some(d.at),
-            None => self.events.next(),
+            None => self.schedule.next().map(|(at, _)| at),
         }
     }
 
@@ -55,7 +55,7 @@ impl Network {
     }
 
     fn run_before(&mut self, now: Time) {
-        while self.events.next().is_some_and(|at| at < now) {
+        while self.schedule.next().is_some_and(|(at, _)| at < now) {
             self.run_one(now);
         }
     }
@@ -63,16 +63,18 @@ impl Network {
     /// Runs the next event if it is due; false if none is.
     #[inline]
     fn run_one(&mut self, now: Time) -> bool {
-        let Some((at, source)) = self.events.due(now) else { return false };
+        let Some((at, slot)) = self.schedule.next().filter(|(at, _)| *at <= now) else {
+            return false;
+        };
         self.clock(at);
-        match self.actors[source as usize] {
+        match self.actors[slot] {
             Actor::Node(n) => self.settle(at, n),
             Actor::Lane(l) => {
                 let lane = &mut self.lanes[l as usize];
                 let first = lane.travelling.pop_front();
                 match lane.travelling.front() {
-                    Some(next) => self.events.set(source, next.at, next.seq),
-                    None => self.events.clear(source),
+                    Some(next) => self.schedule.set(slot, next.at, next.seq),
+                    None => self.schedule.clear(slot),
                 }
                 if let Some(t) = first {
                     self.go_on(at, t.route, t.step, t.packet);
@@ -92,11 +94,11 @@ impl Network {
                 self.ready.push_back(Delivered { at: now, host, packet });
             }
             Some(&Leg::Lane(l)) => {
-                let seq = self.events.sequence();
+                let seq = self.sequence();
                 let lane = &mut self.lanes[l as usize];
                 let at = now + lane.delay;
                 if lane.travelling.is_empty() {
-                    self.events.set(lane.source, at, seq);
+                    self.schedule.set(lane.slot, at, seq);
                 }
                 lane.travelling.push_back(Travelling { at, seq, route, step: step + 1, packet });
             }
@@ -115,13 +117,14 @@ impl Network {
             let slot = &mut self.nodes[n as usize];
             let next = slot.node.next_event();
             if next.is_none_or(|at| at > now) {
-                if self.events.of(slot.source) != next {
+                let slot = slot.slot;
+                if self.schedule.of(slot) != next {
                     match next {
                         Some(at) => {
-                            let seq = self.events.sequence();
-                            self.events.set(slot.source, at, seq);
+                            let seq = self.sequence();
+                            self.schedule.set(slot, at, seq);
                         }
-                        None => self.events.clear(slot.source),
+                        None => self.schedule.clear(slot),
                     }
                 }
                 return;

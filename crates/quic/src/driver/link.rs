@@ -371,11 +371,6 @@ impl Link {
         !mem::replace(&mut self.state.lock().listed, true)
     }
 
-    /// When it wants to be looked at.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.state.lock().proto.poll_timeout()
-    }
-
     /// The driver looks at it now.
     pub(super) fn turn(&self) -> Turn<'_> {
         let mut state = self.state.lock();

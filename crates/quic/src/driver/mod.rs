@@ -7,7 +7,6 @@
 //! it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the agenda.
 
 mod agenda;
-mod deadlines;
 mod link;
 mod outlet;
 mod wakers;
@@ -23,13 +22,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use airlane_base::Ecn;
+use airlane_base::{Ecn, Schedule, Time};
 use airlane_runtime::{Received, Timer};
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming, VarInt};
 
 pub(crate) use self::agenda::Agenda;
-use self::deadlines::Deadlines;
 pub(crate) use self::link::{Link, Owner, WeakLink};
 use self::outlet::Outlet;
 use self::wakers::Wakers;
@@ -134,10 +132,11 @@ impl Links {
 pub(crate) struct Driver {
     inner: Arc<Inner>,
     outlet: Outlet,
-    deadlines: Deadlines,
+    /// When which connection wants to be looked at, by handle.
+    deadlines: Schedule,
     timer: Box<dyn Timer>,
     /// What the timer is set to, and whom it wakes.
-    armed: Option<Instant>,
+    armed: Option<Time>,
     waker: Option<Waker>,
     /// Connections to look at, in turn.
     ready: VecDeque<ConnectionHandle>,
@@ -164,11 +163,11 @@ thread_local! {
 
 impl Driver {
     pub(crate) fn new(inner: Arc<Inner>, socket: Box<dyn airlane_runtime::UdpSocket>) -> Self {
-        let timer = inner.runtime.timer(airlane_base::Time::FAR_FUTURE);
+        let timer = inner.runtime.timer(Time::FAR_FUTURE);
         Self {
             inner,
             outlet: Outlet::new(socket),
-            deadlines: Deadlines::default(),
+            deadlines: Schedule::default(),
             timer,
             armed: None,
             waker: None,
@@ -181,13 +180,14 @@ impl Driver {
     fn run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let inner = self.inner.clone();
         inner.agenda.expect(cx.waker());
-        let now = inner.clock.tell(inner.runtime.now());
+        let time = inner.runtime.now();
+        let now = inner.clock.tell(time);
         let mut links = inner.links.lock();
         if let Err(e) = self.receive(cx, now, &mut links) {
             tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
             return Poll::Ready(());
         }
-        self.expire(now, &links);
+        self.expire(time, &links);
         inner.agenda.take(&mut self.ready);
         if self.outlet.poll_flush(cx).is_ready() {
             while let Some(handle) = self.ready.pop_front() {
@@ -199,7 +199,7 @@ impl Driver {
         if links.live == 0 && (links.abandoned || links.closed.is_some()) {
             return Poll::Ready(());
         }
-        self.arm(cx, now);
+        self.arm(cx, time);
         Poll::Pending
     }
 
@@ -269,13 +269,12 @@ impl Driver {
     }
 
     /// Puts connections whose timers have run out on the list.
-    fn expire(&mut self, now: Instant, links: &Links) {
-        while let Some(handle) = self.deadlines.due(now) {
-            let Some(link) = links.get(handle) else { continue };
-            match link.deadline() {
-                Some(at) if at > now => self.deadlines.set(handle, at),
-                Some(_) if link.enlist() => self.ready.push_back(handle),
-                _ => {}
+    fn expire(&mut self, now: Time, links: &Links) {
+        while let Some((_, handle)) = self.deadlines.next().filter(|(at, _)| *at <= now) {
+            self.deadlines.clear(handle);
+            let handle = ConnectionHandle(handle);
+            if links.get(handle).is_some_and(|link| link.enlist()) {
+                self.ready.push_back(handle);
             }
         }
     }
@@ -311,8 +310,9 @@ impl Driver {
             self.ready.push_back(handle);
         }
         let arrived = turn.has_arrived();
-        if let Some(at) = turn.deadline() {
-            self.deadlines.set(handle, at);
+        match turn.deadline() {
+            Some(at) => self.deadlines.set(handle.0, self.inner.clock.time(at), 0),
+            None => self.deadlines.clear(handle.0),
         }
         drop(turn);
         if drained {
@@ -325,12 +325,12 @@ impl Driver {
     }
 
     /// Sets the timer to the next deadline, unless it is.
-    fn arm(&mut self, cx: &mut Context<'_>, now: Instant) {
-        let next = self.deadlines.next();
+    fn arm(&mut self, cx: &mut Context<'_>, now: Time) {
+        let next = self.deadlines.next().map(|(at, _)| at);
         let is_set =
             self.armed == next && self.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker()));
         let Some(at) = next.filter(|at| !is_set || *at <= now) else { return };
-        self.timer.reset(self.inner.clock.time(at));
+        self.timer.reset(at);
         (self.armed, self.waker) = (next, Some(cx.waker().clone()));
         if self.timer.poll(cx).is_ready() {
             // It ran out while the driver was at work: once more.

@@ -1,14 +1,12 @@
-//! Timers in virtual time: a heap with lazy invalidation.
+//! Timers in virtual time.
 //!
-//! A transport moves its loss timer with every acknowledgement, nearly always to a later time.
-//! So a timer keeps the earliest heap entry it has and looks at its deadline again when that
-//! entry comes up, instead of pushing an entry per reset.
+//! A transport moves its loss timer with every acknowledgement, nearly always to a later time. So
+//! a timer that moves later keeps its place in the schedule, and looks at its deadline again when
+//! that comes up.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::task::Waker;
 
-use airlane_base::Time;
+use airlane_base::{Schedule, Time};
 
 /// A timer's place in the table.
 pub(super) type TimerId = usize;
@@ -16,8 +14,6 @@ pub(super) type TimerId = usize;
 #[derive(Default)]
 struct Slot {
     deadline: Option<Time>,
-    /// The heap entry that stands for this timer, if any.
-    armed: Option<(Time, u64)>,
     waker: Option<Waker>,
 }
 
@@ -26,7 +22,7 @@ struct Slot {
 pub(super) struct Timers {
     slots: Vec<Slot>,
     free: Vec<TimerId>,
-    heap: BinaryHeap<Reverse<(Time, u64, TimerId)>>,
+    schedule: Schedule,
     sequence: u64,
 }
 
@@ -42,13 +38,14 @@ impl Timers {
 
     pub(super) fn remove(&mut self, id: TimerId) {
         self.slots[id] = Slot::default();
+        self.schedule.clear(id);
         self.free.push(id);
     }
 
-    /// Sets the deadline. The heap is touched only if the timer has to come up earlier.
+    /// Sets the deadline. The schedule is touched only if the timer has to come up earlier.
     pub(super) fn set(&mut self, id: TimerId, deadline: Time) {
         self.slots[id].deadline = Some(deadline);
-        if self.slots[id].armed.is_none_or(|(at, _)| deadline < at) {
+        if self.schedule.of(id).is_none_or(|at| deadline < at) {
             self.arm(id, deadline);
         }
     }
@@ -66,39 +63,30 @@ impl Timers {
         false
     }
 
-    /// When the next entry comes up, stale ones included.
+    /// When the next timer comes up, though it may have moved.
     pub(super) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse((at, _, _))| *at)
+        self.schedule.next().map(|(at, _)| at)
     }
 
     /// Takes the next waker that is due, in the order of (time, sequence).
     pub(super) fn fire(&mut self, now: Time) -> Option<Waker> {
-        while let Some(&Reverse((at, sequence, id))) = self.heap.peek() {
-            if at > now {
-                return None;
-            }
-            self.heap.pop();
+        while let Some((_, id)) = self.schedule.next().filter(|(at, _)| *at <= now) {
             let slot = &mut self.slots[id];
-            if slot.armed != Some((at, sequence)) {
+            if let Some(deadline) = slot.deadline.filter(|at| *at > now) {
+                self.arm(id, deadline);
                 continue;
             }
-            slot.armed = None;
-            match slot.deadline {
-                Some(deadline) if deadline > now => self.arm(id, deadline),
-                Some(_) => {
-                    if let Some(waker) = slot.waker.take() {
-                        return Some(waker);
-                    }
-                }
-                None => {}
+            let waker = slot.waker.take();
+            self.schedule.clear(id);
+            if waker.is_some() {
+                return waker;
             }
         }
         None
     }
 
     fn arm(&mut self, id: TimerId, at: Time) {
-        self.slots[id].armed = Some((at, self.sequence));
-        self.heap.push(Reverse((at, self.sequence, id)));
+        self.schedule.set(id, at, self.sequence);
         self.sequence += 1;
     }
 }
