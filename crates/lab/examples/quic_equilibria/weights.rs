@@ -7,9 +7,10 @@ const RTTS: [f64; 2] = [20.0, 100.0];
 
 /// Weights, packets of bandwidth-delay product per unit of weight, round trip.
 fn of(weights: &[f64], unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
-    // Epochs last by round trips: fewer seconds hold as many of the short one.
-    let seconds = if rtt_ms < 100.0 { 60.0 } else { 150.0 };
-    Scene { seconds, settle: seconds / 10.0, ..Scene::of_weights(weights, unit, rtt_ms, queue) }
+    // Epochs last by round trips: fewer seconds hold as many of the short one. Cubic takes some
+    // twenty of them to forget who came first.
+    let seconds = if rtt_ms < 100.0 { 75.0 } else { 300.0 };
+    Scene { seconds, settle: seconds / 5.0, ..Scene::of_weights(weights, unit, rtt_ms, queue) }
 }
 
 /// Two flows of weight w and two plain ones.

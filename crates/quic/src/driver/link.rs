@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{
-    ConnectionEvent, ConnectionHandle, Dir, Event, StreamEvent, StreamId, Transmit, VarInt,
-};
+use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::Agenda;
@@ -23,29 +20,29 @@ use crate::error::QuicError;
 
 /// One connection. The driver keeps it until it is drained.
 pub(crate) struct Link {
-    handle: ConnectionHandle,
+    pub(super) handle: ConnectionHandle,
     agenda: Arc<Agenda>,
     runtime: RuntimeHandle,
     clock: Arc<Clock>,
     control: ControlHandle,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
 }
 
-struct State {
-    proto: noq_proto::Connection,
+pub(super) struct State {
+    pub(super) proto: noq_proto::Connection,
     /// Why it ended, once it has.
-    ended: Option<QuicError>,
+    pub(super) ended: Option<QuicError>,
     /// The handshake is done, so far as this side can tell; and in the peer's eyes too.
-    connected: bool,
-    confirmed: bool,
+    pub(super) connected: bool,
+    pub(super) confirmed: bool,
     /// The peer opened it, and nobody here knows of it yet.
-    unannounced: bool,
+    pub(super) unannounced: bool,
     /// The driver is to look at it, and knows.
-    listed: bool,
+    pub(super) listed: bool,
     /// noq-proto's endpoint had something to say to it.
-    replies: bool,
+    pub(super) replies: bool,
     /// When it wanted to be looked at, at the end of the last turn.
-    deadline: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
     readers: BTreeMap<StreamId, Waker>,
     writers: BTreeMap<StreamId, Waker>,
     /// Who waits until a stream is delivered or refused.
@@ -126,10 +123,6 @@ impl Link {
     /// The runtime that it runs on.
     pub(crate) fn runtime(&self) -> &RuntimeHandle {
         &self.runtime
-    }
-
-    pub(super) fn handle(&self) -> ConnectionHandle {
-        self.handle
     }
 
     /// Has the driver look at the connection.
@@ -370,98 +363,10 @@ impl Link {
     pub(super) fn enlist(&self) -> bool {
         !mem::replace(&mut self.state.lock().listed, true)
     }
-
-    /// The driver looks at it now.
-    pub(super) fn turn(&self) -> Turn<'_> {
-        let mut state = self.state.lock();
-        state.listed = false;
-        state.replies = false;
-        Turn { link: self, state }
-    }
-}
-
-/// A connection that the driver has in its hands.
-pub(super) struct Turn<'a> {
-    link: &'a Link,
-    state: MutexGuard<'a, State>,
-}
-
-/// Datagrams to send.
-pub(super) struct Batch {
-    pub(super) to: Transmit,
-    pub(super) datagrams: usize,
-    /// Nothing more can be sent now: asking again would be in vain.
-    pub(super) is_last: bool,
-}
-
-impl Turn<'_> {
-    /// Runs what timers are due. One that an event of this turn has set comes at the end of it.
-    pub(super) fn time_out(&mut self, now: Instant) {
-        if self.state.deadline.is_some_and(|at| at <= now) {
-            self.state.proto.handle_timeout(now);
-        }
-    }
-
-    /// Writes at most `max` datagrams into `buffer`, which is empty.
-    pub(super) fn transmit(
-        &mut self,
-        now: Instant,
-        max: NonZeroUsize,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Batch> {
-        let to = self.state.proto.poll_transmit(now, max, buffer)?;
-        let segment = to.segment_size.unwrap_or(to.size).max(1);
-        let datagrams = to.size.div_ceil(segment);
-        // A batch ends early when the connection runs out of data or of window, and then asking
-        // again finds nothing; that used to cost an eighth of all instructions. It also ends early
-        // when the last datagram has another size than the others, and in a handshake.
-        let is_last =
-            self.state.confirmed && datagrams < max.get() && to.size.is_multiple_of(segment);
-        Some(Batch { to, datagrams, is_last })
-    }
-
-    /// Passes on what happened. True if the connection is gone for good.
-    pub(super) fn settle(&mut self, endpoint: &mut noq_proto::Endpoint) -> bool {
-        let state = &mut *self.state;
-        let mut drained = false;
-        while let Some(event) = state.proto.poll_endpoint_events() {
-            drained |= event.is_drained();
-            if let Some(reply) = endpoint.handle_event(self.link.handle, event) {
-                state.proto.handle_event(reply);
-                state.replies = true;
-            }
-        }
-        while let Some(event) = state.proto.poll() {
-            state.on_event(event);
-        }
-        drained
-    }
-
-    /// Whether the endpoint's replies may have given it something to send.
-    pub(super) fn has_replies(&self) -> bool {
-        self.state.replies
-    }
-
-    /// Whether it must now be put on the driver's list.
-    pub(super) fn enlist(&mut self) -> bool {
-        !mem::replace(&mut self.state.listed, true)
-    }
-
-    /// When it wants to be looked at next.
-    pub(super) fn deadline(&mut self) -> Option<Instant> {
-        self.state.deadline = self.state.proto.poll_timeout();
-        self.state.deadline
-    }
-
-    /// Whether the peer opened it and the handshake has just been done.
-    pub(super) fn has_arrived(&mut self) -> bool {
-        let state = &mut *self.state;
-        state.connected && state.ended.is_none() && mem::take(&mut state.unannounced)
-    }
 }
 
 impl State {
-    fn on_event(&mut self, event: Event) {
+    pub(super) fn on_event(&mut self, event: Event) {
         match event {
             Event::Connected => {
                 self.connected = true;

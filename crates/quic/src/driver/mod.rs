@@ -8,7 +8,9 @@
 
 mod agenda;
 mod link;
+mod links;
 mod outlet;
+mod turn;
 mod wakers;
 
 use std::cell::Cell;
@@ -25,15 +27,14 @@ use std::time::Instant;
 use airlane_base::{Ecn, Schedule, Time};
 use airlane_runtime::{Received, Timer};
 use bytes::{Bytes, BytesMut};
-use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming, VarInt};
+use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming};
 
 pub(crate) use self::agenda::Agenda;
 pub(crate) use self::link::{Link, Owner, WeakLink};
+pub(crate) use self::links::Links;
 use self::outlet::Outlet;
-use self::wakers::Wakers;
 use crate::connection::Connection;
 use crate::endpoint::Inner;
-use crate::error::QuicError;
 
 /// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
 /// once per datagram.
@@ -42,90 +43,6 @@ const BATCH: NonZeroUsize = NonZeroUsize::new(10).unwrap();
 const TURN: usize = 2 * BATCH.get();
 /// Datagrams received before what they caused is sent.
 const RECEIVE_BURST: usize = 64;
-
-/// The connections of an endpoint, and the table that tells which datagram is whose.
-pub(crate) struct Links {
-    proto: noq_proto::Endpoint,
-    /// By handle; noq-proto gives free ones out again.
-    links: Vec<Option<Arc<Link>>>,
-    live: usize,
-    /// Code and words of [`close_all`](Self::close_all).
-    closed: Option<(VarInt, Bytes)>,
-    /// Nobody accepts any more.
-    abandoned: bool,
-    /// The driver has ended.
-    dead: bool,
-    idle: Wakers,
-}
-
-impl Links {
-    pub(crate) fn new(proto: noq_proto::Endpoint) -> Self {
-        Self {
-            proto,
-            links: Vec::new(),
-            live: 0,
-            closed: None,
-            abandoned: false,
-            dead: false,
-            idle: Wakers::default(),
-        }
-    }
-
-    /// Whether no connection may be opened any more.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.is_some() || self.dead
-    }
-
-    /// The state machine that makes connections.
-    pub(crate) fn proto(&mut self) -> &mut noq_proto::Endpoint {
-        &mut self.proto
-    }
-
-    /// Keeps a connection until it is drained.
-    pub(crate) fn insert(&mut self, link: Arc<Link>) {
-        let i = link.handle().0;
-        if self.links.len() <= i {
-            self.links.resize(i + 1, None);
-        }
-        self.links[i] = Some(link);
-        self.live += 1;
-    }
-
-    /// Closes every connection, and refuses those to come.
-    pub(crate) fn close_all(&mut self, code: VarInt, reason: Bytes) {
-        for link in self.links.iter().flatten() {
-            link.close(code, reason.clone());
-        }
-        self.closed = Some((code, reason));
-    }
-
-    /// Nobody accepts any more: the driver ends with the last connection.
-    pub(crate) fn abandon(&mut self) {
-        self.abandoned = true;
-    }
-
-    /// Ready when no connection is left, not even one that drains.
-    pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.live == 0 || self.dead {
-            return Poll::Ready(());
-        }
-        self.idle.add(cx.waker());
-        Poll::Pending
-    }
-
-    fn get(&self, handle: ConnectionHandle) -> Option<&Arc<Link>> {
-        self.links.get(handle.0)?.as_ref()
-    }
-
-    fn remove(&mut self, handle: ConnectionHandle) {
-        if self.links[handle.0].take().is_some() {
-            self.live -= 1;
-            if self.live == 0 {
-                self.idle.wake();
-            }
-        }
-    }
-}
 
 /// The task of one endpoint. It ends when the endpoint has been closed or dropped and the last
 /// connection is drained, or when the socket fails.
@@ -190,17 +107,27 @@ impl Driver {
         self.expire(time, &links);
         inner.agenda.take(&mut self.ready);
         if self.outlet.poll_flush(cx).is_ready() {
-            while let Some(handle) = self.ready.pop_front() {
-                if self.drive(handle, cx, now, &mut links).is_pending() {
-                    break;
-                }
-            }
+            self.give_turns(cx, now, &mut links);
         }
-        if links.live == 0 && (links.abandoned || links.closed.is_some()) {
+        if links.are_over() {
             return Poll::Ready(());
         }
         self.arm(cx, time);
         Poll::Pending
+    }
+
+    /// Gives each connection on the list one turn. Those that want another wait until what has
+    /// arrived meanwhile was received.
+    fn give_turns(&mut self, cx: &mut Context<'_>, now: Instant, links: &mut Links) {
+        for _ in 0..self.ready.len() {
+            let Some(handle) = self.ready.pop_front() else { return };
+            if self.drive(handle, cx, now, links).is_pending() {
+                return;
+            }
+        }
+        if !self.ready.is_empty() {
+            cx.waker().wake_by_ref();
+        }
     }
 
     /// Hands datagrams to the connections that they are for.
@@ -230,7 +157,7 @@ impl Driver {
         // The payload's only owner: nothing is copied.
         let data = BytesMut::from(Bytes::from(payload));
         self.buffer.clear();
-        match links.proto.handle(now, path, codepoint(ecn), data, &mut self.buffer) {
+        match links.proto().handle(now, path, codepoint(ecn), data, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(link) = links.get(handle)
                     && link.handle_event(event)
@@ -248,13 +175,13 @@ impl Driver {
 
     /// Begins a handshake with a client, unless nobody would take the connection.
     fn admit(&mut self, cx: &mut Context<'_>, now: Instant, incoming: Incoming, links: &mut Links) {
-        let answer = if links.closed.is_some() { None } else { self.inner.answer(&incoming) };
+        let answer = if links.is_closed() { None } else { self.inner.answer(&incoming) };
         let Some((config, control)) = answer else {
-            let t = links.proto.refuse(incoming, &mut self.buffer);
+            let t = links.proto().refuse(incoming, &mut self.buffer);
             self.outlet.respond(cx, &t, &self.buffer);
             return;
         };
-        match links.proto.accept(incoming, now, &mut self.buffer, Some(Arc::new(config))) {
+        match links.proto().accept(incoming, now, &mut self.buffer, Some(Arc::new(config))) {
             Ok((handle, proto)) => {
                 links.insert(Link::new(handle, proto, control, &self.inner));
                 self.ready.push_back(handle);
@@ -305,7 +232,7 @@ impl Driver {
         if full && turn.enlist() {
             self.ready.push_front(handle);
         }
-        let drained = turn.settle(&mut links.proto);
+        let drained = turn.settle(links.proto());
         if (sent >= TURN || turn.has_replies()) && turn.enlist() {
             self.ready.push_back(handle);
         }
@@ -341,16 +268,8 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Nobody drives the connections any more: nobody must wait for them.
     fn drop(&mut self) {
-        let mut links = self.inner.links.lock();
-        links.dead = true;
-        for link in links.links.iter().flatten() {
-            link.end(&QuicError::ClosedHere);
-        }
-        links.links.clear();
-        links.live = 0;
-        links.idle.wake();
+        self.inner.links.lock().give_up();
     }
 }
 
