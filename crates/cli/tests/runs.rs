@@ -1,57 +1,17 @@
 //! Verbs that run worlds: bad input leaves nothing, a stop leaves what finished.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-/// A folder of its own for each test, gone when the test is.
-struct Scratch(PathBuf);
+use common::*;
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("airlane-runs-{name}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        Self(dir)
-    }
-
-    fn file(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_airlane"));
-        command.args(arguments).current_dir(&self.0);
-        command
-    }
-
-    fn airlane(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the binary runs")
-    }
-
-    /// Runs the command, which must refuse its input with one line and leave nothing.
-    fn refused(&self, arguments: &[&str]) -> String {
-        let before = listing(&self.0);
-        let output = self.airlane(arguments);
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
-        assert_eq!(message.lines().count(), 1, "one message: {message}");
-        assert_eq!(listing(&self.0), before, "{arguments:?} left something");
-        message.strip_prefix("airlane: ").expect("our name first").trim_end().to_owned()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn listing(dir: &Path) -> Vec<PathBuf> {
-    let mut names: Vec<PathBuf> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    names.sort();
-    names
+/// Runs the command, which must refuse its input with one line that begins with our name.
+fn refused(scratch: &Scratch, arguments: &[&str]) -> String {
+    let message = scratch.refused(arguments);
+    assert_eq!(message.lines().count(), 1, "one message: {message}");
+    message
 }
 
 /// Two transfers for as long as the test says.
@@ -67,7 +27,7 @@ fn bad_scenarios_are_refused_with_file_line_and_key() {
     let scratch = Scratch::new("scenario");
     let about = |from: &str, to: &str| {
         scratch.file("s.toml", &scenario(1).replacen(from, to, 1));
-        scratch.refused(&["run", "s.toml"])
+        refused(&scratch, &["run", "s.toml"])
     };
     assert_eq!(
         about("rate_bps", "rate_bsp"),
@@ -78,10 +38,10 @@ fn bad_scenarios_are_refused_with_file_line_and_key() {
     assert_eq!(about("2e6", "nan"), format!("s.toml:3: link.rate_bps: found NaN{absurd}"));
     assert_eq!(about("2e6", "1e99"), format!("s.toml:3: link.rate_bps: found 1e99{absurd}"));
     assert!(about("[link]", "[link").starts_with("s.toml:2: "));
-    let missing = scratch.refused(&["run", "nowhere.toml"]);
+    let missing = refused(&scratch, &["run", "nowhere.toml"]);
     assert!(missing.starts_with("nowhere.toml: no such file; expected a scenario"), "{missing}");
     scratch.file("s.toml", &scenario(1));
-    let set = scratch.refused(&["run", "s.toml", "--set", "link.rate_bps=0"]);
+    let set = refused(&scratch, &["run", "s.toml", "--set", "link.rate_bps=0"]);
     assert_eq!(set, format!("--set link.rate_bps: found 0{absurd}"));
 }
 
@@ -91,12 +51,12 @@ fn bad_traces_are_refused_with_file_and_line() {
     scratch.file("s.toml", &scenario(1));
     let about = |content: &str| {
         scratch.file("t.txt", content);
-        scratch.refused(&["run", "s.toml", "--trace", "t.txt"])
+        refused(&scratch, &["run", "s.toml", "--trace", "t.txt"])
     };
     assert!(about("").starts_with("t.txt: "), "{}", about(""));
     assert!(about("5\n3\n").starts_with("t.txt:2: "), "{}", about("5\n3\n"));
     assert!(about("0 1\n1 -1\n").starts_with("t.txt:2: "), "{}", about("0 1\n1 -1\n"));
-    let missing = scratch.refused(&["run", "s.toml", "--trace", "nowhere.txt"]);
+    let missing = refused(&scratch, &["run", "s.toml", "--trace", "nowhere.txt"]);
     assert!(missing.starts_with("nowhere.txt: cannot read the trace: "), "{missing}");
 }
 
@@ -107,12 +67,12 @@ fn bad_content_is_refused_before_anything_runs() {
     fs::create_dir(scratch.0.join("content")).unwrap();
     let about = |text: &str| {
         fs::write(scratch.0.join("content/one.json"), text).unwrap();
-        let message = scratch.refused(&["run", "s.toml", "--content", "content"]);
+        let message = refused(&scratch, &["run", "s.toml", "--content", "content"]);
         assert!(message.starts_with("content/one.json"), "{message}");
     };
     about("{");
     about("{\"video\": \"one\", \"chunk_seconds\": 4.0, \"representations\": []}");
-    let missing = scratch.refused(&["run", "s.toml", "--content", "nowhere"]);
+    let missing = refused(&scratch, &["run", "s.toml", "--content", "nowhere"]);
     assert!(missing.starts_with("nowhere: cannot read the content folder: "), "{missing}");
 }
 
@@ -122,10 +82,10 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
     scratch.file("file", "kept");
     // An hour would show in the test's time if the work came first.
     scratch.file("s.toml", &scenario(3_600));
-    let message = scratch.refused(&["run", "s.toml", "--out", "file/out"]);
+    let message = refused(&scratch, &["run", "s.toml", "--out", "file/out"]);
     assert!(message.starts_with("file/out: cannot make the folder: "), "{message}");
     for captures in ["--pcap", "--qlog", "--keylog"] {
-        let message = scratch.refused(&["run", "s.toml", captures, "file/captures"]);
+        let message = refused(&scratch, &["run", "s.toml", captures, "file/captures"]);
         assert!(message.starts_with("file/captures: cannot make the folder: "), "{message}");
     }
     assert_eq!(fs::read_to_string(scratch.0.join("file")).unwrap(), "kept");
