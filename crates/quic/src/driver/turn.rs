@@ -4,7 +4,7 @@ use std::mem;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use noq_proto::Transmit;
+use noq_proto::{PathId, Transmit};
 use parking_lot::MutexGuard;
 
 use super::link::{Link, State};
@@ -53,9 +53,16 @@ impl Turn<'_> {
         let datagrams = to.size.div_ceil(segment);
         // A batch ends early when the connection runs out of data or of window, and then asking
         // again finds nothing; that used to cost an eighth of all instructions. It also ends early
-        // when the last datagram has another size than the others, and in a handshake.
-        let is_last =
-            self.state.confirmed && datagrams < max.get() && to.size.is_multiple_of(segment);
+        // when the last datagram has another size than the others, in a handshake, and when it
+        // probes an address that the peer has moved to or from.
+        let is_last = self.state.confirmed
+            && datagrams < max.get()
+            && to.size.is_multiple_of(segment)
+            && self
+                .state
+                .proto
+                .network_path(PathId::ZERO)
+                .is_ok_and(|path| path.remote() == to.destination);
         Some(Batch { to, datagrams, is_last })
     }
 
