@@ -77,10 +77,10 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
 async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
     let body = Body::new(BODY, wanted);
     let (mut at, mut priority) = (0, i32::MAX);
-    let mut ahead = VecDeque::with_capacity(STREAMS_AHEAD);
+    let mut ahead: VecDeque<SendStream> = VecDeque::with_capacity(STREAMS_AHEAD);
     while at < wanted {
         if ahead.len() == STREAMS_AHEAD
-            && let Some::<SendStream>(mut first) = ahead.pop_front()
+            && let Some(mut first) = ahead.pop_front()
         {
             first.delivered().await?;
         }

@@ -56,7 +56,6 @@ pub(crate) struct Inner {
     connections: AtomicU64,
     client: Arc<dyn proto_crypto::ClientConfig>,
     server: Option<ServerConfig>,
-    accepted: mpsc::UnboundedSender<Connection>,
     initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
 }
 
@@ -165,7 +164,7 @@ impl Endpoint {
         );
         let (accept, accepted) = mpsc::unbounded_channel();
         let inner = Arc::new(Inner {
-            links: Mutex::new(Links::new(proto)),
+            links: Mutex::new(Links::new(proto, accepts.then_some(accept))),
             agenda: Arc::default(),
             local_addr,
             runtime: runtime.clone(),
@@ -175,7 +174,6 @@ impl Endpoint {
             connections: AtomicU64::new(0),
             client,
             server,
-            accepted: accept,
             initial_ids,
         });
         runtime.spawn("quic", Driver::new(inner.clone(), socket));
@@ -343,7 +341,7 @@ impl Inner {
 
     /// Settings and control of a connection that a client opens; `None` if it is to be refused.
     pub(crate) fn answer(&self, incoming: &Incoming) -> Option<(ServerConfig, ControlHandle)> {
-        let server = self.server.as_ref().filter(|_| !self.accepted.is_closed())?;
+        let server = self.server.as_ref()?;
         let (transport, control) =
             self.connection(Side::Server, incoming.remote_address(), incoming.orig_dst_cid());
         let crypto = SealedServer { inner: server.crypto.clone(), seal: seal(&control) };
@@ -351,11 +349,6 @@ impl Inner {
         config.crypto = Arc::new(crypto);
         config.transport = Arc::new(transport);
         Some((config, control))
-    }
-
-    /// Hands a connection to whoever accepts. If nobody does any more, dropping it closes it.
-    pub(crate) fn announce(&self, connection: Connection) {
-        drop(self.accepted.send(connection));
     }
 
     /// `addr` as this socket must name it: one of IPv6 reaches IPv4 by mapped addresses

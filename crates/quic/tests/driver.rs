@@ -131,7 +131,9 @@ fn closing_an_endpoint_ends_its_connections_and_refuses_others() {
                     Err(QuicError::ClosedByPeer { code: 3, .. })
                 ));
             });
+            assert!(client.accept().await.is_none(), "a client accepts none");
             server.close(3, "maintenance");
+            assert!(server.accept().await.is_none(), "none will come");
             assert_eq!(to_client.closed().await, QuicError::ClosedHere);
             assert!(matches!(to_server.closed().await, QuicError::ClosedByPeer { code: 3, .. }));
             assert!(to_client.open_uni().await.is_err());

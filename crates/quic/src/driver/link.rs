@@ -39,8 +39,6 @@ pub(super) struct State {
     pub(super) unannounced: bool,
     /// The driver is to look at it, and knows.
     pub(super) listed: bool,
-    /// noq-proto's endpoint had something to say to it.
-    pub(super) replies: bool,
     /// When it wanted to be looked at, at the end of the last turn.
     pub(super) deadline: Option<Instant>,
     readers: BTreeMap<StreamId, Waker>,
@@ -94,7 +92,6 @@ impl Link {
             connected: false,
             confirmed: false,
             listed: true,
-            replies: false,
             deadline: None,
             readers: BTreeMap::new(),
             writers: BTreeMap::new(),
@@ -131,7 +128,7 @@ impl Link {
     }
 
     fn list(&self, mut state: MutexGuard<'_, State>) {
-        if !mem::replace(&mut state.listed, true) {
+        if state.enlist() {
             drop(state);
             self.agenda.add(self.handle);
         }
@@ -356,16 +353,21 @@ impl Link {
     pub(super) fn handle_event(&self, event: ConnectionEvent) -> bool {
         let mut state = self.state.lock();
         state.proto.handle_event(event);
-        !mem::replace(&mut state.listed, true)
+        state.enlist()
     }
 
     /// Whether it must now be put on the driver's list.
     pub(super) fn enlist(&self) -> bool {
-        !mem::replace(&mut self.state.lock().listed, true)
+        self.state.lock().enlist()
     }
 }
 
 impl State {
+    /// Notes that the driver is to look at it; whether that is news.
+    pub(super) fn enlist(&mut self) -> bool {
+        !mem::replace(&mut self.listed, true)
+    }
+
     pub(super) fn on_event(&mut self, event: Event) {
         match event {
             Event::Connected => {

@@ -5,9 +5,11 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, VarInt};
+use tokio::sync::mpsc;
 
 use super::link::Link;
 use super::wakers::Wakers;
+use crate::connection::Connection;
 use crate::error::QuicError;
 
 /// The connections of an endpoint, and the table that tells which datagram is whose.
@@ -16,31 +18,35 @@ pub(crate) struct Links {
     /// By handle; noq-proto gives free ones out again.
     links: Vec<Option<Arc<Link>>>,
     live: usize,
-    /// Code and words of [`close_all`](Self::close_all).
-    closed: Option<(VarInt, Bytes)>,
-    /// Nobody accepts any more.
+    /// No connection may be opened or accepted any more.
+    closed: bool,
+    /// The endpoint's handle is gone.
     abandoned: bool,
-    /// The driver has ended.
-    dead: bool,
+    /// Whoever accepts; `None` where nobody may, so that nobody waits for what never comes.
+    accepted: Option<mpsc::UnboundedSender<Connection>>,
     idle: Wakers,
 }
 
 impl Links {
-    pub(crate) fn new(proto: noq_proto::Endpoint) -> Self {
+    /// No connections yet; those that clients open will go to `accepted`.
+    pub(crate) fn new(
+        proto: noq_proto::Endpoint,
+        accepted: Option<mpsc::UnboundedSender<Connection>>,
+    ) -> Self {
         Self {
             proto,
             links: Vec::new(),
             live: 0,
-            closed: None,
+            closed: false,
             abandoned: false,
-            dead: false,
+            accepted,
             idle: Wakers::default(),
         }
     }
 
     /// Whether no connection may be opened any more.
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.is_some() || self.dead
+        self.closed
     }
 
     /// The state machine that makes connections.
@@ -63,17 +69,30 @@ impl Links {
         for link in self.links.iter().flatten() {
             link.close(code, reason.clone());
         }
-        self.closed = Some((code, reason));
+        self.closed = true;
+        self.accepted = None;
     }
 
-    /// Nobody accepts any more: the driver ends with the last connection.
+    /// Whether somebody accepts connections.
+    pub(super) fn accepts(&self) -> bool {
+        self.accepted.as_ref().is_some_and(|a| !a.is_closed())
+    }
+
+    /// Hands a connection to whoever accepts. If nobody does any more, dropping it closes it.
+    pub(super) fn announce(&self, connection: Connection) {
+        if let Some(accepted) = &self.accepted {
+            drop(accepted.send(connection));
+        }
+    }
+
+    /// The endpoint's handle is gone: the driver ends with the last connection.
     pub(crate) fn abandon(&mut self) {
         self.abandoned = true;
     }
 
     /// Ready when no connection is left, not even one that drains.
     pub(crate) fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.live == 0 || self.dead {
+        if self.live == 0 {
             return Poll::Ready(());
         }
         self.idle.add(cx.waker());
@@ -95,12 +114,13 @@ impl Links {
 
     /// Whether the driver has nothing left to do, now and later.
     pub(super) fn are_over(&self) -> bool {
-        self.live == 0 && (self.abandoned || self.closed.is_some())
+        self.live == 0 && (self.abandoned || self.closed)
     }
 
     /// Nobody drives the connections any more: nobody must wait for them.
     pub(super) fn give_up(&mut self) {
-        self.dead = true;
+        self.closed = true;
+        self.accepted = None;
         for link in self.links.drain(..).flatten() {
             link.end(&QuicError::ClosedHere);
         }

@@ -175,7 +175,7 @@ impl Driver {
 
     /// Begins a handshake with a client, unless nobody would take the connection.
     fn admit(&mut self, cx: &mut Context<'_>, now: Instant, incoming: Incoming, links: &mut Links) {
-        let answer = if links.is_closed() { None } else { self.inner.answer(&incoming) };
+        let answer = if links.accepts() { self.inner.answer(&incoming) } else { None };
         let Some((config, control)) = answer else {
             let t = links.proto().refuse(incoming, &mut self.buffer);
             self.outlet.respond(cx, &t, &self.buffer);
@@ -232,8 +232,8 @@ impl Driver {
         if full && turn.enlist() {
             self.ready.push_front(handle);
         }
-        let drained = turn.settle(links.proto());
-        if (sent >= TURN || turn.has_replies()) && turn.enlist() {
+        let settled = turn.settle(links.proto());
+        if (sent >= TURN || settled.replies) && turn.enlist() {
             self.ready.push_back(handle);
         }
         let arrived = turn.has_arrived();
@@ -242,11 +242,11 @@ impl Driver {
             None => self.deadlines.clear(handle.0),
         }
         drop(turn);
-        if drained {
+        if settled.drained {
             links.remove(handle);
         }
         if arrived {
-            self.inner.announce(Connection::new(link));
+            links.announce(Connection::new(link));
         }
         if full { Poll::Pending } else { Poll::Ready(()) }
     }

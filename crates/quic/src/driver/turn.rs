@@ -20,7 +20,6 @@ impl Link {
     pub(super) fn turn(&self) -> Turn<'_> {
         let mut state = self.state.lock();
         state.listed = false;
-        state.replies = false;
         Turn { link: self, state }
     }
 }
@@ -31,6 +30,14 @@ pub(super) struct Batch {
     pub(super) datagrams: usize,
     /// Nothing more can be sent now: asking again would be in vain.
     pub(super) is_last: bool,
+}
+
+/// What came of a turn's events.
+pub(super) struct Settled {
+    /// The connection is gone for good.
+    pub(super) drained: bool,
+    /// The endpoint's replies may have given it something to send.
+    pub(super) replies: bool,
 }
 
 impl Turn<'_> {
@@ -52,8 +59,7 @@ impl Turn<'_> {
         let segment = to.segment_size.unwrap_or(to.size).max(1);
         let datagrams = to.size.div_ceil(segment);
         // A batch ends early when the connection runs out of data or of window, and then asking
-        // again finds nothing; that used to cost an eighth of all instructions. It also ends early
-        // when the last datagram has another size than the others, in a handshake, and when it
+        // again finds nothing. It also ends early when the last datagram has another size than the others, in a handshake, and when it
         // probes an address that the peer has moved to or from.
         let is_last = self.state.confirmed
             && datagrams < max.get()
@@ -66,31 +72,26 @@ impl Turn<'_> {
         Some(Batch { to, datagrams, is_last })
     }
 
-    /// Passes on what happened. True if the connection is gone for good.
-    pub(super) fn settle(&mut self, endpoint: &mut noq_proto::Endpoint) -> bool {
+    /// Passes on what happened.
+    pub(super) fn settle(&mut self, endpoint: &mut noq_proto::Endpoint) -> Settled {
         let state = &mut *self.state;
-        let mut drained = false;
+        let mut settled = Settled { drained: false, replies: false };
         while let Some(event) = state.proto.poll_endpoint_events() {
-            drained |= event.is_drained();
+            settled.drained |= event.is_drained();
             if let Some(reply) = endpoint.handle_event(self.link.handle, event) {
                 state.proto.handle_event(reply);
-                state.replies = true;
+                settled.replies = true;
             }
         }
         while let Some(event) = state.proto.poll() {
             state.on_event(event);
         }
-        drained
-    }
-
-    /// Whether the endpoint's replies may have given it something to send.
-    pub(super) fn has_replies(&self) -> bool {
-        self.state.replies
+        settled
     }
 
     /// Whether it must now be put on the driver's list.
     pub(super) fn enlist(&mut self) -> bool {
-        !mem::replace(&mut self.state.listed, true)
+        self.state.enlist()
     }
 
     /// When it wants to be looked at next.
