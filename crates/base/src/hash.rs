@@ -24,10 +24,18 @@ impl Fnv64 {
         self.write(&v.to_le_bytes());
     }
 
-    /// Adds one integer in a single round: for streams of millions of integers, where the
-    /// avalanche of eight rounds is not worth its time.
-    pub fn write_word(&mut self, v: u64) {
-        self.0 = (self.0 ^ v).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    /// Adds a record of integers in a single round: for streams of millions of them, where the
+    /// avalanche of eight rounds each is not worth its time. Order counts; the products with odd
+    /// constants do not wait for each other.
+    #[inline]
+    pub fn write_record<const N: usize>(&mut self, words: [u64; N]) {
+        let mut factor = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut sum = 0_u64;
+        for word in words {
+            sum = sum.wrapping_add(word.wrapping_mul(factor)).rotate_left(23);
+            factor = factor.wrapping_mul(0xd134_2543_de82_ef95);
+        }
+        self.0 = (self.0 ^ sum).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 
     /// The hash of what was written.

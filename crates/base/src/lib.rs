@@ -13,7 +13,7 @@ pub mod units;
 
 pub use error::{InputError, Place};
 pub use hash::Fnv64;
-pub use packet::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet};
+pub use packet::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
 pub use schedule::Schedule;
 pub use seed::{Rng, Seed};
 pub use time::Time;

@@ -33,7 +33,16 @@ pub enum Ecn {
     Ce = 0b11,
 }
 
-/// A UDP datagram on its way.
+/// How far a packet is along its route: its network's own note, which nodes pass on as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// The route, by its number in the network.
+    pub route: u32,
+    /// The next step of it.
+    pub step: u32,
+}
+
+/// A UDP datagram on its way. It changes hands a dozen times: networks pass it on boxed.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// Number of the packet in its world, in the order of sending.
@@ -50,6 +59,8 @@ pub struct Packet {
     pub sent: Time,
     /// When it entered the queue that it is in or was in last.
     pub enqueued: Time,
+    /// How far it is.
+    pub progress: Progress,
     /// The UDP payload.
     pub payload: Vec<u8>,
 }

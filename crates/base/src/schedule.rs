@@ -1,5 +1,7 @@
 //! What happens next, and to whom: one time per slot, and the least of all at hand.
 
+use std::mem;
+
 use crate::time::Time;
 
 /// A time in the upper half and a sequence number in the lower: one comparison orders both.
@@ -26,10 +28,10 @@ const NEVER: Key = Key::MAX;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// By slot; as many as have been named.
+    /// By slot; as many as a power of two.
     keys: Vec<Key>,
     /// Inner places from index 1 on, the children of `i` being `2 i` and `2 i + 1`; then the
-    /// leaves, as many as a power of two.
+    /// leaves, one per slot.
     winners: Vec<u32>,
 }
 
@@ -62,48 +64,39 @@ impl Schedule {
     pub fn next(&self) -> Option<(Time, usize)> {
         // A single leaf is its own winner.
         let slot = *self.winners.get(1)? as usize;
-        Some((time(self.key(slot))?, slot))
-    }
-
-    #[inline]
-    fn key(&self, slot: usize) -> Key {
-        self.keys.get(slot).copied().unwrap_or(NEVER)
-    }
-
-    #[inline]
-    fn earlier(&self, a: u32, b: u32) -> u32 {
-        if self.key(b as usize) < self.key(a as usize) { b } else { a }
-    }
-
-    fn leaves(&self) -> usize {
-        self.winners.len() / 2
+        Some((time(self.keys[slot])?, slot))
     }
 
     fn grow(&mut self, slots: usize) {
-        self.keys.resize(slots, NEVER);
         let leaves = slots.next_power_of_two();
-        if leaves > self.leaves() {
-            self.winners = vec![0; leaves];
-            self.winners.extend(0..leaves as u32);
-            for i in (1..leaves).rev() {
-                self.winners[i] = self.earlier(self.winners[2 * i], self.winners[2 * i + 1]);
-            }
+        self.keys.resize(leaves, NEVER);
+        self.winners = vec![0; leaves];
+        self.winners.extend(0..leaves as u32);
+        for place in (1..leaves).rev() {
+            let [a, b] = [self.winners[2 * place], self.winners[2 * place + 1]];
+            let first = self.keys[a as usize] <= self.keys[b as usize];
+            self.winners[place] = if first { a } else { b };
         }
     }
 
+    /// Plays the matches of a slot with its new key, against who won on the other side of each.
     #[inline]
     fn play(&mut self, slot: usize, key: Key) {
         self.keys[slot] = key;
-        let mut place = (self.leaves() + slot) / 2;
-        while place > 0 {
-            let before = self.winners[place];
-            let after = self.earlier(self.winners[2 * place], self.winners[2 * place + 1]);
-            self.winners[place] = after;
-            // Another slot wins as before: nothing changes further up.
-            if before == after && after as usize != slot {
-                return;
+        let mut place = self.keys.len() + slot;
+        let (mut winner, mut best) = (slot as u32, key);
+        while place > 1 {
+            let rival = self.winners[place ^ 1];
+            let other = self.keys[rival as usize];
+            if other < best || (other == best && rival < winner) {
+                (winner, best) = (rival, other);
             }
             place /= 2;
+            let before = mem::replace(&mut self.winners[place], winner);
+            // Another slot wins as before: nothing changes further up.
+            if before == winner && winner != slot as u32 {
+                return;
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::meter::LinkStats;
 #[derive(Debug)]
 pub struct Dropped {
     /// The packet.
-    pub packet: Packet,
+    pub packet: Box<Packet>,
     /// Why.
     pub reason: DropReason,
 }
@@ -73,9 +73,9 @@ impl Counters {
 /// `next_event` on.
 pub trait Node: Send {
     /// Takes a packet at `now`. What it drops goes into `drops`.
-    fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
+    fn push(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// Gives up the next packet that is due at or before `now`.
-    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>>;
     /// When to poll next; `None` while nothing is pending.
     fn next_event(&self) -> Option<Time>;
     /// What went through.
@@ -91,9 +91,9 @@ pub trait Node: Send {
 pub trait Queue: Send {
     /// Takes a packet at `now`, whose `enqueued` is `now`; what it drops (this one or another)
     /// goes into `drops`.
-    fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>);
+    fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// The next packet to serve; what it drops on the way goes into `drops`.
-    fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet>;
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>>;
     /// Size in IP bytes of the packet that `dequeue` would serve next, if any.
     fn peek_bytes(&self) -> Option<u32>;
     /// Packets waiting.

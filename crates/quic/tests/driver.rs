@@ -249,7 +249,7 @@ const MOVED: u16 = 1_000;
 const FIRST_EPHEMERAL_PORT: u16 = 49_152;
 
 impl Fabric for Nat {
-    fn send(&mut self, now: Time, mut packet: Packet) {
+    fn send(&mut self, now: Time, mut packet: Box<Packet>) {
         let moved = now >= self.forgets;
         let client = IpAddr::from(CLIENT_IP);
         if packet.src.ip() == client && moved {
@@ -270,7 +270,7 @@ impl Fabric for Nat {
         self.link.next_event()
     }
 
-    fn poll(&mut self, now: Time) -> Option<Packet> {
+    fn poll(&mut self, now: Time) -> Option<Box<Packet>> {
         self.link.poll(now)
     }
 }

@@ -47,6 +47,11 @@ pub trait Timer: Send + Debug {
     fn reset(&mut self, at: Time);
     /// Ready once the time has come; until then the task of `cx` is woken when it does.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+    /// Both at once.
+    fn poll_at(&mut self, at: Time, cx: &mut Context<'_>) -> Poll<()> {
+        self.reset(at);
+        self.poll(cx)
+    }
 }
 
 /// A UDP socket.

@@ -12,16 +12,16 @@ use airlane_runtime::{Datagram, Received, RuntimeExt, RuntimeHandle, UdpSocket};
 
 /// Delivers everything after one millisecond.
 #[derive(Default)]
-struct Ideal(VecDeque<(Time, Packet)>);
+struct Ideal(VecDeque<(Time, Box<Packet>)>);
 
 impl Fabric for Ideal {
-    fn send(&mut self, now: Time, packet: Packet) {
+    fn send(&mut self, now: Time, packet: Box<Packet>) {
         self.0.push_back((now + Duration::from_millis(1), packet));
     }
     fn next_event(&self) -> Option<Time> {
         self.0.front().map(|(at, _)| *at)
     }
-    fn poll(&mut self, now: Time) -> Option<Packet> {
+    fn poll(&mut self, now: Time) -> Option<Box<Packet>> {
         (self.0.front()?.0 <= now).then(|| self.0.pop_front().map(|(_, p)| p))?
     }
 }

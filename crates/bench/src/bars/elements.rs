@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{Ecn, FlowId, Packet, Rate, Seed, Time};
+use airlane_base::{Ecn, FlowId, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
     BuiltDumbbell, Dumbbell, GilbertElliott, Impairment, Limit, PieConfig, QueueSpec, SendJitter,
 };
@@ -97,33 +97,35 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     }])
 }
 
-/// Packets of all flows in turn, at 95 % of the link; what arrives gives its buffer to the next.
+/// Packets of all flows in turn, at 95 % of the link; what arrives is sent again.
 fn packets_per_s(mut built: BuiltDumbbell, packets: u64) -> f64 {
     let network = &built.network;
     let end = |host| SocketAddr::new(network.addresses(host)[0], 443);
     let ends: Vec<(SocketAddr, SocketAddr)> =
         built.servers.iter().zip(&built.clients).map(|(s, c)| (end(*s), end(*c))).collect();
     let gap = Rate::from_mbps(RATE_MBPS).time_for(PAYLOAD as u64 + 28).mul_f64(1.0 / 0.95);
-    let mut spare: Vec<Vec<u8>> = Vec::new();
+    let blank = Packet {
+        id: 0,
+        flow: FlowId(0),
+        src: ends[0].0,
+        dst: ends[0].1,
+        ecn: Ecn::NotEct,
+        sent: Time::ZERO,
+        enqueued: Time::ZERO,
+        progress: Progress::default(),
+        payload: vec![0; PAYLOAD],
+    };
+    let mut spare: Vec<Box<Packet>> = Vec::new();
     let mut now = Time::ZERO;
     let (watch, cpu) = (Watch::start(), thread_cpu());
     for (src, dst) in ends.iter().cycle().take(packets as usize) {
-        let payload = spare.pop().unwrap_or_else(|| vec![0; PAYLOAD]);
-        let packet = Packet {
-            id: 0,
-            flow: FlowId(0),
-            src: *src,
-            dst: *dst,
-            ecn: Ecn::NotEct,
-            sent: now,
-            enqueued: now,
-            payload,
-        };
+        let mut packet = spare.pop().unwrap_or_else(|| Box::new(blank.clone()));
+        (packet.src, packet.dst) = (*src, *dst);
         built.network.send(now, packet);
         now += gap;
         while let Some(at) = built.network.next_event().filter(|at| *at <= now) {
             while let Some(arrived) = built.network.poll(at) {
-                spare.push(arrived.packet.payload);
+                spare.push(arrived.packet);
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::node::{Counters, Dropped, Node};
 #[derive(Debug)]
 pub struct Delay {
     delay: Duration,
-    line: VecDeque<(Time, Packet)>,
+    line: VecDeque<(Time, Box<Packet>)>,
     counters: Counters,
 }
 
@@ -27,12 +27,12 @@ impl Delay {
 }
 
 impl Node for Delay {
-    fn push(&mut self, now: Time, packet: Packet, _drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: Box<Packet>, _drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
         self.line.push_back((now + self.delay, packet));
     }
 
-    fn poll(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn poll(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         let (_, packet) = self.line.pop_front_if(|(at, _)| *at <= now)?;
         self.counters.count_poll(&packet);
         Some(packet)
@@ -57,7 +57,7 @@ pub struct Jitter {
     reorder: bool,
     rng: Rng,
     /// In the order of leaving, and of arrival at the same time.
-    line: VecDeque<(Time, Packet)>,
+    line: VecDeque<(Time, Box<Packet>)>,
     counters: Counters,
 }
 
@@ -69,7 +69,7 @@ impl Jitter {
 }
 
 impl Node for Jitter {
-    fn push(&mut self, now: Time, packet: Packet, _drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: Box<Packet>, _drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
         let at = now + self.law.draw(&mut self.rng);
         let last = self.line.back().map_or(Time::ZERO, |(last, _)| *last);
@@ -81,7 +81,7 @@ impl Node for Jitter {
         }
     }
 
-    fn poll(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn poll(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         let (_, packet) = self.line.pop_front_if(|(at, _)| *at <= now)?;
         self.counters.count_poll(&packet);
         Some(packet)
@@ -97,6 +97,6 @@ impl Node for Jitter {
 }
 
 /// Packets and IP bytes in a line.
-fn held(line: &VecDeque<(Time, Packet)>) -> (u64, u64) {
+fn held(line: &VecDeque<(Time, Box<Packet>)>) -> (u64, u64) {
     (line.len() as u64, line.iter().map(|(_, p)| u64::from(p.ip_bytes())).sum())
 }

@@ -85,7 +85,7 @@ impl Law {
 #[derive(Debug)]
 pub struct Loss {
     law: Law,
-    through: VecDeque<(Time, Packet)>,
+    through: VecDeque<(Time, Box<Packet>)>,
     counters: Counters,
 }
 
@@ -112,7 +112,7 @@ impl Loss {
 }
 
 impl Node for Loss {
-    fn push(&mut self, now: Time, packet: Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
         if self.law.loses() {
             drops.push(Dropped { packet, reason: DropReason::Loss });
@@ -122,7 +122,7 @@ impl Node for Loss {
         }
     }
 
-    fn poll(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn poll(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         let (_, packet) = self.through.pop_front_if(|(at, _)| *at <= now)?;
         self.counters.count_poll(&packet);
         Some(packet)

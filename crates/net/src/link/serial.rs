@@ -18,7 +18,7 @@ pub struct SerialLink {
     capacity: ProfileCursor,
     queue: Box<dyn Queue>,
     /// The packet in service and when its last bit leaves.
-    serving: Option<(Time, Packet)>,
+    serving: Option<(Time, Box<Packet>)>,
     counters: Counters,
     meter: Meter,
 }
@@ -53,7 +53,7 @@ impl SerialLink {
 }
 
 impl Node for SerialLink {
-    fn push(&mut self, now: Time, mut packet: Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, mut packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         packet.enqueued = now;
         self.counters.count_push(&packet);
         self.meter.advance(now, self.queue.len(), self.queue.bytes());
@@ -65,7 +65,7 @@ impl Node for SerialLink {
         }
     }
 
-    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         let (done, packet) = self.serving.take_if(|(done, _)| *done <= now)?;
         self.counters.count_poll(&packet);
         self.meter.carried(packet.ip_bytes());

@@ -17,7 +17,7 @@ pub struct TraceLink {
     cursor: OpportunityCursor,
     queue: Box<dyn Queue>,
     /// The packet that part of has left, and its bytes to go.
-    partial: Option<(Packet, u32)>,
+    partial: Option<(Box<Packet>, u32)>,
     /// Bytes left of the opportunity in use, and when it is.
     open: (Time, u32),
     counters: Counters,
@@ -42,7 +42,7 @@ impl TraceLink {
         self.partial.is_none() && self.queue.is_empty()
     }
 
-    fn take_next(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<(Packet, u32)> {
+    fn take_next(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<(Box<Packet>, u32)> {
         self.meter.advance(now, self.queue.len(), self.queue.bytes());
         let before = drops.len();
         let packet = self.queue.dequeue(now, drops);
@@ -56,7 +56,7 @@ impl TraceLink {
 }
 
 impl Node for TraceLink {
-    fn push(&mut self, now: Time, mut packet: Packet, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, mut packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         if self.is_idle() {
             self.cursor.skip_before(&self.trace, now);
             self.open.1 = 0;
@@ -69,7 +69,7 @@ impl Node for TraceLink {
         self.counters.count_drops(&drops[before..]);
     }
 
-    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         loop {
             if self.is_idle() {
                 self.open.1 = 0;

@@ -48,7 +48,7 @@ pub struct Delivered {
     /// Whose address it came to.
     pub host: HostId,
     /// The packet.
-    pub packet: Packet,
+    pub packet: Box<Packet>,
 }
 
 /// A route that cannot be.
@@ -86,10 +86,7 @@ struct Lane {
 struct Travelling {
     at: Time,
     seq: u64,
-    /// Where it goes on: the route and the index of the next step.
-    route: u32,
-    step: u32,
-    packet: Packet,
+    packet: Box<Packet>,
 }
 
 /// Who has an event: a node that wants to be polled, or a lane with a packet about to leave it.
@@ -311,11 +308,6 @@ impl Network {
 
     fn interface(&self, address: IpAddr) -> Option<u32> {
         routes::interface(address, self.interfaces.len())
-    }
-
-    fn route_of(&self, packet: &Packet) -> Option<u32> {
-        let from = self.interface(packet.src.ip())?;
-        self.table.get(from, self.interface(packet.dst.ip())?)
     }
 
     fn lane(&mut self, delay: Duration) -> u32 {

@@ -88,11 +88,13 @@ impl PacketHash {
     pub fn add(&mut self, at: Time, hop: Hop, fate: Fate, packet: &Packet) {
         let size = u64::from(packet.ip_bytes()) << 16;
         let ecn = (packet.ecn as u64) << 8;
-        self.0.write_word(at.as_nanos());
-        self.0.write_word(u64::from(hop.code()) << 32 | u64::from(packet.flow.0));
-        self.0.write_word(size | ecn | u64::from(fate.code()));
-        self.0.write_word(address_word(&packet.src));
-        self.0.write_word(address_word(&packet.dst));
+        self.0.write_record([
+            at.as_nanos(),
+            u64::from(hop.code()) << 32 | u64::from(packet.flow.0),
+            size | ecn | u64::from(fate.code()),
+            address_word(&packet.src),
+            address_word(&packet.dst),
+        ]);
     }
 
     /// The hash of what was added.

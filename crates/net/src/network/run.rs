@@ -1,6 +1,6 @@
 //! What happens in a network: packets enter, go on along their routes, and arrive.
 
-use airlane_base::{DropReason, Packet, Time};
+use airlane_base::{DropReason, Packet, Progress, Time};
 
 use super::{Actor, Delivered, Fate, Hop, HostId, Leg, Network, NodeId, Record, Travelling};
 use crate::node::Dropped;
@@ -8,14 +8,14 @@ use crate::node::Dropped;
 impl Network {
     /// Takes a packet from its host at `now`: numbers it, stamps the time (and the flow, if the
     /// route has one) and puts it on its way.
-    pub fn send(&mut self, now: Time, mut packet: Packet) {
+    pub fn send(&mut self, now: Time, mut packet: Box<Packet>) {
         self.run_before(now);
         self.clock(now);
         packet.id = self.counters.pushed.0;
         packet.sent = now;
         packet.enqueued = now;
         let from = self.interface(packet.src.ip());
-        let route = self.route_of(&packet);
+        let route = from.and_then(|from| self.table.get(from, self.interface(packet.dst.ip())?));
         if let Some(flow) = route.and_then(|r| self.routes[r as usize].flow) {
             packet.flow = flow;
         }
@@ -23,7 +23,10 @@ impl Network {
         let host = from.map_or(HostId(u32::MAX >> 1), |i| self.interfaces[i as usize]);
         self.note(now, Hop::Host(host), Fate::Sent, &packet);
         match route {
-            Some(route) => self.go_on(now, route, 0, packet),
+            Some(route) => {
+                packet.progress = Progress { route, step: 0 };
+                self.go_on(now, packet);
+            }
             None => {
                 let drop = Dropped { packet, reason: DropReason::Unreachable };
                 self.note(now, Hop::Host(host), Fate::Dropped(drop.reason), &drop.packet);
@@ -77,17 +80,19 @@ impl Network {
                     None => self.schedule.clear(slot),
                 }
                 if let Some(t) = first {
-                    self.go_on(at, t.route, t.step, t.packet);
+                    self.go_on(at, t.packet);
                 }
             }
         }
         true
     }
 
-    /// Puts a packet on step `step` of its route.
-    fn go_on(&mut self, now: Time, route: u32, step: u32, packet: Packet) {
-        let r = &self.routes[route as usize];
-        match r.legs.get(step as usize) {
+    /// Puts a packet on the next step of its route.
+    fn go_on(&mut self, now: Time, mut packet: Box<Packet>) {
+        let r = &self.routes[packet.progress.route as usize];
+        let leg = r.legs.get(packet.progress.step as usize);
+        packet.progress.step += 1;
+        match leg {
             None => {
                 let host = r.host;
                 self.note(now, Hop::Host(host), Fate::Delivered, &packet);
@@ -100,7 +105,7 @@ impl Network {
                 if lane.travelling.is_empty() {
                     self.schedule.set(lane.slot, at, seq);
                 }
-                lane.travelling.push_back(Travelling { at, seq, route, step: step + 1, packet });
+                lane.travelling.push_back(Travelling { at, seq, packet });
             }
             Some(&Leg::Node(n)) => {
                 self.note_quietly(now, n, &packet);
@@ -113,56 +118,42 @@ impl Network {
 
     /// Takes out of a node what is due, and notes when it wants to be polled next.
     fn settle(&mut self, now: Time, n: u32) {
-        loop {
-            let slot = &mut self.nodes[n as usize];
-            let next = slot.node.next_event();
-            if next.is_none_or(|at| at > now) {
-                let slot = slot.slot;
-                if self.schedule.of(slot) != next {
-                    match next {
-                        Some(at) => {
-                            let seq = self.sequence();
-                            self.schedule.set(slot, at, seq);
-                        }
-                        None => self.schedule.clear(slot),
-                    }
-                }
-                return;
-            }
-            let polled = slot.node.poll(now, &mut self.drops);
-            let after = slot.node.next_event();
+        let mut next = self.nodes[n as usize].node.next_event();
+        while next.is_some_and(|at| at <= now) {
+            let node = &mut self.nodes[n as usize].node;
+            let polled = node.poll(now, &mut self.drops);
+            // What leaves does not come back on its way, so this stays true.
+            next = node.next_event();
             self.account_drops(now, n);
             match polled {
                 Some(packet) => self.leave(now, n, packet),
                 None => assert!(
-                    after.is_none_or(|at| at > now),
+                    next.is_none_or(|at| at > now),
                     "node {} is due at {now} but neither acts nor moves on",
                     self.nodes[n as usize].name
                 ),
             }
         }
+        let slot = self.nodes[n as usize].slot;
+        if self.schedule.of(slot) != next {
+            match next {
+                Some(at) => {
+                    let seq = self.sequence();
+                    self.schedule.set(slot, at, seq);
+                }
+                None => self.schedule.clear(slot),
+            }
+        }
     }
 
     /// Sends a packet that left node `n` on along its route.
-    fn leave(&mut self, now: Time, n: u32, packet: Packet) {
+    #[inline]
+    fn leave(&mut self, now: Time, n: u32, packet: Box<Packet>) {
         if self.observer.is_some() {
             let held = self.nodes[n as usize].node.counters().held;
             self.tell(now, Hop::Node(NodeId(n)), Fate::Left, &packet, held);
         }
-        let route = self.route_of(&packet);
-        let position = route.and_then(|r| {
-            let legs = &self.routes[r as usize].legs;
-            legs.iter().position(|l| matches!(l, Leg::Node(m) if *m == n)).map(|p| (r, p))
-        });
-        match position {
-            Some((r, p)) => self.go_on(now, r, p as u32 + 1, packet),
-            // A node that rewrites addresses may send a packet nowhere.
-            None => {
-                let drop = Dropped { packet, reason: DropReason::Unreachable };
-                self.note(now, Hop::Node(NodeId(n)), Fate::Dropped(drop.reason), &drop.packet);
-                self.counters.count_drops(std::slice::from_ref(&drop));
-            }
-        }
+        self.go_on(now, packet);
     }
 
     /// Counts and records what node `n` dropped just now.

@@ -14,7 +14,7 @@ use crate::queue::Capacity;
 pub struct DropTail {
     capacity: Capacity,
     bytes: u64,
-    waiting: VecDeque<Packet>,
+    waiting: VecDeque<Box<Packet>>,
 }
 
 impl DropTail {
@@ -25,7 +25,7 @@ impl DropTail {
 }
 
 impl Queue for DropTail {
-    fn enqueue(&mut self, _now: Time, packet: Packet, drops: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, _now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         let bytes = self.bytes + u64::from(packet.ip_bytes());
         if self.capacity.exceeded_by(self.waiting.len() + 1, bytes) {
             drops.push(Dropped { packet, reason: DropReason::Overflow });
@@ -35,14 +35,14 @@ impl Queue for DropTail {
         }
     }
 
-    fn dequeue(&mut self, _now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn dequeue(&mut self, _now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         let packet = self.waiting.pop_front()?;
         self.bytes -= u64::from(packet.ip_bytes());
         Some(packet)
     }
 
     fn peek_bytes(&self) -> Option<u32> {
-        self.waiting.front().map(Packet::ip_bytes)
+        self.waiting.front().map(|p| p.ip_bytes())
     }
 
     fn len(&self) -> usize {

@@ -114,7 +114,7 @@ pub struct Pie {
     config: PieConfig,
     capacity: Capacity,
     rng: Rng,
-    waiting: VecDeque<Packet>,
+    waiting: VecDeque<Box<Packet>>,
     bytes: u64,
     probability: f64,
     accumulated: f64,
@@ -250,7 +250,7 @@ impl Pie {
 }
 
 impl Queue for Pie {
-    fn enqueue(&mut self, now: Time, mut packet: Packet, drops: &mut Vec<Dropped>) {
+    fn enqueue(&mut self, now: Time, mut packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         self.update_until(now);
         let bytes = self.bytes + u64::from(packet.ip_bytes());
         if self.capacity.exceeded_by(self.waiting.len() + 1, bytes) {
@@ -269,7 +269,7 @@ impl Queue for Pie {
         self.waiting.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         self.update_until(now);
         let packet = self.waiting.pop_front()?;
         let size = u64::from(packet.ip_bytes());
@@ -282,7 +282,7 @@ impl Queue for Pie {
     }
 
     fn peek_bytes(&self) -> Option<u32> {
-        self.waiting.front().map(Packet::ip_bytes)
+        self.waiting.front().map(|p| p.ip_bytes())
     }
 
     fn len(&self) -> usize {

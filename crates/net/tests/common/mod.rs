@@ -3,11 +3,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Time};
+use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Time};
 
 /// A packet of so many IP bytes between two addresses.
-pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Packet {
-    Packet {
+pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Box<Packet> {
+    Box::new(Packet {
         id: 0,
         flow: FlowId(0),
         src: SocketAddr::new(src, 1_000),
@@ -15,12 +15,13 @@ pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Packet {
         ecn: Ecn::NotEct,
         sent: Time::ZERO,
         enqueued: Time::ZERO,
+        progress: Progress::default(),
         payload: vec![0; (ip_bytes - IP_UDP_HEADER_BYTES) as usize],
-    }
+    })
 }
 
 /// A numbered packet for nodes that do not look at addresses.
-pub fn numbered(id: u64, ip_bytes: u32) -> Packet {
+pub fn numbered(id: u64, ip_bytes: u32) -> Box<Packet> {
     let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    Packet { id, ..packet(nowhere, nowhere, ip_bytes) }
+    Box::new(Packet { id, ..*packet(nowhere, nowhere, ip_bytes) })
 }

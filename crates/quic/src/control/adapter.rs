@@ -93,11 +93,12 @@ impl congestion::Controller for Adapter {
         // withdrawn by a reset.
         let waited = if app_limited { self.0.data_left(now) } else { Duration::ZERO };
         let waiting = self.0.has_data();
-        self.update(|core| {
+        // What the controller then wants is published when the acknowledgement has been read.
+        if let Some(core) = &mut *self.0.core.lock() {
             core.on_waited(now, waited);
             let acked = Acked { pn, sent_at, bytes, smoothed_rtt: rtt.get() };
             core.on_ack(now, &acked, waiting);
-        });
+        }
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, _: Option<u64>) {

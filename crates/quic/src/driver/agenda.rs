@@ -37,16 +37,13 @@ impl Agenda {
         }
     }
 
-    /// The driver is at work; who comes from now on wakes it.
-    pub(super) fn expect(&self, driver: &Waker) {
-        match &mut self.0.lock().driver {
+    /// Moves the connections to the end of `ready`; who comes from now on wakes the driver.
+    pub(super) fn take(&self, ready: &mut VecDeque<ConnectionHandle>, driver: &Waker) {
+        let mut entries = self.0.lock();
+        ready.extend(entries.changed.drain(..));
+        match &mut entries.driver {
             Some(w) => w.clone_from(driver),
             none => *none = Some(driver.clone()),
         }
-    }
-
-    /// Moves the connections to the end of `ready`.
-    pub(super) fn take(&self, ready: &mut VecDeque<ConnectionHandle>) {
-        ready.extend(self.0.lock().changed.drain(..));
     }
 }

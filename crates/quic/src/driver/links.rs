@@ -103,6 +103,15 @@ impl Links {
         self.links.get(handle.0)?.as_ref()
     }
 
+    /// A connection, and the state machine that it reports to.
+    pub(super) fn get_with_proto(
+        &mut self,
+        handle: ConnectionHandle,
+    ) -> Option<(&Arc<Link>, &mut noq_proto::Endpoint)> {
+        let link = self.links.get(handle.0)?.as_ref()?;
+        Some((link, &mut self.proto))
+    }
+
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {
         if self.links[handle.0].take().is_some() {
             self.live -= 1;

@@ -48,6 +48,11 @@ const RECEIVE_BURST: usize = 64;
 /// connection is drained, or when the socket fails.
 pub(crate) struct Driver {
     inner: Arc<Inner>,
+    work: Work,
+}
+
+/// What is the driver's alone.
+struct Work {
     outlet: Outlet,
     /// When which connection wants to be looked at, by handle.
     deadlines: Schedule,
@@ -66,9 +71,9 @@ impl Future for Driver {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        this.buffer = SCRATCH.take();
-        let polled = this.run(cx);
-        SCRATCH.set(mem::take(&mut this.buffer));
+        this.work.buffer = SCRATCH.take();
+        let polled = this.work.run(cx, &this.inner);
+        SCRATCH.set(mem::take(&mut this.work.buffer));
         polled
     }
 }
@@ -81,8 +86,7 @@ thread_local! {
 impl Driver {
     pub(crate) fn new(inner: Arc<Inner>, socket: Box<dyn airlane_runtime::UdpSocket>) -> Self {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
-        Self {
-            inner,
+        let work = Work {
             outlet: Outlet::new(socket),
             deadlines: Schedule::default(),
             timer,
@@ -90,24 +94,25 @@ impl Driver {
             waker: None,
             ready: VecDeque::new(),
             buffer: Vec::new(),
-        }
+        };
+        Self { inner, work }
     }
+}
 
+impl Work {
     /// Does all that is due now.
-    fn run(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let inner = self.inner.clone();
-        inner.agenda.expect(cx.waker());
+    fn run(&mut self, cx: &mut Context<'_>, inner: &Inner) -> Poll<()> {
         let time = inner.runtime.now();
         let now = inner.clock.tell(time);
         let mut links = inner.links.lock();
-        if let Err(e) = self.receive(cx, now, &mut links) {
+        if let Err(e) = self.receive(cx, inner, now, &mut links) {
             tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
             return Poll::Ready(());
         }
         self.expire(time, &links);
-        inner.agenda.take(&mut self.ready);
+        inner.agenda.take(&mut self.ready, cx.waker());
         if self.outlet.poll_flush(cx).is_ready() {
-            self.give_turns(cx, now, &mut links);
+            self.give_turns(cx, inner, now, &mut links);
         }
         if links.are_over() {
             return Poll::Ready(());
@@ -118,10 +123,16 @@ impl Driver {
 
     /// Gives each connection on the list one turn. Those that want another wait until what has
     /// arrived meanwhile was received.
-    fn give_turns(&mut self, cx: &mut Context<'_>, now: Instant, links: &mut Links) {
+    fn give_turns(
+        &mut self,
+        cx: &mut Context<'_>,
+        inner: &Inner,
+        now: Instant,
+        links: &mut Links,
+    ) {
         for _ in 0..self.ready.len() {
             let Some(handle) = self.ready.pop_front() else { return };
-            if self.drive(handle, cx, now, links).is_pending() {
+            if self.drive(handle, cx, inner, now, links).is_pending() {
                 return;
             }
         }
@@ -131,11 +142,17 @@ impl Driver {
     }
 
     /// Hands datagrams to the connections that they are for.
-    fn receive(&mut self, cx: &mut Context<'_>, now: Instant, links: &mut Links) -> io::Result<()> {
+    fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        inner: &Inner,
+        now: Instant,
+        links: &mut Links,
+    ) -> io::Result<()> {
         for _ in 0..RECEIVE_BURST {
             match self.outlet.poll_recv(cx) {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(received)) => self.take_in(cx, now, received, links),
+                Poll::Ready(Ok(received)) => self.take_in(cx, inner, now, received, links),
                 // Anybody can provoke these with a forged ICMP message.
                 Poll::Ready(Err(e)) if is_harmless(&e) => {}
                 Poll::Ready(Err(e)) => return Err(e),
@@ -148,6 +165,7 @@ impl Driver {
     fn take_in(
         &mut self,
         cx: &mut Context<'_>,
+        inner: &Inner,
         now: Instant,
         received: Received,
         links: &mut Links,
@@ -166,7 +184,7 @@ impl Driver {
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                self.admit(cx, now, incoming, links);
+                self.admit(cx, inner, now, incoming, links);
             }
             Some(DatagramEvent::Response(t)) => self.outlet.respond(cx, &t, &self.buffer),
             None => {}
@@ -174,8 +192,15 @@ impl Driver {
     }
 
     /// Begins a handshake with a client, unless nobody would take the connection.
-    fn admit(&mut self, cx: &mut Context<'_>, now: Instant, incoming: Incoming, links: &mut Links) {
-        let answer = if links.accepts() { self.inner.answer(&incoming) } else { None };
+    fn admit(
+        &mut self,
+        cx: &mut Context<'_>,
+        inner: &Inner,
+        now: Instant,
+        incoming: Incoming,
+        links: &mut Links,
+    ) {
+        let answer = if links.accepts() { inner.answer(&incoming) } else { None };
         let Some((config, control)) = answer else {
             let t = links.proto().refuse(incoming, &mut self.buffer);
             self.outlet.respond(cx, &t, &self.buffer);
@@ -183,7 +208,7 @@ impl Driver {
         };
         match links.proto().accept(incoming, now, &mut self.buffer, Some(Arc::new(config))) {
             Ok((handle, proto)) => {
-                links.insert(Link::new(handle, proto, control, &self.inner));
+                links.insert(Link::new(handle, proto, control, inner));
                 self.ready.push_back(handle);
             }
             Err(e) => {
@@ -212,10 +237,11 @@ impl Driver {
         &mut self,
         handle: ConnectionHandle,
         cx: &mut Context<'_>,
+        inner: &Inner,
         now: Instant,
         links: &mut Links,
     ) -> Poll<()> {
-        let Some(link) = links.get(handle).cloned() else { return Poll::Ready(()) };
+        let Some((link, proto)) = links.get_with_proto(handle) else { return Poll::Ready(()) };
         let mut turn = link.turn();
         turn.time_out(now);
         let mut sent = 0;
@@ -232,21 +258,22 @@ impl Driver {
         if full && turn.enlist() {
             self.ready.push_front(handle);
         }
-        let settled = turn.settle(links.proto());
+        let settled = turn.settle(proto);
         if (sent >= TURN || settled.replies) && turn.enlist() {
             self.ready.push_back(handle);
         }
         let arrived = turn.has_arrived();
         match turn.deadline() {
-            Some(at) => self.deadlines.set(handle.0, self.inner.clock.time(at), 0),
+            Some(at) => self.deadlines.set(handle.0, inner.clock.time(at), 0),
             None => self.deadlines.clear(handle.0),
         }
         drop(turn);
+        let arrived = arrived.then(|| Connection::new(link.clone()));
         if settled.drained {
             links.remove(handle);
         }
-        if arrived {
-            links.announce(Connection::new(link));
+        if let Some(connection) = arrived {
+            links.announce(connection);
         }
         if full { Poll::Pending } else { Poll::Ready(()) }
     }
@@ -257,9 +284,12 @@ impl Driver {
         let is_set =
             self.armed == next && self.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker()));
         let Some(at) = next.filter(|at| !is_set || *at <= now) else { return };
-        self.timer.reset(at);
-        (self.armed, self.waker) = (next, Some(cx.waker().clone()));
-        if self.timer.poll(cx).is_ready() {
+        self.armed = next;
+        match &mut self.waker {
+            Some(w) => w.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        if self.timer.poll_at(at, cx).is_ready() {
             // It ran out while the driver was at work: once more.
             self.armed = None;
             cx.waker().wake_by_ref();

@@ -35,8 +35,8 @@ pub struct Link {
     queue_bytes: u64,
     free_at: Time,
     lose_every: u64,
-    in_transit: VecDeque<(Time, Packet)>,
-    up: VecDeque<(Time, Packet)>,
+    in_transit: VecDeque<(Time, Box<Packet>)>,
+    up: VecDeque<(Time, Box<Packet>)>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -63,7 +63,7 @@ impl Link {
 }
 
 impl Fabric for Link {
-    fn send(&mut self, now: Time, packet: Packet) {
+    fn send(&mut self, now: Time, packet: Box<Packet>) {
         let mut seen = self.seen.lock();
         seen.packets += 1;
         seen.hash.write_u64(now.as_nanos());
@@ -85,11 +85,11 @@ impl Fabric for Link {
     }
 
     fn next_event(&self) -> Option<Time> {
-        let at = |q: &VecDeque<(Time, Packet)>| q.front().map(|(at, _)| *at);
+        let at = |q: &VecDeque<(Time, Box<Packet>)>| q.front().map(|(at, _)| *at);
         at(&self.in_transit).into_iter().chain(at(&self.up)).min()
     }
 
-    fn poll(&mut self, now: Time) -> Option<Packet> {
+    fn poll(&mut self, now: Time) -> Option<Box<Packet>> {
         for (q, down) in [(&mut self.in_transit, true), (&mut self.up, false)] {
             if q.front().is_some_and(|(at, _)| *at <= now)
                 && let Some((at, packet)) = q.pop_front()

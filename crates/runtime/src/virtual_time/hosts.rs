@@ -1,11 +1,12 @@
 //! Hosts and their sockets.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::Waker;
 
-use airlane_base::{Packet, Time};
+use airlane_base::{Packet, Progress, Time};
+use rustc_hash::FxHashMap;
 
 /// What a socket holds for a receiver that is slow: as much as a generous kernel buffer.
 const RECEIVE_BUFFER_PACKETS: usize = 16_384;
@@ -20,22 +21,23 @@ pub(super) type SocketId = usize;
 
 #[derive(Default)]
 struct Socket {
-    queue: VecDeque<Packet>,
+    queue: VecDeque<Box<Packet>>,
     waker: Option<Waker>,
 }
 
 struct Host {
     name: String,
     ip: IpAddr,
-    ports: BTreeMap<u16, SocketId>,
 }
 
 /// The hosts of a world.
 #[derive(Default)]
 pub(super) struct Hosts {
     hosts: Vec<Host>,
-    by_ip: BTreeMap<IpAddr, HostId>,
+    taken: BTreeSet<IpAddr>,
     sockets: Vec<Socket>,
+    /// Asked for every packet, and never iterated: the order of a hash map must not show.
+    bound: FxHashMap<SocketAddr, SocketId>,
     packets: u64,
     /// Packets that no socket wanted, or whose socket was full.
     undelivered: u64,
@@ -44,8 +46,8 @@ pub(super) struct Hosts {
 impl Hosts {
     pub(super) fn add(&mut self, name: &str, ip: IpAddr) -> HostId {
         let id = self.hosts.len();
-        assert!(self.by_ip.insert(ip, id).is_none(), "two hosts have the address {ip}");
-        self.hosts.push(Host { name: name.to_owned(), ip, ports: BTreeMap::new() });
+        assert!(self.taken.insert(ip), "two hosts have the address {ip}");
+        self.hosts.push(Host { name: name.to_owned(), ip });
         id
     }
 
@@ -59,24 +61,23 @@ impl Hosts {
         local: SocketAddr,
     ) -> io::Result<(SocketId, SocketAddr)> {
         let socket = self.sockets.len();
-        let h = &mut self.hosts[host];
-        if !local.ip().is_unspecified() && local.ip() != h.ip {
+        let ip = self.hosts[host].ip;
+        if !local.ip().is_unspecified() && local.ip() != ip {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
+        let is_free = |port: &u16| !self.bound.contains_key(&SocketAddr::new(ip, *port));
         let port = match local.port() {
-            0 => (FIRST_EPHEMERAL_PORT..)
-                .find(|p| !h.ports.contains_key(p))
-                .ok_or(io::ErrorKind::AddrInUse)?,
-            p if h.ports.contains_key(&p) => return Err(io::ErrorKind::AddrInUse.into()),
-            p => p,
+            0 => (FIRST_EPHEMERAL_PORT..).find(is_free),
+            port => Some(port).filter(is_free),
         };
-        h.ports.insert(port, socket);
+        let addr = SocketAddr::new(ip, port.ok_or(io::ErrorKind::AddrInUse)?);
+        self.bound.insert(addr, socket);
         self.sockets.push(Socket::default());
-        Ok((socket, SocketAddr::new(h.ip, port)))
+        Ok((socket, addr))
     }
 
-    pub(super) fn close(&mut self, host: HostId, port: u16) {
-        if let Some(socket) = self.hosts[host].ports.remove(&port) {
+    pub(super) fn close(&mut self, addr: SocketAddr) {
+        if let Some(socket) = self.bound.remove(&addr) {
             self.sockets[socket] = Socket::default();
         }
     }
@@ -87,8 +88,8 @@ impl Hosts {
         now: Time,
         src: SocketAddr,
         datagram: &crate::Datagram<'_>,
-    ) -> Packet {
-        let packet = Packet {
+    ) -> Box<Packet> {
+        let packet = Box::new(Packet {
             id: self.packets,
             flow: airlane_base::FlowId::default(),
             src,
@@ -96,20 +97,17 @@ impl Hosts {
             ecn: datagram.ecn,
             sent: now,
             enqueued: now,
+            progress: Progress::default(),
             payload: datagram.payload.to_vec(),
-        };
+        });
         self.packets += 1;
         packet
     }
 
     /// Hands a packet to the socket it is for; the waker is to be woken by the caller, who holds
     /// no lock then.
-    pub(super) fn deliver(&mut self, packet: Packet) -> Option<Waker> {
-        let socket = self
-            .by_ip
-            .get(&packet.dst.ip())
-            .and_then(|h| self.hosts[*h].ports.get(&packet.dst.port()))
-            .map(|s| &mut self.sockets[*s]);
+    pub(super) fn deliver(&mut self, packet: Box<Packet>) -> Option<Waker> {
+        let socket = self.bound.get(&packet.dst).map(|s| &mut self.sockets[*s]);
         match socket {
             Some(s) if s.queue.len() < RECEIVE_BUFFER_PACKETS => {
                 s.queue.push_back(packet);
@@ -122,7 +120,7 @@ impl Hosts {
         }
     }
 
-    pub(super) fn receive(&mut self, socket: SocketId, waker: &Waker) -> Option<Packet> {
+    pub(super) fn receive(&mut self, socket: SocketId, waker: &Waker) -> Option<Box<Packet>> {
         let s = &mut self.sockets[socket];
         let packet = s.queue.pop_front();
         if packet.is_none() {

@@ -4,7 +4,7 @@
 //! a timer that moves later keeps its place in the schedule, and looks at its deadline again when
 //! that comes up.
 
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use airlane_base::{Schedule, Time};
 
@@ -50,17 +50,17 @@ impl Timers {
         }
     }
 
-    /// Whether the deadline has passed; if not, remembers whom to wake.
-    pub(super) fn poll(&mut self, id: TimerId, now: Time, waker: &Waker) -> bool {
+    /// Ready if the deadline has passed; if not, remembers whom to wake.
+    pub(super) fn poll(&mut self, id: TimerId, now: Time, waker: &Waker) -> Poll<()> {
         let slot = &mut self.slots[id];
         if slot.deadline.is_none_or(|at| at <= now) {
-            return true;
+            return Poll::Ready(());
         }
         match &mut slot.waker {
             Some(w) => w.clone_from(waker),
             none => *none = Some(waker.clone()),
         }
-        false
+        Poll::Pending
     }
 
     /// When the next timer comes up, though it may have moved.
@@ -101,12 +101,12 @@ mod tests {
         let waker = Waker::noop();
         let at = Time::from_millis;
         let id = t.insert(at(10));
-        assert!(!t.poll(id, at(0), waker));
+        assert!(t.poll(id, at(0), waker).is_pending());
         t.set(id, at(30));
         assert!(t.fire(at(10)).is_none());
         assert_eq!(t.next(), Some(at(30)));
         assert!(t.fire(at(30)).is_some());
-        assert!(t.poll(id, at(30), waker));
+        assert!(t.poll(id, at(30), waker).is_ready());
         assert!(t.fire(at(99)).is_none());
     }
 
@@ -115,10 +115,10 @@ mod tests {
         let mut t = Timers::default();
         let at = Time::from_millis;
         let id = t.insert(at(30));
-        assert!(!t.poll(id, at(0), Waker::noop()));
+        assert!(t.poll(id, at(0), Waker::noop()).is_pending());
         t.set(id, at(10));
         assert!(t.fire(at(10)).is_some());
-        assert!(!t.poll(id, at(5), Waker::noop()), "the deadline counts, not the firing");
+        assert!(t.poll(id, at(5), Waker::noop()).is_pending(), "the deadline counts, not the firing");
         assert!(t.fire(at(30)).is_none(), "the old entry is stale");
     }
 
@@ -127,11 +127,11 @@ mod tests {
         let mut t = Timers::default();
         let at = Time::from_millis;
         let a = t.insert(at(10));
-        assert!(!t.poll(a, at(0), Waker::noop()));
+        assert!(t.poll(a, at(0), Waker::noop()).is_pending());
         t.remove(a);
         let b = t.insert(at(20));
         assert_eq!(a, b);
-        assert!(!t.poll(b, at(0), Waker::noop()));
+        assert!(t.poll(b, at(0), Waker::noop()).is_pending());
         assert!(t.fire(at(10)).is_none());
         assert!(t.fire(at(20)).is_some());
     }

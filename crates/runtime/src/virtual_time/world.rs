@@ -22,11 +22,11 @@ const LIVELOCK_POLLS: u64 = 5_000_000;
 /// An emulated network, as the world drives it. Pure: time is an argument and never goes back.
 pub trait Fabric: Send + 'static {
     /// Takes a packet from the host that sent it.
-    fn send(&mut self, now: Time, packet: Packet);
+    fn send(&mut self, now: Time, packet: Box<Packet>);
     /// When to poll next.
     fn next_event(&self) -> Option<Time>;
     /// The next packet that has arrived at its destination by `now`.
-    fn poll(&mut self, now: Time) -> Option<Packet>;
+    fn poll(&mut self, now: Time) -> Option<Box<Packet>>;
 }
 
 /// Why a world ended before its main task did. Every message names the virtual time and the seed.
@@ -102,7 +102,7 @@ pub struct WorldStats {
 }
 
 impl Fabric for Network {
-    fn send(&mut self, now: Time, packet: Packet) {
+    fn send(&mut self, now: Time, packet: Box<Packet>) {
         Self::send(self, now, packet);
     }
 
@@ -110,7 +110,7 @@ impl Fabric for Network {
         Self::next_event(self)
     }
 
-    fn poll(&mut self, now: Time) -> Option<Packet> {
+    fn poll(&mut self, now: Time) -> Option<Box<Packet>> {
         Self::poll(self, now).map(|delivered| delivered.packet)
     }
 }
@@ -344,7 +344,7 @@ impl<F: Fabric> Runtime for HostRuntime<F> {
 
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>> {
         let (socket, addr) = self.core.state.lock().hosts.bind(self.host, local)?;
-        Ok(Box::new(VirtualSocket { core: self.core.clone(), host: self.host, socket, addr }))
+        Ok(Box::new(VirtualSocket { core: self.core.clone(), socket, addr }))
     }
 
     fn seed(&self) -> Seed {
@@ -370,11 +370,14 @@ impl<F: Fabric> Timer for VirtualTimer<F> {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = self.core.now();
-        if self.core.state.lock().timers.poll(self.id, now, cx.waker()) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        self.core.state.lock().timers.poll(self.id, now, cx.waker())
+    }
+
+    fn poll_at(&mut self, at: Time, cx: &mut Context<'_>) -> Poll<()> {
+        let now = self.core.now();
+        let timers = &mut self.core.state.lock().timers;
+        timers.set(self.id, at);
+        timers.poll(self.id, now, cx.waker())
     }
 }
 
@@ -386,7 +389,6 @@ impl<F> Drop for VirtualTimer<F> {
 
 struct VirtualSocket<F> {
     core: Arc<Core<F>>,
-    host: HostId,
     socket: SocketId,
     addr: SocketAddr,
 }
@@ -408,7 +410,8 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
 
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
         match self.core.state.lock().hosts.receive(self.socket, cx.waker()) {
-            Some(Packet { src, dst, ecn, payload, .. }) => {
+            Some(packet) => {
+                let Packet { src, dst, ecn, payload, .. } = *packet;
                 Poll::Ready(Ok(Received { src, dst_ip: dst.ip(), ecn, payload }))
             }
             None => Poll::Pending,
@@ -422,6 +425,6 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
 
 impl<F> Drop for VirtualSocket<F> {
     fn drop(&mut self) {
-        self.core.state.lock().hosts.close(self.host, self.addr.port());
+        self.core.state.lock().hosts.close(self.addr);
     }
 }
