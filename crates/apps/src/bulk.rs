@@ -37,6 +37,9 @@ pub const SEND_WINDOW_BYTES: u64 = (STREAMS_AHEAD as u64 + 1) * STREAM_BYTES;
 /// not yet read to their end.
 pub const MAX_STREAMS: u32 = 2 * STREAMS_AHEAD as u32;
 
+/// Streams that a bulk sender should allow: requests, of which each receiver has one.
+pub const MAX_REQUESTS: u32 = 4;
+
 /// Bytes that a bulk receiver should allow on all streams
 /// ([`airlane_quic::TransportConfig::receive_window_bytes`]): the sender's, and as much again
 /// behind a hole.

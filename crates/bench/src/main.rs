@@ -50,12 +50,15 @@ struct Args {
     child_flows: Option<usize>,
     #[arg(long, hide = true)]
     child_seconds: Option<u64>,
+    /// How many of them are at work; the others are connected, and all but silent.
+    #[arg(long, hide = true)]
+    child_at_work: Option<usize>,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     if let Some((flows, seconds)) = args.child_flows.zip(args.child_seconds) {
-        return child(flows, seconds);
+        return child(flows, args.child_at_work.unwrap_or(flows), seconds);
     }
     match bench(&args) {
         Ok(rows) if args.strict && rows.iter().any(|r| r.holds != Some(true)) => ExitCode::from(1),
@@ -107,8 +110,8 @@ fn chosen(names: &[String]) -> Result<Vec<Bar>, InputError> {
     Ok(bars::BARS.iter().filter(wanted).copied().collect())
 }
 
-fn child(flows: usize, seconds: u64) -> ExitCode {
-    match bars::scale::child(flows, seconds) {
+fn child(flows: usize, at_work: usize, seconds: u64) -> ExitCode {
+    match bars::scale::child(flows, at_work, seconds) {
         Ok(cost) => {
             println!("{}", serde_json::to_string(&cost).expect("plain fields"));
             ExitCode::SUCCESS

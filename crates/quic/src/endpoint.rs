@@ -40,7 +40,8 @@ const INITIAL_ID_BYTES: usize = 8;
 /// Dropping it ends accepting; connections live on until they are dropped themselves.
 pub struct Endpoint {
     inner: Arc<Inner>,
-    accepted: AsyncMutex<mpsc::UnboundedReceiver<Connection>>,
+    /// `None` where nobody may connect.
+    accepted: Option<AsyncMutex<mpsc::UnboundedReceiver<Connection>>>,
 }
 
 /// What the endpoint's handle and its driver share.
@@ -162,9 +163,9 @@ impl Endpoint {
             server.clone().map(Arc::new),
             false,
         );
-        let (accept, accepted) = mpsc::unbounded_channel();
+        let (accept, accepted) = accepts.then(mpsc::unbounded_channel).unzip();
         let inner = Arc::new(Inner {
-            links: Mutex::new(Links::new(proto, accepts.then_some(accept))),
+            links: Mutex::new(Links::new(proto, accept)),
             agenda: Arc::default(),
             local_addr,
             runtime: runtime.clone(),
@@ -177,7 +178,7 @@ impl Endpoint {
             initial_ids,
         });
         runtime.spawn("quic", Driver::new(inner.clone(), socket));
-        Ok(Self { inner, accepted: AsyncMutex::new(accepted) })
+        Ok(Self { inner, accepted: accepted.map(AsyncMutex::new) })
     }
 
     /// The address that the endpoint is bound to.
@@ -193,7 +194,7 @@ impl Endpoint {
     /// The next connection whose handshake has succeeded; `None` when the endpoint is closed or
     /// does not accept any. Handshakes do not wait for each other.
     pub async fn accept(&self) -> Option<Connection> {
-        self.accepted.lock().await.recv().await
+        self.accepted.as_ref()?.lock().await.recv().await
     }
 
     /// Opens a connection to the server called `name` at `addr`, and completes its handshake.

@@ -11,6 +11,8 @@ use crate::scene::{MANY_FLOWS, Scene};
 
 const FLOWS: [usize; 3] = [8, 80, 800];
 const RATE_BPS: f64 = 2.5e6;
+/// A packet in five seconds.
+const QUIET_BPS: f64 = 2e3;
 
 /// What one run of so many flows took, told by the process that ran it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,14 +25,21 @@ pub(crate) struct Cost {
     in_flight_bytes: f64,
 }
 
-/// Runs so many flows for so many seconds in this process, which should do nothing else.
-pub(crate) fn child(flows: usize, seconds: u64) -> Result<Cost, Problem> {
-    let set = [
-        format!("bulk.0.count={flows}"),
+/// Runs so many flows for so many seconds in this process, which should do nothing else. Those at
+/// work fill the link; the others keep their connections.
+pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
+    let mut set = vec![
+        format!("bulk.0.count={at_work}"),
         format!("link.rate_bps={}", RATE_BPS * flows as f64),
         format!("duration_s={seconds}"),
     ];
-    let run = Scene::own(MANY_FLOWS, &set)?.run_seed(1)?;
+    let mut text = MANY_FLOWS.1.to_owned();
+    if at_work < flows {
+        text.push_str("[[bulk]]\nname = \"quiet\"\ncontroller = \"explicit\"\n");
+        text.push_str(&format!("rate_bps = {QUIET_BPS:?}\n"));
+        set.push(format!("bulk.1.count={}", flows - at_work));
+    }
+    let run = Scene::own((MANY_FLOWS.0, &text), &set)?.run_seed(1)?;
     if let Some(failed) = run.output.bulk.iter().find_map(|b| b.failure.as_ref()) {
         return Err(Problem::Broke(failed.clone()));
     }
@@ -61,10 +70,12 @@ fn peak_bytes() -> Result<u64, Problem> {
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let seconds = if setting.quick { 2 } else { 20 };
     let mut costs: [Vec<Cost>; FLOWS.len()] = Default::default();
+    let mut few_of_many = Vec::new();
     for _ in 0..setting.rounds(3) {
         for (flows, costs) in FLOWS.iter().zip(&mut costs) {
-            costs.push(in_a_child(*flows, seconds)?);
+            costs.push(in_a_child(*flows, *flows, seconds)?);
         }
+        few_of_many.push(in_a_child(FLOWS[2], FLOWS[0], seconds)?);
     }
     let middle = |costs: &[Cost], of: fn(&Cost) -> f64| median(costs.iter().map(of));
     let rates: Vec<f64> = costs.iter().map(|c| middle(c, |c| c.packets_per_s)).collect();
@@ -83,8 +94,10 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
             note: format!(
                 "Cubic flows on a link of 2.5 Mbit/s per flow, {seconds} s from the first \
                  handshake on, null cipher, one core, medians; packets/s with 8, 80, 800 flows: \
-                 {}",
-                rates.iter().map(|r| figure(*r)).collect::<Vec<_>>().join(", ")
+                 {}; with 800 of which 8 fill the link, the others sending a packet in five \
+                 seconds: {}",
+                rates.iter().map(|r| figure(*r)).collect::<Vec<_>>().join(", "),
+                figure(middle(&few_of_many, |c| c.packets_per_s))
             ),
         },
         Figure {
@@ -105,11 +118,12 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     ])
 }
 
-fn in_a_child(flows: usize, seconds: u64) -> Result<Cost, Problem> {
+fn in_a_child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
     let broke = |what: String| Problem::Broke(format!("the run of {flows} flows: {what}"));
     let own = std::env::current_exe().map_err(|e| broke(e.to_string()))?;
     let output = Command::new(own)
         .arg(format!("--child-flows={flows}"))
+        .arg(format!("--child-at-work={at_work}"))
         .arg(format!("--child-seconds={seconds}"))
         .output()
         .map_err(|e| broke(e.to_string()))?;

@@ -148,7 +148,7 @@ pub(super) fn spawn(
             let control = transfer.control.as_ref().unwrap_or(&scheme.control);
             let sender = TransportConfig {
                 send_window_bytes: bulk::SEND_WINDOW_BYTES,
-                max_streams: bulk::MAX_STREAMS,
+                max_streams: bulk::MAX_REQUESTS,
                 ..transport(control)
             };
             let listen = endpoint(&server, Some(PORT), sender)?;

@@ -123,13 +123,7 @@ impl Work {
 
     /// Gives each connection on the list one turn. Those that want another wait until what has
     /// arrived meanwhile was received.
-    fn give_turns(
-        &mut self,
-        cx: &mut Context<'_>,
-        inner: &Inner,
-        now: Instant,
-        links: &mut Links,
-    ) {
+    fn give_turns(&mut self, cx: &mut Context<'_>, inner: &Inner, now: Instant, links: &mut Links) {
         for _ in 0..self.ready.len() {
             let Some(handle) = self.ready.pop_front() else { return };
             if self.drive(handle, cx, inner, now, links).is_pending() {

@@ -118,7 +118,10 @@ mod tests {
         assert!(t.poll(id, at(0), Waker::noop()).is_pending());
         t.set(id, at(10));
         assert!(t.fire(at(10)).is_some());
-        assert!(t.poll(id, at(5), Waker::noop()).is_pending(), "the deadline counts, not the firing");
+        assert!(
+            t.poll(id, at(5), Waker::noop()).is_pending(),
+            "the deadline counts, not the firing"
+        );
         assert!(t.fire(at(30)).is_none(), "the old entry is stale");
     }
 
