@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build demo test bench doc fmt clean
+.PHONY: help setup check-tools build demo test bench doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -30,6 +30,9 @@ bench: build ## Speed and fidelity beside ns-3: out/bench/bench.json (BENCH="--o
 
 doc: ## The API documentation
 	cargo doc --locked --no-deps --workspace
+
+deny: ## Licences and sources of all dependencies (needs cargo-deny)
+	cargo deny check licenses bans sources
 
 fmt: ## Format the code
 	cargo fmt

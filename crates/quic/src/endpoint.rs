@@ -213,8 +213,8 @@ impl Endpoint {
         let connection = {
             let now = self.inner.clock.instant(self.inner.runtime.now());
             let mut links = self.inner.links.lock();
-            if links.is_closed() {
-                return Err(QuicError::ClosedHere);
+            if let Some(why) = links.closed() {
+                return Err(why.clone());
             }
             let remote = self.inner.reachable(addr);
             let (handle, proto) = links.proto().connect(now, client, remote, name)?;

@@ -20,11 +20,13 @@ fn link() -> (Link, Arc<Mutex<Seen>>) {
     Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000)
 }
 
-/// A host whose sockets take a few datagrams per millisecond only, as a full kernel buffer would.
+/// A host whose sockets take a few datagrams per millisecond only, as a full kernel buffer would,
+/// and fail some day.
 #[derive(Debug)]
 struct Narrow {
     host: RuntimeHandle,
     per_ms: u32,
+    fails_at: Time,
 }
 
 impl Runtime for Narrow {
@@ -40,7 +42,9 @@ impl Runtime for Narrow {
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>> {
         let socket = self.host.bind_udp(local)?;
         let room = Mutex::new((Time::ZERO, 0, self.host.timer(Time::ZERO)));
-        Ok(Box::new(NarrowSocket { socket, host: self.host.clone(), per_ms: self.per_ms, room }))
+        let Self { host, per_ms, fails_at } = self;
+        let (host, per_ms, fails_at) = (host.clone(), *per_ms, *fails_at);
+        Ok(Box::new(NarrowSocket { socket, host, per_ms, fails_at, room }))
     }
     fn seed(&self) -> Seed {
         self.host.seed()
@@ -52,6 +56,7 @@ struct NarrowSocket {
     socket: Box<dyn UdpSocket>,
     host: RuntimeHandle,
     per_ms: u32,
+    fails_at: Time,
     /// The millisecond, the datagrams sent in it, and what wakes at its end.
     room: Mutex<(Time, u32, Box<dyn Timer>)>,
 }
@@ -73,6 +78,9 @@ impl UdpSocket for NarrowSocket {
         self.socket.poll_send(cx, datagram)
     }
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
+        if self.host.now() >= self.fails_at {
+            return Poll::Ready(Err(io::Error::other("the interface is gone")));
+        }
         self.socket.poll_recv(cx)
     }
     fn local_addr(&self) -> SocketAddr {
@@ -87,7 +95,8 @@ fn a_full_socket_slows_connections_down_and_loses_nothing() {
     for (per_ms, mbps) in [(1, 10.0), (7, 70.0)] {
         let fast = Link::new(Rate::from_mbps(1_000.0), Duration::from_millis(5), 1 << 22);
         let mut net = net(1, fast);
-        let server: RuntimeHandle = Arc::new(Narrow { host: net.server.clone(), per_ms });
+        let server: RuntimeHandle =
+            Arc::new(Narrow { host: net.server.clone(), per_ms, fails_at: Time::FAR_FUTURE });
         let client = net.client.clone();
         let (took, lost) = net
             .world
@@ -114,6 +123,31 @@ fn a_full_socket_slows_connections_down_and_loses_nothing() {
         assert!((0.9..1.1).contains(&(rate / mbps)), "{per_ms} per ms: {rate} Mbit/s");
         assert_eq!(lost, 0);
     }
+}
+
+#[test]
+fn who_uses_a_socket_that_fails_hears_why() {
+    let mut net = net(1, link());
+    let fails_at = Time::from_millis(500);
+    let client: RuntimeHandle =
+        Arc::new(Narrow { host: net.client.clone(), per_ms: u32::MAX, fails_at });
+    let server = net.server.clone();
+    net.world
+        .run(async move {
+            let (_server, c, one, to_one) =
+                pair(&server, &client, SERVER_ADDR.into(), config(Algorithm::Reno)).await.unwrap();
+            server.spawn("send", async move { drop(send_bulk(to_one, 1 << 30).await) });
+            let failed = |e: &QuicError| {
+                matches!(e, QuicError::Io { message, .. } if message == "the interface is gone")
+            };
+            let read = recv_bulk(&one).await.unwrap_err();
+            assert!(failed(&read), "{read}");
+            assert!(failed(&one.closed().await));
+            assert!(client.now() < fails_at + Duration::from_millis(10));
+            let again = c.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap_err();
+            assert!(failed(&again), "{again}");
+        })
+        .unwrap();
 }
 
 #[test]

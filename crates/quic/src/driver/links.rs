@@ -18,8 +18,8 @@ pub(crate) struct Links {
     /// By handle; noq-proto gives free ones out again.
     links: Vec<Option<Arc<Link>>>,
     live: usize,
-    /// No connection may be opened or accepted any more.
-    closed: bool,
+    /// Why no connection may be opened or accepted any more, once none may.
+    closed: Option<QuicError>,
     /// The endpoint's handle is gone.
     abandoned: bool,
     /// Whoever accepts; `None` where nobody may, so that nobody waits for what never comes.
@@ -37,16 +37,16 @@ impl Links {
             proto,
             links: Vec::new(),
             live: 0,
-            closed: false,
+            closed: None,
             abandoned: false,
             accepted,
             idle: Wakers::default(),
         }
     }
 
-    /// Whether no connection may be opened any more.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
+    /// Why no connection may be opened any more, once none may.
+    pub(crate) fn closed(&self) -> Option<&QuicError> {
+        self.closed.as_ref()
     }
 
     /// The state machine that makes connections.
@@ -69,7 +69,7 @@ impl Links {
         for link in self.links.iter().flatten() {
             link.close(code, reason.clone());
         }
-        self.closed = true;
+        self.closed.get_or_insert(QuicError::ClosedHere);
         self.accepted = None;
     }
 
@@ -123,15 +123,15 @@ impl Links {
 
     /// Whether the driver has nothing left to do, now and later.
     pub(super) fn are_over(&self) -> bool {
-        self.live == 0 && (self.abandoned || self.closed)
+        self.live == 0 && (self.abandoned || self.closed.is_some())
     }
 
     /// Nobody drives the connections any more: nobody must wait for them.
-    pub(super) fn give_up(&mut self) {
-        self.closed = true;
+    pub(super) fn give_up(&mut self, why: &QuicError) {
+        self.closed.get_or_insert_with(|| why.clone());
         self.accepted = None;
         for link in self.links.drain(..).flatten() {
-            link.end(&QuicError::ClosedHere);
+            link.end(why);
         }
         self.live = 0;
         self.idle.wake();

@@ -35,6 +35,7 @@ pub(crate) use self::links::Links;
 use self::outlet::Outlet;
 use crate::connection::Connection;
 use crate::endpoint::Inner;
+use crate::error::QuicError;
 
 /// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
 /// once per datagram.
@@ -107,6 +108,7 @@ impl Work {
         let mut links = inner.links.lock();
         if let Err(e) = self.receive(cx, inner, now, &mut links) {
             tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
+            links.give_up(&e.into());
             return Poll::Ready(());
         }
         self.expire(time, &links);
@@ -293,7 +295,7 @@ impl Work {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.inner.links.lock().give_up();
+        self.inner.links.lock().give_up(&QuicError::ClosedHere);
     }
 }
 
