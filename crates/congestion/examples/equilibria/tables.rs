@@ -164,7 +164,7 @@ fn ratio_cells(
     let columns = queue_columns("wanted", rtts);
     let list: Vec<_> = units.iter().map(|u| format!("{u}")).collect();
     header(
-        &format!("two flows of weight w over two plain ones, {} packets per unit", list.join("/")),
+        &format!("flows of weight w over as many plain ones, {} packets per unit", list.join("/")),
         &columns,
     );
     for w in [1.0, 2.0, 3.0, 5.0, 0.5] {
@@ -172,8 +172,10 @@ fn ratio_cells(
         for &rtt in rtts {
             for queue in Queue::ALL {
                 let cell = units.iter().map(|&unit| {
-                    let ratios = case(w, unit, rtt, queue).ratios(seeds, &[0, 1], &[2, 3]);
-                    format!("{:.2}", mean(&ratios))
+                    let case = case(w, unit, rtt, queue);
+                    let all: Vec<usize> = (0..case.weights.len()).collect();
+                    let (weighted, plain) = all.split_at(all.len() / 2);
+                    format!("{:.2}", mean(&case.ratios(seeds, weighted, plain)))
                 });
                 row.push(cell.collect::<Vec<_>>().join("/"));
             }
@@ -191,9 +193,12 @@ pub fn ratios(seeds: u64) {
 }
 
 pub fn long(seeds: u64) {
-    // Cubic forgets its start within some twenty epochs, and these last ten seconds.
-    let case =
-        |w, unit, rtt, queue| Case { seconds: 400.0, warmup: 0.4, ..pair(w, unit, rtt, queue) };
+    // Cubic forgets its start within some thirty epochs, and these last ten seconds.
+    let case = |w, unit, rtt, queue| Case {
+        seconds: 800.0,
+        warmup: 0.5,
+        ..Case::new(&[w, 1.0], unit, rtt, queue)
+    };
     ratio_cells(case, seeds, &[400.0], &[100]);
 }
 

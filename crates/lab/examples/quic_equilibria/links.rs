@@ -113,7 +113,8 @@ pub fn response(bench: &Bench) {
     let scenes: Vec<Scene> =
         rows.iter().flat_map(|&(kind, rtt)| losses.map(|p| scene(kind, rtt, p))).collect();
     // Nothing is random in it.
-    let runs = Bench { seeds: 1, jobs: bench.jobs, units: None, weights: None }.run(&scenes);
+    let one = Bench { seeds: 1, jobs: bench.jobs, units: None, weights: None, rtts: None };
+    let runs = one.run(&scenes);
     for (((kind, expected), rtt), runs) in rows.iter().zip(runs.chunks(losses.len())) {
         let cell = |(p, r): (&f64, &Runs)| {
             let want = expected(*p, rtt / 1e3);

@@ -2,11 +2,12 @@
 //! `docs/controllers.md`.
 //!
 //! `cargo run --release -p airlane-lab --example quic_equilibria -- [--seeds N] [--jobs N]
-//! [--units LIST] [--weights LIST] [TABLE...]`
+//! [--units LIST] [--weights LIST] [--rtts LIST] [TABLE...]`
 //!
 //! All but `long` without a name, with five seeds and one job if not said otherwise. `--units 4,10`
 //! takes the place of a table's packets of bandwidth-delay product per unit of weight, `--weights
-//! 3,0.5` of the rows of `ratios` and `long`. How far it is goes to the standard error.
+//! 3,0.5` of the rows of `ratios` and `long`, `--rtts 100` of the round trips in milliseconds of the
+//! tables of weights. How far it is goes to the standard error.
 
 mod links;
 mod scene;
@@ -26,12 +27,19 @@ pub struct Bench {
     units: Option<Vec<f64>>,
     /// Weights, where they are not the table's own.
     weights: Option<Vec<f64>>,
+    /// Round trips in milliseconds, where they are not the table's own.
+    rtts: Option<Vec<f64>>,
 }
 
 impl Bench {
     /// Packets per unit of weight.
     fn units(&self, own: &[f64]) -> Vec<f64> {
         self.units.clone().unwrap_or_else(|| own.to_vec())
+    }
+
+    /// Round trips in milliseconds.
+    fn rtts(&self, own: &[f64]) -> Vec<f64> {
+        self.rtts.clone().unwrap_or_else(|| own.to_vec())
     }
 
     /// The outcomes of every scene under every seed.
@@ -80,7 +88,7 @@ const TABLES: [(&str, Table); 9] = [
 ];
 
 fn main() -> ExitCode {
-    let mut bench = Bench { seeds: 5, jobs: 1, units: None, weights: None };
+    let mut bench = Bench { seeds: 5, jobs: 1, units: None, weights: None, rtts: None };
     let mut wanted = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -94,7 +102,7 @@ fn main() -> ExitCode {
                 "--seeds" => bench.seeds = n.into(),
                 _ => bench.jobs = n as usize,
             }
-        } else if let "--units" | "--weights" = argument.as_str() {
+        } else if let "--units" | "--weights" | "--rtts" = argument.as_str() {
             let given = arguments.next().unwrap_or_default();
             let list: Option<Vec<f64>> =
                 given.split(',').map(|n| n.parse().ok().filter(|&n| n > 0.0)).collect();
@@ -104,6 +112,7 @@ fn main() -> ExitCode {
             };
             match argument.as_str() {
                 "--units" => bench.units = Some(list),
+                "--rtts" => bench.rtts = Some(list),
                 _ => bench.weights = Some(list),
             }
         } else if let Some(&(_, table)) = TABLES.iter().find(|(name, _)| *name == argument) {
@@ -111,7 +120,7 @@ fn main() -> ExitCode {
         } else {
             let names = TABLES.map(|(name, _)| name).join(", ");
             eprintln!(
-                "{argument}: no such table; one of {names}, or --seeds N, --jobs N, --units LIST, --weights LIST"
+                "{argument}: no such table; one of {names}, or --seeds N, --jobs N, --units LIST, --weights LIST, --rtts LIST"
             );
             return ExitCode::from(2);
         }

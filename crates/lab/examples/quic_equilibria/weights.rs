@@ -34,7 +34,7 @@ fn list(units: &[f64]) -> String {
 /// unit.
 fn grid<R>(
     bench: &Bench,
-    rtts: &[f64],
+    own_rtts: &[f64],
     units: &[f64],
     rows: &[(String, R)],
     scene: impl Fn(&R, f64, f64, Queue) -> Scene,
@@ -42,7 +42,7 @@ fn grid<R>(
 ) {
     let queues = Queue::ALL;
     let places: Vec<(f64, Queue)> =
-        rtts.iter().flat_map(|&rtt| queues.map(|queue| (rtt, queue))).collect();
+        bench.rtts(own_rtts).iter().flat_map(|&rtt| queues.map(|queue| (rtt, queue))).collect();
     for (name, row) in rows {
         let scenes: Vec<Scene> = places
             .iter()
@@ -63,7 +63,7 @@ fn wanted(bench: &Bench) -> Vec<(String, f64)> {
 pub fn ratios(bench: &Bench) {
     let units = bench.units(&[4.0, 10.0, 40.0]);
     let title = format!("two flows of weight w over two plain ones, {} packets", list(&units));
-    header(&title, &columns("wanted", &RTTS));
+    header(&title, &columns("wanted", &bench.rtts(&RTTS)));
     let figure = |_: &f64, runs: &Runs| format!("{:.2}", runs.mean(|o| o.ratio(2)));
     grid(bench, &RTTS, &units, &wanted(bench), |&w, unit, rtt, q| pair(w, unit, rtt, q), figure);
 }
@@ -72,11 +72,11 @@ pub fn ratios(bench: &Bench) {
 pub fn long(bench: &Bench) {
     header(
         "one flow of weight w over a plain one, 400 packets per unit",
-        &columns("wanted", &RTTS),
+        &columns("wanted", &bench.rtts(&RTTS)),
     );
     let scene = |&w: &f64, unit, rtt, queue| {
-        // Cubic forgets its start within some twenty epochs, and these last five to ten seconds.
-        let (seconds, settle) = if rtt < 100.0 { (160.0, 60.0) } else { (320.0, 120.0) };
+        // Cubic forgets its start within some thirty epochs, and these last five to ten seconds.
+        let (seconds, settle) = if rtt < 100.0 { (480.0, 240.0) } else { (640.0, 320.0) };
         Scene { seconds, settle, ..of(&[w, 1.0], unit, rtt, queue) }
     };
     let figure = |_: &f64, runs: &Runs| format!("{:.2}", runs.mean(|o| o.ratio(1)));
@@ -103,7 +103,7 @@ fn beside((set, plain): &Crowd, unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
 pub fn crowd(bench: &Bench) {
     let units = bench.units(&[10.0, 40.0]);
     let title = format!("share of weighted flows beside plain ones, {} packets", list(&units));
-    header(&title, &columns("weights beside plain", &RTTS));
+    header(&title, &columns("weights beside plain", &bench.rtts(&RTTS)));
     let rows = crowds(&[(&[0.5, 0.8, 1.2, 1.5], 4), (&[1.0, 3.0], 4)]);
     let figure = |row: &Crowd, runs: &Runs| format!("{:.3}", runs.mean(|o| o.share(row.0.len())));
     grid(bench, &RTTS, &units, &rows, beside, figure);
@@ -116,7 +116,7 @@ pub fn changing(bench: &Bench) {
         "weights shuffled every 0.5 s, {} packets: share (slope of rate over weight)",
         list(&units)
     );
-    header(&title, &columns("weights beside plain", &RTTS));
+    header(&title, &columns("weights beside plain", &bench.rtts(&RTTS)));
     let rows = crowds(&[(&[0.5, 0.8, 1.2, 1.5], 4)]);
     let scene = |row: &Crowd, unit, rtt, queue| Scene {
         shuffled: row.0.len(),
@@ -134,7 +134,7 @@ pub fn small(bench: &Bench) {
     header(
         "two light flows over two plain ones, 1/1.5/2 packets of BDP per light flow: ratio (mean \
          packets in flight of a light flow, share of the link in use)",
-        &columns("wanted", &RTTS),
+        &columns("wanted", &bench.rtts(&RTTS)),
     );
     let figure = |_: &f64, runs: &Runs| {
         format!(
@@ -159,7 +159,7 @@ pub fn variations(bench: &Bench) {
         rows.extend([1.0, 3.0, 0.5].map(|w| (format!("{name} | {w}"), (w, decimated, factor))));
     }
     let rtts = [40.0];
-    let mut columns = columns("variation", &rtts);
+    let mut columns = columns("variation", &bench.rtts(&rtts));
     columns.insert(1, "wanted".to_owned());
     let units = bench.units(&[10.0, 40.0]);
     let title = format!(
