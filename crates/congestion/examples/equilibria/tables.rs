@@ -29,6 +29,8 @@ struct Case {
     /// Pauses, with a phase per flow.
     pauses: Option<(Duration, Duration)>,
     jitter: f64,
+    /// Packets that pacers let go at once at least.
+    burst: f64,
     /// Shuffles the weights of the first so many flows among them every half second.
     shuffled: usize,
 }
@@ -65,6 +67,7 @@ impl Case {
             rtt_factors: vec![1.0; weights.len()],
             pauses: None,
             jitter: 3.0,
+            burst: 10.0,
             shuffled: 0,
         }
     }
@@ -82,6 +85,7 @@ impl Case {
             let controller = self.config(weight).build(Time::ZERO, PACKET_BYTES, seed);
             let mut flow = Flow::new(controller, rtt.mul_f64(factor));
             flow.acks = self.acks;
+            flow.burst = self.burst;
             flow.start = Time::from_millis(seed.0 % 500);
             flow.on_off = self.pauses.map(|(on, off)| OnOff {
                 on,
@@ -336,9 +340,13 @@ type Variation = fn(&mut Case, (Duration, Duration));
 /// Decimated acknowledgements, mixed round trips, pauses, less jitter.
 pub fn variations(seeds: u64) {
     let pauses = (Duration::from_millis(3_400), Duration::from_millis(600));
-    let variants: [(&str, Variation); 6] = [
+    let variants: [(&str, Variation); 7] = [
         ("as above", |_, _| {}),
         ("acknowledgements of ten", |c, _| c.acks = decimated(c)),
+        ("of ten, paced in bursts of two", |c, _| {
+            c.acks = decimated(c);
+            c.burst = 2.0;
+        }),
         ("round trips 1:2", |c, _| c.rtt_factors = vec![1.0, 2.0, 1.0, 2.0]),
         ("pauses of 0.6 s", |c, pauses| c.pauses = Some(pauses)),
         ("jitter of one packet", |c, _| c.jitter = 1.0),

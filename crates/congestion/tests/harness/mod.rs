@@ -28,6 +28,8 @@ pub struct Flow {
     pub rtt: Duration,
     /// Its receiver.
     pub acks: AckPolicy,
+    /// Packets that its pacer lets go at once at least; noq's ten if not said otherwise.
+    pub burst: f64,
     /// When it starts.
     pub start: Time,
     /// Pauses, if it makes any.
@@ -40,7 +42,7 @@ impl Flow {
     /// A flow that always has data, with every second packet acknowledged.
     pub fn new(controller: Box<dyn Controller>, rtt: Duration) -> Self {
         let (acks, weights) = (AckPolicy::EVERY_SECOND, Vec::new());
-        Self { controller, rtt, acks, start: Time::ZERO, on_off: None, weights }
+        Self { controller, rtt, acks, burst: 10.0, start: Time::ZERO, on_off: None, weights }
     }
 }
 
@@ -140,7 +142,7 @@ pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
         for (i, &(at, _)) in flow.weights.iter().enumerate() {
             world.push(at, id, What::Weight(i));
         }
-        world.senders.push(Sender::new(flow.controller, flow.on_off, flow.start));
+        world.senders.push(Sender::new(flow.controller, flow.on_off, flow.burst, flow.start));
         world.peers.push(Peer {
             rtt: flow.rtt,
             acks: flow.acks,

@@ -89,6 +89,8 @@ pub struct Sender {
     pto_count: u32,
     rtt: Option<Rtt>,
     variance: Duration,
+    /// Packets that the pacer lets go at once at least.
+    burst: f64,
     tokens: f64,
     filled: Time,
     app_limited: bool,
@@ -98,9 +100,15 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(controller: Box<dyn Controller>, on_off: Option<OnOff>, start: Time) -> Self {
+    pub fn new(
+        controller: Box<dyn Controller>,
+        on_off: Option<OnOff>,
+        burst: f64,
+        start: Time,
+    ) -> Self {
         Self {
             controller,
+            burst,
             sampler: RateSampler::new(),
             on_off,
             packets: VecDeque::new(),
@@ -244,14 +252,14 @@ impl Sender {
         Drive { send, wake }
     }
 
-    /// A token bucket with noq's burst: two milliseconds' worth, at least ten packets, at most
-    /// ten milliseconds' worth and never less than a packet.
+    /// A token bucket, as noq has it but for the least burst: two milliseconds' worth, at least
+    /// `burst` packets, at most ten milliseconds' worth and never less than a packet.
     fn pacing_wait(&mut self, now: Time) -> Duration {
         let Some(rate) = self.controller.pacing_rate() else { return Duration::ZERO };
         let bytes_s = (rate.as_f64() / 8.0).max(1.0);
         let packet = PACKET_BYTES as f64;
         let most = (bytes_s * 0.010).max(packet);
-        let capacity = (bytes_s * 0.002).clamp(10.0 * packet, 256.0 * packet).min(most);
+        let capacity = (bytes_s * 0.002).clamp(self.burst * packet, 256.0 * packet).min(most);
         let earned = (now - self.filled).as_secs_f64() * bytes_s;
         self.tokens = (self.tokens + earned).min(capacity);
         self.filled = now;
