@@ -8,7 +8,7 @@ use std::time::Duration;
 use airlane_base::{DropReason, Rate, Seed, Time};
 use airlane_net::{
     Dumbbell, Hop, Limit, LinkSpec, Network, Observer, QueueSpec, Record, RouteError, SendJitter,
-    Step,
+    SerialLink, Step,
 };
 use common::packet;
 
@@ -95,6 +95,28 @@ fn events_of_one_instant_happen_in_the_order_of_their_scheduling() {
     network.send(Time::from_millis(1), packet(a[1], a[2], 100));
     let at = Time::from_millis(3);
     assert_eq!(run(&mut network), [(2, at, 0), (2, at, 1), (2, at, 2)]);
+}
+
+#[test]
+fn packets_that_change_places_in_one_instant_are_both_served() {
+    let mut network = Network::new();
+    let hosts = [network.add_host(), network.add_host()];
+    let [a, b] = hosts.map(|h| network.addresses(h)[0]);
+    // A packet of 1250 bytes takes a millisecond of either link.
+    let links = ["one", "two"].map(|name| {
+        let queue = QueueSpec::DropTail(Limit::Packets(10)).build(Rate::ZERO, MS(0), Seed(1));
+        let link = SerialLink::constant(Rate::from_mbps(10.0), queue);
+        Step::Node(network.add_node(name, Box::new(link)))
+    });
+    let [one, two] = links;
+    network.add_route(a, b, &[one, two], None).unwrap();
+    network.add_route(b, a, &[two, one], None).unwrap();
+    network.send(Time::ZERO, packet(a, b, 1_250));
+    network.send(Time::ZERO, packet(b, a, 1_250));
+    let mut got = run(&mut network);
+    got.sort_unstable();
+    let [to_a, to_b] = hosts.map(|h| u64::from(h.0));
+    assert_eq!(got, [(to_a, Time::from_millis(2), 1), (to_b, Time::from_millis(2), 0)]);
 }
 
 #[test]

@@ -118,30 +118,35 @@ impl Network {
 
     /// Takes out of a node what is due, and notes when it wants to be polled next.
     fn settle(&mut self, now: Time, n: u32) {
-        let mut next = self.nodes[n as usize].node.next_event();
-        while next.is_some_and(|at| at <= now) {
-            let node = &mut self.nodes[n as usize].node;
-            let polled = node.poll(now, &mut self.drops);
-            // What leaves does not come back on its way, so this stays true.
-            next = node.next_event();
+        loop {
+            // Asked anew each time: what left may have made another packet come back to this node.
+            let slot = &mut self.nodes[n as usize];
+            let next = slot.node.next_event();
+            if next.is_none_or(|at| at > now) {
+                let slot = slot.slot;
+                if self.schedule.of(slot) != next {
+                    match next {
+                        Some(at) => {
+                            let seq = self.sequence();
+                            self.schedule.set(slot, at, seq);
+                        }
+                        None => self.schedule.clear(slot),
+                    }
+                }
+                return;
+            }
+            let polled = slot.node.poll(now, &mut self.drops);
             self.account_drops(now, n);
             match polled {
                 Some(packet) => self.leave(now, n, packet),
-                None => assert!(
-                    next.is_none_or(|at| at > now),
-                    "node {} is due at {now} but neither acts nor moves on",
-                    self.nodes[n as usize].name
-                ),
-            }
-        }
-        let slot = self.nodes[n as usize].slot;
-        if self.schedule.of(slot) != next {
-            match next {
-                Some(at) => {
-                    let seq = self.sequence();
-                    self.schedule.set(slot, at, seq);
+                None => {
+                    let slot = &self.nodes[n as usize];
+                    assert!(
+                        slot.node.next_event().is_none_or(|at| at > now),
+                        "node {} is due at {now} but neither acts nor moves on",
+                        slot.name
+                    );
                 }
-                None => self.schedule.clear(slot),
             }
         }
     }
