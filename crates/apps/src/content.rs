@@ -11,9 +11,10 @@ use airlane_media::Video;
 use bytes::Bytes;
 use rand::Rng as _;
 
-/// Length of the pattern: long enough that no two neighbouring packets look alike, short enough to
-/// stay in a core's cache, and a prime, so that the objects start at different places of it.
-const PATTERN_BYTES: usize = 65_521;
+/// Length of the pattern: long enough that no two neighbouring packets look alike, and a prime,
+/// so that the objects start at different places of it. Where it ends a piece of a body ends too, and
+/// with it a frame.
+const PATTERN_BYTES: usize = 1_048_573;
 
 static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {
     let mut pattern = vec![0; PATTERN_BYTES];
