@@ -12,8 +12,8 @@ use bytes::Bytes;
 use rand::Rng as _;
 
 /// Length of the pattern: long enough that no two neighbouring packets look alike, and a prime,
-/// so that the objects start at different places of it. Where it ends a piece of a body ends too, and
-/// with it a frame.
+/// so that the objects start at different places of it. Where it ends a piece of a body ends too,
+/// and with it a frame.
 const PATTERN_BYTES: usize = 1_048_573;
 
 static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {

@@ -47,21 +47,25 @@ impl congestion::ControllerFactory for Factory {
 struct Adapter(Arc<Shared>);
 
 impl Adapter {
+    /// Runs `f` on the state.
+    fn with(&self, f: impl FnOnce(&mut Core)) {
+        if let Some(core) = &mut *self.0.core.lock() {
+            f(core);
+        }
+    }
+
     /// Runs `f` on the state and publishes what the controller wants then.
     fn update(&self, f: impl FnOnce(&mut Core)) {
-        let mut core = self.0.core.lock();
-        if let Some(core) = &mut *core {
+        self.with(|core| {
             f(core);
             self.0.publish(core.controller());
-        }
+        });
     }
 }
 
 impl Drop for Adapter {
     fn drop(&mut self) {
-        if let Some(core) = &mut *self.0.core.lock() {
-            core.close_log();
-        }
+        self.with(Core::close_log);
     }
 }
 
@@ -94,11 +98,11 @@ impl congestion::Controller for Adapter {
         let waited = if app_limited { self.0.data_left(now) } else { Duration::ZERO };
         let waiting = self.0.has_data();
         // What the controller then wants is published when the acknowledgement has been read.
-        if let Some(core) = &mut *self.0.core.lock() {
+        self.with(|core| {
             core.on_waited(now, waited);
             let acked = Acked { pn, sent_at, bytes, smoothed_rtt: rtt.get() };
             core.on_ack(now, &acked, waiting);
-        }
+        });
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, _: Option<u64>) {

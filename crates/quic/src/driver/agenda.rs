@@ -41,9 +41,6 @@ impl Agenda {
     pub(super) fn take(&self, ready: &mut VecDeque<ConnectionHandle>, driver: &Waker) {
         let mut entries = self.0.lock();
         ready.extend(entries.changed.drain(..));
-        match &mut entries.driver {
-            Some(w) => w.clone_from(driver),
-            none => *none = Some(driver.clone()),
-        }
+        entries.driver.get_or_insert_with(|| driver.clone()).clone_from(driver);
     }
 }

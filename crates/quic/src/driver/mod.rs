@@ -281,10 +281,7 @@ impl Work {
             self.armed == next && self.waker.as_ref().is_some_and(|w| w.will_wake(cx.waker()));
         let Some(at) = next.filter(|at| !is_set || *at <= now) else { return };
         self.armed = next;
-        match &mut self.waker {
-            Some(w) => w.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
-        }
+        self.waker.get_or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
         if self.timer.poll_at(at, cx).is_ready() {
             // It ran out while the driver was at work: once more.
             self.armed = None;

@@ -59,8 +59,8 @@ impl Turn<'_> {
         let segment = to.segment_size.unwrap_or(to.size).max(1);
         let datagrams = to.size.div_ceil(segment);
         // A batch ends early when the connection runs out of data or of window, and then asking
-        // again finds nothing. It also ends early when the last datagram has another size than the others, in a handshake, and when it
-        // probes an address that the peer has moved to or from.
+        // again finds nothing. It also ends early when the last datagram has another size than the
+        // others, in a handshake, and when it probes an address that the peer has moved to or from.
         let is_last = self.state.confirmed
             && datagrams < max.get()
             && to.size.is_multiple_of(segment)
