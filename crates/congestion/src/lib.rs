@@ -19,6 +19,7 @@ pub mod cubic;
 pub mod explicit;
 pub mod factory;
 mod flight;
+pub mod pacer;
 pub mod pacing;
 pub mod rate_sample;
 pub mod reno;
@@ -28,6 +29,7 @@ pub use controller::{Ack, Controller, Loss, RateSample, Rtt, Sent};
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
+pub use pacer::Pacer;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;
 

@@ -7,12 +7,11 @@ use airlane_base::Rate;
 /// Windows per round-trip time in slow start: the window doubles within the round.
 pub const SLOW_START_GAIN: f64 = 2.0;
 
-/// Windows per round-trip time in congestion avoidance: a little above one, so that the window
-/// and not the pacer limits the flow. RFC 9002, section 7.7, suggests 1.25; but the faster a flow
-/// answers an acknowledgement of many packets, the burstier it is, and droptail queues hit bursts
-/// harder: with one acknowledgement per ten packets a flow of weight 5 got 4.3 (20 ms) at 1.25
-/// and 4.8 at 1.05.
-pub const AVOIDANCE_GAIN: f64 = 1.05;
+/// Windows per round-trip time in congestion avoidance: RFC 9002, section 7.7, so that the window
+/// and not the pacer limits the flow. How fast a flow answers an acknowledgement of many packets,
+/// and how many it lets go at once ([`crate::pacer::BURST_PACKETS`]), decides how bursty the flows
+/// with large windows are, and so what a weight is worth under droptail: `docs/controllers.md`.
+pub const AVOIDANCE_GAIN: f64 = 1.25;
 
 /// Below this window the pacer carries the rate: 1.5 packets per round trip cannot be had from
 /// whole packets in flight.
@@ -53,7 +52,7 @@ mod tests {
         assert_eq!(r, Some(Rate::from_mbps(1.0)));
         assert_eq!(rate(12_500.0, 1.0, None), None);
         assert_eq!(avoidance_gain(1.5), 1.0);
-        assert!((avoidance_gain(2.5) - 1.025).abs() < 1e-12);
+        assert_eq!(avoidance_gain(2.5), 1.125);
         assert_eq!(avoidance_gain(80.0), AVOIDANCE_GAIN);
     }
 

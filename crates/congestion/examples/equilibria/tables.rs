@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
+use airlane_congestion::pacer::BURST_PACKETS;
 use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
 use rand::seq::SliceRandom;
 
@@ -29,7 +30,7 @@ struct Case {
     /// Pauses, with a phase per flow.
     pauses: Option<(Duration, Duration)>,
     jitter: f64,
-    /// Packets that pacers let go at once at least.
+    /// Packets that pacers let go at once after a pause.
     burst: f64,
     /// Shuffles the weights of the first so many flows among them every half second.
     shuffled: usize,
@@ -67,7 +68,7 @@ impl Case {
             rtt_factors: vec![1.0; weights.len()],
             pauses: None,
             jitter: 3.0,
-            burst: 10.0,
+            burst: BURST_PACKETS,
             shuffled: 0,
         }
     }
@@ -343,9 +344,9 @@ pub fn variations(seeds: u64) {
     let variants: [(&str, Variation); 7] = [
         ("as above", |_, _| {}),
         ("acknowledgements of ten", |c, _| c.acks = decimated(c)),
-        ("of ten, paced in bursts of two", |c, _| {
+        ("of ten, paced in bursts of ten", |c, _| {
             c.acks = decimated(c);
-            c.burst = 2.0;
+            c.burst = 10.0;
         }),
         ("round trips 1:2", |c, _| c.rtt_factors = vec![1.0, 2.0, 1.0, 2.0]),
         ("pauses of 0.6 s", |c, pauses| c.pauses = Some(pauses)),

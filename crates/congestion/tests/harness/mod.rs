@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
 use airlane_congestion::Controller;
+use airlane_congestion::pacer::BURST_PACKETS;
 use rand::RngExt;
 
 pub use queue::Discipline;
@@ -28,7 +29,7 @@ pub struct Flow {
     pub rtt: Duration,
     /// Its receiver.
     pub acks: AckPolicy,
-    /// Packets that its pacer lets go at once at least; noq's ten if not said otherwise.
+    /// Packets that its pacer lets go at once after a pause.
     pub burst: f64,
     /// When it starts.
     pub start: Time,
@@ -42,7 +43,7 @@ impl Flow {
     /// A flow that always has data, with every second packet acknowledged.
     pub fn new(controller: Box<dyn Controller>, rtt: Duration) -> Self {
         let (acks, weights) = (AckPolicy::EVERY_SECOND, Vec::new());
-        Self { controller, rtt, acks, burst: 10.0, start: Time::ZERO, on_off: None, weights }
+        Self { controller, rtt, acks, burst: BURST_PACKETS, start: Time::ZERO, on_off: None, weights }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_congestion::{Ack, Controller, Loss, RateSampler, Rtt, Sent};
+use airlane_congestion::{Ack, Controller, Loss, Pacer, RateSampler, Rtt, Sent};
 
 /// UDP payload of every packet.
 pub const PACKET_BYTES: u64 = 1350;
@@ -89,10 +89,7 @@ pub struct Sender {
     pto_count: u32,
     rtt: Option<Rtt>,
     variance: Duration,
-    /// Packets that the pacer lets go at once at least.
-    burst: f64,
-    tokens: f64,
-    filled: Time,
+    pacer: Pacer,
     app_limited: bool,
     /// Time integral of the window in bytes since `reset`, and when it was last added to.
     pub window_area: f64,
@@ -108,7 +105,7 @@ impl Sender {
     ) -> Self {
         Self {
             controller,
-            burst,
+            pacer: Pacer::new(PACKET_BYTES).with_burst(burst),
             sampler: RateSampler::new(),
             on_off,
             packets: VecDeque::new(),
@@ -121,8 +118,6 @@ impl Sender {
             pto_count: 0,
             rtt: None,
             variance: Duration::ZERO,
-            tokens: 0.0,
-            filled: start,
             app_limited: false,
             window_area: 0.0,
             window_looked: start,
@@ -231,10 +226,12 @@ impl Sender {
         }
         let (active, change) = self.on_off.map_or((true, Time::FAR_FUTURE), |o| o.at(now));
         let mut wake = change;
+        self.pacer.begin();
         while active && self.in_flight + PACKET_BYTES <= self.controller.window() {
-            let wait = self.pacing_wait(now);
-            if !wait.is_zero() {
-                wake = wake.min(now + wait);
+            self.pacer.set_rate(now, self.controller.pacing_rate());
+            if self.pacer.release() > now {
+                self.pacer.hold();
+                wake = wake.min(self.pacer.release());
                 break;
             }
             send.push(self.emit(now));
@@ -252,28 +249,11 @@ impl Sender {
         Drive { send, wake }
     }
 
-    /// A token bucket, as noq has it but for the least burst: two milliseconds' worth, at least
-    /// `burst` packets, at most ten milliseconds' worth and never less than a packet.
-    fn pacing_wait(&mut self, now: Time) -> Duration {
-        let Some(rate) = self.controller.pacing_rate() else { return Duration::ZERO };
-        let bytes_s = (rate.as_f64() / 8.0).max(1.0);
-        let packet = PACKET_BYTES as f64;
-        let most = (bytes_s * 0.010).max(packet);
-        let capacity = (bytes_s * 0.002).clamp(self.burst * packet, 256.0 * packet).min(most);
-        let earned = (now - self.filled).as_secs_f64() * bytes_s;
-        self.tokens = (self.tokens + earned).min(capacity);
-        self.filled = now;
-        if self.tokens >= packet {
-            return Duration::ZERO;
-        }
-        Duration::from_secs_f64((packet - self.tokens) / bytes_s) + Duration::from_nanos(1)
-    }
-
     fn emit(&mut self, now: Time) -> u64 {
         let pn = self.next_pn;
         self.next_pn += 1;
         self.in_flight += PACKET_BYTES;
-        self.tokens = (self.tokens - PACKET_BYTES as f64).max(0.0);
+        self.pacer.on_sent(now, PACKET_BYTES);
         self.last_sent = now;
         if self.packets.is_empty() {
             self.base = pn;

@@ -29,15 +29,17 @@ impl congestion::ControllerFactory for Factory {
         let controller =
             (self.make)(NewController { now, payload_bytes: current_mtu.into(), seed: self.seed });
         let mut core = self.shared.core.lock();
-        self.shared.publish(&*controller);
-        match &mut *core {
-            Some(core) => core.replace(now, controller),
+        let core = match &mut *core {
+            Some(core) => {
+                core.replace(now, controller);
+                core
+            }
             none => {
                 let log = self.qlog.as_ref().and_then(|q| q.open(now, &*controller));
-                *none = Some(Core::new(now, controller, log));
+                none.insert(Core::new(now, controller, current_mtu.into(), log))
             }
-        }
-        drop(core);
+        };
+        self.shared.publish(core);
         Box::new(Adapter(self.shared.clone()))
     }
 }
@@ -58,7 +60,7 @@ impl Adapter {
     fn update(&self, f: impl FnOnce(&mut Core)) {
         self.with(|core| {
             f(core);
-            self.0.publish(core.controller());
+            self.0.publish(core);
         });
     }
 }
@@ -140,7 +142,7 @@ impl congestion::Controller for Adapter {
 
     fn window(&self) -> u64 {
         self.0.data_waits();
-        self.0.window()
+        if self.0.holds() { 0 } else { self.0.window() }
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -1,9 +1,11 @@
-//! What an adapter knows: the controller, the packets in flight, and the counts.
+//! What an adapter knows: the controller, its pacer, the packets in flight, and the counts.
 
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_congestion::{Ack, Controller, Explicit, Loss, RateSampler, Rtt, Sent as SentEvent};
+use airlane_congestion::{
+    Ack, Controller, Explicit, Loss, Pacer, RateSampler, Rtt, Sent as SentEvent,
+};
 
 use super::table::{Sent, Table};
 use crate::qlog::Qlog;
@@ -12,6 +14,7 @@ use crate::qlog::Qlog;
 #[derive(Debug)]
 pub(super) struct Core {
     controller: Box<dyn Controller>,
+    pub(super) pacer: Pacer,
     table: Table,
     sampler: RateSampler,
     in_flight: u64,
@@ -52,9 +55,16 @@ pub(super) struct Acked {
 }
 
 impl Core {
-    pub(super) fn new(now: Time, controller: Box<dyn Controller>, log: Option<Qlog>) -> Self {
+    /// `payload_bytes`: UDP payload of a full packet.
+    pub(super) fn new(
+        now: Time,
+        controller: Box<dyn Controller>,
+        payload_bytes: u64,
+        log: Option<Qlog>,
+    ) -> Self {
         Self {
             controller,
+            pacer: Pacer::new(payload_bytes),
             table: Table::new(),
             sampler: RateSampler::new(),
             in_flight: 0,
@@ -126,6 +136,7 @@ impl Core {
             bytes: bytes.into(),
             in_flight: self.in_flight,
         });
+        self.pacer.on_sent(now, bytes.into());
     }
 
     /// There was nothing to send. If the window had room, delivery-rate samples will measure the
@@ -229,6 +240,13 @@ impl Core {
     pub(super) fn on_mtu(&mut self, now: Time, bytes: u64) {
         let now = self.tick(now);
         self.controller.on_mtu(now, bytes);
+        self.pacer.set_mtu(bytes);
+    }
+
+    /// Has the pacer follow the controller. A packet that was sent before counts at the rate of
+    /// then.
+    pub(super) fn pace(&mut self) {
+        self.pacer.set_rate(self.now, self.controller.pacing_rate());
     }
 
     /// Runs `f` on the controller, with the time to tell it.

@@ -28,8 +28,12 @@ pub(crate) struct Shared {
     payload_bytes: u64,
     /// Published from the controller, so that noq may ask without the lock.
     window: AtomicU64,
-    pacing_bytes_per_s: AtomicU64,
     ssthresh: AtomicU64,
+    /// Until when the pacer holds what the window would let go, in nanoseconds.
+    gate: AtomicU64,
+    /// When to look again at a packet that the pacer holds, in nanoseconds; [`NONE`] if it holds
+    /// none.
+    wake: AtomicU64,
     /// Since when data waits that may not be sent yet, in nanoseconds; [`NONE`] if none waits.
     waiting: AtomicU64,
     link: OnceLock<WeakLink>,
@@ -49,8 +53,9 @@ impl Shared {
             seal: Arc::default(),
             payload_bytes,
             window: AtomicU64::new(payload_bytes),
-            pacing_bytes_per_s: AtomicU64::new(NONE),
             ssthresh: AtomicU64::new(NONE),
+            gate: AtomicU64::new(0),
+            wake: AtomicU64::new(NONE),
             waiting: AtomicU64::new(NONE),
             link: OnceLock::new(),
         }
@@ -62,24 +67,56 @@ impl Shared {
     }
 
     /// Publishes what noq will ask for.
-    pub(super) fn publish(&self, controller: &dyn Controller) {
+    pub(super) fn publish(&self, core: &mut Core) {
+        core.pace();
+        let controller = core.controller();
         // Under one packet noq would never send again: lower rates are the pacer's.
-        self.window.store(controller.window().max(self.payload_bytes), Ordering::Relaxed);
-        let pacing = controller.pacing_rate().map_or(NONE, |r| r.bps() / 8);
-        self.pacing_bytes_per_s.store(pacing, Ordering::Relaxed);
+        let window = controller.window().max(self.payload_bytes);
+        self.window.store(window, Ordering::Relaxed);
         self.ssthresh.store(controller.ssthresh().unwrap_or(NONE), Ordering::Relaxed);
+        // Where the window holds packets back the pacer does not.
+        let room = core.in_flight() + self.payload_bytes <= window;
+        let gate = if room { core.pacer.release() } else { Time::ZERO };
+        self.gate.store(gate.as_nanos(), Ordering::Relaxed);
     }
 
     pub(super) fn window(&self) -> u64 {
         self.window.load(Ordering::Relaxed)
     }
 
+    /// Whether the pacer holds the packet that noq would send; if so, it is noted.
+    pub(super) fn holds(&self) -> bool {
+        let gate = self.gate.load(Ordering::Relaxed);
+        if gate <= self.clock.last().as_nanos() {
+            return false;
+        }
+        if let Some(core) = &mut *self.core.lock() {
+            core.pacer.hold();
+        }
+        self.wake.store(gate, Ordering::Relaxed);
+        true
+    }
+
+    /// The driver begins to look at what may be sent.
+    pub(crate) fn begin(&self) {
+        self.wake.store(NONE, Ordering::Relaxed);
+        if let Some(core) = &mut *self.core.lock() {
+            core.pacer.begin();
+        }
+    }
+
+    /// When the driver must look again at what the pacer holds.
+    pub(crate) fn wake(&self) -> Option<Time> {
+        let wake = self.wake.load(Ordering::Relaxed);
+        (wake != NONE).then(|| Time::from_nanos(wake))
+    }
+
     pub(super) fn metrics(&self) -> noq_proto::congestion::ControllerMetrics {
-        let get = |a: &AtomicU64| Some(a.load(Ordering::Relaxed)).filter(|v| *v != NONE);
+        let ssthresh = self.ssthresh.load(Ordering::Relaxed);
         let mut metrics = noq_proto::congestion::ControllerMetrics::default();
-        metrics.congestion_window = self.window();
-        metrics.pacing_rate = get(&self.pacing_bytes_per_s);
-        metrics.ssthresh = get(&self.ssthresh);
+        // noq does not pace windows above four gigabytes, and asks here only to pace.
+        metrics.congestion_window = u64::MAX;
+        metrics.ssthresh = Some(ssthresh).filter(|v| *v != NONE);
         metrics
     }
 
@@ -106,9 +143,10 @@ impl Shared {
 
     /// Runs `f`, in which noq asks for the window without having data to send.
     pub(crate) fn without_data<T>(&self, f: impl FnOnce() -> T) -> T {
-        let waiting = self.waiting.load(Ordering::Relaxed);
+        let asked = [&self.waiting, &self.wake];
+        let before = asked.map(|a| a.load(Ordering::Relaxed));
         let value = f();
-        self.waiting.store(waiting, Ordering::Relaxed);
+        asked.into_iter().zip(before).for_each(|(a, v)| a.store(v, Ordering::Relaxed));
         value
     }
 
@@ -240,7 +278,7 @@ impl ControlHandle {
             let mut core = self.shared.core.lock();
             let core = core.as_mut().expect("a connection has a controller");
             let value = core.with(self.runtime.now(), f);
-            self.shared.publish(core.controller());
+            self.shared.publish(core);
             value
         };
         // Nothing else would look at the new rate before the pacer's timer, which was set for the

@@ -23,7 +23,7 @@ pub(crate) struct Link {
     pub(super) handle: ConnectionHandle,
     agenda: Arc<Agenda>,
     runtime: RuntimeHandle,
-    clock: Arc<Clock>,
+    pub(super) clock: Arc<Clock>,
     control: ControlHandle,
     pub(super) state: Mutex<State>,
 }
@@ -39,7 +39,7 @@ pub(super) struct State {
     pub(super) unannounced: bool,
     /// The driver is to look at it, and knows.
     pub(super) listed: bool,
-    /// When it wanted to be looked at, at the end of the last turn.
+    /// When the state machine wanted to be looked at, at the end of the last turn.
     pub(super) deadline: Option<Instant>,
     readers: BTreeMap<StreamId, Waker>,
     writers: BTreeMap<StreamId, Waker>,

@@ -114,7 +114,7 @@ impl Work {
         self.expire(time, &links);
         inner.agenda.take(&mut self.ready, cx.waker());
         if self.outlet.poll_flush(cx).is_ready() {
-            self.give_turns(cx, inner, now, &mut links);
+            self.give_turns(cx, now, &mut links);
         }
         if links.are_over() {
             return Poll::Ready(());
@@ -125,10 +125,10 @@ impl Work {
 
     /// Gives each connection on the list one turn. Those that want another wait until what has
     /// arrived meanwhile was received.
-    fn give_turns(&mut self, cx: &mut Context<'_>, inner: &Inner, now: Instant, links: &mut Links) {
+    fn give_turns(&mut self, cx: &mut Context<'_>, now: Instant, links: &mut Links) {
         for _ in 0..self.ready.len() {
             let Some(handle) = self.ready.pop_front() else { return };
-            if self.drive(handle, cx, inner, now, links).is_pending() {
+            if self.drive(handle, cx, now, links).is_pending() {
                 return;
             }
         }
@@ -233,7 +233,6 @@ impl Work {
         &mut self,
         handle: ConnectionHandle,
         cx: &mut Context<'_>,
-        inner: &Inner,
         now: Instant,
         links: &mut Links,
     ) -> Poll<()> {
@@ -260,7 +259,7 @@ impl Work {
         }
         let arrived = turn.has_arrived();
         match turn.deadline() {
-            Some(at) => self.deadlines.set(handle.0, inner.clock.time(at), 0),
+            Some(at) => self.deadlines.set(handle.0, at, 0),
             None => self.deadlines.clear(handle.0),
         }
         drop(turn);

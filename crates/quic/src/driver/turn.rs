@@ -4,6 +4,7 @@ use std::mem;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
+use airlane_base::Time;
 use noq_proto::{PathId, Transmit};
 use parking_lot::MutexGuard;
 
@@ -20,6 +21,7 @@ impl Link {
     pub(super) fn turn(&self) -> Turn<'_> {
         let mut state = self.state.lock();
         state.listed = false;
+        self.control().shared().begin();
         Turn { link: self, state }
     }
 }
@@ -95,9 +97,11 @@ impl Turn<'_> {
     }
 
     /// When it wants to be looked at next.
-    pub(super) fn deadline(&mut self) -> Option<Instant> {
+    pub(super) fn deadline(&mut self) -> Option<Time> {
         self.state.deadline = self.state.proto.poll_timeout();
-        self.state.deadline
+        let timer = self.state.deadline.map(|at| self.link.clock.time(at));
+        let pacer = self.link.control().shared().wake();
+        timer.into_iter().chain(pacer).min()
     }
 
     /// Whether the peer opened it and the handshake has just been done.

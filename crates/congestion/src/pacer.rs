@@ -1,0 +1,192 @@
+//! Spreads packets over time at the rate that a controller asks for.
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+
+/// Packets that may leave at once after a pause. With more, flows whose acknowledgements come
+/// seldom send longer bursts the larger their windows are, and droptail queues punish those: with
+/// ten, weights of 1:3 shared a link as 1:2.4 at one acknowledgement per ten packets. With fewer,
+/// flows are smoother than the queue expects, and 1:3 becomes 1:3.5.
+pub const BURST_PACKETS: f64 = 3.0;
+
+/// What a timer that fires late may cost is made up for up to this long: a timer of whole
+/// milliseconds would otherwise hold a fast flow below its rate.
+const LATENESS: Duration = Duration::from_millis(10);
+
+/// A pacer: a leaky bucket as a meter (the virtual scheduling algorithm of ITU-T I.371, annex A),
+/// which keeps one time and the rate.
+///
+/// The sender looks, in turns, at what it may send: [`begin`](Self::begin), then per packet that
+/// data and window allow either [`hold`](Self::hold), if [`release`](Self::release) lies ahead,
+/// or [`on_sent`](Self::on_sent). A turn that ends with a packet held has to be followed by
+/// another at that time.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacer {
+    /// Nanoseconds per byte; none: not paced.
+    cost: Option<f64>,
+    /// When the next packet may leave.
+    release: Time,
+    /// A packet waits for it, and the window would let it go.
+    held: bool,
+    /// One did when this turn began.
+    late: bool,
+    burst_packets: f64,
+    mtu: u64,
+}
+
+impl Pacer {
+    /// A pacer that does not hold anything before it is told a rate, for packets of `mtu` bytes of
+    /// UDP payload.
+    pub fn new(mtu: u64) -> Self {
+        Self {
+            cost: None,
+            release: Time::ZERO,
+            held: false,
+            late: false,
+            burst_packets: BURST_PACKETS,
+            mtu,
+        }
+    }
+
+    /// The same with another number of packets that may leave at once after a pause.
+    pub fn with_burst(self, packets: f64) -> Self {
+        Self { burst_packets: packets.max(1.0), ..self }
+    }
+
+    /// The largest packet changed.
+    pub fn set_mtu(&mut self, mtu: u64) {
+        self.mtu = mtu;
+    }
+
+    /// The controller asks for `rate`, or not to be paced. What was sent before is paid off at the
+    /// new rate.
+    pub fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        let cost = rate.map(|r| 8e9 / r.as_f64().max(1.0));
+        if cost == self.cost {
+            return;
+        }
+        if let (Some(new), Some(old)) = (cost, self.cost)
+            && self.release > now
+        {
+            self.release = now + nanos((self.release - now).as_nanos() as f64 * new / old);
+        }
+        self.cost = cost;
+    }
+
+    /// The sender begins to look at what it may send.
+    pub fn begin(&mut self) {
+        self.late = std::mem::take(&mut self.held);
+    }
+
+    /// A packet of `bytes` leaves.
+    pub fn on_sent(&mut self, now: Time, bytes: u64) {
+        let Some(cost) = self.cost else { return };
+        let credit = nanos((self.burst_packets - 1.0) * self.mtu as f64 * cost);
+        let credit = if self.late { credit.max(LATENESS) } else { credit };
+        self.release = self.release.max(now - credit) + nanos(bytes as f64 * cost);
+    }
+
+    /// The next packet leaves at this time or later.
+    pub fn release(&self) -> Time {
+        if self.cost.is_some() { self.release } else { Time::ZERO }
+    }
+
+    /// A packet waits until [`release`](Self::release), and nothing else holds it. It is woken for
+    /// alone: to wait until several may leave makes fast flows burstier than slow ones (1:3 comes
+    /// out as up to 1:3.5 under droptail), and timers that are late send several anyway.
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+}
+
+/// Rounded up, so that what is earned by then is enough.
+fn nanos(ns: f64) -> Duration {
+    Duration::from_nanos(ns.ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MTU: u64 = 1250;
+
+    /// 1 ms per packet.
+    fn pacer() -> Pacer {
+        let mut p = Pacer::new(MTU);
+        p.set_rate(Time::ZERO, Some(Rate::from_mbps(10.0)));
+        p
+    }
+
+    /// Sends what may leave now; how much that was.
+    fn turn(p: &mut Pacer, now: Time, most: usize) -> usize {
+        p.begin();
+        for n in 0..most {
+            if p.release() > now {
+                p.hold();
+                return n;
+            }
+            p.on_sent(now, MTU);
+        }
+        most
+    }
+
+    #[test]
+    fn without_a_rate_nothing_is_held() {
+        assert_eq!(turn(&mut Pacer::new(MTU), Time::ZERO, 1000), 1000);
+    }
+
+    #[test]
+    fn a_burst_leaves_after_a_pause_and_then_as_many_as_the_rate_allows() {
+        let mut p = pacer();
+        let start = Time::from_millis(500);
+        assert_eq!(turn(&mut p, start, 10), 3);
+        assert_eq!(p.release(), start + Duration::from_millis(1));
+        assert_eq!(turn(&mut p, start + Duration::from_millis(1), 10), 1);
+    }
+
+    #[test]
+    fn a_late_timer_costs_nothing_and_a_pause_leaves_no_credit() {
+        let mut p = pacer();
+        let start = Time::from_millis(500);
+        turn(&mut p, start, 10);
+        // Five milliseconds late: what could not leave meanwhile leaves now.
+        assert_eq!(turn(&mut p, start + Duration::from_millis(6), 100), 6);
+        // But a window that opens late is no reason for a burst.
+        let mut p = pacer();
+        assert_eq!(turn(&mut p, start, 1), 1);
+        assert_eq!(turn(&mut p, start + Duration::from_millis(6), 100), 3);
+    }
+
+    #[test]
+    fn a_new_rate_holds_for_what_already_waits() {
+        let mut p = pacer();
+        let now = Time::from_millis(500);
+        assert_eq!(turn(&mut p, now, 10), 3);
+        p.set_rate(now, Some(Rate::from_mbps(100.0)));
+        assert_eq!(p.release(), now + Duration::from_micros(100));
+        p.set_rate(now, None);
+        assert_eq!(p.release(), Time::ZERO);
+    }
+
+    proptest! {
+        /// Whenever the sender looks, it never gets ahead of the rate by more than the burst and
+        /// what lateness may make up for, and one that always has data keeps up with it.
+        #[test]
+        fn keeps_the_rate(steps in prop::collection::vec(1u64..3_000, 1..300)) {
+            let mut p = pacer();
+            let (mut now, mut sent) = (Time::from_millis(20), 0);
+            let start = now;
+            sent += turn(&mut p, now, usize::MAX);
+            for us in steps {
+                now += Duration::from_micros(us);
+                sent += turn(&mut p, now, usize::MAX);
+                let due = (now - start).as_secs_f64() * 1000.0;
+                prop_assert!((sent as f64) <= due + BURST_PACKETS + 1e-3, "{sent} of {due}");
+                prop_assert!((sent as f64) >= due - 1e-3, "{sent} of {due}");
+            }
+        }
+    }
+}
