@@ -105,7 +105,7 @@ pub trait Controller: Send + Sync + Debug {
     /// its own size are at most this (noq's gate). Small windows rely on this form: a gate that
     /// asks only for less in flight than the window lets half a packet more out on average.
     fn window(&self) -> u64;
-    /// The rate at which packets should leave. `None`: the transport paces by window and RTT.
+    /// The rate at which packets should leave. `None`: as fast as the window lets them.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }

@@ -196,6 +196,26 @@ fn decimated_acknowledgements_are_fewer() {
 }
 
 #[test]
+fn acknowledgements_of_many_packets_are_not_answered_by_as_many_at_once() {
+    let acks = AckPolicy::chromium(2 * DELAY);
+    let config = TransportConfig { acks, ..config(Algorithm::Reno) };
+    let (link, seen) = Link::new(Rate::from_mbps(1000.0), DELAY, 1 << 20);
+    let mut net = net(1, (link.losing_every(200), seen));
+    net.seen.lock().keep = true;
+    let (s, c) = (net.server.clone(), net.client.clone());
+    let (took, stats) =
+        net.world.run(transfer(s, c, SERVER_ADDR.into(), config, 5_000_000)).unwrap();
+    let acks = stats.acks_received as f64 / stats.control.acked_packets as f64;
+    assert!(acks < 0.25, "{acks} per packet");
+    // About 17 packets per 20 ms, of which the window opens ten at a time.
+    let from = Time::ZERO + took / 2;
+    let times: Vec<Time> =
+        net.seen.lock().down_times.iter().map(|(t, _)| *t).filter(|t| *t > from).collect();
+    let tight = times.windows(4).filter(|w| w[3] - w[0] < Duration::from_micros(400)).count();
+    assert!(times.len() > 1000 && tight == 0, "{tight} of {} bursts of four", times.len());
+}
+
+#[test]
 fn a_weight_reaches_the_controller_and_a_file_the_secrets() {
     let dir = scratch("keys");
     let keylog = dir.join("keys.txt");
@@ -281,7 +301,7 @@ fn streams_one_after_the_other_hold_more_in_flight_than_one_may() {
     // 400 Mbit/s and 100 ms: 3700 packets in flight, and a loss every 500.
     const STREAMS: u64 = 24;
     let (fast, seen) = Link::new(Rate::from_mbps(500.0), Duration::from_millis(50), 1 << 22);
-    let mut net = net(1, (fast.losing_every(500), seen));
+    let mut net = net(1, (fast.losing_every(200), seen));
     let config = controlled(ControllerConfig {
         rate_bps: Some(400_000_000),
         ..ControllerConfig::new(Algorithm::Explicit)

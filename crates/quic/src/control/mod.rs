@@ -2,8 +2,8 @@
 //!
 //! noq owns the controller of a connection. What it owns here is an [`Adapter`] that shares its
 //! state with a [`ControlHandle`]: one lock, taken once per packet sent, acknowledged or lost.
-//! What noq asks several times per packet (window, pacing rate) is published in atomics, so that
-//! asking takes no lock.
+//! What noq asks several times per packet (the window, and whether the pacer holds) is published in
+//! atomics, so that asking takes no lock.
 
 mod adapter;
 mod core;
