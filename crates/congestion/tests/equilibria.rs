@@ -137,7 +137,8 @@ fn bbr_alone(mbps: f64, rtt_ms: u64, jitter: f64) -> (f64, f64, f64) {
     };
     let bbr = ControllerConfig::new(Algorithm::Bbr).build(Time::ZERO, PACKET_BYTES, Seed(1));
     let out = run(&scene, vec![Flow::new(bbr, rtt)]);
-    (out.utilisation, out.queue_s / rtt.as_secs_f64(), out.queue_s / service.as_secs_f64())
+    let waiting = out.link.mean_queue_packets;
+    (out.link.utilisation, waiting * service.div_duration_f64(rtt), waiting)
 }
 
 #[test]

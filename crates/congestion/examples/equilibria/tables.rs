@@ -393,9 +393,9 @@ pub fn bbr(seeds: u64) {
             for seed in 1..=seeds {
                 let (scene, rtt) = link(mbps, rtt_ms, 2.0, 60.0, seed);
                 let out = run(&scene, vec![flow(Algorithm::Bbr, rtt, seed)]);
-                used.push(out.utilisation);
-                queue.push(out.queue_s / rtt.as_secs_f64());
-                packets.push(out.queue_s / scene.service.as_secs_f64());
+                used.push(out.link.utilisation);
+                queue.push(out.link.mean_queue_packets * scene.service.div_duration_f64(rtt));
+                packets.push(out.link.mean_queue_packets);
             }
             println!(
                 "| {mbps} | {rtt_ms} ms | {:.3} | {:.3} | {:.1} |",

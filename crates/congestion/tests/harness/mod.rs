@@ -1,4 +1,5 @@
-//! A packet simulator for controllers: window senders, one bottleneck, no QUIC.
+//! A packet simulator for controllers: window senders and the laboratory's link and queues, no
+//! QUIC.
 //!
 //! Pure and seeded. It exists to check equilibria in seconds; the laboratory repeats them with
 //! real connections.
@@ -13,12 +14,13 @@ use std::time::Duration;
 use airlane_base::{Rng, Seed, Time};
 use airlane_congestion::Controller;
 use airlane_congestion::pacer::BURST_PACKETS;
+use airlane_net::LinkReport;
 use rand::RngExt;
 
 pub use queue::Discipline;
 pub use sender::{AckPolicy, OnOff, PACKET_BYTES};
 
-use queue::Bottleneck;
+use queue::{Bottleneck, Fate};
 use sender::Sender;
 
 /// One flow of a scene.
@@ -43,7 +45,15 @@ impl Flow {
     /// A flow that always has data, with every second packet acknowledged.
     pub fn new(controller: Box<dyn Controller>, rtt: Duration) -> Self {
         let (acks, weights) = (AckPolicy::EVERY_SECOND, Vec::new());
-        Self { controller, rtt, acks, burst: BURST_PACKETS, start: Time::ZERO, on_off: None, weights }
+        Self {
+            controller,
+            rtt,
+            acks,
+            burst: BURST_PACKETS,
+            start: Time::ZERO,
+            on_off: None,
+            weights,
+        }
     }
 }
 
@@ -70,8 +80,6 @@ pub struct FlowResult {
     pub packets: u64,
     /// Time-weighted mean window in packets.
     pub window: f64,
-    /// Packets dropped.
-    pub dropped: u64,
     /// Packets received in each 100 ms since the start.
     pub bins: Vec<u32>,
 }
@@ -81,16 +89,15 @@ pub struct FlowResult {
 pub struct Outcome {
     /// By flow.
     pub flows: Vec<FlowResult>,
-    /// Mean delay of the queue, transmission included.
-    pub queue_s: f64,
-    /// Share of the capacity used.
-    pub utilisation: f64,
+    /// What the link did after the warm-up.
+    pub link: LinkReport,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Wake,
     Arrive(u64),
+    Leave,
     Receive(u64),
     AckTimer(u64),
     Acked { first: u64, largest: u64, at: Time },
@@ -126,16 +133,15 @@ struct World {
 
 /// Runs `flows` through `scene`.
 pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
-    let service_ns = scene.service.as_nanos() as u64;
     let mut world = World {
         now: Time::ZERO,
         events: BinaryHeap::new(),
         sequence: 0,
         senders: Vec::new(),
         peers: Vec::new(),
-        bottleneck: Bottleneck::new(scene.discipline, service_ns, scene.seed.split("queue").rng()),
+        bottleneck: Bottleneck::new(scene.discipline, scene.service, scene.seed.split("queue")),
         rng: scene.seed.split("jitter").rng(),
-        jitter_ns: scene.jitter * service_ns as f64,
+        jitter_ns: scene.jitter * scene.service.as_nanos() as f64,
         warm: false,
     };
     for (id, flow) in flows.into_iter().enumerate() {
@@ -159,13 +165,13 @@ pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
     }
     world.push(Time::ZERO + scene.warmup, 0, What::Warm);
     world.go(Time::ZERO + scene.duration);
-    let (queue_s, utilisation) = world.bottleneck.measured(Time::ZERO + scene.duration);
+    let link = world.bottleneck.measured(Time::ZERO + scene.duration);
     let span = (scene.duration - scene.warmup).as_secs_f64();
     let flows = world.senders.iter_mut().zip(world.peers).map(|(sender, peer)| {
         sender.look(Time::ZERO + scene.duration);
         FlowResult { window: sender.window_area / span / PACKET_BYTES as f64, ..peer.result }
     });
-    Outcome { flows: flows.collect(), queue_s, utilisation }
+    Outcome { flows: flows.collect(), link }
 }
 
 impl World {
@@ -188,6 +194,7 @@ impl World {
                     }
                 }
                 What::Arrive(pn) => self.arrive(id, pn),
+                What::Leave => self.leave(),
                 What::Receive(pn) => self.receive(id, pn),
                 What::AckTimer(timer) => {
                     if self.peers[id].timer == timer && self.peers[id].unacked > 0 {
@@ -231,14 +238,30 @@ impl World {
     }
 
     fn arrive(&mut self, id: usize, pn: u64) {
-        match self.bottleneck.arrive(self.now, pn) {
-            Some(at) => {
-                let delay = self.peers[id].rtt / 2;
-                self.push(at + delay, id, What::Receive(pn));
-            }
-            None if self.warm => self.peers[id].result.dropped += 1,
-            None => {}
+        let idle = self.bottleneck.next().is_none();
+        match self.bottleneck.arrive(self.now, id, pn) {
+            Fate::Leaves => self.go_on(id, pn),
+            Fate::Waits if idle => self.await_next(),
+            Fate::Waits | Fate::Dropped => {}
         }
+    }
+
+    fn leave(&mut self) {
+        if let Some((id, pn)) = self.bottleneck.leave(self.now) {
+            self.go_on(id, pn);
+            self.await_next();
+        }
+    }
+
+    fn await_next(&mut self) {
+        if let Some(at) = self.bottleneck.next() {
+            self.push(at, 0, What::Leave);
+        }
+    }
+
+    fn go_on(&mut self, id: usize, pn: u64) {
+        let delay = self.peers[id].rtt / 2;
+        self.push(self.now + delay, id, What::Receive(pn));
     }
 
     fn receive(&mut self, id: usize, pn: u64) {

@@ -1,14 +1,21 @@
-//! The bottleneck: one server of constant rate, computed on arrival, and who is dropped.
+//! The bottleneck: the laboratory's own link and queues, or losses by number.
 
-use airlane_base::{Rng, Time};
-use rand::RngExt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
+use airlane_net::{
+    Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Queue, SerialLink,
+};
+
+use super::PACKET_BYTES;
 
 /// The discipline in front of the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
     /// So many packets wait at most.
     DropTail(usize),
-    /// PIE after RFC 8033, section 4, with the delay known from the backlog, 15 ms target.
+    /// PIE with RFC 8033's settings; so many packets wait at most.
     Pie(usize),
     /// No queue at all: every n-th packet of a flow is lost, the first of them given apart.
     EveryNth {
@@ -19,140 +26,97 @@ pub enum Discipline {
     },
 }
 
-const PIE_TARGET_S: f64 = 0.015;
-const PIE_UPDATE_NS: u64 = 15_000_000;
-const PIE_BURST_S: f64 = 0.150;
-
-/// State of PIE.
-struct Pie {
-    probability: f64,
-    old_delay: f64,
-    burst: f64,
-    next: u64,
-}
-
-impl Pie {
-    fn update(&mut self, delay: f64) {
-        let mut step = 0.125 * (delay - PIE_TARGET_S) + 1.25 * (delay - self.old_delay);
-        // Section 4.2: small probabilities move in small steps.
-        for (below, part) in
-            [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)]
-        {
-            if self.probability < below {
-                step /= part;
-                break;
-            }
-        }
-        if self.probability >= 0.1 {
-            step = step.min(0.02);
-        }
-        self.probability += step;
-        if delay == 0.0 && self.old_delay == 0.0 {
-            self.probability *= 0.98;
-        }
-        self.probability = self.probability.clamp(0.0, 1.0);
-        if self.burst > 0.0 {
-            self.burst -= PIE_UPDATE_NS as f64 / 1e9;
-        } else if self.probability == 0.0
-            && delay < PIE_TARGET_S / 2.0
-            && self.old_delay < PIE_TARGET_S / 2.0
-        {
-            self.burst = PIE_BURST_S;
-        }
-        self.old_delay = delay;
-    }
+/// What becomes of a packet that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It leaves at once.
+    Leaves,
+    /// It leaves when the link lets it go.
+    Waits,
+    /// It is dropped.
+    Dropped,
 }
 
 /// The server and its queue.
 pub struct Bottleneck {
     discipline: Discipline,
-    service_ns: u64,
-    /// When the last packet accepted so far leaves.
-    last_departure: u64,
-    pie: Pie,
-    rng: Rng,
-    /// When the queue was last looked at, and the time integral of its delay since `reset`.
-    looked: u64,
-    area_ns2: f64,
-    area_from: u64,
-    accepted: u64,
+    link: SerialLink,
+    drops: Vec<Dropped>,
+    spare: Vec<Box<Packet>>,
+    /// As of when it measures.
+    start: LinkStats,
 }
 
 impl Bottleneck {
-    pub fn new(discipline: Discipline, service_ns: u64, rng: Rng) -> Self {
-        let pie = Pie { probability: 0.0, old_delay: 0.0, burst: PIE_BURST_S, next: 0 };
-        Self {
-            discipline,
-            service_ns,
-            last_departure: 0,
-            pie,
-            rng,
-            looked: 0,
-            area_ns2: 0.0,
-            area_from: 0,
-            accepted: 0,
-        }
-    }
-
-    fn backlog_ns(&self, now: u64) -> u64 {
-        self.last_departure.saturating_sub(now)
-    }
-
-    /// Adds what the backlog was since the last look: it falls by one second per second.
-    fn look(&mut self, now: u64) {
-        let from = self.backlog_ns(self.looked) as f64;
-        let span = (now - self.looked) as f64;
-        let busy = span.min(from);
-        self.area_ns2 += busy * (from - busy / 2.0);
-        self.looked = now;
+    /// `service`: time per packet.
+    pub fn new(discipline: Discipline, service: Duration, seed: Seed) -> Self {
+        let ip_bytes = PACKET_BYTES + u64::from(IP_UDP_HEADER_BYTES);
+        let queue: Box<dyn Queue> = match discipline {
+            Discipline::DropTail(n) => Box::new(DropTail::new(Capacity::Packets(n))),
+            Discipline::Pie(n) => {
+                Box::new(Pie::new(PieConfig::default(), Capacity::Packets(n), seed.rng()))
+            }
+            Discipline::EveryNth { .. } => Box::new(DropTail::new(Capacity::Unlimited)),
+        };
+        let rate = if service.is_zero() { Rate::default() } else { Rate::of(ip_bytes, service) };
+        let link = SerialLink::constant(rate, queue);
+        let start = stats(&link, Time::ZERO);
+        Self { discipline, link, drops: Vec::new(), spare: Vec::new(), start }
     }
 
     /// Measures from here on.
     pub fn reset(&mut self, now: Time) {
-        self.look(now.as_nanos());
-        self.area_ns2 = 0.0;
-        self.area_from = now.as_nanos();
-        self.accepted = 0;
+        self.start = stats(&self.link, now);
     }
 
-    /// Mean delay of the queue in seconds and share of the capacity in use since `reset`.
-    pub fn measured(&mut self, now: Time) -> (f64, f64) {
-        self.look(now.as_nanos());
-        let span = (now.as_nanos() - self.area_from).max(1) as f64;
-        (self.area_ns2 / span / 1e9, (self.accepted * self.service_ns) as f64 / span)
+    /// What the link did since `reset`.
+    pub fn measured(&self, now: Time) -> LinkReport {
+        stats(&self.link, now).since(&self.start)
     }
 
-    /// A packet arrives, the `pn`-th of its flow: when it leaves, or `None` if it is dropped.
-    pub fn arrive(&mut self, now: Time, pn: u64) -> Option<Time> {
-        let now = now.as_nanos();
-        self.look(now);
-        let waiting = self.backlog_ns(now).div_ceil(self.service_ns.max(1)) as usize;
-        let dropped = match self.discipline {
-            Discipline::EveryNth { n, first } => pn >= first && (pn - first).is_multiple_of(n),
-            // One more is on the wire.
-            Discipline::DropTail(limit) => waiting > limit,
-            Discipline::Pie(limit) => waiting > limit || self.pie_drops(now, waiting),
-        };
-        if dropped {
-            return None;
+    /// The `pn`-th packet of `flow` arrives.
+    pub fn arrive(&mut self, now: Time, flow: usize, pn: u64) -> Fate {
+        if let Discipline::EveryNth { n, first } = self.discipline {
+            let lost = pn >= first && (pn - first).is_multiple_of(n);
+            return if lost { Fate::Dropped } else { Fate::Leaves };
         }
-        self.accepted += 1;
-        self.last_departure = self.last_departure.max(now) + self.service_ns;
-        Some(Time::from_nanos(self.last_departure))
+        let mut packet = self.spare.pop().unwrap_or_else(blank);
+        (packet.flow, packet.id) = (FlowId(flow as u32), pn);
+        self.link.push(now, packet, &mut self.drops);
+        let dropped = !self.drops.is_empty();
+        self.spare.extend(self.drops.drain(..).map(|d| d.packet));
+        if dropped { Fate::Dropped } else { Fate::Waits }
     }
 
-    fn pie_drops(&mut self, now: u64, waiting: usize) -> bool {
-        while self.pie.next <= now {
-            let delay = self.backlog_ns(self.pie.next) as f64 / 1e9;
-            self.pie.update(delay);
-            self.pie.next += PIE_UPDATE_NS;
-        }
-        if self.pie.burst > 0.0
-            || (self.pie.old_delay < PIE_TARGET_S / 2.0 && self.pie.probability < 0.2)
-            || waiting <= 2
-        {
-            return false;
-        }
-        self.rng.random::<f64>() < self.pie.probability
+    /// When a packet leaves next.
+    pub fn next(&self) -> Option<Time> {
+        self.link.next_event()
     }
+
+    /// Flow and number of the packet that leaves now.
+    pub fn leave(&mut self, now: Time) -> Option<(usize, u64)> {
+        let packet = self.link.poll(now, &mut self.drops)?;
+        let who = (packet.flow.0 as usize, packet.id);
+        self.spare.push(packet);
+        Some(who)
+    }
+}
+
+fn stats(link: &SerialLink, now: Time) -> LinkStats {
+    link.link_stats(now).expect("a serial link measures")
+}
+
+fn blank() -> Box<Packet> {
+    let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    Box::new(Packet {
+        id: 0,
+        flow: FlowId::default(),
+        src: nowhere,
+        dst: nowhere,
+        ecn: Ecn::NotEct,
+        sent: Time::ZERO,
+        enqueued: Time::ZERO,
+        progress: Progress::default(),
+        payload: vec![0; PACKET_BYTES as usize],
+    })
 }
