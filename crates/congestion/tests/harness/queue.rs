@@ -42,6 +42,7 @@ pub struct Bottleneck {
     discipline: Discipline,
     link: SerialLink,
     drops: Vec<Dropped>,
+    #[expect(clippy::vec_box, reason = "the link takes boxes and gives them back")]
     spare: Vec<Box<Packet>>,
     /// As of when it measures.
     start: LinkStats,
