@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use airlane_base::InputError;
 
+use crate::bola::Bola;
+use crate::buffer_based::BufferBased;
 use crate::mpc::Mpc;
 use crate::setting::Setting;
 use crate::state::PlayerState;
@@ -65,6 +67,10 @@ pub enum AbrKind {
     RateBased(RateBased),
     /// `mpc` or `robust-mpc`.
     Mpc(Mpc),
+    /// `bola`.
+    Bola(Bola),
+    /// `buffer-based`.
+    BufferBased(BufferBased),
 }
 
 impl Default for AbrKind {
@@ -76,7 +82,8 @@ impl Default for AbrKind {
 
 impl AbrKind {
     /// The names that [`AbrKind::from_str`] takes, for messages and completion.
-    pub const NAMES: [&'static str; 4] = ["robust-mpc", "mpc", "rate-based", "fixed:RUNG"];
+    pub const NAMES: [&'static str; 6] =
+        ["robust-mpc", "mpc", "bola", "buffer-based", "rate-based", "fixed:RUNG"];
 }
 
 impl Abr for AbrKind {
@@ -85,6 +92,8 @@ impl Abr for AbrKind {
             Self::Fixed(a) => a.choose(setting, state),
             Self::RateBased(a) => a.choose(setting, state),
             Self::Mpc(a) => a.choose(setting, state),
+            Self::Bola(a) => a.choose(setting, state),
+            Self::BufferBased(a) => a.choose(setting, state),
         }
     }
 }
@@ -96,6 +105,8 @@ impl fmt::Display for AbrKind {
             Self::RateBased(_) => f.write_str("rate-based"),
             Self::Mpc(m) if m.robust => f.write_str("robust-mpc"),
             Self::Mpc(_) => f.write_str("mpc"),
+            Self::Bola(_) => f.write_str("bola"),
+            Self::BufferBased(_) => f.write_str("buffer-based"),
         }
     }
 }
@@ -108,6 +119,8 @@ impl FromStr for AbrKind {
         match s {
             "robust-mpc" => Ok(Self::Mpc(Mpc::robust())),
             "mpc" => Ok(Self::Mpc(Mpc::plain())),
+            "bola" => Ok(Self::Bola(Bola::default())),
+            "buffer-based" => Ok(Self::BufferBased(BufferBased::default())),
             "rate-based" => Ok(Self::RateBased(RateBased::default())),
             _ => {
                 let rung = s.strip_prefix("fixed:").ok_or_else(bad)?;

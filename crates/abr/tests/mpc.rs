@@ -165,7 +165,7 @@ fn rate_based_takes_the_highest_rung_within_its_margin() {
 fn the_first_chunk_is_the_lowest_and_names_round_trip() {
     let s =
         setting(synthetic::flat("flat", 20, 1e6), Smoothness::MeanCurve, PlayerConfig::default());
-    for name in ["robust-mpc", "mpc", "rate-based", "fixed:3"] {
+    for name in ["robust-mpc", "mpc", "bola", "buffer-based", "rate-based", "fixed:3"] {
         let abr: AbrKind = name.parse().unwrap();
         assert_eq!(abr.to_string(), name);
         assert_eq!(next_rung(&abr, &s, &PlayerState::start()), 0);
@@ -174,6 +174,10 @@ fn the_first_chunk_is_the_lowest_and_names_round_trip() {
     let later = PlayerState { next_chunk: 1, last_rung: Some(0), ..PlayerState::start() };
     assert_eq!(next_rung(&Fixed(3), &s, &later), 3);
     assert_eq!(next_rung(&Fixed(99), &s, &later), 7);
-    let e = "bola".parse::<AbrKind>().unwrap_err().to_string();
-    assert_eq!(e, "unknown ABR `bola`; expected one of robust-mpc, mpc, rate-based, fixed:RUNG");
+    let e = "festive".parse::<AbrKind>().unwrap_err().to_string();
+    assert_eq!(
+        e,
+        "unknown ABR `festive`; expected one of robust-mpc, mpc, bola, buffer-based, rate-based, \
+         fixed:RUNG"
+    );
 }

@@ -240,6 +240,10 @@ pub enum Abr {
     RobustMpc,
     /// MPC.
     Mpc,
+    /// BOLA.
+    Bola,
+    /// Buffer-based.
+    Buffer,
     /// The highest rung below the predicted throughput.
     Rate,
     /// Always the same rung, from 0.

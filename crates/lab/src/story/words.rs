@@ -128,6 +128,8 @@ pub(super) fn player(player: &Player) -> String {
     let abr = match player.abr {
         Abr::RobustMpc => "RobustMPC".to_owned(),
         Abr::Mpc => "MPC".to_owned(),
+        Abr::Bola => "BOLA".to_owned(),
+        Abr::Buffer => "buffer-based".to_owned(),
         Abr::Rate => "rate-based".to_owned(),
         Abr::Fixed(rung) => format!("rung {rung} always"),
     };

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{AbrKind, Fixed, Mpc, PlayerConfig, RateBased, Setting};
+use airlane_abr::{
+    AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, Setting,
+};
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
@@ -130,6 +132,8 @@ pub(super) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
     match abr {
         Abr::RobustMpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::robust() }),
         Abr::Mpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::plain() }),
+        Abr::Bola => AbrKind::Bola(Bola::default()),
+        Abr::Buffer => AbrKind::BufferBased(BufferBased::default()),
         Abr::Rate => AbrKind::RateBased(RateBased::default()),
         Abr::Fixed(rung) => AbrKind::Fixed(Fixed(rung)),
     }

@@ -39,13 +39,15 @@ const PENALTY: Range = range(0.0, 1e4, "25");
 enum AbrKind {
     RobustMpc,
     Mpc,
+    Bola,
+    Buffer,
     Rate,
     Fixed,
 }
 
 words! {
-    AbrKind: "robust-mpc" => Self::RobustMpc, "mpc" => Self::Mpc, "rate" => Self::Rate,
-        "fixed" => Self::Fixed;
+    AbrKind: "robust-mpc" => Self::RobustMpc, "mpc" => Self::Mpc, "bola" => Self::Bola,
+        "buffer" => Self::Buffer, "rate" => Self::Rate, "fixed" => Self::Fixed;
     AckPolicy: "every-2" => Self::Every2, "decimated" => Self::Decimated;
     Cipher: "null" => Self::Null, "tls" => Self::Tls;
     Smoothness: "mean-curve" => Self::MeanCurve, "chunk" => Self::Chunk;
@@ -207,6 +209,8 @@ fn abr(r: &mut Reader<'_>, default: Option<AbrKind>, default_text: &str) -> Opti
     Some(match kind? {
         AbrKind::RobustMpc => Abr::RobustMpc,
         AbrKind::Mpc => Abr::Mpc,
+        AbrKind::Bola => Abr::Bola,
+        AbrKind::Buffer => Abr::Buffer,
         AbrKind::Rate => Abr::Rate,
         AbrKind::Fixed => Abr::Fixed(rung.unwrap_or(0) as usize),
     })
