@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::controller::Controller;
 use crate::cubic::WEIGHT_RANGE;
-use crate::{Bbr, Cubic, CubicConfig, Explicit, Reno, WeightRule};
+use crate::{Bbr, Cubic, CubicConfig, Explicit, Fast, Reno, WeightRule};
 
 /// Which controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -19,6 +19,8 @@ pub enum Algorithm {
     /// [`Cubic`].
     #[default]
     Cubic,
+    /// [`Fast`].
+    Fast,
     /// [`Bbr`].
     Bbr,
     /// [`Explicit`].
@@ -27,13 +29,14 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Reno, Self::Cubic, Self::Bbr, Self::Explicit];
+    pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Fast, Self::Bbr, Self::Explicit];
 
     /// The name in scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reno => "reno",
             Self::Cubic => "cubic",
+            Self::Fast => "fast",
             Self::Bbr => "bbr",
             Self::Explicit => "explicit",
         }
@@ -67,7 +70,7 @@ impl FromStr for Algorithm {
 pub struct ControllerConfig {
     /// Which controller.
     pub algorithm: Algorithm,
-    /// Cubic: how many plain flows it counts for at first (1).
+    /// Cubic and FAST: how many plain flows it counts for at first (1).
     #[serde(default)]
     pub weight: Option<f64>,
     /// Cubic: how it counts for that many (`synchronised`).
@@ -100,23 +103,23 @@ impl ControllerConfig {
 
     /// Whether the options fit the controller and each other; names the key that does not.
     pub fn check(&self) -> Result<(), InputError> {
-        let cubic_only = [
-            ("weight", self.weight.is_some()),
-            ("weight_rule", self.weight_rule.is_some()),
-            ("hystart", self.hystart.is_some()),
-            ("fast_convergence", self.fast_convergence.is_some()),
+        let options: [(&str, bool, &[Algorithm]); 5] = [
+            ("weight", self.weight.is_some(), &[Algorithm::Cubic, Algorithm::Fast]),
+            ("weight_rule", self.weight_rule.is_some(), &[Algorithm::Cubic]),
+            ("hystart", self.hystart.is_some(), &[Algorithm::Cubic]),
+            ("fast_convergence", self.fast_convergence.is_some(), &[Algorithm::Cubic]),
+            ("rate_bps", self.rate_bps.is_some(), &[Algorithm::Explicit]),
         ];
-        let explicit_only = [("rate_bps", self.rate_bps.is_some())];
-        let of = |owner, keys: &[(&str, bool)]| match keys.iter().find(|(_, set)| *set) {
-            Some((key, _)) if self.algorithm != owner => Err(InputError::new(
-                format!("an option of {owner}, given to {}", self.algorithm),
-                format!("leave it out, or use {owner}"),
-            )
-            .at_key(*key)),
-            _ => Ok(()),
-        };
-        of(Algorithm::Cubic, &cubic_only)?;
-        of(Algorithm::Explicit, &explicit_only)?;
+        for (key, set, owners) in options {
+            if set && !owners.contains(&self.algorithm) {
+                let owners = owners.iter().map(|o| o.name()).collect::<Vec<_>>().join(" or ");
+                return Err(InputError::new(
+                    format!("an option of {owners}, given to {}", self.algorithm),
+                    format!("leave it out, or use {owners}"),
+                )
+                .at_key(key));
+            }
+        }
         if let Some(weight) = self.weight
             && !WEIGHT_RANGE.contains(&weight)
         {
@@ -148,6 +151,7 @@ impl ControllerConfig {
                 };
                 Box::new(Cubic::new(config, now, mtu))
             }
+            Algorithm::Fast => Box::new(Fast::new(self.weight.unwrap_or(1.0), mtu)),
             Algorithm::Bbr => Box::new(Bbr::new(now, mtu, seed)),
             Algorithm::Explicit => {
                 let rate = self.rate_bps.map_or(INITIAL_EXPLICIT_RATE, Rate::from_bps);
@@ -232,12 +236,12 @@ mod tests {
         let message = |s: &str| s.parse::<ControllerConfig>().expect_err("refused").to_string();
         assert_eq!(
             message("cubik"),
-            "algorithm: no controller is called \"cubik\"; one of reno, cubic, bbr, explicit"
+            "algorithm: no controller is called \"cubik\"; one of reno, cubic, fast, bbr, explicit"
         );
         assert_eq!(message("cubic:weight=-3"), "weight: -3 is no weight; expected 0.01 to 1000");
         assert_eq!(
             message("reno:weight=2"),
-            "weight: an option of cubic, given to reno; leave it out, or use cubic"
+            "weight: an option of cubic or fast, given to reno; leave it out, or use cubic or fast"
         );
         assert_eq!(message("cubic:weight=x"), "weight: found \"x\"; expected a number such as 2.5");
         assert_eq!(

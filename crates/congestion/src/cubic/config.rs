@@ -39,7 +39,7 @@ impl Default for CubicConfig {
 }
 
 /// A usable weight: finite and within [`WEIGHT_RANGE`]; NaN counts as one plain flow.
-pub(super) fn usable_weight(weight: f64) -> f64 {
+pub(crate) fn usable_weight(weight: f64) -> f64 {
     if weight.is_nan() {
         return 1.0;
     }

@@ -20,7 +20,7 @@ pub use curve::{ALPHA, BETA, C};
 use crate::controller::{Ack, Controller, Loss, Sent};
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
-use config::usable_weight;
+pub(crate) use config::usable_weight;
 use curve::Epoch;
 use hystart::{Growth, HyStart};
 use weight::Synchrony;
