@@ -12,6 +12,7 @@
 //! they differ from the paper, are in `docs/minerva.md`.
 
 pub mod curve;
+mod ledger;
 pub mod normalise;
 pub mod optimum;
 pub mod utility;

@@ -13,6 +13,7 @@ use airlane_base::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::sustaining_rate_bps;
+use crate::ledger::Ledger;
 use crate::normalise::Normalisation;
 use crate::utility::{self, Download, Utility};
 
@@ -120,6 +121,7 @@ pub struct Minerva {
     /// The last request, when it came and the bytes acknowledged by then.
     current: Option<(Request, Time, u64)>,
     past: Past,
+    ledger: Ledger,
     clock: Clock,
     measured: Vec<f64>,
     smoothed_bps: Option<f64>,
@@ -155,6 +157,7 @@ impl Minerva {
         config: Config,
     ) -> Self {
         Self {
+            ledger: Ledger::new(setting.chunk(), setting.player().chunk_overhead),
             setting,
             abr,
             f,
@@ -176,11 +179,21 @@ impl Minerva {
     /// A request for a chunk arrived. The second one starts the updates: the first chunk always
     /// runs at the baseline's weight.
     ///
-    /// Requests for chunks or rungs that the video does not have are ignored.
+    /// Requests for chunks or rungs that the video does not have are ignored. A buffer or stalls
+    /// that the deliveries rule out are taken at the nearest that they allow.
     pub fn on_request(&mut self, now: Time, request: Request, progress: Progress) {
         if request.chunk >= self.setting.chunks() || request.rung >= self.setting.rungs() {
             return;
         }
+        // A player that gives a download up asks for the same chunk again.
+        if self.current.is_none_or(|(before, ..)| before.chunk != request.chunk) {
+            self.ledger.on_request(now);
+        }
+        let request = Request {
+            buffer: self.ledger.buffer(now, request.buffer),
+            stalled: self.ledger.stalled(request.stalled),
+            ..request
+        };
         if let Some((done, ..)) = self.current {
             let stall = request.stalled.saturating_sub(self.past.stalled).as_secs_f64();
             self.past.qoe +=

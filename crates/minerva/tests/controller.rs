@@ -145,6 +145,10 @@ fn the_buffer_falls_between_requests_and_the_past_is_recomputed() {
     assert!((u.buffer_s - 2.3).abs() < 1e-9, "{}", u.buffer_s);
     assert_eq!(u.chunk, 1);
     assert!((u.utility.past - s.quality(0)[0]).abs() < 1e-9);
+    // Six seconds and a half later, so that half a second of it can have been a stall.
+    for _ in 0..13 {
+        f.interval(1e5, 1.0);
+    }
     f.request(2, 2, 1.0, 0.5);
     let u = f.interval(1e5, 1.0).unwrap();
     let past = s.chunk_qoe(0, 0, 0.0, None) + s.chunk_qoe(1, 3, 0.5, Some(0));
@@ -179,10 +183,10 @@ fn weights_keep_their_bounds() {
         let (mut f, _) = Flow::new(config);
         f.request(0, 0, 0.0, 0.0);
         // A stall without end, then plenty.
-        for (stall_s, rate, bound) in [(500.0, 0.2e6, hi), (500.0, 1e3, lo)] {
+        for (intervals, rate, bound) in [(24, 0.2e6, hi), (4, 1e3, lo)] {
             for chunk in 1..50 {
-                f.request(chunk, 1, 0.5, stall_s);
-                for _ in 0..4 {
+                f.request(chunk, 1, 0.5, 500.0);
+                for _ in 0..intervals {
                     if let Some(u) = f.interval(rate, 1.0) {
                         assert!(u.weight >= lo && u.weight <= hi, "{u:?}");
                         assert!((0.5..=20.0).contains(&u.raw_weight));
@@ -192,6 +196,25 @@ fn weights_keep_their_bounds() {
             assert!((f.m.weight() - bound).abs() < 0.4 * bound, "{} {bound}", f.m.weight());
         }
     }
+}
+
+#[test]
+fn invented_stalls_and_buffers_reported_too_low_buy_little() {
+    let weight = |lie: bool| {
+        let (mut f, _) = Flow::new(Config::default());
+        f.request(0, 0, 0.0, 0.0);
+        for chunk in 1..40 {
+            // Delivered in two seconds each: the buffer grows by two.
+            let buffer = if lie { 0.0 } else { (2.0 * chunk as f64).min(36.0) };
+            f.request(chunk, 3, buffer, if lie { 8.0 * chunk as f64 } else { 0.0 });
+            for _ in 0..4 {
+                f.interval(2e6, 1.0);
+            }
+        }
+        f.m.weight()
+    };
+    let (honest, liar) = (weight(false), weight(true));
+    assert!(liar < 1.1 * honest, "{liar} instead of {honest}");
 }
 
 #[test]
