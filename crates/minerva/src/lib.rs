@@ -21,5 +21,5 @@ pub mod weight;
 pub use curve::RateCurve;
 pub use normalise::{Form, Normalisation};
 pub use optimum::{Optimum, fixed_rate_bound, fixed_rate_optimum};
-pub use utility::{Download, Utility};
+pub use utility::{Blend, Download, Utility};
 pub use weight::{Config, Minerva, Progress, Request, Update, UtilityKind};

@@ -6,8 +6,23 @@ use serde::Serialize;
 
 use crate::curve::sustaining_rate_bps;
 
-/// Chunks that the value function looks ahead (section 5.3: h = 5).
-pub const HORIZON: usize = 5;
+/// What the client-aware utility is mixed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blend {
+    /// phi1 N: weight of the mean QoE of the past, beside 1 for the current chunk.
+    pub past: f64,
+    /// phi2: weight of the value function.
+    pub future: f64,
+    /// h: chunks that the value function looks ahead.
+    pub horizon: usize,
+}
+
+impl Default for Blend {
+    /// Section 5.3: phi1 = 1/N, phi2 = 1, h = 5.
+    fn default() -> Self {
+        Self { past: 1.0, future: 1.0, horizon: 5 }
+    }
+}
 
 /// The chunk on its way and the viewer behind it, as the server knows them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +51,7 @@ pub struct Utility {
     pub current: f64,
     /// V_h: expected QoE per chunk of the next ones.
     pub value: f64,
-    /// The mean of the three, extended in proportion beyond the top rung's rate.
+    /// The mean of the three by their weights, extended in proportion beyond the top rung's rate.
     pub total: f64,
 }
 
@@ -46,7 +61,7 @@ pub fn basic(setting: &Setting, rate_bps: f64) -> f64 {
     setting.view().curve().eval(rate_bps)
 }
 
-/// U(r) of section 5.3 with phi1 = 1/N and phi2 = 1: the mean of past, current and future QoE.
+/// U(r) of section 5.3: the mean of past, current and future QoE, weighed by `blend`.
 ///
 /// `None` after the video's last chunk, whose future is nothing. Beyond the rate that holds the
 /// top rung ([`sustaining_rate_bps`]) the total grows in proportion to the rate.
@@ -55,6 +70,7 @@ pub fn client_aware(
     abr: &(impl Abr + ?Sized),
     download: &Download,
     rate_bps: f64,
+    blend: &Blend,
 ) -> Option<Utility> {
     let top = sustaining_rate_bps(setting, setting.rungs() - 1);
     let rate = rate_bps.min(top);
@@ -72,8 +88,9 @@ pub fn client_aware(
         last_rung: Some(download.rung),
         history: History::constant(rate),
     };
-    let value = value(setting, abr, state, rate)?;
-    let mean = (download.past_qoe + current + value) / 3.0;
+    let value = value(setting, abr, state, rate, blend.horizon)?;
+    let sum = blend.past * download.past_qoe + current + blend.future * value;
+    let mean = sum / (blend.past + 1.0 + blend.future);
     Some(Utility {
         past: download.past_qoe,
         current,
@@ -82,15 +99,16 @@ pub fn client_aware(
     })
 }
 
-/// V_h(r, b, e): the mean QoE of the next [`HORIZON`] chunks, or of those that are left, found by
+/// V_h(r, b, e): the mean QoE of the next `horizon` chunks, or of those that are left, found by
 /// simulating `abr` from `state` at a constant rate. `None` if none is left.
 pub fn value(
     setting: &Setting,
     abr: &(impl Abr + ?Sized),
     state: PlayerState,
     rate_bps: f64,
+    horizon: usize,
 ) -> Option<f64> {
-    let chunks = HORIZON.min(setting.chunks().saturating_sub(state.next_chunk));
+    let chunks = horizon.min(setting.chunks().saturating_sub(state.next_chunk));
     if chunks == 0 {
         return None;
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::curve::sustaining_rate_bps;
 use crate::ledger::Ledger;
 use crate::normalise::Normalisation;
-use crate::utility::{self, Download, Utility};
+use crate::utility::{self, Blend, Download, Utility};
 
 /// An interval, in round trips.
 const INTERVAL_ROUND_TRIPS: u32 = 25;
@@ -44,21 +44,33 @@ pub enum UtilityKind {
 }
 
 /// How a flow's weight is found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Plain RFC 9438 connections that one flow of the baseline counts as, n_e: 2 for the paper's
     /// QUIC Cubic. The weight before the first update, and what `mu` is relative to.
     pub baseline_connections: f64,
     /// Which utility.
     pub utility: UtilityKind,
+    /// What the client-aware utility is mixed from.
+    pub blend: Blend,
     /// Keep the weight within `n_e / mu` and `n_e * mu` (section 5.5); none by default.
     pub mu: Option<f64>,
+    /// Take the rate at its conservative form; off only to show what it is for.
+    pub conservative: bool,
+    /// Smooth rates and weights over updates; off only to show what it is for.
+    pub smoothed: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { baseline_connections: 2.0, utility: UtilityKind::ClientAware, mu: None }
+        Self {
+            baseline_connections: 2.0,
+            utility: UtilityKind::ClientAware,
+            blend: Blend::default(),
+            mu: None,
+            conservative: true,
+            smoothed: true,
+        }
     }
 }
 
@@ -260,9 +272,14 @@ impl Minerva {
 
     fn update(&mut self, now: Time, progress: Progress) -> Option<Update> {
         let rate_bps = *self.measured.last()?;
-        let conservative_bps = (0.8 * rate_bps).max(rate_bps - 0.5 * deviation(&self.measured));
+        let conservative_bps = if self.config.conservative {
+            (0.8 * rate_bps).max(rate_bps - 0.5 * deviation(&self.measured))
+        } else {
+            rate_bps
+        };
+        let gain = if self.config.smoothed { GAIN } else { 1.0 };
         let smoothed_bps = match self.smoothed_bps {
-            Some(before) => GAIN * conservative_bps + (1.0 - GAIN) * before,
+            Some(before) => gain * conservative_bps + (1.0 - gain) * before,
             None => conservative_bps,
         };
         self.smoothed_bps = Some(smoothed_bps);
@@ -270,7 +287,8 @@ impl Minerva {
         let (download, chunk) = self.download(now, progress)?;
         let utility = match self.config.utility {
             UtilityKind::ClientAware => {
-                utility::client_aware(&self.setting, &*self.abr, &download, smoothed_bps)?
+                let blend = &self.config.blend;
+                utility::client_aware(&self.setting, &*self.abr, &download, smoothed_bps, blend)?
             }
             UtilityKind::Basic => {
                 let total = utility::basic(&self.setting, smoothed_bps);
@@ -279,7 +297,7 @@ impl Minerva {
         };
         let normalised_bps = self.f.eval(utility.total);
         let raw_weight = self.raw(smoothed_bps, utility.total).clamp(CLAMP.0, CLAMP.1);
-        self.smoothed_weight = GAIN * raw_weight + (1.0 - GAIN) * self.smoothed_weight;
+        self.smoothed_weight = gain * raw_weight + (1.0 - gain) * self.smoothed_weight;
         Some(Update {
             at: now,
             rate_bps,

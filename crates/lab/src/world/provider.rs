@@ -165,7 +165,12 @@ fn provider(
         titles: settings.clone(),
         abr: Arc::new(abr_kind(scenario.player.abr, scenario.player.horizon)),
         normalisation: Arc::new(normalisation),
-        config: Config { baseline_connections: baseline, utility, mu: minerva.mu },
+        config: Config {
+            baseline_connections: baseline,
+            utility,
+            mu: minerva.mu,
+            ..Config::default()
+        },
         payload_bytes: scenario.transport.payload_bytes,
     }))
 }
