@@ -9,7 +9,11 @@ const RTTS: [f64; 2] = [20.0, 100.0];
 fn of(weights: &[f64], unit: f64, rtt_ms: f64, queue: Queue) -> Scene {
     // Epochs last by round trips: fewer seconds hold as many of the short one. Cubic takes some
     // twenty of them to forget who came first.
-    let seconds = if rtt_ms < 100.0 { 75.0 } else { 300.0 };
+    let seconds = match rtt_ms {
+        ..30.0 => 75.0,
+        ..100.0 => 200.0,
+        _ => 300.0,
+    };
     Scene { seconds, settle: seconds / 5.0, ..Scene::of_weights(weights, unit, rtt_ms, queue) }
 }
 
