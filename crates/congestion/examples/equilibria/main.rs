@@ -2,12 +2,13 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr; all of them if none is
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast; all of them if none is
 //! named. Five seeds if not said otherwise.
 
 #[path = "../../tests/harness/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod harness;
+mod links;
 mod tables;
 
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 8] = [
+const TABLES: [(&str, Table); 9] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -23,7 +24,8 @@ const TABLES: [(&str, Table); 8] = [
     ("changing", tables::changing),
     ("small", tables::small),
     ("variations", tables::variations),
-    ("bbr", tables::bbr),
+    ("bbr", links::bbr),
+    ("fast", links::fast),
 ];
 
 fn main() -> ExitCode {

@@ -1,10 +1,10 @@
-//! The tables.
+//! The tables of weighted Cubic.
 
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
 use airlane_congestion::pacer::BURST_PACKETS;
-use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
+use airlane_congestion::{ControllerConfig, WeightRule};
 use rand::seq::SliceRandom;
 
 use crate::harness::{AckPolicy, Discipline, Flow, OnOff, Outcome, PACKET_BYTES, Scene, run};
@@ -143,17 +143,17 @@ impl Case {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn spread(values: &[f64]) -> String {
+pub fn spread(values: &[f64]) -> String {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
     format!("{:.2} ({low:.2}-{high:.2})", mean(values))
 }
 
-fn header(title: &str, columns: &[String]) {
+pub fn header(title: &str, columns: &[String]) {
     println!("\n### {title}\n");
     println!("| {} |", columns.join(" | "));
     println!("|{}", "---|".repeat(columns.len()));
@@ -381,61 +381,4 @@ pub fn variations(seeds: u64) {
 
 fn decimated(case: &Case) -> AckPolicy {
     AckPolicy::decimated(Duration::from_millis(case.rtt_ms))
-}
-
-/// BBR alone, and beside Cubic.
-pub fn bbr(seeds: u64) {
-    let columns = ["Mbit/s", "RTT", "utilisation", "mean queue / RTT", "mean queue in packets"];
-    header("BBR alone, droptail of 2 BDP", &columns.map(str::to_owned));
-    for mbps in [6.0, 50.0] {
-        for rtt_ms in [20, 50, 100] {
-            let (mut used, mut queue, mut packets) = (Vec::new(), Vec::new(), Vec::new());
-            for seed in 1..=seeds {
-                let (scene, rtt) = link(mbps, rtt_ms, 2.0, 60.0, seed);
-                let out = run(&scene, vec![flow(Algorithm::Bbr, rtt, seed)]);
-                used.push(out.link.utilisation);
-                queue.push(out.link.mean_queue_packets * scene.service.div_duration_f64(rtt));
-                packets.push(out.link.mean_queue_packets);
-            }
-            println!(
-                "| {mbps} | {rtt_ms} ms | {:.3} | {:.3} | {:.1} |",
-                mean(&used),
-                mean(&queue),
-                mean(&packets)
-            );
-        }
-    }
-    let columns = ["queue", "BBR's share"];
-    header("one BBR beside one Cubic, 10 Mbit/s, 40 ms", &columns.map(str::to_owned));
-    for bdp in [0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0] {
-        let share = |seed| {
-            let (scene, rtt) = link(10.0, 40, bdp, 180.0, seed);
-            let flows = vec![flow(Algorithm::Bbr, rtt, seed), flow(Algorithm::Cubic, rtt, seed)];
-            let out = run(&scene, flows);
-            let packets = |i: usize| out.flows[i].packets as f64;
-            packets(0) / (packets(0) + packets(1))
-        };
-        let shares: Vec<_> = (1..=seeds).map(share).collect();
-        println!("| {bdp} BDP | {} |", spread(&shares));
-    }
-}
-
-fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Duration) {
-    let rtt = Duration::from_millis(rtt_ms);
-    let service = Duration::from_secs_f64((PACKET_BYTES + 28) as f64 * 8.0 / (mbps * 1e6));
-    let packets = rtt.as_secs_f64() / service.as_secs_f64() * bdp;
-    let scene = Scene {
-        discipline: Discipline::DropTail(packets.round().max(1.0) as usize),
-        service,
-        jitter: 1.0,
-        duration: Duration::from_secs_f64(seconds),
-        warmup: Duration::from_secs(5),
-        seed: Seed(seed),
-    };
-    (scene, rtt)
-}
-
-fn flow(algorithm: Algorithm, rtt: Duration, seed: u64) -> Flow {
-    let config = ControllerConfig::new(algorithm);
-    Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt)
 }

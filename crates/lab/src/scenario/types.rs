@@ -279,6 +279,11 @@ pub enum Control {
         /// How the weight acts.
         rule: WeightRule,
     },
+    /// FAST.
+    Fast {
+        /// How many plain connections it counts for.
+        weight: f64,
+    },
     /// BBR, the first version.
     Bbr,
     /// Sends at a given rate.
@@ -289,7 +294,7 @@ impl Control {
     /// How many plain connections it counts for.
     pub fn weight(&self) -> f64 {
         match self {
-            Self::Cubic { weight, .. } => *weight,
+            Self::Cubic { weight, .. } | Self::Fast { weight } => *weight,
             _ => 1.0,
         }
     }

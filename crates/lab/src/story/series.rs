@@ -46,7 +46,7 @@ pub(super) fn run(plan: &Plan, output: &RunOutput) -> Run {
     }
     // Whoever neither is weighted nor stands beside somebody who is has nothing to show here.
     let weighted = scenario.schemes.iter().any(|s| s.minerva.is_some());
-    if weighted && matches!(scheme.control, Control::Cubic { .. }) {
+    if weighted && matches!(scheme.control, Control::Cubic { .. } | Control::Fast { .. }) {
         panels.push(weights(output));
     }
     panels.extend(link(plan, &output.link_rows));

@@ -145,10 +145,8 @@ pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
         }
         note.push_str(&more);
     };
-    if let Control::Cubic { weight, .. } = scheme.control
-        && weight != 1.0
-        && scheme.minerva.is_none()
-    {
+    let weight = scheme.control.weight();
+    if weight != 1.0 && scheme.minerva.is_none() {
         add(format!("Each server sends like {} connections.", short(weight)));
     }
     if let Some(own) = scheme.queue.as_ref().filter(|q| *q != queue_of_link) {

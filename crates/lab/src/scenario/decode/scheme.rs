@@ -12,13 +12,14 @@ const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 pub(super) enum ControllerKind {
     Reno,
     Cubic,
+    Fast,
     Bbr,
     Explicit,
 }
 
 words! {
-    ControllerKind: "reno" => Self::Reno, "cubic" => Self::Cubic, "bbr" => Self::Bbr,
-        "explicit" => Self::Explicit;
+    ControllerKind: "reno" => Self::Reno, "cubic" => Self::Cubic, "fast" => Self::Fast,
+        "bbr" => Self::Bbr, "explicit" => Self::Explicit;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
     Utility: "client-aware" => Self::ClientAware, "basic" => Self::Basic;
     Normalisation: "fixed-rate" => Self::FixedRate, "mean-curve" => Self::MeanCurve;
@@ -34,7 +35,7 @@ pub(super) fn control(
         "weight",
         WEIGHT,
         "1",
-        "How many plain connections Cubic counts for; under Minerva, until the first update.",
+        "How many plain connections Cubic or FAST counts for; under Minerva, until the first update.",
     );
     let rule = r.word_or_none(
         "weight_rule",
@@ -43,10 +44,13 @@ pub(super) fn control(
     );
     let rate =
         r.rate_or_none("rate_bps", RATE, "required for \"explicit\"", "The rate of \"explicit\".");
-    if kind != Some(ControllerKind::Cubic) {
-        for key in ["weight", "weight_rule"].into_iter().filter(|key| r.has(key)) {
-            r.fail(key, "found without controller = \"cubic\"", "only Cubic has a weight");
-        }
+    let cubic = kind == Some(ControllerKind::Cubic);
+    if !cubic && kind != Some(ControllerKind::Fast) && r.has("weight") {
+        let found = "found without controller = \"cubic\" or \"fast\"";
+        r.fail("weight", found, "only Cubic and FAST have a weight");
+    }
+    if !cubic && r.has("weight_rule") {
+        r.fail("weight_rule", "found without controller = \"cubic\"", "only Cubic has one");
     }
     match kind {
         Some(ControllerKind::Explicit) if !r.has("rate_bps") => {
@@ -65,6 +69,7 @@ pub(super) fn control(
             weight: weight.unwrap_or(1.0),
             rule: rule.unwrap_or(WeightRule::Synchronised),
         },
+        ControllerKind::Fast => Control::Fast { weight: weight.unwrap_or(1.0) },
         ControllerKind::Bbr => Control::Bbr,
         ControllerKind::Explicit => Control::Explicit(rate.unwrap_or_default()),
     })
@@ -86,8 +91,8 @@ pub(super) fn scheme(r: &mut Reader<'_>) -> Scheme {
         "Minerva sets the weights; keys left out have the algorithm's defaults.",
         minerva,
     );
-    if minerva.is_some() && !matches!(control, Control::Cubic { .. }) {
-        let expected = "expected controller = \"cubic\", the one with a weight";
+    if minerva.is_some() && !matches!(control, Control::Cubic { .. } | Control::Fast { .. }) {
+        let expected = "expected controller = \"cubic\" or \"fast\", the ones with a weight";
         r.fail("minerva", "found beside a controller without weights", expected);
     }
     Scheme {
