@@ -45,11 +45,10 @@ impl Bola {
     fn best(&self, setting: &Setting, state: &PlayerState) -> usize {
         let v = self.v(setting, state);
         let q = state.buffer_s / setting.chunk_s();
-        let scores = setting
-            .bits(state.next_chunk)
-            .iter()
-            .enumerate()
-            .map(|(rung, bits)| (v * (utility(setting, rung) + self.gamma_p) - q) / bits.max(1.0));
+        let scores =
+            setting.bits(state.next_chunk).iter().enumerate().map(|(rung, bits)| {
+                (v * (utility(setting, rung) + self.gamma_p) - q) / bits.max(1.0)
+            });
         let first = (0, f64::NEG_INFINITY);
         scores.enumerate().fold(first, |best, new| if new.1 > best.1 { new } else { best }).0
     }

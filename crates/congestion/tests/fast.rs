@@ -24,10 +24,8 @@ fn contend(weights: &[f64], change: impl Fn(usize, &mut Flow)) -> Outcome {
         seed: Seed(7),
     };
     let flows = weights.iter().map(|&weight| {
-        let config = ControllerConfig {
-            weight: Some(weight),
-            ..ControllerConfig::new(Algorithm::Fast)
-        };
+        let config =
+            ControllerConfig { weight: Some(weight), ..ControllerConfig::new(Algorithm::Fast) };
         // One after the other into the link of those before: who comes late sees their queue.
         Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(1)), RTT)
     });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_media::{Metric, Video};
 
 use crate::scenario::{Abr, Scenario};
-use crate::scenario::{Capacity, Control, Discipline, Loss, Player, Queue, QueueLimit, Scheme};
+use crate::scenario::{Capacity, Discipline, Loss, Player, Queue, QueueLimit, Scheme};
 
 /// The name of a viewer, `Viewer 1` for one that has its number only.
 pub(super) fn actor_name(name: &str) -> String {

@@ -242,10 +242,9 @@ fn controller(control: &Control) -> ControllerConfig {
     match *control {
         Control::Reno => ControllerConfig::new(Algorithm::Reno),
         Control::Bbr => ControllerConfig::new(Algorithm::Bbr),
-        Control::Fast { weight } => ControllerConfig {
-            weight: Some(weight),
-            ..ControllerConfig::new(Algorithm::Fast)
-        },
+        Control::Fast { weight } => {
+            ControllerConfig { weight: Some(weight), ..ControllerConfig::new(Algorithm::Fast) }
+        }
         Control::Explicit(rate) => ControllerConfig {
             rate_bps: Some(rate.bps()),
             ..ControllerConfig::new(Algorithm::Explicit)

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{
-    AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, Setting,
-};
+use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, Setting};
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
