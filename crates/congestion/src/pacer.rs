@@ -5,9 +5,8 @@ use std::time::Duration;
 use airlane_base::{Rate, Time};
 
 /// Packets that may leave at once after a pause. With more, flows whose acknowledgements come
-/// seldom send longer bursts the larger their windows are, and droptail queues punish those: with
-/// ten, weights of 1:3 shared a link as 1:2.4 at one acknowledgement per ten packets. With fewer,
-/// flows are smoother than the queue expects, and 1:3 becomes 1:3.5.
+/// seldom send longer bursts the larger their windows are, and droptail queues punish those
+/// (`docs/controllers.md` has the variation); with fewer, heavy flows get more than their weight.
 pub const BURST_PACKETS: f64 = 3.0;
 
 /// What a timer that fires late may cost is made up for up to this long: a timer of whole
@@ -93,8 +92,8 @@ impl Pacer {
     }
 
     /// A packet waits until [`release`](Self::release), and nothing else holds it. It is woken for
-    /// alone: to wait until several may leave makes fast flows burstier than slow ones (1:3 comes
-    /// out as up to 1:3.5 under droptail), and timers that are late send several anyway.
+    /// alone: to wait until several may leave makes fast flows burstier than slow ones, and timers
+    /// that are late send several anyway.
     pub fn hold(&mut self) {
         self.held = true;
     }

@@ -31,13 +31,21 @@ pub fn bbr(seeds: u64) {
             );
         }
     }
-    let columns = ["queue", "BBR's share"];
-    header("one BBR beside one Cubic, 10 Mbit/s, 40 ms", &columns.map(str::to_owned));
-    for bdp in [0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0] {
+    beside_cubic(Algorithm::Bbr, &[0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0], seeds);
+}
+
+/// What one flow gets of a link that it shares with one Cubic, by queue.
+fn beside_cubic(algorithm: Algorithm, queues_bdp: &[f64], seeds: u64) {
+    let name = algorithm.name().to_uppercase();
+    let columns = ["queue".to_owned(), format!("{name}'s share")];
+    header(&format!("one {name} beside one Cubic, 10 Mbit/s, 40 ms"), &columns);
+    for &bdp in queues_bdp {
         let share = |seed| {
             let (scene, rtt) = link(10.0, 40, bdp, 180.0, seed);
-            let flows = vec![flow(Algorithm::Bbr, rtt, seed), flow(Algorithm::Cubic, rtt, seed)];
-            share_of_first(&run(&scene, flows))
+            let flows = vec![flow(algorithm, rtt, seed), flow(Algorithm::Cubic, rtt, seed)];
+            let out = run(&scene, flows);
+            let packets = |i: usize| out.flows[i].packets as f64;
+            packets(0) / (packets(0) + packets(1))
         };
         let shares: Vec<_> = (1..=seeds).map(share).collect();
         println!("| {bdp} BDP | {} |", spread(&shares));
@@ -62,12 +70,6 @@ fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Du
 fn flow(algorithm: Algorithm, rtt: Duration, seed: u64) -> Flow {
     let config = ControllerConfig::new(algorithm);
     Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt)
-}
-
-/// What the first of two flows got of both.
-fn share_of_first(out: &Outcome) -> f64 {
-    let packets = |i: usize| out.flows[i].packets as f64;
-    packets(0) / (packets(0) + packets(1))
 }
 
 /// Weighted FAST: shares by weight, its queue, and what is left of it beside Cubic.
@@ -114,15 +116,5 @@ pub fn fast(seeds: u64) {
             );
         }
     }
-    let columns = ["queue", "FAST's share"];
-    header("one FAST beside one Cubic, 10 Mbit/s, 40 ms", &columns.map(str::to_owned));
-    for bdp in [0.5, 1.0, 2.0, 4.0] {
-        let share = |seed| {
-            let (scene, rtt) = link(10.0, 40, bdp, 180.0, seed);
-            let flows = vec![flow(Algorithm::Fast, rtt, seed), flow(Algorithm::Cubic, rtt, seed)];
-            share_of_first(&run(&scene, flows))
-        };
-        let shares: Vec<_> = (1..=seeds).map(share).collect();
-        println!("| {bdp} BDP | {} |", spread(&shares));
-    }
+    beside_cubic(Algorithm::Fast, &[0.5, 1.0, 2.0, 4.0], seeds);
 }

@@ -28,7 +28,6 @@ pub(crate) struct Shared {
     payload_bytes: u64,
     /// Published from the controller, so that noq may ask without the lock.
     window: AtomicU64,
-    ssthresh: AtomicU64,
     /// Until when the pacer holds what the window would let go, in nanoseconds.
     gate: AtomicU64,
     /// When to look again at a packet that the pacer holds, in nanoseconds; [`NONE`] if it holds
@@ -53,7 +52,6 @@ impl Shared {
             seal: Arc::default(),
             payload_bytes,
             window: AtomicU64::new(payload_bytes),
-            ssthresh: AtomicU64::new(NONE),
             gate: AtomicU64::new(0),
             wake: AtomicU64::new(NONE),
             waiting: AtomicU64::new(NONE),
@@ -69,11 +67,9 @@ impl Shared {
     /// Publishes what noq will ask for.
     pub(super) fn publish(&self, core: &mut Core) {
         core.pace();
-        let controller = core.controller();
         // Under one packet noq would never send again: lower rates are the pacer's.
-        let window = controller.window().max(self.payload_bytes);
+        let window = core.controller().window().max(self.payload_bytes);
         self.window.store(window, Ordering::Relaxed);
-        self.ssthresh.store(controller.ssthresh().unwrap_or(NONE), Ordering::Relaxed);
         // Where the window holds packets back the pacer does not.
         let room = core.in_flight() + self.payload_bytes <= window;
         let gate = if room { core.pacer.release() } else { Time::ZERO };
@@ -109,15 +105,6 @@ impl Shared {
     pub(crate) fn wake(&self) -> Option<Time> {
         let wake = self.wake.load(Ordering::Relaxed);
         (wake != NONE).then(|| Time::from_nanos(wake))
-    }
-
-    pub(super) fn metrics(&self) -> noq_proto::congestion::ControllerMetrics {
-        let ssthresh = self.ssthresh.load(Ordering::Relaxed);
-        let mut metrics = noq_proto::congestion::ControllerMetrics::default();
-        // noq does not pace windows above four gigabytes, and asks here only to pace.
-        metrics.congestion_window = u64::MAX;
-        metrics.ssthresh = Some(ssthresh).filter(|v| *v != NONE);
-        metrics
     }
 
     /// noq asks for the window exactly when it has data to send, and then either sends or is held
