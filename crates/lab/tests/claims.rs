@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 use airlane_lab::claims::*;
-use airlane_lab::scenario::{Capacity, Control, Discipline, Scenario};
+use airlane_lab::scenario::{Capacity, Control, Discipline, Scenario, Start};
 use airlane_lab::summary::{PaperValue, Verdict};
 
-const HEAD: &str = "schema = 1\nsystem = \"x\"\nseed = 7\n[defaults.scene]\nrtt_ms = 20.0\n";
+const HEAD: &str = "schema = 2\nsystem = \"x\"\nseed = 7\n\
+    [scenario]\nlink = { rtt_s = 0.02, rate_bps = 10e6 }\n\
+    [schemes.one]\n[schemes.two]\nweight = 2\n\
+    [variants]\nfour = { scenario = { link = { rate_bps = 4e6 } }, schemes = { two = { weight = 3 } } }\n";
 
 fn set(rule: &str) -> String {
     format!(
         "{HEAD}[[claim]]\nid = \"x.one\"\nsource = \"s\"\nstatement = \"t\"\npaper = {{ value = 24.0 }}\n\
-         unit = \"% of mixes\"\nmetric = \"gain\"\nstatistic = \"a\"\nrule_text = \"r\"\nrule = {rule}\n\
-         mixes = \"m\"\n[claim.scene]\nlink_mbps = 4.0\n[claim.full]\npairs = 44\nseeds = 2\n\
-         [claim.quick]\npairs = 12\nseeds = 1\n"
+         unit = \"% of mixes\"\nstatistic = \"a\"\nrule_text = \"r\"\nrule = {rule}\n\
+         compare = [\"two\", \"one\"]\nmixes = \"m\"\nscenario = {{ viewer = [{{}}] }}\n\
+         full = {{ pairs = 44, seeds = 2 }}\nquick = {{ pairs = 12, seeds = 1 }}\n"
     )
 }
 
@@ -47,8 +50,8 @@ fn verdict(rule: &str, of: &[(&str, Vec<Vec<f64>>)]) -> Verdict {
 
 #[test]
 fn a_mean_is_judged_by_where_its_interval_lies() {
-    let above = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
-    let below = r#"{ kind = "mean_below", metric = "gain", bound = 0.0 }"#;
+    let above = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
+    let below = r#"{ kind = "below", of = "gain", bound = 0.0 }"#;
     let cases = [
         (5.0, 3.0, Verdict::Holds, Verdict::Fails),
         (-5.0, 3.0, Verdict::Fails, Verdict::Holds),
@@ -63,13 +66,14 @@ fn a_mean_is_judged_by_where_its_interval_lies() {
     }
     let judged = judge(&claim(above), &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
     let [lo, hi] = judged.ci95.unwrap();
-    assert!((judged.measured.unwrap() - 5.0).abs() < 1e-9 && lo < 5.0 && 5.0 < hi);
+    let percent = judged.measured.unwrap();
+    assert!((percent - 500.0).abs() < 1e-6 && lo < 500.0 && 500.0 < hi, "in the claim's unit");
     assert_eq!((judged.n, judged.reason.as_str()), (12, ""));
 }
 
 #[test]
 fn the_same_samples_give_the_same_interval() {
-    let rule = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let of = samples(&[("gain", around(1.0, 3.0))]);
     assert_eq!(judge(&claim(rule), &of, Seed(1)), judge(&claim(rule), &of, Seed(1)));
     assert_ne!(judge(&claim(rule), &of, Seed(1)).ci95, judge(&claim(rule), &of, Seed(2)).ci95);
@@ -95,7 +99,7 @@ fn a_share_is_judged_against_its_reference_pair_by_pair() {
     assert_eq!(good.verdict, Verdict::Holds);
     assert_eq!(good.measured, Some(50.0), "shown in the unit of the claim");
     assert!(good.ci95.unwrap()[0] > 30.0 && good.ci95.unwrap()[1] < 70.0);
-    assert!((good.checks[0].measured.unwrap() - 0.2).abs() < 1e-9, "0.5 - 0.6 * 0.5");
+    assert!((good.checks[0].measured.unwrap() - 20.0).abs() < 1e-9, "0.5 - 0.6 * 0.5");
     assert_eq!(good.reason, "best: 50.0 %");
     assert_eq!(of(2, 30).verdict, Verdict::Fails);
     assert_eq!(of(14, 22).verdict, Verdict::Undecided);
@@ -122,8 +126,8 @@ fn an_offline_reference_has_one_figure_for_all_seeds_of_a_pair() {
 #[test]
 fn all_fails_with_one_and_holds_with_all() {
     let rule = r#"{ kind = "all", of = [
-        { kind = "mean_above", metric = "a", bound = 0.0 },
-        { kind = "mean_below", metric = "b", bound = 1.0 } ] }"#;
+        { kind = "above", of = "a", bound = 0.0 },
+        { kind = "below", of = "b", bound = 1.0 } ] }"#;
     let of = |a: f64, b: f64| verdict(rule, &[("a", around(a, 0.5)), ("b", around(b, 0.5))]);
     assert_eq!(of(3.0, 0.0), Verdict::Holds);
     assert_eq!(of(3.0, 1.0), Verdict::Undecided);
@@ -132,13 +136,13 @@ fn all_fails_with_one_and_holds_with_all() {
     let judged =
         judge(&claim(rule), &samples(&[("a", around(3.0, 0.5)), ("b", around(0.0, 0.5))]), Seed(1));
     assert_eq!(judged.checks.len(), 2);
-    assert!((judged.measured.unwrap() - 3.0).abs() < 1e-9, "the first has the headline");
+    assert!((judged.measured.unwrap() - 300.0).abs() < 1e-6, "the first has the headline");
     assert_eq!(verdict(rule, &[("a", around(3.0, 0.5))]), Verdict::Fails, "b was left out");
 }
 
 #[test]
 fn what_was_left_out_is_not_held_and_one_pair_decides_nothing() {
-    let rule = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let none = judge(&claim(rule), &Samples::new(), Seed(1));
     assert_eq!((none.verdict, none.n, none.measured), (Verdict::Fails, 0, None));
     assert_eq!(none.reason, "no sample of gain");
@@ -152,21 +156,60 @@ fn what_was_left_out_is_not_held_and_one_pair_decides_nothing() {
 #[test]
 fn a_reported_claim_has_figures_and_no_judgement() {
     let judged = judge(
-        &claim(r#"{ kind = "reported" }"#),
+        &claim(r#"{ kind = "reported", of = "gain" }"#),
         &samples(&[("gain", around(-9.0, 1.0))]),
         Seed(1),
     );
     assert_eq!(judged.verdict, Verdict::Reported);
-    assert!((judged.measured.unwrap() + 9.0).abs() < 1e-9);
+    assert!((judged.measured.unwrap() + 900.0).abs() < 1e-6);
 }
 
 #[test]
 fn an_entry_carries_the_claim_and_its_verdict() {
-    let rule = r#"{ kind = "mean_above", metric = "gain", bound = 0.0 }"#;
+    let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let e = entry(&claim(rule), "embedded", &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
     assert_eq!((e.id.as_str(), e.content.as_str(), e.n), ("x.one", "embedded", 12));
     assert_eq!((e.paper, e.verdict), (PaperValue::Value(24.0), Verdict::Holds));
     assert_eq!(serde_json::to_value(e.verdict).unwrap(), "holds");
+}
+
+#[test]
+fn a_range_is_met_by_the_whole_interval() {
+    let rule = r#"{ kind = "within", of = "gain", low = 0.0, high = 1.0 }"#;
+    let of = |mean: f64| verdict(rule, &[("gain", around(mean, 0.3))]);
+    assert_eq!([0.5, 1.0, 2.0, -1.0].map(of), [
+        Verdict::Holds,
+        Verdict::Undecided,
+        Verdict::Fails,
+        Verdict::Fails
+    ]);
+}
+
+#[test]
+fn half_of_the_papers_gain_is_asked_for_with_its_sign() {
+    let rule = r#"{ kind = "half_of_paper", of = "sum(a / b) - 1", paper = -0.4 }"#;
+    let of = |a: f64| verdict(rule, &[("a", around(a, 0.1)), ("b", around(2.0, 0.1))]);
+    // 50 % less, 20 %, 10 %, and a tenth more, of which the paper says 40 % less.
+    assert_eq!([1.0, 1.6, 1.8, 2.2].map(of), [
+        Verdict::Holds,
+        Verdict::Undecided,
+        Verdict::Fails,
+        Verdict::Fails
+    ]);
+    let judged = judge(
+        &claim(rule),
+        &samples(&[("a", around(1.0, 0.1)), ("b", around(2.0, 0.1))]),
+        Seed(1),
+    );
+    assert!((judged.measured.unwrap() + 50.0).abs() < 1e-6);
+    assert_eq!(judged.checks[0].rule, "at most -20");
+}
+
+#[test]
+fn quartiles_have_intervals_of_their_own() {
+    let rule = r#"{ kind = "above", of = "lower(gain)", bound = 0.5 }"#;
+    assert_eq!(verdict(rule, &[("gain", around(1.0, 0.2))]), Verdict::Holds);
+    assert_eq!(verdict(rule, &[("gain", around(1.0, 1.0))]), Verdict::Undecided);
 }
 
 #[test]
@@ -178,62 +221,82 @@ fn the_claims_of_minerva_are_read_with_their_defaults() {
     {
         assert!(ids.contains(&id), "{id} among {ids:?}");
     }
-    for claim in &set.claims {
-        assert_eq!(claim.scene.rtt_ms, Some(20.0), "{}: from the defaults", claim.id);
-        assert!(claim.scene.link_mbps.is_some() && claim.scene.queue.is_some());
-    }
     let e = ClaimSet::of_system("nothing").unwrap_err().to_string();
     assert_eq!(e, "no claims of \"nothing\"; expected one of minerva, or all");
 }
 
 #[test]
 fn bad_claims_are_named() {
-    let good = set(r#"{ kind = "reported" }"#);
-    let bad = |from: &str, to: &str| read(&good.replacen(from, to, 1)).unwrap_err();
+    let good = set(r#"{ kind = "reported", of = "gain" }"#);
+    let bad = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        read(&good.replacen(from, to, 1)).unwrap_err()
+    };
     assert!(bad("mixes = ", "mixs = ").starts_with("x.toml:"), "{}", bad("mixes = ", "mixs = "));
     assert!(bad("mixes = ", "mixs = ").contains("mixs"));
-    assert!(bad("schema = 1", "schema = 2").contains("schema: schema 2; expected 1"));
+    assert!(bad("schema = 2", "schema = 1").contains("schema: schema 1; expected 2"));
     assert!(bad("x.one", "y.one").contains("claim.0.id"));
     assert!(bad("pairs = 44", "pairs = 0").contains("claim.0.full: 0 pairs of 2 seeds"));
-    assert!(bad("\"reported\"", "\"all\", of = []").contains("claim.0.rule: no rule"));
-    let nan = bad("\"reported\"", "\"mean_above\", metric = \"a\", bound = nan");
+    assert!(bad("\"two\", \"one\"", "\"three\"").contains("claim.0.compare: \"three\""));
+    assert!(bad("mixes = ", "cells = [\"five\"]\nmixes = ").contains("claim.0.cells: \"five\""));
+    let reported = "\"reported\", of = \"gain\"";
+    assert!(bad(reported, "\"all\", of = []").contains("claim.0.rule: no rule"));
+    let nan = bad(reported, "\"above\", of = \"a\", bound = nan");
     assert!(nan.contains("a bound of NaN"), "{nan}");
+    let mode = bad(reported, "\"above\", of = \"mode(a)\", bound = 1.0");
+    assert!(mode.contains("\"mode(a)\" is no statistic"), "{mode}");
+    let turned = bad(reported, "\"within\", of = \"a\", low = 2.0, high = 1.0");
+    assert!(turned.contains("bounds of 2 and 1"), "{turned}");
 }
 
 #[test]
 fn each_claim_of_minerva_says_a_scenario() {
     let set = ClaimSet::of_system("minerva").unwrap();
-    for claim in &set.claims {
-        let s = set.scenario(claim, claim.quick).unwrap();
+    for (claim, real) in set.claims.iter().flat_map(|c| [(c, false), (c, true)]) {
+        let cell = claim.cells.first().map(|name| &set.variants[name]);
+        let patches: Vec<&Patch> = cell.into_iter().collect();
+        let s = set.scenario(claim, claim.quick, real, &patches).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(s.cases.count, claim.quick.pairs, "{}", claim.id);
         assert_eq!(s.seeds.len(), claim.quick.seeds);
-        assert_eq!(s.viewers.len(), claim.scene.videos.unwrap());
-        assert_eq!((s.link.rtt, s.duration), (Duration::from_millis(20), Duration::from_secs(200)));
-        assert_eq!(s.schemes.last().unwrap().name, "minerva", "baselines first");
-        assert!(s.schemes.last().unwrap().minerva.is_some());
+        assert_eq!(s.schemes.len(), claim.compare.len());
+        assert_eq!(s.schemes.last().unwrap().name, claim.compare[0], "baselines first");
+        assert_eq!(s.link.rtt, Duration::from_millis(20), "{}: from the defaults", claim.id);
         let again = Scenario::from_bytes(s.source.text.as_bytes(), Path::new("x"), &[]).unwrap();
         assert_eq!((again.link, again.schemes), (s.link, s.schemes), "its text is a scenario");
     }
-    let of = |id: &str| {
+    let of = |id: &str, patches: &[&Patch]| {
         let claim = set.claims.iter().find(|c| c.id == id).unwrap();
-        set.scenario(claim, claim.full).unwrap()
+        set.scenario(claim, claim.full, false, patches).unwrap()
     };
-    let fig2 = of("minerva.fig2");
-    assert_eq!(fig2.viewers[1].start, Duration::from_secs(70));
+    let fig2 = of("minerva.fig2", &[]);
+    assert_eq!(fig2.viewers[1].start, Start::At(Duration::from_secs(70)));
     assert_eq!(fig2.link.capacity, Capacity::Constant(Rate::from_mbps(7.0)));
     assert_eq!(fig2.link.queue.discipline, Discipline::Pie { target: Duration::from_millis(15) });
-    let (a, b) = (of("minerva.fig9.4"), of("minerva.fig9.16"));
+    let (a, b) = (of("minerva.fig9.4", &[]), of("minerva.fig9.16", &[]));
     assert_eq!((a.cases, &a.seeds), (b.cases, &b.seeds), "one stream of mixes for all loads");
     assert_ne!(a.cases.seed, fig2.cases.seed);
-    let bbr = of("minerva.bbr");
+    let bbr = of("minerva.bbr", &[]);
     assert_eq!(bbr.link.queue.discipline, Discipline::DropTail);
     assert_eq!(bbr.schemes[0].control, Control::Bbr);
 }
 
 #[test]
+fn patches_change_what_they_name_and_nothing_else() {
+    let set = read(&set(r#"{ kind = "reported", of = "gain" }"#)).unwrap();
+    let claim = &set.claims[0];
+    let plain = set.scenario(claim, claim.full, false, &[]).unwrap();
+    let four = set.scenario(claim, claim.full, false, &[&set.variants["four"]]).unwrap();
+    assert_eq!(plain.link.capacity, Capacity::Constant(Rate::from_mbps(10.0)));
+    assert_eq!(four.link.capacity, Capacity::Constant(Rate::from_mbps(4.0)));
+    assert_eq!((four.link.rtt, four.cases), (plain.link.rtt, plain.cases));
+    let weights = |s: &Scenario| s.schemes.iter().map(|s| s.control.weight()).collect::<Vec<_>>();
+    assert_eq!((weights(&plain), weights(&four)), (vec![1.0, 2.0], vec![1.0, 3.0]));
+}
+
+#[test]
 fn a_scene_without_a_link_is_named() {
-    let set =
-        read(&set(r#"{ kind = "reported" }"#).replace("link_mbps = 4.0", "videos = 2")).unwrap();
-    let e = set.scenario(&set.claims[0], set.claims[0].full).unwrap_err().to_string();
-    assert_eq!(e, "x.one: no link_mbps; expected it in claim.scene or defaults.scene");
+    let text = set(r#"{ kind = "reported", of = "gain" }"#).replace(", rate_bps = 10e6 }", " }");
+    let set = read(&text).unwrap();
+    let e = set.scenario(&set.claims[0], set.claims[0].full, false, &[]).unwrap_err().to_string();
+    assert!(e.starts_with("x.one") && e.contains("link"), "{e}");
 }

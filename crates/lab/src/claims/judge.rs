@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use airlane_base::Seed;
 use airlane_quality::Bootstrap;
-use airlane_quality::stats::mean;
 
 use super::spec::{Claim, Rule};
+use super::statistic::Statistic;
 use crate::summary::{CheckEntry, ClaimEntry, Verdict};
 
 /// What was measured: for each metric a list of pairs, each with its figure per seed. The lists of
-/// all metrics of a claim are about the same pairs and seeds in the same order.
+/// all metrics of a claim are about the same pairs and seeds in the same order; of cells, those of
+/// one after the other, and again for each cell alone under `metric@cell`.
 pub type Samples = BTreeMap<String, Vec<Vec<f64>>>;
 
 /// The outcome of a rule.
@@ -35,8 +36,16 @@ pub struct Judged {
 ///
 /// A claim without samples is not held.
 pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
-    let judge = Judge { claim, samples, seed: seed.split("judge").split(&claim.id) };
-    judge.rule(&claim.rule)
+    let judge = Judge { samples, seed: seed.split("judge").split(&claim.id) };
+    let judged = judge.rule(&claim.rule);
+    // Shares and changes are of 1 among the samples, and in the claim's unit when shown.
+    if claim.unit.starts_with('%') { judged.times(100.0) } else { judged }
+}
+
+/// A statistic of samples as judged ones are: its value, `None` if there is none.
+pub fn estimate(of: &Statistic, samples: &Samples) -> Option<f64> {
+    let pairs = pairs_of(of, samples).ok()?;
+    Some(value(of, &pairs)).filter(|x| x.is_finite())
 }
 
 /// The entry of `summary.json` for a claim judged on `content`.
@@ -59,16 +68,15 @@ pub fn entry(claim: &Claim, content: &str, samples: &Samples, seed: Seed) -> Cla
     }
 }
 
-/// A mean over pairs and its interval.
+/// A statistic over pairs and its interval.
 #[derive(Clone, Copy)]
 struct Estimate {
-    mean: f64,
+    value: f64,
     ci95: Option<[f64; 2]>,
     n: usize,
 }
 
 struct Judge<'a> {
-    claim: &'a Claim,
     samples: &'a Samples,
     seed: Seed,
 }
@@ -76,139 +84,124 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn rule(&self, rule: &Rule) -> Judged {
         match rule {
-            Rule::MeanAbove { metric, bound } => self.mean_against(metric, *bound, true),
-            Rule::MeanBelow { metric, bound } => self.mean_against(metric, *bound, false),
+            Rule::Above { of, bound } => self.against(of, &[(*bound, true)]),
+            Rule::Below { of, bound } => self.against(of, &[(*bound, false)]),
+            Rule::Within { of, low, high } => self.against(of, &[(*low, true), (*high, false)]),
+            Rule::HalfOfPaper { of, paper } => {
+                let above = *paper > 0.0;
+                self.against(of, &[(0.5 * paper, above), (0.0, above)])
+            }
             Rule::ShareOfReference { metric, reference, factor, saturated_below } => {
                 self.share(metric, reference, *factor, *saturated_below)
             }
-            Rule::All { of } => self.all(of),
-            Rule::Reported => match self.estimate(&self.claim.metric) {
+            Rule::All { of } => {
+                let parts = of.iter().map(|rule| self.rule(rule)).collect();
+                all(parts)
+            }
+            Rule::Reported { of } => match self.estimate(of) {
                 Ok(e) => Judged { verdict: Verdict::Reported, ..plain(e) },
                 Err(reason) => not_held(reason),
             },
         }
     }
 
-    fn mean_against(&self, metric: &str, bound: f64, above: bool) -> Judged {
-        let estimate = match self.estimate(metric) {
+    /// Judges one statistic by bounds, each with whether its good side is above it.
+    fn against(&self, of: &Statistic, bounds: &[(f64, bool)]) -> Judged {
+        let estimate = match self.estimate(of) {
             Ok(estimate) => estimate,
             Err(reason) => return not_held(reason),
         };
-        let side = if above { "above" } else { "below" };
-        let check = check(metric, format!("mean {side} {bound}"), estimate, bound, above);
-        let verdict = check.verdict;
-        Judged { verdict, reason: why(estimate), checks: vec![check], ..plain(estimate) }
+        let checks = bounds.iter().map(|&(bound, above)| {
+            let side = if above { "at least" } else { "at most" };
+            check(&of.to_string(), format!("{side} {bound}"), estimate, bound, above)
+        });
+        let checks: Vec<CheckEntry> = checks.collect();
+        let verdict = together(checks.iter().map(|c| c.verdict));
+        Judged { verdict, reason: why(estimate), checks, ..plain(estimate) }
     }
 
-    /// Judges the paired mean of metric - factor * reference; shows the share itself, in the unit
-    /// of the claim.
+    /// Judges the paired mean of metric - factor * reference; shows the share itself.
     fn share(&self, metric: &str, reference: &str, factor: f64, saturated_below: f64) -> Judged {
         let figures = || {
-            let of_metric = self.estimate(metric)?;
-            let of_reference = self.estimate(reference)?;
-            let difference = self.differences(metric, reference, factor)?;
+            let one = |name: &str| self.estimate(&Statistic::Mean(name.to_owned()));
+            let (of_metric, of_reference) = (one(metric)?, one(reference)?);
+            let both = Statistic::Difference(metric.to_owned(), reference.to_owned());
+            let mut pairs = pairs_of(&both, self.samples)?;
+            pairs.iter_mut().flatten().for_each(|p| p[1] *= factor);
             let name = format!("{metric} - {factor} {reference}");
-            Ok((of_metric, of_reference, self.estimate_of(&name, &difference)))
+            Ok((of_metric, of_reference, self.interval(&name, &both, &pairs)))
         };
         let (share, reference_share, difference) = match figures() {
             Ok(figures) => figures,
             Err(reason) => return not_held(reason),
         };
         let name = format!("{metric} - {factor} x {reference}");
-        let mut check = check(&name, "mean at least 0".to_owned(), difference, 0.0, true);
-        let saturated = reference_share.mean < saturated_below;
-        let reference_percent = 100.0 * reference_share.mean;
+        let mut check = check(&name, "at least 0".to_owned(), difference, 0.0, true);
+        let reference_percent = 100.0 * reference_share.value;
         let mut reason = format!("{reference}: {reference_percent:.1} %");
-        if saturated {
+        if reference_share.value < saturated_below {
             check.verdict = Verdict::Reported;
             reason = format!("saturated: {reason}, under {:.1} %", 100.0 * saturated_below);
         } else if difference.ci95.is_none() {
             reason = format!("{reason}; {}", why(difference));
         }
-        // Shares are from 0 to 1 among the samples, and in the claim's unit when shown.
-        let scale = if self.claim.unit.starts_with('%') { 100.0 } else { 1.0 };
-        Judged {
-            measured: Some(scale * share.mean),
-            ci95: share.ci95.map(|ci| ci.map(|x| scale * x)),
-            n: share.n,
-            verdict: check.verdict,
-            reason,
-            checks: vec![check],
-        }
+        Judged { verdict: check.verdict, reason, checks: vec![check], ..plain(share) }
     }
 
-    fn all(&self, rules: &[Rule]) -> Judged {
-        let parts: Vec<Judged> = rules.iter().map(|rule| self.rule(rule)).collect();
-        let any = |verdict| parts.iter().any(|p| p.verdict == verdict);
-        let verdict = if any(Verdict::Fails) {
-            Verdict::Fails
-        } else if any(Verdict::Undecided) {
-            Verdict::Undecided
-        } else if any(Verdict::Holds) {
-            Verdict::Holds
-        } else {
-            Verdict::Reported
-        };
-        let reasons: Vec<&str> =
-            parts.iter().map(|p| p.reason.as_str()).filter(|r| !r.is_empty()).collect();
-        let reason = reasons.join("; ");
-        let headline = parts.first();
-        Judged {
-            measured: headline.and_then(|p| p.measured),
-            ci95: headline.and_then(|p| p.ci95),
-            n: parts.iter().map(|p| p.n).min().unwrap_or(0),
-            verdict,
-            reason,
-            checks: parts.into_iter().flat_map(|p| p.checks).collect(),
-        }
+    fn estimate(&self, of: &Statistic) -> Result<Estimate, String> {
+        let pairs = pairs_of(of, self.samples)?;
+        Ok(self.interval(&of.to_string(), of, &pairs))
     }
 
-    fn pairs(&self, metric: &str) -> Result<&[Vec<f64>], String> {
-        let pairs = self.samples.get(metric).map_or(&[][..], Vec::as_slice);
-        if pairs.is_empty() {
-            return Err(format!("no sample of {metric}"));
-        }
-        if let Some(empty) = pairs.iter().position(Vec::is_empty) {
-            return Err(format!("no sample of {metric} in pair {empty}"));
-        }
-        if pairs.iter().flatten().any(|x| !x.is_finite()) {
-            return Err(format!("a sample of {metric} is no finite number"));
-        }
-        Ok(pairs)
+    fn interval(&self, name: &str, of: &Statistic, pairs: &[Vec<[f64; 2]>]) -> Estimate {
+        let bootstrap = Bootstrap::new(self.seed.split(name));
+        let interval = bootstrap.nested(pairs, |sample| value(of, sample));
+        Estimate { value: value(of, pairs), ci95: interval.map(Into::into), n: pairs.len() }
     }
+}
 
-    fn estimate(&self, metric: &str) -> Result<Estimate, String> {
-        Ok(self.estimate_of(metric, self.pairs(metric)?))
+/// The statistic over pairs of the mean over their seeds.
+fn value(of: &Statistic, pairs: &[Vec<[f64; 2]>]) -> f64 {
+    let over_seeds = |seeds: &Vec<[f64; 2]>| {
+        let n = seeds.len() as f64;
+        [0, 1].map(|i| seeds.iter().map(|s| s[i]).sum::<f64>() / n)
+    };
+    of.of(pairs.iter().map(over_seeds))
+}
+
+/// The figures of a statistic's metrics, pair by pair and seed by seed.
+fn pairs_of(of: &Statistic, samples: &Samples) -> Result<Vec<Vec<[f64; 2]>>, String> {
+    let metrics = of.metrics();
+    let first = figures(metrics[0], samples)?;
+    let Some(name) = metrics.get(1) else {
+        return Ok(first.iter().map(|p| p.iter().map(|x| [*x, 0.0]).collect()).collect());
+    };
+    let second = figures(name, samples)?;
+    if first.len() != second.len() {
+        let (n, m) = (first.len(), second.len());
+        return Err(format!("{n} pairs of {}, {m} of {name}", metrics[0]));
     }
-
-    fn estimate_of(&self, name: &str, pairs: &[Vec<f64>]) -> Estimate {
-        let means: Vec<f64> = pairs.iter().filter_map(|seeds| mean(seeds)).collect();
-        let interval = Bootstrap::new(self.seed.split(name)).nested_mean(pairs);
-        Estimate {
-            mean: mean(&means).unwrap_or(f64::NAN),
-            ci95: interval.map(Into::into),
-            n: pairs.len(),
-        }
-    }
-
-    fn differences(
-        &self,
-        metric: &str,
-        reference: &str,
-        factor: f64,
-    ) -> Result<Vec<Vec<f64>>, String> {
-        let (a, b) = (self.pairs(metric)?, self.pairs(reference)?);
-        if a.len() != b.len() {
-            return Err(format!("{} pairs of {metric}, {} of {reference}", a.len(), b.len()));
-        }
+    let pair = |(a, b): (&Vec<f64>, &Vec<f64>)| match b.as_slice() {
         // An offline reference has one figure per pair, whatever the number of seeds.
-        let pair = |(a, b): (&Vec<f64>, &Vec<f64>)| match b.as_slice() {
-            [one] => Ok(a.iter().map(|x| x - factor * one).collect()),
-            b if b.len() == a.len() => Ok(a.iter().zip(b).map(|(x, y)| x - factor * y).collect()),
-            _ => Err(format!("{metric} and {reference} have different seeds")),
-        };
-        a.iter().zip(b).map(pair).collect()
+        [one] => Ok(a.iter().map(|x| [*x, *one]).collect()),
+        b if b.len() == a.len() => Ok(a.iter().zip(b).map(|(x, y)| [*x, *y]).collect()),
+        _ => Err(format!("{} and {name} have different seeds", metrics[0])),
+    };
+    first.iter().zip(second).map(pair).collect()
+}
+
+fn figures<'a>(metric: &str, samples: &'a Samples) -> Result<&'a [Vec<f64>], String> {
+    let pairs = samples.get(metric).map_or(&[][..], Vec::as_slice);
+    if pairs.is_empty() {
+        return Err(format!("no sample of {metric}"));
     }
+    if let Some(empty) = pairs.iter().position(Vec::is_empty) {
+        return Err(format!("no sample of {metric} in pair {empty}"));
+    }
+    if pairs.iter().flatten().any(|x| !x.is_finite()) {
+        return Err(format!("a sample of {metric} is no finite number"));
+    }
+    Ok(pairs)
 }
 
 /// A condition judged by where its interval is. A bound met exactly is on the good side.
@@ -225,16 +218,60 @@ fn check(metric: &str, rule: String, e: Estimate, bound: f64, above: bool) -> Ch
         rule,
         bound,
         above,
-        measured: Some(e.mean),
+        measured: Some(e.value),
         ci95: e.ci95,
         n: e.n as u64,
         verdict,
     }
 }
 
+fn all(parts: Vec<Judged>) -> Judged {
+    let mut reasons: Vec<&str> = Vec::new();
+    for reason in parts.iter().map(|p| p.reason.as_str()) {
+        if !reason.is_empty() && !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    let headline = parts.first();
+    Judged {
+        measured: headline.and_then(|p| p.measured),
+        ci95: headline.and_then(|p| p.ci95),
+        n: parts.iter().map(|p| p.n).min().unwrap_or(0),
+        verdict: together(parts.iter().map(|p| p.verdict)),
+        reason: reasons.join("; "),
+        checks: parts.into_iter().flat_map(|p| p.checks).collect(),
+    }
+}
+
+/// Of several conditions: fails if one fails, holds if all do that have a verdict.
+fn together(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
+    let any = |verdict| parts.clone().any(|p| p == verdict);
+    [Verdict::Fails, Verdict::Undecided, Verdict::Holds]
+        .into_iter()
+        .find(|v| any(*v))
+        .unwrap_or(Verdict::Reported)
+}
+
+impl Judged {
+    /// The same in another unit.
+    fn times(mut self, scale: f64) -> Self {
+        let both = |ci: Option<[f64; 2]>| ci.map(|ci| ci.map(|x| scale * x));
+        self.measured = self.measured.map(|x| scale * x);
+        self.ci95 = both(self.ci95);
+        for check in &mut self.checks {
+            let side = if check.above { "at least" } else { "at most" };
+            check.bound *= scale;
+            check.rule = format!("{side} {}", check.bound);
+            check.measured = check.measured.map(|x| scale * x);
+            check.ci95 = both(check.ci95);
+        }
+        self
+    }
+}
+
 fn plain(e: Estimate) -> Judged {
     Judged {
-        measured: Some(e.mean),
+        measured: Some(e.value),
         ci95: e.ci95,
         n: e.n,
         verdict: Verdict::Undecided,

@@ -6,13 +6,15 @@
 mod judge;
 mod scene;
 mod spec;
+mod statistic;
 
 use std::path::Path;
 
 use airlane_base::InputError;
 
-pub use judge::{Samples, entry, judge};
+pub use judge::{Judged, Samples, entry, estimate, judge};
 pub use spec::*;
+pub use statistic::Statistic;
 
 /// Name and text of the claims that the binary carries.
 pub const EMBEDDED: &[(&str, &str)] =
@@ -51,12 +53,12 @@ impl ClaimSet {
         set.validated().map_err(|e| e.at_file(name))
     }
 
-    fn validated(mut self) -> Result<Self, InputError> {
+    fn validated(self) -> Result<Self, InputError> {
         if self.schema != SCHEMA {
             let found = format!("schema {}", self.schema);
             return Err(InputError::new(found, format!("expected {SCHEMA}")).at_key("schema"));
         }
-        for (i, claim) in self.claims.iter_mut().enumerate() {
+        for (i, claim) in self.claims.iter().enumerate() {
             let bad = |key: &str, found: String, expected: &str| {
                 Err(InputError::new(found, expected).at_key(format!("claim.{i}.{key}")))
             };
@@ -73,7 +75,17 @@ impl ClaimSet {
             if let Err((found, expected)) = claim.rule.check() {
                 return bad("rule", found, expected);
             }
-            claim.scene = claim.scene.over(&self.defaults.scene);
+            let unknown = claim.compare.iter().find(|name| !self.schemes.contains_key(*name));
+            if let Some(name) = unknown {
+                return bad("compare", format!("\"{name}\""), "expected a name among schemes");
+            }
+            if claim.compare.is_empty() {
+                return bad("compare", "no scheme".to_owned(), "expected what is judged");
+            }
+            let unknown = claim.cells.iter().find(|name| !self.variants.contains_key(*name));
+            if let Some(name) = unknown {
+                return bad("cells", format!("\"{name}\""), "expected a name among variants");
+            }
         }
         let mut ids: Vec<&str> = self.claims.iter().map(|c| c.id.as_str()).collect();
         ids.sort_unstable();

@@ -1,130 +1,101 @@
 //! The scenario that a claim is measured on.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use airlane_base::{InputError, Seed};
+use toml::{Table, Value};
 
-use super::spec::{Claim, ClaimSet, Scene, SceneQueue, Size};
+use super::spec::{Claim, ClaimSet, Patch, Size};
 use crate::scenario::Scenario;
 
 impl ClaimSet {
     /// The scenario that `claim` of this set is measured on, with as many mixes and seeds as
-    /// `size` says.
+    /// `size` says: the set's, under the claim's, under what differs on `real` content, under the
+    /// `patches` in order.
     ///
     /// Claims with the same stream of mixes get the same mixes in the same order, and all claims
     /// get the same seeds. The scenario's text ([`Source::text`](crate::scenario::Source)) is a
     /// whole scenario file: it repeats the runs without the claims.
     ///
     /// # Errors
-    /// If the scene leaves out what no scenario can do without, or says what none can mean.
-    pub fn scenario(&self, claim: &Claim, size: Size) -> Result<Scenario, InputError> {
-        let text = self.scenario_text(claim, size).map_err(|what| {
-            InputError::new(what, "expected it in claim.scene or defaults.scene")
-                .at_key(claim.id.clone())
-        })?;
+    /// If it says what no scenario can mean.
+    pub fn scenario(
+        &self,
+        claim: &Claim,
+        size: Size,
+        real: bool,
+        patches: &[&Patch],
+    ) -> Result<Scenario, InputError> {
+        let of_real = Patch {
+            scenario: claim.real.scenario.clone(),
+            schemes: claim.real.schemes.clone(),
+        };
+        let patches: Vec<&Patch> =
+            real.then_some(&of_real).into_iter().chain(patches.iter().copied()).collect();
+        let mut scene = self.scenario.clone();
+        put_over(&mut scene, &claim.scenario);
+        for patch in &patches {
+            put_over(&mut scene, &patch.scenario);
+        }
+        let mut schemes = Vec::new();
+        // Baselines stand first in scenarios and last in claims.
+        for name in claim.compare.iter().rev() {
+            let mut scheme = self.scheme(claim, name)?;
+            for changed in patches.iter().filter_map(|p| p.schemes.get(name)) {
+                put_over(&mut scheme, changed);
+            }
+            scheme.insert("name".to_owned(), name.as_str().into());
+            schemes.push(Value::Table(scheme));
+        }
+        let run_seeds = Seed(self.seed).split("runs");
+        let seeds = (0..size.seeds as u64).map(|i| small(run_seeds.index(i)));
+        let mut cases = Table::new();
+        cases.insert("count".to_owned(), whole(size.pairs as u64));
+        let mixes = Seed(self.seed).split("mixes").split(&claim.mixes);
+        cases.insert("seed".to_owned(), small(mixes));
+        put_over(
+            &mut scene,
+            &Table::from_iter([
+                ("name".to_owned(), claim.id.as_str().into()),
+                ("title".to_owned(), claim.statement.as_str().into()),
+                ("seeds".to_owned(), Value::Array(seeds.collect())),
+                ("scheme".to_owned(), Value::Array(schemes)),
+                ("cases".to_owned(), Value::Table(cases)),
+            ]),
+        );
+        let text = scene.to_string();
         Scenario::from_bytes(text.as_bytes(), Path::new(&claim.id), &[])
     }
 
-    fn scenario_text(&self, claim: &Claim, size: Size) -> Result<String, String> {
-        let s = &claim.scene;
-        let mut out = Text(String::new());
-        let run_seeds = Seed(self.seed).split("runs");
-        let seeds: Vec<u64> = (0..size.seeds as u64).map(|i| small(run_seeds.index(i))).collect();
-        out.line("name", &format!("{:?}", claim.id));
-        out.line("title", &format!("{:?}", claim.statement));
-        out.given("duration_s", s.duration_s);
-        out.line("seeds", &format!("{seeds:?}"));
-        out.given("min_chunks", s.content_filter.map(|f| f.min_chunks));
-        out.table("[link]");
-        out.line("rate_bps", &mega(needed(s.link_mbps, "link_mbps")?));
-        out.given("rtt_s", s.rtt_ms.map(|ms| ms / 1e3));
-        out.given("uplink_rate_bps", s.uplink_mbps.map(mega));
-        if let Some(queue) = &s.queue {
-            out.line("queue", &queue_text(queue)?);
+    fn scheme(&self, claim: &Claim, name: &str) -> Result<Table, InputError> {
+        self.schemes.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
+            let expected = format!("expected one of {}", known.join(", "));
+            InputError::new(format!("\"{name}\""), expected).at_key(format!("{}.compare", claim.id))
+        })
+    }
+}
+
+/// Puts `over` over `table`: tables within are merged, all else is replaced. A table with a
+/// `kind` is a whole.
+fn put_over(table: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(old)), Value::Table(new)) if !new.contains_key("kind") => {
+                put_over(old, new);
+            }
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
         }
-        out.table("[transport]");
-        out.given("payload_bytes", s.payload_bytes);
-        out.given("cipher", s.cipher.as_ref().map(|c| format!("{c:?}")));
-        if s.mtu_discovery == Some(true) {
-            return Err("mtu_discovery, which no scenario has".to_owned());
-        }
-        out.table("[player]");
-        out.given("abr", s.abr.as_ref().map(|a| format!("{a:?}")));
-        out.given("horizon", s.horizon);
-        out.given("buffer_cap_s", s.buffer_cap_s);
-        out.given("overhead_s", s.chunk_overhead_s);
-        // Baselines stand first in scenarios and last in claims.
-        for scheme in s.schemes.iter().flatten().rev() {
-            out.scheme(scheme, s)?;
-        }
-        for i in 0..needed(s.videos, "videos")? {
-            out.table("[[viewer]]");
-            out.given("start_s", s.starts_s.as_ref().and_then(|starts| starts.get(i)).copied());
-        }
-        out.table("[cases]");
-        out.line("count", &size.pairs.to_string());
-        let mixes = Seed(self.seed).split("mixes").split(&claim.mixes);
-        out.line("seed", &small(mixes).to_string());
-        Ok(out.0)
     }
 }
 
 /// A seed as scenario files have them: 32 bits.
-fn small(seed: Seed) -> u64 {
-    seed.0 >> 32
+fn small(seed: Seed) -> Value {
+    whole(seed.0 >> 32)
 }
 
-fn needed<T>(value: Option<T>, key: &str) -> Result<T, String> {
-    value.ok_or_else(|| format!("no {key}"))
-}
-
-fn mega(mbps: f64) -> String {
-    format!("{}e6", mbps)
-}
-
-fn queue_text(queue: &SceneQueue) -> Result<String, String> {
-    if queue.ecn {
-        return Err("a queue with ecn, which no scenario has".to_owned());
-    }
-    let target = match queue.target_ms {
-        Some(ms) => format!(", target_s = {}", ms / 1e3),
-        None => String::new(),
-    };
-    Ok(format!("{{ kind = {:?}, limit_bdp = {}{target} }}", queue.kind, queue.limit_bdp))
-}
-
-struct Text(String);
-
-impl Text {
-    fn line(&mut self, key: &str, value: &str) {
-        writeln!(self.0, "{key} = {value}").expect("a String takes it");
-    }
-
-    fn given(&mut self, key: &str, value: Option<impl ToString>) {
-        if let Some(value) = value {
-            self.line(key, &value.to_string());
-        }
-    }
-
-    fn table(&mut self, header: &str) {
-        writeln!(self.0, "\n{header}").expect("a String takes it");
-    }
-
-    fn scheme(&mut self, name: &str, scene: &Scene) -> Result<(), String> {
-        self.table("[[scheme]]");
-        self.line("name", &format!("{name:?}"));
-        match name {
-            "cubic" | "minerva" => {
-                self.line("controller", "\"cubic\"");
-                self.given("weight", scene.baseline_weight);
-            }
-            "bbr" => self.line("controller", "\"bbr\""),
-            other => return Err(format!("the scheme \"{other}\", which no scenario has")),
-        }
-        if name == "minerva" {
-            self.line("minerva", "{}");
-        }
-        Ok(())
-    }
+fn whole(n: u64) -> Value {
+    Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
 }

@@ -1,11 +1,15 @@
-//! The schema of `claims/SYSTEM.toml`, version 1.
+//! The schema of `claims/SYSTEM.toml`, version 2.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toml::Table;
 
+use super::statistic::Statistic;
 use crate::summary::PaperValue;
 
 /// The version of the schema that is read.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The claims of one system.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -17,21 +21,30 @@ pub struct ClaimSet {
     pub system: String,
     /// Split by name into mixes, offsets and the runs' own seeds.
     pub seed: u64,
-    /// What holds wherever a claim does not say otherwise; [`Claim::scene`] has it merged in.
+    /// Keys of a scenario that hold for every claim.
     #[serde(default)]
-    pub defaults: Defaults,
+    pub scenario: Table,
+    /// The schemes that claims compare, by name: entries of a scenario's list `scheme`.
+    #[serde(default)]
+    pub schemes: BTreeMap<String, Table>,
+    /// Things to change, by name.
+    #[serde(default)]
+    pub variants: BTreeMap<String, Patch>,
     /// The claims, in order.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
 }
 
-/// What holds wherever a claim does not say otherwise.
+/// What is put over a scene.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Defaults {
-    /// The scene.
+pub struct Patch {
+    /// Keys of the scenario.
     #[serde(default)]
-    pub scene: Scene,
+    pub scenario: Table,
+    /// Keys of schemes, by name; of those that a claim does not compare nothing is taken.
+    #[serde(default)]
+    pub schemes: BTreeMap<String, Table>,
 }
 
 /// One claim.
@@ -46,31 +59,69 @@ pub struct Claim {
     pub statement: String,
     /// The published figure.
     pub paper: Paper,
-    /// Unit of the statistic.
+    /// Unit of the statistic. Where it begins with `%`, figures are shown times 100.
     pub unit: String,
     /// How the judged figure is computed, in words.
     pub statistic: String,
-    /// The headline metric.
-    pub metric: String,
     /// The rule in words.
     pub rule_text: String,
     /// The rule.
     pub rule: Rule,
+    /// The scheme that is judged, then what it is compared with.
+    pub compare: Vec<String>,
     /// The stream of mixes that it draws from.
     pub mixes: String,
-    /// Rows printed beside it, without a verdict.
+    /// What its figures are taken from.
     #[serde(default)]
-    pub beside: Vec<String>,
-    /// What is run.
+    pub measure: Measure,
+    /// What is run, over the set's scenario.
     #[serde(default)]
-    pub scene: Scene,
+    pub scenario: Table,
+    /// Names of the variants that it is measured in; none: as it stands.
+    #[serde(default)]
+    pub cells: Vec<String>,
     /// How much is run.
     pub full: Size,
     /// How much is run with `--quick`.
     pub quick: Size,
+    /// Rows printed beside it, without a verdict: statistics of metrics, and names of variants.
+    #[serde(default)]
+    pub beside: Vec<String>,
+    /// What differs on real content.
+    #[serde(default)]
+    pub real: Real,
     /// Rules that this one replaced.
     #[serde(default)]
     pub superseded: Vec<Superseded>,
+}
+
+/// What a claim's figures are taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Runs of worlds.
+    #[default]
+    Runs,
+    /// Minerva's value function, video by video, without a run.
+    ValueFunction,
+}
+
+/// What differs on real content.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Real {
+    /// Keys of the scenario.
+    #[serde(default)]
+    pub scenario: Table,
+    /// Keys of schemes, by name.
+    #[serde(default)]
+    pub schemes: BTreeMap<String, Table>,
+    /// There is no verdict.
+    #[serde(default)]
+    pub reported: bool,
+    /// Why.
+    #[serde(default)]
+    pub why: String,
 }
 
 /// A rule that was replaced.
@@ -109,125 +160,45 @@ impl From<Paper> for PaperValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// Independent pairs.
+    /// Independent pairs, in each cell.
     pub pairs: usize,
     /// Runs per pair.
     pub seeds: usize,
-}
-
-/// What is run. Everything is optional, because a claim says only what differs from the defaults.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scene {
-    /// The schemes compared; the second is the baseline.
-    pub schemes: Option<Vec<String>>,
-    /// Link rate, Mbit/s.
-    pub link_mbps: Option<f64>,
-    /// Round trip, ms.
-    pub rtt_ms: Option<f64>,
-    /// Queue in front of the link.
-    pub queue: Option<SceneQueue>,
-    /// Rate of the way back, Mbit/s.
-    pub uplink_mbps: Option<f64>,
-    /// UDP payload of a full packet.
-    pub payload_bytes: Option<u64>,
-    /// Whether the connections look for a larger one.
-    pub mtu_discovery: Option<bool>,
-    /// Length of a run, s.
-    pub duration_s: Option<f64>,
-    /// What seals the packets.
-    pub cipher: Option<String>,
-    /// What chooses the rungs.
-    pub abr: Option<String>,
-    /// Chunks that it looks ahead.
-    pub horizon: Option<usize>,
-    /// Most that a player holds, s.
-    pub buffer_cap_s: Option<f64>,
-    /// Idle time per chunk, s.
-    pub chunk_overhead_s: Option<f64>,
-    /// Plain connections that a flow of the baseline counts for.
-    pub baseline_weight: Option<f64>,
-    /// The two columns of content.
-    pub content: Option<Vec<String>>,
-    /// Which videos are drawn.
-    pub content_filter: Option<ContentFilter>,
-    /// Viewers, each with a video of its own.
-    pub videos: Option<usize>,
-    /// When each of them starts, s.
-    pub starts_s: Option<Vec<f64>>,
-}
-
-/// A queue in a scene.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SceneQueue {
-    /// `pie` or `droptail`.
-    pub kind: String,
-    /// The delay that PIE aims at, ms.
-    pub target_ms: Option<f64>,
-    /// What it holds, in link rate times 20 ms.
-    pub limit_bdp: f64,
-    /// Whether it marks instead of dropping.
-    #[serde(default)]
-    pub ecn: bool,
-}
-
-/// Which videos are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ContentFilter {
-    /// Those of at least so many chunks.
-    pub min_chunks: usize,
-}
-
-impl Scene {
-    /// This scene where it says something, `defaults` where it does not.
-    pub(super) fn over(&self, defaults: &Self) -> Self {
-        macro_rules! merge {
-            ($($field:ident),+) => {
-                Self { $($field: self.$field.clone().or_else(|| defaults.$field.clone())),+ }
-            };
-        }
-        merge!(
-            schemes,
-            link_mbps,
-            rtt_ms,
-            queue,
-            uplink_mbps,
-            payload_bytes,
-            mtu_discovery,
-            duration_s,
-            cipher,
-            abr,
-            horizon,
-            buffer_cap_s,
-            chunk_overhead_s,
-            baseline_weight,
-            content,
-            content_filter,
-            videos,
-            starts_s
-        )
-    }
 }
 
 /// A rule for the machine.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rule {
-    /// The mean over pairs is above the bound.
-    MeanAbove {
-        /// Of which metric.
-        metric: String,
+    /// The statistic is at least the bound.
+    Above {
+        /// The statistic.
+        of: Statistic,
         /// The bound.
         bound: f64,
     },
-    /// The mean over pairs is below the bound.
-    MeanBelow {
-        /// Of which metric.
-        metric: String,
+    /// The statistic is at most the bound.
+    Below {
+        /// The statistic.
+        of: Statistic,
         /// The bound.
         bound: f64,
+    },
+    /// The statistic is between two bounds.
+    Within {
+        /// The statistic.
+        of: Statistic,
+        /// Least.
+        low: f64,
+        /// Most.
+        high: f64,
+    },
+    /// The statistic has the paper's sign and at least half of its size.
+    HalfOfPaper {
+        /// The statistic.
+        of: Statistic,
+        /// The paper's figure, in the unit of the metric.
+        paper: f64,
     },
     /// The share of pairs with `metric` is at least `factor` times that with `reference`.
     ShareOfReference {
@@ -246,16 +217,42 @@ pub enum Rule {
         of: Vec<Rule>,
     },
     /// No verdict.
-    Reported,
+    Reported {
+        /// The headline figure.
+        of: Statistic,
+    },
 }
 
 impl Rule {
+    /// The statistics that it looks at, the headline first.
+    pub fn statistics(&self) -> Vec<Statistic> {
+        match self {
+            Self::Above { of, .. }
+            | Self::Below { of, .. }
+            | Self::Within { of, .. }
+            | Self::HalfOfPaper { of, .. }
+            | Self::Reported { of } => vec![of.clone()],
+            Self::ShareOfReference { metric, reference, .. } => {
+                [metric, reference].map(|m| Statistic::Mean(m.clone())).to_vec()
+            }
+            Self::All { of } => of.iter().flat_map(Self::statistics).collect(),
+        }
+    }
+
     /// What no rule can mean: what was found and what was expected.
     pub(super) fn check(&self) -> Result<(), (String, &'static str)> {
         match self {
-            Self::MeanAbove { bound, .. } | Self::MeanBelow { bound, .. } => {
-                finite(*bound, "a bound")
+            Self::Above { bound, .. } | Self::Below { bound, .. } => finite(*bound, "a bound"),
+            Self::Within { low, high, .. } if low > high => {
+                Err((format!("bounds of {low} and {high}"), "expected them to rise"))
             }
+            Self::Within { low, high, .. } => {
+                finite(*low, "a bound").and(finite(*high, "a bound"))
+            }
+            Self::HalfOfPaper { paper, .. } if *paper == 0.0 => {
+                Err(("a paper's figure of 0".to_owned(), "expected one with a sign"))
+            }
+            Self::HalfOfPaper { paper, .. } => finite(*paper, "a paper's figure"),
             Self::ShareOfReference { factor, saturated_below, .. } => {
                 finite(*factor, "a factor").and(finite(*saturated_below, "a share"))
             }
@@ -266,7 +263,7 @@ impl Rule {
                 Self::All { .. } => Err(("all within all".to_owned(), "expected a plain rule")),
                 rule => rule.check(),
             }),
-            Self::Reported => Ok(()),
+            Self::Reported { .. } => Ok(()),
         }
     }
 }

@@ -1,0 +1,129 @@
+//! Statistics over the pairs of a claim, written as in `claims/SYSTEM.toml`.
+
+use std::fmt;
+
+use airlane_quality::stats::{mean, quantile};
+use serde::Deserialize;
+
+/// A statistic over pairs: `x`, `median(x)`, `lower(x)`, `upper(x)`, `x - y`, `sum(x / y)` or
+/// `sum(x / y) - 1`, where `x` and `y` are metrics, with `@CELL` behind them or not.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Statistic {
+    /// The mean over pairs.
+    Mean(String),
+    /// A quantile over pairs, from 0 to 1.
+    Quantile(String, f64),
+    /// The mean over pairs of the first less the second.
+    Difference(String, String),
+    /// The sum of the first over the sum of the second.
+    Ratio(String, String),
+    /// The same less one.
+    Change(String, String),
+}
+
+impl Statistic {
+    /// The metrics that it is of.
+    pub fn metrics(&self) -> Vec<&str> {
+        match self {
+            Self::Mean(x) | Self::Quantile(x, _) => vec![x],
+            Self::Difference(x, y) | Self::Ratio(x, y) | Self::Change(x, y) => vec![x, y],
+        }
+    }
+
+    /// Its value on pairs of figures, of each metric one; a metric alone stands in the first place.
+    pub(super) fn of(&self, pairs: impl Iterator<Item = [f64; 2]> + Clone) -> f64 {
+        let first = || pairs.clone().map(|p| p[0]);
+        let ratio = || first().sum::<f64>() / pairs.clone().map(|p| p[1]).sum::<f64>();
+        match self {
+            Self::Mean(_) => mean(&first().collect::<Vec<_>>()).unwrap_or(f64::NAN),
+            Self::Quantile(_, q) => {
+                quantile(&first().collect::<Vec<_>>(), *q).unwrap_or(f64::NAN)
+            }
+            Self::Difference(..) => {
+                let all: Vec<f64> = pairs.map(|[x, y]| x - y).collect();
+                mean(&all).unwrap_or(f64::NAN)
+            }
+            Self::Ratio(..) => ratio(),
+            Self::Change(..) => ratio() - 1.0,
+        }
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mean(x) => f.write_str(x),
+            Self::Quantile(x, q) => match QUARTILES.iter().find(|(_, known)| known == q) {
+                Some((name, _)) => write!(f, "{name}({x})"),
+                None => write!(f, "quantile {q} of {x}"),
+            },
+            Self::Difference(x, y) => write!(f, "{x} - {y}"),
+            Self::Ratio(x, y) => write!(f, "sum({x} / {y})"),
+            Self::Change(x, y) => write!(f, "sum({x} / {y}) - 1"),
+        }
+    }
+}
+
+const QUARTILES: [(&str, f64); 3] = [("lower", 0.25), ("median", 0.5), ("upper", 0.75)];
+
+impl TryFrom<String> for Statistic {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let bad = || format!("\"{text}\" is no statistic");
+        let metric = |name: &str| {
+            let name = name.trim();
+            let known = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '@';
+            let fits = !name.is_empty() && name.chars().all(known);
+            if fits { Ok(name.to_owned()) } else { Err(bad()) }
+        };
+        if let Some(rest) = text.strip_prefix("sum(") {
+            let (inner, tail) = rest.split_once(')').ok_or_else(bad)?;
+            let (x, y) = inner.split_once('/').ok_or_else(bad)?;
+            return match tail.trim() {
+                "" => Ok(Self::Ratio(metric(x)?, metric(y)?)),
+                "- 1" => Ok(Self::Change(metric(x)?, metric(y)?)),
+                _ => Err(bad()),
+            };
+        }
+        for (name, q) in QUARTILES {
+            let inner = text.strip_prefix(name).and_then(|r| r.strip_prefix('('));
+            if let Some(inner) = inner.and_then(|r| r.strip_suffix(')')) {
+                return Ok(Self::Quantile(metric(inner)?, q));
+            }
+        }
+        match text.split_once(" - ") {
+            Some((x, y)) => Ok(Self::Difference(metric(x)?, metric(y)?)),
+            None => Ok(Self::Mean(metric(&text)?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> f64 {
+        let s = Statistic::try_from(text.to_owned()).unwrap();
+        assert_eq!(s.to_string(), text, "reads as it is written");
+        s.of([[1.0, 2.0], [2.0, 2.0], [6.0, 4.0]].into_iter())
+    }
+
+    #[test]
+    fn statistics_are_what_they_say() {
+        assert_eq!(value("a"), 3.0);
+        assert_eq!(value("median(a@x)"), 2.0);
+        assert_eq!((value("lower(a)"), value("upper(a)")), (1.5, 4.0));
+        assert!((value("a@x - a@y") - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!((value("sum(a / b)"), value("sum(a / b) - 1")), (9.0 / 8.0, 1.0 / 8.0));
+    }
+
+    #[test]
+    fn what_is_none_is_refused() {
+        for text in ["", "a b", "median()", "sum(a)", "sum(a / b) - 2", "mode(a)", "a - "] {
+            let e = Statistic::try_from(text.to_owned()).unwrap_err();
+            assert!(e.contains("is no statistic"), "{text}: {e}");
+        }
+    }
+}
