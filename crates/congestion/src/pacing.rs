@@ -11,7 +11,7 @@ pub const SLOW_START_GAIN: f64 = 2.0;
 /// and not the pacer limits the flow. How fast a flow answers an acknowledgement of many packets,
 /// and how many it lets go at once ([`crate::pacer::BURST_PACKETS`]), decides how bursty the flows
 /// with large windows are, and so what a weight is worth under droptail: `docs/controllers.md`.
-pub const AVOIDANCE_GAIN: f64 = 1.25;
+pub const AVOIDANCE_GAIN: f64 = 1.05;
 
 /// Below this window the pacer carries the rate: 1.5 packets per round trip cannot be had from
 /// whole packets in flight.

@@ -200,7 +200,8 @@ impl Endpoint {
     /// Opens a connection to the server called `name` at `addr`, and completes its handshake.
     ///
     /// # Errors
-    /// If the handshake fails or the endpoint is closed.
+    /// If the handshake fails or the endpoint is closed, or if it goes without connection ids
+    /// ([`TransportConfig::empty_client_ids`]) and has a connection to `addr` already.
     pub async fn connect(&self, addr: SocketAddr, name: &str) -> Result<Connection, QuicError> {
         let id = (self.inner.initial_ids)();
         let (transport, control) = self.inner.connection(Side::Client, addr, id);
@@ -217,6 +218,12 @@ impl Endpoint {
                 return Err(why.clone());
             }
             let remote = self.inner.reachable(addr);
+            if self.inner.config.empty_client_ids && links.any_to(remote) {
+                // Without ids, what comes from there could not be told apart.
+                return Err(QuicError::Config(format!(
+                    "a second connection to {addr} from an endpoint without connection ids"
+                )));
+            }
             let (handle, proto) = links.proto().connect(now, client, remote, name)?;
             let link = Link::new(handle, proto, control, &self.inner);
             links.insert(link.clone());

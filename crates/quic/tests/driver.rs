@@ -272,6 +272,27 @@ fn many_connections_share_a_socket() {
         .unwrap();
 }
 
+#[test]
+fn without_ids_an_endpoint_has_one_connection_to_each_server() {
+    let mut net = net(1, Link::new(Rate::from_mbps(100.0), Duration::from_millis(10), 400_000));
+    let (s, c) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let server =
+                Endpoint::server(&s, SERVER_ADDR.into(), config(Algorithm::Cubic)).unwrap();
+            let transport = TransportConfig { empty_client_ids: true, ..config(Algorithm::Cubic) };
+            let client = Endpoint::client(&c, ([0, 0, 0, 0], 0).into(), transport).unwrap();
+            let first = client.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap();
+            let e = client.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap_err();
+            assert!(e.to_string().contains("a second connection to"), "{e}");
+            drop(first);
+            client.wait_idle().await;
+            client.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap();
+            drop(server);
+        })
+        .unwrap();
+}
+
 /// A NAT in front of the client that forgets its mapping at a time, and gives it another port.
 struct Nat {
     link: Link,

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, Event, StreamEvent, StreamId, VarInt};
+use noq_proto::{
+    ConnectionEvent, ConnectionHandle, Dir, Event, PathId, StreamEvent, StreamId, VarInt,
+};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::Agenda;
@@ -348,6 +351,11 @@ impl Link {
     }
 
     // The driver's side.
+
+    /// The peer's address.
+    pub(super) fn remote(&self) -> Option<SocketAddr> {
+        self.state.lock().proto.network_path(PathId::ZERO).ok().map(|path| path.remote())
+    }
 
     /// Hands over what came for the connection; whether it must now be put on the driver's list.
     pub(super) fn handle_event(&self, event: ConnectionEvent) -> bool {

@@ -1,5 +1,6 @@
 //! All connections of an endpoint.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -52,6 +53,11 @@ impl Links {
     /// The state machine that makes connections.
     pub(crate) fn proto(&mut self) -> &mut noq_proto::Endpoint {
         &mut self.proto
+    }
+
+    /// Whether there is a connection to `remote`, be it one that drains.
+    pub(crate) fn any_to(&self, remote: SocketAddr) -> bool {
+        self.links.iter().flatten().any(|link| link.remote() == Some(remote))
     }
 
     /// Keeps a connection until it is drained.
