@@ -42,6 +42,9 @@ pub struct Cmcd {
     pub stalled: Option<Duration>,
     /// `com.airlane-abr`: name of the player's bitrate algorithm.
     pub abr: Option<String>,
+    /// `com.airlane-metric`: the measure of quality that the player's device asks for, such as
+    /// `vmaf_phone`.
+    pub metric: Option<String>,
 }
 
 impl Cmcd {
@@ -93,6 +96,7 @@ impl Cmcd {
             "com.airlane-n" => self.chunks_played = positive(value).map(|n| n as u64),
             "com.airlane-rb" => self.stalled = seconds(value),
             "com.airlane-abr" => self.abr = value.and_then(unquote),
+            "com.airlane-metric" => self.metric = value.and_then(unquote),
             _ => {}
         }
     }
@@ -124,6 +128,9 @@ impl Cmcd {
         }
         if let Some(a) = &self.abr {
             put("com.airlane-abr", &quote(a));
+        }
+        if let Some(m) = &self.metric {
+            put("com.airlane-metric", &quote(m));
         }
         if let Some(n) = self.chunks_played {
             put("com.airlane-n", &n.to_string());

@@ -112,6 +112,9 @@ pub(crate) struct ReproduceArgs {
     /// Fewer pairs and seeds: sooner, with wider intervals
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Measure the claims of this id, or whose ids begin with it and a dot; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
     #[command(flatten)]
     pub(crate) worlds: Worlds,
 }

@@ -27,8 +27,8 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             airlane_lab::run(&RunRequest { common, scenario: args.scenario, set: args.set })
         }),
         Verb::Reproduce(args) => with_worlds(args.worlds, clock, |common| {
-            let (system, quick) = (args.system, args.quick);
-            airlane_lab::reproduce(&ReproduceRequest { common, system, quick })
+            let (system, quick, only) = (args.system, args.quick, args.only);
+            airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only })
         }),
         Verb::Report(args) => {
             let request = ReportRequest { folders: args.folders, out: args.output.out };

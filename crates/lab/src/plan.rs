@@ -2,21 +2,30 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_base::{InputError, Seed};
 use airlane_media::{Corpus, Video};
 use airlane_net::trace::{Trace, TraceOptions};
+use rand::RngExt;
 
 use crate::request::Common;
-use crate::scenario::{Abr, Capacity, Scenario, TraceSource, Viewer};
+use crate::scenario::{
+    Abr, Capacity, Draw, Scenario, Start, TraceFrom, TraceSource, Viewer,
+};
+
+/// A made-up trace is at least so long.
+const LEAST_MADE: Duration = Duration::from_secs(60);
 
 /// A scenario with its content and traces, and the runs that it means.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The scenario, with what the command line overrides.
     pub scenario: Scenario,
-    /// The content; `None` if nobody watches.
+    /// The content, cut as the scenario says; `None` if nobody watches.
     pub corpus: Option<Corpus>,
+    /// The hash of the whole content; 0 without.
+    pub content_hash: u64,
     /// The cases, in order.
     pub cases: Vec<Case>,
 }
@@ -28,8 +37,19 @@ pub struct Case {
     pub name: String,
     /// The video of each viewer.
     pub videos: Vec<Arc<Video>>,
+    /// When each viewer starts.
+    pub starts: Vec<Duration>,
     /// The recorded capacity, if it is one.
     pub trace: Option<Trace>,
+}
+
+/// How the traces of a folder are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceUse {
+    /// Every case on each of them.
+    Each,
+    /// Every case on one, one after the other, where the scenario's own capacity is a trace.
+    InTurn,
 }
 
 /// One run of a plan.
@@ -48,21 +68,43 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with a trace, the content or how they go together.
-    pub fn new(mut scenario: Scenario, common: &Common<'_>) -> Result<Self, InputError> {
+    pub fn new(scenario: Scenario, common: &Common<'_>) -> Result<Self, InputError> {
+        Self::with_traces(scenario, common, TraceUse::Each)
+    }
+
+    /// The same, with traces that are used as `traces` says.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with_traces(
+        mut scenario: Scenario,
+        common: &Common<'_>,
+        usage: TraceUse,
+    ) -> Result<Self, InputError> {
         if let Some(seed) = common.seed {
             scenario.seeds = vec![seed];
         }
         if let Some(cipher) = common.cipher {
             scenario.transport.cipher = cipher;
         }
-        let traces = traces(&mut scenario, common.trace.as_deref())?;
+        let given = match (&scenario.link.capacity, usage) {
+            // What is claimed of constant links is not claimed of a trace.
+            (Capacity::Constant(_) | Capacity::Steps(_), TraceUse::InTurn) => None,
+            _ => common.trace.as_deref(),
+        };
+        let traces = traces(&mut scenario, given, usage)?;
         let corpus = match (&common.content, scenario.viewers.is_empty()) {
             (Some(folder), _) => Some(Corpus::load_dir(folder)?),
             (None, false) => Some(Corpus::embedded()?),
             (None, true) => None,
         };
+        let content_hash = corpus.as_ref().map_or(0, Corpus::content_hash);
+        let corpus = match scenario.player.max_chunks {
+            Some(chunks) => corpus.map(|c| c.cut_to(chunks)),
+            None => corpus,
+        };
         let cases = cases(&scenario, corpus.as_ref(), &traces)?;
-        Ok(Self { scenario, corpus, cases })
+        Ok(Self { scenario, corpus, content_hash, cases })
     }
 
     /// The runs in the order of results: by case, then seed, then scheme, so that what has
@@ -88,23 +130,70 @@ impl Plan {
     }
 }
 
-/// The traces of the scenario or of the command line; none if the capacity is no trace.
-fn traces(scenario: &mut Scenario, given: Option<&Path>) -> Result<Vec<Trace>, InputError> {
+/// The traces of a plan.
+enum Traces {
+    /// The capacity is no trace.
+    None,
+    /// Every case on each of them.
+    Each(Vec<Trace>),
+    /// Every case on one, one after the other.
+    InTurn(Vec<Trace>),
+}
+
+impl Traces {
+    /// Those of a case, from 0.
+    fn of(&self, case: usize) -> &[Trace] {
+        match self {
+            Self::None => &[],
+            Self::Each(traces) => traces,
+            Self::InTurn(traces) => std::slice::from_ref(&traces[case % traces.len()]),
+        }
+    }
+}
+
+/// The traces of the scenario or of the command line.
+fn traces(
+    scenario: &mut Scenario,
+    given: Option<&Path>,
+    usage: TraceUse,
+) -> Result<Traces, InputError> {
+    let many = |traces| match usage {
+        TraceUse::Each => Traces::Each(traces),
+        TraceUse::InTurn => Traces::InTurn(traces),
+    };
+    let mean = match &scenario.link.capacity {
+        Capacity::Trace(source) => source.mean,
+        _ => None,
+    };
+    let scaled = |trace: Trace| match mean {
+        Some(mean) => trace.scaled_to(mean),
+        None => Ok(trace),
+    };
     if let Some(path) = given {
         // Column, scale and offset of the scenario's own trace say nothing about another.
-        let source = |file: &Path| TraceSource {
-            file: file.to_owned(),
-            column: None,
-            scale: 1.0,
-            offset: None,
-        };
-        scenario.link.capacity = Capacity::Trace(source(path));
-        return trace_files(path)?.iter().map(Trace::load).collect();
+        let from = TraceFrom::File(path.to_owned());
+        scenario.link.capacity =
+            Capacity::Trace(TraceSource { from, column: None, scale: 1.0, mean, offset: None });
+        let files = trace_files(path)?;
+        let traces: Result<_, InputError> =
+            files.iter().map(|file| scaled(Trace::load(file)?)).collect();
+        return Ok(many(traces?));
     }
-    let Capacity::Trace(source) = &scenario.link.capacity else { return Ok(Vec::new()) };
-    let folder = scenario.source.folder.clone().unwrap_or_default();
-    let options = TraceOptions { column: source.column.clone(), ..TraceOptions::default() };
-    Ok(vec![Trace::load_with(folder.join(&source.file), &options)?])
+    let Capacity::Trace(source) = &scenario.link.capacity else { return Ok(Traces::None) };
+    match &source.from {
+        TraceFrom::File(file) => {
+            let folder = scenario.source.folder.clone().unwrap_or_default();
+            let options = TraceOptions { column: source.column.clone(), ..TraceOptions::default() };
+            Ok(many(vec![scaled(Trace::load_with(folder.join(file), &options)?)?]))
+        }
+        TraceFrom::Generator(medium) => {
+            let seed = Seed(scenario.cases.seed).split("trace");
+            let length = scenario.duration.max(LEAST_MADE);
+            let made = (0..scenario.cases.count as u64)
+                .map(|i| scaled(Trace::synthetic(*medium, seed.index(i), length)?));
+            Ok(Traces::InTurn(made.collect::<Result<_, InputError>>()?))
+        }
+    }
 }
 
 /// The file, or the files of the folder in the order of their names.
@@ -132,7 +221,7 @@ fn trace_files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
 fn cases(
     scenario: &Scenario,
     corpus: Option<&Corpus>,
-    traces: &[Trace],
+    traces: &Traces,
 ) -> Result<Vec<Case>, InputError> {
     let mut cases = Vec::new();
     for number in 0..scenario.cases.count {
@@ -141,15 +230,23 @@ fn cases(
             None => Vec::new(),
         };
         let name = (number + 1).to_string();
+        let starts = starts(scenario, &videos, number);
+        let case = |name: String, trace| Case {
+            name,
+            videos: videos.clone(),
+            starts: starts.clone(),
+            trace,
+        };
+        let traces = traces.of(number);
         if traces.is_empty() {
-            cases.push(Case { name: name.clone(), videos: videos.clone(), trace: None });
+            cases.push(case(name.clone(), None));
         }
         for trace in traces {
             let name = match traces.len() {
                 1 => name.clone(),
                 _ => format!("{name}@{}", file_name(trace.name())),
             };
-            cases.push(Case { name, videos: videos.clone(), trace: Some(trace.clone()) });
+            cases.push(case(name, Some(trace.clone())));
         }
     }
     Ok(cases)
@@ -159,36 +256,68 @@ fn file_name(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |n| n.to_string_lossy().into())
 }
 
-/// The videos of a case: those named, and distinct ones drawn for the viewers that name none.
+/// When the viewers of a case start.
+fn starts(scenario: &Scenario, videos: &[Arc<Video>], case: usize) -> Vec<Duration> {
+    let mut rng = Seed(scenario.cases.seed).split("arrivals").index(case as u64).rng();
+    // A Poisson process at whose rate so many watch at once, by Little's law.
+    let films = videos.iter().map(|v| v.duration().as_secs_f64());
+    let film_s = films.sum::<f64>() / videos.len().max(1) as f64;
+    let gap_s = scenario.arrivals.map_or(0.0, |a| film_s / a.at_once);
+    let mut now_s = 0.0;
+    let each = scenario.viewers.iter().map(|viewer| match viewer.start {
+        Start::At(at) => at,
+        Start::Arrives => {
+            now_s -= gap_s * (1.0 - rng.random::<f64>()).ln();
+            Duration::from_secs_f64(now_s)
+        }
+    });
+    each.collect()
+}
+
+/// The videos of a case: those named, and drawn ones for the viewers that name none.
 fn videos(
     scenario: &Scenario,
     corpus: &Corpus,
     case: usize,
 ) -> Result<Vec<Arc<Video>>, InputError> {
     let about = |e: InputError| e.at_file(&scenario.source.name);
-    let named: Vec<Option<Arc<Video>>> = scenario
-        .viewers
-        .iter()
-        .enumerate()
-        .map(|(i, viewer)| match &viewer.video {
-            Some(name) => video(corpus, name, i).map(Some).map_err(about),
-            None => Ok(None),
-        })
-        .collect::<Result<_, _>>()?;
-    let unnamed = named.iter().filter(|v| v.is_none()).count();
-    let mut drawn = if unnamed > 0 {
-        let seed = Seed(scenario.cases.seed).split("case").index(case as u64);
-        airlane_media::select::draw(corpus, unnamed, scenario.min_chunks, seed).map_err(about)?
-    } else {
-        Vec::new()
+    let own = |v: &&Viewer| v.video.is_none() && v.same_as.is_none();
+    let mut drawn =
+        draw(scenario, corpus, scenario.viewers.iter().filter(own).count(), case)
+            .map_err(about)?
+            .into_iter();
+    let mut videos: Vec<Arc<Video>> = Vec::new();
+    for (i, viewer) in scenario.viewers.iter().enumerate() {
+        let next = match (&viewer.video, viewer.same_as) {
+            (Some(name), _) => Some(video(corpus, name, i).map_err(about)?),
+            (None, Some(other)) => videos.get(other).cloned(),
+            (None, None) => drawn.next(),
+        };
+        videos.extend(next);
     }
-    .into_iter();
-    let videos: Vec<Arc<Video>> =
-        named.into_iter().filter_map(|video| video.or_else(|| drawn.next())).collect();
     for (i, (viewer, video)) in scenario.viewers.iter().zip(&videos).enumerate() {
         suits(scenario, viewer, video, i).map_err(about)?;
     }
     Ok(videos)
+}
+
+/// Draws `count` videos for a case.
+fn draw(
+    scenario: &Scenario,
+    corpus: &Corpus,
+    count: usize,
+    case: usize,
+) -> Result<Vec<Arc<Video>>, InputError> {
+    let seed = Seed(scenario.cases.seed).split("case").index(case as u64);
+    let distinct = |k| airlane_media::select::draw(corpus, k, scenario.min_chunks, seed);
+    match (scenario.cases.draw, count) {
+        (_, 0) => Ok(Vec::new()),
+        (Draw::Distinct, _) => distinct(count),
+        (Draw::Identical, _) => Ok(vec![distinct(1)?.remove(0); count]),
+        (Draw::Independent, _) => {
+            airlane_media::select::draw_independent(corpus, count, scenario.min_chunks, seed)
+        }
+    }
 }
 
 fn video(corpus: &Corpus, name: &str, viewer: usize) -> Result<Arc<Video>, InputError> {
@@ -211,7 +340,7 @@ fn suits(
     video: &Video,
     index: usize,
 ) -> Result<(), InputError> {
-    let metric = scenario.player.metric;
+    let metric = viewer.metric.unwrap_or(scenario.player.metric);
     if video.quality(metric, 0, 0).is_none() {
         let known: Vec<&str> = video.metrics().map(|m| m.name()).collect();
         let expected = format!("expected one of {}", known.join(", "));
@@ -219,7 +348,10 @@ fn suits(
             format!("\"{}\" has no {}", video.name, metric.name()),
             expected,
         )
-        .at_key("player.metric"));
+        .at_key(match viewer.metric {
+            Some(_) => format!("viewer.{index}.metric"),
+            None => "player.metric".to_owned(),
+        }));
     }
     if let Abr::Fixed(rung) = viewer.abr.unwrap_or(scenario.player.abr)
         && rung >= video.rungs.len()

@@ -103,6 +103,8 @@ pub struct ReproduceRequest<'a> {
     pub system: String,
     /// Fewer pairs and seeds: wider intervals, sooner.
     pub quick: bool,
+    /// The claims that are measured: ids, or what ids begin with before a dot. None: all.
+    pub only: Vec<String>,
 }
 
 /// Make a report of results.

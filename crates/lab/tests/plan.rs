@@ -221,3 +221,45 @@ fn the_command_that_repeats_a_run_has_its_seed_and_no_other() {
         r"airlane run 'my file.toml' --set 'story=it'\''s' --seed 9"
     );
 }
+
+#[test]
+fn viewers_who_arrive_do_so_as_a_poisson_process() {
+    let dir = Scratch::new("arrive");
+    dir.file("content/a.json", &table("one"));
+    dir.file("content/b.json", &table("two"));
+    let text = "duration_s = 1e5\nmin_chunks = 2\n[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n\
+                [[viewer]]\ncount = 2000\n[arrivals]\nat_once = 4\n[cases]\ncount = 2\n\
+                draw = \"independent\"\n[player]\nmax_chunks = 2\n";
+    let plan = plan(text, &dir, |_| {}).unwrap();
+    let starts: Vec<f64> = plan.cases[0].starts.iter().map(|s| s.as_secs_f64()).collect();
+    // Films of 8 s, four at once: one in two seconds, with the deviation of an exponential law.
+    let gaps: Vec<f64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let sd = (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+    assert!((mean - 2.0).abs() < 0.15 && (sd - 2.0).abs() < 0.2, "{mean} {sd}");
+    assert_ne!(plan.cases[0].starts, plan.cases[1].starts);
+    let ones = plan.cases[0].videos.iter().filter(|v| v.name == "one").count();
+    assert!((900..1100).contains(&ones), "each drawn from all: {ones}");
+    assert!(plan.cases[0].videos.iter().all(|v| v.chunks() == 2), "cut");
+    assert_eq!(plan.content_hash, self::plan(WATCH, &dir, |_| {}).unwrap().content_hash);
+}
+
+#[test]
+fn viewers_may_watch_what_others_watch_or_all_the_same() {
+    let dir = Scratch::new("same");
+    for name in ["one", "two", "three", "four"] {
+        dir.file(&format!("content/{name}.json"), &table(name));
+    }
+    let head = "min_chunks = 2\n[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n";
+    let names = |text: &str| -> Vec<String> {
+        let plan = plan(&format!("{head}{text}"), &dir, |_| {}).unwrap();
+        plan.cases[0].videos.iter().map(|v| v.name.clone()).collect()
+    };
+    let pairs = names(
+        "[[viewer]]\nname = \"a\"\ncount = 3\n[[viewer]]\nname = \"b\"\ncount = 3\nsame_as = \"a\"\n",
+    );
+    assert_eq!(pairs[..3], pairs[3..]);
+    assert!(pairs[0] != pairs[1] && pairs[1] != pairs[2] && pairs[0] != pairs[2]);
+    let same = names("[[viewer]]\ncount = 7\n[cases]\ndraw = \"identical\"\n");
+    assert!(same.iter().all(|name| *name == same[0]));
+}

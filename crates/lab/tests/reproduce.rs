@@ -14,18 +14,23 @@ use airlane_lab::summary::{RunInfo, Summary, Verdict};
 /// Two claims on the same mixes; the second's scheme and baseline change places, so that every
 /// world of it is one of the first's.
 const CLAIMS: &str = r#"
-schema = 1
+schema = 2
 system = "x"
 seed = 7
-[defaults.scene]
-rtt_ms = 20.0
-queue = { kind = "pie", target_ms = 15.0, limit_bdp = 1.5 }
-duration_s = 24.0
-baseline_weight = 2.0
-content_filter = { min_chunks = 8 }
-link_mbps = 2.0
-videos = 2
-starts_s = [0.0, 4.0]
+[scenario]
+duration_s = 24
+min_chunks = 8
+link = { rate_bps = 2e6, rtt_s = 0.02, queue = { kind = "pie", target_s = 0.015, limit_bdp = 1.5 } }
+viewer = [{}, { start_s = 4 }]
+[schemes.cubic]
+weight = 2
+[schemes.minerva]
+weight = 2
+minerva = {}
+[variants]
+mpc = { scenario = { player = { abr = "mpc" } } }
+slow = { scenario = { link = { rate_bps = 1e6 } } }
+fast = {}
 
 [[claim]]
 id = "x.gain"
@@ -33,20 +38,14 @@ source = "here"
 statement = "The worst viewer gains."
 paper = { value = 24.0 }
 unit = "% of mixes"
-metric = "gain_at_least_7_65"
 statistic = "Share of mixes."
 rule_text = "at least 0.6 of the optimum's share"
 rule = { kind = "share_of_reference", metric = "gain_at_least_7_65", reference = "optimum_gain_at_least_7_65", factor = 0.6, saturated_below = 1.01 }
+compare = ["minerva", "cubic"]
 mixes = "m"
-beside = ["gain_mean", "gap_closed_optimum", "mpc"]
-[claim.scene]
-schemes = ["minerva", "cubic"]
-[claim.full]
-pairs = 2
-seeds = 2
-[claim.quick]
-pairs = 1
-seeds = 1
+beside = ["minimum_qoe_gain", "sum(gap_closed / gap)", "mpc"]
+full = { pairs = 2, seeds = 2 }
+quick = { pairs = 1, seeds = 1 }
 
 [[claim]]
 id = "x.turned"
@@ -54,19 +53,30 @@ source = "here"
 statement = "The other way round."
 paper = { text = "no figure" }
 unit = "points"
-metric = "minimum_qoe_gain"
 statistic = "Mean over mixes."
 rule_text = "above zero"
-rule = { kind = "mean_above", metric = "minimum_qoe_gain", bound = 0.0 }
+rule = { kind = "above", of = "minimum_qoe_gain", bound = 0.0 }
+compare = ["cubic", "minerva"]
 mixes = "m"
-[claim.scene]
-schemes = ["cubic", "minerva"]
-[claim.full]
-pairs = 2
-seeds = 2
-[claim.quick]
-pairs = 1
-seeds = 1
+full = { pairs = 2, seeds = 2 }
+quick = { pairs = 1, seeds = 1 }
+
+[[claim]]
+id = "x.cells"
+source = "here"
+statement = "On two links."
+paper = { text = "no figure" }
+unit = "points"
+statistic = "Mean over mixes and links."
+rule_text = "above zero"
+rule = { kind = "above", of = "minimum_qoe", bound = 0.0 }
+compare = ["minerva"]
+mixes = "m"
+cells = ["slow", "fast"]
+beside = ["minimum_qoe@slow", "minimum_qoe@fast"]
+full = { pairs = 2, seeds = 2 }
+quick = { pairs = 1, seeds = 1 }
+real = { reported = true, why = "made up" }
 "#;
 
 /// A folder of this test's own, with made-up content in it.
@@ -96,6 +106,16 @@ fn reproduce(
     stop: Stop,
     text: &str,
 ) -> (Result<Outcome, LabError>, PathBuf) {
+    reproduce_only(folder, quick, stop, text, [])
+}
+
+fn reproduce_only<const N: usize>(
+    folder: &Folder,
+    quick: bool,
+    stop: Stop,
+    text: &str,
+    only: [&str; N],
+) -> (Result<Outcome, LabError>, PathBuf) {
     let out = folder.0.join("out");
     let set = ClaimSet::from_text(text, Path::new("x.toml")).unwrap();
     let common = Common {
@@ -105,7 +125,7 @@ fn reproduce(
         stop,
         ..Common::default()
     };
-    let request = ReproduceRequest { common, system: "x".to_owned(), quick };
+    let request = ReproduceRequest { common, system: "x".to_owned(), quick, only: only.map(str::to_owned).to_vec() };
     (reproduce_sets(&[set], &request), out)
 }
 
@@ -121,11 +141,12 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     let first = fs::read(out.join("summary.json")).unwrap();
     let s = summary(&out);
 
-    // 2 mixes x 2 schemes x 2 seeds, shared by both claims, and the variant as large as a quick
-    // run: its one mix and seed under both schemes.
+    // 2 mixes x 2 schemes x 2 seeds, shared by all claims, the variant as large as a quick run: its
+    // one mix and seed under both schemes, and the slow cell under one.
     let of = |name: &str| s.runs.iter().filter(|r| r.experiment == name).count();
     assert_eq!((of("x.gain"), of("x.turned"), of("x.gain/mpc")), (8, 8, 2));
-    assert_eq!(s.virtual_s, 24.0 * 10.0);
+    assert_eq!((of("x.cells/slow"), of("x.cells/fast")), (4, 4));
+    assert_eq!(s.virtual_s, 24.0 * 14.0);
     let hash = |experiment: &str, scheme: &str| {
         let mut runs = s.runs.iter().filter(|r| r.experiment == experiment && r.scheme == scheme);
         runs.next().unwrap().packet_hash.clone()
@@ -139,16 +160,20 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
         };
         s.rows.iter().find(row).map(|r| r.value)
     };
-    let gain = value("x.gain", "gain_mean").unwrap();
+    let gain = value("x.gain", "minimum_qoe_gain").unwrap();
     assert!((value("x.turned", "minimum_qoe_gain").unwrap() + gain).abs() < 1e-9);
-    assert!(value("x.gain/mpc", "gain_mean").is_some());
+    assert!(value("x.gain/mpc", "minimum_qoe_gain").is_some());
+    let cell = |name: &str| value("x.cells", &format!("minimum_qoe@{name}")).unwrap();
+    let both = value("x.cells", "minimum_qoe").unwrap();
+    assert!((0.5 * (cell("slow") + cell("fast")) - both).abs() < 1e-9);
 
     // An optimum that does not reach the share asked for leaves nothing to judge.
-    let [a, b] = s.claims.as_slice() else { panic!("{:?}", s.claims) };
+    let [a, b, c] = s.claims.as_slice() else { panic!("{:?}", s.claims) };
     assert_eq!((a.id.as_str(), a.verdict, a.n), ("x.gain", Verdict::Reported, 2));
     assert!(a.reason.starts_with("saturated"), "{}", a.reason);
     assert_eq!((b.id.as_str(), b.n, b.content.as_str()), ("x.turned", 2, "made-up"));
     assert!((b.measured.unwrap() + gain).abs() < 1e-9);
+    assert_eq!((c.verdict, c.n, c.reason.as_str()), (Verdict::Reported, 4, "made up"));
     assert!(outcome.table.contains("x.turned") && !outcome.stopped);
     assert_eq!(outcome.failed, s.tally()[1]);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
@@ -166,25 +191,39 @@ fn claims_left_out_by_a_stop_are_not_held() {
     stop.stop();
     let (outcome, out) = reproduce(&folder, true, stop, CLAIMS);
     let outcome = outcome.unwrap();
-    assert_eq!((outcome.stopped, outcome.failed, outcome.exit_code()), (true, 2, 130));
-    assert!(outcome.line.starts_with("Stopped after 0 of 2 runs: 0 of 2 claims held, 2 failed."));
+    assert_eq!((outcome.stopped, outcome.failed, outcome.exit_code()), (true, 3, 130));
+    assert!(outcome.line.starts_with("Stopped after 0 of 3 runs: 0 of 3 claims held, 3 failed."));
     let s = summary(&out);
     for claim in &s.claims {
         assert_eq!((claim.verdict, claim.measured), (Verdict::Fails, None));
-        assert_eq!(claim.reason, "stopped: 0 of 2 runs finished");
+        assert_eq!(claim.reason, "stopped: 0 of 2 runs finished", "{}", claim.id);
     }
     let info: RunInfo =
         serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
-    assert_eq!((info.stopped, info.runs_planned), (true, 2));
+    assert_eq!((info.stopped, info.runs_planned), (true, 3));
 }
 
 #[test]
 fn what_no_row_can_be_is_refused_before_anything_runs() {
     let folder = Folder::new("reproduce-unknown");
-    let text = CLAIMS.replace("\"gap_closed_optimum\"", "\"gap_closd\"");
+    let text = CLAIMS.replace("\"sum(gap_closed / gap)\"", "\"gap_closd\"");
     let (outcome, out) = reproduce(&folder, true, Stop::default(), &text);
     let error = outcome.unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("x.gain.beside") && error.to_string().contains("gap_closd"));
     assert!(!out.exists());
+}
+
+#[test]
+fn claims_can_be_measured_alone() {
+    let folder = Folder::new("reproduce-only");
+    let (outcome, out) =
+        reproduce_only(&folder, true, Stop::default(), CLAIMS, ["x.turned", "x.cells"]);
+    outcome.unwrap();
+    let ids: Vec<String> = summary(&out).claims.into_iter().map(|c| c.id).collect();
+    assert_eq!(ids, ["x.turned", "x.cells"]);
+    let (outcome, _) = reproduce_only(&folder, true, Stop::default(), CLAIMS, ["x.tuned"]);
+    let error = outcome.unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("--only") && error.to_string().contains("x.turned"));
 }

@@ -159,6 +159,111 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn an_entry_stands_for_one_viewer_or_for_several() {
+    let text = r#"
+        [link]
+        rate_bps = 20e6
+        [[scheme]]
+        name = "m"
+        weight = 2
+        minerva = { past = 0, future = 2, horizon = 20, conservative = false, smoothed = false }
+        [player]
+        scaled_penalties = false
+        max_chunks = 75
+        [[viewer]]
+        count = 2
+        [[viewer]]
+        name = "a"
+        count = 2
+        metric = "psnr_db"
+        provider = "other"
+        reports = "stalls"
+        [[viewer]]
+        name = "b"
+        count = 2
+        same_as = "a"
+        controller = "cubic"
+        [[viewer]]
+        name = "late"
+        start_s = 9
+        [arrivals]
+        at_once = 3
+        [cases]
+        draw = "independent"
+        [[web]]
+        load_bps = 5e6
+        servers = 20
+    "#;
+    let s = read(text).unwrap();
+    let names: Vec<&str> = s.viewers.iter().map(|v| v.name.as_str()).collect();
+    assert_eq!(names, ["v1", "v2", "a1", "a2", "b1", "b2", "late"]);
+    let groups: Vec<&str> = s.viewers.iter().map(|v| v.group.as_str()).collect();
+    assert_eq!(groups, ["", "", "a", "a", "b", "b", "late"]);
+    let same: Vec<Option<usize>> = s.viewers.iter().map(|v| v.same_as).collect();
+    assert_eq!(same, [None, None, None, None, Some(2), Some(3), None]);
+    assert_eq!(s.viewers[2].metric, Some(airlane_media::Metric::PsnrDb));
+    assert_eq!((s.viewers[2].provider.as_str(), s.viewers[0].provider.as_str()), ("other", ""));
+    assert_eq!((s.viewers[2].reports, s.viewers[0].reports), (Reports::Stalls, Reports::Truth));
+    assert_eq!(s.viewers[0].start, Start::Arrives);
+    assert_eq!(s.viewers[6].start, Start::At(Duration::from_secs(9)));
+    assert_eq!(s.arrivals, Some(Arrivals { at_once: 3.0 }));
+    assert_eq!((s.cases.draw, s.player.max_chunks), (Draw::Independent, Some(75)));
+    assert!(!s.player.scaled_penalties);
+    let minerva = s.schemes[0].minerva.unwrap();
+    assert_eq!((minerva.past, minerva.future, minerva.horizon), (Some(0.0), Some(2.0), Some(20)));
+    assert_eq!((minerva.conservative, minerva.smoothed), (Some(false), Some(false)));
+    assert_eq!((s.web[0].name.as_str(), s.web[0].servers), ("web1", 20));
+    assert_eq!(s.web[0].control, Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised });
+
+    let few = message(&text.replace("same_as = \"a\"", "same_as = \"v\""));
+    assert!(few.contains("same_as: found 0 viewers \"v\" before; expected at least 2"), "{few}");
+    let both = message(&text.replace("same_as = \"a\"", "same_as = \"a\"\nvideo = \"x\""));
+    assert!(both.contains("same_as: found beside video"), "{both}");
+    let flag = message(&text.replace("smoothed = false", "smoothed = 0"));
+    assert!(flag.contains("smoothed: found 0; expected true or false"), "{flag}");
+    let load = message(&text.replace("load_bps = 5e6", ""));
+    assert!(load.contains("web.0.load_bps: missing"), "{load}");
+    let turned = message(&text.replace("servers = 20", "least_bytes = 100000000"));
+    assert!(turned.contains("most_bytes: found 20000000"), "{turned}");
+}
+
+#[test]
+fn transfers_of_web_traffic_have_the_mean_of_their_distribution() {
+    let web = |more: &str| {
+        let text = format!("{GOOD}[[web]]\nload_bps = 1e6\n{more}");
+        read(&text).unwrap().web.remove(0)
+    };
+    // The density integrated by the trapezium rule over the logarithm of the size.
+    let integrated = |w: &Web| {
+        let (l, h, a) = (w.least_bytes as f64, w.most_bytes as f64, w.shape);
+        let n = 200_000;
+        let step = (h / l).ln() / f64::from(n);
+        let mass = |x: f64| a * (l / x).powf(a) / (1.0 - (l / h).powf(a));
+        (0..=n)
+            .map(|i| l * (step * f64::from(i)).exp())
+            .map(|x| x * mass(x) * step * if x == l || x >= h * 0.999_99 { 0.5 } else { 1.0 })
+            .sum::<f64>()
+    };
+    for more in ["", "shape = 1", "shape = 2.5\nleast_bytes = 100\nmost_bytes = 1000"] {
+        let w = web(more);
+        assert!((w.mean_bytes() / integrated(&w) - 1.0).abs() < 1e-3, "{more}: {}", w.mean_bytes());
+    }
+}
+
+#[test]
+fn a_made_up_trace_has_a_medium_and_perhaps_a_mean() {
+    let link = "generator = \"wifi\"\ntrace_mean_bps = 25e6";
+    let s = read(&GOOD.replace("rate_bps = 50e6", link)).unwrap();
+    let Capacity::Trace(source) = &s.link.capacity else { panic!("{:?}", s.link.capacity) };
+    assert_eq!(source.from, TraceFrom::Generator(airlane_net::trace::Medium::Wifi));
+    assert_eq!(source.mean, Some(Rate::from_mbps(25.0)));
+    let two = message(&GOOD.replace("rate_bps = 50e6", "rate_bps = 1e6\ngenerator = \"lte\""));
+    assert!(two.contains("link.generator: found 2 capacities"), "{two}");
+    let none = message(&GOOD.replace("rate_bps = 50e6", "rate_bps = 1e6\ntrace_mean_bps = 1e6"));
+    assert!(none.contains("link.trace_mean_bps: found without a trace"), "{none}");
+}
+
+#[test]
 fn a_trace_comes_with_its_column_scale_and_offset() {
     let link = r#"trace = "up.csv"
 trace_column = "2"
@@ -168,9 +273,10 @@ trace_offset_s = 30"#;
     assert_eq!(
         s.link.capacity,
         Capacity::Trace(TraceSource {
-            file: "up.csv".into(),
+            from: TraceFrom::File("up.csv".into()),
             column: Some("2".to_owned()),
             scale: 1.5,
+            mean: None,
             offset: Some(Duration::from_secs(30)),
         })
     );

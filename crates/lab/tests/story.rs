@@ -38,10 +38,11 @@ fn plan(text: &str, seed: Option<u64>) -> Plan {
         name: "1".to_owned(),
         videos: chosen.map(|(_, v)| v.clone()).collect(),
         trace: None,
+        starts: vec![std::time::Duration::ZERO; 4],
     };
     let corpus = (!case.videos.is_empty())
         .then(|| Corpus::from_videos("synthetic", videos.clone()).unwrap());
-    Plan { scenario, corpus, cases: vec![case] }
+    Plan { scenario, corpus, content_hash: 0, cases: vec![case] }
 }
 
 fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {

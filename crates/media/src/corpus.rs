@@ -122,6 +122,17 @@ impl Corpus {
         Ok(Self { name: name.to_owned(), entries })
     }
 
+    /// The same with every video cut to at most `chunks` chunks.
+    ///
+    /// # Panics
+    /// If `chunks` is zero.
+    pub fn cut_to(mut self, chunks: usize) -> Self {
+        for entry in self.entries.iter_mut().filter(|e| e.video.chunks() > chunks) {
+            entry.video = Arc::new(entry.video.cut_to(chunks));
+        }
+        self
+    }
+
     /// The videos.
     pub fn videos(&self) -> impl ExactSizeIterator<Item = &Arc<Video>> {
         self.entries.iter().map(|e| &e.video)

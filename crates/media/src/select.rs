@@ -20,13 +20,7 @@ pub fn draw(
     min_chunks: usize,
     seed: Seed,
 ) -> Result<Vec<Arc<Video>>, InputError> {
-    let mut pool: Vec<&Arc<Video>> = corpus.videos().filter(|v| v.chunks() >= min_chunks).collect();
-    if pool.len() < k {
-        return Err(InputError::new(
-            format!("{} has {} videos of at least {min_chunks} chunks", corpus.name, pool.len()),
-            format!("this draws {k} different ones: expected that many"),
-        ));
-    }
+    let mut pool = pool(corpus, k, min_chunks)?;
     let mut rng = seed.split("select").rng();
     // The first k steps of a Fisher-Yates shuffle.
     for i in 0..k {
@@ -34,6 +28,33 @@ pub fn draw(
         pool.swap(i, j);
     }
     Ok(pool.into_iter().take(k).cloned().collect())
+}
+
+/// Draws `k` videos uniformly from those with at least `min_chunks` chunks, each from all of them.
+///
+/// # Errors
+/// If the corpus has no such video.
+pub fn draw_independent(
+    corpus: &Corpus,
+    k: usize,
+    min_chunks: usize,
+    seed: Seed,
+) -> Result<Vec<Arc<Video>>, InputError> {
+    let pool = pool(corpus, 1, min_chunks)?;
+    let mut rng = seed.split("select").rng();
+    Ok((0..k).map(|_| pool[rng.random_range(0..pool.len())].clone()).collect())
+}
+
+/// The videos that are long enough, at least `k`.
+fn pool(corpus: &Corpus, k: usize, min_chunks: usize) -> Result<Vec<&Arc<Video>>, InputError> {
+    let pool: Vec<&Arc<Video>> = corpus.videos().filter(|v| v.chunks() >= min_chunks).collect();
+    if pool.len() < k {
+        return Err(InputError::new(
+            format!("{} has {} videos of at least {min_chunks} chunks", corpus.name, pool.len()),
+            format!("this draws {k} different ones: expected that many"),
+        ));
+    }
+    Ok(pool)
 }
 
 #[cfg(test)]

@@ -46,6 +46,16 @@ impl Metric {
         Self::ALL.into_iter().find(|m| m.name() == name)
     }
 
+    /// The span of the scale that people read it on, which penalties for a scale of 100 are scaled
+    /// to: PSNR's is 53 dB (Minerva, appendix G).
+    pub const fn span(self) -> f64 {
+        match self {
+            Self::Vmaf | Self::VmafPhone | Self::Vmaf4k => 100.0,
+            Self::PsnrDb => 53.0,
+            Self::Ssim => 1.0,
+        }
+    }
+
     /// The least and the greatest value that a table may hold.
     pub const fn range(self) -> (f64, f64) {
         match self {

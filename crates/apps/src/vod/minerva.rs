@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_abr::{Abr, Setting};
+use airlane_abr::{AbrKind, Setting};
 use airlane_base::Time;
+use airlane_media::Metric;
 use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request};
 use airlane_quic::{ControlHandle, ControlStats};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -23,16 +24,35 @@ pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 /// What a provider of videos knows: how its titles look under its metric, and its normalisation.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// The titles as decisions see them, by name.
-    pub titles: BTreeMap<String, Arc<Setting>>,
-    /// The algorithm that its players run.
-    pub abr: Arc<dyn Abr>,
+    /// The titles as decisions see them, by name and measure of quality.
+    pub titles: BTreeMap<(String, Metric), Arc<Setting>>,
+    /// The measure for players that name none.
+    pub metric: Metric,
+    /// The algorithm of players that name none that is known.
+    pub abr: AbrKind,
     /// f of section 5.4.
     pub normalisation: Arc<Normalisation>,
     /// How weights are found.
     pub config: Config,
     /// UDP payload of a full packet, to tell body bytes from packet bytes.
     pub payload_bytes: u64,
+}
+
+impl Provider {
+    /// The title as a player sees it that says `cmcd` of itself.
+    fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<&Arc<Setting>> {
+        let named = cmcd.metric.as_deref().and_then(Metric::from_name);
+        let of = |metric| self.titles.get(&(title.to_owned(), metric));
+        named.and_then(of).or_else(|| of(self.metric))
+    }
+
+    /// The algorithm that the player names, if it is known.
+    fn abr_of(&self, cmcd: &Cmcd) -> AbrKind {
+        match cmcd.abr.as_deref() {
+            Some(name) if name != self.abr.to_string() => name.parse().unwrap_or(self.abr),
+            _ => self.abr,
+        }
+    }
 }
 
 /// One connection's session.
@@ -50,7 +70,7 @@ impl Weigher {
 
     /// A request for an object came with what the player says of itself.
     pub(super) fn on_request(&self, now: Time, object: &Object, cmcd: &Cmcd) {
-        let Some(setting) = self.provider.titles.get(&object.video.name) else { return };
+        let Some(setting) = self.provider.setting(&object.video.name, cmcd) else { return };
         let request = Request {
             chunk: object.chunk,
             rung: object.rung,
@@ -61,7 +81,8 @@ impl Weigher {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let minerva = state.get_or_insert_with(|| {
             let p = &self.provider;
-            Minerva::new(setting.clone(), p.abr.clone(), p.normalisation.clone(), p.config)
+            let abr = Arc::new(p.abr_of(cmcd));
+            Minerva::new(setting.clone(), abr, p.normalisation.clone(), p.config)
         });
         minerva.on_request(now, request, progress);
         drop(state);

@@ -31,6 +31,10 @@ pub struct Player {
     pub abr_name: String,
     /// CMCD's session id.
     pub session_id: String,
+    /// The measure of quality that it names to the server, for CMCD; `None`: it names none.
+    pub metric_name: Option<String>,
+    /// Changes what it says of itself: for servers to be tried against players that lie.
+    pub lie: Option<fn(&mut Cmcd)>,
     /// When to stop fetching, if not at the end of the title.
     pub until: Option<Time>,
 }
@@ -93,7 +97,10 @@ impl Player {
                 let chunk = model.next_chunk().unwrap_or_default();
                 Library::path(self.setting.video(), rung, chunk)
             };
-            let cmcd = self.cmcd(model, asked, rung);
+            let mut cmcd = self.cmcd(model, asked, rung);
+            if let Some(lie) = self.lie {
+                lie(&mut cmcd);
+            }
             model.on_request(asked, rung);
             let bytes = self.fetch(&client, &path, &cmcd).await?;
             let now = runtime.now();
@@ -152,6 +159,7 @@ impl Player {
             chunks_played: Some(chunks.len() as u64),
             stalled: Some(model.stalled(now)),
             abr: Some(self.abr_name.clone()),
+            metric: self.metric_name.clone(),
         }
     }
 }

@@ -9,34 +9,57 @@ use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
 
 use super::figures::Figures;
 use super::samples::{self, Mix};
-use super::variants::Variant;
-use crate::claims::{Claim, ClaimSet};
+use super::value;
+use crate::claims::{Claim, ClaimSet, Measure, Patch, Samples, Statistic};
 use crate::error::LabError;
-use crate::plan::{Plan, RunKey};
+use crate::plan::{Plan, RunKey, TraceUse};
 use crate::request::Common;
 use crate::scenario::{Capacity, Scenario};
 use crate::world::Content;
 
-/// A claim's scene, or a variant of it, with the runs that it means.
+/// What a scene is to its claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part<'a> {
+    /// The claim's own.
+    Whole,
+    /// One of several that it is measured in.
+    Cell(&'a str),
+    /// Beside it, with one thing changed.
+    Variant(&'a str),
+}
+
+impl<'a> Part<'a> {
+    /// The name of cell or variant.
+    pub(super) fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Whole => None,
+            Self::Cell(name) | Self::Variant(name) => Some(name),
+        }
+    }
+}
+
+/// A claim's scene, one of its cells or a variant of it, with the runs that it means.
 pub(super) struct Experiment<'a> {
     /// The claim.
     pub(super) claim: &'a Claim,
-    /// What differs from the claim's scene.
-    pub(super) variant: Option<&'static Variant>,
+    /// What it is to the claim.
+    pub(super) part: Part<'a>,
+    /// The figures over all mixes that are shown.
+    pub(super) shown: Vec<Statistic>,
     /// The scene.
     pub(super) plan: Plan,
     /// What its runs share.
     pub(super) content: Arc<Content>,
     /// The runs, each with the number of the world that it is.
     pub(super) runs: Vec<(RunKey, usize)>,
-    treatment: usize,
-    baseline: usize,
+    /// The claim's schemes among those of the scene.
+    compare: Vec<usize>,
 }
 
 /// The experiments of some claims.
 #[derive(Default)]
 pub(super) struct Experiments<'a> {
-    /// The experiments: claim by claim, variants behind their claim.
+    /// The experiments: claim by claim, cells before variants.
     pub(super) list: Vec<Experiment<'a>>,
     /// Each distinct world: the experiment and run that it is run as.
     pub(super) worlds: Vec<(usize, RunKey)>,
@@ -48,54 +71,48 @@ impl<'a> Experiments<'a> {
     /// Adds a claim; its variants only if not `quick`, and those as large as a quick run.
     pub(super) fn add(
         &mut self,
-        set: &ClaimSet,
+        set: &'a ClaimSet,
         claim: &'a Claim,
         quick: bool,
         common: &Common<'_>,
     ) -> Result<(), LabError> {
-        let known = |name: &&String| Variant::named(name).is_some() || samples::is_known(name);
-        if let Some(name) = claim.beside.iter().find(|name| !known(name)) {
-            let error = InputError::new(format!("\"{name}\""), "expected a row that is known");
-            return Err(error.at_key(format!("{}.beside", claim.id)).into());
-        }
+        let (variants, statistics) = beside(set, claim)?;
         let size = if quick { claim.quick } else { claim.full };
-        let plan = Plan::new(set.scenario(claim, size)?, common)?;
-        let variants = claim.beside.iter().filter(|_| !quick).filter_map(|n| Variant::named(n));
-        let variants: Vec<_> = variants
-            .map(|variant| {
-                let mut plan = plan.clone();
-                variant.apply(&mut plan.scenario);
-                plan.cases.truncate(claim.quick.pairs);
-                plan.scenario.seeds.truncate(claim.quick.seeds);
-                (Some(variant), plan)
-            })
-            .collect();
-        for (variant, plan) in std::iter::once((None, plan)).chain(variants) {
-            self.add_plan(claim, variant, plan)?;
+        let none = Patch::default();
+        let cells: Vec<(Part<'a>, &Patch)> = match claim.cells.as_slice() {
+            [] => vec![(Part::Whole, &none)],
+            names => names.iter().map(|n| (Part::Cell(n), &set.variants[n])).collect(),
+        };
+        let base = cells[0].1;
+        for (part, patch) in &cells {
+            self.add_scene(set, claim, *part, size, &[patch], &statistics, common)?;
+        }
+        for name in variants.iter().filter(|_| !quick) {
+            let (part, patches) = (Part::Variant(name), [base, &set.variants[*name]]);
+            self.add_scene(set, claim, part, claim.quick, &patches, &statistics, common)?;
         }
         Ok(())
     }
 
-    fn add_plan(
+    #[expect(clippy::too_many_arguments, reason = "one place calls it, twice")]
+    fn add_scene(
         &mut self,
+        set: &ClaimSet,
         claim: &'a Claim,
-        variant: Option<&'static Variant>,
-        plan: Plan,
+        part: Part<'a>,
+        size: crate::claims::Size,
+        patches: &[&Patch],
+        shown: &[Statistic],
+        common: &Common<'_>,
     ) -> Result<(), LabError> {
+        let scenario = set.scenario(claim, size, common.content.is_some(), patches)?;
+        let plan = Plan::with_traces(scenario, common, TraceUse::InTurn)?;
         let content = self.content(&plan)?;
-        let names = claim.scene.schemes.as_deref().unwrap_or_default();
-        let scheme = |place: usize| {
-            let name = names.get(place);
-            name.and_then(|n| plan.scenario.schemes.iter().position(|s| s.name == *n))
-        };
-        let (Some(treatment), Some(baseline)) = (scheme(0), scheme(1)) else {
-            let found = format!("found {} schemes", names.len());
-            let error = InputError::new(found, "expected a system and its baseline");
-            return Err(error.at_key(format!("{}.scene.schemes", claim.id)).into());
-        };
+        let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
+        let compare: Vec<usize> = claim.compare.iter().filter_map(place).collect();
         let index = self.list.len();
         let mut runs = Vec::new();
-        for key in plan.runs() {
+        for key in plan.runs().filter(|_| claim.measure == Measure::Runs) {
             let next = self.worlds.len();
             let world = *self.known.entry(identity(&plan, key)).or_insert(next);
             if world == next {
@@ -103,7 +120,8 @@ impl<'a> Experiments<'a> {
             }
             runs.push((key, world));
         }
-        self.list.push(Experiment { claim, variant, plan, content, runs, treatment, baseline });
+        let shown = shown.to_vec();
+        self.list.push(Experiment { claim, part, shown, plan, content, runs, compare });
         Ok(())
     }
 
@@ -111,7 +129,12 @@ impl<'a> Experiments<'a> {
     fn content(&mut self, plan: &Plan) -> Result<Arc<Content>, LabError> {
         let s = &plan.scenario;
         let schemes: Vec<_> = s.schemes.iter().map(|s| (s.control, s.minerva)).collect();
-        let key = format!("{:?} {:?} {schemes:?} {:?}", s.player, s.min_chunks, s.transport);
+        let watched: Vec<_> =
+            s.viewers.iter().map(|v| (v.metric, v.abr, &v.provider, v.control)).collect();
+        let key = format!(
+            "{:?} {:?} {schemes:?} {watched:?} {:?}",
+            s.player, s.min_chunks, s.transport
+        );
         if let Some(content) = self.contents.get(&key) {
             return Ok(content.clone());
         }
@@ -121,37 +144,96 @@ impl<'a> Experiments<'a> {
     }
 }
 
+/// The variants that a claim lists beside it, and all statistics that are shown of its scenes.
+fn beside<'a>(
+    set: &'a ClaimSet,
+    claim: &'a Claim,
+) -> Result<(Vec<&'a str>, Vec<Statistic>), InputError> {
+    let mut statistics = claim.rule.statistics();
+    let mut variants = Vec::new();
+    for text in &claim.beside {
+        if set.variants.contains_key(text) {
+            variants.push(text.as_str());
+            continue;
+        }
+        let bad = |found: String| {
+            let expected = "expected a variant or a statistic of metrics that are known";
+            InputError::new(found, expected).at_key(format!("{}.beside", claim.id))
+        };
+        let statistic = Statistic::try_from(text.clone()).map_err(bad)?;
+        if let Some(unknown) = statistic.metrics().into_iter().find(|m| !known(m, claim)) {
+            return Err(bad(format!("\"{unknown}\"")));
+        }
+        if !statistics.contains(&statistic) {
+            statistics.push(statistic);
+        }
+    }
+    for statistic in &statistics {
+        if let Some(unknown) = statistic.metrics().into_iter().find(|m| !known(m, claim)) {
+            let found = format!("\"{unknown}\"");
+            let error = InputError::new(found, "expected a metric that is known");
+            return Err(error.at_key(format!("{}.rule", claim.id)));
+        }
+    }
+    Ok((variants, statistics))
+}
+
+/// Whether a claim can have a metric of that name.
+fn known(metric: &str, claim: &Claim) -> bool {
+    let (name, cell) = match metric.split_once('@') {
+        Some((name, cell)) => (name, Some(cell)),
+        None => (metric, None),
+    };
+    let metric = match claim.measure {
+        Measure::Runs => samples::is_known(name, &claim.compare),
+        Measure::ValueFunction => value::METRICS.contains(&name),
+    };
+    metric && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
+}
+
 /// All that a run depends on. The names of scenario and schemes do not matter.
 fn identity(plan: &Plan, key: RunKey) -> String {
-    let Scenario { duration, link, host, transport, player, viewers, bulk, min_chunks, .. } =
-        &plan.scenario;
+    let Scenario {
+        duration,
+        link,
+        host,
+        transport,
+        player,
+        viewers,
+        arrivals,
+        bulk,
+        web,
+        min_chunks,
+        ..
+    } = &plan.scenario;
     let scheme = &plan.scenario.schemes[key.scheme];
     let case = &plan.cases[key.case];
     let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
+    let trace = case.trace.as_ref().map(|t| t.name().to_owned());
     format!(
-        "{duration:?} {link:?} {host:?} {transport:?} {player:?} {viewers:?} {bulk:?} \
-         {min_chunks} {:?} {:?} {:?} {} {videos:?} {}",
-        scheme.control, scheme.queue, scheme.minerva, case.name, key.seed
+        "{duration:?} {link:?} {host:?} {transport:?} {player:?} {viewers:?} {arrivals:?} \
+         {bulk:?} {web:?} {min_chunks} {:?} {:?} {:?} {} {videos:?} {:?} {trace:?} {}",
+        scheme.control, scheme.queue, scheme.minerva, case.name, case.starts, key.seed
     )
 }
 
 impl Experiment<'_> {
-    /// What it is called in rows: the claim's id, with the variant behind a `/`.
+    /// What it is called in rows: the claim's id, with the cell or variant behind a `/`.
     pub(super) fn name(&self) -> String {
-        match self.variant {
+        match self.part.name() {
             None => self.claim.id.clone(),
-            Some(variant) => format!("{}/{}", self.claim.id, variant.name),
+            Some(part) => format!("{}/{part}", self.claim.id),
         }
     }
 
     /// The name of the scheme that it is about.
     pub(super) fn treatment_name(&self) -> &str {
-        &self.plan.scenario.schemes[self.treatment].name
+        &self.claim.compare[0]
     }
 
-    /// The name of the baseline.
-    pub(super) fn baseline_name(&self) -> &str {
-        &self.plan.scenario.schemes[self.baseline].name
+    /// The name of what it is compared with, if anything.
+    pub(super) fn baseline_name(&self) -> Option<&str> {
+        self.claim.compare.get(1).map(String::as_str)
     }
 
     /// How many of its runs finished.
@@ -159,19 +241,30 @@ impl Experiment<'_> {
         self.runs.iter().filter(|(_, world)| worlds[*world].is_some()).count()
     }
 
+    /// Its samples; none unless every run finished.
+    pub(super) fn samples(&self, worlds: &[Option<Figures>]) -> Samples {
+        match self.claim.measure {
+            Measure::ValueFunction => value::samples(&self.plan, &self.content),
+            Measure::Runs => self
+                .mixes(worlds)
+                .map(|mixes| samples::samples(&mixes, &self.claim.compare))
+                .unwrap_or_default(),
+        }
+    }
+
     /// Its mixes in order; `None` unless every run finished.
     pub(super) fn mixes<'w>(&self, worlds: &'w [Option<Figures>]) -> Option<Vec<Mix<'w>>> {
-        let figures = |case: usize, scheme: usize, seed: u64| {
-            let wanted = RunKey { case, scheme, seed };
-            let (_, world) = self.runs.iter().find(|(key, _)| *key == wanted)?;
-            worlds[*world].as_ref()
-        };
+        let done: BTreeMap<(usize, usize, u64), &Figures> = self
+            .runs
+            .iter()
+            .filter_map(|(k, world)| Some(((k.case, k.scheme, k.seed), worlds[*world].as_ref()?)))
+            .collect();
         (0..self.plan.cases.len())
             .map(|case| {
-                let runs = self.plan.scenario.seeds.iter().map(|&seed| {
-                    let treated = figures(case, self.treatment, seed)?;
-                    Some((treated, figures(case, self.baseline, seed)?))
-                });
+                let run = |&seed: &u64| -> Option<Vec<&Figures>> {
+                    self.compare.iter().map(|s| done.get(&(case, *s, seed)).copied()).collect()
+                };
+                let runs = self.plan.scenario.seeds.iter().map(run);
                 let (optimum, bound) = self.optimum(case);
                 Some(Mix { runs: runs.collect::<Option<_>>()?, optimum, bound })
             })
@@ -179,15 +272,25 @@ impl Experiment<'_> {
     }
 
     /// Lowest QoE at the fixed-rate optimum of a mix and at its bound; no number where the link
-    /// is not constant or nothing is known of a video.
+    /// is not constant or shared with others, where viewers come and go, or nothing is known of a
+    /// video.
     fn optimum(&self, case: usize) -> (f64, f64) {
+        let scenario = &self.plan.scenario;
+        let curve = |(viewer, video): (_, &Arc<airlane_media::Video>)| {
+            self.content.curve(scenario, viewer, &video.name)
+        };
         let curves: Option<Vec<&RateCurve>> =
-            self.plan.cases[case].videos.iter().map(|v| self.content.curves.get(&v.name)).collect();
-        let (Some(curves), Capacity::Constant(rate)) = (curves, &self.plan.scenario.link.capacity)
+            scenario.viewers.iter().zip(&self.plan.cases[case].videos).map(curve).collect();
+        let alone = scenario.bulk.is_empty()
+            && scenario.web.is_empty()
+            && scenario.viewers.iter().all(|v| v.control.is_none())
+            && scenario.arrivals.is_none();
+        let (Some(curves), Capacity::Constant(rate), true) =
+            (curves, &scenario.link.capacity, alone)
         else {
             return (f64::NAN, f64::NAN);
         };
-        let payload = self.plan.scenario.transport.payload_bytes;
+        let payload = scenario.transport.payload_bytes;
         let body = payload.saturating_sub(PACKET_OVERHEAD_BYTES) as f64;
         let packet = payload + u64::from(IP_UDP_HEADER_BYTES);
         let bodies = rate.bps() as f64 * body / packet as f64;

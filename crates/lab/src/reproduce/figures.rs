@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use crate::plan::Plan;
+use super::measures::{rates_over_bulk, settling};
+use crate::plan::{Plan, RunKey};
 use crate::summary::Row;
 use crate::world::{RunOutput, ViewerOutput};
 
@@ -16,18 +17,28 @@ const AFTER_JOIN: Duration = Duration::from_secs(60);
 pub(super) struct Figures {
     /// Hash over what happened to every packet.
     pub(super) packet_hash: u64,
+    /// Virtual time that it took, seconds.
+    pub(super) virtual_s: f64,
     /// Share of the link that carried something.
     pub(super) utilisation: Option<f64>,
+    /// Bytes of web bodies offered and received; `None` without web traffic.
+    pub(super) web: Option<(u64, u64)>,
+    /// Seconds from the join until the weights were settled; `None` without weights.
+    pub(super) settling_s: Option<f64>,
+    /// The bound mu on weights, if there is one.
+    pub(super) mu: Option<f64>,
     /// The viewers, in the order of the scenario.
     pub(super) viewers: Vec<Viewed>,
 }
 
 /// What a viewer saw. "After the join" is from the moment at which the last viewer of the run
 /// pressed play. What is a mean of nothing is `None`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Viewed {
     /// Name.
     pub(super) name: String,
+    /// The name without its number.
+    pub(super) group: String,
     /// The video.
     pub(super) video: String,
     /// Mean of equation 1 over the chunks that began to play before the run's end.
@@ -44,8 +55,14 @@ pub(super) struct Viewed {
     pub(super) stall_after_join_s: f64,
     /// The same over the whole run.
     pub(super) stall_s: f64,
+    /// How often the picture stood still in the middle.
+    pub(super) stalls: usize,
     /// Seconds from play to the first picture.
     pub(super) startup_s: Option<f64>,
+    /// Bytes acknowledged to its server.
+    pub(super) bytes: u64,
+    /// The rate while it had data to send, over the mean of the bulk flows', in bins of time.
+    pub(super) over_bulk: Vec<f64>,
     /// Minerva's last weight.
     pub(super) weight: Option<f64>,
     /// Why the session ended early, if it did.
@@ -54,14 +71,27 @@ pub(super) struct Viewed {
 
 impl Figures {
     /// The figures of a run of `plan`.
-    pub(super) fn of(plan: &Plan, output: &RunOutput) -> Self {
-        let end = Time::ZERO + plan.scenario.duration;
-        let starts = plan.scenario.viewers.iter().map(|v| v.start);
-        let join = Time::ZERO + starts.max().unwrap_or_default();
+    pub(super) fn of(plan: &Plan, key: RunKey, output: &RunOutput) -> Self {
+        let scenario = &plan.scenario;
+        let end = Time::ZERO + scenario.duration;
+        let starts = &plan.cases[key.case].starts;
+        let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
+        let viewed = |(v, viewer): (&ViewerOutput, &crate::scenario::Viewer)| Viewed {
+            group: viewer.group.clone(),
+            over_bulk: rates_over_bulk(v, &output.bulk),
+            ..Viewed::of(v, join, end)
+        };
+        let web = output.web.iter().fold((0, 0), |(offered, received), w| {
+            (offered + w.offered_bytes, received + w.received_bytes)
+        });
         Self {
             packet_hash: output.packet_hash,
+            virtual_s: output.ended.since_start().as_secs_f64(),
             utilisation: output.link.as_ref().map(|l| l.utilisation),
-            viewers: output.viewers.iter().map(|v| Viewed::of(v, join, end)).collect(),
+            web: (!output.web.is_empty()).then_some(web),
+            settling_s: settling(&output.viewers, join, end),
+            mu: scenario.schemes[key.scheme].minerva.and_then(|m| m.mu),
+            viewers: output.viewers.iter().zip(&scenario.viewers).map(viewed).collect(),
         }
     }
 
@@ -69,6 +99,17 @@ impl Figures {
     pub(super) fn min_qoe(&self) -> Option<f64> {
         let all: Option<Vec<f64>> = self.viewers.iter().map(|v| v.qoe).collect();
         all?.into_iter().min_by(f64::total_cmp)
+    }
+
+    /// The groups of viewers, in the order of the scenario.
+    pub(super) fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for viewer in &self.viewers {
+            if !groups.contains(&viewer.group.as_str()) {
+                groups.push(&viewer.group);
+            }
+        }
+        groups
     }
 
     /// The rows of the run in a summary: each viewer's, then the run's. What was not measured has
@@ -87,10 +128,13 @@ impl Figures {
             add(of(), "quality", "points", v.quality);
             add(of(), "stall_s", "s", Some(v.stall_s));
             add(of(), "startup_s", "s", v.startup_s);
+            add(of(), "acked_bytes", "B", Some(v.bytes as f64));
             add(of(), "last_weight", "", v.weight);
         }
         add(row.case.clone(), "min_qoe", "points", self.min_qoe());
         add(row.case.clone(), "link_utilisation", "", self.utilisation);
+        add(row.case.clone(), "web_offered_bytes", "B", self.web.map(|w| w.0 as f64));
+        add(row.case.clone(), "web_received_bytes", "B", self.web.map(|w| w.1 as f64));
         rows
     }
 }
@@ -125,9 +169,12 @@ impl Viewed {
             buffer_after_join_s: (at <= end).then(|| held_s(at)),
             stall_after_join_s: stalled.saturating_sub(before_join).as_secs_f64(),
             stall_s: stalled.as_secs_f64(),
+            stalls: model.chunks().iter().filter(|c| !c.stall.is_zero()).count(),
             startup_s: model.startup().map(|s| s.as_secs_f64()),
+            bytes: viewer.samples.last().map_or(0, |s| s.acked_bytes),
             weight: viewer.updates.last().map(|u| u.weight),
             failure: viewer.failure.clone(),
+            ..Self::default()
         }
     }
 }

@@ -3,22 +3,23 @@
 
 mod experiments;
 mod figures;
+mod measures;
 mod page;
 mod samples;
 mod terminal;
-mod variants;
+mod value;
 
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
 
-use crate::claims::{self, ClaimSet, EMBEDDED, Rule, Samples};
+use crate::claims::{self, Claim, ClaimSet, EMBEDDED, Samples, Statistic};
 use crate::error::LabError;
 use crate::execute::leave;
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, ReproduceRequest};
-use crate::summary::{ClaimEntry, OutFolder, Row, RunEntry, Summary};
+use crate::summary::{ClaimEntry, OutFolder, Row, RunEntry, Summary, Verdict};
 use crate::world::{self, Options};
-use experiments::{Experiment, Experiments};
+use experiments::{Experiment, Experiments, Part};
 use figures::Figures;
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
@@ -47,17 +48,10 @@ pub fn reproduce_sets(
     request: &ReproduceRequest<'_>,
 ) -> Result<Outcome, LabError> {
     let common = &request.common;
-    if let Some(trace) = &common.trace {
-        let error = InputError::new("a trace", "expected none: these claims have constant links");
-        return Err(error.at_file(trace).into());
-    }
     let mut experiments = Experiments::default();
-    let mut seeds = Vec::new();
-    for set in sets {
-        for claim in &set.claims {
-            experiments.add(set, claim, request.quick, common)?;
-            seeds.push(Seed(set.seed));
-        }
+    let claims = selected(sets, &request.only)?;
+    for (set, claim) in &claims {
+        experiments.add(set, claim, request.quick, common)?;
     }
     common.captures.prepare()?;
     let folder = OutFolder::prepare(&common.out)?;
@@ -68,24 +62,24 @@ pub fn reproduce_sets(
     let mut findings = Vec::new();
     for experiment in &experiments.list {
         add_runs(&mut summary, experiment, &worlds);
-        let samples = experiment
-            .mixes(&worlds)
-            .map(|mixes| samples::samples(&mixes, experiment.baseline_name()))
-            .unwrap_or_default();
-        add_beside(&mut summary, experiment, &samples);
-        findings.push((experiment, samples));
+        findings.push((experiment, experiment.samples(&worlds)));
     }
-    let claims = findings.iter().filter(|(e, _)| e.variant.is_none()).zip(&seeds);
-    for ((experiment, samples), seed) in claims {
-        let judged = judged(experiment, samples, *seed, &worlds);
+    for (set, claim) in &claims {
+        let of_claim: Vec<_> = findings.iter().filter(|(e, _)| e.claim.id == claim.id).collect();
+        let samples = together(&of_claim);
+        // The figures of cells stand under the claim, one by one and together.
+        if let Some((first, _)) = of_claim.first() {
+            add_beside(&mut summary, first, claim.id.clone(), &samples);
+        }
+        for (experiment, own) in &of_claim {
+            if matches!(experiment.part, Part::Variant(_)) {
+                add_beside(&mut summary, experiment, experiment.name(), own);
+            }
+        }
+        let judged = judged(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
         summary.claims.push(judged);
     }
-    summary.virtual_s = worlds
-        .iter()
-        .zip(&experiments.worlds)
-        .filter(|(figures, _)| figures.is_some())
-        .map(|(_, (e, _))| experiments.list[*e].plan.scenario.duration.as_secs_f64())
-        .sum();
+    summary.virtual_s = worlds.iter().flatten().map(|figures| figures.virtual_s).sum();
 
     let planned = worlds.len();
     let finished = worlds.iter().flatten().count();
@@ -100,6 +94,25 @@ pub fn reproduce_sets(
         failed: summary.tally()[1],
         stopped: done.stopped,
     })
+}
+
+/// The claims that are measured, each with the set that it is of.
+fn selected<'a>(
+    sets: &'a [ClaimSet],
+    only: &[String],
+) -> Result<Vec<(&'a ClaimSet, &'a Claim)>, InputError> {
+    let all = || sets.iter().flat_map(|set| set.claims.iter().map(move |claim| (set, claim)));
+    let meant = |claim: &Claim, name: &String| {
+        let rest = claim.id.strip_prefix(name.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if let Some(unknown) = only.iter().find(|name| !all().any(|(_, c)| meant(c, name))) {
+        let ids: Vec<&str> = all().map(|(_, claim)| claim.id.as_str()).collect();
+        let expected = format!("expected one of {}", ids.join(", "));
+        return Err(InputError::new(format!("\"{unknown}\""), expected).at_key("--only"));
+    }
+    let wanted = |claim: &Claim| only.is_empty() || only.iter().any(|name| meant(claim, name));
+    Ok(all().filter(|(_, claim)| wanted(claim)).collect())
 }
 
 fn write(
@@ -131,7 +144,7 @@ fn run(
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
                 let output = world::run(plan, &experiment.content, key, options, ticket)?;
-                Ok(Figures::of(plan, &output))
+                Ok(Figures::of(plan, key, &output))
             }),
         }
     });
@@ -172,14 +185,33 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
     }
 }
 
-/// The rows over all mixes: the claim's metric and what it lists beside. Their case is `all`,
-/// their scheme names both that were compared, their seed is the first.
-fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, samples: &Samples) {
+/// The samples of a claim over all its cells: each metric of one cell after the other, and that of
+/// each cell alone.
+fn together(of_claim: &[&(&Experiment<'_>, Samples)]) -> Samples {
+    let mut all = Samples::new();
+    for (experiment, samples) in of_claim {
+        let cell = match experiment.part {
+            Part::Variant(_) => continue,
+            part => part.name(),
+        };
+        for (metric, pairs) in samples {
+            all.entry(metric.clone()).or_default().extend(pairs.iter().cloned());
+            if let Some(cell) = cell {
+                all.insert(format!("{metric}@{cell}"), pairs.clone());
+            }
+        }
+    }
+    all
+}
+
+/// The rows over all mixes: the statistics that the claim looks at and what it lists beside. Their
+/// case is `all`, their scheme names all that were compared, their seed is the first.
+fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, name: String, samples: &Samples) {
     for (metric, value) in besides(experiment, samples) {
         summary.rows.push(Row {
-            experiment: experiment.name(),
+            experiment: name.clone(),
             case: "all".to_owned(),
-            scheme: format!("{} over {}", experiment.treatment_name(), experiment.baseline_name()),
+            scheme: experiment.claim.compare.join(" over "),
             seed: experiment.plan.scenario.seeds[0],
             unit: unit_of(&metric).to_owned(),
             metric,
@@ -188,51 +220,50 @@ fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, samples: &Samp
     }
 }
 
-/// The figures over all mixes of an experiment, by metric.
+/// The figures over all mixes of an experiment, by name; those of which nothing can be said are
+/// left out.
 fn besides(experiment: &Experiment<'_>, samples: &Samples) -> Vec<(String, f64)> {
-    let claim = experiment.claim;
-    let mut names = vec![claim.metric.as_str()];
-    for name in metrics(&claim.rule).into_iter().chain(claim.beside.iter().map(String::as_str)) {
-        if !names.contains(&name) && variants::Variant::named(name).is_none() {
-            names.push(name);
-        }
-    }
-    let known =
-        names.iter().filter_map(|name| Some(((*name).to_owned(), samples::beside(name, samples)?)));
-    known.collect()
+    let value = |s: &Statistic| Some((s.to_string(), claims::estimate(s, samples)?));
+    experiment.shown.iter().filter_map(value).collect()
 }
 
-/// The metrics that a rule looks at.
-fn metrics(rule: &Rule) -> Vec<&str> {
-    match rule {
-        Rule::MeanAbove { metric, .. } | Rule::MeanBelow { metric, .. } => vec![metric],
-        Rule::ShareOfReference { metric, reference, .. } => vec![metric, reference],
-        Rule::All { of } => of.iter().flat_map(metrics).collect(),
-        Rule::Reported => Vec::new(),
-    }
-}
-
-/// The unit of a metric over all mixes.
-fn unit_of(metric: &str) -> &'static str {
+/// The unit of a statistic over all mixes.
+fn unit_of(statistic: &str) -> &'static str {
+    let metric = statistic.split_once('@').map_or(statistic, |(name, _)| name);
+    let metric = metric.trim_end_matches(')').rsplit('(').next().unwrap_or(metric);
+    let share = ["_at_least_", "rising", "share", "rate_", "stalls", "log_", " / "];
     match metric {
-        m if m.ends_with("_s") => "s",
-        m if m.contains("_at_least_") || m.starts_with("gap_closed") => "",
+        m if share.iter().any(|s| m.contains(s)) => "",
+        m if m.contains("bytes") => "B",
+        m if m.ends_with("_s") || m.contains("_s_") => "s",
         _ => "points",
     }
 }
 
 /// The verdict on a claim. One whose runs are not all there has no samples, and does not hold.
 fn judged(
-    experiment: &Experiment<'_>,
+    claim: &Claim,
+    of_claim: &[&(&Experiment<'_>, Samples)],
     samples: &Samples,
     seed: Seed,
     worlds: &[Option<Figures>],
+    common: &Common<'_>,
 ) -> ClaimEntry {
-    let content = experiment.plan.corpus.as_ref().map_or("", |c| c.name.as_str());
-    let mut entry = claims::entry(experiment.claim, column(content), samples, seed);
-    let (finished, planned) = (experiment.finished(worlds), experiment.runs.len());
+    let own = || of_claim.iter().filter(|(e, _)| !matches!(e.part, Part::Variant(_)));
+    let corpus = own().find_map(|(e, _)| e.plan.corpus.as_ref());
+    let content = corpus.map_or("", |c| c.name.as_str());
+    let (finished, planned) = own().fold((0, 0), |(finished, planned), (e, _)| {
+        (finished + e.finished(worlds), planned + e.runs.len())
+    });
     if finished < planned {
+        let mut entry = claims::entry(claim, column(content), &Samples::new(), seed);
         entry.reason = format!("stopped: {finished} of {planned} runs finished");
+        return entry;
+    }
+    let mut entry = claims::entry(claim, column(content), samples, seed);
+    if common.content.is_some() && claim.real.reported {
+        entry.verdict = Verdict::Reported;
+        entry.reason.clone_from(&claim.real.why);
     }
     entry
 }

@@ -5,7 +5,7 @@ use airlane_report::model::{
     self, Axis, Bound, Cdf, CdfLine, Cell, Check, Column, Fact, Provenance, Section, Table, Term,
 };
 
-use super::experiments::Experiment;
+use super::experiments::{Experiment, Part};
 use super::figures::Figures;
 use super::samples::STEP;
 use super::{besides, unit_of};
@@ -16,6 +16,9 @@ use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary, Verdict};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";
+
+/// Videos that a row names.
+const MOST_VIDEOS: usize = 8;
 
 /// The report of a reproduction.
 pub(super) fn report(
@@ -33,20 +36,31 @@ pub(super) fn report(
                    between. Both sides of a comparison have the same videos, start times and seed."
         .to_owned();
     report.claims = summary.claims.iter().map(claim).collect();
-    for (experiment, samples) in findings.iter().filter(|(e, _)| e.variant.is_none()) {
-        let variants = findings
-            .iter()
-            .filter(|(v, _)| v.variant.is_some() && v.claim.id == experiment.claim.id);
-        let mut tables = vec![mixes(experiment, samples, worlds), over_all(experiment, samples)];
-        tables.extend(beside(variants));
+    let mut claims: Vec<&str> = Vec::new();
+    for (experiment, samples) in findings {
+        let claim = experiment.claim;
+        if claims.contains(&claim.id.as_str()) {
+            continue;
+        }
+        claims.push(&claim.id);
+        let parts = || findings.iter().filter(|(e, _)| e.claim.id == claim.id);
+        let cells = parts().filter(|(e, _)| matches!(e.part, Part::Cell(_)));
+        let variants = parts().filter(|(e, _)| matches!(e.part, Part::Variant(_)));
+        let mut tables = Vec::new();
+        if experiment.part == Part::Whole {
+            tables.extend([mixes(experiment, worlds), over_all(experiment, samples)]);
+        }
+        tables.extend(part_by_part("Cell by cell", "", cells));
+        let note = "No verdict hangs on these.";
+        tables.extend(part_by_part("The same with one thing changed", note, variants));
         report.sections.push(Section {
-            title: experiment.claim.id.clone(),
-            lead: format!("{} {}", experiment.claim.statement, experiment.claim.statistic),
+            title: claim.id.clone(),
+            lead: format!("{} {}", claim.statement, claim.statistic),
             facts: facts(experiment),
             schemes: schemes(experiment),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
             cdfs: cdfs(experiment, samples, worlds),
-            notes: failures(experiment, worlds),
+            notes: parts().flat_map(|(e, _)| failures(e, worlds)).collect(),
             ..Section::default()
         });
         report.provenance.push(provenance(experiment, summary, common));
@@ -175,39 +189,31 @@ fn title(name: &str) -> String {
     letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
-/// A row per mix: its videos, the lowest QoE under both schemes and at the optimum, the gain.
-fn mixes(experiment: &Experiment<'_>, samples: &Samples, worlds: &[Option<Figures>]) -> Table {
-    let metric = &experiment.claim.metric;
-    let (a, b) = (title(experiment.treatment_name()), title(experiment.baseline_name()));
-    let mut table = Table::new(
-        "Mix by mix",
-        vec![
-            Column::text("Mix"),
-            Column::text("Videos"),
-            Column::number(format!("Lowest QoE, {b}"), "points", 1),
-            Column::number(format!("Lowest QoE, {a}"), "points", 1),
-            Column::number("Lowest QoE, optimum", "points", 1),
-            Column::number(metric.replace('_', " "), unit_of(metric), 2)
-                .help(&experiment.claim.statistic),
-        ],
-    );
+/// A row per mix: its videos, the lowest QoE under every scheme and at the optimum.
+fn mixes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Table {
+    let mut columns = vec![Column::text("Mix"), Column::text("Videos")];
+    let lowest = |what: &str| Column::number(format!("Lowest QoE, {what}"), "points", 1);
+    columns.extend(experiment.claim.compare.iter().rev().map(|name| lowest(&title(name))));
+    let mut table = Table::new("Mix by mix", Vec::new());
     table.note = "Means over the seeds of a mix.".to_owned();
     let Some(list) = experiment.mixes(worlds) else { return table };
-    let judged = samples.get(metric);
-    for (i, (case, mix)) in experiment.plan.cases.iter().zip(&list).enumerate() {
-        let mean = |values: Vec<Option<f64>>| -> Cell {
-            let values: Option<Vec<f64>> = values.into_iter().collect();
+    let optimum = list.iter().any(|mix| mix.optimum.is_finite());
+    columns.extend(optimum.then(|| lowest("optimum")));
+    table.columns = columns;
+    for (case, mix) in experiment.plan.cases.iter().zip(&list) {
+        let mean = |scheme: usize| -> Cell {
+            let values: Option<Vec<f64>> = mix.runs.iter().map(|run| run[scheme].min_qoe()).collect();
             values.and_then(|v| airlane_quality::stats::mean(&v)).map_or(Cell::Empty, Cell::number)
         };
-        let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
-        table.push(vec![
-            case.name.as_str().into(),
-            videos.join(", ").into(),
-            mean(mix.runs.iter().map(|(_, b)| b.min_qoe()).collect()),
-            mean(mix.runs.iter().map(|(a, _)| a.min_qoe()).collect()),
-            Cell::number(mix.optimum),
-            mean(judged.map_or_else(Vec::new, |s| s[i].iter().map(|x| Some(*x)).collect())),
-        ]);
+        let mut videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
+        if videos.len() > MOST_VIDEOS {
+            videos.truncate(MOST_VIDEOS);
+            videos.push("...");
+        }
+        let mut cells: Vec<Cell> = vec![case.name.as_str().into(), videos.join(", ").into()];
+        cells.extend((0..experiment.claim.compare.len()).rev().map(mean));
+        cells.extend(optimum.then(|| Cell::number(mix.optimum)));
+        table.push(cells);
     }
     table
 }
@@ -225,25 +231,33 @@ fn over_all(experiment: &Experiment<'_>, samples: &Samples) -> Table {
     table
 }
 
-/// The same figures in scenes with one thing changed, a row each.
-fn beside<'f, 'e: 'f>(
-    variants: impl Iterator<Item = &'f (&'f Experiment<'e>, Samples)>,
+/// The claim's figures in several scenes, a row each.
+fn part_by_part<'f, 'e: 'f>(
+    name: &str,
+    note: &str,
+    parts: impl Iterator<Item = &'f (&'f Experiment<'e>, Samples)>,
 ) -> Option<Table> {
     let mut table: Option<Table> = None;
-    for (experiment, samples) in variants {
-        let figures = besides(experiment, samples);
+    for (experiment, samples) in parts {
+        let figures: Vec<(String, Option<f64>)> = experiment
+            .shown
+            .iter()
+            .map(ToString::to_string)
+            .zip(experiment.shown.iter().map(|s| crate::claims::estimate(s, samples)))
+            .filter(|(s, _)| !s.contains('@'))
+            .collect();
         let table = table.get_or_insert_with(|| {
-            let mut columns = vec![Column::text("Changed"), Column::number("Mixes", "", 0)];
+            let mut columns = vec![Column::text("Scene"), Column::number("Mixes", "", 0)];
             columns.extend(
                 figures.iter().map(|(m, _)| Column::number(m.replace('_', " "), unit_of(m), 3)),
             );
-            let mut table = Table::new("The same with one thing changed", columns);
-            table.note = "No verdict hangs on these.".to_owned();
+            let mut table = Table::new(name, columns);
+            table.note = note.to_owned();
             table
         });
-        let name = experiment.variant.map_or("", |v| v.name);
+        let name = experiment.part.name().unwrap_or_default();
         let mut cells: Vec<Cell> = vec![name.into(), (experiment.plan.cases.len() as f64).into()];
-        cells.extend(figures.iter().map(|(_, value)| Cell::from(*value)));
+        cells.extend(figures.iter().map(|(_, value)| value.map_or(Cell::Empty, Cell::number)));
         table.push(cells);
     }
     table
@@ -263,28 +277,35 @@ fn cdfs(experiment: &Experiment<'_>, samples: &Samples, worlds: &[Option<Figures
     let line = |scheme: &str, samples| CdfLine { scheme: scheme.to_owned(), samples };
     let Some(mixes) = experiment.mixes(worlds) else { return Vec::new() };
     let runs: Vec<_> = mixes.iter().flat_map(|m| &m.runs).collect();
-    let (a, b) = (experiment.treatment_name(), experiment.baseline_name());
-    let joined = experiment.plan.scenario.viewers.iter().any(|v| !v.start.is_zero());
+    let lowest = Cdf {
+        title: "QoE of the worst viewer".to_owned(),
+        note: "A line per scheme, a step per run.".to_owned(),
+        x: Axis::new("lowest QoE", "points"),
+        lines: experiment
+            .claim
+            .compare
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(i, name)| line(name, runs.iter().filter_map(|r| r[i].min_qoe()).collect()))
+            .collect(),
+    };
+    let Some(baseline) = experiment.baseline_name() else { return vec![lowest] };
+    let a = experiment.treatment_name();
+    let starts = experiment.plan.cases.iter().flat_map(|c| &c.starts);
+    let joined = experiment.plan.scenario.viewers.len() == 2 && starts.into_iter().any(|s| !s.is_zero());
     let mut gains = Cdf {
         title: "Gain of the worst viewer".to_owned(),
-        note: format!("Over {}. A step from 720p to 1080p is worth {STEP} points.", title(b)),
+        note: format!("Over {}. A step from 720p to 1080p is worth {STEP} points.", title(baseline)),
         x: Axis::new("gain", "points"),
         lines: vec![line(a, flat("minimum_qoe_gain")), line(OPTIMUM, flat("optimum_gain"))],
     };
     if joined {
         gains.title = "Gain of the viewer who joined".to_owned();
-        gains.note = format!("Mean quality after the join, over {}.", title(b));
+        gains.note = format!("Mean quality after the join, over {}.", title(baseline));
         gains.lines = vec![line(a, flat("second_quality_gain"))];
     }
-    let lowest = Cdf {
-        title: "QoE of the worst viewer".to_owned(),
-        note: "A line per scheme, a step per run.".to_owned(),
-        x: Axis::new("lowest QoE", "points"),
-        lines: vec![
-            line(b, runs.iter().filter_map(|(_, b)| b.min_qoe()).collect()),
-            line(a, runs.iter().filter_map(|(a, _)| a.min_qoe()).collect()),
-        ],
-    };
+    gains.lines.retain(|line| !line.samples.is_empty());
     vec![gains, lowest]
 }
 
@@ -305,7 +326,8 @@ fn failures(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Vec<Stri
 
 fn provenance(experiment: &Experiment<'_>, summary: &Summary, common: &Common<'_>) -> Provenance {
     let scenario = &experiment.plan.scenario;
-    let of_it = summary.runs.iter().filter(|r| r.experiment == experiment.claim.id);
+    let name = experiment.name();
+    let of_it = summary.runs.iter().filter(|r| r.experiment == name);
     Provenance {
         label: experiment.claim.id.clone(),
         command: common.circumstances.command.join(" "),
@@ -316,7 +338,7 @@ fn provenance(experiment: &Experiment<'_>, summary: &Summary, common: &Common<'_
         commit: summary.commit.clone(),
         packet_hashes: of_it.map(|r| r.packet_hash.clone()).collect(),
         content: experiment.plan.corpus.as_ref().map_or_else(String::new, |c| {
-            format!("{}, digest {:016x}", super::column(&c.name), c.content_hash())
+            format!("{}, digest {:016x}", super::column(&c.name), experiment.plan.content_hash)
         }),
         trace: String::new(),
         more: Vec::new(),

@@ -1,6 +1,4 @@
-//! From pairs of runs to the samples that a rule judges, and to the figures beside them.
-
-use airlane_quality::stats::{mean, median};
+//! From runs to the samples that a rule judges, and to the figures beside them.
 
 use super::figures::{Figures, Viewed};
 use crate::claims::Samples;
@@ -11,70 +9,208 @@ pub(super) const STEP: f64 = 7.65;
 /// Mixes whose optimum is closer to the baseline have no gap to close.
 const LEAST_GAP: f64 = 3.0;
 
+/// Slack of the bounds on rates.
+const SLACK: f64 = 1.1;
+
 /// One mix: what was measured with each seed, and what constant rates could have reached.
 #[derive(Clone, Debug)]
 pub(super) struct Mix<'a> {
-    /// Per seed: the treatment and the baseline, both with the same seed.
-    pub(super) runs: Vec<(&'a Figures, &'a Figures)>,
+    /// Per seed: the scheme that is judged and what it is compared with, in the claim's order.
+    pub(super) runs: Vec<Vec<&'a Figures>>,
     /// Lowest QoE at the fixed-rate optimum.
     pub(super) optimum: f64,
     /// Lowest QoE at its bound.
     pub(super) bound: f64,
 }
 
-/// The samples of a claim by metric, one entry per mix, one figure per seed.
+/// The samples of a claim by metric, one entry per mix, one figure per seed. `compare` has the
+/// names of the schemes.
 ///
 /// What could not be measured (a viewer that saw nothing) is a NaN: no rule holds on it.
-pub(super) fn samples(mixes: &[Mix<'_>], baseline: &str) -> Samples {
+pub(super) fn samples(mixes: &[Mix<'_>], compare: &[String]) -> Samples {
     let mut out = Samples::new();
-    for (name, of) in METRICS {
-        out.insert((*name).to_owned(), per_run(mixes, of));
+    let mut add = |name: String, of: &dyn Fn(&Mix<'_>, &[&Figures]) -> f64| {
+        let per_mix = |mix: &Mix<'_>| mix.runs.iter().map(|run| of(mix, run)).collect();
+        out.insert(name, mixes.iter().map(per_mix).collect());
+    };
+    for (name, of) in OF_A_RUN {
+        add((*name).to_owned(), &|_, run| of(run[0]));
+        if compare.len() > 1 {
+            add(format!("{name}_of_baseline"), &|_, run| of(run[1]));
+            add(change_name(name), &|_, run| of(run[0]) - of(run[1]));
+        }
     }
-    // Claims name the gain over anything but Cubic after what it is over.
-    out.insert(format!("minimum_qoe_gain_over_{baseline}"), per_run(mixes, &gain));
-    let joined =
-        mixes.iter().flat_map(|m| &m.runs).all(|(a, b)| a.viewers.len() > 1 && b.viewers.len() > 1);
-    if joined {
-        for (name, of) in METRICS_OF_TWO {
-            out.insert((*name).to_owned(), per_run(mixes, of));
+    for (i, baseline) in compare.iter().enumerate().skip(1) {
+        for (name, of) in GAINS {
+            if i == 1 {
+                add((*name).to_owned(), &|_, run| of(run[0]) - of(run[1]));
+            }
+            add(format!("{name}_over_{baseline}"), &|_, run| of(run[0]) - of(run[i]));
+        }
+    }
+    if compare.len() > 1 {
+        for (name, of) in OF_A_MIX {
+            add((*name).to_owned(), &|mix, run| of(mix, run[0], run[1]));
+        }
+        if mixes.iter().flat_map(|m| &m.runs).flatten().all(|f| f.viewers.len() > 1) {
+            for (name, of) in OF_TWO {
+                add((*name).to_owned(), &|_, run| of(run[0], run[1]));
+            }
         }
     }
     out
 }
 
-type Metric = dyn Fn(&Mix<'_>, &Figures, &Figures) -> f64 + Sync;
+/// Whether there is a metric `name`, under one claim or another.
+pub(super) fn is_known(name: &str, compare: &[String]) -> bool {
+    let run = |known: &str| {
+        name == known || name == format!("{known}_of_baseline") || name == change_name(known)
+    };
+    let over = |known: &str| {
+        let named = |baseline: &String| name == format!("{known}_over_{baseline}");
+        name == known || compare.iter().skip(1).any(named)
+    };
+    OF_A_RUN.iter().any(|(known, _)| run(known))
+        || GAINS.iter().any(|(known, _)| over(known))
+        || OF_A_MIX.iter().any(|(known, _)| name == *known)
+        || OF_TWO.iter().any(|(known, _)| name == *known)
+}
 
-const METRICS: &[(&str, &Metric)] = &[
-    ("minimum_qoe_gain", &gain),
-    ("optimum_gain", &|mix, _, b| mix.optimum - worst(b)),
-    ("bound_gain", &|mix, _, b| mix.bound - worst(b)),
-    ("gain_at_least_7_65", &|mix, a, b| at_least_step(gain(mix, a, b))),
-    ("optimum_gain_at_least_7_65", &|mix, _, b| at_least_step(mix.optimum - worst(b))),
-    ("bound_gain_at_least_7_65", &|mix, _, b| at_least_step(mix.bound - worst(b))),
+fn change_name(name: &str) -> String {
+    match name.strip_suffix("_s") {
+        Some(stem) => format!("{stem}_change_s"),
+        None => format!("{name}_change"),
+    }
+}
+
+type OfRun = fn(&Figures) -> f64;
+
+/// Of one run; those of the baseline and the change go by names made of these.
+const OF_A_RUN: &[(&str, OfRun)] = &[
+    ("minimum_qoe", worst),
+    ("stall_s", |f| mean(f, |v| Some(v.stall_s))),
+    ("stalls", |f| mean(f, |v| Some(v.stalls as f64))),
+    ("startup_s", |f| mean(f, |v| v.startup_s)),
+    ("waiting_s", |f| mean(f, |v| Some(v.startup_s? + v.stall_s))),
+    ("quality", |f| mean(f, |v| v.quality)),
+    ("video_bytes", |f| f.viewers.iter().map(|v| v.bytes as f64).sum()),
+    ("settling_s", |f| f.settling_s.unwrap_or(f64::NAN)),
+    ("first_bytes", |f| f.viewers.first().map_or(f64::NAN, |v| v.bytes as f64)),
+    ("first_qoe", |f| f.viewers.first().and_then(|v| v.qoe).unwrap_or(f64::NAN)),
+    ("qoe_gap", |f| range(f, |_| true)),
+    ("rate_high", |f| rates(f).fold(f64::NAN, f64::max)),
+    ("rate_low", |f| rates(f).fold(f64::NAN, f64::min)),
+    ("rate_within", within),
+    ("group_gain", |f| group(f, 0, worst_of) - group(f, 1, worst_of)),
+    ("group_gain_at_least_7_65", |f| {
+        at_least_step(group(f, 0, worst_of) - group(f, 1, worst_of))
+    }),
+    ("group_range_change", |f| group(f, 0, range_of) - group(f, 1, range_of)),
+    ("group_share", |f| {
+        let bytes = |i| group(f, i, |all| all.iter().map(|v| v.bytes as f64).sum());
+        bytes(0) / (bytes(0) + bytes(1))
+    }),
+    ("group_stall_change_s", |f| group(f, 0, stall_of) - group(f, 1, stall_of)),
 ];
+
+/// Of a run, as the difference to each of several baselines.
+const GAINS: &[(&str, OfRun)] = &[("minimum_qoe_gain", worst), ("log_qoe_gain", log_qoe)];
+
+type OfMix = fn(&Mix<'_>, &Figures, &Figures) -> f64;
+
+/// Of a mix under the scheme and the first baseline.
+const OF_A_MIX: &[(&str, OfMix)] = &[
+    ("gain_at_least_7_65", |_, a, b| at_least_step(worst(a) - worst(b))),
+    ("optimum_gain", |mix, _, b| mix.optimum - worst(b)),
+    ("bound_gain", |mix, _, b| mix.bound - worst(b)),
+    ("optimum_gain_at_least_7_65", |mix, _, b| at_least_step(mix.optimum - worst(b))),
+    ("bound_gain_at_least_7_65", |mix, _, b| at_least_step(mix.bound - worst(b))),
+    ("gap", |mix, _, b| where_a_gap(mix.optimum - worst(b), mix.optimum - worst(b))),
+    ("gap_closed", |mix, a, b| where_a_gap(mix.optimum - worst(b), worst(a) - worst(b))),
+    ("bound_gap", |mix, _, b| where_a_gap(mix.bound - worst(b), mix.bound - worst(b))),
+    ("bound_gap_closed", |mix, a, b| where_a_gap(mix.bound - worst(b), worst(a) - worst(b))),
+    ("first_group_gain", |_, a, b| group(a, 0, worst_of) - group(b, 0, worst_of)),
+    ("second_group_gain", |_, a, b| group(a, 1, worst_of) - group(b, 1, worst_of)),
+];
+
+type OfTwo = fn(&Figures, &Figures) -> f64;
 
 /// Of the viewer who was there first and the one who joined.
-const METRICS_OF_TWO: &[(&str, &Metric)] = &[
-    ("second_quality_gain", &|_, a, b| change(a, b, 1, |v| v.quality_after_join)),
-    ("second_qoe_gain", &|_, a, b| change(a, b, 1, |v| v.qoe)),
-    ("second_startup_change_s", &|_, a, b| change(a, b, 1, |v| v.startup_s)),
-    ("second_stall_change_s", &|_, a, b| change(a, b, 1, |v| Some(v.stall_after_join_s))),
-    ("first_buffer_at_join_s", &|_, _, b| b.viewers[0].buffer_at_join_s),
-    ("first_buffer_change_s", &|_, a, b| change(a, b, 0, |v| v.buffer_after_join_s)),
-    ("first_quality_change", &|_, a, b| change(a, b, 0, |v| v.quality_after_join)),
-    ("first_stall_change_s", &|_, a, b| change(a, b, 0, |v| Some(v.stall_after_join_s))),
+const OF_TWO: &[(&str, OfTwo)] = &[
+    ("second_quality_gain", |a, b| change(a, b, 1, |v| v.quality_after_join)),
+    ("second_qoe_gain", |a, b| change(a, b, 1, |v| v.qoe)),
+    ("second_startup_change_s", |a, b| change(a, b, 1, |v| v.startup_s)),
+    ("second_stall_change_s", |a, b| change(a, b, 1, |v| Some(v.stall_after_join_s))),
+    ("first_buffer_at_join_s", |_, b| b.viewers[0].buffer_at_join_s),
+    ("first_buffer_change_s", |a, b| change(a, b, 0, |v| v.buffer_after_join_s)),
+    ("first_quality_change", |a, b| change(a, b, 0, |v| v.quality_after_join)),
+    ("first_stall_change_s", |a, b| change(a, b, 0, |v| Some(v.stall_after_join_s))),
 ];
-
-fn per_run(mixes: &[Mix<'_>], of: &Metric) -> Vec<Vec<f64>> {
-    mixes.iter().map(|mix| mix.runs.iter().map(|(a, b)| of(mix, a, b)).collect()).collect()
-}
 
 fn worst(figures: &Figures) -> f64 {
     figures.min_qoe().unwrap_or(f64::NAN)
 }
 
-fn gain(_: &Mix<'_>, a: &Figures, b: &Figures) -> f64 {
-    worst(a) - worst(b)
+/// The sum over viewers of the logarithm of QoE; a QoE under one counts as one.
+fn log_qoe(figures: &Figures) -> f64 {
+    figures.viewers.iter().map(|v| v.qoe.unwrap_or(f64::NAN).max_or_nan(1.0).ln()).sum()
+}
+
+/// `f64::max` takes the number of a NaN and a number; a figure that is missing stays missing.
+trait MaxOrNan {
+    fn max_or_nan(self, least: f64) -> f64;
+}
+
+impl MaxOrNan for f64 {
+    fn max_or_nan(self, least: f64) -> f64 {
+        if self.is_nan() { self } else { self.max(least) }
+    }
+}
+
+fn mean(figures: &Figures, of: impl Fn(&Viewed) -> Option<f64>) -> f64 {
+    let sum: f64 = figures.viewers.iter().map(|v| of(v).unwrap_or(f64::NAN)).sum();
+    sum / figures.viewers.len() as f64
+}
+
+/// A figure of the viewers of the `i`-th group.
+fn group(figures: &Figures, i: usize, of: impl Fn(&[&Viewed]) -> f64) -> f64 {
+    let Some(name) = figures.groups().get(i).copied() else { return f64::NAN };
+    let members: Vec<&Viewed> = figures.viewers.iter().filter(|v| v.group == name).collect();
+    of(&members)
+}
+
+fn worst_of(viewers: &[&Viewed]) -> f64 {
+    let all: Option<Vec<f64>> = viewers.iter().map(|v| v.qoe).collect();
+    all.into_iter().flatten().fold(f64::NAN, f64::min)
+}
+
+fn range_of(viewers: &[&Viewed]) -> f64 {
+    let all: Option<Vec<f64>> = viewers.iter().map(|v| v.qoe).collect();
+    let all = all.unwrap_or_default();
+    let most = all.iter().copied().fold(f64::NAN, f64::max);
+    most - all.into_iter().fold(f64::NAN, f64::min)
+}
+
+fn stall_of(viewers: &[&Viewed]) -> f64 {
+    viewers.iter().map(|v| v.stall_s).sum::<f64>() / viewers.len() as f64
+}
+
+fn range(figures: &Figures, of: impl Fn(&Viewed) -> bool) -> f64 {
+    range_of(&figures.viewers.iter().filter(|v| of(v)).collect::<Vec<_>>())
+}
+
+/// The mean rate of each viewer over that of the bulk flows.
+fn rates(figures: &Figures) -> impl Iterator<Item = f64> + '_ {
+    let of = |v: &Viewed| v.over_bulk.iter().sum::<f64>() / v.over_bulk.len() as f64;
+    figures.viewers.iter().filter(|v| !v.over_bulk.is_empty()).map(of)
+}
+
+/// The share of the bins whose rate is within the bounds with slack; 1 without bounds.
+fn within(figures: &Figures) -> f64 {
+    let Some(mu) = figures.mu else { return 1.0 };
+    let bins: Vec<f64> = figures.viewers.iter().flat_map(|v| v.over_bulk.clone()).collect();
+    let inside = |x: &&f64| (1.0 / (mu * SLACK)..=mu * SLACK).contains(*x);
+    bins.iter().filter(inside).count() as f64 / bins.len() as f64
 }
 
 /// 1 or 0; no number stays none.
@@ -82,73 +218,56 @@ fn at_least_step(gain: f64) -> f64 {
     if gain.is_nan() { gain } else { f64::from(u8::from(gain >= STEP)) }
 }
 
+/// The value in a mix with a gap, 0 in others; no number stays none.
+fn where_a_gap(gap: f64, value: f64) -> f64 {
+    if gap < LEAST_GAP { 0.0 } else { gap * 0.0 + value }
+}
+
 fn change(a: &Figures, b: &Figures, viewer: usize, of: impl Fn(&Viewed) -> Option<f64>) -> f64 {
     let figure = |f: &Figures| of(&f.viewers[viewer]).unwrap_or(f64::NAN);
     figure(a) - figure(b)
 }
 
-/// The figures over all mixes that are no plain mean of a metric.
-const OVER_ALL: &[&str] = &["gain_mean", "gain_median", "gap_closed_optimum", "gap_closed_bound"];
-
-/// Whether [`beside`] can say something about `name`.
-pub(super) fn is_known(name: &str) -> bool {
-    let metrics = METRICS.iter().chain(METRICS_OF_TWO);
-    OVER_ALL.contains(&name) || metrics.into_iter().any(|(known, _)| *known == name)
-}
-
-/// The figures over all mixes that claims list under `beside`, by name; those of which nothing
-/// can be said are left out.
-pub(super) fn beside(name: &str, samples: &Samples) -> Option<f64> {
-    let means = |metric: &str| -> Option<Vec<f64>> {
-        samples.get(metric)?.iter().map(|seeds| mean(seeds)).collect()
-    };
-    match name {
-        "gain_mean" => mean(&means("minimum_qoe_gain")?),
-        "gain_median" => median(&means("minimum_qoe_gain")?),
-        "gap_closed_optimum" => gap_closed(&means("minimum_qoe_gain")?, &means("optimum_gain")?),
-        "gap_closed_bound" => gap_closed(&means("minimum_qoe_gain")?, &means("bound_gain")?),
-        metric => mean(&means(metric)?),
-    }
-    .filter(|x| x.is_finite())
-}
-
-/// One minus the gap left over the gap there was, both summed over the mixes with a gap.
-fn gap_closed(gains: &[f64], best: &[f64]) -> Option<f64> {
-    let (mut left, mut there) = (0.0, 0.0);
-    for (gain, best) in gains.iter().zip(best).filter(|(_, best)| **best >= LEAST_GAP) {
-        left += best - gain;
-        there += best;
-    }
-    (there > 0.0).then(|| 1.0 - left / there)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claims::{Statistic, estimate};
 
     fn run(qoe: [f64; 2]) -> Figures {
         let viewer = |qoe: f64| Viewed {
-            name: String::new(),
-            video: String::new(),
             qoe: Some(qoe),
             quality: Some(qoe),
             quality_after_join: Some(qoe),
             buffer_at_join_s: qoe / 5.0,
             buffer_after_join_s: Some(qoe / 10.0),
-            stall_after_join_s: 0.0,
-            stall_s: 0.0,
             startup_s: Some(0.5),
-            weight: None,
-            failure: None,
+            bytes: 1000 * qoe as u64,
+            ..Viewed::default()
         };
-        Figures { packet_hash: 0, utilisation: None, viewers: qoe.map(viewer).to_vec() }
+        Figures {
+            packet_hash: 0,
+            virtual_s: 200.0,
+            utilisation: None,
+            web: None,
+            settling_s: None,
+            mu: None,
+            viewers: qoe.map(viewer).to_vec(),
+        }
+    }
+
+    fn against_cubic() -> Vec<String> {
+        vec!["minerva".to_owned(), "cubic".to_owned()]
+    }
+
+    fn statistic(text: &str, s: &Samples) -> Option<f64> {
+        estimate(&Statistic::try_from(text.to_owned()).unwrap(), s)
     }
 
     #[test]
     fn gains_are_of_the_worst_viewers_whoever_they_are() {
         let (minerva, cubic) = (run([60.0, 58.0]), run([50.0, 90.0]));
-        let mix = Mix { runs: vec![(&minerva, &cubic)], optimum: 62.0, bound: 57.0 };
-        let s = samples(&[mix], "cubic");
+        let mix = Mix { runs: vec![vec![&minerva, &cubic]], optimum: 62.0, bound: 57.0 };
+        let s = samples(&[mix], &against_cubic());
         let one = |name: &str| s[name][0][0];
         assert_eq!(one("minimum_qoe_gain"), 8.0);
         assert_eq!(one("minimum_qoe_gain_over_cubic"), 8.0);
@@ -157,29 +276,52 @@ mod tests {
         assert_eq!(one("bound_gain_at_least_7_65"), 0.0);
         assert_eq!((one("second_quality_gain"), one("first_buffer_change_s")), (-32.0, 1.0));
         assert_eq!(one("first_buffer_at_join_s"), 10.0);
+        assert_eq!((one("quality_of_baseline"), one("quality_change")), (70.0, -11.0));
+        assert_eq!((one("video_bytes"), one("waiting_s")), (118_000.0, 0.5));
+        assert!((one("log_qoe_gain") - (60.0f64 * 58.0 / 50.0 / 90.0).ln()).abs() < 1e-12);
+        for name in s.keys() {
+            assert!(is_known(name, &against_cubic()), "{name}");
+        }
+        assert!(!is_known("minimum_qoe_gain_over_bbr", &against_cubic()));
+    }
+
+    #[test]
+    fn groups_are_compared_within_a_run() {
+        let mut one = run([60.0, 58.0]);
+        one.viewers.extend(run([50.0, 90.0]).viewers);
+        one.viewers[2..].iter_mut().for_each(|v| v.group = "cubic".to_owned());
+        let mix = Mix { runs: vec![vec![&one]], optimum: f64::NAN, bound: f64::NAN };
+        let s = samples(&[mix], &["minerva".to_owned()]);
+        let of = |name: &str| s[name][0][0];
+        assert_eq!((of("group_gain"), of("group_range_change")), (8.0, 2.0 - 40.0));
+        assert_eq!(of("group_share"), 118.0 / 258.0);
+        assert!(!s.contains_key("minimum_qoe_gain"));
     }
 
     #[test]
     fn the_gap_closed_is_over_mixes_with_a_gap() {
         let runs = [(run([58.0; 2]), run([50.0; 2])), (run([40.0; 2]), run([50.0; 2]))];
         let mix = |i: usize, optimum| Mix {
-            runs: vec![(&runs[i].0, &runs[i].1)],
+            runs: vec![vec![&runs[i].0, &runs[i].1]],
             optimum,
             bound: optimum + 6.0,
         };
-        let s = samples(&[mix(0, 60.0), mix(1, 52.0)], "cubic");
-        assert_eq!(beside("gap_closed_optimum", &s), Some(0.8));
-        assert_eq!(beside("gap_closed_bound", &s), Some(1.0 - (8.0 + 18.0) / (16.0 + 8.0)));
-        assert_eq!(beside("gain_mean", &s), Some(-1.0));
+        let s = samples(&[mix(0, 60.0), mix(1, 52.0)], &against_cubic());
+        assert_eq!(statistic("sum(gap_closed / gap)", &s), Some(0.8));
+        let bound = statistic("sum(bound_gap_closed / bound_gap)", &s);
+        assert!((bound.unwrap() - (1.0 - (8.0 + 18.0) / (16.0 + 8.0))).abs() < 1e-12);
+        assert_eq!(statistic("minimum_qoe_gain", &s), Some(-1.0));
     }
 
     #[test]
     fn a_viewer_who_saw_nothing_leaves_no_number() {
         let (mut minerva, cubic) = (run([60.0, 58.0]), run([50.0, 90.0]));
         minerva.viewers[1].qoe = None;
-        let mix = Mix { runs: vec![(&minerva, &cubic)], optimum: 62.0, bound: 57.0 };
-        let s = samples(&[mix], "cubic");
-        assert!(s["minimum_qoe_gain"][0][0].is_nan() && s["gain_at_least_7_65"][0][0].is_nan());
-        assert_eq!(beside("gain_mean", &s), None);
+        let mix = Mix { runs: vec![vec![&minerva, &cubic]], optimum: 62.0, bound: 57.0 };
+        let s = samples(&[mix], &against_cubic());
+        for name in ["minimum_qoe_gain", "gain_at_least_7_65", "log_qoe_gain", "gap_closed"] {
+            assert!(s[name][0][0].is_nan(), "{name}");
+        }
+        assert_eq!(statistic("minimum_qoe_gain", &s), None);
     }
 }

@@ -342,6 +342,22 @@ impl<'a> Reader<'a> {
         self.word_or_none(key, &format!("\"{name}\""), doc).unwrap_or(default)
     }
 
+    pub(super) fn flag_or_none(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+    ) -> Option<bool> {
+        let node = self.ask(key, "true or false".to_owned(), default.to_owned(), doc)?;
+        match &node.data {
+            Data::Flag(given) => Some(*given),
+            other => {
+                self.fail(key, format!("found {}", other.describe()), "expected true or false");
+                None
+            }
+        }
+    }
+
     /// A table whose keys have defaults of their own: an absent one reads as an empty one.
     pub(super) fn section<T>(
         &mut self,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_media::Metric;
+use airlane_net::trace::Medium;
 use airlane_quality::Smoothness;
 
 /// A scenario: who shares which link, under which schemes, for how long.
@@ -38,10 +39,14 @@ pub struct Scenario {
     pub schemes: Vec<Scheme>,
     /// Who watches.
     pub viewers: Vec<Viewer>,
+    /// How those viewers come that have no time of their own. `None`: all at the start.
+    pub arrivals: Option<Arrivals>,
     /// How many draws of videos.
     pub cases: Cases,
     /// Transfers beside the viewers.
     pub bulk: Vec<Bulk>,
+    /// Web traffic beside the viewers.
+    pub web: Vec<Web>,
     /// Where it was read from.
     pub source: Source,
 }
@@ -81,7 +86,7 @@ pub struct Link {
 pub enum Capacity {
     /// The same all the time.
     Constant(Rate),
-    /// A recorded trace.
+    /// A trace, recorded or made.
     Trace(TraceSource),
     /// Constant between steps; the first is at time zero, times rise.
     Steps(Vec<RateStep>),
@@ -96,18 +101,29 @@ pub struct RateStep {
     pub rate: Rate,
 }
 
-/// A recorded trace and how to use it.
+/// A trace and how to use it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceSource {
-    /// The file, as the scenario names it; see [`Source::folder`](Source).
-    pub file: PathBuf,
+    /// Where it comes from.
+    pub from: TraceFrom,
     /// The column of capacities: a name in the header, or a number from 1. `None`: the format's
     /// own.
     pub column: Option<String>,
     /// Factor on every capacity.
     pub scale: f64,
+    /// The mean that the trace is scaled to, before that factor. `None`: its own.
+    pub mean: Option<Rate>,
     /// Where in the trace the run starts. `None`: drawn from the run's seed.
     pub offset: Option<Duration>,
+}
+
+/// Where a trace comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TraceFrom {
+    /// A file, as the scenario names it; see [`Source::folder`](Source).
+    File(PathBuf),
+    /// A generator, which makes another one for every case: see `docs/traces.md`.
+    Generator(Medium),
 }
 
 /// A queueing discipline and how much it holds.
@@ -231,6 +247,11 @@ pub struct Player {
     pub metric: Metric,
     /// What a change of quality is taken from.
     pub smoothness: Smoothness,
+    /// Beta and gamma are for a measure from 0 to 100: for others they are multiplied by the
+    /// measure's span over 100 ([`Metric::span`]).
+    pub scaled_penalties: bool,
+    /// Longer videos are cut to so many chunks.
+    pub max_chunks: Option<usize>,
 }
 
 /// What chooses the rungs.
@@ -320,6 +341,16 @@ pub struct Minerva {
     pub utility: Option<Utility>,
     /// What the normalisation averages.
     pub normalisation: Option<Normalisation>,
+    /// Weight of the past in the utility, beside 1 for the current chunk.
+    pub past: Option<f64>,
+    /// Weight of the value function.
+    pub future: Option<f64>,
+    /// Chunks that the value function looks ahead.
+    pub horizon: Option<usize>,
+    /// Whether rates are taken at their conservative form.
+    pub conservative: Option<bool>,
+    /// Whether rates and weights are smoothed.
+    pub smoothed: Option<bool>,
 }
 
 /// What Minerva makes equal among viewers.
@@ -345,17 +376,54 @@ pub enum Normalisation {
 pub struct Viewer {
     /// Name, of rows; distinct.
     pub name: String,
-    /// The video. `None`: drawn per case, distinct within it.
+    /// The name without its number: viewers that one entry of the scenario makes share it.
+    pub group: String,
+    /// The video. `None`: drawn per case.
     pub video: Option<String>,
+    /// The number of the viewer whose video it watches too.
+    pub same_as: Option<usize>,
     /// When it starts.
-    pub start: Duration,
+    pub start: Start,
     /// Its round trip, if it is not the link's.
     pub rtt: Option<Duration>,
     /// Its ABR, if it is not the player's.
     pub abr: Option<Abr>,
+    /// Its measure of quality, if it is not the player's: of its device, or of its provider.
+    pub metric: Option<Metric>,
+    /// Whose titles it watches: each provider has a normalisation of its own.
+    pub provider: String,
+    /// What it says of itself.
+    pub reports: Reports,
     /// The controller of its server, without Minerva: cross traffic of the same kind under every
     /// scheme. `None`: what the scheme says.
     pub control: Option<Control>,
+}
+
+/// When a viewer starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At this time.
+    At(Duration),
+    /// When it arrives: [`Scenario::arrivals`].
+    Arrives,
+}
+
+/// What a viewer says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// The truth.
+    Truth,
+    /// That its buffer is empty.
+    EmptyBuffer,
+    /// Eight more seconds of stalls with every chunk.
+    Stalls,
+}
+
+/// Viewers that come one by one: a Poisson process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrivals {
+    /// How many watch at once on average, if films take as long as they last.
+    pub at_once: f64,
 }
 
 /// Draws of videos for viewers that name none.
@@ -365,6 +433,40 @@ pub struct Cases {
     pub count: usize,
     /// What they are drawn with.
     pub seed: u64,
+    /// How the videos of a case go together.
+    pub draw: Draw,
+}
+
+/// How the videos of a case go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// All different.
+    Distinct,
+    /// Each drawn from all.
+    Independent,
+    /// One for all.
+    Identical,
+}
+
+/// Web traffic: short transfers that begin as a Poisson process, each from one of many servers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Web {
+    /// Name, of rows; distinct.
+    pub name: String,
+    /// Bodies offered per time.
+    pub load: Rate,
+    /// How many servers.
+    pub servers: usize,
+    /// The servers' controller.
+    pub control: Control,
+    /// Their round trip, if it is not the link's.
+    pub rtt: Option<Duration>,
+    /// The shape of the sizes' Pareto distribution.
+    pub shape: f64,
+    /// The least size of a transfer in bytes.
+    pub least_bytes: u64,
+    /// The greatest.
+    pub most_bytes: u64,
 }
 
 /// Transfers of data beside the viewers.

@@ -20,14 +20,19 @@ pub(super) fn lead(plan: &Plan) -> String {
     match scenario.viewers.len() {
         0 => {}
         1 => who.push("one viewer".to_owned()),
-        n => who.push(format!("{} viewers with different videos", count(n))),
+        n => who.push(format!("{} viewers{}", count(n), which_videos(plan))),
     }
     match scenario.bulk.iter().map(|b| b.count).sum() {
         0 => {}
         1 => who.push("one transfer of data".to_owned()),
         n => who.push(format!("{} transfers of data", count(n))),
     }
-    let alone = scenario.viewers.len() + scenario.bulk.iter().map(|b| b.count).sum::<usize>() == 1;
+    let alone = scenario.viewers.len() + scenario.bulk.iter().map(|b| b.count).sum::<usize>() == 1
+        && scenario.web.is_empty();
+    for web in &scenario.web {
+        let (load, servers) = (words::mbps(web.load.as_f64()), web.servers);
+        who.push(format!("web traffic of {load} from {servers} servers"));
+    }
     let verb = if alone { "has" } else { "share" };
     let mut text = format!(
         "{} {verb} one link ({}) for {}.",
@@ -46,6 +51,20 @@ pub(super) fn lead(plan: &Plan) -> String {
         text.push_str(&scenario.story);
     }
     text
+}
+
+fn which_videos(plan: &Plan) -> &'static str {
+    let distinct = |videos: &[std::sync::Arc<airlane_media::Video>]| {
+        let names: std::collections::BTreeSet<&str> =
+            videos.iter().map(|v| v.name.as_str()).collect();
+        (names.len(), videos.len())
+    };
+    let counts: Vec<(usize, usize)> = plan.cases.iter().map(|c| distinct(&c.videos)).collect();
+    match counts.as_slice() {
+        c if c.iter().all(|(names, all)| names == all) => " with different videos",
+        c if c.iter().all(|(names, _)| *names == 1) => " with the same video",
+        _ => "",
+    }
 }
 
 /// The files of the traces.
@@ -204,7 +223,7 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
     let content = plan
         .corpus
         .as_ref()
-        .map(|c| format!("{}, hash {:016x}", words::file_name(&c.name), c.content_hash()));
+        .map(|c| format!("{}, hash {:016x}", words::file_name(&c.name), plan.content_hash));
     let trace = match (&scenario.link.capacity, traces(plan)) {
         (Capacity::Trace(source), names) => {
             let offset = match source.offset {

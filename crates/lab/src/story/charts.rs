@@ -6,7 +6,7 @@ use airlane_report::model::{
     XyLine,
 };
 
-use super::figures::{RunFigures, ViewerFigures, metric_unit};
+use super::figures::{RunFigures, ViewerFigures, WebFigures, metric_unit};
 use super::results::Results;
 use super::verdict::Samples;
 use super::words::{actor_name, metric_title, plural, video_words};
@@ -249,6 +249,45 @@ pub(super) fn by_transfer(results: &Results<'_>) -> Option<Table> {
     Some(table)
 }
 
+/// A row per entry of web traffic and scheme.
+pub(super) fn by_web(results: &Results<'_>) -> Option<Table> {
+    let scenario = &results.plan.scenario;
+    let names: Vec<&str> = results.all().next()?.web.iter().map(|w| w.name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let columns = vec![
+        Column::text("Traffic").merged(),
+        Column::text("Scheme"),
+        Column::number("Offered", "Mbit/s", 2).help("Bodies asked for."),
+        Column::number("Goodput", "Mbit/s", 2).help("Bodies received."),
+        Column::number("Transfers", "", 0),
+        Column::number("Mean time", "s", 3).help("Of a transfer, its handshake included."),
+        Column::number("95th percentile", "s", 3),
+    ];
+    let mut table = Table::new("Web traffic", columns);
+    table.note = over(results);
+    type Figure = (&'static str, fn(&WebFigures) -> Option<f64>);
+    let figures: [Figure; 5] = [
+        ("offered", |w| Some(w.offered_bps / 1e6)),
+        ("goodput", |w| Some(w.goodput_bps / 1e6)),
+        ("transfers", |w| Some(w.transfers as f64)),
+        ("mean", |w| w.took_mean_s),
+        ("p95", |w| w.took_p95_s),
+    ];
+    for (n, name) in names.iter().enumerate() {
+        for (i, scheme) in scenario.schemes.iter().enumerate() {
+            let mut cells: Vec<Cell> = vec![(*name).into(), scheme.title.as_str().into()];
+            cells.extend(figures.iter().map(|(figure, of)| {
+                let samples = results.samples(i, |r| of(r.web.get(n)?));
+                cell(&samples, &format!("{name}/{figure}/{}", scheme.name), Some(0.0))
+            }));
+            table.push(cells);
+        }
+    }
+    Some(table)
+}
+
 /// A dot per viewer and scheme.
 pub(super) fn dots(results: &Results<'_>) -> DotChart {
     let scenario = &results.plan.scenario;
@@ -292,7 +331,7 @@ pub(super) fn curves(results: &Results<'_>, content: &Content) -> XyGroup {
     let metric = scenario.player.metric;
     let mut charts = Vec::new();
     for (n, (viewer, video)) in scenario.viewers.iter().zip(&plan.cases[0].videos).enumerate() {
-        let Some(setting) = content.settings.get(&video.name) else { continue };
+        let Some(setting) = content.setting(scenario, viewer, &video.name) else { continue };
         let (x, y) = setting.view().curve().points().map(|(r, q)| (r / 1e6, q)).unzip();
         let marks = scenario.schemes.iter().enumerate().filter_map(|(i, scheme)| {
             Some(Mark {

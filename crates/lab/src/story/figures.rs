@@ -9,7 +9,7 @@ use airlane_quality::stats;
 
 use crate::plan::{Plan, RunKey};
 use crate::summary::{Row, RunEntry};
-use crate::world::{BulkOutput, FlowSample, RunOutput, ViewerOutput};
+use crate::world::{BulkOutput, FlowSample, RunOutput, ViewerOutput, WebOutput};
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct RunFigures {
     pub viewers: Vec<ViewerFigures>,
     /// The transfers, in the order of the scenario.
     pub bulk: Vec<BulkFigures>,
+    /// Web traffic, in the order of the scenario.
+    pub web: Vec<WebFigures>,
     /// The bottleneck, if the run had one that measures.
     pub link: Option<LinkFigures>,
     /// Packets dropped at the bottleneck, by [`DropReason::index`].
@@ -34,6 +36,8 @@ pub struct RunFigures {
 pub struct ViewerFigures {
     /// Name.
     pub name: String,
+    /// The measure of its quality.
+    pub metric: Metric,
     /// Mean of equation 1 over the chunks that began to play.
     pub qoe: Option<f64>,
     /// Mean quality of these chunks, in the unit of the metric.
@@ -72,6 +76,25 @@ pub struct BulkFigures {
     pub failure: Option<String>,
 }
 
+/// Web traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebFigures {
+    /// Name.
+    pub name: String,
+    /// Bodies asked for, bits/s.
+    pub offered_bps: f64,
+    /// Bodies received, bits/s.
+    pub goodput_bps: f64,
+    /// Transfers that were begun.
+    pub transfers: u64,
+    /// Those of them that ended with the whole body.
+    pub finished: u64,
+    /// Seconds that one of these took, from before its handshake: mean.
+    pub took_mean_s: Option<f64>,
+    /// The 95th percentile of that.
+    pub took_p95_s: Option<f64>,
+}
+
 /// The bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkFigures {
@@ -87,11 +110,16 @@ impl RunFigures {
     /// The figures of a run of `plan`.
     pub fn of(plan: &Plan, output: &RunOutput) -> Self {
         let window = plan.scenario.duration;
+        let viewers = output.viewers.iter().zip(&plan.scenario.viewers).map(|(v, viewer)| {
+            let metric = viewer.metric.unwrap_or(plan.scenario.player.metric);
+            ViewerFigures::of(v, metric, window, output.ended)
+        });
         Self {
             key: output.key,
             packet_hash: output.packet_hash,
-            viewers: output.viewers.iter().map(|v| ViewerFigures::of(v, window)).collect(),
+            viewers: viewers.collect(),
             bulk: output.bulk.iter().map(BulkFigures::of).collect(),
+            web: output.web.iter().map(|w| WebFigures::of(w, output.ended)).collect(),
             link: output.link.as_ref().map(|l| LinkFigures {
                 utilisation: l.utilisation,
                 mean_queue_packets: l.mean_queue_packets,
@@ -162,15 +190,15 @@ impl RunFigures {
     /// The run's rows in a summary: viewer by viewer, transfer by transfer, then the run's own.
     /// What was not measured has no row.
     pub fn rows(&self, plan: &Plan) -> Vec<Row> {
-        let metric = plan.scenario.player.metric;
-        let unit = metric_unit(metric);
+        let unit = metric_unit(plan.scenario.player.metric);
         let mut rows = Rows { plan, key: self.key, rows: Vec::new() };
         for v in &self.viewers {
+            let unit = metric_unit(v.metric);
             let mut add = |name: &str, unit: &str, value: Option<f64>| {
                 rows.add(Some(&v.name), name, unit, value);
             };
             add("qoe", unit, v.qoe);
-            add(metric.name(), unit, v.quality);
+            add(v.metric.name(), unit, v.quality);
             add("mean_rate_bps", "bit/s", v.mean_rate_bps);
             add("bitrate_bps", "bit/s", v.bitrate_bps);
             add("stall_s", "s", Some(v.stall_s));
@@ -182,6 +210,17 @@ impl RunFigures {
         }
         for b in &self.bulk {
             rows.add(Some(&b.name), "goodput_bps", "bit/s", b.goodput_bps);
+        }
+        for w in &self.web {
+            let mut add = |metric: &str, unit: &str, value: Option<f64>| {
+                rows.add(Some(&w.name), metric, unit, value);
+            };
+            add("offered_bps", "bit/s", Some(w.offered_bps));
+            add("goodput_bps", "bit/s", Some(w.goodput_bps));
+            add("transfers", "", Some(w.transfers as f64));
+            add("finished", "", Some(w.finished as f64));
+            add("took_mean_s", "s", w.took_mean_s);
+            add("took_p95_s", "s", w.took_p95_s);
         }
         let mut add = |name: &str, unit: &str, value| rows.add(None, name, unit, value);
         if !self.viewers.is_empty() {
@@ -237,9 +276,8 @@ impl Rows<'_> {
 }
 
 impl ViewerFigures {
-    fn of(viewer: &ViewerOutput, duration: Duration) -> Self {
+    fn of(viewer: &ViewerOutput, metric: Metric, duration: Duration, run_end: Time) -> Self {
         let model = &viewer.model;
-        let run_end = Time::ZERO + duration;
         let played: Vec<_> = model
             .chunks()
             .iter()
@@ -255,6 +293,7 @@ impl ViewerFigures {
         let waits = u64::from(model.stalled(run_end) > stalls_so_far(model));
         Self {
             name: viewer.name.clone(),
+            metric,
             qoe: model.session_qoe(duration),
             quality: stats::mean(&chunk_quality),
             bitrate_bps: stats::mean(&rates),
@@ -278,6 +317,21 @@ impl BulkFigures {
             name: bulk.name.clone(),
             goodput_bps: (span > 0.0).then(|| bulk.bytes as f64 * 8.0 / span),
             failure: bulk.failure.clone(),
+        }
+    }
+}
+
+impl WebFigures {
+    fn of(web: &WebOutput, run_end: Time) -> Self {
+        let span = run_end.since_start().as_secs_f64().max(f64::MIN_POSITIVE);
+        Self {
+            name: web.name.clone(),
+            offered_bps: web.offered_bytes as f64 * 8.0 / span,
+            goodput_bps: web.received_bytes as f64 * 8.0 / span,
+            transfers: web.started,
+            finished: web.took_s.len() as u64,
+            took_mean_s: stats::mean(&web.took_s),
+            took_p95_s: stats::quantile(&web.took_s, 0.95),
         }
     }
 }

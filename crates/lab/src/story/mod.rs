@@ -120,6 +120,7 @@ fn fill(section: &mut Section, results: &Results<'_>, content: &Content) {
         section.cdfs = charts::cdfs(results);
     }
     section.tables.extend(charts::by_transfer(results));
+    section.tables.extend(charts::by_web(results));
 }
 
 fn verdict(

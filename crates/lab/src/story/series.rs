@@ -29,7 +29,7 @@ pub(super) fn run(plan: &Plan, output: &RunOutput) -> Run {
     let scenario = &plan.scenario;
     let case = &plan.cases[output.key.case];
     let scheme = &scenario.schemes[output.key.scheme];
-    let end = Time::ZERO + scenario.duration;
+    let end = output.ended;
     let viewers = output.viewers.iter().zip(&case.videos);
     let actors: Vec<Actor> = viewers
         .map(|(v, video)| Actor::new(actor_name(&v.name), video_words(video)))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_media::{Metric, Video};
 
 use crate::scenario::{Abr, Scenario};
-use crate::scenario::{Capacity, Discipline, Loss, Player, Queue, QueueLimit, Scheme};
+use crate::scenario::{Capacity, Discipline, Loss, Player, Queue, QueueLimit, Scheme, TraceFrom};
 
 /// The name of a viewer, `Viewer 1` for one that has its number only.
 pub(super) fn actor_name(name: &str) -> String {
@@ -99,8 +99,16 @@ pub(super) fn capacity(scenario: &Scenario, traces: &[&str]) -> String {
                 .collect();
             steps.join(", ")
         }
-        (Capacity::Trace(_), [one]) => format!("recorded: {one}"),
-        (Capacity::Trace(_), many) => format!("recorded: {} traces", many.len()),
+        (Capacity::Trace(source), names) => {
+            let how = match source.from {
+                TraceFrom::File(_) => "recorded",
+                TraceFrom::Generator(_) => "made up",
+            };
+            match names {
+                [one] => format!("{how}: {one}"),
+                many => format!("{how}: {} traces", many.len()),
+            }
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Minerva's alpha, where a scenario does not set it.
 
-use airlane_media::Corpus;
-
 /// Alpha per plain connection of the baseline on the embedded corpus; what a corpus gets that
 /// nobody calibrated.
 const EMBEDDED: f64 = 1.0;
@@ -13,13 +11,14 @@ const CALIBRATED: [(u64, f64); 2] =
 
 /// Alpha per plain connection of the baseline at which viewers under Minerva take the share of as
 /// many viewers of the same videos under the baseline: depends on what is watched.
-pub(super) fn per_connection(corpus: &Corpus) -> f64 {
-    let hash = corpus.content_hash();
-    CALIBRATED.iter().find(|(known, _)| *known == hash).map_or(EMBEDDED, |(_, alpha)| *alpha)
+pub(super) fn per_connection(content_hash: u64) -> f64 {
+    CALIBRATED.iter().find(|(known, _)| *known == content_hash).map_or(EMBEDDED, |(_, alpha)| *alpha)
 }
 
 #[cfg(test)]
 mod tests {
+    use airlane_media::Corpus;
+
     use super::*;
 
     #[test]

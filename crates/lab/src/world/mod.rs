@@ -16,13 +16,15 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
-pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput};
+pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput, WebOutput};
+pub(crate) use provider::abr_of;
 pub use provider::{Content, settings_of};
 
 use crate::error::{Fault, LabError};
 use crate::plan::{Plan, RunKey};
 use crate::pool::Ticket;
 use crate::request::Captures;
+use flows::Collected;
 
 /// How often flows and links are sampled.
 pub const SAMPLE_EVERY: Duration = Duration::from_millis(500);
@@ -101,13 +103,16 @@ pub fn run(
 
     let mut world = World::new(seed, network);
     world.stop_on(ticket.stop.flag());
-    let flows = flows::spawn(plan, content, key, options, &mut world, &addresses)?;
+    let roles = (addresses.as_slice(), seed);
+    let flows = flows::spawn(plan, content, key, options, &mut world, roles)?;
     let end = Time::ZERO + plan.scenario.duration;
     let clock = flows.clock.clone();
     let settled = (Time::ZERO + options.settle).min(end);
     let mut before = None;
     let mut ran_to = Time::ZERO;
-    while ran_to < end {
+    // Where viewers come one by one, the run ends with the last of them.
+    let arriving = plan.scenario.arrivals.is_some();
+    while ran_to < end && !(arriving && flows.all_watched()) {
         if ran_to == settled {
             before = world.network().link_stats(bottleneck, settled);
         }
@@ -120,19 +125,21 @@ pub fn run(
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
     let stats = world.stats();
-    let (viewers, bulk) = world.run(flows.collect()).map_err(|e| lab_error(plan, key, e))?;
+    let Collected { viewers, bulk, web } = world.run(flows.collect()).map_err(|e| lab_error(plan, key, e))?;
 
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;
-    let link = network.link_stats(bottleneck, end).map(|s| match &before {
+    let link = network.link_stats(bottleneck, ran_to).map(|s| match &before {
         Some(before) => s.since(before),
         None => s.report(),
     });
-    let series = network.take_series(end);
+    let series = network.take_series(ran_to);
     let output = RunOutput {
         key,
+        ended: ran_to,
         viewers,
         bulk,
+        web,
         link_rows: output::link_rows(series, bottleneck),
         drops: network.node_counters(bottleneck),
         link,

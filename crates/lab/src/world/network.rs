@@ -18,7 +18,7 @@ use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario};
 /// What the way back holds: it is never the bottleneck of a download.
 const UPLINK_PACKETS: usize = 1_000;
 
-/// Builds the dumbbell: one flow per viewer, then one per bulk transfer.
+/// Builds the dumbbell: one flow per viewer, then one per bulk transfer, then one per web server.
 pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltDumbbell, InputError> {
     let scenario = &plan.scenario;
     let link = &scenario.link;
@@ -26,7 +26,8 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltDumbbel
     let queue = scenario.schemes[key.scheme].queue.as_ref().unwrap_or(&link.queue);
     let rtts = scenario.viewers.iter().map(|v| v.rtt);
     let bulk = scenario.bulk.iter().flat_map(|b| std::iter::repeat_n(b.rtt, b.count));
-    let flows = rtts.chain(bulk).map(|rtt| DumbbellFlow {
+    let web = scenario.web.iter().flat_map(|w| std::iter::repeat_n(w.rtt, w.servers));
+    let flows = rtts.chain(bulk).chain(web).map(|rtt| DumbbellFlow {
         impair_down: impairments(scenario),
         ..DumbbellFlow::new(rtt.unwrap_or(link.rtt))
     });

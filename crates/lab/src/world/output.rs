@@ -1,5 +1,7 @@
 //! What came out of a run.
 
+use std::time::Duration;
+
 use airlane_abr::PlayerModel;
 use airlane_base::Time;
 use airlane_minerva::Update;
@@ -13,10 +15,14 @@ use crate::plan::RunKey;
 pub struct RunOutput {
     /// Which run.
     pub key: RunKey,
+    /// When it ended.
+    pub ended: Time,
     /// The viewers, in the order of the scenario.
     pub viewers: Vec<ViewerOutput>,
     /// The bulk transfers, in the order of the scenario.
     pub bulk: Vec<BulkOutput>,
+    /// Web traffic, in the order of the scenario.
+    pub web: Vec<WebOutput>,
     /// The bottleneck over time.
     pub link_rows: Vec<LinkSampleRow>,
     /// What the bottleneck carried, from [`Options::settle`](super::Options) to the end.
@@ -61,6 +67,21 @@ pub struct BulkOutput {
     pub samples: Vec<FlowSample>,
 }
 
+/// Web traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebOutput {
+    /// Name.
+    pub name: String,
+    /// Transfers that were begun.
+    pub started: u64,
+    /// Bytes of bodies that these are of.
+    pub offered_bytes: u64,
+    /// Bytes of bodies received and found right.
+    pub received_bytes: u64,
+    /// Seconds that each finished transfer took, handshake included, in the order of their ends.
+    pub took_s: Vec<f64>,
+}
+
 /// A connection at one moment; counts since it began, in bytes of UDP payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
@@ -78,6 +99,8 @@ pub struct FlowSample {
     pub rtt_s: Option<f64>,
     /// How many plain flows it counts for.
     pub weight: f64,
+    /// Time with data to send or in flight.
+    pub busy: Duration,
 }
 
 /// The bottleneck at one moment; counts since the start, in IP bytes.

@@ -1,6 +1,6 @@
 //! What all runs of a plan share: the titles as decisions see them, and Minerva's normalisation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBase
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
-use airlane_media::{Perceptual, Video};
-use airlane_minerva::{Config, Form, Normalisation, RateCurve, UtilityKind};
+use airlane_media::{Metric, Perceptual, Video};
+use airlane_minerva::{Blend, Config, Form, Normalisation, RateCurve, UtilityKind};
 use airlane_quality::QoeParams;
 
 use super::alpha;
 use crate::error::LabError;
 use crate::plan::Plan;
-use crate::scenario::{self, Abr, Player, Scenario};
+use crate::scenario::{self, Abr, Player, Scenario, Viewer};
 
 /// The session that f and the optimum simulate: as long as the paper's.
 const SESSION: Duration = Duration::from_secs(200);
@@ -25,12 +25,16 @@ const SESSION: Duration = Duration::from_secs(200);
 pub struct Content {
     /// Every title that may be watched.
     pub library: Arc<Library>,
-    /// The titles as decisions see them, by name.
-    pub settings: BTreeMap<String, Arc<Setting>>,
-    /// What a constant rate is worth on each title that is drawn from, by name; empty where
-    /// nobody asked for it.
-    pub curves: BTreeMap<String, RateCurve>,
-    providers: Vec<Option<Arc<Provider>>>,
+    settings: BTreeMap<(String, Metric), Arc<Setting>>,
+    curves: BTreeMap<(String, Watched), RateCurve>,
+    providers: Vec<BTreeMap<String, Arc<Provider>>>,
+}
+
+/// How somebody watches: under which measure, with which algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Watched {
+    metric: Metric,
+    abr: String,
 }
 
 impl Content {
@@ -45,7 +49,7 @@ impl Content {
                 library: Arc::default(),
                 settings: BTreeMap::new(),
                 curves: BTreeMap::new(),
-                providers: vec![None; scenario.schemes.len()],
+                providers: vec![BTreeMap::new(); scenario.schemes.len()],
             });
         };
         // Popularity is uniform over what is drawn from, and what is named counts as drawn.
@@ -55,30 +59,161 @@ impl Content {
             .filter(|v| v.chunks() >= scenario.min_chunks || named.iter().any(|n| n.name == v.name))
             .cloned()
             .collect();
-        let settings = settings_of(&videos, &scenario.player)?;
-        let wanted = scenario.schemes.iter().any(|s| s.minerva.is_some());
-        let abr = abr_kind(scenario.player.abr, scenario.player.horizon);
-        let curves = if wanted { curves_of(&settings, &abr) } else { BTreeMap::new() };
-        let library = Arc::new(Library::new(videos));
-        let alpha = alpha::per_connection(corpus);
-        let providers = scenario
+        let player = &scenario.player;
+        let mut settings = BTreeMap::new();
+        let metrics = scenario.viewers.iter().map(|v| v.metric.unwrap_or(player.metric));
+        for metric in metrics.collect::<BTreeSet<_>>() {
+            let of_metric = settings_of(&videos, &Player { metric, ..*player })?;
+            settings.extend(of_metric.into_iter().map(|(name, s)| ((name, metric), s)));
+        }
+        let mut content = Self {
+            library: Arc::new(Library::new(videos)),
+            settings,
+            curves: BTreeMap::new(),
+            providers: Vec::new(),
+        };
+        if scenario.schemes.iter().any(|s| s.minerva.is_some()) {
+            content.curves = content.curves_of(scenario);
+        }
+        let alpha = alpha::per_connection(plan.content_hash);
+        content.providers = scenario
             .schemes
             .iter()
             .map(|s| match &s.minerva {
-                None => Ok(None),
-                Some(m) => {
-                    let baseline = s.control.weight();
-                    let alpha = m.alpha.unwrap_or(alpha * baseline);
-                    provider(scenario, baseline, m, alpha, &settings, &curves).map(Some)
-                }
+                None => Ok(BTreeMap::new()),
+                Some(m) => content.providers_of(scenario, s.control.weight(), m, alpha),
             })
             .collect::<Result<_, InputError>>()?;
-        Ok(Self { library, settings, curves, providers })
+        Ok(content)
     }
 
-    /// Minerva's provider under the `scheme`-th scheme, if it has one.
-    pub fn provider(&self, scheme: usize) -> Option<&Arc<Provider>> {
-        self.providers[scheme].as_ref()
+    /// Minerva's provider for a viewer under the `scheme`-th scheme, if it has one.
+    pub fn provider(&self, scheme: usize, viewer: &Viewer) -> Option<&Arc<Provider>> {
+        self.providers[scheme].get(&viewer.provider).filter(|_| viewer.control.is_none())
+    }
+
+    /// A title as the viewer's decisions see it.
+    pub fn setting(
+        &self,
+        scenario: &Scenario,
+        viewer: &Viewer,
+        title: &str,
+    ) -> Option<&Arc<Setting>> {
+        let metric = viewer.metric.unwrap_or(scenario.player.metric);
+        self.settings.get(&(title.to_owned(), metric))
+    }
+
+    /// What a constant rate is worth to the viewer on a title; `None` where nobody asked for it.
+    pub fn curve(&self, scenario: &Scenario, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
+        self.curves.get(&(title.to_owned(), watched(scenario, viewer)))
+    }
+
+    /// The titles as decisions see them under `metric`, by name.
+    pub fn settings(&self, metric: Metric) -> impl Iterator<Item = (&str, &Arc<Setting>)> {
+        let of_metric = self.settings.iter().filter(move |((_, m), _)| *m == metric);
+        of_metric.map(|((name, _), setting)| (name.as_str(), setting))
+    }
+
+    /// `Q_i(r)` of every title for everybody whose weight follows it: the titles are spread over
+    /// the machine's cores.
+    fn curves_of(&self, scenario: &Scenario) -> BTreeMap<(String, Watched), RateCurve> {
+        let mut all: BTreeMap<(String, Watched), (&Arc<Setting>, AbrKind)> = BTreeMap::new();
+        for viewer in scenario.viewers.iter().filter(|v| v.control.is_none()) {
+            let watched = watched(scenario, viewer);
+            for (title, setting) in self.settings(watched.metric) {
+                let abr = abr_of(scenario, viewer);
+                all.insert((title.to_owned(), watched.clone()), (setting, abr));
+            }
+        }
+        let all: Vec<_> = all.into_iter().collect();
+        let threads = crate::pool::available_cores().clamp(1, all.len().max(1));
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = all
+                .chunks(all.len().div_ceil(threads).max(1))
+                .map(|part| {
+                    scope.spawn(move || {
+                        let each = part.iter().map(|(key, (setting, abr))| {
+                            (key.clone(), RateCurve::simulate(setting, abr, SESSION))
+                        });
+                        each.collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            parts
+                .into_iter()
+                .flat_map(|p| p.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+                .collect()
+        })
+    }
+
+    /// The providers of a scheme, by name. Popularity is uniform over the ways that a provider's
+    /// viewers watch, too.
+    fn providers_of(
+        &self,
+        scenario: &Scenario,
+        baseline: f64,
+        minerva: &scenario::Minerva,
+        alpha: f64,
+    ) -> Result<BTreeMap<String, Arc<Provider>>, InputError> {
+        let mut ways: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
+        for viewer in scenario.viewers.iter().filter(|v| v.control.is_none()) {
+            ways.entry(&viewer.provider).or_default().insert(watched(scenario, viewer));
+        }
+        let alpha = minerva.alpha.unwrap_or(alpha * baseline);
+        let provider = |(name, ways): (&str, BTreeSet<Watched>)| {
+            let f = self.normalisation(&ways, minerva, alpha)?;
+            let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
+            let viewer = scenario.viewers.iter().find(|v| v.provider == name);
+            let provider = Provider {
+                titles: titles.collect(),
+                metric: viewer.and_then(|v| v.metric).unwrap_or(scenario.player.metric),
+                abr: abr_kind(scenario.player.abr, scenario.player.horizon),
+                normalisation: Arc::new(f),
+                config: config(minerva, baseline),
+                payload_bytes: scenario.transport.payload_bytes,
+            };
+            Ok((name.to_owned(), Arc::new(provider)))
+        };
+        ways.into_iter().map(provider).collect()
+    }
+
+    fn normalisation(
+        &self,
+        ways: &BTreeSet<Watched>,
+        minerva: &scenario::Minerva,
+        alpha: f64,
+    ) -> Result<Normalisation, InputError> {
+        match minerva.normalisation {
+            None | Some(scenario::Normalisation::FixedRate) => {
+                let curves = self.curves.iter().filter(|((_, w), _)| ways.contains(w));
+                Normalisation::uniform(Form::FixedRate, alpha, curves.map(|(_, c)| c.qoe()))
+            }
+            Some(scenario::Normalisation::MeanCurve) => {
+                let views = ways.iter().flat_map(|w| self.settings(w.metric));
+                let curves = views.map(|(_, s)| s.view().curve());
+                Normalisation::uniform(Form::Equation2, alpha, curves)
+            }
+        }
+        .map_err(|e| InputError::new(e.to_string(), "").at_key("scheme.minerva"))
+    }
+}
+
+fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
+    let own = Config::default();
+    Config {
+        baseline_connections: baseline,
+        utility: match minerva.utility {
+            None | Some(scenario::Utility::ClientAware) => UtilityKind::ClientAware,
+            Some(scenario::Utility::Basic) => UtilityKind::Basic,
+        },
+        blend: Blend {
+            past: minerva.past.unwrap_or(own.blend.past),
+            future: minerva.future.unwrap_or(own.blend.future),
+            horizon: minerva.horizon.unwrap_or(own.blend.horizon),
+        },
+        mu: minerva.mu,
+        conservative: minerva.conservative.unwrap_or(own.conservative),
+        smoothed: minerva.smoothed.unwrap_or(own.smoothed),
     }
 }
 
@@ -90,7 +225,12 @@ pub fn settings_of(
     videos: &[Arc<Video>],
     player: &Player,
 ) -> Result<BTreeMap<String, Arc<Setting>>, InputError> {
-    let qoe = QoeParams { beta: player.beta, gamma: player.gamma, smoothness: player.smoothness };
+    let scale = if player.scaled_penalties { player.metric.span() / 100.0 } else { 1.0 };
+    let qoe = QoeParams {
+        beta: scale * player.beta,
+        gamma: scale * player.gamma,
+        smoothness: player.smoothness,
+    };
     let config = PlayerConfig { buffer_cap: player.buffer_cap, chunk_overhead: player.overhead };
     videos
         .iter()
@@ -101,32 +241,20 @@ pub fn settings_of(
         .collect()
 }
 
-/// `Q_i(r)` of every title: the titles are spread over the machine's cores.
-fn curves_of(
-    settings: &BTreeMap<String, Arc<Setting>>,
-    abr: &AbrKind,
-) -> BTreeMap<String, RateCurve> {
-    let all: Vec<&Arc<Setting>> = settings.values().collect();
-    let threads = crate::pool::available_cores().clamp(1, all.len().max(1));
-    let curves: Vec<RateCurve> = std::thread::scope(|scope| {
-        let parts: Vec<_> = all
-            .chunks(all.len().div_ceil(threads).max(1))
-            .map(|part| {
-                scope.spawn(move || {
-                    part.iter().map(|s| RateCurve::simulate(s, abr, SESSION)).collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        parts
-            .into_iter()
-            .flat_map(|p| p.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
-            .collect()
-    });
-    curves.into_iter().map(|c| (c.name().to_owned(), c)).collect()
+fn watched(scenario: &Scenario, viewer: &Viewer) -> Watched {
+    Watched {
+        metric: viewer.metric.unwrap_or(scenario.player.metric),
+        abr: abr_of(scenario, viewer).to_string(),
+    }
+}
+
+/// The algorithm that the viewer's player runs.
+pub(crate) fn abr_of(scenario: &Scenario, viewer: &Viewer) -> AbrKind {
+    abr_kind(viewer.abr.unwrap_or(scenario.player.abr), scenario.player.horizon)
 }
 
 /// The algorithm by the scenario's name for it.
-pub(super) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
+fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
     match abr {
         Abr::RobustMpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::robust() }),
         Abr::Mpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::plain() }),
@@ -135,40 +263,4 @@ pub(super) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
         Abr::Rate => AbrKind::RateBased(RateBased::default()),
         Abr::Fixed(rung) => AbrKind::Fixed(Fixed(rung)),
     }
-}
-
-fn provider(
-    scenario: &Scenario,
-    baseline: f64,
-    minerva: &scenario::Minerva,
-    alpha: f64,
-    settings: &BTreeMap<String, Arc<Setting>>,
-    curves: &BTreeMap<String, RateCurve>,
-) -> Result<Arc<Provider>, InputError> {
-    let normalisation = match minerva.normalisation {
-        None | Some(scenario::Normalisation::FixedRate) => {
-            Normalisation::uniform(Form::FixedRate, alpha, curves.values().map(RateCurve::qoe))
-        }
-        Some(scenario::Normalisation::MeanCurve) => {
-            let views = settings.values().map(|s| s.view().curve());
-            Normalisation::uniform(Form::Equation2, alpha, views)
-        }
-    }
-    .map_err(|e| InputError::new(e.to_string(), "").at_key("scheme.minerva"))?;
-    let utility = match minerva.utility {
-        None | Some(scenario::Utility::ClientAware) => UtilityKind::ClientAware,
-        Some(scenario::Utility::Basic) => UtilityKind::Basic,
-    };
-    Ok(Arc::new(Provider {
-        titles: settings.clone(),
-        abr: Arc::new(abr_kind(scenario.player.abr, scenario.player.horizon)),
-        normalisation: Arc::new(normalisation),
-        config: Config {
-            baseline_connections: baseline,
-            utility,
-            mu: minerva.mu,
-            ..Config::default()
-        },
-        payload_bytes: scenario.transport.payload_bytes,
-    }))
 }

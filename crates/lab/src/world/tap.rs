@@ -58,6 +58,7 @@ impl Tap {
             window_bytes: stats.window,
             rtt_s: stats.rtt.map(|r| r.smoothed.as_secs_f64()),
             weight: stats.weight,
+            busy: stats.busy,
         });
     }
 

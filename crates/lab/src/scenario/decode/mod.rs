@@ -1,24 +1,24 @@
 //! Every key of a scenario, defined once: its meaning, bounds and default.
 
 mod network;
+mod players;
 mod scheme;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use airlane_base::InputError;
-use airlane_media::Metric;
-use airlane_quality::Smoothness;
 
 use super::KeyDoc;
 use super::bounds::{Range, Word, range};
 use super::notes::Notes;
 use super::reader::{NONE, Reader};
-use super::tree::{Data, Node, Origin, plain};
+use super::tree::{Data, Node, Origin};
 use super::types::*;
 use network::link;
-use scheme::{control, scheme};
+use players::player;
+use scheme::scheme;
 
 macro_rules! words {
     ($($type:ty: $($word:literal => $value:expr),+;)+) => {
@@ -33,26 +33,12 @@ const RATE: Range = range(1e3, 1e12, "10e6");
 const RTT: Range = range(1e-5, 60.0, "0.02");
 const DURATION: Range = range(1e-3, 1e6, "200");
 const MOMENT: Range = range(0.0, 1e6, "70");
-const PENALTY: Range = range(0.0, 1e4, "25");
-
-#[derive(Clone, Copy, PartialEq)]
-enum AbrKind {
-    RobustMpc,
-    Mpc,
-    Bola,
-    Buffer,
-    Rate,
-    Fixed,
-}
 
 words! {
-    AbrKind: "robust-mpc" => Self::RobustMpc, "mpc" => Self::Mpc, "bola" => Self::Bola,
-        "buffer" => Self::Buffer, "rate" => Self::Rate, "fixed" => Self::Fixed;
     AckPolicy: "every-2" => Self::Every2, "decimated" => Self::Decimated;
     Cipher: "null" => Self::Null, "tls" => Self::Tls;
-    Smoothness: "mean-curve" => Self::MeanCurve, "chunk" => Self::Chunk;
-    Metric: "vmaf" => Self::Vmaf, "vmaf_phone" => Self::VmafPhone, "vmaf_4k" => Self::Vmaf4k,
-        "psnr_db" => Self::PsnrDb, "ssim" => Self::Ssim;
+    Draw: "distinct" => Self::Distinct, "independent" => Self::Independent,
+        "identical" => Self::Identical;
 }
 
 /// The scenario that a document says.
@@ -115,16 +101,33 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
     if let Some(twice) = duplicate(schemes.iter().map(|s| &s.name)) {
         r.fail("scheme", format!("found \"{twice}\" twice"), "expected distinct names");
     }
-    let mut number = 0;
-    let viewers = r.list("viewer", "Somebody who watches a film.", |r| {
-        number += 1;
-        viewer(r, number, duration)
-    });
+    let arrivals = r.table(
+        "arrivals",
+        NONE,
+        "Viewers without a start_s come one by one, a Poisson process; the run ends with the last \
+         of them.",
+        |r| Arrivals {
+            at_once: r.number(
+                "at_once",
+                range(0.01, 1e4, "4"),
+                4.0,
+                "How many watch at once on average, if films take as long as they last.",
+            ),
+        },
+    );
+    let viewers = players::viewers(r, duration, arrivals.is_some());
     let cases = r.section("cases", "Draws of videos for the viewers that name none.", |r| Cases {
         count: r.count("count", (1, 100_000), 1, "How many draws; each is a case.") as usize,
         seed: r.count("seed", (0, u32::MAX.into()), 1, "What they are drawn with."),
+        draw: r.word(
+            "draw",
+            Draw::Distinct,
+            "How the videos of a case go together: all different, each drawn from all, or one for \
+             all.",
+        ),
     });
-    if cases.count > 1 && !viewers.is_empty() && viewers.iter().all(|v| v.video.is_some()) {
+    let drawn = |v: &Viewer| v.video.is_none() && v.same_as.is_none();
+    if cases.count > 1 && arrivals.is_none() && !viewers.is_empty() && !viewers.iter().any(drawn) {
         r.fail(
             "cases",
             format!("found {} cases of the same videos", cases.count),
@@ -134,13 +137,23 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
     let mut number = 0;
     let bulk = r.list("bulk", "Transfers of data beside the viewers.", |r| {
         number += 1;
-        bulk(r, number, duration)
+        traffic::bulk(r, number, duration)
     });
-    if viewers.is_empty() && bulk.is_empty() {
-        let expected = "expected at least one [[viewer]] or [[bulk]] table";
+    let mut number = 0;
+    let web = r.list(
+        "web",
+        "Web traffic beside the viewers: short transfers, each on a connection of its own.",
+        |r| {
+            number += 1;
+            traffic::web(r, number)
+        },
+    );
+    if viewers.is_empty() && bulk.is_empty() && web.is_empty() {
+        let expected = "expected at least one [[viewer]], [[bulk]] or [[web]] table";
         r.fail("viewer", "found nobody who uses the link", expected);
     }
-    let names = viewers.iter().map(|v| &v.name).chain(bulk.iter().map(|b| &b.name));
+    let names = viewers.iter().map(|v| &v.name);
+    let names = names.chain(bulk.iter().map(|b| &b.name)).chain(web.iter().map(|w| &w.name));
     if let Some(twice) = duplicate(names) {
         r.fail("viewer", format!("found \"{twice}\" twice"), "expected distinct names");
     }
@@ -157,8 +170,10 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
         player,
         schemes,
         viewers,
+        arrivals,
         cases,
         bulk,
+        web,
         source,
     }
 }
@@ -184,120 +199,5 @@ fn transport(r: &mut Reader<'_>) -> Transport {
         ),
         ack: r.word("ack", AckPolicy::Every2, "When receivers acknowledge: every second packet, or rarely, as Chromium does."),
         cipher: r.word("cipher", Cipher::Null, "What seals the packets: nothing, with the real sizes, or TLS 1.3. `--tls` overrides it."),
-    }
-}
-
-fn abr(r: &mut Reader<'_>, default: Option<AbrKind>, default_text: &str) -> Option<Abr> {
-    let kind = r.word_or_none("abr", default_text, "What chooses the rungs.");
-    let rung = r.count_or_none(
-        "fixed_rung",
-        (0, 63),
-        "required for \"fixed\"",
-        "The rung of \"fixed\", from 0.",
-    );
-    let kind = kind.or(default);
-    match kind {
-        Some(AbrKind::Fixed) if rung.is_none() => {
-            r.fail("fixed_rung", "missing", "expected the number of a rung, such as 0");
-        }
-        Some(AbrKind::Fixed) => {}
-        _ if rung.is_some() => {
-            r.fail("fixed_rung", "found without abr = \"fixed\"", "expected them together");
-        }
-        _ => {}
-    }
-    Some(match kind? {
-        AbrKind::RobustMpc => Abr::RobustMpc,
-        AbrKind::Mpc => Abr::Mpc,
-        AbrKind::Bola => Abr::Bola,
-        AbrKind::Buffer => Abr::Buffer,
-        AbrKind::Rate => Abr::Rate,
-        AbrKind::Fixed => Abr::Fixed(rung.unwrap_or(0) as usize),
-    })
-}
-
-fn player(r: &mut Reader<'_>) -> Player {
-    let robust = AbrKind::RobustMpc;
-    Player {
-        abr: abr(r, Some(robust), "\"robust-mpc\"").unwrap_or(Abr::RobustMpc),
-        horizon: r.count("horizon", (1, 10), 5, "Chunks that MPC looks ahead.") as usize,
-        buffer_cap: r.time(
-            "buffer_cap_s",
-            range(1.0, 3_600.0, "40"),
-            40.0,
-            "Most that the player holds.",
-        ),
-        overhead: r.time(
-            "overhead_s",
-            range(0.0, 60.0, "0.6"),
-            0.6,
-            "Idle time between a response and the next request.",
-        ),
-        beta: r.number("beta", PENALTY, 25.0, "Cost of a second of rebuffering in the QoE."),
-        gamma: r.number("gamma", PENALTY, 2.5, "Cost of a point of change in quality in the QoE."),
-        metric: r.word("metric", Metric::Vmaf, "The measure of quality."),
-        smoothness: r.word(
-            "smoothness",
-            Smoothness::MeanCurve,
-            "Where changes in quality are taken: on the video's mean curve, or chunk by chunk.",
-        ),
-    }
-}
-
-fn viewer(r: &mut Reader<'_>, number: usize, duration: Duration) -> Viewer {
-    let name = r.name_or_none("name", "\"v\" and its number from 1", "Name of rows.");
-    let video = r.name_or_none(
-        "video",
-        "drawn for each case",
-        "Name of the video; those drawn for a case are distinct.",
-    );
-    let start = start(r, duration);
-    Viewer {
-        name: name.unwrap_or_else(|| format!("v{number}")),
-        video,
-        start,
-        rtt: r.time_or_none("rtt_s", RTT, "`link.rtt_s`", "Round trip of propagation."),
-        abr: abr(r, None, "`player.abr`"),
-        control: control(r, None, "the scheme's, with its weight and its Minerva"),
-    }
-}
-
-fn start(r: &mut Reader<'_>, duration: Duration) -> Duration {
-    let start = r.time("start_s", MOMENT, 0.0, "When it starts.");
-    if start >= duration {
-        let found = format!("found {}", plain(start.as_secs_f64()));
-        r.fail(
-            "start_s",
-            found,
-            format!("expected less than duration_s = {}", plain(duration.as_secs_f64())),
-        );
-    }
-    start
-}
-
-fn bulk(r: &mut Reader<'_>, number: usize, duration: Duration) -> Bulk {
-    let name = r.name_or_none("name", "\"bulk\" and its number from 1", "Name of rows.");
-    let control = control(r, None, "the scheme's, with its weight");
-    let start = start(r, duration);
-    let stop = r.time_or_none("stop_s", DURATION, "the end of the run", "When it stops.");
-    let bytes = r.count_or_none("bytes", (1, 1 << 50), NONE, "It stops after so many bytes.");
-    if stop.is_some() && bytes.is_some() {
-        r.fail("bytes", "found beside stop_s", "expected one of them");
-    }
-    if let Some(stop) = stop.filter(|stop| *stop <= start) {
-        let found = format!("found {}", plain(stop.as_secs_f64()));
-        r.fail("stop_s", found, "expected a time after start_s");
-    }
-    Bulk {
-        name: name.unwrap_or_else(|| format!("bulk{number}")),
-        control,
-        start,
-        until: match (stop, bytes) {
-            (Some(stop), _) => BulkEnd::At(stop),
-            (None, Some(bytes)) => BulkEnd::Bytes(bytes),
-            (None, None) => BulkEnd::Run,
-        },
-        rtt: r.time_or_none("rtt_s", RTT, "`link.rtt_s`", "Round trip of propagation."),
-        count: r.count("count", (1, 10_000), 1, "How many of the same kind.") as usize,
     }
 }

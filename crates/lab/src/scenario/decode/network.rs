@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::Rate;
+use airlane_net::trace::Medium;
 
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
@@ -29,6 +30,7 @@ words! {
     QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
+    Medium: "lte" => Self::Lte, "wifi" => Self::Wifi;
 }
 
 pub(super) fn link(r: &mut Reader<'_>) -> Link {
@@ -58,6 +60,17 @@ fn capacity(r: &mut Reader<'_>) -> Capacity {
         "A recorded capacity: a Mahimahi, time/bandwidth or CSV file, plain or gzipped; the path \
          is relative to the scenario.",
     );
+    let medium: Option<Medium> = r.word_or_none(
+        "generator",
+        NONE,
+        "A made-up capacity, another for each case, that varies like recordings of such a link.",
+    );
+    let mean = r.rate_or_none(
+        "trace_mean_bps",
+        RATE,
+        "the trace's own",
+        "The mean that the trace is scaled to.",
+    );
     let column = r.text_or_none(
         "trace_column",
         "the format's own",
@@ -81,22 +94,21 @@ fn capacity(r: &mut Reader<'_>) -> Capacity {
         "[[0, 10e6], [60, 4e6]]",
         "A capacity that changes at given times; 0 is an outage.",
     );
-    let given = [rate.is_some(), file.is_some(), steps.is_some()].iter().filter(|g| **g).count();
-    let one = "expected exactly one of rate_bps, trace and steps";
-    let several = ["rate_bps", "trace", "steps"].into_iter().filter(|key| r.has(key)).nth(1);
-    match several {
-        Some(key) => r.fail(key, format!("found {given} capacities"), one),
-        None if given == 0 && !["rate_bps", "trace", "steps"].iter().any(|key| r.has(key)) => {
-            r.fail("rate_bps", "missing", one);
-        }
-        None => {}
+    let given: Vec<&str> =
+        ["rate_bps", "trace", "generator", "steps"].into_iter().filter(|k| r.has(k)).collect();
+    let one = "expected exactly one of rate_bps, trace, generator and steps";
+    match given.as_slice() {
+        [] => r.fail("rate_bps", "missing", one),
+        [_] => {}
+        [_, second, ..] => r.fail(second, format!("found {} capacities", given.len()), one),
     }
-    if file.is_none() {
-        for key in ["trace_column", "trace_scale", "trace_offset_s"] {
-            if r.has(key) {
-                r.fail(key, "found without a trace", "expected `trace` beside it");
-            }
-        }
+    let of_files: &[&str] = if file.is_none() { &["trace_column"] } else { &[] };
+    let of_traces: &[&str] = match file.is_none() && medium.is_none() {
+        true => &["trace_scale", "trace_mean_bps", "trace_offset_s"],
+        false => &[],
+    };
+    for key in of_files.iter().chain(of_traces).filter(|key| r.has(key)) {
+        r.fail(key, "found without a trace", "expected `trace` beside it");
     }
     if let Some(steps) = steps {
         if steps.first().is_none_or(|first| first[0] != 0.0) {
@@ -119,15 +131,12 @@ fn capacity(r: &mut Reader<'_>) -> Capacity {
         };
         return Capacity::Steps(steps.iter().map(step).collect());
     }
-    match file {
-        Some(file) => Capacity::Trace(TraceSource {
-            file: file.into(),
-            column,
-            scale: scale.unwrap_or(1.0),
-            offset,
-        }),
-        None => Capacity::Constant(rate.unwrap_or_default()),
-    }
+    let from = match (file, medium) {
+        (Some(file), _) => TraceFrom::File(file.into()),
+        (None, Some(medium)) => TraceFrom::Generator(medium),
+        (None, None) => return Capacity::Constant(rate.unwrap_or_default()),
+    };
+    Capacity::Trace(TraceSource { from, column, scale: scale.unwrap_or(1.0), mean, offset })
 }
 
 pub(super) fn queue(r: &mut Reader<'_>) -> Queue {

@@ -7,6 +7,7 @@ use super::network::queue;
 use super::{RATE, words};
 
 const WEIGHT: Range = range(0.01, 1000.0, "2.0");
+const PART: Range = range(0.0, 1e3, "1");
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum ControllerKind {
@@ -122,5 +123,26 @@ fn minerva(r: &mut Reader<'_>) -> Minerva {
             "What the normalisation averages over the corpus: the player's QoE at constant rates, \
              or mean curves.",
         ),
+        past: r.number_or_none(
+            "past",
+            PART,
+            OWN,
+            "Weight of the mean QoE of the past in the utility, beside 1 for the current chunk.",
+        ),
+        future: r.number_or_none(
+            "future",
+            PART,
+            OWN,
+            "Weight of the value function in the utility, beside 1 for the current chunk.",
+        ),
+        horizon: r
+            .count_or_none("horizon", (1, 100), OWN, "Chunks that the value function looks ahead.")
+            .map(|n| n as usize),
+        conservative: r.flag_or_none(
+            "conservative",
+            OWN,
+            "Whether rates are lowered by half the deviation of the last ones.",
+        ),
+        smoothed: r.flag_or_none("smoothed", OWN, "Whether rates and weights are smoothed."),
     }
 }

@@ -1,0 +1,92 @@
+//! What shares the link with viewers, in real worlds: web traffic, viewers who come and go, players
+//! that lie.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_lab::plan::{Case, Plan, RunKey};
+use airlane_lab::pool::{self, Job, Stop};
+use airlane_lab::scenario::{Scenario, Start};
+use airlane_lab::world::{self, Content, Options, RunOutput};
+use airlane_media::{Corpus, Video, synthetic};
+
+/// A plan on made-up videos, each viewer with one of its own.
+fn plan(text: &str, chunks: usize) -> Plan {
+    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let videos: Vec<Arc<Video>> = synthetic::corpus(scenario.viewers.len().max(1), chunks, Seed(5));
+    let starts = scenario.viewers.iter().enumerate().map(|(i, v)| match v.start {
+        Start::At(at) => at,
+        Start::Arrives => Duration::from_secs(5 * i as u64),
+    });
+    let case = Case {
+        name: "1".to_owned(),
+        videos: videos.iter().take(scenario.viewers.len()).cloned().collect(),
+        starts: starts.collect(),
+        trace: None,
+    };
+    let corpus = Corpus::from_videos("synthetic", videos).unwrap();
+    Plan { scenario, corpus: Some(corpus), content_hash: 0, cases: vec![case] }
+}
+
+fn run(plan: &Plan, scheme: usize, seed: u64) -> RunOutput {
+    let content = Content::new(plan).unwrap();
+    let key = RunKey { case: 0, scheme, seed };
+    let job = Job {
+        label: plan.label(key),
+        seed,
+        command: String::new(),
+        units: 1,
+        work: Box::new(|ticket| world::run(plan, &content, key, &Options::default(), ticket)),
+    };
+    let mut done = pool::run(vec![job], 1, "traffic", &Stop::default(), &());
+    done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))
+}
+
+const HEAD: &str = "min_chunks = 1\n[link]\nrate_bps = 10e6\nrtt_s = 0.02\n\
+                    queue = { kind = \"pie\" }\n[[scheme]]\nname = \"cubic\"\nweight = 2\n\
+                    [[scheme]]\nname = \"minerva\"\nweight = 2\nminerva = {}\n";
+
+#[test]
+fn web_traffic_carries_what_is_offered_and_is_the_same_under_every_scheme() {
+    let text = format!(
+        "duration_s = 60\n{HEAD}[[web]]\nload_bps = 4e6\nservers = 12\nshape = 2.5\nleast_bytes = 20000\n"
+    );
+    let plan = plan(&text, 4);
+    let out = run(&plan, 0, 1);
+    let web = &out.web[0];
+    let offered = web.offered_bytes as f64 * 8.0 / 60.0;
+    assert!((3e6..5e6).contains(&offered), "{offered} offered");
+    assert!(web.received_bytes as f64 > 0.98 * web.offered_bytes as f64, "{web:?}");
+    assert!(web.took_s.len() as u64 + 5 > web.started, "all but the last ones ended");
+    assert!(web.took_s.iter().all(|s| *s > 0.04), "a handshake and a transfer take two round trips");
+    let other = run(&plan, 1, 1);
+    assert_eq!(other.web[0].offered_bytes, web.offered_bytes);
+    assert_ne!(run(&plan, 0, 2).web[0].offered_bytes, web.offered_bytes);
+}
+
+#[test]
+fn a_run_ends_with_the_last_of_those_who_come_and_go() {
+    let text = format!("duration_s = 5000\n{HEAD}[[viewer]]\ncount = 3\n[arrivals]\nat_once = 2\n");
+    let out = run(&plan(&text, 6), 1, 1);
+    assert!(out.viewers.iter().all(|v| v.model.chunks().len() == 6 && v.failure.is_none()));
+    let ended = out.ended.since_start();
+    assert!((Duration::from_secs(10)..Duration::from_secs(60)).contains(&ended), "{ended:?}");
+}
+
+#[test]
+fn a_liar_hardly_gets_more_than_an_honest_viewer() {
+    let bytes = |reports: &str| {
+        let text = format!(
+            "duration_s = 120\n{HEAD}[[viewer]]\nreports = \"{reports}\"\n[[viewer]]\n[[viewer]]\n[[viewer]]\n"
+        );
+        let out = run(&plan(&text, 40), 1, 1);
+        out.viewers[0].samples.last().unwrap().acked_bytes as f64
+    };
+    let honest = bytes("truth");
+    for lie in ["empty-buffer", "stalls"] {
+        let share = bytes(lie) / honest;
+        assert!(share < 1.15, "{lie}: {share:.3} of what it gets when it is honest");
+    }
+}
