@@ -1,10 +1,10 @@
 //! What a rate is worth to a viewer now: equation 2 and the client-aware form of section 5.3.
 
-use airlane_abr::fixed_rate::Walk;
-use airlane_abr::{Abr, History, PlayerState, Setting};
+use airlane_abr::Setting;
 use serde::Serialize;
 
 use crate::curve::sustaining_rate_bps;
+use crate::value::{Ahead, ValueFunction};
 
 /// What the client-aware utility is mixed from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,7 +13,8 @@ pub struct Blend {
     pub past: f64,
     /// phi2: weight of the value function.
     pub future: f64,
-    /// h: chunks that the value function looks ahead.
+    /// h: chunks that the value function looks ahead, where it is simulated on demand; a value
+    /// function that was made elsewhere has its own.
     pub horizon: usize,
 }
 
@@ -61,13 +62,14 @@ pub fn basic(setting: &Setting, rate_bps: f64) -> f64 {
     setting.view().curve().eval(rate_bps)
 }
 
-/// U(r) of section 5.3: the mean of past, current and future QoE, weighed by `blend`.
+/// U(r) of section 5.3: the mean of past, current and future QoE, weighed by `blend`; the future
+/// is `value`'s.
 ///
 /// `None` after the video's last chunk, whose future is nothing. Beyond the rate that holds the
 /// top rung ([`sustaining_rate_bps`]) the total grows in proportion to the rate.
 pub fn client_aware(
     setting: &Setting,
-    abr: &(impl Abr + ?Sized),
+    value: &(impl ValueFunction + ?Sized),
     download: &Download,
     rate_bps: f64,
     blend: &Blend,
@@ -82,13 +84,12 @@ pub fn client_aware(
         download.previous,
     );
     let cap = setting.player().buffer_cap.as_secs_f64();
-    let state = PlayerState {
+    let ahead = Ahead {
         next_chunk: download.chunk + 1,
+        last_rung: download.rung,
         buffer_s: ((download.buffer_s - left_s).max(0.0) + setting.chunk_s()).min(cap),
-        last_rung: Some(download.rung),
-        history: History::constant(rate),
     };
-    let value = value(setting, abr, state, rate, blend.horizon)?;
+    let value = value.value(ahead, rate)?;
     let sum = blend.past * download.past_qoe + current + blend.future * value;
     let mean = sum / (blend.past + 1.0 + blend.future);
     Some(Utility {
@@ -97,22 +98,4 @@ pub fn client_aware(
         value,
         total: mean * (rate_bps / top).max(1.0),
     })
-}
-
-/// V_h(r, b, e): the mean QoE of the next `horizon` chunks, or of those that are left, found by
-/// simulating `abr` from `state` at a constant rate. `None` if none is left.
-pub fn value(
-    setting: &Setting,
-    abr: &(impl Abr + ?Sized),
-    state: PlayerState,
-    rate_bps: f64,
-    horizon: usize,
-) -> Option<f64> {
-    let chunks = horizon.min(setting.chunks().saturating_sub(state.next_chunk));
-    if chunks == 0 {
-        return None;
-    }
-    let mut walk = Walk { state };
-    let sum: f64 = (0..chunks).map(|_| walk.step(abr, setting, rate_bps).qoe).sum();
-    Some(sum / chunks as f64)
 }

@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use airlane_abr::{Abr, Setting};
 use airlane_base::Time;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::curve::sustaining_rate_bps;
+use crate::config::{Config, UtilityKind};
 use crate::ledger::Ledger;
 use crate::normalise::Normalisation;
-use crate::utility::{self, Blend, Download, Utility};
+use crate::objective::Objective;
+use crate::utility::{self, Download, Utility};
+use crate::value::{OnDemand, SentCurve, ValueFunction};
 
 /// An interval, in round trips.
 const INTERVAL_ROUND_TRIPS: u32 = 25;
@@ -29,50 +31,6 @@ const MEASUREMENTS: usize = 4;
 const GAIN: f64 = 0.1;
 /// The weight stays within these (section 6.2), in plain connections.
 const CLAMP: (f64, f64) = (0.5, 20.0);
-
-/// Which utility the weight follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UtilityKind {
-    /// Section 5.3: past, current and expected QoE; belongs to an f of
-    /// [`Form::FixedRate`](crate::Form::FixedRate).
-    #[default]
-    ClientAware,
-    /// Equation 2: quality at the rate; belongs to an f of
-    /// [`Form::Equation2`](crate::Form::Equation2).
-    Basic,
-}
-
-/// How a flow's weight is found.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// Plain RFC 9438 connections that one flow of the baseline counts as, n_e: 2 for the paper's
-    /// QUIC Cubic. The weight before the first update, and what `mu` is relative to.
-    pub baseline_connections: f64,
-    /// Which utility.
-    pub utility: UtilityKind,
-    /// What the client-aware utility is mixed from.
-    pub blend: Blend,
-    /// Keep the weight within `n_e / mu` and `n_e * mu` (section 5.5); none by default.
-    pub mu: Option<f64>,
-    /// Take the rate at its conservative form; off only to show what it is for.
-    pub conservative: bool,
-    /// Smooth rates and weights over updates; off only to show what it is for.
-    pub smoothed: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            baseline_connections: 2.0,
-            utility: UtilityKind::ClientAware,
-            blend: Blend::default(),
-            mu: None,
-            conservative: true,
-            smoothed: true,
-        }
-    }
-}
 
 /// What a request for a chunk tells the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +73,7 @@ pub struct Update {
     pub chunk: usize,
     /// U with its parts; the basic form has its value in all of them.
     pub utility: Utility,
-    /// f(U), bits per second.
+    /// f(U), or f(Z) under proportional fairness, bits per second.
     pub normalised_bps: f64,
     /// `r / f(U)` within the clamp.
     pub raw_weight: f64,
@@ -127,9 +85,11 @@ pub struct Update {
 #[derive(Clone, Debug)]
 pub struct Minerva {
     setting: Arc<Setting>,
-    abr: Arc<dyn Abr>,
-    f: Arc<Normalisation>,
+    value: Arc<dyn ValueFunction>,
+    objective: Objective,
     config: Config,
+    /// What the player sent for the future of its last request.
+    sent: Option<SentCurve>,
     /// The last request, when it came and the bytes acknowledged by then.
     current: Option<(Request, Time, u64)>,
     past: Past,
@@ -161,18 +121,30 @@ enum Clock {
 
 impl Minerva {
     /// A controller for one session: its video and player, the algorithm that the player runs,
-    /// and the provider's normalisation.
+    /// simulated on demand, and the provider's normalisation.
     pub fn new(
         setting: Arc<Setting>,
         abr: Arc<dyn Abr>,
         f: Arc<Normalisation>,
         config: Config,
     ) -> Self {
+        let value = OnDemand::new(setting.clone(), abr, config.blend.horizon);
+        Self::with_value(setting, Arc::new(value), f, config)
+    }
+
+    /// The same with any value function of this video.
+    pub fn with_value(
+        setting: Arc<Setting>,
+        value: Arc<dyn ValueFunction>,
+        f: Arc<Normalisation>,
+        config: Config,
+    ) -> Self {
         Self {
             ledger: Ledger::new(setting.chunk(), setting.player().chunk_overhead),
+            objective: Objective::new(&setting, f, &config),
             setting,
-            abr,
-            f,
+            value,
+            sent: None,
             smoothed_weight: config.baseline_connections,
             config,
             current: None,
@@ -218,6 +190,21 @@ impl Minerva {
             }
         }
         self.current = Some((request, now, progress.acked_bytes));
+        self.sent = None;
+    }
+
+    /// The player sent V itself with the request that came last: until the next request it stands
+    /// for this controller's own. A curve for another chunk or rung is ignored.
+    ///
+    /// A low V means a high weight, so that no curve is read lower than a tenth of the video's best
+    /// quality under what staying at the requested rung, or at the lowest, would bring. Algorithms
+    /// that often do worse than that (those that look at the buffer alone) are better simulated
+    /// here.
+    pub fn on_curve(&mut self, curve: SentCurve) {
+        let asked = self.current.map(|(request, ..)| (request.chunk + 1, request.rung));
+        if asked == Some((curve.next_chunk(), curve.rung())) {
+            self.sent = Some(curve);
+        }
     }
 
     /// When [`Minerva::poll`] wants to be called next, `None` until the first chunk is through.
@@ -287,16 +274,20 @@ impl Minerva {
         let (download, chunk) = self.download(now, progress)?;
         let utility = match self.config.utility {
             UtilityKind::ClientAware => {
-                let blend = &self.config.blend;
-                utility::client_aware(&self.setting, &*self.abr, &download, smoothed_bps, blend)?
+                let (setting, blend) = (&*self.setting, &self.config.blend);
+                let sent = self.sent.as_ref().map(|c| c.held(setting, blend.horizon));
+                let own = &*self.value;
+                let value = sent.as_ref().map_or(own, |s| s as &dyn ValueFunction);
+                utility::client_aware(setting, value, &download, smoothed_bps, blend)?
             }
             UtilityKind::Basic => {
                 let total = utility::basic(&self.setting, smoothed_bps);
                 Utility { past: total, current: total, value: total, total }
             }
         };
-        let normalised_bps = self.f.eval(utility.total);
-        let raw_weight = self.raw(smoothed_bps, utility.total).clamp(CLAMP.0, CLAMP.1);
+        let objective = &self.objective;
+        let normalised_bps = objective.normalised_bps(smoothed_bps, utility.total);
+        let raw_weight = objective.weight(smoothed_bps, utility.total).clamp(CLAMP.0, CLAMP.1);
         self.smoothed_weight = gain * raw_weight + (1.0 - gain) * self.smoothed_weight;
         Some(Update {
             at: now,
@@ -310,18 +301,6 @@ impl Minerva {
             raw_weight,
             weight: self.weight(),
         })
-    }
-
-    /// `r / f(U(r))`. Beyond the top rung's rate U and f both go on in proportion to r, so that
-    /// the quotient stays or falls; where f starts with a floor, the quotient at that rate is the
-    /// most, so that no weight grows with a rate that buys nothing.
-    fn raw(&self, rate_bps: f64, total: f64) -> f64 {
-        let top = sustaining_rate_bps(&self.setting, self.setting.rungs() - 1);
-        let weight = rate_bps / self.f.eval(total);
-        if rate_bps <= top {
-            return weight;
-        }
-        weight.min(top / self.f.eval(total * top / rate_bps))
     }
 
     /// What is on its way, `None` if the player waits with a full buffer.

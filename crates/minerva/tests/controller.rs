@@ -10,7 +10,9 @@ use airlane_base::{Seed, Time};
 use airlane_media::synthetic;
 use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::utility::{Blend, Download, client_aware};
-use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request, Update, UtilityKind};
+use airlane_minerva::{
+    Config, Minerva, Normalisation, OnDemand, Progress, Request, Update, UtilityKind,
+};
 use common::{abr, normalisation, setting};
 use proptest::prelude::*;
 
@@ -270,9 +272,10 @@ proptest! {
         // On content that does not vary, a plan for a small buffer is one for a larger one too.
         let half = 2e5 + 1e5 * seed as f64;
         let s = setting(synthetic::flat("flat", 60, half));
+        let value = OnDemand::new(s.clone(), abr(), 5);
         let u = |buffer_s: f64| {
             let d = Download { chunk, rung, previous: Some(rung), left_bits: 1e6, buffer_s, past_qoe: 50.0 };
-            client_aware(&s, &*abr(), &d, 10_f64.powf(log_rate), &Blend::default()).unwrap()
+            client_aware(&s, &value, &d, 10_f64.powf(log_rate), &Blend::default()).unwrap()
         };
         let (a, b) = (u(buffer_s), u(buffer_s + more_s));
         prop_assert!(b.current >= a.current);

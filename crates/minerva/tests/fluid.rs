@@ -25,6 +25,7 @@ fn gains(settings: &[Arc<Setting>], mixes: &[[usize; 4]], mbps: f64) -> (f64, f6
             let viewers = mix.map(|i| model::Viewer {
                 setting: settings[i].clone(),
                 start_s: 0.0,
+                weight: 2.0,
                 minerva: minerva.then(|| (f.clone(), Config::default())),
             });
             let out = model::run(link, viewers.into(), &abr(), 210.0, Seed(1));
@@ -80,6 +81,7 @@ fn the_harder_video_gets_the_larger_weight() {
     let viewers = settings.clone().map(|setting| model::Viewer {
         setting,
         start_s: 0.0,
+        weight: 2.0,
         minerva: Some((f.clone(), Config::default())),
     });
     let out = model::run(model::Link::ideal(3.0), viewers.into(), &abr(), 200.0, Seed(1));

@@ -3,10 +3,12 @@
 //!
 //! ```text
 //! cargo run --release -p airlane-minerva --example fluid -- [DIR] [--imperfect] [--mpc]
-//!     [--equation2] [--alpha A]
+//!     [--equation2 | --fitted | --linear] [--alpha A] [--proportional]
 //! ```
-//! DIR holds content tables; without it the embedded corpus is used.
+//! DIR holds content tables; without it the embedded corpus is used. `--proportional` prints the
+//! sum of the logarithms of QoE under both kinds of fairness instead.
 
+mod fairness;
 mod model;
 
 use std::error::Error;
@@ -39,12 +41,16 @@ struct World {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1).peekable();
     let (mut dir, mut alpha) = (None, None);
-    let (mut imperfect, mut mpc, mut equation2) = (false, false, false);
+    let (mut imperfect, mut mpc, mut proportional) = (false, false, false);
+    let mut form = Form::FixedRate;
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--imperfect" => imperfect = true,
             "--mpc" => mpc = true,
-            "--equation2" => equation2 = true,
+            "--equation2" => form = Form::Equation2,
+            "--fitted" => form = Form::FixedRateFitted,
+            "--linear" => form = Form::Linear,
+            "--proportional" => proportional = true,
             "--alpha" => alpha = Some(args.next().ok_or("--alpha needs a number")?.parse()?),
             _ => dir = Some(arg),
         }
@@ -59,14 +65,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let curves: Vec<RateCurve> =
         settings.iter().map(|s| RateCurve::simulate(s, &*abr, WITHIN)).collect();
-    let f = if equation2 {
-        Normalisation::uniform(Form::Equation2, 1.0, settings.iter().map(|s| s.view().curve()))?
+    let f = if form == Form::Equation2 {
+        Normalisation::uniform(form, 1.0, settings.iter().map(|s| s.view().curve()))?
     } else {
-        Normalisation::uniform(Form::FixedRate, 1.0, curves.iter().map(RateCurve::qoe))?
+        Normalisation::uniform(form, 1.0, curves.iter().map(RateCurve::qoe))?
     };
     let link = if imperfect { Link::imperfect } else { Link::ideal };
     let mut world = World { settings, curves, f, abr, link };
     println!("{}: {} videos of at least 50 chunks", corpus.name, world.settings.len());
+    if proportional {
+        for mbps in [6.0, 10.0, 14.0] {
+            fairness::compare(&world, mbps, alpha.unwrap_or(2.0))?;
+        }
+        return Ok(());
+    }
 
     let alpha = match alpha {
         Some(a) => a,
@@ -97,6 +109,7 @@ fn viewers(world: &World, mix: &[usize], minerva: bool) -> Vec<Viewer> {
         .map(|&i| Viewer {
             setting: world.settings[i].clone(),
             start_s: 0.0,
+            weight: 2.0,
             minerva: minerva.then(|| (Arc::new(world.f.clone()), Config::default())),
         })
         .collect()

@@ -38,7 +38,9 @@ impl Link {
 pub struct Viewer {
     pub setting: Arc<Setting>,
     pub start_s: f64,
-    /// The normalisation of a Minerva flow; a flow without has weight 2 throughout.
+    /// The weight of a flow without Minerva, throughout.
+    pub weight: f64,
+    /// The normalisation of a Minerva flow.
     pub minerva: Option<(Arc<Normalisation>, Config)>,
 }
 
@@ -51,6 +53,7 @@ pub struct Outcome {
 
 struct Flow {
     player: PlayerModel,
+    plain_weight: f64,
     minerva: Option<Minerva>,
     left_bits: f64,
     acked_bits: f64,
@@ -73,7 +76,7 @@ impl Flow {
     }
 
     fn weight(&self) -> f64 {
-        self.minerva.as_ref().map_or(2.0, Minerva::weight)
+        self.minerva.as_ref().map_or(self.plain_weight, Minerva::weight)
     }
 
     fn request(&mut self, now: Time, abr: &dyn Abr) {
@@ -110,11 +113,12 @@ pub fn run(
         .into_iter()
         .map(|v| Flow {
             player: PlayerModel::new(v.setting.clone(), Time::from_secs_f64(v.start_s)),
+            plain_weight: v.weight,
             minerva: v.minerva.map(|(f, c)| Minerva::new(v.setting, abr.clone(), f, c)),
             left_bits: 0.0,
             acked_bits: 0.0,
             busy_s: 0.0,
-            share: 2.0,
+            share: v.weight,
             noise: 1.0,
             requested: Time::ZERO,
             updates: Vec::new(),

@@ -1,0 +1,65 @@
+//! How a flow's weight is found: what a provider may set.
+
+use serde::{Deserialize, Serialize};
+
+use crate::utility::Blend;
+
+/// Which utility the weight follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UtilityKind {
+    /// Section 5.3: past, current and expected QoE; belongs to an f of
+    /// [`Form::FixedRate`](crate::Form::FixedRate).
+    #[default]
+    ClientAware,
+    /// Equation 2: quality at the rate; belongs to an f of
+    /// [`Form::Equation2`](crate::Form::Equation2).
+    Basic,
+}
+
+/// What is to be equal among flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fairness {
+    /// Utility: the worst viewer is as well off as can be.
+    #[default]
+    MaxMin,
+    /// What more rate brings over what is there: the sum of the logarithms of QoE is the largest
+    /// (appendix D). Belongs to an f of [`Form::Proportional`](crate::Form::Proportional); with one
+    /// of another form the weight is that of [`Fairness::MaxMin`].
+    Proportional,
+}
+
+/// How a flow's weight is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Plain RFC 9438 connections that one flow of the baseline counts as, n_e: 2 for the paper's
+    /// QUIC Cubic. The weight before the first update, and what `mu` is relative to.
+    pub baseline_connections: f64,
+    /// Which utility.
+    pub utility: UtilityKind,
+    /// What is to be equal.
+    pub fairness: Fairness,
+    /// What the client-aware utility is mixed from.
+    pub blend: Blend,
+    /// Keep the weight within `n_e / mu` and `n_e * mu` (section 5.5); none by default.
+    pub mu: Option<f64>,
+    /// Take the rate at its conservative form; off only to show what it is for.
+    pub conservative: bool,
+    /// Smooth rates and weights over updates; off only to show what it is for.
+    pub smoothed: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            baseline_connections: 2.0,
+            utility: UtilityKind::ClientAware,
+            fairness: Fairness::default(),
+            blend: Blend::default(),
+            mu: None,
+            conservative: true,
+            smoothed: true,
+        }
+    }
+}
