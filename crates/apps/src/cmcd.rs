@@ -45,6 +45,9 @@ pub struct Cmcd {
     /// `com.airlane-metric`: the measure of quality that the player's device asks for, such as
     /// `vmaf_phone`.
     pub metric: Option<String>,
+    /// `com.airlane-v`: the value function of what follows this request, as
+    /// `airlane_minerva::SentCurve` writes it; about 2 kB.
+    pub value: Option<String>,
 }
 
 impl Cmcd {
@@ -96,6 +99,7 @@ impl Cmcd {
             "com.airlane-n" => self.chunks_played = positive(value).map(|n| n as u64),
             "com.airlane-rb" => self.stalled = seconds(value),
             "com.airlane-abr" => self.abr = value.and_then(unquote),
+            "com.airlane-v" => self.value = value.and_then(unquote),
             "com.airlane-metric" => self.metric = value.and_then(unquote),
             _ => {}
         }
@@ -140,6 +144,9 @@ impl Cmcd {
         }
         if let Some(s) = self.stalled {
             put("com.airlane-rb", &format!("{:.3}", s.as_secs_f64()));
+        }
+        if let Some(v) = &self.value {
+            put("com.airlane-v", &quote(v));
         }
         if let Some(d) = self.duration {
             put("d", &(d.as_secs_f64() * 1e3).round().to_string());

@@ -66,6 +66,9 @@ async fn play(
         setting,
         abr: Arc::new(AbrKind::default()),
         abr_name: AbrKind::default().to_string(),
+        metric_name: None,
+        send_value: None,
+        lie: None,
         session_id: "a".to_owned(),
         until: None,
     };

@@ -1,19 +1,17 @@
-//! Minerva's place in the origin: one session per connection, from requests to weights.
+//! Minerva's place in the origin: from requests to the weight of a connection.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use airlane_abr::{AbrKind, Setting};
-use airlane_base::Time;
-use airlane_media::Metric;
-use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request};
+use airlane_minerva::{Progress, Request, SentCurve};
 use airlane_quic::{ControlHandle, ControlStats};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::Notify;
 
 use super::OriginEvents;
+use super::provider::Provider;
+use super::sessions::Sessions;
 use crate::cmcd::Cmcd;
 use crate::content::Object;
 
@@ -21,104 +19,107 @@ use crate::content::Object;
 /// frame (about 8); a player without a connection id of its own, as Chromium is, adds none.
 pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 
-/// What a provider of videos knows: how its titles look under its metric, and its normalisation.
-#[derive(Clone, Debug)]
-pub struct Provider {
-    /// The titles as decisions see them, by name and measure of quality.
-    pub titles: BTreeMap<(String, Metric), Arc<Setting>>,
-    /// The measure for players that name none.
-    pub metric: Metric,
-    /// The algorithm of players that name none that is known.
-    pub abr: AbrKind,
-    /// f of section 5.4.
-    pub normalisation: Arc<Normalisation>,
-    /// How weights are found.
-    pub config: Config,
-    /// UDP payload of a full packet, to tell body bytes from packet bytes.
-    pub payload_bytes: u64,
-}
-
-impl Provider {
-    /// The title as a player sees it that says `cmcd` of itself.
-    fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<&Arc<Setting>> {
-        let named = cmcd.metric.as_deref().and_then(Metric::from_name);
-        let of = |metric| self.titles.get(&(title.to_owned(), metric));
-        named.and_then(of).or_else(|| of(self.metric))
-    }
-
-    /// The algorithm that the player names, if it is known.
-    fn abr_of(&self, cmcd: &Cmcd) -> AbrKind {
-        match cmcd.abr.as_deref() {
-            Some(name) if name != self.abr.to_string() => name.parse().unwrap_or(self.abr),
-            _ => self.abr,
-        }
-    }
-}
-
-/// One connection's session.
+/// One connection and its sessions.
 pub(super) struct Weigher {
     provider: Arc<Provider>,
     control: ControlHandle,
-    state: Mutex<Option<Minerva>>,
-    started: Notify,
+    runtime: RuntimeHandle,
+    sessions: Mutex<Sessions>,
+    joined: Notify,
+}
+
+/// A request of a session, until its response ends.
+pub(super) struct Watched {
+    weigher: Arc<Weigher>,
+    session: String,
 }
 
 impl Weigher {
-    pub(super) fn new(provider: Arc<Provider>, control: ControlHandle) -> Arc<Self> {
-        Arc::new(Self { provider, control, state: Mutex::new(None), started: Notify::new() })
+    pub(super) fn new(
+        provider: Arc<Provider>,
+        control: ControlHandle,
+        runtime: RuntimeHandle,
+    ) -> Arc<Self> {
+        let (sessions, joined) = (Mutex::default(), Notify::new());
+        Arc::new(Self { provider, control, runtime, sessions, joined })
     }
 
     /// A request for an object came with what the player says of itself.
-    pub(super) fn on_request(&self, now: Time, object: &Object, cmcd: &Cmcd) {
-        let Some(setting) = self.provider.setting(&object.video.name, cmcd) else { return };
+    pub(super) fn on_request(self: &Arc<Self>, object: &Object, cmcd: &Cmcd) -> Watched {
+        let session = cmcd.session.clone().unwrap_or_default();
         let request = Request {
             chunk: object.chunk,
             rung: object.rung,
             buffer: cmcd.buffer.unwrap_or_default(),
             stalled: cmcd.stalled.unwrap_or_default(),
         };
-        let progress = self.progress();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let minerva = state.get_or_insert_with(|| {
-            let p = &self.provider;
-            let abr = Arc::new(p.abr_of(cmcd));
-            Minerva::new(setting.clone(), abr, p.normalisation.clone(), p.config)
-        });
-        minerva.on_request(now, request, progress);
-        drop(state);
-        self.started.notify_one();
+        let curve = cmcd.value.as_deref().and_then(|text| SentCurve::from_text(text).ok());
+        let new = || self.provider.controller(&object.video.name, cmcd);
+        let (now, totals) = (self.runtime.now(), self.progress());
+        let mut sessions = self.sessions();
+        let joined = sessions.on_request(now, &session, totals, (request, curve), new);
+        // The first one starts at the weight that the connection has.
+        let weight = sessions.weight().filter(|_| joined && sessions.are_several());
+        drop(sessions);
+        if let Some(weight) = weight {
+            self.control.set_weight(weight);
+        }
+        self.joined.notify_one();
+        Watched { weigher: self.clone(), session }
     }
 
     /// Sets weights for as long as it is polled.
-    pub(super) async fn run(
-        self: Arc<Self>,
-        runtime: RuntimeHandle,
-        peer: SocketAddr,
-        events: Arc<dyn OriginEvents>,
-    ) {
+    pub(super) async fn run(self: Arc<Self>, peer: SocketAddr, events: Arc<dyn OriginEvents>) {
         loop {
-            let next = self.with(|m| m.next_event()).flatten();
+            let next = self.sessions().next_event();
             match next {
-                None => self.started.notified().await,
+                None => self.joined.notified().await,
                 Some(at) => {
-                    runtime.sleep_until(at).await;
-                    let progress = self.progress();
-                    let update = self.with(|m| m.poll(runtime.now(), progress)).flatten();
-                    if let Some(update) = update {
-                        self.control.set_weight(update.weight);
-                        events.weighed(peer, &update);
+                    tokio::select! {
+                        biased;
+                        () = self.runtime.sleep_until(at) => self.update(peer, &*events),
+                        () = self.joined.notified() => {}
                     }
                 }
             }
         }
     }
 
-    fn with<T>(&self, f: impl FnOnce(&mut Minerva) -> T) -> Option<T> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(f)
+    fn update(&self, peer: SocketAddr, events: &dyn OriginEvents) {
+        let (now, totals) = (self.runtime.now(), self.progress());
+        let mut sessions = self.sessions();
+        let updates = sessions.poll(now, totals);
+        let weight = sessions.weight().filter(|_| !updates.is_empty());
+        drop(sessions);
+        if let Some(weight) = weight {
+            self.control.set_weight(weight);
+        }
+        for (session, update) in &updates {
+            events.weighed(peer, session, update);
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn progress(&self) -> Progress {
         progress(&self.control.stats(), self.provider.payload_bytes)
+    }
+}
+
+impl Watched {
+    /// So many bytes of the body were handed to the connection.
+    pub(super) fn handed(&self, bytes: u64) {
+        let (now, totals) = (self.weigher.runtime.now(), self.weigher.progress());
+        self.weigher.sessions().on_handed(now, &self.session, totals, bytes);
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let (now, totals) = (self.weigher.runtime.now(), self.weigher.progress());
+        self.weigher.sessions().on_response_end(now, &self.session, totals);
     }
 }
 

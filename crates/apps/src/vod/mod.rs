@@ -2,10 +2,13 @@
 
 pub mod minerva;
 pub mod player;
+mod provider;
 pub mod server;
+mod sessions;
 
-pub use minerva::{PACKET_OVERHEAD_BYTES, Provider};
+pub use minerva::PACKET_OVERHEAD_BYTES;
 pub use player::{Player, Session};
+pub use provider::Provider;
 pub use server::{Origin, Policy};
 
 use airlane_base::Time;
@@ -19,9 +22,9 @@ pub trait OriginEvents: Send + Sync {
     fn connected(&self, peer: std::net::SocketAddr, control: &ControlHandle) {
         let _ = (peer, control);
     }
-    /// Minerva set a weight.
-    fn weighed(&self, peer: std::net::SocketAddr, update: &Update) {
-        let _ = (peer, update);
+    /// Minerva set the weight of a session; that of its connection is the sum over its sessions.
+    fn weighed(&self, peer: std::net::SocketAddr, session: &str, update: &Update) {
+        let _ = (peer, session, update);
     }
     /// A response was sent: path, status, bytes of its body.
     fn responded(&self, at: Time, peer: std::net::SocketAddr, path: &str, status: u16, bytes: u64) {

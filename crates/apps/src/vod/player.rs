@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use airlane_abr::{Abr, PlayedChunk, PlayerModel, Setting};
 use airlane_base::Time;
+use airlane_minerva::{OnDemand, SentCurve};
 use airlane_quic::{ControlHandle, Endpoint, H3Client};
 use airlane_runtime::RuntimeExt;
 use http::{Request, StatusCode};
@@ -33,6 +34,9 @@ pub struct Player {
     pub session_id: String,
     /// The measure of quality that it names to the server, for CMCD; `None`: it names none.
     pub metric_name: Option<String>,
+    /// Chunks that the value function looks ahead which it sends with each request; `None`: it sends
+    /// none.
+    pub send_value: Option<usize>,
     /// Changes what it says of itself: for servers to be tried against players that lie.
     pub lie: Option<fn(&mut Cmcd)>,
     /// When to stop fetching, if not at the end of the title.
@@ -98,6 +102,7 @@ impl Player {
                 Library::path(self.setting.video(), rung, chunk)
             };
             let mut cmcd = self.cmcd(model, asked, rung);
+            cmcd.value = self.value(model, asked, rung);
             if let Some(lie) = self.lie {
                 lie(&mut cmcd);
             }
@@ -140,6 +145,13 @@ impl Player {
         Ok(got)
     }
 
+    /// The value function of what follows the next request, if it is to be sent.
+    fn value(&self, model: &PlayerModel, now: Time, rung: usize) -> Option<String> {
+        let ahead = OnDemand::new(self.setting.clone(), self.abr.clone(), self.send_value?);
+        let (chunk, buffer) = (model.next_chunk()?, model.buffer(now).as_secs_f64());
+        Some(SentCurve::sample(&self.setting, &ahead, chunk, rung, buffer)?.to_text())
+    }
+
     /// What the player says of itself with a request.
     fn cmcd(&self, model: &PlayerModel, now: Time, rung: usize) -> Cmcd {
         let video = self.setting.video();
@@ -160,6 +172,7 @@ impl Player {
             stalled: Some(model.stalled(now)),
             abr: Some(self.abr_name.clone()),
             metric: self.metric_name.clone(),
+            value: None,
         }
     }
 }

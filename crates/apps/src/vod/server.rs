@@ -8,7 +8,8 @@ use airlane_runtime::RuntimeExt;
 use http::{Method, Request, Response, StatusCode, header};
 
 use super::OriginEvents;
-use super::minerva::{Provider, Weigher};
+use super::minerva::{Watched, Weigher};
+use super::provider::Provider;
 use crate::cmcd::Cmcd;
 use crate::content::{Library, Object};
 
@@ -59,12 +60,15 @@ impl Origin {
         self.events.connected(peer, connection.control());
         let weigher = match &self.policy {
             Policy::Plain => None,
-            Policy::Minerva(p) => Some(Weigher::new(p.clone(), connection.control().clone())),
+            Policy::Minerva(p) => {
+                let control = connection.control().clone();
+                Some(Weigher::new(p.clone(), control, runtime.clone()))
+            }
         };
         let mut server = H3Server::new(connection).await?;
         let weighing = async {
             match weigher.clone() {
-                Some(w) => w.run(runtime.clone(), peer, self.events.clone()).await,
+                Some(w) => w.run(peer, self.events.clone()).await,
                 None => pending().await,
             }
         };
@@ -80,10 +84,12 @@ impl Origin {
             runtime.spawn("origin response", async move {
                 let path = request.uri().path().to_owned();
                 let object = origin.library.object(&path);
-                if let (Some(w), Some(o)) = (&weigher, &object) {
-                    w.on_request(rt.now(), o, &cmcd_of(&request));
-                }
-                let (status, bytes) = respond(&request, object, responder).await;
+                let watched = weigher
+                    .zip(object.as_ref())
+                    .map(|(w, object)| w.on_request(object, &cmcd_of(&request)));
+                let (status, bytes) =
+                    respond(&request, object, responder, watched.as_ref()).await;
+                drop(watched);
                 origin.events.responded(rt.now(), peer, &path, status.as_u16(), bytes);
             });
         }
@@ -107,6 +113,7 @@ async fn respond(
     request: &Request<()>,
     object: Option<Object>,
     mut responder: Responder,
+    watched: Option<&Watched>,
 ) -> (StatusCode, u64) {
     let head = head_of(request, object.as_ref());
     let (status, range, response) = match head {
@@ -122,6 +129,10 @@ async fn respond(
         if let (Some(object), Some(range)) = (object, range) {
             for piece in object.body.pieces(range, PIECE_BYTES) {
                 let len = piece.len() as u64;
+                // Counted first: a part of it may be acknowledged before the rest is taken.
+                if let Some(watched) = watched {
+                    watched.handed(len);
+                }
                 responder.send_data(piece).await?;
                 sent += len;
             }

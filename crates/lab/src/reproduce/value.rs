@@ -1,8 +1,11 @@
 //! The shape of Minerva's value function, video by video: figure 4 as claims have it.
 
-use airlane_abr::{History, PlayerState, Setting};
+use std::sync::Arc;
+
+use airlane_abr::{AbrKind, Setting};
 use airlane_minerva::curve::sustaining_rate_bps;
-use airlane_minerva::utility;
+use airlane_minerva::value::Ahead;
+use airlane_minerva::{OnDemand, ValueFunction};
 
 use crate::claims::Samples;
 use crate::plan::Plan;
@@ -38,7 +41,7 @@ pub(super) fn samples(plan: &Plan, content: &Content) -> Samples {
     let scenario = &plan.scenario;
     let Some(viewer) = scenario.viewers.first() else { return Samples::new() };
     let abr = abr_of(scenario, viewer);
-    let of_video = |(_, setting): (&str, &std::sync::Arc<Setting>)| shape(setting, &abr);
+    let of_video = |(_, setting): (&str, &Arc<Setting>)| shape(setting, abr);
     let settings = content.settings(viewer.metric.unwrap_or(scenario.player.metric));
     let shapes: Vec<[f64; 4]> = settings.take(plan.cases.len()).map(of_video).collect();
     let metric = |i: usize| shapes.iter().map(|s| vec![s[i]]).collect();
@@ -46,7 +49,8 @@ pub(super) fn samples(plan: &Plan, content: &Content) -> Samples {
 }
 
 /// The figures of one video, in the order of [`METRICS`].
-fn shape(setting: &Setting, abr: &airlane_abr::AbrKind) -> [f64; 4] {
+fn shape(setting: &Arc<Setting>, abr: AbrKind) -> [f64; 4] {
+    let v = OnDemand::new(setting.clone(), Arc::new(abr), HORIZON);
     let lowest = setting.mean_rate_bps()[0];
     let top = sustaining_rate_bps(setting, setting.rungs() - 1);
     let rates: Vec<f64> =
@@ -56,13 +60,8 @@ fn shape(setting: &Setting, abr: &airlane_abr::AbrKind) -> [f64; 4] {
         for rung in 0..setting.rungs() {
             let curve = |rate: f64| -> Vec<f64> {
                 let value = |b: usize| {
-                    let state = PlayerState {
-                        next_chunk: chunk,
-                        buffer_s: b as f64,
-                        last_rung: Some(rung),
-                        history: History::constant(rate),
-                    };
-                    utility::value(setting, abr, state, rate, HORIZON).unwrap_or(f64::NAN)
+                    let at = Ahead { next_chunk: chunk, last_rung: rung, buffer_s: b as f64 };
+                    v.value(at, rate).unwrap_or(f64::NAN)
                 };
                 (0..=BUFFERS).map(value).collect()
             };

@@ -341,6 +341,10 @@ pub struct Minerva {
     pub utility: Option<Utility>,
     /// What the normalisation averages.
     pub normalisation: Option<Normalisation>,
+    /// What is to be equal among viewers.
+    pub fairness: Option<Fairness>,
+    /// How the value function is had.
+    pub value: Option<Value>,
     /// Weight of the past in the utility, beside 1 for the current chunk.
     pub past: Option<f64>,
     /// Weight of the value function.
@@ -369,6 +373,34 @@ pub enum Normalisation {
     FixedRate,
     /// The mean quality curve.
     MeanCurve,
+    /// The QoE of the player at a constant rate, as the exponential of appendix C that fits it.
+    Fitted,
+    /// Nothing: weights go with rate over utility.
+    None,
+}
+
+/// What is to be equal among viewers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fairness {
+    /// Utility.
+    MaxMin,
+    /// What more rate brings, over what is there: the sum of the logarithms is the largest.
+    Proportional,
+}
+
+/// How the value function is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The player's algorithm is simulated with every update.
+    OnDemand,
+    /// It was simulated beforehand, on a grid.
+    Table,
+    /// That grid, as the exponentials of appendix C that fit it.
+    Fitted,
+    /// What the best algorithm could reach (appendix C).
+    Optimal,
+    /// The player sends it with its requests.
+    Sent,
 }
 
 /// Somebody who watches.

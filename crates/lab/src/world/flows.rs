@@ -152,6 +152,13 @@ impl Start<'_> {
         &self.plan.scenario
     }
 
+    /// Chunks that the value function looks ahead which a viewer sends, if the scheme wants it to.
+    fn value_sent(&self, viewer: &scenario::Viewer) -> Option<usize> {
+        let minerva = self.scenario().schemes[self.key.scheme].minerva?;
+        let sent = minerva.value == Some(scenario::Value::Sent) && viewer.control.is_none();
+        sent.then(|| minerva.horizon.unwrap_or_else(|| airlane_minerva::Blend::default().horizon))
+    }
+
     fn transport(&self, control: &Control) -> TransportConfig {
         let scenario = self.scenario();
         let controller = controller(control);

@@ -9,7 +9,10 @@ use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
 use airlane_media::{Metric, Perceptual, Video};
-use airlane_minerva::{Blend, Config, Form, Normalisation, RateCurve, UtilityKind};
+use airlane_minerva::{
+    Blend, Config, Fairness, Fitted, Form, Normalisation, Optimal, RateCurve, UtilityKind,
+    ValueFunction, ValueTable,
+};
 use airlane_quality::QoeParams;
 
 use super::alpha;
@@ -34,7 +37,14 @@ pub struct Content {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Watched {
     metric: Metric,
-    abr: String,
+    abr: Named,
+}
+
+/// An algorithm, told from others by its name.
+#[derive(Clone, Debug)]
+struct Named {
+    name: String,
+    kind: AbrKind,
 }
 
 impl Content {
@@ -81,7 +91,7 @@ impl Content {
             .iter()
             .map(|s| match &s.minerva {
                 None => Ok(BTreeMap::new()),
-                Some(m) => content.providers_of(scenario, s.control.weight(), m, alpha),
+                Some(m) => content.providers_of(plan, s.control.weight(), m, alpha),
             })
             .collect::<Result<_, InputError>>()?;
         Ok(content)
@@ -125,36 +135,19 @@ impl Content {
                 all.insert((title.to_owned(), watched.clone()), (setting, abr));
             }
         }
-        let all: Vec<_> = all.into_iter().collect();
-        let threads = crate::pool::available_cores().clamp(1, all.len().max(1));
-        std::thread::scope(|scope| {
-            let parts: Vec<_> = all
-                .chunks(all.len().div_ceil(threads).max(1))
-                .map(|part| {
-                    scope.spawn(move || {
-                        let each = part.iter().map(|(key, (setting, abr))| {
-                            (key.clone(), RateCurve::simulate(setting, abr, SESSION))
-                        });
-                        each.collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            parts
-                .into_iter()
-                .flat_map(|p| p.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
-                .collect()
-        })
+        spread(all.into_iter().collect(), |(setting, abr)| RateCurve::simulate(setting, abr, SESSION))
     }
 
     /// The providers of a scheme, by name. Popularity is uniform over the ways that a provider's
     /// viewers watch, too.
     fn providers_of(
         &self,
-        scenario: &Scenario,
+        plan: &Plan,
         baseline: f64,
         minerva: &scenario::Minerva,
         alpha: f64,
     ) -> Result<BTreeMap<String, Arc<Provider>>, InputError> {
+        let scenario = &plan.scenario;
         let mut ways: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
         for viewer in scenario.viewers.iter().filter(|v| v.control.is_none()) {
             ways.entry(&viewer.provider).or_default().insert(watched(scenario, viewer));
@@ -164,12 +157,14 @@ impl Content {
             let f = self.normalisation(&ways, minerva, alpha)?;
             let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
             let viewer = scenario.viewers.iter().find(|v| v.provider == name);
+            let config = config(minerva, baseline);
             let provider = Provider {
+                values: self.values(plan, &ways, minerva, config.blend.horizon),
                 titles: titles.collect(),
                 metric: viewer.and_then(|v| v.metric).unwrap_or(scenario.player.metric),
                 abr: abr_kind(scenario.player.abr, scenario.player.horizon),
                 normalisation: Arc::new(f),
-                config: config(minerva, baseline),
+                config,
                 payload_bytes: scenario.transport.payload_bytes,
             };
             Ok((name.to_owned(), Arc::new(provider)))
@@ -183,12 +178,24 @@ impl Content {
         minerva: &scenario::Minerva,
         alpha: f64,
     ) -> Result<Normalisation, InputError> {
-        match minerva.normalisation {
-            None | Some(scenario::Normalisation::FixedRate) => {
-                let curves = self.curves.iter().filter(|((_, w), _)| ways.contains(w));
-                Normalisation::uniform(Form::FixedRate, alpha, curves.map(|(_, c)| c.qoe()))
+        let watched = || self.curves.iter().filter(|((_, w), _)| ways.contains(w));
+        let curves = || watched().map(|(_, c)| c.qoe());
+        let setting = |((title, w), curve): (&(String, Watched), &'_ RateCurve)| {
+            let setting = self.settings.get(&(title.clone(), w.metric))?;
+            Some((setting.clone(), curve.qoe().clone()))
+        };
+        use scenario::Normalisation as N;
+        match (minerva.fairness, minerva.normalisation) {
+            (Some(scenario::Fairness::Proportional), _) => {
+                let titles: Vec<_> = watched().filter_map(setting).collect();
+                Normalisation::proportional(alpha, titles.iter().map(|(s, q)| (&**s, q, 1.0)))
             }
-            Some(scenario::Normalisation::MeanCurve) => {
+            (_, None | Some(N::FixedRate)) => {
+                Normalisation::uniform(Form::FixedRate, alpha, curves())
+            }
+            (_, Some(N::Fitted)) => Normalisation::uniform(Form::FixedRateFitted, alpha, curves()),
+            (_, Some(N::None)) => Normalisation::uniform(Form::Linear, alpha, curves()),
+            (_, Some(N::MeanCurve)) => {
                 let views = ways.iter().flat_map(|w| self.settings(w.metric));
                 let curves = views.map(|(_, s)| s.view().curve());
                 Normalisation::uniform(Form::Equation2, alpha, curves)
@@ -196,6 +203,73 @@ impl Content {
         }
         .map_err(|e| InputError::new(e.to_string(), "").at_key("scheme.minerva"))
     }
+
+    /// The value functions that a scheme wants to have at hand, of the titles that are watched in
+    /// some case: tables take seconds each.
+    fn values(
+        &self,
+        plan: &Plan,
+        ways: &BTreeSet<Watched>,
+        minerva: &scenario::Minerva,
+        horizon: usize,
+    ) -> Values {
+        use scenario::Value as V;
+        let kind = match minerva.value {
+            None | Some(V::OnDemand | V::Sent) => return Values::new(),
+            Some(kind) => kind,
+        };
+        let videos = plan.cases.iter().flat_map(|c| &c.videos).map(|v| v.name.as_str());
+        let mut wanted: BTreeMap<(String, Metric, String), (&Arc<Setting>, AbrKind)> =
+            BTreeMap::new();
+        for title in videos {
+            for way in ways {
+                let Some(setting) = self.settings.get(&(title.to_owned(), way.metric)) else {
+                    continue;
+                };
+                let key = (title.to_owned(), way.metric, way.abr.name.clone());
+                wanted.insert(key, (setting, way.abr.kind));
+            }
+        }
+        let least = |s: &Setting| s.mean_rate_bps()[0];
+        spread(wanted.into_iter().collect(), |(setting, abr)| -> Arc<dyn ValueFunction> {
+            match kind {
+                V::Optimal => Arc::new(Optimal::new((*setting).clone(), horizon)),
+                V::Fitted => {
+                    let table = ValueTable::build(setting, abr, horizon);
+                    Arc::new(Fitted::of_table(&table, least(setting)))
+                }
+                V::Table | V::OnDemand | V::Sent => {
+                    Arc::new(ValueTable::build(setting, abr, horizon))
+                }
+            }
+        })
+    }
+}
+
+/// Value functions by title, measure and name of the algorithm.
+type Values = BTreeMap<(String, Metric, String), Arc<dyn ValueFunction>>;
+
+/// Works on all entries, spread over the machine's cores.
+fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
+    all: Vec<(K, T)>,
+    work: impl Fn(&T) -> R + Sync,
+) -> BTreeMap<K, R> {
+    let threads = crate::pool::available_cores().clamp(1, all.len().max(1));
+    let work = &work;
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = all
+            .chunks(all.len().div_ceil(threads).max(1))
+            .map(|part| {
+                scope.spawn(move || {
+                    part.iter().map(|(key, of)| (key.clone(), work(of))).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        parts
+            .into_iter()
+            .flat_map(|p| p.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+            .collect()
+    })
 }
 
 fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
@@ -210,6 +284,10 @@ fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
             past: minerva.past.unwrap_or(own.blend.past),
             future: minerva.future.unwrap_or(own.blend.future),
             horizon: minerva.horizon.unwrap_or(own.blend.horizon),
+        },
+        fairness: match minerva.fairness {
+            None | Some(scenario::Fairness::MaxMin) => Fairness::MaxMin,
+            Some(scenario::Fairness::Proportional) => Fairness::Proportional,
         },
         mu: minerva.mu,
         conservative: minerva.conservative.unwrap_or(own.conservative),
@@ -244,7 +322,33 @@ pub fn settings_of(
 fn watched(scenario: &Scenario, viewer: &Viewer) -> Watched {
     Watched {
         metric: viewer.metric.unwrap_or(scenario.player.metric),
-        abr: abr_of(scenario, viewer).to_string(),
+        abr: Named::of(abr_of(scenario, viewer)),
+    }
+}
+
+impl Named {
+    fn of(kind: AbrKind) -> Self {
+        Self { name: kind.to_string(), kind }
+    }
+}
+
+impl PartialEq for Named {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Named {}
+
+impl PartialOrd for Named {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Named {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.name.cmp(&other.name)
     }
 }
 

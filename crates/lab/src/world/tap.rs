@@ -75,7 +75,7 @@ impl OriginEvents for TapEvents {
         self.0.connect(control);
     }
 
-    fn weighed(&self, _: SocketAddr, update: &Update) {
+    fn weighed(&self, _: SocketAddr, _: &str, update: &Update) {
         self.0.lock().updates.push(*update);
     }
 }

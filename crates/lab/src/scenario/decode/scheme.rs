@@ -23,7 +23,11 @@ words! {
         "bbr" => Self::Bbr, "explicit" => Self::Explicit;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
     Utility: "client-aware" => Self::ClientAware, "basic" => Self::Basic;
-    Normalisation: "fixed-rate" => Self::FixedRate, "mean-curve" => Self::MeanCurve;
+    Normalisation: "fixed-rate" => Self::FixedRate, "mean-curve" => Self::MeanCurve,
+        "fitted" => Self::Fitted, "none" => Self::None;
+    Fairness: "max-min" => Self::MaxMin, "proportional" => Self::Proportional;
+    Value: "on-demand" => Self::OnDemand, "table" => Self::Table, "fitted" => Self::Fitted,
+        "optimal" => Self::Optimal, "sent" => Self::Sent;
 }
 
 pub(super) fn control(
@@ -121,7 +125,19 @@ fn minerva(r: &mut Reader<'_>) -> Minerva {
             "normalisation",
             OWN,
             "What the normalisation averages over the corpus: the player's QoE at constant rates, \
-             or mean curves.",
+             mean curves, exponentials that fit the first; or that there is none.",
+        ),
+        fairness: r.word_or_none(
+            "fairness",
+            OWN,
+            "What the weights make equal: utility, or what more rate brings over what is there.",
+        ),
+        value: r.word_or_none(
+            "value",
+            OWN,
+            "How the value function is had: simulated with every update, from a table, from \
+             exponentials that fit the table, as the best that any player could do, or sent by the \
+             player.",
         ),
         past: r.number_or_none(
             "past",

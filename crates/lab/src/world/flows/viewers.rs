@@ -52,6 +52,7 @@ pub(super) fn spawn(
             abr: Arc::new(abr),
             metric_name: viewer.metric.map(|m| m.name().to_owned()),
             session_id: format!("{:08x}-{i}", start.key.seed),
+            send_value: start.value_sent(viewer),
             lie: lie(viewer.reports),
             until: Some(start.end),
         };
