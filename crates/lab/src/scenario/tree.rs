@@ -165,7 +165,7 @@ fn too_deep(line: usize) -> InputError {
 
 /// Keys of which a table has one: setting one with `--set` takes the others of the file away.
 const EXCLUSIVE: [&[&str]; 2] =
-    [&["rate_bps", "trace", "steps"], &["limit_bdp", "limit_bytes", "limit_packets"]];
+    [&["rate_bps", "trace", "generator", "steps"], &["limit_bdp", "limit_bytes", "limit_packets"]];
 
 /// Applies one `key=value` of the command line. The key is a path with dots, list entries by
 /// number from 0 (`scheme.0.weight`); the value is TOML, or text if it is not.
