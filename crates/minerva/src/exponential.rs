@@ -1,8 +1,8 @@
 //! `A - B exp(-C r)`, the form that appendix C fits to functions of a rate: increasing and concave,
 //! as the convergence theorem wants them.
 
-/// Trial values of C, over the width of the rates.
-const TRIALS: (f64, f64, i32) = (0.05, 200.0, 24);
+/// Trial values of C, over the width of the rates: from a line to a bend within the first points.
+const TRIALS: (f64, f64, i32) = (0.05, 60.0, 20);
 /// Steps of the search between two trial values: each leaves 62 % of the interval.
 const REFINEMENTS: usize = 20;
 
@@ -24,7 +24,7 @@ impl Exponential {
     /// if there is no point or one is not finite. Points that do not rise give a constant.
     ///
     /// A and B are solved for exactly, C by a search on a grid and by golden sections from its
-    /// best point, between 0.05 and 200 over the width of the rates.
+    /// best point, between 0.05 and 60 over the width of the rates.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let (&(first, _), &(last, _)) = (points.first()?, points.last()?);
         points.iter().all(|p| p.0.is_finite() && p.1.is_finite()).then_some(())?;

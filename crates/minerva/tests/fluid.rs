@@ -26,6 +26,7 @@ fn gains(settings: &[Arc<Setting>], mixes: &[[usize; 4]], mbps: f64) -> (f64, f6
                 setting: settings[i].clone(),
                 start_s: 0.0,
                 weight: 2.0,
+                value: None,
                 minerva: minerva.then(|| (f.clone(), Config::default())),
             });
             let out = model::run(link, viewers.into(), &abr(), 210.0, Seed(1));
@@ -82,6 +83,7 @@ fn the_harder_video_gets_the_larger_weight() {
         setting,
         start_s: 0.0,
         weight: 2.0,
+        value: None,
         minerva: Some((f.clone(), Config::default())),
     });
     let out = model::run(model::Link::ideal(3.0), viewers.into(), &abr(), 200.0, Seed(1));

@@ -21,6 +21,7 @@ fn alone(s: &Arc<Setting>, f: &Arc<Normalisation>, rate_bps: f64, length_s: f64)
         setting: s.clone(),
         start_s: 0.0,
         weight: 2.0,
+        value: None,
         minerva: Some((f.clone(), Config::default())),
     };
     model::run(link, vec![viewer], &abr(), length_s, Seed(1)).remove(0).updates

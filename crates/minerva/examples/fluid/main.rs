@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p airlane-minerva --example fluid -- [DIR] [--imperfect] [--mpc]
 //!     [--equation2 | --fitted | --linear] [--alpha A] [--proportional]
+//!     [--value on-demand|table|fitted|optimal]
 //! ```
 //! DIR holds content tables; without it the embedded corpus is used. `--proportional` prints the
 //! sum of the logarithms of QoE under both kinds of fairness instead.
@@ -20,7 +21,8 @@ use airlane_base::{Seed, Time};
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual};
 use airlane_minerva::{
-    Config, Form, Normalisation, RateCurve, fixed_rate_bound, fixed_rate_optimum,
+    Blend, Config, Fitted, Form, Normalisation, Optimal, RateCurve, ValueFunction, ValueTable,
+    fixed_rate_bound, fixed_rate_optimum,
 };
 use airlane_quality::{QoeParams, stats};
 use rand::RngExt;
@@ -36,13 +38,15 @@ struct World {
     f: Normalisation,
     abr: Arc<dyn Abr>,
     link: fn(f64) -> Link,
+    /// Value functions of the titles, if they are not to be simulated on demand.
+    values: Vec<Arc<dyn ValueFunction>>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1).peekable();
     let (mut dir, mut alpha) = (None, None);
     let (mut imperfect, mut mpc, mut proportional) = (false, false, false);
-    let mut form = Form::FixedRate;
+    let (mut form, mut value) = (Form::FixedRate, "on-demand".to_owned());
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--imperfect" => imperfect = true,
@@ -51,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--fitted" => form = Form::FixedRateFitted,
             "--linear" => form = Form::Linear,
             "--proportional" => proportional = true,
+            "--value" => value = args.next().ok_or("--value needs a name")?,
             "--alpha" => alpha = Some(args.next().ok_or("--alpha needs a number")?.parse()?),
             _ => dir = Some(arg),
         }
@@ -71,7 +76,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Normalisation::uniform(form, 1.0, curves.iter().map(RateCurve::qoe))?
     };
     let link = if imperfect { Link::imperfect } else { Link::ideal };
-    let mut world = World { settings, curves, f, abr, link };
+    let values = values(&value, &settings, &abr)?;
+    let mut world = World { settings, curves, f, abr, link, values };
     println!("{}: {} videos of at least 50 chunks", corpus.name, world.settings.len());
     if proportional {
         for mbps in [6.0, 10.0, 14.0] {
@@ -98,6 +104,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// V of every title in one of its forms.
+fn values(
+    form: &str,
+    settings: &[Arc<Setting>],
+    abr: &Arc<dyn Abr>,
+) -> Result<Vec<Arc<dyn ValueFunction>>, Box<dyn Error>> {
+    let horizon = Blend::default().horizon;
+    let table = |s: &Setting| ValueTable::build(s, &**abr, horizon);
+    let of: &dyn Fn(&Arc<Setting>) -> Arc<dyn ValueFunction> = match form {
+        "on-demand" => return Ok(Vec::new()),
+        "table" => &|s| Arc::new(table(s)),
+        "fitted" => &|s| Arc::new(Fitted::of_table(&table(s), s.mean_rate_bps()[0])),
+        "optimal" => &|s| Arc::new(Optimal::new(s.clone(), horizon)),
+        _ => return Err("--value is on-demand, table, fitted or optimal".into()),
+    };
+    Ok(settings.iter().map(of).collect())
+}
+
 fn mix(world: &World, k: usize, seed: Seed) -> Vec<usize> {
     let mut rng = seed.rng();
     let mut pool: Vec<usize> = (0..world.settings.len()).collect();
@@ -110,6 +134,7 @@ fn viewers(world: &World, mix: &[usize], minerva: bool) -> Vec<Viewer> {
             setting: world.settings[i].clone(),
             start_s: 0.0,
             weight: 2.0,
+            value: world.values.get(i).cloned(),
             minerva: minerva.then(|| (Arc::new(world.f.clone()), Config::default())),
         })
         .collect()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_abr::{Abr, PlayerModel, Setting};
 use airlane_base::{Rng, Seed, Time};
-use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request, Update};
+use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request, Update, ValueFunction};
 use rand::RngExt;
 
 /// How far the link is from ideal.
@@ -42,6 +42,8 @@ pub struct Viewer {
     pub weight: f64,
     /// The normalisation of a Minerva flow.
     pub minerva: Option<(Arc<Normalisation>, Config)>,
+    /// Its value function; the player's algorithm simulated on demand if there is none.
+    pub value: Option<Arc<dyn ValueFunction>>,
 }
 
 /// What became of a viewer.
@@ -114,7 +116,10 @@ pub fn run(
         .map(|v| Flow {
             player: PlayerModel::new(v.setting.clone(), Time::from_secs_f64(v.start_s)),
             plain_weight: v.weight,
-            minerva: v.minerva.map(|(f, c)| Minerva::new(v.setting, abr.clone(), f, c)),
+            minerva: v.minerva.map(|(f, c)| match v.value {
+                Some(value) => Minerva::with_value(v.setting, value, f, c),
+                None => Minerva::new(v.setting, abr.clone(), f, c),
+            }),
             left_bits: 0.0,
             acked_bits: 0.0,
             busy_s: 0.0,

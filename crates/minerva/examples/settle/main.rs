@@ -8,7 +8,7 @@
 //! product's controller with the basic utility, which has no state, so that nothing but the loop
 //! is seen. Printed are, over 100 seeds, the updates until nine tenths of the way from the start
 //! to where the mean logarithm of the weights ends are done for good, and the scatter of that
-//! logarithm afterwards, each flow's about its own mean.
+//! logarithm afterwards, each flow's about its own mean. `-`: not settled within 200 updates.
 
 mod flows;
 
@@ -44,6 +44,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         need(a).total_cmp(&need(b))
     });
     let titles: Vec<Arc<Setting>> = (0..4).map(|i| all[i * (all.len() - 1) / 3].clone()).collect();
+    for s in &titles {
+        let (u, fu) = (s.view().curve(), |r: f64| f.eval(s.view().curve().eval(r)));
+        let (own, normalised) = (elasticity(s, |r| u.eval(r)), elasticity(s, fu));
+        println!(
+            "{}: d ln U / d ln r from {:.2} to {:.2}, of f(U) from {:.2} to {:.2}",
+            s.video().name,
+            own.0,
+            own.1,
+            normalised.0,
+            normalised.1
+        );
+    }
     println!("{}: settling updates / scatter of ln w, for delays of 0 to 5 updates", corpus.name);
     for (smoothed, conservative) in [(true, true), (true, false), (false, true), (false, false)] {
         let on = |on| if on { "with" } else { "without" };
@@ -54,7 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let cells = (0..=5).map(|delay| {
                 let link = Link { capacity_bps: 1e7, delay, noise };
                 let (settled, scatter) = measure(&titles, &f, config, link);
-                format!("{settled:3} / {scatter:.3}")
+                let settled = settled.map_or("-".to_owned(), |n| n.to_string());
+                format!("{settled:>3} / {scatter:.3}")
             });
             println!("  noise {:2.0} %: {}", 100.0 * noise, cells.collect::<Vec<_>>().join("   "));
         }
@@ -62,12 +75,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The least and the greatest slope of ln u over ln r between the lowest and the highest rung, by
+/// steps of 2 %: alpha and 2 - beta of the convergence theorem.
+fn elasticity(s: &Setting, u: impl Fn(f64) -> f64) -> (f64, f64) {
+    let (lo, hi) = (s.view().curve().first().0, s.view().curve().last().0);
+    let steps = ((hi / lo).ln() / 1.02_f64.ln()) as i32;
+    (0..steps).map(|i| lo * 1.02_f64.powi(i)).fold((f64::INFINITY, 0.0), |m: (f64, f64), r| {
+        let slope = (u(1.02 * r) / u(r)).ln() / 1.02_f64.ln();
+        (m.0.min(slope), m.1.max(slope))
+    })
+}
+
 fn measure(
     titles: &[Arc<Setting>],
     f: &Arc<Normalisation>,
     config: Config,
     link: Link,
-) -> (usize, f64) {
+) -> (Option<usize>, f64) {
     // By update, then flow: the sum over seeds of ln w, and of its square.
     let mut sums = vec![vec![(0.0, 0.0); titles.len()]; UPDATES];
     for i in 0..SEEDS {
@@ -90,6 +114,7 @@ fn measure(
         .sum::<f64>()
         .sqrt();
     let settled = (0..UPDATES).rev().find(|&t| off(t) > 0.1 * start).map_or(0, |t| t + 1);
+    let settled = (settled < STEADY).then_some(settled);
     let squares = |k: usize| sums[STEADY..].iter().map(|s| s[k].1).sum::<f64>() / n / steady;
     let variance: f64 = (0..titles.len()).map(|k| squares(k) - end(k).powi(2)).sum();
     (settled, (variance.max(0.0) / titles.len() as f64).sqrt())

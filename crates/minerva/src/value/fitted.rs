@@ -16,14 +16,13 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// The fits of least squares over all rates of `table` from `least_bps` on; of the highest
-    /// rate alone if none is left.
+    /// The fits of least squares over the rates of `table` from the one at or below `least_bps`.
     ///
     /// Rates that no rung can be held at drag V down by hundreds of points, and the fit with it,
     /// while the utility there is below nothing anyway: the lowest rung's rate is a good start.
     pub fn of_table(table: &ValueTable, least_bps: f64) -> Self {
         let rates = table.rates_bps();
-        let from = rates.partition_point(|r| *r < least_bps).min(rates.len() - 1);
+        let from = rates.partition_point(|r| *r <= least_bps).saturating_sub(1);
         let buffers_s = table.buffers_s().to_vec();
         let lines = table.chunks().saturating_sub(1) * table.rungs() * buffers_s.len();
         let mut points = Vec::with_capacity(rates.len());
@@ -46,12 +45,16 @@ impl Fitted {
 
     fn eval(&self, n: usize, rate_bps: f64) -> f64 {
         let [limit, gap, decay] = self.fits[n].map(f64::from);
-        Exponential { limit, gap, decay, origin_bps: self.origin_bps }.eval(rate_bps)
+        let origin_bps = self.origin_bps;
+        let below = (origin_bps - rate_bps).max(0.0);
+        let fit = Exponential { limit, gap, decay, origin_bps };
+        fit.eval(rate_bps.max(origin_bps)) - gap * decay * below
     }
 }
 
 impl ValueFunction for Fitted {
-    /// Buffers outside the table read its edge; the fit goes on at all rates.
+    /// Buffers outside the table read its edge. Below the lowest rate that was fitted the tangent
+    /// goes on.
     fn value(&self, at: Ahead, rate_bps: f64) -> Option<f64> {
         is_ahead(self.chunks, self.rungs, at, rate_bps).then_some(())?;
         let buffers = &self.buffers_s;
