@@ -56,10 +56,8 @@ fn provider(videos: &[Arc<Video>]) -> Provider {
             Arc::new(Setting::new(view, QoeParams::default(), player).unwrap())
         })
         .collect();
-    let curves: Vec<RateCurve> = settings
-        .iter()
-        .map(|s| RateCurve::simulate(s, &abr, Duration::from_secs(100)))
-        .collect();
+    let curves: Vec<RateCurve> =
+        settings.iter().map(|s| RateCurve::simulate(s, &abr, Duration::from_secs(100))).collect();
     let f = Normalisation::uniform(Form::FixedRate, 2.0, curves.iter().map(RateCurve::qoe));
     let titles = settings.iter().map(|s| ((s.video().name.clone(), Metric::Vmaf), s.clone()));
     Provider {
@@ -93,7 +91,8 @@ async fn watch(host: RuntimeHandle, client: Arc<H3Client>, id: &str, video: &Vid
 #[test]
 fn the_weight_of_a_connection_is_the_sum_over_its_sessions() {
     let videos = synthetic::corpus(2, 25, Seed(3));
-    let built = Dumbbell::new(Rate::from_mbps(4.0), Duration::from_millis(20), 1.5, 1).build(Seed(5));
+    let built =
+        Dumbbell::new(Rate::from_mbps(4.0), Duration::from_millis(20), 1.5, 1).build(Seed(5));
     let ip = |host| built.network.addresses(host)[0];
     let (s, c) = (ip(built.servers[0]), ip(built.clients[0]));
     let mut world = World::new(Seed(5), built.network);

@@ -131,7 +131,9 @@ fn leave_out_claimed(plan: &mut Plan, set: &ClaimSet, common: &Common<'_>, mixes
     };
     let mut claimed = Vec::new();
     for claim in &set.claims {
-        let scenario = set.scenario(claim, claim.full, common.content.is_some(), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let scenario = set
+            .scenario(claim, claim.full, common.content.is_some(), &[])
+            .unwrap_or_else(|e| panic!("{e}"));
         let plan = Plan::new(scenario, common).unwrap_or_else(|e| panic!("{e}"));
         claimed.extend(plan.cases.iter().map(names));
     }

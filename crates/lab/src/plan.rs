@@ -10,9 +10,7 @@ use airlane_net::trace::{Trace, TraceOptions};
 use rand::RngExt;
 
 use crate::request::Common;
-use crate::scenario::{
-    Abr, Capacity, Draw, Scenario, Start, TraceFrom, TraceSource, Viewer,
-};
+use crate::scenario::{Abr, Capacity, Draw, Scenario, Start, TraceFrom, TraceSource, Viewer};
 
 /// A made-up trace is at least so long.
 const LEAST_MADE: Duration = Duration::from_secs(60);
@@ -282,10 +280,9 @@ fn videos(
 ) -> Result<Vec<Arc<Video>>, InputError> {
     let about = |e: InputError| e.at_file(&scenario.source.name);
     let own = |v: &&Viewer| v.video.is_none() && v.same_as.is_none();
-    let mut drawn =
-        draw(scenario, corpus, scenario.viewers.iter().filter(own).count(), case)
-            .map_err(about)?
-            .into_iter();
+    let mut drawn = draw(scenario, corpus, scenario.viewers.iter().filter(own).count(), case)
+        .map_err(about)?
+        .into_iter();
     let mut videos: Vec<Arc<Video>> = Vec::new();
     for (i, viewer) in scenario.viewers.iter().enumerate() {
         let next = match (&viewer.video, viewer.same_as) {

@@ -177,12 +177,10 @@ fn an_entry_carries_the_claim_and_its_verdict() {
 fn a_range_is_met_by_the_whole_interval() {
     let rule = r#"{ kind = "within", of = "gain", low = 0.0, high = 1.0 }"#;
     let of = |mean: f64| verdict(rule, &[("gain", around(mean, 0.3))]);
-    assert_eq!([0.5, 1.0, 2.0, -1.0].map(of), [
-        Verdict::Holds,
-        Verdict::Undecided,
-        Verdict::Fails,
-        Verdict::Fails
-    ]);
+    assert_eq!(
+        [0.5, 1.0, 2.0, -1.0].map(of),
+        [Verdict::Holds, Verdict::Undecided, Verdict::Fails, Verdict::Fails]
+    );
 }
 
 #[test]
@@ -190,17 +188,12 @@ fn half_of_the_papers_gain_is_asked_for_with_its_sign() {
     let rule = r#"{ kind = "half_of_paper", of = "sum(a / b) - 1", paper = -0.4 }"#;
     let of = |a: f64| verdict(rule, &[("a", around(a, 0.1)), ("b", around(2.0, 0.1))]);
     // 50 % less, 20 %, 10 %, and a tenth more, of which the paper says 40 % less.
-    assert_eq!([1.0, 1.6, 1.8, 2.2].map(of), [
-        Verdict::Holds,
-        Verdict::Undecided,
-        Verdict::Fails,
-        Verdict::Fails
-    ]);
-    let judged = judge(
-        &claim(rule),
-        &samples(&[("a", around(1.0, 0.1)), ("b", around(2.0, 0.1))]),
-        Seed(1),
+    assert_eq!(
+        [1.0, 1.6, 1.8, 2.2].map(of),
+        [Verdict::Holds, Verdict::Undecided, Verdict::Fails, Verdict::Fails]
     );
+    let judged =
+        judge(&claim(rule), &samples(&[("a", around(1.0, 0.1)), ("b", around(2.0, 0.1))]), Seed(1));
     assert!((judged.measured.unwrap() + 50.0).abs() < 1e-6);
     assert_eq!(judged.checks[0].rule, "at most -20");
 }

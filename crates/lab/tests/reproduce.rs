@@ -125,7 +125,12 @@ fn reproduce_only<const N: usize>(
         stop,
         ..Common::default()
     };
-    let request = ReproduceRequest { common, system: "x".to_owned(), quick, only: only.map(str::to_owned).to_vec() };
+    let request = ReproduceRequest {
+        common,
+        system: "x".to_owned(),
+        quick,
+        only: only.map(str::to_owned).to_vec(),
+    };
     (reproduce_sets(&[set], &request), out)
 }
 

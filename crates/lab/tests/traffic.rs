@@ -60,7 +60,10 @@ fn web_traffic_carries_what_is_offered_and_is_the_same_under_every_scheme() {
     assert!((3e6..5e6).contains(&offered), "{offered} offered");
     assert!(web.received_bytes as f64 > 0.98 * web.offered_bytes as f64, "{web:?}");
     assert!(web.took_s.len() as u64 + 5 > web.started, "all but the last ones ended");
-    assert!(web.took_s.iter().all(|s| *s > 0.04), "a handshake and a transfer take two round trips");
+    assert!(
+        web.took_s.iter().all(|s| *s > 0.04),
+        "a handshake and a transfer take two round trips"
+    );
     let other = run(&plan, 1, 1);
     assert_eq!(other.web[0].offered_bytes, web.offered_bytes);
     assert_ne!(run(&plan, 0, 2).web[0].offered_bytes, web.offered_bytes);

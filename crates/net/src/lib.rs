@@ -22,4 +22,4 @@ pub use network::{
 };
 pub use node::{Counters, Dropped, Node, Queue};
 pub use queue::{Capacity, DropTail, Latency, Limit, Pie, PieConfig, QueueSpec};
-pub use trace::{Trace, TraceOptions, TraceStats};
+pub use trace::{CapacityModel, Medium, Shape, Trace, TraceOptions, TraceStats};

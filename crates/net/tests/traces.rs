@@ -1,10 +1,12 @@
 //! Trace readers: every message for bad input, and the real files against their README.
 
+mod common;
+
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_net::{Supply, Trace, TraceOptions};
+use common::shared_data;
 
 fn error(bytes: &[u8]) -> String {
     Trace::parse(bytes, "t").unwrap_err().to_string()
@@ -83,23 +85,6 @@ fn gzip_and_plain_are_the_same() {
     assert_eq!(packed.stats().mean.bps(), 4 * 1_500 * 8 * 100);
 }
 
-/// The folder of shared data; `None`, with a word about it, where there is none.
-fn data() -> Option<PathBuf> {
-    let root = std::env::var_os("AIRLANE_DATA").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
-        PathBuf::from,
-    );
-    if root.is_dir() {
-        return Some(root);
-    }
-    assert!(
-        std::env::var("AIRLANE_STRICT").as_deref() != Ok("1"),
-        "the shared data is missing and AIRLANE_STRICT=1 allows no skip"
-    );
-    println!("left out: the recorded traces (set AIRLANE_DATA)");
-    None
-}
-
 /// As the README prints: rounded to as many digits.
 #[track_caller]
 fn close(what: &str, got: f64, want: f64, digits: i32) {
@@ -109,7 +94,7 @@ fn close(what: &str, got: f64, want: f64, digits: i32) {
 
 #[test]
 fn mahimahi_files_have_the_figures_of_their_readme() {
-    let Some(root) = data() else { return };
+    let Some(root) = shared_data() else { return };
     for (file, length, mean, count, least, most) in [
         ("ATT-LTE-driving.down.gz", 786.1, 5.17, 338_895, 0.0, 15.5),
         ("ATT-LTE-driving.up.gz", 1_012.5, 0.83, 70_336, 0.0, 1.3),
@@ -144,7 +129,7 @@ fn samples(trace: &Trace) -> (usize, f64, f64, f64) {
 
 #[test]
 fn text_files_have_the_figures_of_their_readme() {
-    let Some(root) = data() else { return };
+    let Some(root) = shared_data() else { return };
     for (file, length, count, mean, least, most) in [
         ("cellular5g/lumos5g/5g_trace_4_walking.txt", 773.0, 773, 587.99, 0.0, 1_810.0),
         ("cellular5g/lumos5g/5g_trace_68_driving.txt", 250.0, 250, 397.26, 2.0, 1_430.0),
@@ -178,7 +163,7 @@ fn text_files_have_the_figures_of_their_readme() {
 
 #[test]
 fn csv_files_have_the_figures_of_their_readme() {
-    let Some(root) = data() else { return };
+    let Some(root) = shared_data() else { return };
     let all = TraceOptions { keep_idle: true, ..TraceOptions::default() };
     for (file, rows, mean, most) in [
         ("driving_B_2019.12.16_12.27.05.csv.gz", 1_338, 24.5, 353.0),
@@ -197,7 +182,7 @@ fn csv_files_have_the_figures_of_their_readme() {
 
 #[test]
 fn every_shared_trace_can_be_read() {
-    let Some(root) = data() else { return };
+    let Some(root) = shared_data() else { return };
     let mut read = 0;
     for folder in [
         "cellular",

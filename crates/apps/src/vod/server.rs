@@ -87,8 +87,7 @@ impl Origin {
                 let watched = weigher
                     .zip(object.as_ref())
                     .map(|(w, object)| w.on_request(object, &cmcd_of(&request)));
-                let (status, bytes) =
-                    respond(&request, object, responder, watched.as_ref()).await;
+                let (status, bytes) = respond(&request, object, responder, watched.as_ref()).await;
                 drop(watched);
                 origin.events.responded(rt.now(), peer, &path, status.as_u16(), bytes);
             });

@@ -26,10 +26,8 @@ impl ClaimSet {
         real: bool,
         patches: &[&Patch],
     ) -> Result<Scenario, InputError> {
-        let of_real = Patch {
-            scenario: claim.real.scenario.clone(),
-            schemes: claim.real.schemes.clone(),
-        };
+        let of_real =
+            Patch { scenario: claim.real.scenario.clone(), schemes: claim.real.schemes.clone() };
         let patches: Vec<&Patch> =
             real.then_some(&of_real).into_iter().chain(patches.iter().copied()).collect();
         let mut scene = self.scenario.clone();

@@ -246,9 +246,7 @@ impl Rule {
             Self::Within { low, high, .. } if low > high => {
                 Err((format!("bounds of {low} and {high}"), "expected them to rise"))
             }
-            Self::Within { low, high, .. } => {
-                finite(*low, "a bound").and(finite(*high, "a bound"))
-            }
+            Self::Within { low, high, .. } => finite(*low, "a bound").and(finite(*high, "a bound")),
             Self::HalfOfPaper { paper, .. } if *paper == 0.0 => {
                 Err(("a paper's figure of 0".to_owned(), "expected one with a sign"))
             }

@@ -37,9 +37,7 @@ impl Statistic {
         let ratio = || first().sum::<f64>() / pairs.clone().map(|p| p[1]).sum::<f64>();
         match self {
             Self::Mean(_) => mean(&first().collect::<Vec<_>>()).unwrap_or(f64::NAN),
-            Self::Quantile(_, q) => {
-                quantile(&first().collect::<Vec<_>>(), *q).unwrap_or(f64::NAN)
-            }
+            Self::Quantile(_, q) => quantile(&first().collect::<Vec<_>>(), *q).unwrap_or(f64::NAN),
             Self::Difference(..) => {
                 let all: Vec<f64> = pairs.map(|[x, y]| x - y).collect();
                 mean(&all).unwrap_or(f64::NAN)

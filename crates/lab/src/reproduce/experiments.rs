@@ -131,10 +131,8 @@ impl<'a> Experiments<'a> {
         let schemes: Vec<_> = s.schemes.iter().map(|s| (s.control, s.minerva)).collect();
         let watched: Vec<_> =
             s.viewers.iter().map(|v| (v.metric, v.abr, &v.provider, v.control)).collect();
-        let key = format!(
-            "{:?} {:?} {schemes:?} {watched:?} {:?}",
-            s.player, s.min_chunks, s.transport
-        );
+        let key =
+            format!("{:?} {:?} {schemes:?} {watched:?} {:?}", s.player, s.min_chunks, s.transport);
         if let Some(content) = self.contents.get(&key) {
             return Ok(content.clone());
         }

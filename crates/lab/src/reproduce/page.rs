@@ -202,7 +202,8 @@ fn mixes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Table {
     table.columns = columns;
     for (case, mix) in experiment.plan.cases.iter().zip(&list) {
         let mean = |scheme: usize| -> Cell {
-            let values: Option<Vec<f64>> = mix.runs.iter().map(|run| run[scheme].min_qoe()).collect();
+            let values: Option<Vec<f64>> =
+                mix.runs.iter().map(|run| run[scheme].min_qoe()).collect();
             values.and_then(|v| airlane_quality::stats::mean(&v)).map_or(Cell::Empty, Cell::number)
         };
         let mut videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
@@ -293,10 +294,14 @@ fn cdfs(experiment: &Experiment<'_>, samples: &Samples, worlds: &[Option<Figures
     let Some(baseline) = experiment.baseline_name() else { return vec![lowest] };
     let a = experiment.treatment_name();
     let starts = experiment.plan.cases.iter().flat_map(|c| &c.starts);
-    let joined = experiment.plan.scenario.viewers.len() == 2 && starts.into_iter().any(|s| !s.is_zero());
+    let joined =
+        experiment.plan.scenario.viewers.len() == 2 && starts.into_iter().any(|s| !s.is_zero());
     let mut gains = Cdf {
         title: "Gain of the worst viewer".to_owned(),
-        note: format!("Over {}. A step from 720p to 1080p is worth {STEP} points.", title(baseline)),
+        note: format!(
+            "Over {}. A step from 720p to 1080p is worth {STEP} points.",
+            title(baseline)
+        ),
         x: Axis::new("gain", "points"),
         lines: vec![line(a, flat("minimum_qoe_gain")), line(OPTIMUM, flat("optimum_gain"))],
     };

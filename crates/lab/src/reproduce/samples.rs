@@ -102,9 +102,7 @@ const OF_A_RUN: &[(&str, OfRun)] = &[
     ("rate_low", |f| rates(f).fold(f64::NAN, f64::min)),
     ("rate_within", within),
     ("group_gain", |f| group(f, 0, worst_of) - group(f, 1, worst_of)),
-    ("group_gain_at_least_7_65", |f| {
-        at_least_step(group(f, 0, worst_of) - group(f, 1, worst_of))
-    }),
+    ("group_gain_at_least_7_65", |f| at_least_step(group(f, 0, worst_of) - group(f, 1, worst_of))),
     ("group_range_change", |f| group(f, 0, range_of) - group(f, 1, range_of)),
     ("group_share", |f| {
         let bytes = |i| group(f, i, |all| all.iter().map(|v| v.bytes as f64).sum());

@@ -125,7 +125,8 @@ pub fn run(
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
     let stats = world.stats();
-    let Collected { viewers, bulk, web } = world.run(flows.collect()).map_err(|e| lab_error(plan, key, e))?;
+    let Collected { viewers, bulk, web } =
+        world.run(flows.collect()).map_err(|e| lab_error(plan, key, e))?;
 
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;

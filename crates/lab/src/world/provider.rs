@@ -135,7 +135,9 @@ impl Content {
                 all.insert((title.to_owned(), watched.clone()), (setting, abr));
             }
         }
-        spread(all.into_iter().collect(), |(setting, abr)| RateCurve::simulate(setting, abr, SESSION))
+        spread(all.into_iter().collect(), |(setting, abr)| {
+            RateCurve::simulate(setting, abr, SESSION)
+        })
     }
 
     /// The providers of a scheme, by name. Popularity is uniform over the ways that a provider's

@@ -1,4 +1,4 @@
-//! Recorded capacity: reading it, and what it is like.
+//! Capacity over time: reading recordings, generating traces like them, and what they are like.
 //!
 //! | kind | a line | capacity |
 //! |---|---|---|
@@ -10,6 +10,9 @@
 //! left out.
 
 mod csv;
+mod scale;
+mod shape;
+mod synthetic;
 mod text;
 
 use std::io::Read;
@@ -18,6 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
+
+pub use shape::{BIN, LAGS, OUTAGE_BELOW, Shape};
+pub use synthetic::{CapacityModel, Component, LEVELS, Medium, Outages, STEP, level};
 
 use crate::link::{OPPORTUNITY_BYTES, RateProfile, Supply};
 
@@ -35,7 +41,7 @@ pub struct TraceOptions {
     pub keep_idle: bool,
 }
 
-/// A recorded capacity. Cheap to clone.
+/// A recorded or generated capacity. Cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     name: String,
@@ -95,7 +101,11 @@ impl Trace {
         Ok(Self { name: name.to_owned(), supply })
     }
 
-    /// The file, as it was named.
+    fn of_profile(name: String, profile: RateProfile) -> Self {
+        Self { name, supply: Supply::Profile(Arc::new(profile)) }
+    }
+
+    /// The file, as it was named; of a generated trace, medium and seed.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -107,26 +117,17 @@ impl Trace {
 
     /// Its length, after which it repeats.
     pub fn length(&self) -> Duration {
-        // All readers give supplies that repeat.
+        // All readers and generators give supplies that repeat.
         self.supply.period().unwrap_or_default()
     }
 
     /// What it is like.
     pub fn stats(&self) -> TraceStats {
         let length = self.length();
-        let bytes_until = |t: Duration| match &self.supply {
-            Supply::Constant(rate) => rate.as_f64() / 8.0 * t.as_secs_f64(),
-            Supply::Profile(p) => p.bytes_until(t),
-            Supply::Opportunities(o) => o.count_before(t) as f64 * f64::from(OPPORTUNITY_BYTES),
-        };
         let mean = self.supply.mean();
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
-        let mut before = 0.0;
-        for second in 1..=length.as_secs() {
-            let now = bytes_until(Duration::from_secs(second));
-            let bps = (now - before) * 8.0;
+        for bps in self.means(Duration::from_secs(1)) {
             (least, most) = (least.min(bps), most.max(bps));
-            before = now;
         }
         let (second_min, second_max) = if least.is_finite() {
             (Rate::from_bps_f64(least), Rate::from_bps_f64(most))
@@ -134,6 +135,28 @@ impl Trace {
             (mean, mean)
         };
         TraceStats { length, mean, second_min, second_max }
+    }
+
+    /// The mean capacity, in bits per second, of each whole interval of `width` of its length.
+    pub fn means(&self, width: Duration) -> Vec<f64> {
+        let count = self.length().as_nanos().checked_div(width.as_nanos()).unwrap_or(0) as u64;
+        let mut before = 0.0;
+        let mut mean = |i: u64| {
+            let end = Duration::from_nanos(width.as_nanos() as u64 * i);
+            let now = self.bytes_until(end);
+            let bps = (now - before) * 8.0 / width.as_secs_f64();
+            before = now;
+            bps
+        };
+        (1..=count).map(&mut mean).collect()
+    }
+
+    fn bytes_until(&self, t: Duration) -> f64 {
+        match &self.supply {
+            Supply::Constant(rate) => rate.as_f64() / 8.0 * t.as_secs_f64(),
+            Supply::Profile(p) => p.bytes_until(t),
+            Supply::Opportunities(o) => o.count_before(t) as f64 * f64::from(OPPORTUNITY_BYTES),
+        }
     }
 }
 

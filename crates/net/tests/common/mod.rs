@@ -1,7 +1,8 @@
-//! Packets for tests.
+//! Packets and shared data for tests.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Time};
 
@@ -24,4 +25,21 @@ pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Box<Packet> {
 pub fn numbered(id: u64, ip_bytes: u32) -> Box<Packet> {
     let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     Box::new(Packet { id, ..*packet(nowhere, nowhere, ip_bytes) })
+}
+
+/// The folder of shared data; `None`, with a word about it, where there is none.
+pub fn shared_data() -> Option<PathBuf> {
+    let root = std::env::var_os("AIRLANE_DATA").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
+        PathBuf::from,
+    );
+    if root.is_dir() {
+        return Some(root);
+    }
+    assert!(
+        std::env::var("AIRLANE_STRICT").as_deref() != Ok("1"),
+        "the shared data is missing and AIRLANE_STRICT=1 allows no skip"
+    );
+    println!("left out: the recorded traces (set AIRLANE_DATA)");
+    None
 }

@@ -97,7 +97,12 @@ pub(super) fn player(r: &mut Reader<'_>) -> Player {
             )
             .unwrap_or(true),
         max_chunks: r
-            .count_or_none("max_chunks", (1, 100_000), NONE, "Longer videos are cut to so many chunks.")
+            .count_or_none(
+                "max_chunks",
+                (1, 100_000),
+                NONE,
+                "Longer videos are cut to so many chunks.",
+            )
             .map(|n| n as usize),
     }
 }

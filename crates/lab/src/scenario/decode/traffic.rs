@@ -19,8 +19,7 @@ pub(super) fn start(r: &mut Reader<'_>, duration: Duration, default: &str) -> Op
     let start = r.time_or_none("start_s", MOMENT, default, "When it starts.")?;
     if start >= duration {
         let found = format!("found {}", plain(start.as_secs_f64()));
-        let expected =
-            format!("expected less than duration_s = {}", plain(duration.as_secs_f64()));
+        let expected = format!("expected less than duration_s = {}", plain(duration.as_secs_f64()));
         r.fail("start_s", found, expected);
     }
     Some(start)
@@ -71,7 +70,8 @@ pub(super) fn web(r: &mut Reader<'_>, number: usize) -> Web {
          tail.",
     );
     let least = r.count("least_bytes", SIZE, 4_000, "The least size of a transfer.");
-    let most = r.count("most_bytes", SIZE, 20_000_000, "The greatest; the distribution ends there.");
+    let most =
+        r.count("most_bytes", SIZE, 20_000_000, "The greatest; the distribution ends there.");
     if least >= most {
         let found = format!("found {most}, and least_bytes = {least}");
         r.fail("most_bytes", found, "expected more than least_bytes");

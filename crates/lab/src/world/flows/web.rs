@@ -101,7 +101,7 @@ async fn offer(
     let gap_s = web.mean_bytes() * 8.0 / web.load.as_f64();
     let mut at = Time::ZERO;
     loop {
-        at = at + Duration::from_secs_f64(-gap_s * (1.0 - rng.random::<f64>()).ln());
+        at += Duration::from_secs_f64(-gap_s * (1.0 - rng.random::<f64>()).ln());
         let (host, caller, to) = servers[rng.random_range(0..servers.len())].clone();
         let bytes = web.draw_bytes(&mut rng);
         if at >= end {

@@ -1,0 +1,48 @@
+//! The fitted models: what the example prints, with the recordings where `docs/traces.md` says,
+//! in this order:
+//!
+//! `cargo run --release -p airlane-net --example fit_traces -- fit:lte 1 {ATT,Verizon}-LTE-driving.down.gz`
+//!
+//! `cargo run --release -p airlane-net --example fit_traces -- fit:wifi 1 *.txt`
+
+use std::time::Duration;
+
+use super::{CapacityModel, Component, Outages};
+
+/// Fitted to two drives with a saturated downlink (AT&T and Verizon), together 36 minutes.
+pub(super) const LTE: CapacityModel = CapacityModel {
+    scale_bps: 7_630_000.0,
+    scale_log_sd: 0.385,
+    place: 0.0,
+    slow: Component { share: 0.62, time_s: 46.8 },
+    fast: Component { share: 0.118, time_s: 3.61 },
+    knot: Duration::from_millis(20),
+    capacity: [
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0618, 0.124, 0.185, 0.309, 0.432, 0.58, 0.741,
+        0.988, 1.28, 1.61, 1.91, 2.28, 2.66, 3.15, 3.77, 4.32, 5.0, 5.74, 6.61, 8.39, 10.9,
+    ],
+    outages: Some(Outages {
+        gap_s: 58.5,
+        log_mean: -1.0,
+        log_sd: 1.71,
+        least_s: 0.45,
+        most_s: 30.0,
+    }),
+};
+
+/// Fitted to 11 recordings in offices and 11 in a crowded restaurant, together 107 minutes in
+/// windows of mostly five minutes.
+pub(super) const WIFI: CapacityModel = CapacityModel {
+    scale_bps: 23_700_000.0,
+    scale_log_sd: 0.0,
+    place: 0.588,
+    slow: Component { share: 0.34, time_s: 23.8 },
+    fast: Component { share: 0.0453, time_s: 1.49 },
+    knot: Duration::from_millis(200),
+    capacity: [
+        4.94e-6, 4.94e-6, 9.3e-6, 3.73e-5, 5.81e-5, 0.000331, 0.00224, 0.00862, 0.0397, 0.203,
+        0.477, 0.689, 0.883, 1.06, 1.2, 1.28, 1.31, 1.32, 1.33, 1.36, 1.41, 1.48, 1.57, 1.66, 1.77,
+        1.96, 1.98, 1.98, 1.99,
+    ],
+    outages: None,
+};
