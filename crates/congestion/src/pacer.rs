@@ -141,7 +141,7 @@ mod tests {
     fn a_burst_leaves_after_a_pause_and_then_as_many_as_the_rate_allows() {
         let mut p = pacer();
         let start = Time::from_millis(500);
-        assert_eq!(turn(&mut p, start, 10), 3);
+        assert_eq!(turn(&mut p, start, 10), 5);
         assert_eq!(p.release(), start + Duration::from_millis(1));
         assert_eq!(turn(&mut p, start + Duration::from_millis(1), 10), 1);
     }
@@ -156,14 +156,14 @@ mod tests {
         // But a window that opens late is no reason for a burst.
         let mut p = pacer();
         assert_eq!(turn(&mut p, start, 1), 1);
-        assert_eq!(turn(&mut p, start + Duration::from_millis(6), 100), 3);
+        assert_eq!(turn(&mut p, start + Duration::from_millis(6), 100), 5);
     }
 
     #[test]
     fn a_new_rate_holds_for_what_already_waits() {
         let mut p = pacer();
         let now = Time::from_millis(500);
-        assert_eq!(turn(&mut p, now, 10), 3);
+        assert_eq!(turn(&mut p, now, 10), 5);
         p.set_rate(now, Some(Rate::from_mbps(100.0)));
         assert_eq!(p.release(), now + Duration::from_micros(100));
         p.set_rate(now, None);
