@@ -38,15 +38,20 @@ impl Objective {
         self.f.eval(constant - slope.at(total / over)) * over
     }
 
-    /// The rate over that. Beyond the top rung's rate U and f both go on in proportion to r, so
-    /// that the quotient stays or falls; where f starts with a floor, the quotient at that rate is
-    /// the most, so that no weight grows with a rate that buys nothing.
+    /// The rate over that. Beyond the top rung's rate it is the least quotient from there to the
+    /// rate, so that no weight grows with a rate that buys nothing: U goes on in proportion to the
+    /// rate, but f in proportion to U only beyond its table.
     pub(crate) fn weight(&self, rate_bps: f64, total: f64) -> f64 {
         let weight = rate_bps / self.normalised_bps(rate_bps, total);
         if rate_bps <= self.top_bps {
             return weight;
         }
-        let top = self.normalised_bps(self.top_bps, total * self.top_bps / rate_bps);
-        weight.min(self.top_bps / top)
+        let at_top = total * self.top_bps / rate_bps;
+        let quotient = |rate: f64| rate / self.normalised_bps(rate, at_top * rate / self.top_bps);
+        // Between two points of its table f is a line, and the quotient rises or falls.
+        let between = self.f.points().map(|(u, _)| u).filter(|u| at_top < *u && *u < total);
+        let rates = between.map(|u| self.top_bps * u / at_top);
+        let least = rates.map(quotient).fold(quotient(self.top_bps), f64::min);
+        weight.min(least)
     }
 }
