@@ -1,5 +1,6 @@
 //! Everything that a run needs, read and checked before anything runs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,36 @@ pub struct Plan {
     pub corpus: Option<Corpus>,
     /// The cases, in order.
     pub cases: Vec<Case>,
+}
+
+/// Content and traces that have been read.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    corpus: Option<Corpus>,
+    /// By file and column.
+    traces: BTreeMap<(PathBuf, Option<String>), Trace>,
+}
+
+impl Sources {
+    fn corpus(&mut self, folder: Option<&Path>) -> Result<Corpus, InputError> {
+        let corpus = match (self.corpus.take(), folder) {
+            (Some(corpus), _) => corpus,
+            (None, Some(folder)) => Corpus::load_dir(folder)?,
+            (None, None) => Corpus::embedded()?,
+        };
+        Ok(self.corpus.insert(corpus).clone())
+    }
+
+    fn trace(&mut self, file: &Path, column: Option<&String>) -> Result<Trace, InputError> {
+        let key = (file.to_owned(), column.cloned());
+        if let Some(trace) = self.traces.get(&key) {
+            return Ok(trace.clone());
+        }
+        let options = TraceOptions { column: key.1.clone(), ..TraceOptions::default() };
+        let trace = Trace::load_with(file, &options)?;
+        self.traces.insert(key, trace.clone());
+        Ok(trace)
+    }
 }
 
 /// One draw of videos on one trace. Under every scheme and seed it is a run.
@@ -48,19 +79,29 @@ impl Plan {
     ///
     /// # Errors
     /// What is wrong with a trace, the content or how they go together.
-    pub fn new(mut scenario: Scenario, common: &Common<'_>) -> Result<Self, InputError> {
+    pub fn new(scenario: Scenario, common: &Common<'_>) -> Result<Self, InputError> {
+        Self::with(scenario, common, &mut Sources::default())
+    }
+
+    /// The same for one of several scenarios with the same `common`: what one of them has read is
+    /// not read again.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with(
+        mut scenario: Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Self, InputError> {
         if let Some(seed) = common.seed {
             scenario.seeds = vec![seed];
         }
         if let Some(cipher) = common.cipher {
             scenario.transport.cipher = cipher;
         }
-        let traces = traces(&mut scenario, common.trace.as_deref())?;
-        let corpus = match (&common.content, scenario.viewers.is_empty()) {
-            (Some(folder), _) => Some(Corpus::load_dir(folder)?),
-            (None, false) => Some(Corpus::embedded()?),
-            (None, true) => None,
-        };
+        let traces = traces(&mut scenario, common.trace.as_deref(), sources)?;
+        let wanted = common.content.is_some() || !scenario.viewers.is_empty();
+        let corpus = if wanted { Some(sources.corpus(common.content.as_deref())?) } else { None };
         let cases = cases(&scenario, corpus.as_ref(), &traces)?;
         Ok(Self { scenario, corpus, cases })
     }
@@ -89,7 +130,11 @@ impl Plan {
 }
 
 /// The traces of the scenario or of the command line; none if the capacity is no trace.
-fn traces(scenario: &mut Scenario, given: Option<&Path>) -> Result<Vec<Trace>, InputError> {
+fn traces(
+    scenario: &mut Scenario,
+    given: Option<&Path>,
+    sources: &mut Sources,
+) -> Result<Vec<Trace>, InputError> {
     if let Some(path) = given {
         // Column, scale and offset of the scenario's own trace say nothing about another.
         let source = |file: &Path| TraceSource {
@@ -99,12 +144,11 @@ fn traces(scenario: &mut Scenario, given: Option<&Path>) -> Result<Vec<Trace>, I
             offset: None,
         };
         scenario.link.capacity = Capacity::Trace(source(path));
-        return trace_files(path)?.iter().map(Trace::load).collect();
+        return trace_files(path)?.iter().map(|file| sources.trace(file, None)).collect();
     }
     let Capacity::Trace(source) = &scenario.link.capacity else { return Ok(Vec::new()) };
     let folder = scenario.source.folder.clone().unwrap_or_default();
-    let options = TraceOptions { column: source.column.clone(), ..TraceOptions::default() };
-    Ok(vec![Trace::load_with(folder.join(&source.file), &options)?])
+    Ok(vec![sources.trace(&folder.join(&source.file), source.column.as_ref())?])
 }
 
 /// The file, or the files of the folder in the order of their names.
