@@ -27,6 +27,8 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
     /// Run one scenario: every case under every scheme with every seed
     Run(RunArgs),
+    /// Run a scenario under every combination of some values; goes on where it was stopped
+    Sweep(SweepArgs),
     /// Measure a paper's figures beside what it published, with intervals and verdicts
     Reproduce(ReproduceArgs),
     /// Make one self-contained HTML page of results
@@ -100,6 +102,24 @@ pub(crate) struct RunArgs {
     /// Change a key of the scenario, such as link.rate_bps=4e6; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) worlds: Worlds,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// A scenario with a table [grid] (see docs/sweeps.md), or the name of a built-in scenario
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) scenario: PathBuf,
+    /// Give a key of the scenario several values, such as link.rate_bps=4e6,10e6; may be repeated
+    #[arg(long, value_name = "KEY=V1,V2")]
+    pub(crate) grid: Vec<String>,
+    /// Change a key in all cells of the grid, such as duration_s=60; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Run everything anew instead of taking over what the folder's journal has
+    #[arg(long)]
+    pub(crate) fresh: bool,
     #[command(flatten)]
     pub(crate) worlds: Worlds,
 }

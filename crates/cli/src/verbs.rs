@@ -7,6 +7,7 @@ use airlane_lab::LabError;
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::request::{
     Captures, Common, DemoRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest,
+    SweepRequest,
 };
 use airlane_lab::scenario::Cipher;
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
@@ -25,6 +26,10 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         }
         Verb::Run(args) => with_worlds(args.worlds, clock, |common| {
             airlane_lab::run(&RunRequest { common, scenario: args.scenario, set: args.set })
+        }),
+        Verb::Sweep(args) => with_worlds(args.worlds, clock, |common| {
+            let (scenario, set, grid, fresh) = (args.scenario, args.set, args.grid, args.fresh);
+            airlane_lab::sweep(&SweepRequest { common, scenario, set, grid, fresh })
         }),
         Verb::Reproduce(args) => with_worlds(args.worlds, clock, |common| {
             let (system, quick) = (args.system, args.quick);

@@ -6,10 +6,11 @@
 //! - [`world`]: one run, from its network and roles to what came out.
 //! - [`pool`]: independent worlds over the machine's cores.
 //! - [`mod@reproduce`]: a paper's claims, measured and judged.
+//! - [`mod@sweep`]: a scenario under every combination of some values, with a journal.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`story`]: the figures of runs, and the report that they make.
-//! - [`run()`], [`demo()`], [`report()`]: the commands.
+//! - [`run()`], [`demo()`], [`report()`], [`sweep()`]: the commands.
 //! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
 
 pub mod claims;
@@ -25,9 +26,11 @@ mod run;
 pub mod scenario;
 pub mod story;
 pub mod summary;
+pub mod sweep;
 pub mod world;
 
 pub use demo::demo;
 pub use error::{Fault, FaultyRun, LabError};
 pub use reproduce::reproduce;
 pub use run::{report, run};
+pub use sweep::sweep;

@@ -89,6 +89,20 @@ pub struct RunRequest<'a> {
     pub set: Vec<String>,
 }
 
+/// Run a scenario under every combination of some values.
+pub struct SweepRequest<'a> {
+    /// What every command is given.
+    pub common: Common<'a>,
+    /// The file, or the name of an embedded scenario.
+    pub scenario: PathBuf,
+    /// Changes to all cells: `key=value`.
+    pub set: Vec<String>,
+    /// Axes beside those of the file: `key=v1,v2`.
+    pub grid: Vec<String>,
+    /// Forget what earlier starts in the same folder finished.
+    pub fresh: bool,
+}
+
 /// Tell a system's story.
 pub struct DemoRequest<'a> {
     /// What every command is given.

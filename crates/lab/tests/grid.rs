@@ -239,7 +239,7 @@ fn a_grid_is_no_scenario() {
 }
 
 proptest! {
-    /// A single value given again as an argument is the same value.
+    /// An axis given again as an argument is the same axis.
     #[test]
     fn arguments_read_back(
         text in prop_oneof!["[a-z,\\[\\]{}\"'= .0-9]{1,12}", Just("12".to_owned())],
@@ -252,12 +252,17 @@ proptest! {
         // Two values that look the same in a table are refused.
         prop_assume!(!matches!(&grid, Err(e) if e.contains(" twice")));
         let grid = grid.unwrap();
-        for value in &grid.axes()[0].values {
-            let again = grid_with(&text, &[], &[&format!("x={}", value.argument())]).unwrap();
+        let axis = &grid.axes()[0];
+        let again = |argument: String| grid_with(&text, &[], &[&argument]).unwrap();
+        for (i, value) in axis.values.iter().enumerate() {
+            let again = again(axis.argument(Some(i)));
             let values = &again.axes()[0].values;
-            prop_assert_eq!(values.len(), 1, "{}", value.argument());
+            prop_assert_eq!(values.len(), 1, "{}", axis.argument(Some(i)));
             prop_assert_eq!(values[0].text(), value.text());
             prop_assert_eq!(values[0].number(), value.number());
         }
+        let all = again(axis.argument(None));
+        prop_assert_eq!(shape(&all), shape(&grid));
+        prop_assert!(all.axes()[0].is_of_command_line() && !axis.is_of_command_line());
     }
 }

@@ -72,17 +72,33 @@ impl AxisValue {
         }
     }
 
-    /// The value as `--grid key=` takes it for a single one.
-    pub fn argument(&self) -> String {
+    /// The value as `--grid` takes it among others.
+    fn argument(&self) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
         let word = !self.text.is_empty() && self.text.chars().all(plain);
         let read = || tree::parse_value(&self.text, Origin::Grid).data;
         match &self.node.data {
             Data::Text(_) if word && matches!(read(), Data::Text(_)) => self.text.clone(),
-            // A list on its own would be the values of the axis.
-            Data::List(_) => format!("[{}]", self.node.data.to_toml()),
             data => data.to_toml(),
         }
+    }
+}
+
+impl Axis {
+    /// The axis as `--grid` takes it, or the axis with one of its values alone.
+    pub fn argument(&self, only: Option<usize>) -> String {
+        let values = only.map_or(&self.values[..], |at| std::slice::from_ref(&self.values[at]));
+        let values = match values {
+            // A list on its own would be the values of the axis.
+            [one] if matches!(one.node.data, Data::List(_)) => format!("[{}]", one.argument()),
+            values => values.iter().map(AxisValue::argument).collect::<Vec<_>>().join(","),
+        };
+        format!("{}={values}", self.key)
+    }
+
+    /// Whether the command line gave it, and not the file.
+    pub fn is_of_command_line(&self) -> bool {
+        self.values.iter().any(|v| v.node.origin == Origin::Grid)
     }
 }
 

@@ -38,6 +38,7 @@ use std::sync::OnceLock;
 use airlane_base::InputError;
 
 pub use embedded::EMBEDDED;
+pub(crate) use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
 pub use types::*;
 

@@ -17,7 +17,7 @@ use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
 pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput};
-pub use provider::{Content, settings_of};
+pub use provider::{Content, Contents, settings_of};
 
 use crate::error::{Fault, LabError};
 use crate::plan::{Plan, RunKey};

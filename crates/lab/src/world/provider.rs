@@ -1,6 +1,6 @@
 //! What all runs of a plan share: the titles as decisions see them, and Minerva's normalisation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBase
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
-use airlane_media::{Perceptual, Video};
+use airlane_media::{Corpus, Perceptual, Video};
 use airlane_minerva::{Config, Form, Normalisation, RateCurve, UtilityKind};
 use airlane_quality::QoeParams;
 
@@ -48,13 +48,7 @@ impl Content {
                 providers: vec![None; scenario.schemes.len()],
             });
         };
-        // Popularity is uniform over what is drawn from, and what is named counts as drawn.
-        let named: Vec<&Arc<Video>> = plan.cases.iter().flat_map(|c| &c.videos).collect();
-        let videos: Vec<Arc<Video>> = corpus
-            .videos()
-            .filter(|v| v.chunks() >= scenario.min_chunks || named.iter().any(|n| n.name == v.name))
-            .cloned()
-            .collect();
+        let videos = titles(plan, corpus);
         let settings = settings_of(&videos, &scenario.player)?;
         let wanted = scenario.schemes.iter().any(|s| s.minerva.is_some());
         let abr = abr_kind(scenario.player.abr, scenario.player.horizon);
@@ -80,6 +74,64 @@ impl Content {
     pub fn provider(&self, scheme: usize) -> Option<&Arc<Provider>> {
         self.providers[scheme].as_ref()
     }
+}
+
+/// Every title that may be watched. Popularity is uniform over what is drawn from, and what is
+/// named counts as drawn.
+fn titles(plan: &Plan, corpus: &Corpus) -> Vec<Arc<Video>> {
+    let named: Vec<&Arc<Video>> = plan.cases.iter().flat_map(|c| &c.videos).collect();
+    let least = plan.scenario.min_chunks;
+    corpus
+        .videos()
+        .filter(|v| v.chunks() >= least || named.iter().any(|n| n.name == v.name))
+        .cloned()
+        .collect()
+}
+
+/// The contents of several plans with the same corpus: those that agree in what a content depends
+/// on share one.
+#[derive(Debug, Default)]
+pub struct Contents {
+    known: BTreeMap<String, Arc<Content>>,
+    checked: BTreeSet<String>,
+}
+
+impl Contents {
+    /// The content of a plan.
+    ///
+    /// # Errors
+    /// As [`Content::new`].
+    pub fn of(&mut self, plan: &Plan) -> Result<Arc<Content>, LabError> {
+        let key = content_key(plan);
+        if let Some(content) = self.known.get(&key) {
+            return Ok(content.clone());
+        }
+        let content = Arc::new(Content::new(plan)?);
+        self.known.insert(key, content.clone());
+        Ok(content)
+    }
+
+    /// Checks what [`Content::new`] checks of the input, without its work.
+    ///
+    /// # Errors
+    /// If a title does not go together with the player's settings.
+    pub fn check(&mut self, plan: &Plan) -> Result<(), InputError> {
+        if let (Some(corpus), true) = (&plan.corpus, self.checked.insert(content_key(plan))) {
+            settings_of(&titles(plan, corpus), &plan.scenario.player)?;
+        }
+        Ok(())
+    }
+}
+
+/// All of a plan that its content depends on but the corpus.
+fn content_key(plan: &Plan) -> String {
+    let Scenario { player, min_chunks, transport, schemes, .. } = &plan.scenario;
+    let schemes: Vec<_> = schemes.iter().map(|s| (s.control.weight(), s.minerva)).collect();
+    // Titles that are drawn are among those of enough chunks.
+    let short = plan.cases.iter().flat_map(|c| &c.videos).filter(|v| v.chunks() < *min_chunks);
+    let short: BTreeSet<&str> = short.map(|v| v.name.as_str()).collect();
+    let none = plan.corpus.is_none();
+    format!("{none} {player:?} {min_chunks} {} {schemes:?} {short:?}", transport.payload_bytes)
 }
 
 /// The titles as decisions see them, by name.

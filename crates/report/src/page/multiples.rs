@@ -29,9 +29,10 @@ pub fn multiples(out: &mut String, chart: &Multiples, names: &Names) {
     let _ = writeln!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\
-         <table class=\"facets\" style=\"--schemes:{}\">",
+         <table class=\"facets\" style=\"--schemes:{};--columns:{}\">",
         escape(&chart.title),
-        shown.len().max(1)
+        shown.len().max(1),
+        chart.columns.labels.len().max(1)
     );
     heads(out, chart);
     out.push_str("<tbody>\n");
