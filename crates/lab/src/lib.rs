@@ -7,14 +7,16 @@
 //! - [`pool`]: independent worlds over the machine's cores.
 //! - [`mod@reproduce`]: a paper's claims, measured and judged.
 //! - [`mod@sweep`]: a scenario under every combination of some values, with a journal.
+//! - [`mod@diff`]: what changed between two results.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`story`]: the figures of runs, and the report that they make.
-//! - [`run()`], [`demo()`], [`report()`], [`sweep()`]: the commands.
+//! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
 //! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
 
 pub mod claims;
 mod demo;
+pub mod diff;
 pub mod error;
 pub mod execute;
 mod pcap;
@@ -30,6 +32,7 @@ pub mod sweep;
 pub mod world;
 
 pub use demo::demo;
+pub use diff::diff;
 pub use error::{Fault, FaultyRun, LabError};
 pub use reproduce::reproduce;
 pub use run::{report, run};

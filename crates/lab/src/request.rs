@@ -127,6 +127,22 @@ pub struct ReportRequest {
     pub out: PathBuf,
 }
 
+/// Compare two results.
+pub struct DiffRequest {
+    /// A folder that a command left, or a summary.
+    pub a: PathBuf,
+    /// Another.
+    pub b: PathBuf,
+    /// Show every figure that changed, not the largest changes beyond the threshold alone.
+    pub all: bool,
+    /// The least change to show, as a share of the figure.
+    pub threshold: f64,
+    /// Whether a difference counts as a failure.
+    pub check: bool,
+    /// Where a report of it goes, if one is wanted.
+    pub out: Option<PathBuf>,
+}
+
 /// What a command came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {

@@ -123,7 +123,7 @@ mod tests {
             unit: "bit/s".to_owned(),
             value,
         };
-        let made = [row(0.1), row(-2.5)];
+        let made = [row(0.1), row(2.5)];
         let axes = grid.axes();
         let values = |i: usize| vec![&axes[0].values[i], &axes[1].values[i]];
         let rows = Rows {
@@ -141,7 +141,7 @@ mod tests {
                 "{link.rtt_s: 0.02, link.queue.kind: \"pie\", case: \"1/a\", scheme: \"a\", seed: 7, \
                  metric: \"goodput_bps\", unit: \"bit/s\", value: 0.1}",
                 "{link.rtt_s: 1.0, link.queue.kind: \"droptail\", case: \"1/a\", scheme: \"a\", \
-                 seed: 7, metric: \"goodput_bps\", unit: \"bit/s\", value: -2.5}",
+                 seed: 7, metric: \"goodput_bps\", unit: \"bit/s\", value: 2.5}",
             ]
         );
     }
