@@ -69,7 +69,7 @@ fn ctrl_c_and_the_same_command_again_leave_what_one_go_leaves() {
 
     let scratch = Scratch::new("sigint");
     // A second or more of work, of which less than a third is done when the signal is sent.
-    scratch.file("s.toml", &scenario(60));
+    scratch.file("s.toml", &scenario(30));
     let arguments = ["sweep", "s.toml", "-j", "1", "--out", "out"];
     let mut child =
         scratch.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

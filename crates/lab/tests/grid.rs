@@ -266,3 +266,23 @@ proptest! {
         prop_assert!(all.axes()[0].is_of_command_line() && !axis.is_of_command_line());
     }
 }
+
+#[test]
+fn the_sweep_of_the_documentation_is_sound() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sweeps.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let text = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let grid = grid_with(text, &[], &[]).unwrap();
+    let runs = |s: Scenario| s.schemes.len() * s.seeds.len() * s.cases.count;
+    let cells: Vec<usize> = (0..grid.cells()).map(|c| runs(grid.scenario(c).unwrap())).collect();
+    assert_eq!((cells.len(), cells.iter().sum::<usize>()), (6, 36), "as the page says");
+    // The axes that its table shows.
+    let rows = page.lines().filter(|l| l.starts_with("| `") && l.contains(" = ["));
+    let shown: Vec<&str> = rows.filter_map(|l| l.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(shown.len(), 4, "{shown:?}");
+    let scenario = text.split("[grid]").next().unwrap();
+    for axis in shown {
+        let said = message(&format!("{scenario}[grid]\n{axis}\n"), &[], &[]);
+        assert_eq!(said, "nothing", "{axis}");
+    }
+}
