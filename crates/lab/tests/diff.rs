@@ -224,7 +224,10 @@ fn a_report_is_left_where_it_is_wanted_and_never_over_a_result() {
     let outcome = folder.diff(|r| r.out = Some(out.clone())).unwrap();
     assert!(outcome.line.ends_with(&format!("Report: {}", out.join("report.html").display())));
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(page.contains("scene, cubic, min_qoe") && page.contains("stopped after 4 of 9 runs"));
+    assert!(
+        page.contains("<th scope=\"row\">min_qoe</th>")
+            && page.contains("stopped after 4 of 9 runs")
+    );
     assert!(out.join("report.json.gz").is_file());
     for own in ["a", "b"] {
         let error = folder.diff(|r| r.out = Some(folder.0.join(own))).unwrap_err();

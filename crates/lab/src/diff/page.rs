@@ -1,11 +1,11 @@
 //! The report of a comparison.
 
 use airlane_report::Report;
-use airlane_report::model::{Column, Fact, Section, Table};
+use airlane_report::model::{Cell, Column, Fact, Section, Table};
 
 use super::compare::{Change, Comparison};
 use super::read::Side;
-use super::terminal::{cells, claim, name, percent};
+use super::terminal::{claim, name, percent, values};
 
 /// The report of a comparison: the claims and figures that changed.
 pub(super) fn report(
@@ -34,7 +34,18 @@ pub(super) fn report(
         section.tables.push(table);
     }
     if !shown.is_empty() {
-        let columns = ["Figure", "Pairs", "A", "B", "B less A", "95 % interval", "Relative"];
+        let columns = [
+            "Figure",
+            "Unit",
+            "Scheme",
+            "Experiment",
+            "Pairs",
+            "A",
+            "B",
+            "B less A",
+            "95 % interval",
+            "Relative",
+        ];
         let mut table = Table::new("Figures that changed", columns.map(Column::text).to_vec());
         table.note = format!(
             "Means over the runs that both have, largest change first. {} of {} figures changed, \
@@ -45,7 +56,12 @@ pub(super) fn report(
             percent(threshold)
         );
         for change in shown {
-            table.push(cells(change).into_iter().map(Into::into).collect());
+            let (experiment, scheme, metric, unit) = change.figure;
+            let mut row = [metric, unit, scheme, experiment].map(Cell::from).to_vec();
+            // Numbers are not broken at spaces and signs.
+            let whole = |text: String| text.replace(' ', "\u{a0}").replace('-', "\u{2212}").into();
+            row.extend(values(change).map(whole));
+            table.push(row);
         }
         section.tables.push(table);
     }

@@ -28,7 +28,12 @@ pub(super) fn table(
             false => format!("\nFigures that changed by more than {beyond}, largest first:\n"),
         };
         let head = ["figure", "pairs", "A", "B", "B - A", "95 %", "relative"].map(str::to_owned);
-        let lines = shown.iter().map(|c| cells(c));
+        let lines = shown.iter().map(|c| {
+            let (experiment, scheme, metric, unit) = c.figure;
+            let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
+            let name = format!("{experiment}, {scheme}, {metric}{unit}");
+            std::iter::once(name).chain(values(c)).collect()
+        });
         out += &aligned(&std::iter::once(head.to_vec()).chain(lines).collect::<Vec<_>>());
         let more = comparison.changes.len() - shown.len();
         if more > 0 {
@@ -38,18 +43,15 @@ pub(super) fn table(
     out
 }
 
-/// The cells of a change: its name, pairs, both means, their difference with its interval, and
-/// that as a share.
-pub(super) fn cells(change: &Change<'_>) -> Vec<String> {
-    let (experiment, scheme, metric, unit) = change.figure;
-    let unit = if unit.is_empty() { String::new() } else { format!(" [{unit}]") };
+/// The cells of a change: pairs, both means, their difference with its interval, and that as a
+/// share.
+pub(super) fn values(change: &Change<'_>) -> impl Iterator<Item = String> {
     let (a, b) = change.means();
     let difference = change.difference();
     // As many digits as the larger of the two has.
     let digits = digits(a.abs().max(b.abs()));
     let ci95 = change.ci95();
-    vec![
-        format!("{experiment}, {scheme}, {metric}{unit}"),
+    [
         change.pairs().to_string(),
         format!("{a:.digits$}"),
         format!("{b:.digits$}"),
@@ -57,6 +59,7 @@ pub(super) fn cells(change: &Change<'_>) -> Vec<String> {
         ci95.map_or_else(|| "-".to_owned(), |[lo, hi]| format!("[{lo:+.digits$}, {hi:+.digits$}]")),
         format!("{:.1} %", 100.0 * change.relative()),
     ]
+    .into_iter()
 }
 
 /// Digits after the point that leave four to five significant ones.

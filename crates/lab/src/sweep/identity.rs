@@ -11,9 +11,11 @@ use crate::plan::{Plan, RunKey};
 use crate::scenario::{Scenario, Scheme};
 use crate::summary::{COMMIT, VERSION};
 
-/// Keys of worlds; remembers the digests of traces, which are long.
+/// Keys of worlds of one sweep; remembers the digests of content and traces, which are long.
 #[derive(Debug, Default)]
 pub(super) struct Identities {
+    /// Of the corpus, which all plans of a sweep share.
+    content: Option<u64>,
     traces: Vec<(Trace, u64)>,
 }
 
@@ -42,7 +44,8 @@ impl Identities {
         let Scheme { name: _, title: _, note: _, control, queue, minerva } = &schemes[key.scheme];
         let case = &plan.cases[key.case];
         let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
-        let content = plan.corpus.as_ref().map(|c| c.content_hash());
+        let content =
+            plan.corpus.as_ref().map(|c| *self.content.get_or_insert_with(|| c.content_hash()));
         let trace = case.trace.as_ref().map(|t| self.digest(t));
         let mut hash = HashWriter(Fnv64::new());
         write!(

@@ -92,14 +92,11 @@ fn run(
     }
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
-    let mut contents = Contents::default();
+    let contents = Contents::default();
+    let contents = &contents;
     let mut jobs = Vec::with_capacity(pending.len());
     for &Pending { cell, key, id } in &pending {
-        if common.stop.is_stopped() {
-            return Ok(true);
-        }
         let plan = &cell.plan;
-        let content = contents.of(plan)?;
         let label = plan.label(key);
         jobs.push(Job {
             label: label.clone(),
@@ -107,6 +104,7 @@ fn run(
             command: places::command(grid, Some(&cell.position), plan, common, Some(key.seed)),
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
+                let content = contents.of(plan)?;
                 let output = world::run(plan, &content, key, options, ticket)?;
                 let record = Record::of(plan, &RunFigures::of(plan, &output))?;
                 journal.add(id, label, &record, (common.elapsed)())?;

@@ -1,7 +1,7 @@
 //! What all runs of a plan share: the titles as decisions see them, and Minerva's normalisation.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, Setting};
@@ -88,27 +88,31 @@ fn titles(plan: &Plan, corpus: &Corpus) -> Vec<Arc<Video>> {
         .collect()
 }
 
+/// A content, once it is prepared.
+type Slot = Arc<Mutex<Option<Arc<Content>>>>;
+
 /// The contents of several plans with the same corpus: those that agree in what a content depends
 /// on share one.
 #[derive(Debug, Default)]
 pub struct Contents {
-    known: BTreeMap<String, Arc<Content>>,
+    known: Mutex<BTreeMap<String, Slot>>,
     checked: BTreeSet<String>,
 }
 
 impl Contents {
-    /// The content of a plan.
+    /// The content of a plan, prepared when somebody asks for it first; whoever asks meanwhile
+    /// waits.
     ///
     /// # Errors
     /// As [`Content::new`].
-    pub fn of(&mut self, plan: &Plan) -> Result<Arc<Content>, LabError> {
-        let key = content_key(plan);
-        if let Some(content) = self.known.get(&key) {
+    pub fn of(&self, plan: &Plan) -> Result<Arc<Content>, LabError> {
+        let slot = lock(&self.known).entry(content_key(plan)).or_default().clone();
+        let mut slot = lock(&slot);
+        if let Some(content) = &*slot {
             return Ok(content.clone());
         }
         let content = Arc::new(Content::new(plan)?);
-        self.known.insert(key, content.clone());
-        Ok(content)
+        Ok(slot.insert(content).clone())
     }
 
     /// Checks what [`Content::new`] checks of the input, without its work.
@@ -121,6 +125,11 @@ impl Contents {
         }
         Ok(())
     }
+}
+
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in it is there or not, whoever panicked.
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// All of a plan that its content depends on but the corpus.
