@@ -143,7 +143,7 @@ fn changes_are_paired_and_the_largest_comes_first() {
         found.unwrap_or_else(|| panic!("{what} in\n{}", outcome.table))
     };
     let (stall, qoe) = (at("scene, cubic, stall [points]"), at("scene, cubic, min_qoe [points]"));
-    assert!(stall < qoe, "a share of itself is what counts");
+    assert!(qoe < stall, "what may be chance comes last, however large");
     let cells: Vec<&str> =
         lines[qoe].split("  ").filter(|c| !c.is_empty()).map(str::trim).collect();
     // Case 1 gains 11 and 12, case 2 12 twice: 11.5 and 12, Student's interval over two cases.
@@ -159,6 +159,14 @@ fn changes_are_paired_and_the_largest_comes_first() {
     assert!(changed.contains("3.00 [2.00, 4.00], fails"), "{changed}");
     assert!(changed.contains("7.50 [6.50, 8.50], undecided"), "{changed}");
     assert!(!outcome.table.contains("x.one"));
+
+    let mut clear = b.clone();
+    clear.rows.iter_mut().filter(|r| r.metric == "stall").for_each(|r| r.value = 6.0);
+    folder.leave("b", &clear);
+    let table = folder.diff(|_| {}).unwrap().table;
+    let place = |what: &str| table.find(what).unwrap();
+    assert!(place("stall") < place("min_qoe"), "a share of itself is what counts: {table}");
+    folder.leave("b", &b);
 
     let all = folder.diff(|r| r.all = true).unwrap().table;
     assert!(all.contains("scene, cubic, qoe [points]") && !all.contains("see --all"), "{all}");

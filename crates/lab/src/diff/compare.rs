@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use airlane_quality::stats;
+
 use crate::story::{Samples, difference};
 use crate::summary::{ClaimEntry, Row, Summary};
 
@@ -41,7 +43,8 @@ pub(super) struct Change<'a> {
 pub(super) struct Comparison<'a> {
     /// Claims whose verdict, figure, interval or conditions changed.
     pub(super) claims: Vec<ClaimChange<'a>>,
-    /// Figures that changed, by how much they did, largest first.
+    /// Figures that changed: by how much they did, largest first, and those last whose change may
+    /// be chance.
     pub(super) changes: Vec<Change<'a>>,
     /// Figures of which both sides have runs in common.
     pub(super) figures: usize,
@@ -113,9 +116,12 @@ impl<'a> Comparison<'a> {
             let (a, b) = cases.into_values().unzip();
             self.changes.push(Change { figure, a: Samples(a), b: Samples(b) });
         }
-        let size = |c: &Change<'_>| c.relative();
         // A stable sort: equal changes stay in the order of their names.
-        self.changes.sort_by(|x, y| size(y).total_cmp(&size(x)));
+        let rank = |c: &Change<'_>| (c.may_be_chance(), c.relative());
+        self.changes.sort_by(|x, y| {
+            let ((x_chance, x), (y_chance, y)) = (rank(x), rank(y));
+            x_chance.cmp(&y_chance).then(y.total_cmp(&x))
+        });
     }
 
     fn claims(&mut self, a: &'a Summary, b: &'a Summary) {
@@ -165,6 +171,20 @@ impl Change<'_> {
         let (experiment, scheme, metric, _) = self.figure;
         let name = format!("diff/{experiment}/{scheme}/{metric}");
         difference(&self.b, &self.a).ci95(&name).map(Into::into)
+    }
+
+    /// Whether the difference is less than two standard errors of the independent units from
+    /// zero: a rough word on what comes first, where an interval for each would take too long.
+    fn may_be_chance(&self) -> bool {
+        let cases = difference(&self.b, &self.a).0;
+        let units: Vec<f64> = match cases.as_slice() {
+            [members] => members.clone(),
+            cases => cases.iter().filter_map(|c| stats::mean(c)).collect(),
+        };
+        let (Some(mean), Some(sd)) = (stats::mean(&units), stats::sample_sd(&units)) else {
+            return false;
+        };
+        mean.abs() < 2.0 * sd / (units.len() as f64).sqrt()
     }
 
     /// The difference as a share of the larger mean: 0 to 2.

@@ -5,7 +5,7 @@ use airlane_report::model::{Cell, Column, Fact, Section, Table};
 
 use super::compare::{Change, Comparison};
 use super::read::Side;
-use super::terminal::{claim, name, percent, values};
+use super::terminal::{ORDER, claim, name, percent, values};
 
 /// The report of a comparison: the claims and figures that changed.
 pub(super) fn report(
@@ -48,8 +48,8 @@ pub(super) fn report(
         ];
         let mut table = Table::new("Figures that changed", columns.map(Column::text).to_vec());
         table.note = format!(
-            "Means over the runs that both have, largest change first. {} of {} figures changed, \
-             {} by more than {}.",
+            "Means over the runs that both have, {ORDER}. {} of {} figures changed, {} by more \
+             than {}.",
             comparison.changes.len(),
             comparison.figures,
             comparison.beyond(threshold),

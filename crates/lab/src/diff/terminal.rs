@@ -6,6 +6,9 @@ use crate::request::DiffRequest;
 use crate::story::{aligned, words};
 use crate::summary::ClaimEntry;
 
+/// How figures are ordered.
+pub(super) const ORDER: &str = "largest change first, what may be chance last";
+
 /// What changed: claims, then figures, largest first.
 pub(super) fn table(
     a: &Side,
@@ -24,8 +27,8 @@ pub(super) fn table(
     if !shown.is_empty() {
         let beyond = percent(request.threshold);
         out += &match request.all {
-            true => "\nFigures that changed, largest first:\n".to_owned(),
-            false => format!("\nFigures that changed by more than {beyond}, largest first:\n"),
+            true => format!("\nFigures that changed, {ORDER}:\n"),
+            false => format!("\nFigures that changed by more than {beyond}, {ORDER}:\n"),
         };
         let head = ["figure", "pairs", "A", "B", "B - A", "95 %", "relative"].map(str::to_owned);
         let lines = shown.iter().map(|c| {

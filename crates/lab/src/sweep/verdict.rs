@@ -94,7 +94,7 @@ fn on_viewers(findings: &Findings<'_>) -> Option<String> {
     let mut text = format!(
         "The worst viewer is better off under {ours} than under {over} in {} of {}, worse off in \
          {}, without a clear difference in {}{chance}; {:+.1}{unit}{ci95} at {}",
-        count(1),
+        none_or(count(1)),
         words::plural(gains.len(), "cell"),
         none_or(count(-1)),
         none_or(count(0)),
