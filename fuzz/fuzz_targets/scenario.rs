@@ -2,5 +2,9 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = airlane_lab::scenario::Scenario::from_bytes(data, std::path::Path::new("fuzz.toml"), &[]).map(drop);
+    let name = std::path::Path::new("fuzz.toml");
+    let _ = airlane_lab::scenario::Scenario::from_bytes(data, name, &[]).map(drop);
+    if let Ok(grid) = airlane_lab::scenario::Grid::from_bytes(data, name, &[], &[]) {
+        let _ = grid.scenario(grid.cells() - 1).map(drop);
+    }
 });

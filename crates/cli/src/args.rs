@@ -27,10 +27,14 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
     /// Run one scenario: every case under every scheme with every seed
     Run(RunArgs),
+    /// Run a scenario under every combination of some values; goes on where it was stopped
+    Sweep(SweepArgs),
     /// Measure a paper's figures beside what it published, with intervals and verdicts
     Reproduce(ReproduceArgs),
     /// Make one self-contained HTML page of results
     Report(ReportArgs),
+    /// Say what changed between two results
+    Diff(DiffArgs),
     /// Say what a folder of content holds: curves, spread, traps
     Corpus(CorpusArgs),
     /// Print the man page
@@ -105,6 +109,24 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// A scenario with a table [grid] (see docs/sweeps.md), or the name of a built-in scenario
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) scenario: PathBuf,
+    /// Give a key of the scenario several values, such as link.rate_bps=4e6,10e6; may be repeated
+    #[arg(long, value_name = "KEY=V1,V2")]
+    pub(crate) grid: Vec<String>,
+    /// Change a key in all cells of the grid, such as duration_s=60; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Run everything anew instead of taking over what the folder's journal has
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) worlds: Worlds,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
     /// The system, or all
     #[arg(value_name = "SYSTEM")]
@@ -129,6 +151,31 @@ pub(crate) struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// A folder with results
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// Another
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Show all figures that changed instead of the largest changes
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show changes of more than this, in percent of the figure
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = share)]
+    pub(crate) threshold: f64,
+    /// Exit with 1 if anything differs
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Folder for a report; without it nothing is written
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print nothing but the final line and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CorpusArgs {
     /// A folder of chunk tables [default: the embedded content]
     #[arg(value_name = "DIR")]
@@ -136,6 +183,13 @@ pub(crate) struct CorpusArgs {
     /// The measure of quality
     #[arg(long, value_name = "METRIC", default_value = "vmaf", value_parser = metric)]
     pub(crate) metric: Metric,
+}
+
+/// A share, given in percent.
+fn share(percent: &str) -> Result<f64, String> {
+    let value: f64 = percent.parse().unwrap_or(f64::NAN);
+    let sound = (0.0..=200.0).contains(&value);
+    sound.then_some(value / 100.0).ok_or_else(|| "expected a number from 0 to 200".to_owned())
 }
 
 /// The metric of that name.

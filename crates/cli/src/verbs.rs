@@ -6,14 +6,15 @@ use airlane_base::InputError;
 use airlane_lab::LabError;
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::request::{
-    Captures, Common, DemoRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest,
+    Captures, Common, DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest,
+    RunRequest, SweepRequest,
 };
 use airlane_lab::scenario::Cipher;
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 use airlane_media::{Corpus, CorpusStatistics};
 use clap::CommandFactory;
 
-use crate::args::{Cli, CorpusArgs, Verb, Worlds};
+use crate::args::{Cli, CorpusArgs, DiffArgs, Verb, Worlds};
 use crate::clock::Clock;
 use crate::terminal;
 
@@ -26,6 +27,10 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Run(args) => with_worlds(args.worlds, clock, |common| {
             airlane_lab::run(&RunRequest { common, scenario: args.scenario, set: args.set })
         }),
+        Verb::Sweep(args) => with_worlds(args.worlds, clock, |common| {
+            let (scenario, set, grid, fresh) = (args.scenario, args.set, args.grid, args.fresh);
+            airlane_lab::sweep(&SweepRequest { common, scenario, set, grid, fresh })
+        }),
         Verb::Reproduce(args) => with_worlds(args.worlds, clock, |common| {
             let (system, quick, only) = (args.system, args.quick, args.only);
             airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only })
@@ -33,6 +38,10 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Report(args) => {
             let request = ReportRequest { folders: args.folders, out: args.output.out };
             say(&airlane_lab::report(&request)?, args.output.quiet)
+        }
+        Verb::Diff(args) => {
+            let DiffArgs { a, b, all, threshold, check, out, quiet } = args;
+            say(&airlane_lab::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
         }
         Verb::Corpus(args) => corpus(&args),
         Verb::Man => {

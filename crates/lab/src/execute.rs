@@ -64,6 +64,28 @@ pub fn leave(
     report_html: &str,
     (planned, stopped): (usize, bool),
 ) -> Result<(), LabError> {
+    leave_after(folder, common, summary, report_html, Course { planned, reused: 0, stopped })
+}
+
+/// How the runs of a command went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// How many were planned.
+    pub(crate) planned: usize,
+    /// How many an earlier start had finished.
+    pub(crate) reused: usize,
+    /// Whether a stop kept some from finishing.
+    pub(crate) stopped: bool,
+}
+
+/// As [`leave`].
+pub(crate) fn leave_after(
+    folder: &OutFolder,
+    common: &Common<'_>,
+    summary: &Summary,
+    report_html: &str,
+    Course { planned, reused, stopped }: Course,
+) -> Result<(), LabError> {
     let text = summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;
     folder.write("summary.json", text.as_bytes())?;
     folder.write("report.html", report_html.as_bytes())?;
@@ -71,6 +93,7 @@ pub fn leave(
         wall_s: (common.elapsed)().as_secs_f64(),
         runs_planned: planned,
         runs_finished: summary.runs.len(),
+        runs_reused: reused,
         stopped,
         ..common.circumstances.clone()
     };

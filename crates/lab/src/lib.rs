@@ -6,14 +6,17 @@
 //! - [`world`]: one run, from its network and roles to what came out.
 //! - [`pool`]: independent worlds over the machine's cores.
 //! - [`mod@reproduce`]: a paper's claims, measured and judged.
+//! - [`mod@sweep`]: a scenario under every combination of some values, with a journal.
+//! - [`mod@diff`]: what changed between two results.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`story`]: the figures of runs, and the report that they make.
-//! - [`run()`], [`demo()`], [`report()`]: the commands.
+//! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
 //! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
 
 pub mod claims;
 mod demo;
+pub mod diff;
 pub mod error;
 pub mod execute;
 mod pcap;
@@ -25,9 +28,12 @@ mod run;
 pub mod scenario;
 pub mod story;
 pub mod summary;
+pub mod sweep;
 pub mod world;
 
 pub use demo::demo;
+pub use diff::diff;
 pub use error::{Fault, FaultyRun, LabError};
 pub use reproduce::reproduce;
 pub use run::{report, run};
+pub use sweep::sweep;

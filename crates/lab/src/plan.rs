@@ -1,5 +1,6 @@
 //! Everything that a run needs, read and checked before anything runs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,42 @@ pub struct Plan {
     pub content_hash: u64,
     /// The cases, in order.
     pub cases: Vec<Case>,
+}
+
+/// Content and traces that have been read, and how traces are used.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    usage: TraceUse,
+    corpus: Option<Corpus>,
+    /// By file and column.
+    traces: BTreeMap<(PathBuf, Option<String>), Trace>,
+}
+
+impl Sources {
+    /// Nothing was read yet.
+    pub fn new(usage: TraceUse) -> Self {
+        Self { usage, corpus: None, traces: BTreeMap::new() }
+    }
+
+    fn corpus(&mut self, folder: Option<&Path>) -> Result<Corpus, InputError> {
+        let corpus = match (self.corpus.take(), folder) {
+            (Some(corpus), _) => corpus,
+            (None, Some(folder)) => Corpus::load_dir(folder)?,
+            (None, None) => Corpus::embedded()?,
+        };
+        Ok(self.corpus.insert(corpus).clone())
+    }
+
+    fn trace(&mut self, file: &Path, column: Option<&String>) -> Result<Trace, InputError> {
+        let key = (file.to_owned(), column.cloned());
+        if let Some(trace) = self.traces.get(&key) {
+            return Ok(trace.clone());
+        }
+        let options = TraceOptions { column: key.1.clone(), ..TraceOptions::default() };
+        let trace = Trace::load_with(file, &options)?;
+        self.traces.insert(key, trace.clone());
+        Ok(trace)
+    }
 }
 
 /// One draw of videos on one trace. Under every scheme and seed it is a run.
@@ -67,17 +104,18 @@ impl Plan {
     /// # Errors
     /// What is wrong with a trace, the content or how they go together.
     pub fn new(scenario: Scenario, common: &Common<'_>) -> Result<Self, InputError> {
-        Self::with_traces(scenario, common, TraceUse::Each)
+        Self::with(scenario, common, &mut Sources::new(TraceUse::Each))
     }
 
-    /// The same, with traces that are used as `traces` says.
+    /// The same for one of several scenarios with the same `common`: what one of them has read is
+    /// not read again.
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub fn with_traces(
+    pub fn with(
         mut scenario: Scenario,
         common: &Common<'_>,
-        usage: TraceUse,
+        sources: &mut Sources,
     ) -> Result<Self, InputError> {
         if let Some(seed) = common.seed {
             scenario.seeds = vec![seed];
@@ -85,17 +123,14 @@ impl Plan {
         if let Some(cipher) = common.cipher {
             scenario.transport.cipher = cipher;
         }
-        let given = match (&scenario.link.capacity, usage) {
+        let given = match (&scenario.link.capacity, sources.usage) {
             // What is claimed of constant links is not claimed of a trace.
             (Capacity::Constant(_) | Capacity::Steps(_), TraceUse::InTurn) => None,
             _ => common.trace.as_deref(),
         };
-        let traces = traces(&mut scenario, given, usage)?;
-        let corpus = match (&common.content, scenario.viewers.is_empty()) {
-            (Some(folder), _) => Some(Corpus::load_dir(folder)?),
-            (None, false) => Some(Corpus::embedded()?),
-            (None, true) => None,
-        };
+        let traces = traces(&mut scenario, given, sources)?;
+        let wanted = common.content.is_some() || !scenario.viewers.is_empty();
+        let corpus = if wanted { Some(sources.corpus(common.content.as_deref())?) } else { None };
         let content_hash = corpus.as_ref().map_or(0, Corpus::content_hash);
         let corpus = match scenario.player.max_chunks {
             Some(chunks) => corpus.map(|c| c.cut_to(chunks)),
@@ -153,8 +188,9 @@ impl Traces {
 fn traces(
     scenario: &mut Scenario,
     given: Option<&Path>,
-    usage: TraceUse,
+    sources: &mut Sources,
 ) -> Result<Traces, InputError> {
+    let usage = sources.usage;
     let many = |traces| match usage {
         TraceUse::Each => Traces::Each(traces),
         TraceUse::InTurn => Traces::InTurn(traces),
@@ -174,15 +210,15 @@ fn traces(
             Capacity::Trace(TraceSource { from, column: None, scale: 1.0, mean, offset: None });
         let files = trace_files(path)?;
         let traces: Result<_, InputError> =
-            files.iter().map(|file| scaled(Trace::load(file)?)).collect();
+            files.iter().map(|file| scaled(sources.trace(file, None)?)).collect();
         return Ok(many(traces?));
     }
     let Capacity::Trace(source) = &scenario.link.capacity else { return Ok(Traces::None) };
     match &source.from {
         TraceFrom::File(file) => {
             let folder = scenario.source.folder.clone().unwrap_or_default();
-            let options = TraceOptions { column: source.column.clone(), ..TraceOptions::default() };
-            Ok(many(vec![scaled(Trace::load_with(folder.join(file), &options)?)?]))
+            let trace = sources.trace(&folder.join(file), source.column.as_ref())?;
+            Ok(many(vec![scaled(trace)?]))
         }
         TraceFrom::Generator(medium) => {
             let seed = Seed(scenario.cases.seed).split("trace");

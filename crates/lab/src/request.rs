@@ -89,6 +89,20 @@ pub struct RunRequest<'a> {
     pub set: Vec<String>,
 }
 
+/// Run a scenario under every combination of some values.
+pub struct SweepRequest<'a> {
+    /// What every command is given.
+    pub common: Common<'a>,
+    /// The file, or the name of an embedded scenario.
+    pub scenario: PathBuf,
+    /// Changes to all cells: `key=value`.
+    pub set: Vec<String>,
+    /// Axes beside those of the file: `key=v1,v2`.
+    pub grid: Vec<String>,
+    /// Forget what earlier starts in the same folder finished.
+    pub fresh: bool,
+}
+
 /// Tell a system's story.
 pub struct DemoRequest<'a> {
     /// What every command is given.
@@ -113,6 +127,22 @@ pub struct ReportRequest {
     pub folders: Vec<PathBuf>,
     /// Where the report goes.
     pub out: PathBuf,
+}
+
+/// Compare two results.
+pub struct DiffRequest {
+    /// A folder that a command left, or a summary.
+    pub a: PathBuf,
+    /// Another.
+    pub b: PathBuf,
+    /// Show every figure that changed, not the largest changes beyond the threshold alone.
+    pub all: bool,
+    /// The least change to show, as a share of the figure.
+    pub threshold: f64,
+    /// Whether a difference counts as a failure.
+    pub check: bool,
+    /// Where a report of it goes, if one is wanted.
+    pub out: Option<PathBuf>,
 }
 
 /// What a command came to.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use airlane_apps::cmcd::Cmcd;
 use airlane_base::{Rng, Seed};
-use airlane_lab::scenario::{EMBEDDED, Scenario};
+use airlane_lab::scenario::{EMBEDDED, Grid, Scenario};
 use airlane_media::{synthetic, table};
 use airlane_net::Trace;
 use rand::RngExt;
@@ -24,6 +24,10 @@ fn chunk_table(data: &[u8]) {
 
 fn scenario(data: &[u8]) {
     let _ = Scenario::from_bytes(data, Path::new("damaged.toml"), &[]);
+    if let Ok(grid) = Grid::from_bytes(data, Path::new("damaged.toml"), &[], &[]) {
+        assert!((1..=10_000).contains(&grid.cells()));
+        let _ = grid.scenario(grid.cells() - 1);
+    }
 }
 
 fn cmcd(data: &[u8]) {
@@ -99,7 +103,10 @@ fn damaged_tables_are_survived() {
 
 #[test]
 fn damaged_scenarios_are_survived() {
-    let valid: Vec<Vec<u8>> = EMBEDDED.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
+    let mut valid: Vec<Vec<u8>> =
+        EMBEDDED.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
+    let grid = "[grid]\n\"link.rate_bps\" = [4e6, 10e6]\nlink.queue = [{ kind = \"pie\" }, {}]\n";
+    valid.push([EMBEDDED[0].1, grid].concat().into_bytes());
     batter("scenario", scenario, &valid);
 }
 

@@ -11,6 +11,7 @@
 
 pub mod chart;
 pub mod claim;
+pub mod multiples;
 pub mod run;
 pub mod table;
 
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use chart::{Axis, Cdf, CdfLine, Dot, DotChart, DotRow, Mark, XyChart, XyGroup, XyLine};
 pub use claim::{Bound, Check, Claim, Verdict};
+pub use multiples::{Estimate, Facet, Multiples, SmallPanel};
 pub use run::{Actor, AtRest, Draw, Panel, Run, Series, Span};
 pub use table::{Better, Cell, Column, Row, Table};
 
@@ -97,6 +99,8 @@ pub struct Section {
     pub schemes: Vec<Scheme>,
     /// Dot charts at the top: who got what, at a glance.
     pub dots: Vec<DotChart>,
+    /// Small multiples: how it depends on circumstances.
+    pub multiples: Vec<Multiples>,
     /// Tables: the summary by scheme first, then by viewer.
     pub tables: Vec<Table>,
     /// Charts of one quantity against another, such as the quality curve of each video.

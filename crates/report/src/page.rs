@@ -3,6 +3,7 @@
 mod claims;
 mod data;
 mod dots;
+mod multiples;
 mod names;
 mod provenance;
 mod section;

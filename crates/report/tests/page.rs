@@ -2,8 +2,8 @@
 
 use airlane_report::model::{
     Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw,
-    Fact, Mark, Panel, Provenance, Report, Run, Scheme, Section, Series, Span, Table, Term,
-    Verdict, XyChart, XyGroup, XyLine,
+    Estimate, Facet, Fact, Mark, Multiples, Panel, Provenance, Report, Run, Scheme, Section,
+    Series, SmallPanel, Span, Table, Term, Verdict, XyChart, XyGroup, XyLine,
 };
 use airlane_report::{MAX_POINTS, render};
 
@@ -58,6 +58,24 @@ fn filled_with(text: &str) -> Report {
         rows: vec![DotRow {
             scheme: t(),
             dots: vec![Dot { actor: t(), value: 1.0, ci95: Some([0.0, 2.0]) }],
+        }],
+    }];
+    let facet = || Facet { title: t(), labels: vec![t(), t()] };
+    section.multiples = vec![Multiples {
+        title: t(),
+        note: t(),
+        y: Axis::new(text, text),
+        columns: facet(),
+        rows: facet(),
+        panels: vec![SmallPanel {
+            column: 1,
+            row: 0,
+            marks: vec![Estimate {
+                scheme: t(),
+                value: 1.0,
+                ci95: Some([0.5, 1.5]),
+                samples: vec![1.2],
+            }],
         }],
     }];
     let column = |digits| Column::number(text, text, digits).help(text);
@@ -234,4 +252,49 @@ fn claims_say_their_verdict_in_words() {
         "Of 4 claims 1 holds, 1 fails, 1 is undecided, 1 is reported without a verdict."
     ));
     assert!(page.contains("not measured"));
+}
+
+#[test]
+fn small_multiples_share_one_scale_and_show_what_is_missing() {
+    let estimate = |scheme: &str, value, ci95| Estimate {
+        scheme: scheme.to_owned(),
+        value,
+        ci95,
+        samples: Vec::new(),
+    };
+    let facet = |title: &str, labels: &[&str]| Facet {
+        title: title.to_owned(),
+        labels: labels.iter().map(|l| (*l).to_owned()).collect(),
+    };
+    let panel = |column, row, marks| SmallPanel { column, row, marks };
+    let mut section = Section::new("s");
+    section.schemes = ["a", "b"].map(|id| Scheme::new(id, id, "")).to_vec();
+    section.multiples = vec![Multiples {
+        y: Axis::new("QoE", "points"),
+        columns: facet("rate", &["4", "10"]),
+        rows: facet("queue", &["pie", "droptail"]),
+        panels: vec![
+            panel(0, 0, vec![estimate("b", 30.0, Some([20.0, 40.0])), estimate("a", 10.0, None)]),
+            panel(1, 1, vec![estimate("a", 10.0, None)]),
+            panel(1, 0, Vec::new()),
+        ],
+        ..Multiples::default()
+    }];
+    let mut report = Report::new("r");
+    report.sections = vec![section];
+    let page = render(&report);
+    let body = part(&page, "<table class=\"facets\"", "</table>");
+    for head in ["rate", "queue", "<th scope=\"col\">10</th>", "<th scope=\"row\">droptail</th>"] {
+        assert!(body.contains(head), "{head}");
+    }
+    assert_eq!(body.matches("<td class=\"none\">–</td>").count(), 2, "cells without figures");
+    assert!(body.contains("title=\"b: 30.0 (20.0 to 40.0)\""));
+    let height =
+        |title: &str| part(&body[body.find(title).unwrap() - 40..], "bottom:", "%").to_owned();
+    let both: Vec<&str> =
+        body.match_indices("title=\"a: 10.0\"").map(|(at, _)| &body[at - 40..at]).collect();
+    assert_eq!(both.len(), 2);
+    assert!(both.iter().all(|b| b.contains(&format!("bottom:{}%", height("title=\"a: 10.0\"")))));
+    let json = report.to_json();
+    assert_eq!(Report::from_json(&json).expect("our own JSON").to_json(), json);
 }

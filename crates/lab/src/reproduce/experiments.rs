@@ -12,10 +12,10 @@ use super::samples::{self, Mix};
 use super::value;
 use crate::claims::{Claim, ClaimSet, Measure, Patch, Samples, Statistic};
 use crate::error::LabError;
-use crate::plan::{Plan, RunKey, TraceUse};
+use crate::plan::{Plan, RunKey, Sources, TraceUse};
 use crate::request::Common;
 use crate::scenario::{Capacity, Scenario};
-use crate::world::Content;
+use crate::world::{Content, Contents};
 
 /// What a scene is to its claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +57,26 @@ pub(super) struct Experiment<'a> {
 }
 
 /// The experiments of some claims.
-#[derive(Default)]
 pub(super) struct Experiments<'a> {
     /// The experiments: claim by claim, cells before variants.
     pub(super) list: Vec<Experiment<'a>>,
     /// Each distinct world: the experiment and run that it is run as.
     pub(super) worlds: Vec<(usize, RunKey)>,
     known: BTreeMap<String, usize>,
-    contents: BTreeMap<String, Arc<Content>>,
+    contents: Contents,
+    sources: Sources,
+}
+
+impl Default for Experiments<'_> {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            worlds: Vec::new(),
+            known: BTreeMap::new(),
+            contents: Contents::default(),
+            sources: Sources::new(TraceUse::InTurn),
+        }
+    }
 }
 
 impl<'a> Experiments<'a> {
@@ -106,8 +118,8 @@ impl<'a> Experiments<'a> {
         common: &Common<'_>,
     ) -> Result<(), LabError> {
         let scenario = set.scenario(claim, size, common.content.is_some(), patches)?;
-        let plan = Plan::with_traces(scenario, common, TraceUse::InTurn)?;
-        let content = self.content(&plan)?;
+        let plan = Plan::with(scenario, common, &mut self.sources)?;
+        let content = self.contents.of(&plan)?;
         let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
         let compare: Vec<usize> = claim.compare.iter().filter_map(place).collect();
         let index = self.list.len();
@@ -123,22 +135,6 @@ impl<'a> Experiments<'a> {
         let shown = shown.to_vec();
         self.list.push(Experiment { claim, part, shown, plan, content, runs, compare });
         Ok(())
-    }
-
-    /// Contents cost seconds and depend on little of a plan: plans that agree in that share one.
-    fn content(&mut self, plan: &Plan) -> Result<Arc<Content>, LabError> {
-        let s = &plan.scenario;
-        let schemes: Vec<_> = s.schemes.iter().map(|s| (s.control, s.minerva)).collect();
-        let watched: Vec<_> =
-            s.viewers.iter().map(|v| (v.metric, v.abr, &v.provider, v.control)).collect();
-        let key =
-            format!("{:?} {:?} {schemes:?} {watched:?} {:?}", s.player, s.min_chunks, s.transport);
-        if let Some(content) = self.contents.get(&key) {
-            return Ok(content.clone());
-        }
-        let content = Arc::new(Content::new(plan)?);
-        self.contents.insert(key, content.clone());
-        Ok(content)
     }
 }
 

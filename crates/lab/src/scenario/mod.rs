@@ -24,18 +24,22 @@
 mod bounds;
 mod decode;
 mod embedded;
+mod grid;
 mod notes;
 mod reader;
 mod suggest;
 mod tree;
 mod types;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use airlane_base::InputError;
 
 pub use embedded::EMBEDDED;
+pub(crate) use grid::within;
+pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
 pub use types::*;
 
 /// Longest file that is read as a scenario, in bytes.
@@ -48,18 +52,7 @@ impl Scenario {
     /// # Errors
     /// With file, line and key, if the file cannot be read or says what no scenario can mean.
     pub fn from_file(file: &Path, set: &[String]) -> Result<Self, InputError> {
-        if !file.exists()
-            && let Some((_, text)) = EMBEDDED.iter().find(|(name, _)| Path::new(name) == file)
-        {
-            return Self::from_text(text, file, set);
-        }
-        let size = std::fs::metadata(file).map_err(|e| no_file(file, &e))?.len();
-        if size > MAX_BYTES {
-            let expected = format!("expected a scenario of at most {MAX_BYTES} bytes");
-            return Err(InputError::new(format!("found {size} bytes"), expected).at_file(file));
-        }
-        let bytes = std::fs::read(file).map_err(|e| no_file(file, &e))?;
-        Self::from_bytes(&bytes, file, set)
+        Self::from_text(&read(file)?, file, set)
     }
 
     /// Reads a scenario that `name` holds; paths in it are relative to the folder of `name`.
@@ -67,31 +60,89 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_file`].
     pub fn from_bytes(bytes: &[u8], name: &Path, set: &[String]) -> Result<Self, InputError> {
-        let text = std::str::from_utf8(bytes).map_err(|e| {
-            let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
-            InputError::new("bytes that are no text", "expected a TOML document in UTF-8")
-                .at_file(name)
-                .at_line(line)
-        })?;
-        Self::from_text(text, name, set)
+        Self::from_text(utf8(bytes, name)?, name, set)
     }
 
     fn from_text(text: &str, name: &Path, set: &[String]) -> Result<Self, InputError> {
-        let mut root = tree::parse(text).map_err(|e| e.at_file(name))?;
-        for assignment in set {
-            tree::set(&mut root, assignment)?;
-        }
+        let mut document = Document::new(text, name)?;
+        document.refuse_grid()?;
+        document.set(set)?;
+        let Document { root, source } = document;
+        decode::scenario(&root, source.clone()).map_err(|e| source.blamed(e))
+    }
+}
+
+/// A scenario as it was written, before it is checked.
+#[derive(Clone, Debug)]
+struct Document {
+    root: tree::Node,
+    source: Source,
+}
+
+impl Document {
+    fn new(text: &str, name: &Path) -> Result<Self, InputError> {
+        let root = tree::parse(text).map_err(|e| e.at_file(name))?;
         let source = Source {
             name: name.to_owned(),
             folder: name.parent().map(Path::to_owned),
             text: text.to_owned(),
-            set: set.to_vec(),
+            set: Vec::new(),
         };
-        decode::scenario(&root, source).map_err(|e| {
-            // What the command line set is at fault on the command line, not in the file.
-            if e.place.line.is_some() { e.at_file(name) } else { e }
+        Ok(Self { root, source })
+    }
+
+    fn set(&mut self, set: &[String]) -> Result<(), InputError> {
+        set.iter().try_for_each(|assignment| tree::set(&mut self.root, assignment))?;
+        self.source.set.extend_from_slice(set);
+        Ok(())
+    }
+
+    /// Several scenarios in one file are no scenario.
+    fn refuse_grid(&self) -> Result<(), InputError> {
+        let tree::Data::Table(entries) = &self.root.data else { return Ok(()) };
+        let Some(node) = entries.get(grid::TABLE) else { return Ok(()) };
+        let error = InputError::new("a grid of scenarios", "run it with `airlane sweep`")
+            .at_file(&self.source.name)
+            .at_key(grid::TABLE);
+        Err(match node.origin {
+            tree::Origin::Line(line) => error.at_line(line),
+            _ => error,
         })
     }
+}
+
+impl Source {
+    /// An error with the file, unless the command line is at fault and not the file.
+    fn blamed(&self, error: InputError) -> InputError {
+        if error.place.line.is_some() { error.at_file(&self.name) } else { error }
+    }
+}
+
+/// The text of a scenario: of a file, or of the embedded one of that name if there is no such
+/// file.
+fn read(file: &Path) -> Result<Cow<'static, str>, InputError> {
+    if !file.exists()
+        && let Some((_, text)) = EMBEDDED.iter().find(|(name, _)| Path::new(name) == file)
+    {
+        return Ok(Cow::Borrowed(*text));
+    }
+    let size = std::fs::metadata(file).map_err(|e| no_file(file, &e))?.len();
+    if size > MAX_BYTES {
+        let expected = format!("expected a scenario of at most {MAX_BYTES} bytes");
+        return Err(InputError::new(format!("found {size} bytes"), expected).at_file(file));
+    }
+    let bytes = std::fs::read(file).map_err(|e| no_file(file, &e))?;
+    Ok(Cow::Owned(utf8(&bytes, file)?.to_owned()))
+}
+
+/// The bytes of a file as text.
+fn utf8<'a>(bytes: &'a [u8], name: &Path) -> Result<&'a str, InputError> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        InputError::new("bytes that are no text", "expected a TOML document in UTF-8")
+            .at_file(name)
+            .at_line(line)
+    })
 }
 
 fn no_file(file: &Path, error: &std::io::Error) -> InputError {

@@ -62,6 +62,7 @@ impl<'a> Reader<'a> {
         let error = match origin {
             Origin::Line(line) => error.at_line(line).at_key(key),
             Origin::Set => error.at_key(format!("--set {key}")),
+            Origin::Grid => error.at_key(format!("--grid {key}")),
         };
         self.notes.error(origin, error);
     }
@@ -283,7 +284,7 @@ impl<'a> Reader<'a> {
         match &node.data {
             Data::Text(s) if !s.trim().is_empty() => Some(s.clone()),
             // A name such as `12` set on the command line reads as a number.
-            Data::Integer(i) if node.origin == Origin::Set => Some(i.to_string()),
+            Data::Integer(i) if !matches!(node.origin, Origin::Line(_)) => Some(i.to_string()),
             other => {
                 self.wrong(key, other, "expected a text".to_owned());
                 None

@@ -16,6 +16,8 @@ pub(super) enum Origin {
     Line(usize),
     /// With `--set` on the command line.
     Set,
+    /// With `--grid` on the command line.
+    Grid,
 }
 
 /// A number as people write it in a scenario: `10e6`, `0.02`, `1e-9`.
@@ -62,6 +64,34 @@ impl Data {
             Self::Other(what, text) => format!("the {what} {}", shorten(text)),
             Self::List(items) => format!("a list of {}", items.len()),
             Self::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+impl Data {
+    /// The value as TOML, the same for equal values: numbers in digits, keys in order.
+    pub(super) fn to_toml(&self) -> String {
+        let quoted = |s: &str| serde_json::to_string(s).expect("a text");
+        match self {
+            Self::Flag(b) => b.to_string(),
+            Self::Integer(i) => i.to_string(),
+            Self::Number(x) => x.to_string(),
+            Self::Text(s) => quoted(s),
+            Self::Other(_, text) => text.clone(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(|n| n.data.to_toml()).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Self::Table(entries) => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+                let entry = |(key, node): (&String, &Node)| {
+                    let bare = !key.is_empty() && key.chars().all(plain);
+                    let key = if bare { key.clone() } else { quoted(key) };
+                    format!("{key} = {}", node.data.to_toml())
+                };
+                let entries: Vec<String> = entries.iter().map(entry).collect();
+                format!("{{{}}}", entries.join(", "))
+            }
         }
     }
 }
@@ -176,10 +206,14 @@ pub(super) fn set(root: &mut Node, assignment: &str) -> Result<(), InputError> {
             .at_key(option())
     })?;
     let path = path.trim();
-    let bad = |found: String, expected: &str| {
-        InputError::new(found, expected.to_owned()).at_key(format!("--set {}", shorten(path)))
-    };
-    let segments: Vec<&str> = path.split('.').map(str::trim).collect();
+    put(root, path, parse_value(value.trim(), Origin::Set))
+        .map_err(|e| e.at_key(format!("--set {}", shorten(path))))
+}
+
+/// Puts a value at a path with dots, and takes away what excludes it; errors have no place yet.
+pub(super) fn put(root: &mut Node, path: &str, node: Node) -> Result<(), InputError> {
+    let bad = |found: String, expected: &str| InputError::new(found, expected.to_owned());
+    let segments = segments(path);
     if segments.iter().any(|s| s.is_empty()) || segments.len() > MAX_DEPTH {
         return Err(bad("not a key".to_owned(), "expected a path such as link.rate_bps"));
     }
@@ -188,19 +222,18 @@ pub(super) fn set(root: &mut Node, assignment: &str) -> Result<(), InputError> {
         let found = format!("{name} is {}", data.describe());
         bad(found, "expected a path through tables and lists")
     };
+    let origin = node.origin;
     let (mut at, mut name) = (root, "");
     for segment in parents {
         at = match &mut at.data {
-            Data::Table(entries) => entries.entry((*segment).to_owned()).or_insert_with(|| Node {
-                data: Data::Table(BTreeMap::new()),
-                origin: Origin::Set,
-            }),
+            Data::Table(entries) => entries
+                .entry((*segment).to_owned())
+                .or_insert_with(|| Node { data: Data::Table(BTreeMap::new()), origin }),
             Data::List(items) => entry_of(items, segment).map_err(|e| bad(e, LIST_INDEX))?,
             other => return Err(inside(name, other)),
         };
         name = segment;
     }
-    let node = Node { data: parse_value(value.trim()), origin: Origin::Set };
     match &mut at.data {
         Data::Table(entries) => {
             for group in EXCLUSIVE.iter().filter(|group| group.contains(last)) {
@@ -214,6 +247,23 @@ pub(super) fn set(root: &mut Node, assignment: &str) -> Result<(), InputError> {
     Ok(())
 }
 
+/// Whether putting a value at `later` undoes one that was put at `earlier`.
+pub(super) fn undoes(later: &str, earlier: &str) -> bool {
+    let (later, earlier) = (segments(later), segments(earlier));
+    if earlier.starts_with(&later) {
+        return true;
+    }
+    let (Some((last, parents)), true) = (later.split_last(), later.len() == earlier.len()) else {
+        return false;
+    };
+    earlier.starts_with(parents)
+        && EXCLUSIVE.iter().any(|g| g.contains(last) && g.contains(&earlier[parents.len()]))
+}
+
+fn segments(path: &str) -> Vec<&str> {
+    path.split('.').map(str::trim).collect()
+}
+
 const LIST_INDEX: &str = "expected the number of an entry, counted from 0";
 
 fn entry_of<'a>(items: &'a mut [Node], segment: &str) -> Result<&'a mut Node, String> {
@@ -222,8 +272,8 @@ fn entry_of<'a>(items: &'a mut [Node], segment: &str) -> Result<&'a mut Node, St
     items.get_mut(index).ok_or_else(|| format!("there is no entry {index} among {count}"))
 }
 
-/// The TOML value that `text` holds, or the text itself.
-fn parse_value(text: &str) -> Data {
+/// The TOML value that `text` of the command line holds, or the text itself.
+pub(super) fn parse_value(text: &str, origin: Origin) -> Node {
     let document = format!("value = {text}");
     let value = parse(&document).ok().and_then(|node| match node.data {
         // More than one key: the text had a line break and assigned something on the next line.
@@ -231,19 +281,54 @@ fn parse_value(text: &str) -> Data {
         _ => None,
     });
     value.map_or_else(
-        || Data::Text(text.to_owned()),
+        || Node { data: Data::Text(text.to_owned()), origin },
         |mut node| {
-            mark_as_set(&mut node);
-            node.data
+            mark(&mut node, origin);
+            node
         },
     )
 }
 
-fn mark_as_set(node: &mut Node) {
-    node.origin = Origin::Set;
+fn mark(node: &mut Node, origin: Origin) {
+    node.origin = origin;
     match &mut node.data {
-        Data::List(items) => items.iter_mut().for_each(mark_as_set),
-        Data::Table(entries) => entries.values_mut().for_each(mark_as_set),
+        Data::List(items) => items.iter_mut().for_each(|n| mark(n, origin)),
+        Data::Table(entries) => entries.values_mut().for_each(|n| mark(n, origin)),
         _ => {}
     }
+}
+
+/// The values in the table `name` at the top of a document that has been parsed before, each with
+/// its path within that table, in the order of the file. Tables in it are gone through: `[grid]`
+/// may say `link.rate_bps = ...` with and without quotes.
+pub(super) fn leaves(text: &str, name: &str) -> Result<Vec<(String, Node)>, InputError> {
+    let lines = Lines::new(text);
+    let document = DeTable::parse(text)
+        .map_err(|e| InputError::new(e.message().to_owned(), "expected a TOML document"))?;
+    let mut found = Vec::new();
+    if let Some(DeValue::Table(table)) = document.get_ref().get(name).map(|v| v.get_ref()) {
+        collect(table, "", &lines, &mut found)?;
+    }
+    found.sort_by_key(|(start, ..)| *start);
+    Ok(found.into_iter().map(|(_, path, node)| (path, node)).collect())
+}
+
+fn collect(
+    table: &DeTable<'_>,
+    path: &str,
+    lines: &Lines,
+    found: &mut Vec<(usize, String, Node)>,
+) -> Result<(), InputError> {
+    for (key, value) in table {
+        let name = key.get_ref();
+        let path = if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+        match value.get_ref() {
+            DeValue::Table(inner) => collect(inner, &path, lines, found)?,
+            value => {
+                let node = convert(value, lines, lines.of(&key.span()), 1)?;
+                found.push((key.span().start, path, node));
+            }
+        }
+    }
+    Ok(())
 }

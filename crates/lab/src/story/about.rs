@@ -115,7 +115,7 @@ pub(super) fn schemes(plan: &Plan) -> Vec<Scheme> {
         .collect()
 }
 
-pub(super) fn terms(plan: &Plan) -> Vec<Term> {
+pub(crate) fn terms(plan: &Plan) -> Vec<Term> {
     let scenario = &plan.scenario;
     let mut terms = Vec::new();
     if !scenario.viewers.is_empty() {

@@ -245,7 +245,7 @@ impl RunFigures {
 }
 
 /// The unit of a metric's values, and of QoE under it.
-pub(super) fn metric_unit(metric: Metric) -> &'static str {
+pub(crate) fn metric_unit(metric: Metric) -> &'static str {
     match metric {
         Metric::Vmaf | Metric::VmafPhone | Metric::Vmaf4k => "points",
         Metric::PsnrDb => "dB",

@@ -10,12 +10,16 @@ mod results;
 mod series;
 mod terminal;
 mod verdict;
-mod words;
+pub(crate) mod words;
 
 use airlane_report::Report;
 use airlane_report::model::{Run, Section};
 
+pub(crate) use about::terms;
+pub(crate) use figures::metric_unit;
 pub use figures::{BulkFigures, LinkFigures, RunFigures, ViewerFigures};
+pub(crate) use terminal::aligned;
+pub(crate) use verdict::difference;
 pub use verdict::{Samples, Side, on_transfers, on_viewers};
 
 use crate::plan::{Plan, RunKey};

@@ -55,7 +55,7 @@ pub(super) fn table(results: &Results<'_>) -> String {
 }
 
 /// The first column to the left, the others to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| {
         lines.iter().filter_map(|l| l.get(c)).map(|s| s.chars().count()).max().unwrap_or(0)

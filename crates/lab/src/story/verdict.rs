@@ -153,7 +153,7 @@ fn stalls(ours: &Side, theirs: &Side, gain: bool) -> String {
 }
 
 /// The difference sample by sample.
-fn difference(a: &Samples, b: &Samples) -> Samples {
+pub(crate) fn difference(a: &Samples, b: &Samples) -> Samples {
     let pairs = a.0.iter().zip(&b.0);
     Samples(pairs.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a - b).collect()).collect())
 }

@@ -37,7 +37,7 @@ pub(super) fn metric_title(metric: Metric) -> &'static str {
 }
 
 /// `one` to `twelve`, then digits.
-pub(super) fn count(n: usize) -> String {
+pub(crate) fn count(n: usize) -> String {
     const WORDS: [&str; 13] = [
         "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
         "eleven", "twelve",
@@ -46,12 +46,12 @@ pub(super) fn count(n: usize) -> String {
 }
 
 /// `1 seed`, `3 seeds`.
-pub(super) fn plural(n: usize, one: &str) -> String {
+pub(crate) fn plural(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(items: &[String]) -> String {
+pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),
@@ -60,32 +60,32 @@ pub(super) fn list(items: &[String]) -> String {
 }
 
 /// With its first letter in upper case.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |c| c.to_uppercase().collect::<String>() + chars.as_str())
 }
 
 /// The last part of a path, which is what people call a file or folder by.
-pub(super) fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|n| n.to_str()).unwrap_or(path)
 }
 
 /// Bits per second in Mbit/s with as many digits as say something.
-pub(super) fn mbps(bps: f64) -> String {
+pub(crate) fn mbps(bps: f64) -> String {
     format!("{} Mbit/s", short(bps / 1e6))
 }
 
 /// At most three digits after the point, none that is a zero at the end.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-pub(super) fn seconds(d: Duration) -> String {
+pub(crate) fn seconds(d: Duration) -> String {
     format!("{} s", short(d.as_secs_f64()))
 }
 
-fn ms(d: Duration) -> String {
+pub(crate) fn ms(d: Duration) -> String {
     format!("{} ms", short(d.as_secs_f64() * 1e3))
 }
 

@@ -8,7 +8,8 @@ use airlane_base::InputError;
 
 /// The files that commands of the laboratory leave. They are taken away when the next
 /// command starts on the same folder, lest old results pass for new ones.
-const RESULTS: [&str; 4] = ["summary.json", "run.json", "report.html", "report.json.gz"];
+const RESULTS: [&str; 6] =
+    ["summary.json", "run.json", "report.html", "report.json.gz", "sweep.csv", "sweep.parquet"];
 
 /// A folder for results that exists and can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -263,8 +263,15 @@ pub struct RunInfo {
     pub runs_planned: usize,
     /// Runs that finished; fewer if it was stopped.
     pub runs_finished: usize,
+    /// Runs that an earlier start of the same sweep had finished.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub runs_reused: usize,
     /// Whether it was stopped before its end.
     pub stopped: bool,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 impl RunInfo {

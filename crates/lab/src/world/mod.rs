@@ -1,6 +1,7 @@
 //! One run: a world built from a plan, run to its end, and what came out of it.
 
 mod alpha;
+mod contents;
 mod flows;
 mod network;
 mod output;
@@ -16,6 +17,7 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
+pub use contents::Contents;
 pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput, WebOutput};
 pub(crate) use provider::abr_of;
 pub use provider::{Content, settings_of};

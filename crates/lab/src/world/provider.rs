@@ -8,7 +8,7 @@ use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBase
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
-use airlane_media::{Metric, Perceptual, Video};
+use airlane_media::{Corpus, Metric, Perceptual, Video};
 use airlane_minerva::{
     Blend, Config, Fairness, Fitted, Form, Normalisation, Optimal, RateCurve, UtilityKind,
     ValueFunction, ValueTable,
@@ -62,17 +62,10 @@ impl Content {
                 providers: vec![BTreeMap::new(); scenario.schemes.len()],
             });
         };
-        // Popularity is uniform over what is drawn from, and what is named counts as drawn.
-        let named: Vec<&Arc<Video>> = plan.cases.iter().flat_map(|c| &c.videos).collect();
-        let videos: Vec<Arc<Video>> = corpus
-            .videos()
-            .filter(|v| v.chunks() >= scenario.min_chunks || named.iter().any(|n| n.name == v.name))
-            .cloned()
-            .collect();
+        let videos = titles(plan, corpus);
         let player = &scenario.player;
         let mut settings = BTreeMap::new();
-        let metrics = scenario.viewers.iter().map(|v| v.metric.unwrap_or(player.metric));
-        for metric in metrics.collect::<BTreeSet<_>>() {
+        for metric in metrics_of(scenario) {
             let of_metric = settings_of(&videos, &Player { metric, ..*player })?;
             settings.extend(of_metric.into_iter().map(|(name, s)| ((name, metric), s)));
         }
@@ -272,6 +265,23 @@ fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
             .flat_map(|p| p.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
             .collect()
     })
+}
+
+/// Every title that may be watched. Popularity is uniform over what is drawn from, and what is
+/// named counts as drawn.
+pub(super) fn titles(plan: &Plan, corpus: &Corpus) -> Vec<Arc<Video>> {
+    let named: Vec<&Arc<Video>> = plan.cases.iter().flat_map(|c| &c.videos).collect();
+    let least = plan.scenario.min_chunks;
+    corpus
+        .videos()
+        .filter(|v| v.chunks() >= least || named.iter().any(|n| n.name == v.name))
+        .cloned()
+        .collect()
+}
+
+/// The measures of quality that somebody watches under.
+pub(super) fn metrics_of(scenario: &Scenario) -> BTreeSet<Metric> {
+    scenario.viewers.iter().map(|v| v.metric.unwrap_or(scenario.player.metric)).collect()
 }
 
 fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {

@@ -35,6 +35,9 @@ impl Names {
                 names.mention_actor(&dot.actor, "");
             }
         }
+        for mark in section.multiples.iter().flat_map(|m| &m.panels).flat_map(|p| &p.marks) {
+            names.mention_scheme(&mark.scheme);
+        }
         for mark in section.curves.iter().flat_map(|g| &g.charts).flat_map(|c| &c.marks) {
             names.mention_scheme(&mark.scheme);
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::dots::dot_chart;
+use super::multiples::multiples;
 use super::names::Names;
 use super::table::table;
 use super::text::{element, escape, number, with_unit};
@@ -18,6 +19,9 @@ pub fn section(out: &mut String, section: &Section, index: usize, names: &Names)
     schemes(out, section, names);
     for chart in &section.dots {
         dot_chart(out, chart, names);
+    }
+    for chart in &section.multiples {
+        multiples(out, chart, names);
     }
     for t in &section.tables {
         table(out, t);

@@ -1,0 +1,263 @@
+//! The journal of a sweep: what has finished, a line per world, so that the next start goes on
+//! where this one ended.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use airlane_base::{Fnv64, InputError};
+use serde::{Deserialize, Serialize};
+
+use super::record::Record;
+
+/// The file in the folder of results.
+pub(super) const FILE: &str = "sweep.journal.jsonl";
+
+/// The first line.
+const HEAD: &str = "{\"format\":\"airlane-sweep-journal\",\"version\":1}";
+
+/// What was written longer ago than this is on the disk.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// A line: an entry, and a hash that tells a damaged one.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    check: String,
+    entry: Entry,
+}
+
+/// A world that has finished.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// [`super::identity`] of the world.
+    key: String,
+    /// What it was when it ran, for people.
+    what: String,
+    record: Record,
+}
+
+/// A journal that is open for adding to; nobody else can open it meanwhile.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    synced: Duration,
+}
+
+/// What a journal held.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The worlds, by key.
+    pub(super) records: BTreeMap<String, Record>,
+    /// Lines that could not be used: torn or changed.
+    pub(super) damaged: usize,
+}
+
+impl Journal {
+    /// Opens the journal of a folder or makes it, and reads what it holds; `fresh` throws that
+    /// away. A last line that was cut off while it was written is taken off.
+    ///
+    /// # Errors
+    /// If the disk refuses, another sweep holds the journal, or the file is something else.
+    pub(super) fn open(folder: &Path, fresh: bool) -> Result<(Self, Found), InputError> {
+        let path = folder.join(FILE);
+        let io = |e: std::io::Error| InputError::io(&path, "use the journal", &e);
+        let options =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
+        let mut file = options.open(&path).map_err(io)?;
+        // Where a file system has no locks, two sweeps in one folder are the user's affair.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let expected =
+                "expected a folder that no other `airlane sweep` is writing to: see --out";
+            return Err(InputError::new("in use", expected).at_file(&path));
+        }
+        let mut bytes = Vec::new();
+        if !fresh {
+            file.read_to_end(&mut bytes).map_err(io)?;
+        }
+        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
+        let torn = usize::from(whole < bytes.len());
+        bytes.truncate(whole);
+        let mut found = parse(&bytes).map_err(|e| e.at_file(&path))?;
+        found.damaged += torn;
+        file.set_len(whole as u64).and_then(|()| file.seek(SeekFrom::End(0))).map_err(io)?;
+        if whole == 0 {
+            file.write_all(format!("{HEAD}\n").as_bytes()).map_err(io)?;
+        }
+        let state = Mutex::new(State { file, synced: Duration::ZERO });
+        Ok((Self { path, state }, found))
+    }
+
+    /// Adds a world; `elapsed` is the time since the command started. Once it is back, the end of
+    /// this process does no harm to the line, and after a second at most nor does the end of the
+    /// machine.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(super) fn add(
+        &self,
+        key: &str,
+        what: String,
+        record: &Record,
+        elapsed: Duration,
+    ) -> Result<(), InputError> {
+        let entry = Entry { key: key.to_owned(), what, record: record.clone() };
+        let mut line = json(&Line { check: check(&entry), entry });
+        line.push('\n');
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = elapsed.saturating_sub(state.synced) >= SYNC_EVERY;
+        let written = state.file.write_all(line.as_bytes());
+        let written = written.and_then(|()| if due { state.file.sync_data() } else { Ok(()) });
+        if due {
+            state.synced = elapsed;
+        }
+        written.map_err(|e| InputError::io(&self.path, "write", &e))
+    }
+
+    /// Brings everything to the disk.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub(super) fn sync(&self) -> Result<(), InputError> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.file.sync_all().map_err(|e| InputError::io(&self.path, "write", &e))
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Found, InputError> {
+    let mut found = Found::default();
+    let mut lines = bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::trim_ascii_end);
+    match lines.next() {
+        None => return Ok(found),
+        Some(head) if head == HEAD.as_bytes() => {}
+        Some(_) => {
+            let expected = "expected one that this airlane began; --fresh starts over";
+            return Err(InputError::new("no journal of a sweep", expected).at_line(1));
+        }
+    }
+    for line in lines {
+        match serde_json::from_slice::<Line>(line) {
+            Ok(Line { check: told, entry }) if told == check(&entry) => {
+                found.records.insert(entry.key, entry.record);
+            }
+            _ => found.damaged += 1,
+        }
+    }
+    Ok(found)
+}
+
+/// Numbers are written as the shortest text that reads back as the same number, so what was read
+/// is written again as the same bytes.
+fn check(entry: &Entry) -> String {
+    let mut hash = Fnv64::new();
+    hash.write(json(entry).as_bytes());
+    format!("{:016x}", hash.finish())
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("texts and finite numbers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of its own for each test, gone when the test is.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("airlane-journal-{name}-{}", std::process::id());
+            let dir = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&dir).unwrap();
+            Self(dir)
+        }
+
+        fn open(&self) -> (Journal, Found) {
+            Journal::open(&self.0, false).unwrap()
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            std::fs::read(self.0.join(FILE)).unwrap()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn record(value: f64) -> Record {
+        let json = format!(
+            "{{\"packet_hash\":\"0a\",\"figures\":[[\"v1\",\"qoe\",\"points\",{value:?}]],\
+             \"failures\":[]}}"
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_gives_back_every_line_that_is_whole() {
+        let scratch = Scratch::new("cut");
+        let (journal, found) = scratch.open();
+        assert_eq!((found.records.len(), found.damaged), (0, 0));
+        for i in 0..3 {
+            let value = 0.1 + f64::from(i);
+            let what = "x, y".to_owned();
+            journal.add(&format!("k{i}"), what, &record(value), Duration::ZERO).unwrap();
+        }
+        drop(journal);
+        let whole = scratch.bytes();
+        let ends: Vec<usize> =
+            (0..whole.len()).filter(|i| whole[*i] == b'\n').map(|i| i + 1).collect();
+        for cut in 0..=whole.len() {
+            std::fs::write(scratch.0.join(FILE), &whole[..cut]).unwrap();
+            let (journal, found) = scratch.open();
+            let lines = ends.iter().filter(|e| **e <= cut).count();
+            assert_eq!(found.records.len(), lines.saturating_sub(1), "cut at {cut}");
+            assert_eq!(found.damaged, usize::from(cut > 0 && !ends.contains(&cut)), "cut at {cut}");
+            // What is added now stands on a line of its own.
+            journal.add("new", String::new(), &record(7.5), Duration::ZERO).unwrap();
+            drop(journal);
+            let (_, found) = scratch.open();
+            assert_eq!((found.records.len(), found.damaged), (lines.max(1), 0), "cut at {cut}");
+            assert_eq!(found.records["new"], record(7.5));
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_changed_is_left_out() {
+        let scratch = Scratch::new("changed");
+        let (journal, _) = scratch.open();
+        for key in ["a", "b"] {
+            journal.add(key, String::new(), &record(12.5), Duration::ZERO).unwrap();
+        }
+        drop(journal);
+        let text = String::from_utf8(scratch.bytes()).unwrap();
+        std::fs::write(scratch.0.join(FILE), text.replacen("12.5", "13.5", 1)).unwrap();
+        let (_, found) = scratch.open();
+        let keys: Vec<&str> = found.records.keys().map(String::as_str).collect();
+        assert_eq!((keys, found.damaged), (vec!["b"], 1));
+    }
+
+    #[test]
+    fn a_file_that_is_none_and_one_in_use_are_refused() {
+        let scratch = Scratch::new("refused");
+        std::fs::write(scratch.0.join(FILE), "something\n").unwrap();
+        let error = Journal::open(&scratch.0, false).unwrap_err().to_string();
+        assert!(error.contains(&format!("{FILE}:1: no journal of a sweep; ")), "{error}");
+        assert_eq!(scratch.bytes(), b"something\n", "and are left alone");
+        let (_held, found) = Journal::open(&scratch.0, true).unwrap();
+        assert_eq!((found.records.len(), scratch.bytes()), (0, format!("{HEAD}\n").into_bytes()));
+        let error = Journal::open(&scratch.0, false).unwrap_err().to_string();
+        assert!(error.contains("in use"), "{error}");
+    }
+}

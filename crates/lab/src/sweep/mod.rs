@@ -1,0 +1,150 @@
+//! The command `sweep`: a scenario under every combination of some values, each world written
+//! down as it finishes, so that a sweep goes on where it was stopped.
+
+mod cells;
+mod headline;
+mod identity;
+mod journal;
+mod page;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod places;
+mod record;
+mod table;
+mod terminal;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use crate::error::LabError;
+use crate::execute::{Course, leave_after};
+use crate::pool::{self, Job, Ticket};
+use crate::request::{Common, Outcome, SweepRequest};
+use crate::scenario::Grid;
+use crate::story::RunFigures;
+use crate::summary::{OutFolder, RunEntry, Summary};
+use crate::world::{self, Contents, Options};
+use cells::{Cells, Pending};
+use headline::Findings;
+use journal::{Found, Journal};
+use record::Record;
+
+/// Runs a scenario under every combination of the values of its grid; leaves `summary.json`,
+/// `sweep.csv` (and `sweep.parquet` with the feature `parquet`), `report.html`, `report.json.gz`,
+/// `run.json` and the journal from which the next start in the same folder goes on.
+///
+/// What a start leaves depends on the grid and the seeds alone, not on how many starts it took. A
+/// stop is no error: what had finished is written, and the outcome says so.
+///
+/// # Errors
+/// What is wrong with the input, before anything runs; the first fault of a run; what the disk
+/// refuses.
+pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
+    let common = &request.common;
+    let grid = Grid::from_file(&request.scenario, &request.set, &request.grid)?;
+    let cells = Cells::new(&grid, common)?;
+    common.captures.prepare()?;
+    // The journal's lock first: the results of a sweep that still runs are left alone.
+    let folder = OutFolder::prove(&common.out)?;
+    let (journal, Found { mut records, damaged }) = Journal::open(folder.dir(), request.fresh)?;
+    let folder = OutFolder::prepare(folder.dir())?;
+    if common.captures != Default::default() {
+        // Captures are written by runs, not by journals.
+        records.clear();
+    }
+    let planned = cells.planned();
+    let reused = cells.finished(&records);
+    let stopped = run(&grid, &cells, common, &journal, &mut records)?;
+    journal.sync()?;
+
+    let summary = summary(&cells, &records);
+    let findings = Findings::new(&grid, &cells, &records);
+    let verdict = verdict::verdict(&findings, stopped);
+    let report = page::report(&findings, &summary, common, &verdict, stopped);
+    folder.write("report.json.gz", &report.to_json_gz())?;
+    let rows = table::Rows::new(&grid, &cells, &summary);
+    folder.write("sweep.csv", rows.to_csv().as_bytes())?;
+    #[cfg(feature = "parquet")]
+    folder.write("sweep.parquet", &parquet::bytes(&rows)?)?;
+    let course = Course { planned, reused, stopped };
+    leave_after(&folder, common, &summary, &airlane_report::render(&report), course)?;
+    Ok(Outcome {
+        table: terminal::table(&findings),
+        line: terminal::line(&verdict, &folder, course, damaged),
+        out: common.out.clone(),
+        failed: findings.failures().count(),
+        stopped,
+    })
+}
+
+/// Runs every world that `records` lacks and adds it there and to the journal; whether a stop kept
+/// some from finishing.
+fn run(
+    grid: &Grid,
+    cells: &Cells,
+    common: &Common<'_>,
+    journal: &Journal,
+    records: &mut BTreeMap<String, Record>,
+) -> Result<bool, LabError> {
+    let pending = cells.pending(records);
+    if pending.is_empty() {
+        return Ok(false);
+    }
+    let options = Options { captures: common.captures.clone(), ..Options::default() };
+    let options = &options;
+    let contents = Contents::default();
+    let contents = &contents;
+    let mut jobs = Vec::with_capacity(pending.len());
+    for &Pending { cell, key, id } in &pending {
+        let plan = &cell.plan;
+        let label = plan.label(key);
+        jobs.push(Job {
+            label: label.clone(),
+            seed: key.seed,
+            command: places::command(grid, Some(&cell.position), plan, common, Some(key.seed)),
+            units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
+            work: Box::new(move |ticket: &Ticket<'_>| {
+                let content = contents.of(plan)?;
+                let output = world::run(plan, &content, key, options, ticket)?;
+                let record = Record::of(plan, &RunFigures::of(plan, &output))?;
+                journal.add(id, label, &record, (common.elapsed)())?;
+                Ok(record)
+            }),
+        });
+    }
+    let (planned, reused) = (cells.planned(), cells.finished(records));
+    let what = match reused {
+        0 => format!("sweep {}", cells.name),
+        n => format!("sweep {}, {n} of {planned} runs from before", cells.name),
+    };
+    let done = pool::run(jobs, common.jobs, &what, &common.stop, common.progress);
+    if let Some(error) = done.error {
+        return Err(error);
+    }
+    let finished = pending.iter().zip(done.results);
+    records.extend(finished.filter_map(|(run, record)| Some((run.id.to_owned(), record?))));
+    Ok(done.stopped)
+}
+
+/// What the seeds determine, in the order of cells and runs.
+fn summary(cells: &Cells, records: &BTreeMap<String, Record>) -> Summary {
+    let mut summary = Summary::new(&cells.name, Vec::new());
+    for cell in &cells.list {
+        let plan = &cell.plan;
+        summary.seeds.clone_from(&plan.scenario.seeds);
+        for (key, id) in &cell.runs {
+            let Some(record) = records.get(id) else { continue };
+            let run = RunEntry {
+                experiment: plan.scenario.name.clone(),
+                case: plan.cases[key.case].name.clone(),
+                scheme: plan.scenario.schemes[key.scheme].name.clone(),
+                seed: key.seed,
+                packet_hash: record.packet_hash.clone(),
+            };
+            summary.virtual_s += plan.scenario.duration.as_secs_f64();
+            summary.rows.extend(record.rows(&run));
+            summary.runs.push(run);
+        }
+    }
+    summary
+}
