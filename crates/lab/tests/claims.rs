@@ -56,14 +56,17 @@ fn a_mean_is_judged_by_where_its_interval_lies() {
         (5.0, 3.0, Verdict::Holds, Verdict::Fails),
         (-5.0, 3.0, Verdict::Fails, Verdict::Holds),
         (0.3, 3.0, Verdict::Undecided, Verdict::Undecided),
-        // A bound that is met exactly is on the good side of both rules.
-        (0.0, 0.0, Verdict::Holds, Verdict::Holds),
+        // Zero has to be excluded,
+        (0.0, 0.0, Verdict::Undecided, Verdict::Undecided),
     ];
     for (mean, spread, if_above, if_below) in cases {
         let gain = [("gain", around(mean, spread))];
         assert_eq!(verdict(above, &gain), if_above, "{mean} above");
         assert_eq!(verdict(below, &gain), if_below, "{mean} below");
     }
+    // and any other bound may be met exactly.
+    let two = r#"{ kind = "above", of = "gain", bound = 2.0 }"#;
+    assert_eq!(verdict(two, &[("gain", around(2.0, 0.0))]), Verdict::Holds);
     let judged = judge(&claim(above), &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
     let [lo, hi] = judged.ci95.unwrap();
     let percent = judged.measured.unwrap();

@@ -112,8 +112,9 @@ impl Judge<'_> {
             Err(reason) => return not_held(reason),
         };
         let checks = bounds.iter().map(|&(bound, above)| {
-            let side = if above { "at least" } else { "at most" };
-            check(&of.to_string(), format!("{side} {bound}"), estimate, bound, above)
+            // A sign is one only if the interval excludes zero.
+            let excluded = bound == 0.0;
+            check(&of.to_string(), words(bound, above), estimate, bound, above, excluded)
         });
         let checks: Vec<CheckEntry> = checks.collect();
         let verdict = together(checks.iter().map(|c| c.verdict));
@@ -136,7 +137,8 @@ impl Judge<'_> {
             Err(reason) => return not_held(reason),
         };
         let name = format!("{metric} - {factor} x {reference}");
-        let mut check = check(&name, "at least 0".to_owned(), difference, 0.0, true);
+        let rule = "at least 0".to_owned();
+        let mut check = check(&name, rule, difference, 0.0, true, false);
         let reference_percent = 100.0 * reference_share.value;
         let mut reason = format!("{reference}: {reference_percent:.1} %");
         if reference_share.value < saturated_below {
@@ -204,13 +206,32 @@ fn figures<'a>(metric: &str, samples: &'a Samples) -> Result<&'a [Vec<f64>], Str
     Ok(pairs)
 }
 
-/// A condition judged by where its interval is. A bound met exactly is on the good side.
-fn check(metric: &str, rule: String, e: Estimate, bound: f64, above: bool) -> CheckEntry {
-    let verdict = match e.ci95 {
-        Some([lo, _]) if above && lo >= bound => Verdict::Holds,
-        Some([_, hi]) if above && hi < bound => Verdict::Fails,
-        Some([_, hi]) if !above && hi <= bound => Verdict::Holds,
-        Some([lo, _]) if !above && lo > bound => Verdict::Fails,
+/// A condition on one side of a bound in words.
+fn words(bound: f64, above: bool) -> String {
+    match (above, bound == 0.0) {
+        (true, true) => "above 0".to_owned(),
+        (false, true) => "below 0".to_owned(),
+        (true, false) => format!("at least {bound}"),
+        (false, false) => format!("at most {bound}"),
+    }
+}
+
+/// A condition judged by where its interval is. A bound met exactly is on the good side, unless it
+/// has to be excluded: then it decides nothing.
+fn check(
+    metric: &str,
+    rule: String,
+    e: Estimate,
+    bound: f64,
+    above: bool,
+    excluded: bool,
+) -> CheckEntry {
+    // The bound is above or below the figures once the sign is turned.
+    let sign = if above { 1.0 } else { -1.0 };
+    let ends = e.ci95.map(|ci| ci.map(|x| sign * (x - bound)));
+    let verdict = match ends.map(|[a, b]| (a.min(b), a.max(b))) {
+        Some((least, _)) if least > 0.0 || (least == 0.0 && !excluded) => Verdict::Holds,
+        Some((_, most)) if most < 0.0 => Verdict::Fails,
         _ => Verdict::Undecided,
     };
     CheckEntry {
@@ -259,9 +280,10 @@ impl Judged {
         self.measured = self.measured.map(|x| scale * x);
         self.ci95 = both(self.ci95);
         for check in &mut self.checks {
-            let side = if check.above { "at least" } else { "at most" };
-            check.bound *= scale;
-            check.rule = format!("{side} {}", check.bound);
+            if check.bound != 0.0 {
+                check.bound *= scale;
+                check.rule = words(check.bound, check.above);
+            }
             check.measured = check.measured.map(|x| scale * x);
             check.ci95 = both(check.ci95);
         }

@@ -18,6 +18,8 @@ pub struct RunFigures {
     pub key: RunKey,
     /// Hash over what happened to every packet.
     pub packet_hash: u64,
+    /// Virtual time that it took, seconds.
+    pub virtual_s: f64,
     /// The viewers, in the order of the scenario.
     pub viewers: Vec<ViewerFigures>,
     /// The transfers, in the order of the scenario.
@@ -117,6 +119,7 @@ impl RunFigures {
         Self {
             key: output.key,
             packet_hash: output.packet_hash,
+            virtual_s: output.ended.since_start().as_secs_f64(),
             viewers: viewers.collect(),
             bulk: output.bulk.iter().map(BulkFigures::of).collect(),
             web: output.web.iter().map(|w| WebFigures::of(w, output.ended)).collect(),

@@ -87,7 +87,7 @@ pub fn tell(
     let results = Results::new(plan, &figures);
 
     let mut summary = Summary::new(&scenario.name, scenario.seeds.clone());
-    summary.virtual_s = figures.len() as f64 * scenario.duration.as_secs_f64();
+    summary.virtual_s = figures.iter().map(|f| f.virtual_s).sum();
     summary.runs = figures.iter().map(|f| f.entry(plan)).collect();
     summary.rows = figures.iter().flat_map(|f| f.rows(plan)).collect();
 

@@ -141,7 +141,7 @@ fn summary(cells: &Cells, records: &BTreeMap<String, Record>) -> Summary {
                 seed: key.seed,
                 packet_hash: record.packet_hash.clone(),
             };
-            summary.virtual_s += plan.scenario.duration.as_secs_f64();
+            summary.virtual_s += record.virtual_s;
             summary.rows.extend(record.rows(&run));
             summary.runs.push(run);
         }

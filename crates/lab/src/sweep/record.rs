@@ -13,6 +13,8 @@ use crate::summary::{Row, RunEntry};
 pub(super) struct Record {
     /// Hash over what happened to every packet, 16 hexadecimal digits.
     pub(super) packet_hash: String,
+    /// Virtual time that it took, seconds.
+    pub(super) virtual_s: f64,
     /// The figures in the order of rows.
     pub(super) figures: Vec<Figure>,
     /// Sessions and transfers that ended early: who and why.
@@ -42,6 +44,7 @@ impl Record {
         let failure = |(who, why): (&str, &str)| (who.to_owned(), why.to_owned());
         Ok(Self {
             packet_hash: format!("{:016x}", figures.packet_hash),
+            virtual_s: figures.virtual_s,
             figures: rows.into_iter().map(figure).collect(),
             failures: figures.failures().map(failure).collect(),
         })
