@@ -16,6 +16,8 @@ use rand::RngExt;
 pub struct Title {
     pub setting: Arc<Setting>,
     pub table: ValueTable,
+    /// The same, read along lines of equal buffers.
+    pub plain: ValueTable,
     /// From the lowest rung's rate on.
     pub fitted: Fitted,
     /// Over all rates of the table.
@@ -74,16 +76,18 @@ pub fn on_the_grid(titles: &[Title], points: usize, seed: Seed) {
 
 pub fn between(titles: &[Title], points: usize, seed: Seed) {
     let mut rng = seed.split("between").rng();
-    let mut errors = Vec::new();
+    let (mut errors, mut plain) = (Vec::new(), Vec::new());
     for _ in 0..points {
         let (t, at, rate) = draw(titles, &mut rng);
         if let (Some(truth), Some(v)) = (t.direct.value(at, rate), t.table.value(at, rate))
             && truth >= t.table.least()
         {
             errors.push(v - truth);
+            plain.push(t.plain.value(at, rate).unwrap_or(f64::NAN) - truth);
         }
     }
     println!("between its points: {}", spread(errors));
+    println!("along lines of equal buffer: {}", spread(plain));
 }
 
 pub fn fits(titles: &[Title], points: usize, seed: Seed) {

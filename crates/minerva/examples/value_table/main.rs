@@ -78,5 +78,6 @@ fn tabled(setting: Arc<Setting>, abr: AbrKind) -> compare::Title {
     );
     let abr: Arc<dyn Abr> = Arc::new(abr);
     let direct = OnDemand::new(setting.clone(), abr, HORIZON);
-    compare::Title { all: Fitted::of_table(&table, 0.0), setting, table, fitted, direct }
+    let plain = table.clone().read_along_equal_buffers();
+    compare::Title { all: Fitted::of_table(&table, 0.0), setting, table, plain, fitted, direct }
 }

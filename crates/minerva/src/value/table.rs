@@ -103,6 +103,12 @@ impl ValueTable {
         self.grid.lines != Lines::Buffer
     }
 
+    /// The same values read along lines of equal buffers, whatever is closer.
+    pub fn read_along_equal_buffers(mut self) -> Self {
+        self.grid.lines = Lines::Buffer;
+        self
+    }
+
     pub(super) fn chunks(&self) -> usize {
         self.chunks
     }
