@@ -110,7 +110,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// A scenario with a table [grid] (see docs/sweeps.md), or the name of a built-in scenario
+    /// A scenario with a grid (see docs/sweeps.md), or the name of a built-in scenario
     #[arg(value_name = "FILE.toml")]
     pub(crate) scenario: PathBuf,
     /// Give a key of the scenario several values, such as link.rate_bps=4e6,10e6; may be repeated
