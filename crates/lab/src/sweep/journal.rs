@@ -198,7 +198,7 @@ mod tests {
 
     fn record(value: f64) -> Record {
         let json = format!(
-            "{{\"packet_hash\":\"0a\",\"figures\":[[\"v1\",\"qoe\",\"points\",{value:?}]],\
+            "{{\"virtual_s\":8.0,\"packet_hash\":\"0a\",\"figures\":[[\"v1\",\"qoe\",\"points\",{value:?}]],\
              \"failures\":[]}}"
         );
         serde_json::from_str(&json).unwrap()
