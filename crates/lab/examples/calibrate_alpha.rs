@@ -5,7 +5,8 @@
 //! the others of the same four videos over Cubic with the baseline's weight. The mixes come from
 //! the stream `calibration` of the claims' seed, which no claim draws from.
 //!
-//! `cargo run --release -p airlane-lab --example calibrate_alpha -- [CONTENT|-] [MIXES] [ALPHA...]`
+//! `cargo run --release -p airlane-lab --example calibrate_alpha -- [--metric METRIC] [CONTENT|-]
+//! [MIXES] [ALPHA...]`; the metric of all viewers is VMAF unless another is given.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -29,7 +30,9 @@ const BASELINE: f64 = 2.0;
 
 #[expect(clippy::disallowed_methods, reason = "a stopwatch")]
 fn main() {
-    let mut args = std::env::args().skip(1);
+    let mut args = std::env::args().skip(1).peekable();
+    let metric = args.next_if(|a| a == "--metric").and_then(|_| args.next());
+    let metric = metric.unwrap_or_else(|| "vmaf".to_owned());
     let content = args.next().filter(|a| a != "-").map(PathBuf::from);
     let mixes: usize = args.next().map_or(8, |n| n.parse().expect("a number of mixes"));
     let given: Vec<f64> = args.map(|a| a.parse().expect("an alpha")).collect();
@@ -41,7 +44,7 @@ fn main() {
     let common =
         Common { jobs: pool::available_cores(), content, stop: stop.clone(), ..Common::default() };
     // More than are wanted: those that a claim has are left out.
-    let text = scenario(&alphas, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
+    let text = scenario(&alphas, &metric, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
     let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("calibration"), &[])
         .unwrap_or_else(|e| panic!("{e}"));
     let mut plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
@@ -106,7 +109,7 @@ fn main() {
     }
 }
 
-fn scenario(alphas: &[f64], mixes: usize, seed: Seed) -> String {
+fn scenario(alphas: &[f64], metric: &str, mixes: usize, seed: Seed) -> String {
     let mut text = "name = \"calibration\"\nduration_s = 200\nmin_chunks = 50\n[link]\n\
                     rate_bps = 20e6\nrtt_s = 0.02\nuplink_rate_bps = 10e6\n\
                     queue = { kind = \"pie\", target_s = 0.015, limit_bdp = 1.5 }\n"
@@ -117,7 +120,7 @@ fn scenario(alphas: &[f64], mixes: usize, seed: Seed) -> String {
              minerva = {{ alpha = {alpha} }}\n"
         );
     }
-    text += &"[[viewer]]\n".repeat(VIEWERS);
+    text += &format!("[[viewer]]\nmetric = \"{metric}\"\n").repeat(VIEWERS);
     text += &format!("[cases]\ncount = {mixes}\nseed = {}\n", seed.0 >> 32);
     text
 }
@@ -131,8 +134,10 @@ fn leave_out_claimed(plan: &mut Plan, set: &ClaimSet, common: &Common<'_>, mixes
     };
     let mut claimed = Vec::new();
     for claim in &set.claims {
+        // Without cells it is measured as it stands. Cells do not change what is drawn.
+        let cell: Vec<_> = claim.cells.first().map(|name| &set.variants[name]).into_iter().collect();
         let scenario = set
-            .scenario(claim, claim.full, common.content.is_some(), &[])
+            .scenario(claim, claim.full, common.content.is_some(), &cell)
             .unwrap_or_else(|e| panic!("{e}"));
         let plan = Plan::new(scenario, common).unwrap_or_else(|e| panic!("{e}"));
         claimed.extend(plan.cases.iter().map(names));

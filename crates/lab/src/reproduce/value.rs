@@ -1,22 +1,25 @@
 //! The shape of Minerva's value function, video by video: figure 4 as claims have it.
 
-use std::sync::Arc;
-
-use airlane_abr::{AbrKind, Setting};
+use airlane_abr::Setting;
 use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::value::Ahead;
-use airlane_minerva::{OnDemand, ValueFunction};
+use airlane_minerva::{Blend, ValueFunction};
 
 use crate::claims::Samples;
 use crate::plan::Plan;
-use crate::world::{Content, abr_of};
+use crate::scenario::Value;
+use crate::world::{Content, abr_of, spread, value_function};
 
 /// The metrics of such claims.
-pub(super) const METRICS: [&str; 4] =
-    ["rising_in_rate", "rising_in_buffer", "gain_to_4_s", "gain_to_20_s"];
+pub(super) const METRICS: [&str; 6] = [
+    "rising_in_rate",
+    "rising_in_buffer",
+    "fall_in_rate",
+    "fall_in_buffer",
+    "low_buffer_gain",
+    "high_buffer_gain",
+];
 
-/// Chunks looked ahead.
-const HORIZON: usize = 5;
 /// Of every so many chunks one is looked at.
 const EVERY: usize = 10;
 /// Steps of rate, bits per second.
@@ -26,37 +29,71 @@ const BUFFERS: usize = 40;
 /// What counts as no fall.
 const EQUAL: f64 = 1e-3;
 
+/// Steps of one kind.
+#[derive(Default)]
+struct Steps {
+    all: u64,
+    falls: u64,
+    fallen: f64,
+}
+
+impl Steps {
+    fn add(&mut self, from: f64, to: f64) {
+        self.all += 1;
+        if to < from - EQUAL {
+            self.falls += 1;
+            self.fallen += from - to;
+        }
+    }
+
+    /// The share that does not fall.
+    fn rising(&self) -> f64 {
+        (self.all - self.falls) as f64 / self.all as f64
+    }
+
+    /// By how much those fall that do, on the mean.
+    fn fall(&self) -> f64 {
+        self.fallen / self.falls.max(1) as f64
+    }
+}
+
 /// Sums over the steps of one video.
 #[derive(Default)]
 struct Shape {
-    rate: (u64, u64),
-    buffer: (u64, u64),
+    rate: Steps,
+    buffer: Steps,
     to_4: f64,
     to_20: f64,
     curves: u64,
 }
 
-/// The samples: a pair per video, as many as the plan has cases, in the order of the corpus.
+/// The samples: a pair per video, as many as the plan has cases, in the order of the corpus. The
+/// value function and its horizon are those of the first scheme that has any.
 pub(super) fn samples(plan: &Plan, content: &Content) -> Samples {
     let scenario = &plan.scenario;
     let Some(viewer) = scenario.viewers.first() else { return Samples::new() };
     let abr = abr_of(scenario, viewer);
-    let of_video = |(_, setting): (&str, &Arc<Setting>)| shape(setting, abr);
+    let minerva = scenario.schemes.iter().find_map(|s| s.minerva);
+    let kind = minerva.and_then(|m| m.value).unwrap_or(Value::OnDemand);
+    let horizon = minerva.and_then(|m| m.horizon).unwrap_or(Blend::default().horizon);
     let settings = content.settings(viewer.metric.unwrap_or(scenario.player.metric));
-    let shapes: Vec<[f64; 4]> = settings.take(plan.cases.len()).map(of_video).collect();
-    let metric = |i: usize| shapes.iter().map(|s| vec![s[i]]).collect();
+    let settings: Vec<_> = settings.take(plan.cases.len()).enumerate().collect();
+    let shapes = spread(settings, |(_, setting)| {
+        let v = value_function(kind, setting, abr, horizon);
+        shape(setting, &*v, horizon)
+    });
+    let metric = |i: usize| shapes.values().map(|s| vec![s[i]]).collect();
     METRICS.iter().enumerate().map(|(i, name)| ((*name).to_owned(), metric(i))).collect()
 }
 
 /// The figures of one video, in the order of [`METRICS`].
-fn shape(setting: &Arc<Setting>, abr: AbrKind) -> [f64; 4] {
-    let v = OnDemand::new(setting.clone(), Arc::new(abr), HORIZON);
+fn shape(setting: &Setting, v: &dyn ValueFunction, horizon: usize) -> [f64; METRICS.len()] {
     let lowest = setting.mean_rate_bps()[0];
     let top = sustaining_rate_bps(setting, setting.rungs() - 1);
     let rates: Vec<f64> =
         (0..).map(|i| lowest + RATE_STEP * f64::from(i)).take_while(|r| *r <= top).collect();
     let mut sum = Shape::default();
-    for chunk in (EVERY / 2..setting.chunks().saturating_sub(HORIZON)).step_by(EVERY) {
+    for chunk in (EVERY / 2..setting.chunks().saturating_sub(horizon)).step_by(EVERY) {
         for rung in 0..setting.rungs() {
             let curve = |rate: f64| -> Vec<f64> {
                 let value = |b: usize| {
@@ -69,25 +106,23 @@ fn shape(setting: &Arc<Setting>, abr: AbrKind) -> [f64; 4] {
             sum.add(&curves);
         }
     }
-    let share = |(risen, all): (u64, u64)| risen as f64 / all as f64;
-    let curves = sum.curves as f64;
-    [share(sum.rate), share(sum.buffer), sum.to_4 / curves, sum.to_20 / curves]
+    let Shape { rate, buffer, to_4, to_20, curves } = sum;
+    let curves = curves as f64;
+    let [to_4, to_20] = [to_4 / curves, to_20 / curves];
+    [rate.rising(), buffer.rising(), rate.fall(), buffer.fall(), to_4, to_20]
 }
 
 impl Shape {
     /// Adds V by rate, then buffer in seconds.
     fn add(&mut self, curves: &[Vec<f64>]) {
-        let risen = |from: f64, to: f64| u64::from(to >= from - EQUAL);
         for pair in curves.windows(2) {
             for (from, to) in pair[0].iter().zip(&pair[1]).skip(4) {
-                self.rate.0 += risen(*from, *to);
-                self.rate.1 += 1;
+                self.rate.add(*from, *to);
             }
         }
         for curve in curves {
             for step in curve.windows(2) {
-                self.buffer.0 += risen(step[0], step[1]);
-                self.buffer.1 += 1;
+                self.buffer.add(step[0], step[1]);
             }
             self.to_4 += curve[4] - curve[0];
             self.to_20 += curve[20] - curve[4];

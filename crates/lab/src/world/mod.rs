@@ -19,7 +19,7 @@ use airlane_runtime::virtual_time::{World, WorldError};
 
 pub use contents::Contents;
 pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput, WebOutput};
-pub(crate) use provider::abr_of;
+pub(crate) use provider::{abr_of, spread, value_function};
 pub use provider::{Content, settings_of};
 
 use crate::error::{Fault, LabError};

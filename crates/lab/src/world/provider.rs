@@ -10,8 +10,8 @@ use airlane_apps::vod::Provider;
 use airlane_base::InputError;
 use airlane_media::{Corpus, Metric, Perceptual, Video};
 use airlane_minerva::{
-    Blend, Config, Fairness, Fitted, Form, Normalisation, Optimal, RateCurve, UtilityKind,
-    ValueFunction, ValueTable,
+    Blend, Config, Fairness, Fitted, Form, Normalisation, OnDemand, Optimal, RateCurve,
+    UtilityKind, ValueFunction, ValueTable,
 };
 use airlane_quality::QoeParams;
 
@@ -225,19 +225,29 @@ impl Content {
                 wanted.insert(key, (setting, way.abr.kind));
             }
         }
-        let least = |s: &Setting| s.mean_rate_bps()[0];
-        spread(wanted.into_iter().collect(), |(setting, abr)| -> Arc<dyn ValueFunction> {
-            match kind {
-                V::Optimal => Arc::new(Optimal::new((*setting).clone(), horizon)),
-                V::Fitted => {
-                    let table = ValueTable::build(setting, abr, horizon);
-                    Arc::new(Fitted::of_table(&table, least(setting)))
-                }
-                V::Table | V::OnDemand | V::Sent => {
-                    Arc::new(ValueTable::build(setting, abr, horizon))
-                }
-            }
+        spread(wanted.into_iter().collect(), |(setting, abr)| {
+            value_function(kind, setting, *abr, horizon)
         })
+    }
+}
+
+/// The value function of one title for a player that runs `abr`.
+pub(crate) fn value_function(
+    kind: scenario::Value,
+    setting: &Arc<Setting>,
+    abr: AbrKind,
+    horizon: usize,
+) -> Arc<dyn ValueFunction> {
+    use scenario::Value as V;
+    match kind {
+        // What a player sends is what it simulates.
+        V::OnDemand | V::Sent => Arc::new(OnDemand::new(setting.clone(), Arc::new(abr), horizon)),
+        V::Table => Arc::new(ValueTable::build(setting, &abr, horizon)),
+        V::Fitted => {
+            let table = ValueTable::build(setting, &abr, horizon);
+            Arc::new(Fitted::of_table(&table, setting.mean_rate_bps()[0]))
+        }
+        V::Optimal => Arc::new(Optimal::new(setting.clone(), horizon)),
     }
 }
 
@@ -245,7 +255,7 @@ impl Content {
 type Values = BTreeMap<(String, Metric, String), Arc<dyn ValueFunction>>;
 
 /// Works on all entries, spread over the machine's cores.
-fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
+pub(crate) fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
     all: Vec<(K, T)>,
     work: impl Fn(&T) -> R + Sync,
 ) -> BTreeMap<K, R> {
