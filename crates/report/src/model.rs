@@ -45,6 +45,9 @@ pub struct Report {
     /// Two or three sentences on what was run and why, for readers who have not read the paper.
     #[serde(default)]
     pub lead: String,
+    /// The page that this one is a part of, relative to it; empty if it is a whole.
+    #[serde(default)]
+    pub part_of: String,
     /// The stories, in order.
     #[serde(default)]
     pub sections: Vec<Section>,
@@ -71,6 +74,7 @@ impl Report {
             title: title.into(),
             verdict: String::new(),
             lead: String::new(),
+            part_of: String::new(),
             sections: Vec::new(),
             claims: Vec::new(),
             terms: Vec::new(),

@@ -63,6 +63,10 @@ fn fill(template: &str, text: impl Fn(&str) -> String) -> String {
 fn body(report: &Report, names: &[Names]) -> String {
     let mut out = String::new();
     out.push_str("<header>");
+    if !report.part_of.is_empty() {
+        let whole = escape(&report.part_of);
+        let _ = write!(out, "<p class=\"note\"><a href=\"{whole}\">All claims</a></p>");
+    }
     element(&mut out, "h1", "", &report.title);
     let verdict = match report.verdict.as_str() {
         "" => tally(&report.claims),
@@ -73,7 +77,7 @@ fn body(report: &Report, names: &[Names]) -> String {
     contents(&mut out, report);
     terms(&mut out, report);
     out.push_str("</header>\n<main>\n");
-    claims::claims(&mut out, &report.claims, &verdict);
+    claims::claims(&mut out, report, &verdict);
     for (i, (section, names)) in report.sections.iter().zip(names).enumerate() {
         section::section(&mut out, section, i, names);
     }

@@ -1,6 +1,6 @@
 //! Which worlds the claims need. What two claims have in common is run once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use airlane_apps::vod::PACKET_OVERHEAD_BYTES;
@@ -16,6 +16,9 @@ use crate::plan::{Plan, RunKey, Sources, TraceUse};
 use crate::request::Common;
 use crate::scenario::{Capacity, Scenario};
 use crate::world::{Content, Contents};
+
+/// More viewers than this are not drawn over time: nobody could tell their lines apart.
+const MOST_DRAWN: usize = 16;
 
 /// What a scene is to its claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub(super) struct Experiments<'a> {
     pub(super) list: Vec<Experiment<'a>>,
     /// Each distinct world: the experiment and run that it is run as.
     pub(super) worlds: Vec<(usize, RunKey)>,
+    /// Those that are drawn over time.
+    pub(super) drawn: BTreeSet<usize>,
     known: BTreeMap<String, usize>,
     contents: Contents,
     sources: Sources,
@@ -72,6 +77,7 @@ impl Default for Experiments<'_> {
         Self {
             list: Vec::new(),
             worlds: Vec::new(),
+            drawn: BTreeSet::new(),
             known: BTreeMap::new(),
             contents: Contents::default(),
             sources: Sources::new(TraceUse::InTurn),
@@ -96,9 +102,11 @@ impl<'a> Experiments<'a> {
             names => names.iter().map(|n| (Part::Cell(n), &set.variants[n])).collect(),
         };
         let base = cells[0].1;
+        let first = self.list.len();
         for (part, patch) in &cells {
             self.add_scene(set, claim, *part, size, &[patch], &statistics, common)?;
         }
+        self.drawn.extend(self.list[first].drawn().map(|(_, world)| world));
         for name in variants.iter().filter(|_| !quick) {
             let (part, patches) = (Part::Variant(name), [base, &set.variants[*name]]);
             self.add_scene(set, claim, part, claim.quick, &patches, &statistics, common)?;
@@ -228,6 +236,16 @@ impl Experiment<'_> {
     /// The name of what it is compared with, if anything.
     pub(super) fn baseline_name(&self) -> Option<&str> {
         self.claim.compare.get(1).map(String::as_str)
+    }
+
+    /// Those of its runs that a page draws over time, a world each: the first mix under the first
+    /// seed, which was drawn before anything was measured.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = (RunKey, usize)> {
+        let scenario = &self.plan.scenario;
+        let few = scenario.viewers.len() <= MOST_DRAWN;
+        let first = scenario.seeds.first().copied();
+        let is = move |key: &RunKey| few && key.case == 0 && Some(key.seed) == first;
+        self.runs.iter().copied().filter(move |(key, _)| is(key))
     }
 
     /// How many of its runs finished.

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use airlane_base::Time;
+use airlane_report::model::Run;
 
 use super::measures::{rates_over_bulk, settling};
 use crate::plan::{Plan, RunKey};
+use crate::story;
 use crate::summary::Row;
 use crate::world::{RunOutput, ViewerOutput};
 
@@ -29,6 +31,8 @@ pub(super) struct Figures {
     pub(super) mu: Option<f64>,
     /// The viewers, in the order of the scenario.
     pub(super) viewers: Vec<Viewed>,
+    /// What happened over time, of the runs that a page draws.
+    pub(super) over_time: Option<Run>,
 }
 
 /// What a viewer saw. "After the join" is from the moment at which the last viewer of the run
@@ -70,8 +74,8 @@ pub(super) struct Viewed {
 }
 
 impl Figures {
-    /// The figures of a run of `plan`.
-    pub(super) fn of(plan: &Plan, key: RunKey, output: &RunOutput) -> Self {
+    /// The figures of a run of `plan`, with what happened over time if it is `drawn`.
+    pub(super) fn of(plan: &Plan, key: RunKey, output: &RunOutput, drawn: bool) -> Self {
         let scenario = &plan.scenario;
         let end = Time::ZERO + scenario.duration;
         let starts = &plan.cases[key.case].starts;
@@ -92,6 +96,7 @@ impl Figures {
             settling_s: settling(&output.viewers, join, end),
             mu: scenario.schemes[key.scheme].minerva.and_then(|m| m.mu),
             viewers: output.viewers.iter().zip(&scenario.viewers).map(viewed).collect(),
+            over_time: drawn.then(|| story::over_time(plan, output)),
         }
     }
 

@@ -5,6 +5,7 @@ mod experiments;
 mod figures;
 mod measures;
 mod page;
+mod pages;
 mod samples;
 mod terminal;
 mod value;
@@ -23,7 +24,7 @@ use experiments::{Experiment, Experiments, Part};
 use figures::Figures;
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
-/// `report.html`, `report.json.gz` and `run.json`.
+/// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
 ///
 /// A claim whose runs a stop kept from finishing is not held. The rows of what finished are there
 /// all the same, and the outcome says that it was stopped.
@@ -123,7 +124,12 @@ fn write(
     how: (usize, bool),
 ) -> Result<(), LabError> {
     folder.write("report.json.gz", &report.to_json_gz())?;
-    leave(folder, common, summary, &airlane_report::render(report), how)
+    let (front, pages) = pages::split(report.clone());
+    let into = folder.claim_pages()?;
+    for (name, page) in &pages {
+        into.write(name, airlane_report::render(page).as_bytes())?;
+    }
+    leave(folder, common, summary, &airlane_report::render(&front), how)
 }
 
 /// Runs every distinct world.
@@ -134,7 +140,8 @@ fn run(
 ) -> Result<pool::Done<Figures>, LabError> {
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
-    let jobs = experiments.worlds.iter().map(|&(e, key)| {
+    let jobs = experiments.worlds.iter().enumerate().map(|(world, &(e, key))| {
+        let drawn = experiments.drawn.contains(&world);
         let experiment = &experiments.list[e];
         let plan = &experiment.plan;
         Job {
@@ -144,7 +151,7 @@ fn run(
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
                 let output = world::run(plan, &experiment.content, key, options, ticket)?;
-                Ok(Figures::of(plan, key, &output))
+                Ok(Figures::of(plan, key, &output, drawn))
             }),
         }
     });

@@ -10,6 +10,7 @@ use super::figures::Figures;
 use super::samples::STEP;
 use super::{besides, unit_of};
 use crate::claims::Samples;
+use crate::plan::RunKey;
 use crate::request::Common;
 use crate::scenario::Capacity;
 use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary, Verdict};
@@ -60,7 +61,10 @@ pub(super) fn report(
             schemes: schemes(experiment),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
             cdfs: cdfs(experiment, samples, worlds),
-            notes: parts().flat_map(|(e, _)| failures(e, worlds)).collect(),
+            runs: over_time(experiment, worlds),
+            notes: notes(experiment)
+                .chain(parts().flat_map(|(e, _)| failures(e, worlds)))
+                .collect(),
             ..Section::default()
         });
         report.provenance.push(provenance(experiment, summary, common));
@@ -123,6 +127,7 @@ fn claim(entry: &ClaimEntry) -> model::Claim {
         verdict: shown(entry.verdict),
         also: also.iter().map(check).collect(),
         why: entry.reason.clone(),
+        page: String::new(),
     }
 }
 
@@ -312,6 +317,32 @@ fn cdfs(experiment: &Experiment<'_>, samples: &Samples, worlds: &[Option<Figures
     }
     gains.lines.retain(|line| !line.samples.is_empty());
     vec![gains, lowest]
+}
+
+/// Which of the runs are drawn over time.
+fn notes(experiment: &Experiment<'_>) -> impl Iterator<Item = String> {
+    let cell = experiment.part.name().map_or_else(String::new, |name| format!(" of {name}"));
+    experiment
+        .drawn()
+        .next()
+        .map(|_| {
+            format!(
+                "Drawn over time is the first mix{cell} under the first seed; no figure chose it."
+            )
+        })
+        .into_iter()
+}
+
+/// What happened in the mix that is drawn, a run per scheme.
+fn over_time(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Vec<model::Run> {
+    let run = |(key, world): (RunKey, usize)| {
+        let mut run = worlds[world].as_ref()?.over_time.clone()?;
+        // Claims that share a world may call scheme and mix by other names.
+        run.scheme.clone_from(&experiment.plan.scenario.schemes[key.scheme].name);
+        run.case = format!("mix {}", experiment.plan.cases[key.case].name);
+        Some(run)
+    };
+    experiment.drawn().filter_map(run).collect()
 }
 
 /// Sessions that ended early.

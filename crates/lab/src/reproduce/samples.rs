@@ -248,6 +248,7 @@ mod tests {
             utilisation: None,
             web: None,
             settling_s: None,
+            over_time: None,
             mu: None,
             viewers: qoe.map(viewer).to_vec(),
         }

@@ -18,6 +18,7 @@ use airlane_report::model::{Run, Section};
 pub(crate) use about::terms;
 pub(crate) use figures::metric_unit;
 pub use figures::{BulkFigures, LinkFigures, RunFigures, ViewerFigures};
+pub(crate) use series::run as over_time;
 pub(crate) use terminal::aligned;
 pub(crate) use verdict::difference;
 pub use verdict::{Samples, Side, on_transfers, on_viewers};

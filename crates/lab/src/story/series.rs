@@ -25,7 +25,7 @@ const SETTLED: usize = 5;
 const STEP_S: f64 = 0.5;
 
 /// The run over time: who got what from the link, and what came of it on the screen.
-pub(super) fn run(plan: &Plan, output: &RunOutput) -> Run {
+pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
     let scenario = &plan.scenario;
     let case = &plan.cases[output.key.case];
     let scheme = &scenario.schemes[output.key.scheme];

@@ -11,6 +11,9 @@ use airlane_base::InputError;
 const RESULTS: [&str; 6] =
     ["summary.json", "run.json", "report.html", "report.json.gz", "sweep.csv", "sweep.parquet"];
 
+/// The folder for the pages of claims, relative to that for results.
+pub(crate) const CLAIM_PAGES: &str = "claims";
+
 /// A folder for results that exists and can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutFolder(PathBuf);
@@ -33,7 +36,23 @@ impl OutFolder {
                 _ => {}
             }
         }
+        // Only pages are taken away: whatever else lies there is not ours.
+        for page in fs::read_dir(folder.path(CLAIM_PAGES)).into_iter().flatten().flatten() {
+            let page = page.path();
+            if page.extension().is_some_and(|e| e == "html") {
+                fs::remove_file(&page)
+                    .map_err(|e| unusable(&page, "replace the results of an earlier run", &e))?;
+            }
+        }
         Ok(folder)
+    }
+
+    /// The folder in it that holds a page for each claim, made if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made or written.
+    pub(crate) fn claim_pages(&self) -> Result<Self, InputError> {
+        Self::prove(self.path(CLAIM_PAGES))
     }
 
     /// Makes the folder and its parents, and proves that it can be written.

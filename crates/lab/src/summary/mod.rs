@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use folder::CLAIM_PAGES;
 pub use folder::OutFolder;
 
 /// The version of Airlane.

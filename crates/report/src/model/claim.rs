@@ -40,6 +40,9 @@ pub struct Claim {
     pub also: Vec<Check>,
     /// Why the verdict is what it is, if the numbers alone do not say.
     pub why: String,
+    /// The page with the runs behind it, relative to this one; empty if there is none. A section
+    /// of the same report that is titled by the claim's id comes first.
+    pub page: String,
 }
 
 /// A further condition of a claim.

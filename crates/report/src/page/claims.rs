@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::text::{Scale, element, escape, escape_into, interval, with_unit};
 use crate::merge::tally;
-use crate::model::{Bound, Check, Claim, Verdict};
+use crate::model::{Bound, Check, Claim, Report, Verdict};
 
 /// Appends the section of claims; nothing if there are none.
-pub fn claims(out: &mut String, claims: &[Claim], verdict: &str) {
+pub fn claims(out: &mut String, report: &Report, verdict: &str) {
+    let claims = &report.claims;
     if claims.is_empty() {
         return;
     }
@@ -18,7 +19,9 @@ pub fn claims(out: &mut String, claims: &[Claim], verdict: &str) {
     }
     out.push_str(CAPTION);
     for claim in claims {
-        body(out, claim);
+        let here = report.sections.iter().position(|s| s.title == claim.id);
+        let runs = here.map_or_else(|| claim.page.clone(), |i| format!("#story-{i}"));
+        body(out, claim, &runs);
     }
     out.push_str("</table></div></section>\n");
 }
@@ -32,7 +35,7 @@ otherwise, a claim holds only if the whole interval lies on the tinted side.</sp
 <th scope=\"col\" class=\"num\">Measured</th><th scope=\"col\">Interval and rule</th>\
 <th scope=\"col\">Verdict</th></tr></thead>\n";
 
-fn body(out: &mut String, claim: &Claim) {
+fn body(out: &mut String, claim: &Claim, runs: &str) {
     out.push_str("<tbody><tr><th scope=\"row\">");
     element(out, "span", "statement", &claim.statement);
     out.push_str("<span class=\"source\"><code>");
@@ -42,6 +45,9 @@ fn body(out: &mut String, claim: &Claim) {
         if !more.is_empty() {
             let _ = write!(out, " · {}", escape(more));
         }
+    }
+    if !runs.is_empty() {
+        let _ = write!(out, " · <a href=\"{}\">the runs behind it</a>", escape(runs));
     }
     out.push_str("</span>");
     element(out, "span", "why", &claim.why);
