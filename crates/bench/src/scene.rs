@@ -18,6 +18,9 @@ pub(crate) const ONE_FLOW: (&str, &str) = ("one-flow", include_str!("../scenes/o
 pub(crate) const MANY_FLOWS: (&str, &str) =
     ("many-flows", include_str!("../scenes/many-flows.toml"));
 
+/// Many sessions under Minerva.
+pub(crate) const SESSIONS: (&str, &str) = ("sessions", include_str!("../scenes/sessions.toml"));
+
 /// A scenario with all that its runs need: reading it is not what is timed.
 pub(crate) struct Scene {
     pub(crate) plan: Plan,

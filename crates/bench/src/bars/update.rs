@@ -1,5 +1,5 @@
 //! Minerva's weight update with the value function on demand, on states drawn at random: video,
-//! chunk, rung, buffer, rate.
+//! chunk, rung, buffer, rate; and what that comes to with many sessions.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting as Film};
 use airlane_base::{Seed, Time};
+use airlane_lab::world::ViewerOutput;
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual};
 use airlane_minerva::{Config, Form, Minerva, Normalisation, Progress, RateCurve, Request};
@@ -15,6 +16,7 @@ use rand::RngExt;
 
 use crate::bar::{Figure, Problem, Rule, Setting};
 use crate::clock::Watch;
+use crate::scene::{SESSIONS, Scene};
 
 /// The real tables, in the shared data.
 const COMYCO: &str = "video/comyco";
@@ -24,6 +26,7 @@ const MIN_CHUNKS: usize = 50;
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let broke = |e: airlane_base::InputError| Problem::Broke(e.to_string());
     let mut figures = of_corpus(setting, "embedded", &Corpus::embedded().map_err(broke)?)?;
+    figures.push(of_sessions(figures[0].ours)?);
     let real = setting.data.join(COMYCO);
     if real.is_dir() {
         let corpus = Corpus::load_dir(&real).map_err(broke)?;
@@ -58,6 +61,40 @@ fn of_corpus(setting: &Setting, name: &str, corpus: &Corpus) -> Result<Vec<Figur
         middle as f64 / 1e3
     );
     Ok(vec![figure("mean", mean, 10.0, note), figure("p99", high as f64, 50.0, String::new())])
+}
+
+/// What a server of many sessions spends on updates that take `mean_us` each: how many there are
+/// is what the sessions' world counts.
+fn of_sessions(mean_us: f64) -> Result<Figure, Problem> {
+    let scene = Scene::own(SESSIONS, &[])?;
+    let run = scene.run_seed(1)?;
+    let viewers = &run.output.viewers;
+    if let Some(failed) = viewers.iter().find_map(|v| v.failure.as_ref()) {
+        return Err(Problem::Broke(failed.clone()));
+    }
+    // The first half, in which buffers fill, is not how a server spends its day.
+    let (half_s, half) = (scene.seconds() / 2.0, Time::from_secs_f64(scene.seconds() / 2.0));
+    let updates = viewers.iter().flat_map(|v| &v.updates).filter(|u| u.at >= half).count();
+    let per_s = updates as f64 / half_s;
+    let late = |v: &ViewerOutput| -> Option<u64> {
+        let from = v.samples.iter().find(|s| s.at >= half)?;
+        Some(v.samples.last()?.acked_bytes - from.acked_bytes)
+    };
+    let rate =
+        viewers.iter().filter_map(late).sum::<u64>() as f64 * 8.0 / half_s / viewers.len() as f64;
+    Ok(Figure {
+        bar: "update.sessions".to_owned(),
+        ours: per_s * mean_us / 1e6 * 100.0,
+        peer: None,
+        unit: "% of a core",
+        rule: Rule::AtMost(2.0),
+        note: format!(
+            "{} sessions of {:.2} Mbit/s on the embedded corpus: {per_s:.0} updates/s, times the \
+             mean of update.embedded",
+            viewers.len(),
+            rate / 1e6
+        ),
+    })
 }
 
 /// Nanoseconds of each update.
