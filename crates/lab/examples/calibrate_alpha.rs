@@ -44,7 +44,8 @@ fn main() {
     let common =
         Common { jobs: pool::available_cores(), content, stop: stop.clone(), ..Common::default() };
     // More than are wanted: those that a claim has are left out.
-    let text = scenario(&alphas, &metric, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
+    let text =
+        scenario(&alphas, &metric, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
     let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("calibration"), &[])
         .unwrap_or_else(|e| panic!("{e}"));
     let mut plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
@@ -135,7 +136,8 @@ fn leave_out_claimed(plan: &mut Plan, set: &ClaimSet, common: &Common<'_>, mixes
     let mut claimed = Vec::new();
     for claim in &set.claims {
         // Without cells it is measured as it stands. Cells do not change what is drawn.
-        let cell: Vec<_> = claim.cells.first().map(|name| &set.variants[name]).into_iter().collect();
+        let cell: Vec<_> =
+            claim.cells.first().map(|name| &set.variants[name]).into_iter().collect();
         let scenario = set
             .scenario(claim, claim.full, common.content.is_some(), &cell)
             .unwrap_or_else(|e| panic!("{e}"));

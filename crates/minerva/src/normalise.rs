@@ -68,7 +68,7 @@ pub enum NormaliseError {
 
 impl Normalisation {
     /// f over `curves` (utility over rate in bits per second), each with its popularity; the
-    /// popularities need not sum to one.
+    /// popularities need not sum to one, and a curve of none has no influence.
     ///
     /// # Errors
     /// If there is no curve, or `alpha` or a popularity is out of range.
@@ -77,13 +77,15 @@ impl Normalisation {
         alpha: f64,
         curves: impl IntoIterator<Item = (&'a PiecewiseLinear, f64)>,
     ) -> Result<Self, NormaliseError> {
-        let curves: Vec<(Cow<'_, PiecewiseLinear>, f64)> = curves
+        let mut curves: Vec<(Cow<'_, PiecewiseLinear>, f64)> = curves
             .into_iter()
             .map(|(c, p)| {
                 Ok((if form == Form::FixedRateFitted { fit(c)? } else { Cow::Borrowed(c) }, p))
             })
             .collect::<Result<_, CurveError>>()?;
         let total = total(curves.iter().map(|c| c.1))?;
+        // What nobody watches has no say in how far the table goes either.
+        curves.retain(|c| c.1 > 0.0);
         let top = curves.iter().map(|c| c.0.last().1).fold(0.0, f64::max);
         let floor = FLOOR * top;
         let mut points: Vec<(f64, f64)> = (0..if curves.is_empty() { 0 } else { POINTS })
@@ -112,11 +114,12 @@ impl Normalisation {
         alpha: f64,
         titles: impl IntoIterator<Item = (&'a Setting, &'a PiecewiseLinear, f64)>,
     ) -> Result<Self, NormaliseError> {
-        let titles: Vec<(LogSlope, &PiecewiseLinear, f64)> = titles
+        let mut titles: Vec<(LogSlope, &PiecewiseLinear, f64)> = titles
             .into_iter()
             .map(|(s, q, p)| Ok((LogSlope::of(s)?, q, p)))
             .collect::<Result<_, CurveError>>()?;
         let total = total(titles.iter().map(|t| t.2))?;
+        titles.retain(|t| t.2 > 0.0);
         let steepest = titles.iter().map(|t| t.0.greatest()).fold(0.0, f64::max);
         let flattest = titles.iter().map(|t| t.0.at(t.1.last().1)).fold(steepest, f64::min);
         let constant = steepest / (1.0 - LEAST);

@@ -331,7 +331,7 @@ pub enum WeightRule {
 }
 
 /// Minerva's parameters; what is `None` has the default of the algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Minerva {
     /// Factor on every weight.
     pub alpha: Option<f64>,
@@ -341,6 +341,11 @@ pub struct Minerva {
     pub utility: Option<Utility>,
     /// What the normalisation averages.
     pub normalisation: Option<Normalisation>,
+    /// How popular each title is, which the normalisation averages with: a file, as the scenario
+    /// names it. `None`: all the same.
+    pub popularity: Option<PathBuf>,
+    /// A normalisation that was computed before: a file, as the scenario names it.
+    pub normalisation_file: Option<PathBuf>,
     /// What is to be equal among viewers.
     pub fairness: Option<Fairness>,
     /// How the value function is had.

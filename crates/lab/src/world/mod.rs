@@ -19,8 +19,8 @@ use airlane_runtime::virtual_time::{World, WorldError};
 
 pub use contents::Contents;
 pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput, WebOutput};
-pub(crate) use provider::{abr_of, spread, value_function};
 pub use provider::{Content, settings_of};
+pub(crate) use provider::{abr_of, spread, value_function};
 
 use crate::error::{Fault, LabError};
 use crate::plan::{Plan, RunKey};
