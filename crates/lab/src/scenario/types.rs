@@ -8,6 +8,9 @@ use airlane_media::Metric;
 use airlane_net::trace::Medium;
 use airlane_quality::Smoothness;
 
+/// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
+pub const MIN_CHUNKS: u64 = 50;
+
 /// A scenario: who shares which link, under which schemes, for how long.
 ///
 /// Read one with [`Scenario::from_file`](super::Scenario::from_file) or

@@ -23,7 +23,7 @@ use crate::plan::Plan;
 use crate::scenario::{self, Abr, Player, Scenario, Viewer};
 
 /// The session that f and the optimum simulate: as long as the paper's.
-const SESSION: Duration = Duration::from_secs(200);
+pub(crate) const SESSION: Duration = Duration::from_secs(200);
 
 /// What all runs of a plan share.
 #[derive(Clone, Debug)]
@@ -377,7 +377,7 @@ pub(crate) fn abr_of(scenario: &Scenario, viewer: &Viewer) -> AbrKind {
 }
 
 /// The algorithm by the scenario's name for it.
-fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
+pub(crate) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
     match abr {
         Abr::RobustMpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::robust() }),
         Abr::Mpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::plain() }),
