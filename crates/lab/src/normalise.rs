@@ -1,5 +1,6 @@
 //! Minerva's normalisation of a corpus, computed once and written down for whoever serves it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use airlane_abr::PlayerConfig;
@@ -50,9 +51,8 @@ fn outcome(table: String, line: String, out: PathBuf) -> Outcome {
 
 /// The normalisation that `request` asks for, with what it was made of.
 fn stored(request: &NormaliseRequest) -> Result<StoredNormalisation, LabError> {
-    if request.out.as_deref().is_some_and(Path::is_dir) {
-        let error = InputError::new("--out: found a folder", "expected a file, such as f.json");
-        return Err(error.at_file(request.out.clone().unwrap_or_default()).into());
+    if let Some(out) = &request.out {
+        check_place(out, request.folder.as_deref())?;
     }
     let corpus = match &request.folder {
         Some(folder) => Corpus::load_dir(folder)?,
@@ -151,12 +151,36 @@ fn table(f: &Normalisation) -> String {
     let (least, most) = f.points().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), p| {
         (least.min(p.0), most.max(p.0))
     });
-    let mut out = format!("{:>8}  {:>13}\n", "u", "f(u), Mbit/s");
+    let mut out = format!("{:>8}  {:>12}\n", "u", "f(u), Mbit/s");
     for i in 0..SHOWN {
         let u = least + (most - least) * i as f64 / (SHOWN - 1) as f64;
-        out.push_str(&format!("{u:>8.3}  {:>13.4}\n", f.eval(u) / 1e6));
+        out.push_str(&format!("{u:>8.4}  {:>12.4}\n", f.eval(u) / 1e6));
     }
     out
+}
+
+/// Whether the result may take a file's place.
+fn check_place(out: &Path, content: Option<&Path>) -> Result<(), InputError> {
+    let refuse = |found: &str, expected: &str| {
+        Err(InputError::new(format!("--out: {found}"), expected).at_file(out))
+    };
+    if out.is_dir() {
+        return refuse("found a folder", "expected a file, such as f.json");
+    }
+    // Every JSON file of a content folder is a chunk table: the folder would be refused from then on.
+    let same = |content: &Path| {
+        let parent = fs::canonicalize(parent(out)).ok();
+        parent.is_some() && parent == fs::canonicalize(content).ok()
+    };
+    if content.is_some_and(same) {
+        return refuse("found a file among the chunk tables", "expected one in another folder");
+    }
+    Ok(())
+}
+
+/// The folder of a file.
+fn parent(file: &Path) -> &Path {
+    file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The folder of a file, which exists and can be written, and the file's name in it.
@@ -164,6 +188,5 @@ fn place(file: &Path) -> Result<(OutFolder, &str), InputError> {
     let name = file.file_name().and_then(|n| n.to_str()).ok_or_else(|| {
         InputError::new("--out: no name of a file", "expected one, such as f.json").at_file(file)
     })?;
-    let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
-    Ok((OutFolder::prove(parent.unwrap_or(Path::new(".")))?, name))
+    Ok((OutFolder::prove(parent(file))?, name))
 }
