@@ -11,6 +11,7 @@
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`mod@normalise`]: Minerva's normalisation of a corpus, to be loaded by servers and scenarios.
 //! - [`minerva_files`]: what schemes read from files of their own.
+//! - [`popularity`]: how popular each title is.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`story`]: the figures of runs, and the report that they make.
 //! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
@@ -26,7 +27,7 @@ pub mod normalise;
 mod pcap;
 pub mod plan;
 pub mod pool;
-mod popularity;
+pub mod popularity;
 pub mod reproduce;
 pub mod request;
 mod run;

@@ -100,7 +100,7 @@ impl Normalisation {
                 points.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 * p.1, s.1 + p.0 * p.0));
             points = vec![(floor, floor * uf / uu), (top, top * uf / uu)];
         }
-        Self::of_table(form, alpha, None, &points)
+        Self::of_table(form, alpha, None, PiecewiseLinear::from_points(&points)?)
     }
 
     /// f over the Z of appendix D, of titles with their `Q_i(r)` and popularities.
@@ -133,7 +133,8 @@ impl Normalisation {
                 (constant - slope, titles.iter().map(rate).sum::<f64>() / total)
             })
             .collect();
-        Self::of_table(Form::Proportional, alpha, Some(constant), &points)
+        let table = PiecewiseLinear::from_points(&points)?;
+        Self::of_table(Form::Proportional, alpha, Some(constant), table)
     }
 
     /// f over `curves` that are equally popular.
@@ -152,7 +153,7 @@ impl Normalisation {
         form: Form,
         alpha: f64,
         constant: Option<f64>,
-        points: &[(f64, f64)],
+        table: PiecewiseLinear,
     ) -> Result<Self, NormaliseError> {
         if (form == Form::Proportional) != constant.is_some_and(f64::is_finite) {
             return Err(NormaliseError::Form);
@@ -160,7 +161,6 @@ impl Normalisation {
         if !(alpha.is_finite() && alpha > 0.0) {
             return Err(NormaliseError::Alpha(alpha));
         }
-        let table = PiecewiseLinear::from_points(points)?;
         let (floor, least) = table.first();
         if !(floor > 0.0 && least > 0.0) {
             return Err(NormaliseError::Table);
@@ -239,7 +239,9 @@ struct Stored {
 impl TryFrom<Stored> for Normalisation {
     type Error = NormaliseError;
     fn try_from(s: Stored) -> Result<Self, NormaliseError> {
-        Self::of_table(s.form, s.alpha, s.constant, &s.points)
+        // As it was stored, bit for bit.
+        let table = PiecewiseLinear::from_rising(&s.points)?;
+        Self::of_table(s.form, s.alpha, s.constant, table)
     }
 }
 
