@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+use airlane_lab::normalise::FORMS;
+use airlane_lab::request::Form;
+use airlane_lab::scenario::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
 
@@ -176,13 +179,54 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(crate) struct CorpusArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<CorpusVerb>,
+    /// A folder of chunk tables [default: the embedded content]; one called normalise is
+    /// ./normalise
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The measure of quality
+    #[arg(long, value_name = "METRIC", default_value = "vmaf", value_parser = metric)]
+    pub(crate) metric: Metric,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CorpusVerb {
+    /// Compute Minerva's normalisation of the content: a table, or a file for a server to load
+    Normalise(NormaliseArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NormaliseArgs {
     /// A folder of chunk tables [default: the embedded content]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// The measure of quality
     #[arg(long, value_name = "METRIC", default_value = "vmaf", value_parser = metric)]
     pub(crate) metric: Metric,
+    /// What chooses the rungs: robust-mpc, mpc, bola, buffer or rate
+    #[arg(long, value_name = "NAME", default_value = "robust-mpc", value_parser = abr)]
+    pub(crate) abr: Abr,
+    /// What it averages: fixed-rate, equation2 or fixed-rate-fitted
+    #[arg(long, value_name = "FORM", default_value = "fixed-rate", value_parser = form)]
+    pub(crate) form: Form,
+    /// Factor on every weight [default: the content's own per connection, times --baseline]
+    #[arg(long, value_name = "ALPHA", value_parser = alpha)]
+    pub(crate) alpha: Option<f64>,
+    /// Plain connections that a viewer counts for on average
+    #[arg(long, value_name = "N", default_value = "2", value_parser = baseline)]
+    pub(crate) baseline: f64,
+    /// How popular each title is: a CSV file of title,popularity [default: all the same]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) popularity: Option<PathBuf>,
+    /// Leave out titles with fewer chunks
+    #[arg(long, value_name = "N", default_value_t = MIN_CHUNKS, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) min_chunks: u64,
+    /// Write the normalisation into this file instead of printing a table
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// A share, given in percent.
@@ -198,4 +242,40 @@ fn metric(name: &str) -> Result<Metric, String> {
         let names: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// The algorithm of that name.
+fn abr(name: &str) -> Result<Abr, String> {
+    one_of(name, Abr::adaptive())
+}
+
+/// The form of a normalisation of that name.
+fn form(name: &str) -> Result<Form, String> {
+    one_of(name, FORMS.into_iter())
+}
+
+/// What goes by that name.
+fn one_of<T>(
+    name: &str,
+    known: impl Iterator<Item = (&'static str, T)> + Clone,
+) -> Result<T, String> {
+    known.clone().find(|(n, _)| *n == name).map(|(_, value)| value).ok_or_else(|| {
+        let names: Vec<&str> = known.map(|(n, _)| n).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    number(text, 0.001, 1000.0)
+}
+
+fn baseline(text: &str) -> Result<f64, String> {
+    number(text, 0.01, 1000.0)
+}
+
+/// A number within bounds: those of `scheme.minerva.alpha` and `scheme.weight`.
+fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let value: f64 = text.parse().unwrap_or(f64::NAN);
+    let sound = (least..=most).contains(&value);
+    sound.then_some(value).ok_or_else(|| format!("expected a number from {least} to {most}"))
 }

@@ -6,15 +6,15 @@ use airlane_base::InputError;
 use airlane_lab::LabError;
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::request::{
-    Captures, Common, DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest,
-    RunRequest, SweepRequest,
+    Captures, Common, DemoRequest, DiffRequest, NormaliseRequest, Outcome, ReportRequest,
+    ReproduceRequest, RunRequest, SweepRequest,
 };
 use airlane_lab::scenario::Cipher;
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 use airlane_media::{Corpus, CorpusStatistics};
 use clap::CommandFactory;
 
-use crate::args::{Cli, CorpusArgs, DiffArgs, Verb, Worlds};
+use crate::args::{Cli, CorpusArgs, CorpusVerb, DiffArgs, NormaliseArgs, Verb, Worlds};
 use crate::clock::Clock;
 use crate::terminal;
 
@@ -42,6 +42,9 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Diff(args) => {
             let DiffArgs { a, b, all, threshold, check, out, quiet } = args;
             say(&airlane_lab::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
+        }
+        Verb::Corpus(CorpusArgs { verb: Some(CorpusVerb::Normalise(args)), .. }) => {
+            say(&airlane_lab::normalise(&normalisation(args))?, false)
         }
         Verb::Corpus(args) => corpus(&args),
         Verb::Man => {
@@ -115,6 +118,14 @@ fn corpus(args: &CorpusArgs) -> Result<u8, LabError> {
     };
     print(&CorpusStatistics::of(&corpus, args.metric)?.to_string())?;
     Ok(0)
+}
+
+/// The normalisation that the options ask for.
+fn normalisation(args: NormaliseArgs) -> NormaliseRequest {
+    let NormaliseArgs { folder, metric, abr, form, alpha, baseline, popularity, min_chunks, out } =
+        args;
+    let min_chunks = usize::try_from(min_chunks).unwrap_or(usize::MAX);
+    NormaliseRequest { folder, metric, abr, form, alpha, baseline, popularity, min_chunks, out }
 }
 
 /// The first Ctrl-C asks for a stop that keeps what has finished, the second ends the process.

@@ -50,20 +50,30 @@ fn the_page_on_the_command_line_is_what_help_says() {
     let scratch = Scratch::new("page");
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-line.md");
     let page = fs::read_to_string(page).unwrap();
-    let help = String::from_utf8(scratch.airlane(&["--help"]).stdout).unwrap();
-    let verbs = help.lines().skip_while(|l| *l != "Commands:").skip(1);
-    let verbs: Vec<&str> = verbs
-        .take_while(|l| !l.is_empty())
-        .filter_map(|l| l.split_whitespace().next())
-        .filter(|v| *v != "help")
-        .collect();
-    assert!(!verbs.is_empty());
+    let help = |verb: &[String]| {
+        let arguments: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        String::from_utf8(scratch.airlane(&arguments).stdout).unwrap()
+    };
+    // Verbs below a verb, as their words.
+    let below = |verb: &[String]| -> Vec<Vec<String>> {
+        let help = help(verb);
+        let lines = help.lines().skip_while(|l| *l != "Commands:").skip(1);
+        lines
+            .take_while(|l| !l.is_empty())
+            .filter_map(|l| l.split_whitespace().next())
+            .filter(|v| *v != "help")
+            .map(|v| [verb, &[v.to_owned()]].concat())
+            .collect()
+    };
+    let mut verbs = below(&[]);
+    verbs.extend(verbs.clone().iter().flat_map(|verb| below(verb)));
+    assert!(verbs.iter().any(|verb| verb.len() == 2));
     let mut options = 0;
     for verb in verbs {
-        let heading = format!("## airlane {verb}");
-        let section = page.split("\n## ").find(|s| heading.ends_with(s.lines().next().unwrap()));
+        let heading = format!("airlane {}", verb.join(" "));
+        let section = page.split("\n## ").find(|s| s.lines().next() == Some(heading.as_str()));
         let section = section.unwrap_or_else(|| panic!("docs/command-line.md lacks {heading}"));
-        let help = String::from_utf8(scratch.airlane(&[verb, "--help"]).stdout).unwrap();
+        let help = help(&verb);
         for word in help.split_whitespace().filter(|w| w.starts_with("--")) {
             let option = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
             if !["--help", "--version"].contains(&option) {
@@ -83,6 +93,55 @@ fn corpus_describes_a_folder() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(text.starts_with("content: 1 videos, 0 of at least 50 chunks"), "{text}");
+}
+
+#[test]
+fn corpus_normalise_shows_f_or_writes_it() {
+    let scratch = Scratch::new("normalise");
+    // A folder of the verb's name is still to be had.
+    scratch.file("normalise/one.json", &table());
+    let text = |arguments: &[&str]| {
+        let output = scratch.airlane(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(text(&["corpus", "./normalise"]).starts_with("./normalise: 1 videos"));
+
+    let common = ["corpus", "normalise", "normalise", "--min-chunks", "3"];
+    let with = |more: &[&'static str]| [&common[..], more].concat();
+    let shown = text(&common);
+    assert_eq!(shown.lines().count(), 1 + 12 + 2, "{shown}");
+    assert!(shown.trim_start().starts_with("u  f(u), Mbit/s"), "{shown}");
+    let line = "f of 1 titles of at least 3 chunks, vmaf, robust-mpc, fixed-rate, popularity \
+                uniform, alpha 2\n";
+    assert!(shown.ends_with(line), "{shown}");
+
+    scratch.file("p.csv", "title,popularity\none,3\n");
+    let more = ["--form", "equation2", "--alpha", "1.5", "--metric", "vmaf_phone"];
+    let out = ["--popularity", "p.csv", "--out", "new/f.json"];
+    let written = text(&with(&[more, [out[0], out[1], out[2], out[3], "--abr", "bola"]].concat()));
+    assert!(written.ends_with("popularity from a file, alpha 1.5: new/f.json\n"), "{written}");
+    let json = fs::read(scratch.0.join("new/f.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!((&json["format"], &json["version"]), (&"airlane-normalisation".into(), &1.into()));
+    assert_eq!((&json["metric"], &json["abr"]), (&"vmaf_phone".into(), &"bola".into()));
+    assert_eq!(json["popularity"]["one"], 3.0);
+    assert_eq!(json["normalisation"]["form"], "equation2");
+
+    let says = |more: &[&'static str], start: &str| {
+        let message = scratch.refused(&with(more));
+        assert!(message.contains(start), "{message}");
+    };
+    says(&["--abr", "fixed"], "expected one of robust-mpc, mpc, bola, buffer, rate");
+    says(&["--form", "linear"], "expected one of fixed-rate, equation2, fixed-rate-fitted");
+    says(&["--alpha", "0"], "expected a number from 0.001 to 1000");
+    says(&["--baseline", "nan"], "expected a number from 0.01 to 1000");
+    says(&["--metric", "psnr_db"], "one has no usable psnr_db; its metrics are vmaf,");
+    says(&["--popularity", "q.csv"], "q.csv: cannot read the popularities: ");
+    says(&["--out", "new"], "new: --out: found a folder; expected a file, such as f.json");
+    says(&["--out", "normalise/f.json"], "normalise/f.json: --out: found a file among the chunk");
+    let short = scratch.refused(&common[..3]);
+    assert!(short.starts_with("normalise: no title of at least 50 chunks; the longest has 3"));
 }
 
 #[test]

@@ -9,6 +9,9 @@
 //! - [`mod@sweep`]: a scenario under every combination of some values, with a journal.
 //! - [`mod@diff`]: what changed between two results.
 //! - [`request`]: what a front asks of the laboratory.
+//! - [`mod@normalise`]: Minerva's normalisation of a corpus, to be loaded by servers and scenarios.
+//! - [`minerva_files`]: what schemes read from files of their own.
+//! - [`popularity`]: how popular each title is.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`story`]: the figures of runs, and the report that they make.
 //! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
@@ -19,9 +22,12 @@ mod demo;
 pub mod diff;
 pub mod error;
 pub mod execute;
+pub mod minerva_files;
+pub mod normalise;
 mod pcap;
 pub mod plan;
 pub mod pool;
+pub mod popularity;
 pub mod reproduce;
 pub mod request;
 mod run;
@@ -34,6 +40,7 @@ pub mod world;
 pub use demo::demo;
 pub use diff::diff;
 pub use error::{Fault, FaultyRun, LabError};
+pub use normalise::normalise;
 pub use reproduce::reproduce;
 pub use run::{report, run};
 pub use sweep::sweep;

@@ -10,6 +10,7 @@ use airlane_media::{Corpus, Video};
 use airlane_net::trace::{Trace, TraceOptions};
 use rand::RngExt;
 
+use crate::minerva_files::{FileCache, MinervaFiles};
 use crate::request::Common;
 use crate::scenario::{Abr, Capacity, Draw, Scenario, Start, TraceFrom, TraceSource, Viewer};
 
@@ -27,21 +28,24 @@ pub struct Plan {
     pub content_hash: u64,
     /// The cases, in order.
     pub cases: Vec<Case>,
+    /// What the schemes' own files say.
+    pub minerva: MinervaFiles,
 }
 
-/// Content and traces that have been read, and how traces are used.
+/// Content, traces and the schemes' files that have been read, and how traces are used.
 #[derive(Clone, Debug)]
 pub struct Sources {
     usage: TraceUse,
     corpus: Option<Corpus>,
     /// By file and column.
     traces: BTreeMap<(PathBuf, Option<String>), Trace>,
+    minerva: FileCache,
 }
 
 impl Sources {
     /// Nothing was read yet.
     pub fn new(usage: TraceUse) -> Self {
-        Self { usage, corpus: None, traces: BTreeMap::new() }
+        Self { usage, corpus: None, traces: BTreeMap::new(), minerva: FileCache::default() }
     }
 
     fn corpus(&mut self, folder: Option<&Path>) -> Result<Corpus, InputError> {
@@ -102,7 +106,7 @@ impl Plan {
     /// Reads all that a run of `scenario` with `common` needs.
     ///
     /// # Errors
-    /// What is wrong with a trace, the content or how they go together.
+    /// What is wrong with a trace, the content, a scheme's file or how they go together.
     pub fn new(scenario: Scenario, common: &Common<'_>) -> Result<Self, InputError> {
         Self::with(scenario, common, &mut Sources::new(TraceUse::Each))
     }
@@ -137,7 +141,22 @@ impl Plan {
             None => corpus,
         };
         let cases = cases(&scenario, corpus.as_ref(), &traces)?;
-        Ok(Self { scenario, corpus, content_hash, cases })
+        let minerva = MinervaFiles::default();
+        let mut plan = Self { scenario, corpus, content_hash, cases, minerva };
+        plan.minerva = MinervaFiles::read(&plan, &mut sources.minerva)?;
+        Ok(plan)
+    }
+
+    /// Every title of the plan's `corpus` that may be watched: popularity is a matter of what is
+    /// drawn from, and what is named counts as drawn.
+    pub(crate) fn titles(&self, corpus: &Corpus) -> Vec<Arc<Video>> {
+        let named: Vec<&Arc<Video>> = self.cases.iter().flat_map(|c| &c.videos).collect();
+        let least = self.scenario.min_chunks;
+        corpus
+            .videos()
+            .filter(|v| v.chunks() >= least || named.iter().any(|n| n.name == v.name))
+            .cloned()
+            .collect()
     }
 
     /// The runs in the order of results: by case, then seed, then scheme, so that what has
@@ -376,7 +395,8 @@ fn suits(
     let metric = viewer.metric.unwrap_or(scenario.player.metric);
     if video.quality(metric, 0, 0).is_none() {
         let known: Vec<&str> = video.metrics().map(|m| m.name()).collect();
-        let expected = format!("expected one of {}", known.join(", "));
+        let expected =
+            format!("expected one of {}, or content that has it: --content DIR", known.join(", "));
         return Err(InputError::new(
             format!("\"{}\" has no {}", video.name, metric.name()),
             expected,

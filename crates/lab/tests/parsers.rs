@@ -1,14 +1,16 @@
 //! Every parser of user input on damaged input: an error or a value, never a panic.
 //!
-//! The seconds that this takes are what runs in CI; `fuzz/` has the same four targets for
+//! The seconds that this takes are what runs in CI; `fuzz/` has the first four targets for
 //! libFuzzer, and what it ever found lies in `fuzz/regressions/TARGET/` and is replayed here.
 
 use std::path::{Path, PathBuf};
 
 use airlane_apps::cmcd::Cmcd;
 use airlane_base::{Rng, Seed};
+use airlane_lab::popularity::Popularity;
 use airlane_lab::scenario::{EMBEDDED, Grid, Scenario};
 use airlane_media::{synthetic, table};
+use airlane_minerva::StoredNormalisation;
 use airlane_net::Trace;
 use rand::RngExt;
 
@@ -35,6 +37,19 @@ fn cmcd(data: &[u8]) {
     let read = Cmcd::parse(&text);
     assert_eq!(Cmcd::from_query(&read.to_query()).map(|c| c.to_text()), Some(read.to_text()));
     let _ = Cmcd::from_query(&text);
+}
+
+fn popularity(data: &[u8]) {
+    if let Ok(read) = Popularity::parse(data, Path::new("damaged.csv")) {
+        let _ = read.of(["news", "cave"], &["news", "cave", "short"], "content");
+    }
+}
+
+fn normalisation(data: &[u8]) {
+    if let Ok(read) = StoredNormalisation::from_json(data) {
+        assert!(read.normalisation.eval(0.0) > 0.0);
+        assert_eq!(StoredNormalisation::from_json(read.to_json().as_bytes()), Ok(read));
+    }
 }
 
 /// Cuts, doubles, overwrites and splices what was valid before.
@@ -117,4 +132,32 @@ fn damaged_cmcd_is_survived() {
         b"CMCD=bl%3D1000%2Ccid%3D%22a%2Cb%22%2Ccom.airlane-qoe%3D-1.5&z=2".to_vec(),
     ];
     batter("cmcd", cmcd, &valid);
+}
+
+#[test]
+fn damaged_popularities_are_survived() {
+    let valid = [
+        b"title,popularity\nnews,2.5\ncave,0\n".to_vec(),
+        b"\xef\xbb\xbftitle, popularity\r\nshort,1e3\r\n\r\n*,1\r\n".to_vec(),
+    ];
+    batter("popularity", popularity, &valid);
+}
+
+#[test]
+fn damaged_normalisations_are_survived() {
+    let valid = br#"{
+  "format": "airlane-normalisation",
+  "version": 1,
+  "airlane": "0.1.0",
+  "corpus": {"name": "x", "content_hash": "00", "min_chunks": 50, "titles": 2},
+  "metric": "vmaf",
+  "abr": "robust-mpc",
+  "player": {"horizon": 5, "buffer_cap_s": 40.0, "overhead_s": 0.6, "beta": 25.0, "gamma": 2.5,
+    "smoothness": "mean_curve"},
+  "popularity": {"news": 2.5},
+  "normalisation": {"form": "fixed-rate", "alpha": 2.0,
+    "points": [[0.9, 104204.2], [40.0, 400000.0], [94.0, 8.1e6]]}
+}"#;
+    assert!(StoredNormalisation::from_json(valid).is_ok());
+    batter("normalisation", normalisation, &[valid.to_vec()]);
 }

@@ -44,7 +44,7 @@ fn the_least_scenario_has_the_documented_defaults() {
     assert_eq!((s.player.abr, s.player.horizon), (Abr::RobustMpc, 5));
     assert_eq!((s.player.beta, s.player.gamma), (25.0, 2.5));
     let plain = Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised };
-    assert_eq!((s.schemes[0].control, s.schemes[0].minerva), (plain, None));
+    assert_eq!((s.schemes[0].control, &s.schemes[0].minerva), (plain, &None));
     assert_eq!((s.bulk[0].name.as_str(), s.bulk[0].until), ("bulk1", BulkEnd::Run));
     assert_eq!(s.source.folder.as_deref(), Some(Path::new("a")));
     assert_eq!(s.source.text, GOOD);
@@ -145,8 +145,8 @@ fn every_key_is_read() {
     assert_eq!(s.player.abr, Abr::Fixed(3));
     assert_eq!(s.player.overhead, Duration::ZERO);
     assert_eq!(s.schemes[0].queue.as_ref().unwrap().limit, QueueLimit::Bytes(30_000));
-    assert_eq!(s.schemes[0].minerva.unwrap().mu, Some(1.5));
-    assert_eq!(s.schemes[0].minerva.unwrap().utility, Some(Utility::Basic));
+    assert_eq!(s.schemes[0].minerva.as_ref().unwrap().mu, Some(1.5));
+    assert_eq!(s.schemes[0].minerva.as_ref().unwrap().utility, Some(Utility::Basic));
     assert_eq!(s.schemes[1].control, Control::Explicit(Rate::from_mbps(4.0)));
     assert_eq!(s.viewers[0].abr, Some(Abr::Rate));
     assert_eq!((s.viewers[1].name.as_str(), &s.viewers[1].video), ("v2", &None));
@@ -209,7 +209,7 @@ fn an_entry_stands_for_one_viewer_or_for_several() {
     assert_eq!(s.arrivals, Some(Arrivals { at_once: 3.0 }));
     assert_eq!((s.cases.draw, s.player.max_chunks), (Draw::Independent, Some(75)));
     assert!(!s.player.scaled_penalties);
-    let minerva = s.schemes[0].minerva.unwrap();
+    let minerva = s.schemes[0].minerva.as_ref().unwrap();
     assert_eq!((minerva.past, minerva.future, minerva.horizon), (Some(0.0), Some(2.0), Some(20)));
     assert_eq!((minerva.conservative, minerva.smoothed), (Some(false), Some(false)));
     assert_eq!((s.web[0].name.as_str(), s.web[0].servers), ("web1", 20));
@@ -424,7 +424,7 @@ fn set_changes_values_of_tables_and_lists() {
     .unwrap();
     assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(4.0)));
     assert_eq!(s.schemes[0].control.weight(), 2.0);
-    assert_eq!(s.schemes[0].minerva.unwrap().alpha, Some(1.65));
+    assert_eq!(s.schemes[0].minerva.as_ref().unwrap().alpha, Some(1.65));
     assert_eq!((s.player.abr, s.seeds), (Abr::Rate, vec![5, 6]));
     assert_eq!((s.title.as_str(), s.bulk[0].name.as_str()), ("A title = B", "12"));
     assert_eq!(s.source.set.len(), 7);

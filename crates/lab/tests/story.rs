@@ -6,6 +6,7 @@ use std::time::Duration;
 use airlane_base::Seed;
 use airlane_lab::LabError;
 use airlane_lab::execute::execute;
+use airlane_lab::minerva_files::MinervaFiles;
 use airlane_lab::plan::{Case, Plan};
 use airlane_lab::pool::Stop;
 use airlane_lab::request::Common;
@@ -42,7 +43,7 @@ fn plan(text: &str, seed: Option<u64>) -> Plan {
     };
     let corpus = (!case.videos.is_empty())
         .then(|| Corpus::from_videos("synthetic", videos.clone()).unwrap());
-    Plan { scenario, corpus, content_hash: 0, cases: vec![case] }
+    Plan { scenario, corpus, content_hash: 0, cases: vec![case], minerva: MinervaFiles::default() }
 }
 
 fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {

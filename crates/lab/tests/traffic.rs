@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Seed;
+use airlane_lab::minerva_files::MinervaFiles;
 use airlane_lab::plan::{Case, Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::scenario::{Scenario, Start};
@@ -27,7 +28,13 @@ fn plan(text: &str, chunks: usize) -> Plan {
         trace: None,
     };
     let corpus = Corpus::from_videos("synthetic", videos).unwrap();
-    Plan { scenario, corpus: Some(corpus), content_hash: 0, cases: vec![case] }
+    Plan {
+        scenario,
+        corpus: Some(corpus),
+        content_hash: 0,
+        cases: vec![case],
+        minerva: MinervaFiles::default(),
+    }
 }
 
 fn run(plan: &Plan, scheme: usize, seed: u64) -> RunOutput {

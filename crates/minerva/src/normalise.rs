@@ -68,7 +68,7 @@ pub enum NormaliseError {
 
 impl Normalisation {
     /// f over `curves` (utility over rate in bits per second), each with its popularity; the
-    /// popularities need not sum to one.
+    /// popularities need not sum to one, and a curve of none has no influence.
     ///
     /// # Errors
     /// If there is no curve, or `alpha` or a popularity is out of range.
@@ -77,13 +77,15 @@ impl Normalisation {
         alpha: f64,
         curves: impl IntoIterator<Item = (&'a PiecewiseLinear, f64)>,
     ) -> Result<Self, NormaliseError> {
-        let curves: Vec<(Cow<'_, PiecewiseLinear>, f64)> = curves
+        let mut curves: Vec<(Cow<'_, PiecewiseLinear>, f64)> = curves
             .into_iter()
             .map(|(c, p)| {
                 Ok((if form == Form::FixedRateFitted { fit(c)? } else { Cow::Borrowed(c) }, p))
             })
             .collect::<Result<_, CurveError>>()?;
         let total = total(curves.iter().map(|c| c.1))?;
+        // What nobody watches has no say in how far the table goes either.
+        curves.retain(|c| c.1 > 0.0);
         let top = curves.iter().map(|c| c.0.last().1).fold(0.0, f64::max);
         let floor = FLOOR * top;
         let mut points: Vec<(f64, f64)> = (0..if curves.is_empty() { 0 } else { POINTS })
@@ -98,7 +100,7 @@ impl Normalisation {
                 points.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 * p.1, s.1 + p.0 * p.0));
             points = vec![(floor, floor * uf / uu), (top, top * uf / uu)];
         }
-        Self::of_table(form, alpha, None, &points)
+        Self::of_table(form, alpha, None, PiecewiseLinear::from_points(&points)?)
     }
 
     /// f over the Z of appendix D, of titles with their `Q_i(r)` and popularities.
@@ -112,11 +114,12 @@ impl Normalisation {
         alpha: f64,
         titles: impl IntoIterator<Item = (&'a Setting, &'a PiecewiseLinear, f64)>,
     ) -> Result<Self, NormaliseError> {
-        let titles: Vec<(LogSlope, &PiecewiseLinear, f64)> = titles
+        let mut titles: Vec<(LogSlope, &PiecewiseLinear, f64)> = titles
             .into_iter()
             .map(|(s, q, p)| Ok((LogSlope::of(s)?, q, p)))
             .collect::<Result<_, CurveError>>()?;
         let total = total(titles.iter().map(|t| t.2))?;
+        titles.retain(|t| t.2 > 0.0);
         let steepest = titles.iter().map(|t| t.0.greatest()).fold(0.0, f64::max);
         let flattest = titles.iter().map(|t| t.0.at(t.1.last().1)).fold(steepest, f64::min);
         let constant = steepest / (1.0 - LEAST);
@@ -130,7 +133,8 @@ impl Normalisation {
                 (constant - slope, titles.iter().map(rate).sum::<f64>() / total)
             })
             .collect();
-        Self::of_table(Form::Proportional, alpha, Some(constant), &points)
+        let table = PiecewiseLinear::from_points(&points)?;
+        Self::of_table(Form::Proportional, alpha, Some(constant), table)
     }
 
     /// f over `curves` that are equally popular.
@@ -149,7 +153,7 @@ impl Normalisation {
         form: Form,
         alpha: f64,
         constant: Option<f64>,
-        points: &[(f64, f64)],
+        table: PiecewiseLinear,
     ) -> Result<Self, NormaliseError> {
         if (form == Form::Proportional) != constant.is_some_and(f64::is_finite) {
             return Err(NormaliseError::Form);
@@ -157,7 +161,6 @@ impl Normalisation {
         if !(alpha.is_finite() && alpha > 0.0) {
             return Err(NormaliseError::Alpha(alpha));
         }
-        let table = PiecewiseLinear::from_points(points)?;
         let (floor, least) = table.first();
         if !(floor > 0.0 && least > 0.0) {
             return Err(NormaliseError::Table);
@@ -236,7 +239,9 @@ struct Stored {
 impl TryFrom<Stored> for Normalisation {
     type Error = NormaliseError;
     fn try_from(s: Stored) -> Result<Self, NormaliseError> {
-        Self::of_table(s.form, s.alpha, s.constant, &s.points)
+        // As it was stored, bit for bit.
+        let table = PiecewiseLinear::from_rising(&s.points)?;
+        Self::of_table(s.form, s.alpha, s.constant, table)
     }
 }
 

@@ -75,11 +75,19 @@ fn popularity_weighs_and_the_table_survives_storage() {
     let stored = serde_json::to_string(&f).unwrap();
     assert_eq!(serde_json::from_str::<Normalisation>(&stored).unwrap(), f);
 
+    // A title that nobody watches is as good as none, however far its curve goes.
+    let far = PiecewiseLinear::from_points(&[(1e6, 1.0), (2e8, 200.0)]).unwrap();
+    let with = Normalisation::new(Form::FixedRate, 1.0, [(&a, 3.0), (&b, 1.0), (&far, 0.0)]);
+    let without = Normalisation::new(Form::FixedRate, 1.0, [(&a, 3.0), (&b, 1.0)]);
+    assert_eq!(with, without);
+
     let refused = |json: &str| serde_json::from_str::<Normalisation>(json).unwrap_err().to_string();
     let bad = refused(r#"{"form":"fixed-rate","alpha":0,"points":[[1,1],[2,2]]}"#);
     assert!(bad.starts_with("alpha is 0; expected a finite number above 0"), "{bad}");
     let bad = refused(r#"{"form":"fixed-rate","alpha":1,"points":[[1,-5],[2,2]]}"#);
     assert!(bad.contains("must rise and stay above zero"), "{bad}");
+    let bad = refused(r#"{"form":"fixed-rate","alpha":1,"points":[[1,5],[2,2]]}"#);
+    assert!(bad.starts_with("point 1 has 2, not above the one before it with 5"), "{bad}");
     assert!(Normalisation::new(Form::FixedRate, 1.0, [(&a, -1.0)]).is_err());
     assert!(Normalisation::new(Form::FixedRate, 1.0, []).is_err());
     assert!(f.with_alpha(f64::NAN).is_err());

@@ -41,6 +41,16 @@ pub enum CurveError {
         /// The abscissa of the point before it.
         before: f64,
     },
+    /// Values that have to rise do not.
+    #[error("point {index} has {y}, not above the one before it with {before}")]
+    Falling {
+        /// Number of the point, from 0.
+        index: usize,
+        /// Its ordinate.
+        y: f64,
+        /// The ordinate of the point before it.
+        before: f64,
+    },
     /// A single point makes a curve only through the origin.
     #[error("a single point must have x and y above zero, not ({x}, {y})")]
     SinglePoint {
@@ -49,6 +59,23 @@ pub enum CurveError {
         /// Its ordinate.
         y: f64,
     },
+}
+
+/// Whether a curve can be made of points at all.
+fn check(points: &[(f64, f64)]) -> Result<(), CurveError> {
+    if let Some(index) = points.iter().position(|p| !(p.0.is_finite() && p.1.is_finite())) {
+        let (x, y) = points[index];
+        return Err(CurveError::NotFinite { index, x, y });
+    }
+    if let Some(i) = points.windows(2).position(|w| w[1].0 <= w[0].0) {
+        let (before, x) = (points[i].0, points[i + 1].0);
+        return Err(CurveError::NotRising { index: i + 1, x, before });
+    }
+    match *points {
+        [] => Err(CurveError::Empty),
+        [(x, y)] if !(x > 0.0 && y > 0.0) => Err(CurveError::SinglePoint { x, y }),
+        _ => Ok(()),
+    }
 }
 
 /// A strictly increasing curve, linear between its points, defined for every x.
@@ -65,21 +92,8 @@ impl PiecewiseLinear {
     /// If a coordinate is not finite, if the x do not rise strictly, if there is no point, or a
     /// single one that has no proportion.
     pub fn from_points(points: &[(f64, f64)]) -> Result<Self, CurveError> {
-        if let Some(index) = points.iter().position(|p| !(p.0.is_finite() && p.1.is_finite())) {
-            let (x, y) = points[index];
-            return Err(CurveError::NotFinite { index, x, y });
-        }
-        if let Some(i) = points.windows(2).position(|w| w[1].0 <= w[0].0) {
-            let (before, x) = (points[i].0, points[i + 1].0);
-            return Err(CurveError::NotRising { index: i + 1, x, before });
-        }
-        let (&(x0, y0), &(xn, _)) = match (points.first(), points.last()) {
-            (Some(first), Some(last)) => (first, last),
-            _ => return Err(CurveError::Empty),
-        };
-        if points.len() == 1 && !(x0 > 0.0 && y0 > 0.0) {
-            return Err(CurveError::SinglePoint { x: x0, y: y0 });
-        }
+        check(points)?;
+        let ((x0, y0), (xn, _)) = (points[0], points[points.len() - 1]);
         let top = points.iter().fold(y0, |m, p| m.max(p.1));
         let range = if top > y0 { top - y0 } else { 1.0 };
         let min_slope = MIN_RISE * range / (xn - x0).max(f64::MIN_POSITIVE);
@@ -94,6 +108,22 @@ impl PiecewiseLinear {
             before = Some((px, lifted));
         }
         Ok(Self { x: points.iter().map(|p| p.0).collect(), y })
+    }
+
+    /// The curve through `points` as they stand, such as [`PiecewiseLinear::points`] of one that
+    /// was stored: nothing is lifted, not by a rounding either.
+    ///
+    /// # Errors
+    /// As [`PiecewiseLinear::from_points`], and [`CurveError::Falling`] if a value is not above the
+    /// one before it.
+    pub fn from_rising(points: &[(f64, f64)]) -> Result<Self, CurveError> {
+        check(points)?;
+        if let Some(i) = points.windows(2).position(|w| w[1].1 <= w[0].1) {
+            let (before, y) = (points[i].1, points[i + 1].1);
+            return Err(CurveError::Falling { index: i + 1, y, before });
+        }
+        let (x, y) = points.iter().copied().unzip();
+        Ok(Self { x, y })
     }
 
     /// The curve whose value at y is the mean over `curves` of the x at which each reaches y: the

@@ -18,6 +18,15 @@ fn points() -> impl Strategy<Value = Vec<(f64, f64)>> {
 
 proptest! {
     #[test]
+    fn a_curve_comes_back_from_its_points_bit_for_bit(points in points()) {
+        let c = PiecewiseLinear::from_points(&points).unwrap();
+        let again: Vec<(f64, f64)> = c.points().collect();
+        prop_assert_eq!(PiecewiseLinear::from_rising(&again), Ok(c));
+        let flat: Vec<(f64, f64)> = points.iter().map(|p| (p.0, 1.0)).collect();
+        prop_assert_eq!(PiecewiseLinear::from_rising(&flat).is_ok(), flat.len() == 1);
+    }
+
+    #[test]
     fn every_curve_rises_strictly_and_its_inverse_undoes_it(
         points in points(), xs in prop::collection::vec(0.0f64..60.0, 2..20)
     ) {

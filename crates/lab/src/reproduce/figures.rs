@@ -94,7 +94,7 @@ impl Figures {
             utilisation: output.link.as_ref().map(|l| l.utilisation),
             web: (!output.web.is_empty()).then_some(web),
             settling_s: settling(&output.viewers, join, end),
-            mu: scenario.schemes[key.scheme].minerva.and_then(|m| m.mu),
+            mu: scenario.schemes[key.scheme].minerva.as_ref().and_then(|m| m.mu),
             viewers: output.viewers.iter().zip(&scenario.viewers).map(viewed).collect(),
             over_time: drawn.then(|| story::over_time(plan, output)),
         }

@@ -73,7 +73,7 @@ pub(super) fn samples(plan: &Plan, content: &Content) -> Samples {
     let scenario = &plan.scenario;
     let Some(viewer) = scenario.viewers.first() else { return Samples::new() };
     let abr = abr_of(scenario, viewer);
-    let minerva = scenario.schemes.iter().find_map(|s| s.minerva);
+    let minerva = scenario.schemes.iter().find_map(|s| s.minerva.as_ref());
     let kind = minerva.and_then(|m| m.value).unwrap_or(Value::OnDemand);
     let horizon = minerva.and_then(|m| m.horizon).unwrap_or(Blend::default().horizon);
     let settings = content.settings(viewer.metric.unwrap_or(scenario.player.metric));

@@ -6,4 +6,5 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ("bulk", include_str!("../../../../scenarios/bulk.toml")),
     ("buffer-pooling", include_str!("../../../../scenarios/buffer-pooling.toml")),
     ("fig9", include_str!("../../../../scenarios/fig9.toml")),
+    ("devices", include_str!("../../../../scenarios/devices.toml")),
 ];

@@ -40,6 +40,7 @@ use airlane_base::InputError;
 pub use embedded::EMBEDDED;
 pub(crate) use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
+pub(crate) use suggest::nearest;
 pub use types::*;
 
 /// Longest file that is read as a scenario, in bytes.

@@ -1,7 +1,7 @@
 //! What somebody who wrote an unknown word may have meant.
 
 /// The candidate closest to `word`, if one is close enough to be a slip of it.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {

@@ -8,6 +8,9 @@ use airlane_media::Metric;
 use airlane_net::trace::Medium;
 use airlane_quality::Smoothness;
 
+/// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
+pub const MIN_CHUNKS: u64 = 50;
+
 /// A scenario: who shares which link, under which schemes, for how long.
 ///
 /// Read one with [`Scenario::from_file`](super::Scenario::from_file) or
@@ -331,7 +334,7 @@ pub enum WeightRule {
 }
 
 /// Minerva's parameters; what is `None` has the default of the algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Minerva {
     /// Factor on every weight.
     pub alpha: Option<f64>,
@@ -341,6 +344,11 @@ pub struct Minerva {
     pub utility: Option<Utility>,
     /// What the normalisation averages.
     pub normalisation: Option<Normalisation>,
+    /// How popular each title is, which the normalisation averages with: a file, as the scenario
+    /// names it. `None`: all the same.
+    pub popularity: Option<PathBuf>,
+    /// A normalisation that was computed before: a file, as the scenario names it.
+    pub normalisation_file: Option<PathBuf>,
     /// What is to be equal among viewers.
     pub fairness: Option<Fairness>,
     /// How the value function is had.

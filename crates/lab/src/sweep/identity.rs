@@ -42,6 +42,7 @@ impl Identities {
             source: _,
         } = &plan.scenario;
         let Scheme { name: _, title: _, note: _, control, queue, minerva } = &schemes[key.scheme];
+        let files = plan.minerva.digest(minerva.as_ref());
         let case = &plan.cases[key.case];
         let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
         let trace = case.trace.as_ref().map(|t| self.digest(t));
@@ -49,7 +50,7 @@ impl Identities {
         write!(
             hash,
             "{VERSION} {COMMIT} {:x} {duration:?} {min_chunks} {link:?} {host:?} {transport:?} \
-             {player:?} {control:?} {queue:?} {minerva:?} {viewers:?} {arrivals:?} \
+             {player:?} {control:?} {queue:?} {minerva:?} {files:x} {viewers:?} {arrivals:?} \
              {bulk:?} {web:?} {:?} {videos:?} {:?} {:x} {trace:?} {}",
             build(),
             case.name,

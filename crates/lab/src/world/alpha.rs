@@ -11,7 +11,7 @@ const CALIBRATED: [(u64, f64); 2] =
 
 /// Alpha per plain connection of the baseline at which viewers under Minerva take the share of as
 /// many viewers of the same videos under the baseline: depends on what is watched.
-pub(super) fn per_connection(content_hash: u64) -> f64 {
+pub(crate) fn per_connection(content_hash: u64) -> f64 {
     CALIBRATED
         .iter()
         .find(|(known, _)| *known == content_hash)

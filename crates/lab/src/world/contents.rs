@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_base::InputError;
 
-use super::provider::{Content, metrics_of, settings_of, titles};
+use super::provider::{Content, metrics_of, settings_of};
 use crate::error::LabError;
 use crate::plan::Plan;
 use crate::scenario::{Player, Scenario};
@@ -45,7 +45,7 @@ impl Contents {
         if let (Some(corpus), true) = (&plan.corpus, self.checked.insert(key(plan))) {
             let player = &plan.scenario.player;
             for metric in metrics_of(&plan.scenario) {
-                settings_of(&titles(plan, corpus), &Player { metric, ..*player })?;
+                settings_of(&plan.titles(corpus), &Player { metric, ..*player })?;
             }
         }
         Ok(())
@@ -60,14 +60,17 @@ fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
 /// All of a plan that its content depends on but the corpus.
 fn key(plan: &Plan) -> String {
     let Scenario { player, min_chunks, transport, schemes, viewers, .. } = &plan.scenario;
-    let schemes: Vec<_> = schemes.iter().map(|s| (s.control.weight(), s.minerva)).collect();
+    let schemes: Vec<_> = schemes
+        .iter()
+        .map(|s| (s.control.weight(), &s.minerva, plan.minerva.digest(s.minerva.as_ref())))
+        .collect();
     let watched: BTreeSet<String> = viewers
         .iter()
         .map(|v| format!("{:?}", (v.metric, v.abr, &v.provider, v.control.is_some())))
         .collect();
     // Value functions are had for what is watched; else titles that are drawn are among those of
     // enough chunks.
-    let all = schemes.iter().any(|(_, m)| m.is_some_and(|m| m.value.is_some()));
+    let all = schemes.iter().any(|(_, m, _)| m.as_ref().is_some_and(|m| m.value.is_some()));
     let named = plan.cases.iter().flat_map(|c| &c.videos);
     let named: BTreeSet<&str> =
         named.filter(|v| all || v.chunks() < *min_chunks).map(|v| v.name.as_str()).collect();

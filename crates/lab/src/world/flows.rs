@@ -154,7 +154,7 @@ impl Start<'_> {
 
     /// Chunks that the value function looks ahead which a viewer sends, if the scheme wants it to.
     fn value_sent(&self, viewer: &scenario::Viewer) -> Option<usize> {
-        let minerva = self.scenario().schemes[self.key.scheme].minerva?;
+        let minerva = self.scenario().schemes[self.key.scheme].minerva.as_ref()?;
         let sent = minerva.value == Some(scenario::Value::Sent) && viewer.control.is_none();
         sent.then(|| minerva.horizon.unwrap_or_else(|| airlane_minerva::Blend::default().horizon))
     }

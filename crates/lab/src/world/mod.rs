@@ -17,10 +17,11 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
+pub(crate) use alpha::per_connection as alpha_per_connection;
 pub use contents::Contents;
 pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput, WebOutput};
 pub use provider::{Content, settings_of};
-pub(crate) use provider::{abr_of, spread, value_function};
+pub(crate) use provider::{SESSION, abr_kind, abr_of, spread, value_function};
 
 use crate::error::{Fault, LabError};
 use crate::plan::{Plan, RunKey};

@@ -8,7 +8,8 @@ use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBase
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
-use airlane_media::{Corpus, Metric, Perceptual, Video};
+use airlane_media::{Metric, Perceptual, Video};
+use airlane_minerva::normalise::NormaliseError;
 use airlane_minerva::{
     Blend, Config, Fairness, Fitted, Form, Normalisation, OnDemand, Optimal, RateCurve,
     UtilityKind, ValueFunction, ValueTable,
@@ -17,11 +18,12 @@ use airlane_quality::QoeParams;
 
 use super::alpha;
 use crate::error::LabError;
+use crate::minerva_files::MinervaFiles;
 use crate::plan::Plan;
 use crate::scenario::{self, Abr, Player, Scenario, Viewer};
 
 /// The session that f and the optimum simulate: as long as the paper's.
-const SESSION: Duration = Duration::from_secs(200);
+pub(crate) const SESSION: Duration = Duration::from_secs(200);
 
 /// What all runs of a plan share.
 #[derive(Clone, Debug)]
@@ -62,7 +64,7 @@ impl Content {
                 providers: vec![BTreeMap::new(); scenario.schemes.len()],
             });
         };
-        let videos = titles(plan, corpus);
+        let videos = plan.titles(corpus);
         let player = &scenario.player;
         let mut settings = BTreeMap::new();
         for metric in metrics_of(scenario) {
@@ -134,7 +136,7 @@ impl Content {
     }
 
     /// The providers of a scheme, by name. Popularity is uniform over the ways that a provider's
-    /// viewers watch, too.
+    /// viewers watch.
     fn providers_of(
         &self,
         plan: &Plan,
@@ -147,9 +149,8 @@ impl Content {
         for viewer in scenario.viewers.iter().filter(|v| v.control.is_none()) {
             ways.entry(&viewer.provider).or_default().insert(watched(scenario, viewer));
         }
-        let alpha = minerva.alpha.unwrap_or(alpha * baseline);
         let provider = |(name, ways): (&str, BTreeSet<Watched>)| {
-            let f = self.normalisation(&ways, minerva, alpha)?;
+            let f = self.normalisation(&plan.minerva, &ways, minerva, alpha * baseline)?;
             let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
             let viewer = scenario.viewers.iter().find(|v| v.provider == name);
             let config = config(minerva, baseline);
@@ -167,36 +168,44 @@ impl Content {
         ways.into_iter().map(provider).collect()
     }
 
+    /// f for viewers who watch in these `ways`: from the scheme's file, or averaged over the titles.
+    /// `alpha` is what the scheme gets that has none of its own, nor a file.
     fn normalisation(
         &self,
+        files: &MinervaFiles,
         ways: &BTreeSet<Watched>,
         minerva: &scenario::Minerva,
         alpha: f64,
     ) -> Result<Normalisation, InputError> {
+        let about = |e: NormaliseError| InputError::new(e.to_string(), "").at_key("scheme.minerva");
+        if let Some(stored) = files.normalisation(minerva) {
+            let alpha = minerva.alpha.unwrap_or(stored.normalisation.alpha());
+            return stored.normalisation.with_alpha(alpha).map_err(about);
+        }
+        let alpha = minerva.alpha.unwrap_or(alpha);
+        let popularity = |title: &str| files.popularity(minerva, title);
         let watched = || self.curves.iter().filter(|((_, w), _)| ways.contains(w));
-        let curves = || watched().map(|(_, c)| c.qoe());
+        let curves = || watched().map(|((title, _), c)| (c.qoe(), popularity(title)));
         let setting = |((title, w), curve): (&(String, Watched), &'_ RateCurve)| {
             let setting = self.settings.get(&(title.clone(), w.metric))?;
-            Some((setting.clone(), curve.qoe().clone()))
+            Some((setting.clone(), curve.qoe().clone(), popularity(title)))
         };
         use scenario::Normalisation as N;
         match (minerva.fairness, minerva.normalisation) {
             (Some(scenario::Fairness::Proportional), _) => {
                 let titles: Vec<_> = watched().filter_map(setting).collect();
-                Normalisation::proportional(alpha, titles.iter().map(|(s, q)| (&**s, q, 1.0)))
+                Normalisation::proportional(alpha, titles.iter().map(|(s, q, p)| (&**s, q, *p)))
             }
-            (_, None | Some(N::FixedRate)) => {
-                Normalisation::uniform(Form::FixedRate, alpha, curves())
-            }
-            (_, Some(N::Fitted)) => Normalisation::uniform(Form::FixedRateFitted, alpha, curves()),
-            (_, Some(N::None)) => Normalisation::uniform(Form::Linear, alpha, curves()),
+            (_, None | Some(N::FixedRate)) => Normalisation::new(Form::FixedRate, alpha, curves()),
+            (_, Some(N::Fitted)) => Normalisation::new(Form::FixedRateFitted, alpha, curves()),
+            (_, Some(N::None)) => Normalisation::new(Form::Linear, alpha, curves()),
             (_, Some(N::MeanCurve)) => {
                 let views = ways.iter().flat_map(|w| self.settings(w.metric));
-                let curves = views.map(|(_, s)| s.view().curve());
-                Normalisation::uniform(Form::Equation2, alpha, curves)
+                let curves = views.map(|(title, s)| (s.view().curve(), popularity(title)));
+                Normalisation::new(Form::Equation2, alpha, curves)
             }
         }
-        .map_err(|e| InputError::new(e.to_string(), "").at_key("scheme.minerva"))
+        .map_err(about)
     }
 
     /// The value functions that a scheme wants to have at hand, of the titles that are watched in
@@ -275,18 +284,6 @@ pub(crate) fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
             .flat_map(|p| p.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
             .collect()
     })
-}
-
-/// Every title that may be watched. Popularity is uniform over what is drawn from, and what is
-/// named counts as drawn.
-pub(super) fn titles(plan: &Plan, corpus: &Corpus) -> Vec<Arc<Video>> {
-    let named: Vec<&Arc<Video>> = plan.cases.iter().flat_map(|c| &c.videos).collect();
-    let least = plan.scenario.min_chunks;
-    corpus
-        .videos()
-        .filter(|v| v.chunks() >= least || named.iter().any(|n| n.name == v.name))
-        .cloned()
-        .collect()
 }
 
 /// The measures of quality that somebody watches under.
@@ -380,7 +377,7 @@ pub(crate) fn abr_of(scenario: &Scenario, viewer: &Viewer) -> AbrKind {
 }
 
 /// The algorithm by the scenario's name for it.
-fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
+pub(crate) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
     match abr {
         Abr::RobustMpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::robust() }),
         Abr::Mpc => AbrKind::Mpc(Mpc { horizon, ..Mpc::plain() }),

@@ -51,13 +51,21 @@ pub(super) fn scenario(root: &Node, source: Source) -> Result<Scenario, InputErr
     }
 }
 
+/// What a table without keys says: the defaults.
+fn of_nothing<T>(read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
+    Reader::all(&empty(), &Notes::default(), read)
+}
+
+fn empty() -> Node {
+    Node { data: Data::Table(BTreeMap::new()), origin: Origin::Line(1) }
+}
+
 /// The keys that a scenario may have.
 pub(super) fn keys() -> Vec<KeyDoc> {
     let notes = Notes::listing();
-    let empty = Node { data: Data::Table(BTreeMap::new()), origin: Origin::Line(1) };
     let source =
         Source { name: PathBuf::new(), folder: None, text: String::new(), set: Vec::new() };
-    Reader::all(&empty, &notes, |r| document(r, source));
+    Reader::all(&empty(), &notes, |r| document(r, source));
     notes.into_keys()
 }
 
@@ -79,7 +87,7 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
     let min_chunks = r.count(
         "min_chunks",
         (1, 100_000),
-        50,
+        MIN_CHUNKS,
         "Videos with fewer chunks are not drawn for viewers that name none.",
     );
     let link = r.section("link", "The shared bottleneck.", link);

@@ -63,7 +63,8 @@ fn capacity(r: &mut Reader<'_>) -> Capacity {
     let medium: Option<Medium> = r.word_or_none(
         "generator",
         NONE,
-        "A made-up capacity, another for each case, that varies like recordings of such a link.",
+        "A made-up capacity, another for each case, that varies like recordings of such a link \
+         ([traces](traces.md)).",
     );
     let mean = r.rate_or_none(
         "trace_mean_bps",

@@ -53,14 +53,35 @@ fn abr(r: &mut Reader<'_>, default: Option<AbrKind>, default_text: &str) -> Opti
         }
         _ => {}
     }
-    Some(match kind? {
-        AbrKind::RobustMpc => Abr::RobustMpc,
-        AbrKind::Mpc => Abr::Mpc,
-        AbrKind::Bola => Abr::Bola,
-        AbrKind::Buffer => Abr::Buffer,
-        AbrKind::Rate => Abr::Rate,
-        AbrKind::Fixed => Abr::Fixed(rung.unwrap_or(0) as usize),
-    })
+    Some(kind?.adaptive().unwrap_or(Abr::Fixed(rung.unwrap_or(0) as usize)))
+}
+
+impl AbrKind {
+    /// The algorithm, if it needs no rung.
+    fn adaptive(self) -> Option<Abr> {
+        match self {
+            Self::RobustMpc => Some(Abr::RobustMpc),
+            Self::Mpc => Some(Abr::Mpc),
+            Self::Bola => Some(Abr::Bola),
+            Self::Buffer => Some(Abr::Buffer),
+            Self::Rate => Some(Abr::Rate),
+            Self::Fixed => None,
+        }
+    }
+}
+
+impl Abr {
+    /// The algorithms that choose for themselves, by their names in scenarios.
+    pub fn adaptive() -> impl Iterator<Item = (&'static str, Self)> + Clone {
+        AbrKind::WORDS.iter().filter_map(|(word, kind)| Some((*word, kind.adaptive()?)))
+    }
+}
+
+impl Default for Player {
+    /// The player of a scenario that says nothing about it.
+    fn default() -> Self {
+        super::of_nothing(player)
+    }
 }
 
 pub(super) fn player(r: &mut Reader<'_>) -> Player {

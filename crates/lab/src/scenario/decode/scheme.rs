@@ -1,5 +1,7 @@
 //! Keys of a scheme: its controller, its weight and Minerva.
 
+use std::path::PathBuf;
+
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
 use super::super::types::*;
@@ -112,7 +114,7 @@ pub(super) fn scheme(r: &mut Reader<'_>) -> Scheme {
 
 fn minerva(r: &mut Reader<'_>) -> Minerva {
     const OWN: &str = "the algorithm's";
-    Minerva {
+    let minerva = Minerva {
         alpha: r.number_or_none("alpha", range(1e-3, 1e3, "1.96"), OWN, "Factor on every weight."),
         mu: r.number_or_none(
             "mu",
@@ -127,6 +129,23 @@ fn minerva(r: &mut Reader<'_>) -> Minerva {
             "What the normalisation averages over the corpus: the player's QoE at constant rates, \
              mean curves, exponentials that fit the first; or that there is none.",
         ),
+        popularity: r
+            .text_or_none(
+                "popularity",
+                "uniform",
+                "How popular each title is, which the normalisation averages with: a CSV file of \
+                 `title,popularity` ([chunk tables](chunk-tables.md)); the path is relative to the \
+                 scenario.",
+            )
+            .map(PathBuf::from),
+        normalisation_file: r
+            .text_or_none(
+                "normalisation_file",
+                NONE,
+                "A normalisation that `airlane corpus normalise` wrote, instead of computing one; \
+                 its alpha counts unless `alpha` is given. The path is relative to the scenario.",
+            )
+            .map(PathBuf::from),
         fairness: r.word_or_none(
             "fairness",
             OWN,
@@ -160,5 +179,12 @@ fn minerva(r: &mut Reader<'_>) -> Minerva {
             "Whether rates are lowered by half the deviation of the last ones.",
         ),
         smoothed: r.flag_or_none("smoothed", OWN, "Whether rates and weights are smoothed."),
+    };
+    for key in ["normalisation", "popularity"] {
+        if r.has("normalisation_file") && r.has(key) {
+            let found = "found beside normalisation_file";
+            r.fail(key, found, "expected one of them: the file was computed with its own");
+        }
     }
+    minerva
 }
