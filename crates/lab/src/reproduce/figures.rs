@@ -102,8 +102,12 @@ impl Figures {
 
     /// QoE of the worst viewer; `None` if one of them has none.
     pub(super) fn min_qoe(&self) -> Option<f64> {
-        let all: Option<Vec<f64>> = self.viewers.iter().map(|v| v.qoe).collect();
-        all?.into_iter().min_by(f64::total_cmp)
+        lowest(self.viewers.iter())
+    }
+
+    /// QoE of the worst viewer of a group; `None` if one of them has none.
+    pub(super) fn min_qoe_of(&self, group: &str) -> Option<f64> {
+        lowest(self.viewers.iter().filter(|v| v.group == group))
     }
 
     /// The groups of viewers, in the order of the scenario.
@@ -142,6 +146,12 @@ impl Figures {
         add(row.case.clone(), "web_received_bytes", "B", self.web.map(|w| w.1 as f64));
         rows
     }
+}
+
+/// The lowest QoE of these; `None` if one of them has none.
+pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed>) -> Option<f64> {
+    let all: Option<Vec<f64>> = viewers.map(|v| v.qoe).collect();
+    all?.into_iter().min_by(f64::total_cmp)
 }
 
 impl Viewed {

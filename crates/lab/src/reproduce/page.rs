@@ -95,7 +95,7 @@ pub(super) fn report(
 
 /// A claim as the page draws it.
 fn claim(entry: &ClaimEntry) -> model::Claim {
-    let digits = 1;
+    let digits = if entry.unit.starts_with("share") { 3 } else { 1 };
     // With a single condition on the headline itself the rule can be drawn.
     let bound = match entry.checks.as_slice() {
         [first, ..] if first.measured == entry.measured => Some(bound(first)),
@@ -196,12 +196,17 @@ fn title(name: &str) -> String {
 
 /// A row per mix: its videos, the lowest QoE under every scheme and at the optimum.
 fn mixes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Table {
-    let mut columns = vec![Column::text("Mix"), Column::text("Videos")];
-    let lowest = |what: &str| Column::number(format!("Lowest QoE, {what}"), "points", 1);
-    columns.extend(experiment.claim.compare.iter().rev().map(|name| lowest(&title(name))));
     let mut table = Table::new("Mix by mix", Vec::new());
     table.note = "Means over the seeds of a mix.".to_owned();
     let Some(list) = experiment.mixes(worlds) else { return table };
+    let mut columns = vec![Column::text("Mix"), Column::text("Videos")];
+    let lowest = |what: &str| Column::number(format!("Lowest QoE, {what}"), "points", 1);
+    columns.extend(experiment.claim.compare.iter().rev().map(|name| lowest(&title(name))));
+    // What a claim without a baseline compares are groups within a run.
+    let alone = experiment.claim.compare.len() == 1;
+    let run = list.first().and_then(|mix| Some(mix.runs.first()?[0])).filter(|_| alone);
+    let groups: Vec<&str> = run.map(Figures::groups).filter(|g| g.len() > 1).unwrap_or_default();
+    columns.extend(groups.iter().map(|group| lowest(&format!("viewers {group}"))));
     let optimum = list.iter().any(|mix| mix.optimum.is_finite());
     columns.extend(optimum.then(|| lowest("optimum")));
     table.columns = columns;
@@ -218,6 +223,11 @@ fn mixes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Table {
         }
         let mut cells: Vec<Cell> = vec![case.name.as_str().into(), videos.join(", ").into()];
         cells.extend((0..experiment.claim.compare.len()).rev().map(mean));
+        cells.extend(groups.iter().map(|group| -> Cell {
+            let values: Option<Vec<f64>> =
+                mix.runs.iter().map(|run| run[0].min_qoe_of(group)).collect();
+            values.and_then(|v| airlane_quality::stats::mean(&v)).map_or(Cell::Empty, Cell::number)
+        }));
         cells.extend(optimum.then(|| Cell::number(mix.optimum)));
         table.push(cells);
     }

@@ -1,6 +1,6 @@
 //! From runs to the samples that a rule judges, and to the figures beside them.
 
-use super::figures::{Figures, Viewed};
+use super::figures::{Figures, Viewed, lowest};
 use crate::claims::Samples;
 
 /// A step from 720p to 1080p, the paper's measure of a gain worth having (section 8.2).
@@ -178,8 +178,7 @@ fn group(figures: &Figures, i: usize, of: impl Fn(&[&Viewed]) -> f64) -> f64 {
 }
 
 fn worst_of(viewers: &[&Viewed]) -> f64 {
-    let all: Option<Vec<f64>> = viewers.iter().map(|v| v.qoe).collect();
-    all.into_iter().flatten().fold(f64::NAN, f64::min)
+    lowest(viewers.iter().copied()).unwrap_or(f64::NAN)
 }
 
 fn range_of(viewers: &[&Viewed]) -> f64 {
