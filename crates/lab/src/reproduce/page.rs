@@ -9,7 +9,7 @@ use super::experiments::{Experiment, Part};
 use super::figures::Figures;
 use super::samples::STEP;
 use super::{besides, unit_of};
-use crate::claims::Samples;
+use crate::claims::{Samples, Superseded};
 use crate::plan::RunKey;
 use crate::request::Common;
 use crate::scenario::Capacity;
@@ -36,7 +36,7 @@ pub(super) fn report(
                    of the rule, fails if the whole of it is on the other, and is undecided \
                    between. Both sides of a comparison have the same videos, start times and seed."
         .to_owned();
-    report.claims = summary.claims.iter().map(claim).collect();
+    report.claims = summary.claims.iter().map(|c| claim(c, findings)).collect();
     let mut claims: Vec<&str> = Vec::new();
     for (experiment, samples) in findings {
         let claim = experiment.claim;
@@ -94,7 +94,10 @@ pub(super) fn report(
 }
 
 /// A claim as the page draws it.
-fn claim(entry: &ClaimEntry) -> model::Claim {
+fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::Claim {
+    let spec = findings.iter().map(|(e, _)| e.claim).find(|c| c.id == entry.id);
+    let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
+    let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
     let digits = if entry.unit.starts_with("share") { 3 } else { 1 };
     // With a single condition on the headline itself the rule can be drawn.
     let bound = match entry.checks.as_slice() {
@@ -123,7 +126,7 @@ fn claim(entry: &ClaimEntry) -> model::Claim {
         n: entry.n,
         rule: entry.rule.clone(),
         bound,
-        rule_before: String::new(),
+        rule_before: before.join("; "),
         verdict: shown(entry.verdict),
         also: also.iter().map(check).collect(),
         why: entry.reason.clone(),

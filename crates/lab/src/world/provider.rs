@@ -296,8 +296,13 @@ fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
     Config {
         baseline_connections: baseline,
         utility: match minerva.utility {
-            None | Some(scenario::Utility::ClientAware) => UtilityKind::ClientAware,
+            Some(scenario::Utility::ClientAware) => UtilityKind::ClientAware,
             Some(scenario::Utility::Basic) => UtilityKind::Basic,
+            // Appendix D is about mean curves: docs/minerva.md has both beside each other.
+            None if minerva.fairness == Some(scenario::Fairness::Proportional) => {
+                UtilityKind::Basic
+            }
+            None => UtilityKind::ClientAware,
         },
         blend: Blend {
             past: minerva.past.unwrap_or(own.blend.past),

@@ -128,11 +128,7 @@ fn cells(out: &mut String, f: &Figure<'_>) {
     drawing(out, f);
     element(out, "span", "rule", f.rule);
     if !f.rule_before.is_empty() {
-        let _ = write!(
-            out,
-            "<span class=\"why\">First rule and why it changed: {}</span>",
-            escape(f.rule_before)
-        );
+        let _ = write!(out, "<span class=\"why\">Before: {}</span>", escape(f.rule_before));
     }
     let (class, sign, word) = match f.verdict {
         Verdict::Holds => ("holds", "✓", "holds"),

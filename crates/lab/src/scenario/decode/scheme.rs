@@ -122,7 +122,11 @@ fn minerva(r: &mut Reader<'_>) -> Minerva {
             NONE,
             "Weights stay within 1/mu and mu of the scheme's `weight`.",
         ),
-        utility: r.word_or_none("utility", OWN, "What is made equal among viewers."),
+        utility: r.word_or_none(
+            "utility",
+            OWN,
+            "What is made equal among viewers; \"basic\" if `fairness` is \"proportional\".",
+        ),
         normalisation: r.word_or_none(
             "normalisation",
             OWN,
