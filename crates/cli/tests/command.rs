@@ -113,7 +113,7 @@ fn corpus_normalise_shows_f_or_writes_it() {
     assert_eq!(shown.lines().count(), 1 + 12 + 2, "{shown}");
     assert!(shown.trim_start().starts_with("u  f(u), Mbit/s"), "{shown}");
     let line = "f of 1 titles of at least 3 chunks, vmaf, robust-mpc, fixed-rate, popularity \
-                uniform, alpha 2\n";
+                uniform, alpha 2.13\n";
     assert!(shown.ends_with(line), "{shown}");
 
     scratch.file("p.csv", "title,popularity\none,3\n");

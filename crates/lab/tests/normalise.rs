@@ -174,7 +174,7 @@ fn what_is_no_fitting_normalisation_is_refused() {
         dir.file("f.json", &whole.replacen(from, to, 1));
         refused(FILE, "")
     };
-    let alpha = spoilt("\"alpha\": 2.0", "\"alpha\": -1.0");
+    let alpha = spoilt("\"alpha\": 2.13", "\"alpha\": -1.0");
     assert!(alpha.contains("alpha is -1; expected a finite number above 0"), "{alpha}");
     let member = spoilt("\"metric\"", "\"metrik\"");
     assert!(member.contains("unknown field `metrik`"), "{member}");

@@ -28,7 +28,7 @@ const UPDATE: Duration = Duration::from_millis(500);
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let broke = |e: airlane_base::InputError| Problem::Broke(e.to_string());
     let mut figures = of_corpus(setting, "embedded", &Corpus::embedded().map_err(broke)?)?;
-    figures.extend(of_sessions(figures[0].ours)?);
+    figures.extend(of_sessions(setting, figures[0].ours)?);
     let real = setting.data.join(COMYCO);
     if real.is_dir() {
         let corpus = Corpus::load_dir(&real).map_err(broke)?;
@@ -67,8 +67,9 @@ fn of_corpus(setting: &Setting, name: &str, corpus: &Corpus) -> Result<Vec<Figur
 
 /// What a server of many sessions spends on updates that take `mean_us` each: as many as the
 /// sessions' world counts, and as many as there can be.
-fn of_sessions(mean_us: f64) -> Result<[Figure; 2], Problem> {
-    let scene = Scene::own(SESSIONS, &[])?;
+fn of_sessions(setting: &Setting, mean_us: f64) -> Result<[Figure; 2], Problem> {
+    let short = setting.quick.then(|| "duration_s=8".to_owned());
+    let scene = Scene::own(SESSIONS, &Vec::from_iter(short))?;
     let run = scene.run_seed(1)?;
     let viewers = &run.output.viewers;
     if let Some(failed) = viewers.iter().find_map(|v| v.failure.as_ref()) {
