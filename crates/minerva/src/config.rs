@@ -44,6 +44,9 @@ pub struct Config {
     pub blend: Blend,
     /// Keep the weight within `n_e / mu` and `n_e * mu` (section 5.5); none by default.
     pub mu: Option<f64>,
+    /// The interval T between updates, in round trips, at least 1: 25 (section 6.2). A transport
+    /// that reaches its new rate sooner can do with less (section 5.6).
+    pub interval_round_trips: u32,
     /// Take the rate at its conservative form; off only to show what it is for.
     pub conservative: bool,
     /// Smooth rates and weights over updates; off only to show what it is for.
@@ -58,6 +61,7 @@ impl Default for Config {
             fairness: Fairness::default(),
             blend: Blend::default(),
             mu: None,
+            interval_round_trips: 25,
             conservative: true,
             smoothed: true,
         }

@@ -1,7 +1,8 @@
 //! The controller of one flow: from requests and acknowledgements to a weight (sections 5.2 and
 //! 6.2).
 //!
-//! Updates come every `T = 25 * clamp(minRTT, 20 ms, 100 ms)`. The first half of an interval lets
+//! Updates come every `T = n * clamp(minRTT, 20 ms, 100 ms)`, n = 25 unless a provider says
+//! otherwise. The first half of an interval lets
 //! the flow settle to its new weight, the second measures. A half-interval without data to send
 //! for three quarters of it says nothing about the flow's share and gives no sample.
 
@@ -19,8 +20,6 @@ use crate::objective::Objective;
 use crate::utility::{self, Download, Utility};
 use crate::value::{OnDemand, SentCurve, ValueFunction};
 
-/// An interval, in round trips.
-const INTERVAL_ROUND_TRIPS: u32 = 25;
 /// A round trip counts as at least and at most this.
 const ROUND_TRIP: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
 /// Share of a half-interval with data to send from which on it is a sample.
@@ -239,7 +238,7 @@ impl Minerva {
     }
 
     fn start_interval(&mut self, now: Time, min_rtt: Duration) {
-        let half = min_rtt.clamp(ROUND_TRIP.0, ROUND_TRIP.1) * INTERVAL_ROUND_TRIPS / 2;
+        let half = min_rtt.clamp(ROUND_TRIP.0, ROUND_TRIP.1) * self.config.interval_round_trips / 2;
         self.clock = Clock::Settling { middle: now + half, half };
     }
 

@@ -164,7 +164,11 @@ fn facts(experiment: &Experiment<'_>) -> Vec<Fact> {
     let scenario = &experiment.plan.scenario;
     let rate = match &scenario.link.capacity {
         Capacity::Constant(rate) => format!("{} Mbit/s", rate.bps() as f64 / 1e6),
-        Capacity::Trace(_) | Capacity::Steps(_) => "varies".to_owned(),
+        Capacity::Steps(_) => "in steps".to_owned(),
+        Capacity::Trace(_) => {
+            let first = experiment.plan.cases.first().and_then(|c| c.trace.as_ref());
+            format!("{}, another each mix", first.map_or("a trace", |t| t.name()))
+        }
     };
     vec![
         Fact::new("Link", rate),

@@ -359,6 +359,8 @@ pub struct Minerva {
     pub future: Option<f64>,
     /// Chunks that the value function looks ahead.
     pub horizon: Option<usize>,
+    /// Round trips between updates.
+    pub interval_rtts: Option<u32>,
     /// Whether rates are taken at their conservative form.
     pub conservative: Option<bool>,
     /// Whether rates and weights are smoothed.

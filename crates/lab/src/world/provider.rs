@@ -314,6 +314,7 @@ fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
             Some(scenario::Fairness::Proportional) => Fairness::Proportional,
         },
         mu: minerva.mu,
+        interval_round_trips: minerva.interval_rtts.unwrap_or(own.interval_round_trips),
         conservative: minerva.conservative.unwrap_or(own.conservative),
         smoothed: minerva.smoothed.unwrap_or(own.smoothed),
     }

@@ -177,6 +177,9 @@ fn minerva(r: &mut Reader<'_>) -> Minerva {
         horizon: r
             .count_or_none("horizon", (1, 100), OWN, "Chunks that the value function looks ahead.")
             .map(|n| n as usize),
+        interval_rtts: r
+            .count_or_none("interval_rtts", (1, 1000), OWN, "Round trips between updates.")
+            .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
         conservative: r.flag_or_none(
             "conservative",
             OWN,
