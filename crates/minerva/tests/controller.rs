@@ -227,10 +227,9 @@ fn invented_stalls_and_buffers_reported_too_low_buy_little() {
 
 #[test]
 fn updates_come_as_often_as_the_provider_says() {
-    for (config, round_trips) in [
-        (Config::default(), 25),
-        (Config { interval_round_trips: 10, ..Config::default() }, 10),
-    ] {
+    for (config, round_trips) in
+        [(Config::default(), 25), (Config { interval_round_trips: 10, ..Config::default() }, 10)]
+    {
         let (mut f, _) = Flow::new(config);
         f.request(0, 0, 0.0, 0.0);
         f.request(1, 2, 3.4, 0.0);
