@@ -22,8 +22,8 @@ use crate::scene::{SESSIONS, Scene};
 const COMYCO: &str = "video/comyco";
 /// Videos with fewer chunks leave no room for the draws.
 const MIN_CHUNKS: usize = 50;
-/// 25 round trips of 20 ms.
-const UPDATE: Duration = Duration::from_millis(500);
+/// The round trip of flows and sessions.
+const RTT: Duration = Duration::from_millis(20);
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let broke = |e: airlane_base::InputError| Problem::Broke(e.to_string());
@@ -99,8 +99,9 @@ fn of_sessions(setting: &Setting, mean_us: f64) -> Result<[Figure; 2], Problem> 
          no update while a session waits",
         rate / 1e6
     );
-    let most = format!("{sessions} sessions that never wait, an update per {UPDATE:?} each");
-    let most_per_s = sessions as f64 / UPDATE.as_secs_f64();
+    let interval = RTT * Config::default().interval_round_trips;
+    let most = format!("{sessions} sessions that never wait, an update per {interval:?} each");
+    let most_per_s = sessions as f64 / interval.as_secs_f64();
     Ok([figure("sessions", per_s, counted), figure("sessions_busy", most_per_s, most)])
 }
 
@@ -126,8 +127,7 @@ fn costs(
     for film in films.iter().cycle().take(flows) {
         let mut minerva = Minerva::new(film.clone(), abr.clone(), f.clone(), Config::default());
         let mut now = Time::ZERO;
-        let rtt = Duration::from_millis(20);
-        let mut progress = Progress { min_rtt: rtt, ..Progress::default() };
+        let mut progress = Progress { min_rtt: RTT, ..Progress::default() };
         let request = |chunk, rung, buffer_s| Request {
             chunk,
             rung,

@@ -86,7 +86,7 @@ pub fn reproduce_sets(
     let finished = worlds.iter().flatten().count();
     let verdict = terminal::verdict(&summary, done.stopped.then_some((finished, planned)));
     let report = page::report(&summary, &findings, &worlds, &verdict, common);
-    write(&folder, common, &summary, &report, (planned, done.stopped))?;
+    write(&folder, common, &summary, report, (planned, done.stopped))?;
     let place = folder.path("report.html");
     Ok(Outcome {
         table: terminal::table(&summary),
@@ -120,11 +120,11 @@ fn write(
     folder: &OutFolder,
     common: &Common<'_>,
     summary: &Summary,
-    report: &Report,
+    report: Report,
     how: (usize, bool),
 ) -> Result<(), LabError> {
     folder.write("report.json.gz", &report.to_json_gz())?;
-    let (front, pages) = pages::split(report.clone());
+    let (front, pages) = pages::split(report);
     let into = folder.claim_pages()?;
     for (name, page) in &pages {
         into.write(name, airlane_report::render(page).as_bytes())?;

@@ -1,5 +1,7 @@
 //! The report: the claims, and for each of them its mixes and the distribution of its gains.
 
+use std::collections::BTreeSet;
+
 use airlane_report::Report;
 use airlane_report::model::{
     self, Axis, Bound, Cdf, CdfLine, Cell, Check, Column, Fact, Provenance, Section, Table, Term,
@@ -166,8 +168,13 @@ fn facts(experiment: &Experiment<'_>) -> Vec<Fact> {
         Capacity::Constant(rate) => format!("{} Mbit/s", rate.bps() as f64 / 1e6),
         Capacity::Steps(_) => "in steps".to_owned(),
         Capacity::Trace(_) => {
-            let first = experiment.plan.cases.first().and_then(|c| c.trace.as_ref());
-            format!("{}, another each mix", first.map_or("a trace", |t| t.name()))
+            let cases = &experiment.plan.cases;
+            let names: BTreeSet<&str> =
+                cases.iter().filter_map(|c| Some(c.trace.as_ref()?.name())).collect();
+            match (cases.first().and_then(|c| c.trace.as_ref()), names.len()) {
+                (Some(trace), 1) => trace.name().to_owned(),
+                (_, n) => format!("{n} traces in turn"),
+            }
         }
     };
     vec![
