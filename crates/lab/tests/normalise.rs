@@ -8,7 +8,8 @@ use airlane_base::Seed;
 use airlane_lab::normalise::{FORMS, normalise};
 use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::{Common, Form, NormaliseRequest};
+use airlane_lab::request::{Common, Form, NormaliseRequest, RunRequest};
+
 use airlane_lab::scenario::{Abr, Scenario};
 use airlane_lab::world::{self, Content, Options, RunOutput};
 use airlane_media::{Corpus, Metric, synthetic, table};
@@ -36,15 +37,16 @@ impl Scratch {
         corpus.videos().map(|v| v.name.clone()).collect()
     }
 
+    fn common(&self) -> Common<'static> {
+        let (content, out) = (Some(self.0.join("content")), self.0.join("out"));
+        Common { content, out, ..Common::default() }
+    }
+
     /// The plan of two viewers under Minerva with these keys.
     fn plan(&self, minerva: &str, more: &str) -> Result<Plan, String> {
-        let text = format!(
-            "duration_s = 20\nmin_chunks = 4\n[link]\nrate_bps = 3e6\n[[scheme]]\n\
-             name = \"minerva\"\nweight = 2\nminerva = {{ {minerva} }}\n[[viewer]]\n[[viewer]]\n{more}"
-        );
+        let text = scenario(minerva, more);
         let scenario = Scenario::from_bytes(text.as_bytes(), &self.0.join("s.toml"), &[]);
-        let common = Common { content: Some(self.0.join("content")), ..Common::default() };
-        let plan = scenario.and_then(|scenario| Plan::new(scenario, &common));
+        let plan = scenario.and_then(|scenario| Plan::new(scenario, &self.common()));
         let folder = format!("{}/", self.0.display());
         plan.map_err(|e| e.to_string().replace(&folder, ""))
     }
@@ -70,6 +72,14 @@ impl Scratch {
         change(&mut request);
         normalise(&request).unwrap();
     }
+}
+
+/// Two viewers under Minerva with these keys.
+fn scenario(minerva: &str, more: &str) -> String {
+    format!(
+        "duration_s = 20\nmin_chunks = 4\n[link]\nrate_bps = 3e6\n[[scheme]]\n\
+         name = \"minerva\"\nweight = 2\nminerva = {{ {minerva} }}\n[[viewer]]\n[[viewer]]\n{more}"
+    )
 }
 
 impl Drop for Scratch {
@@ -145,6 +155,23 @@ fn a_run_with_the_file_is_the_run_without_it() {
         });
         let computed = format!("{key} alpha = 1.2, {POPULARITY}");
         assert_eq!(dir.hash(FILE, ""), dir.hash(&computed, ""), "{form:?}");
+    }
+}
+
+#[test]
+fn the_report_names_the_files_that_a_scheme_goes_by() {
+    let dir = Scratch::new("told");
+    dir.normalise(|_| {});
+    dir.file("p.csv", "title,popularity\n*,1\n");
+    for (key, words) in [
+        (FILE, "Its normalisation is that of f.json."),
+        (POPULARITY, "Popular titles count for more, as p.csv says."),
+    ] {
+        dir.file("s.toml", &scenario(key, ""));
+        let (scenario, set) = (dir.0.join("s.toml"), Vec::new());
+        airlane_lab::run(&RunRequest { common: dir.common(), scenario, set }).unwrap();
+        let page = fs::read_to_string(dir.0.join("out/report.html")).unwrap();
+        assert!(page.contains(words), "{words}");
     }
 }
 

@@ -160,6 +160,16 @@ pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
     if let Some(own) = scheme.queue.as_ref().filter(|q| *q != queue_of_link) {
         add(format!("Queue: {}.", queue(own)));
     }
+    if let Some(minerva) = &scheme.minerva {
+        let name =
+            |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(file) = &minerva.popularity {
+            add(format!("Popular titles count for more, as {} says.", name(file)));
+        }
+        if let Some(file) = &minerva.normalisation_file {
+            add(format!("Its normalisation is that of {}.", name(file)));
+        }
+    }
     note
 }
 
