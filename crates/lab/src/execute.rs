@@ -64,7 +64,9 @@ pub fn leave(
     report_html: &str,
     (planned, stopped): (usize, bool),
 ) -> Result<(), LabError> {
-    leave_after(folder, common, summary, report_html, Course { planned, reused: 0, stopped })
+    let finished = summary.runs.len();
+    let course = Course { planned, finished, reused: 0, stopped };
+    leave_after(folder, common, summary, report_html, course)
 }
 
 /// How the runs of a command went.
@@ -72,6 +74,8 @@ pub fn leave(
 pub(crate) struct Course {
     /// How many were planned.
     pub(crate) planned: usize,
+    /// How many of them finished; a summary may tell of one more than once.
+    pub(crate) finished: usize,
     /// How many an earlier start had finished.
     pub(crate) reused: usize,
     /// Whether a stop kept some from finishing.
@@ -84,7 +88,7 @@ pub(crate) fn leave_after(
     common: &Common<'_>,
     summary: &Summary,
     report_html: &str,
-    Course { planned, reused, stopped }: Course,
+    Course { planned, finished, reused, stopped }: Course,
 ) -> Result<(), LabError> {
     let text = summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;
     folder.write("summary.json", text.as_bytes())?;
@@ -92,7 +96,7 @@ pub(crate) fn leave_after(
     let info = RunInfo {
         wall_s: (common.elapsed)().as_secs_f64(),
         runs_planned: planned,
-        runs_finished: summary.runs.len(),
+        runs_finished: finished,
         runs_reused: reused,
         stopped,
         ..common.circumstances.clone()

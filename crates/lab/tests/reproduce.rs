@@ -152,6 +152,9 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert_eq!((of("x.gain"), of("x.turned"), of("x.gain/mpc")), (8, 8, 2));
     assert_eq!((of("x.cells/slow"), of("x.cells/fast")), (4, 4));
     assert_eq!(s.virtual_s, 24.0 * 14.0);
+    let info: RunInfo =
+        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!((info.runs_planned, info.runs_finished), (14, 14), "worlds, not their tellings");
     let hash = |experiment: &str, scheme: &str| {
         let mut runs = s.runs.iter().filter(|r| r.experiment == experiment && r.scheme == scheme);
         runs.next().unwrap().packet_hash.clone()

@@ -15,7 +15,7 @@ use airlane_report::Report;
 
 use crate::claims::{self, Claim, ClaimSet, EMBEDDED, Samples, Statistic};
 use crate::error::LabError;
-use crate::execute::leave;
+use crate::execute::{Course, leave_after};
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, ReproduceRequest};
 use crate::summary::{ClaimEntry, OutFolder, Row, RunEntry, Summary, Verdict};
@@ -86,7 +86,8 @@ pub fn reproduce_sets(
     let finished = worlds.iter().flatten().count();
     let verdict = terminal::verdict(&summary, done.stopped.then_some((finished, planned)));
     let report = page::report(&summary, &findings, &worlds, &verdict, common);
-    write(&folder, common, &summary, report, (planned, done.stopped))?;
+    let course = Course { planned, finished, reused: 0, stopped: done.stopped };
+    write(&folder, common, &summary, report, course)?;
     let place = folder.path("report.html");
     Ok(Outcome {
         table: terminal::table(&summary),
@@ -121,7 +122,7 @@ fn write(
     common: &Common<'_>,
     summary: &Summary,
     report: Report,
-    how: (usize, bool),
+    course: Course,
 ) -> Result<(), LabError> {
     folder.write("report.json.gz", &report.to_json_gz())?;
     let (front, pages) = pages::split(report);
@@ -129,7 +130,7 @@ fn write(
     for (name, page) in &pages {
         into.write(name, airlane_report::render(page).as_bytes())?;
     }
-    leave(folder, common, summary, &airlane_report::render(&front), how)
+    leave_after(folder, common, summary, &airlane_report::render(&front), course)
 }
 
 /// Runs every distinct world.

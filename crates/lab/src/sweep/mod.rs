@@ -66,7 +66,8 @@ pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
     folder.write("sweep.csv", rows.to_csv().as_bytes())?;
     #[cfg(feature = "parquet")]
     folder.write("sweep.parquet", &parquet::bytes(&rows)?)?;
-    let course = Course { planned, reused, stopped };
+    let finished = summary.runs.len();
+    let course = Course { planned, finished, reused, stopped };
     leave_after(&folder, common, &summary, &airlane_report::render(&report), course)?;
     Ok(Outcome {
         table: terminal::table(&findings),
