@@ -195,6 +195,12 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     }
     let report = fs::read(out.join("report.json.gz")).unwrap();
     let report = airlane_report::Report::from_json(&report).unwrap();
+    // A row per cell, with the figures that the claim looks at, of that cell alone.
+    let table = &report.sections[2].tables[0];
+    let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+    assert_eq!((table.title.as_str(), table.rows.len()), ("Cell by cell", 2));
+    assert_eq!(titles, ["Scene", "Mixes", "minimum qoe"]);
+    assert!(format!("{:?}", table.rows[0]).contains(&format!("{:?}", cell("slow"))));
     let drawn = |i: usize| -> Vec<&str> {
         report.sections[i].runs.iter().map(|r| r.scheme.as_str()).collect()
     };

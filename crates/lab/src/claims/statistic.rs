@@ -31,6 +31,25 @@ impl Statistic {
         }
     }
 
+    /// The same within one cell: without the cell's name. `None` if it compares cells.
+    pub fn within_cell(&self) -> Option<Self> {
+        let parted = |metric: &str| -> (String, String) {
+            let (name, cell) = metric.split_once('@').unwrap_or((metric, ""));
+            (name.to_owned(), cell.to_owned())
+        };
+        let of_two = |x: &str, y: &str| {
+            let [(x, of_x), (y, of_y)] = [parted(x), parted(y)];
+            (of_x == of_y).then_some((x, y))
+        };
+        Some(match self {
+            Self::Mean(x) => Self::Mean(parted(x).0),
+            Self::Quantile(x, q) => Self::Quantile(parted(x).0, *q),
+            Self::Difference(x, y) => of_two(x, y).map(|(x, y)| Self::Difference(x, y))?,
+            Self::Ratio(x, y) => of_two(x, y).map(|(x, y)| Self::Ratio(x, y))?,
+            Self::Change(x, y) => of_two(x, y).map(|(x, y)| Self::Change(x, y))?,
+        })
+    }
+
     /// Its value on pairs of figures, of each metric one; a metric alone stands in the first place.
     pub(super) fn of(&self, pairs: impl Iterator<Item = [f64; 2]> + Clone) -> f64 {
         let first = || pairs.clone().map(|p| p[0]);
@@ -115,6 +134,19 @@ mod tests {
         assert_eq!((value("lower(a)"), value("upper(a)")), (1.5, 4.0));
         assert!((value("a@x - a@y") - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!((value("sum(a / b)"), value("sum(a / b) - 1")), (9.0 / 8.0, 1.0 / 8.0));
+    }
+
+    #[test]
+    fn within_a_cell_there_is_no_cell() {
+        let within = |text: &str| {
+            let s = Statistic::try_from(text.to_owned()).unwrap();
+            s.within_cell().map(|s| s.to_string())
+        };
+        assert_eq!(within("a@x").as_deref(), Some("a"));
+        assert_eq!(within("upper(a@x)").as_deref(), Some("upper(a)"));
+        assert_eq!(within("sum(a@x / b@x) - 1").as_deref(), Some("sum(a / b) - 1"));
+        assert_eq!(within("a - b").as_deref(), Some("a - b"));
+        assert_eq!((within("a@x - a@y"), within("sum(a@x / b)")), (None, None));
     }
 
     #[test]

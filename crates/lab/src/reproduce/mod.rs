@@ -237,9 +237,12 @@ fn besides(experiment: &Experiment<'_>, samples: &Samples) -> Vec<(String, f64)>
 
 /// The unit of a statistic over all mixes.
 fn unit_of(statistic: &str) -> &'static str {
+    if statistic.contains(" / ") {
+        return "";
+    }
     let metric = statistic.split_once('@').map_or(statistic, |(name, _)| name);
     let metric = metric.trim_end_matches(')').rsplit('(').next().unwrap_or(metric);
-    let share = ["_at_least_", "rising", "share", "rate_", "stalls", "log_", " / "];
+    let share = ["_at_least_", "rising", "share", "rate_", "stalls", "log_"];
     match metric {
         m if share.iter().any(|s| m.contains(s)) => "",
         m if m.contains("bytes") => "B",

@@ -11,7 +11,7 @@ use super::experiments::{Experiment, Part};
 use super::figures::Figures;
 use super::samples::STEP;
 use super::{besides, unit_of};
-use crate::claims::{Samples, Superseded};
+use crate::claims::{Samples, Statistic, Superseded, estimate};
 use crate::plan::RunKey;
 use crate::request::Common;
 use crate::scenario::Capacity;
@@ -19,6 +19,9 @@ use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary, Verdict};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";
+
+/// What a claim is judged by that has no rule of its own.
+const GENERAL_RULE: &str = "general rule: the paper's sign with the interval excluding zero, and at least half of its gain";
 
 /// Videos that a row names.
 const MOST_VIDEOS: usize = 8;
@@ -53,14 +56,14 @@ pub(super) fn report(
         if experiment.part == Part::Whole {
             tables.extend([mixes(experiment, worlds), over_all(experiment, samples)]);
         }
-        tables.extend(part_by_part("Cell by cell", "", cells));
+        tables.push(part_by_part("Cell by cell", "", cells));
         let note = "No verdict hangs on these.";
-        tables.extend(part_by_part("The same with one thing changed", note, variants));
+        tables.push(part_by_part("The same with one thing changed", note, variants));
         report.sections.push(Section {
             title: claim.id.clone(),
             lead: format!("{} {}", claim.statement, claim.statistic),
             facts: facts(experiment),
-            schemes: schemes(experiment),
+            schemes: schemes(experiment, worlds),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
             cdfs: cdfs(experiment, samples, worlds),
             runs: over_time(experiment, worlds),
@@ -126,23 +129,28 @@ fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::
         unit: entry.unit.clone(),
         digits,
         n: entry.n,
-        rule: entry.rule.clone(),
+        rule: match entry.rule.as_str() {
+            "general" => GENERAL_RULE.to_owned(),
+            text => text.to_owned(),
+        },
         bound,
         rule_before: before.join("; "),
         verdict: shown(entry.verdict),
-        also: also.iter().map(check).collect(),
+        also: also.iter().map(|c| check(c, entry.unit.starts_with('%'))).collect(),
         why: entry.reason.clone(),
         page: String::new(),
     }
 }
 
-fn check(entry: &CheckEntry) -> Check {
+/// A condition; `percent` says that its figures are in hundredths.
+fn check(entry: &CheckEntry, percent: bool) -> Check {
+    let unit = unit_of(&entry.metric);
     Check {
         statement: entry.metric.clone(),
         measured: entry.measured,
         ci95: entry.ci95,
-        unit: unit_of(&entry.metric).to_owned(),
-        digits: 2,
+        unit: if percent { "%" } else { unit }.to_owned(),
+        digits: if percent { 1 } else { 2 },
         rule: entry.rule.clone(),
         bound: Some(bound(entry)),
         verdict: shown(entry.verdict),
@@ -187,7 +195,7 @@ fn facts(experiment: &Experiment<'_>) -> Vec<Fact> {
     ]
 }
 
-fn schemes(experiment: &Experiment<'_>) -> Vec<model::Scheme> {
+fn schemes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Vec<model::Scheme> {
     let mut schemes: Vec<model::Scheme> = experiment
         .plan
         .scenario
@@ -195,7 +203,10 @@ fn schemes(experiment: &Experiment<'_>) -> Vec<model::Scheme> {
         .iter()
         .map(|s| model::Scheme::new(&s.name, title(&s.name), &s.note))
         .collect();
-    schemes.push(model::Scheme::new(OPTIMUM, "Optimum", "Constant rates found offline."));
+    let mixes = experiment.mixes(worlds).unwrap_or_default();
+    if mixes.iter().any(|mix| mix.optimum.is_finite()) {
+        schemes.push(model::Scheme::new(OPTIMUM, "Optimum", "Constant rates found offline."));
+    }
     schemes
 }
 
@@ -266,28 +277,24 @@ fn part_by_part<'f, 'e: 'f>(
     name: &str,
     note: &str,
     parts: impl Iterator<Item = &'f (&'f Experiment<'e>, Samples)>,
-) -> Option<Table> {
-    let mut table: Option<Table> = None;
+) -> Table {
+    let parts: Vec<_> = parts.collect();
+    let mut figures: Vec<Statistic> = Vec::new();
+    for figure in parts.iter().flat_map(|(e, _)| &e.shown).filter_map(Statistic::within_cell) {
+        if !figures.contains(&figure) {
+            figures.push(figure);
+        }
+    }
+    let names = figures.iter().map(ToString::to_string);
+    let mut columns = vec![Column::text("Scene"), Column::number("Mixes", "", 0)];
+    columns.extend(names.map(|m| Column::number(m.replace('_', " "), unit_of(&m), 3)));
+    let mut table = Table::new(name, columns);
+    table.note = note.to_owned();
     for (experiment, samples) in parts {
-        let figures: Vec<(String, Option<f64>)> = experiment
-            .shown
-            .iter()
-            .map(ToString::to_string)
-            .zip(experiment.shown.iter().map(|s| crate::claims::estimate(s, samples)))
-            .filter(|(s, _)| !s.contains('@'))
-            .collect();
-        let table = table.get_or_insert_with(|| {
-            let mut columns = vec![Column::text("Scene"), Column::number("Mixes", "", 0)];
-            columns.extend(
-                figures.iter().map(|(m, _)| Column::number(m.replace('_', " "), unit_of(m), 3)),
-            );
-            let mut table = Table::new(name, columns);
-            table.note = note.to_owned();
-            table
-        });
         let name = experiment.part.name().unwrap_or_default();
         let mut cells: Vec<Cell> = vec![name.into(), (experiment.plan.cases.len() as f64).into()];
-        cells.extend(figures.iter().map(|(_, value)| value.map_or(Cell::Empty, Cell::number)));
+        let values = figures.iter().map(|figure| estimate(figure, samples));
+        cells.extend(values.map(|value| value.map_or(Cell::Empty, Cell::number)));
         table.push(cells);
     }
     table
