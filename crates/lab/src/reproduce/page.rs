@@ -50,6 +50,8 @@ pub(super) fn report(
         }
         claims.push(&claim.id);
         let parts = || findings.iter().filter(|(e, _)| e.claim.id == claim.id);
+        let is_own = |e: &Experiment<'_>| !matches!(e.part, Part::Variant(_));
+        let scenes: Vec<_> = parts().map(|(e, _)| *e).filter(|e| is_own(e)).collect();
         let cells = parts().filter(|(e, _)| matches!(e.part, Part::Cell(_)));
         let variants = parts().filter(|(e, _)| matches!(e.part, Part::Variant(_)));
         let mut tables = Vec::new();
@@ -62,7 +64,7 @@ pub(super) fn report(
         report.sections.push(Section {
             title: claim.id.clone(),
             lead: format!("{} {}", claim.statement, claim.statistic),
-            facts: facts(experiment),
+            facts: facts(experiment, &scenes),
             schemes: schemes(experiment, worlds),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
             cdfs: cdfs(experiment, samples, worlds),
@@ -116,7 +118,7 @@ fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::
         source: entry.source.clone(),
         content: entry.content.clone(),
         paper: match &entry.paper {
-            PaperValue::Value(v) => format!("{v} {}", entry.unit),
+            PaperValue::Value(v) => format!("{v}\u{a0}{}", entry.unit),
             PaperValue::Range([a, b]) => format!("{a} to {b} {}", entry.unit),
             PaperValue::Text(text) => text.clone(),
         },
@@ -170,9 +172,9 @@ fn shown(verdict: Verdict) -> model::Verdict {
     }
 }
 
-fn facts(experiment: &Experiment<'_>) -> Vec<Fact> {
-    let scenario = &experiment.plan.scenario;
-    let rate = match &scenario.link.capacity {
+/// What a link carries, in words.
+fn capacity(experiment: &Experiment<'_>) -> String {
+    match &experiment.plan.scenario.link.capacity {
         Capacity::Constant(rate) => format!("{} Mbit/s", rate.bps() as f64 / 1e6),
         Capacity::Steps(_) => "in steps".to_owned(),
         Capacity::Trace(_) => {
@@ -184,9 +186,16 @@ fn facts(experiment: &Experiment<'_>) -> Vec<Fact> {
                 (_, n) => format!("{n} traces in turn"),
             }
         }
-    };
+    }
+}
+
+/// The scene of the first of the scenes that a claim is made of, and the links of all.
+fn facts(experiment: &Experiment<'_>, scenes: &[&Experiment<'_>]) -> Vec<Fact> {
+    let scenario = &experiment.plan.scenario;
+    let mut links: Vec<String> = scenes.iter().map(|e| capacity(e)).collect();
+    links.dedup();
     vec![
-        Fact::new("Link", rate),
+        Fact::new("Link", links.join(", ")),
         Fact::new("RTT", format!("{} ms", scenario.link.rtt.as_secs_f64() * 1e3)),
         Fact::new("Viewers", scenario.viewers.len().to_string()),
         Fact::new("Mixes", experiment.plan.cases.len().to_string()),
@@ -285,9 +294,15 @@ fn part_by_part<'f, 'e: 'f>(
             figures.push(figure);
         }
     }
-    let names = figures.iter().map(ToString::to_string);
+    let column = |figure: &Statistic| {
+        let name = figure.to_string();
+        let (words, unit) = (name.replace('_', " "), unit_of(&name));
+        // The unit stands below the words, which end in it where it is seconds.
+        let words = words.strip_suffix(" s").filter(|_| unit == "s").unwrap_or(&words);
+        Column::number(words, unit, 3)
+    };
     let mut columns = vec![Column::text("Scene"), Column::number("Mixes", "", 0)];
-    columns.extend(names.map(|m| Column::number(m.replace('_', " "), unit_of(&m), 3)));
+    columns.extend(figures.iter().map(column));
     let mut table = Table::new(name, columns);
     table.note = note.to_owned();
     for (experiment, samples) in parts {
