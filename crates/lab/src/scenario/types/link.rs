@@ -62,7 +62,7 @@ pub struct TraceSource {
 /// Where a trace comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceFrom {
-    /// A file, as the scenario names it; see [`Source::folder`](Source).
+    /// A file, as the scenario names it; see [`Source::folder`](super::Source::folder).
     File(PathBuf),
     /// A generator, which makes another one for every case: see `docs/traces.md`.
     Generator(Medium),

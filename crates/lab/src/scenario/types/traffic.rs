@@ -40,7 +40,7 @@ pub struct Viewer {
 pub enum Start {
     /// At this time.
     At(Duration),
-    /// When it arrives: [`Scenario::arrivals`].
+    /// When it arrives: [`Scenario::arrivals`](super::Scenario::arrivals).
     Arrives,
 }
 
