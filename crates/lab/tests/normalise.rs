@@ -9,7 +9,6 @@ use airlane_lab::normalise::{FORMS, normalise};
 use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::request::{Common, Form, NormaliseRequest, RunRequest};
-
 use airlane_lab::scenario::{Abr, Scenario};
 use airlane_lab::world::{self, Content, Options, RunOutput};
 use airlane_media::{Corpus, Metric, synthetic, table};

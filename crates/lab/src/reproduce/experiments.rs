@@ -39,6 +39,11 @@ impl<'a> Part<'a> {
             Self::Cell(name) | Self::Variant(name) => Some(name),
         }
     }
+
+    /// Whether it is beside the claim: no verdict hangs on it.
+    pub(super) fn is_variant(self) -> bool {
+        matches!(self, Self::Variant(_))
+    }
 }
 
 /// A claim's scene, one of its cells or a variant of it, with the runs that it means.

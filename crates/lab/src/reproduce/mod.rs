@@ -20,7 +20,7 @@ use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, ReproduceRequest};
 use crate::summary::{ClaimEntry, OutFolder, Row, RunEntry, Summary, Verdict};
 use crate::world::{self, Options};
-use experiments::{Experiment, Experiments, Part};
+use experiments::{Experiment, Experiments};
 use figures::Figures;
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
@@ -73,7 +73,7 @@ pub fn reproduce_sets(
             add_beside(&mut summary, first, claim.id.clone(), &samples);
         }
         for (experiment, own) in &of_claim {
-            if matches!(experiment.part, Part::Variant(_)) {
+            if experiment.part.is_variant() {
                 add_beside(&mut summary, experiment, experiment.name(), own);
             }
         }
@@ -198,10 +198,10 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
 fn together(of_claim: &[&(&Experiment<'_>, Samples)]) -> Samples {
     let mut all = Samples::new();
     for (experiment, samples) in of_claim {
-        let cell = match experiment.part {
-            Part::Variant(_) => continue,
-            part => part.name(),
-        };
+        if experiment.part.is_variant() {
+            continue;
+        }
+        let cell = experiment.part.name();
         for (metric, pairs) in samples {
             all.entry(metric.clone()).or_default().extend(pairs.iter().cloned());
             if let Some(cell) = cell {
@@ -260,7 +260,7 @@ fn judged(
     worlds: &[Option<Figures>],
     common: &Common<'_>,
 ) -> ClaimEntry {
-    let own = || of_claim.iter().filter(|(e, _)| !matches!(e.part, Part::Variant(_)));
+    let own = || of_claim.iter().filter(|(e, _)| !e.part.is_variant());
     let corpus = own().find_map(|(e, _)| e.plan.corpus.as_ref());
     let content = corpus.map_or("", |c| c.name.as_str());
     let (finished, planned) = own().fold((0, 0), |(finished, planned), (e, _)| {

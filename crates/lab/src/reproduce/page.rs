@@ -21,7 +21,8 @@ use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary, Verdict};
 const OPTIMUM: &str = "optimum";
 
 /// What a claim is judged by that has no rule of its own.
-const GENERAL_RULE: &str = "general rule: the paper's sign with the interval excluding zero, and at least half of its gain";
+const GENERAL_RULE: &str = "general rule: the paper's sign with the interval excluding zero, and \
+                            at least half of its gain";
 
 /// Videos that a row names.
 const MOST_VIDEOS: usize = 8;
@@ -50,10 +51,9 @@ pub(super) fn report(
         }
         claims.push(&claim.id);
         let parts = || findings.iter().filter(|(e, _)| e.claim.id == claim.id);
-        let is_own = |e: &Experiment<'_>| !matches!(e.part, Part::Variant(_));
-        let scenes: Vec<_> = parts().map(|(e, _)| *e).filter(|e| is_own(e)).collect();
+        let own = parts().map(|(e, _)| *e).filter(|e| !e.part.is_variant());
         let cells = parts().filter(|(e, _)| matches!(e.part, Part::Cell(_)));
-        let variants = parts().filter(|(e, _)| matches!(e.part, Part::Variant(_)));
+        let variants = parts().filter(|(e, _)| e.part.is_variant());
         let mut tables = Vec::new();
         if experiment.part == Part::Whole {
             tables.extend([mixes(experiment, worlds), over_all(experiment, samples)]);
@@ -64,7 +64,7 @@ pub(super) fn report(
         report.sections.push(Section {
             title: claim.id.clone(),
             lead: format!("{} {}", claim.statement, claim.statistic),
-            facts: facts(experiment, &scenes),
+            facts: facts(experiment, own),
             schemes: schemes(experiment, worlds),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
             cdfs: cdfs(experiment, samples, worlds),
@@ -189,10 +189,13 @@ fn capacity(experiment: &Experiment<'_>) -> String {
     }
 }
 
-/// The scene of the first of the scenes that a claim is made of, and the links of all.
-fn facts(experiment: &Experiment<'_>, scenes: &[&Experiment<'_>]) -> Vec<Fact> {
+/// The first of the scenes that a claim is made of, and the links of all.
+fn facts<'f, 'e: 'f>(
+    experiment: &Experiment<'_>,
+    scenes: impl Iterator<Item = &'f Experiment<'e>>,
+) -> Vec<Fact> {
     let scenario = &experiment.plan.scenario;
-    let mut links: Vec<String> = scenes.iter().map(|e| capacity(e)).collect();
+    let mut links: Vec<String> = scenes.map(capacity).collect();
     links.dedup();
     vec![
         Fact::new("Link", links.join(", ")),

@@ -161,8 +161,7 @@ pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
         add(format!("Queue: {}.", queue(own)));
     }
     if let Some(minerva) = &scheme.minerva {
-        let name =
-            |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = |path: &Path| file_name(&path.to_string_lossy()).to_owned();
         if let Some(file) = &minerva.popularity {
             add(format!("Popular titles count for more, as {} says.", name(file)));
         }
