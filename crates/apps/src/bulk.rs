@@ -1,7 +1,7 @@
 //! Bulk transfer: one side sends as fast as its controller lets it, the other checks every byte.
 //!
 //! The receiver opens a stream and asks for a number of bytes; zero means without end. The bytes
-//! are those of [`Body`]. They come on streams that the sender opens one after the other, of a
+//! are those of [`Pattern`]. They come on streams that the sender opens one after the other, of a
 //! megabyte each: what may be in flight is then bounded by no stream's window (see
 //! [`airlane_quic::MAX_STREAM_WINDOW_BYTES`]), and a lost packet holds up its own stream alone.
 
@@ -14,7 +14,7 @@ use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError, SendStream};
 use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
 
-use crate::content::Body;
+use crate::content::Pattern;
 use crate::error::RoleError;
 
 /// Length of the request: one big-endian integer.
@@ -78,7 +78,7 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
 
 /// Sends a body of `wanted` bytes on streams in turn.
 async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
-    let body = Body::new(BODY, wanted);
+    let body = Pattern::new(BODY, wanted);
     let (mut at, mut priority) = (0, i32::MAX);
     let mut ahead: VecDeque<SendStream> = VecDeque::with_capacity(STREAMS_AHEAD);
     while at < wanted {
@@ -133,7 +133,7 @@ pub async fn fetch(
     let request = Bytes::copy_from_slice(&bytes.to_be_bytes());
     to.write_all(request).await.map_err(RoleError::transport(server))?;
     to.finish().map_err(RoleError::transport(server))?;
-    let body = Body::new(BODY, if bytes == 0 { ENDLESS } else { bytes });
+    let body = Pattern::new(BODY, if bytes == 0 { ENDLESS } else { bytes });
     let end = endpoint.runtime().sleep_until(until.unwrap_or(Time::FAR_FUTURE));
     tokio::select! {
         biased;
@@ -148,7 +148,7 @@ pub async fn fetch(
 async fn receive(
     connection: &Connection,
     server: std::net::SocketAddr,
-    body: Body,
+    body: Pattern,
     received: &Received,
 ) -> Result<(), RoleError> {
     let mut got = 0;

@@ -7,6 +7,7 @@ pub mod bulk;
 pub mod cmcd;
 pub mod content;
 pub mod error;
+pub mod http;
 pub mod vod;
 
 pub use error::RoleError;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::bulk;
 use airlane_apps::content::Library;
-use airlane_apps::vod::{Origin, OriginEvents, Player, Policy, Session};
+use airlane_apps::vod::{Origin, OriginEvents, Player, Policy, Responded, Session, Visitor};
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_media::{Metric, Perceptual, Video, synthetic};
@@ -36,8 +36,8 @@ fn transport(cipher: Cipher) -> TransportConfig {
 struct Log(Mutex<Vec<(String, u16, u64)>>);
 
 impl OriginEvents for Log {
-    fn responded(&self, _: Time, _: SocketAddr, path: &str, status: u16, bytes: u64) {
-        self.0.lock().unwrap().push((path.to_owned(), status, bytes));
+    fn responded(&self, _: &Visitor, r: &Responded<'_>) {
+        self.0.lock().unwrap().push((r.path.to_owned(), r.status.as_u16(), r.bytes));
     }
 }
 
@@ -52,11 +52,7 @@ async fn play(
     let log = Arc::new(Log::default());
     let endpoint = Endpoint::server(&server, listen, transport(cipher.clone())).unwrap();
     let address = endpoint.local_addr();
-    let origin = Origin {
-        library: Arc::new(Library::new([video.clone()])),
-        policy: Policy::Plain,
-        events: log.clone(),
-    };
+    let origin = Origin::new(Arc::new(Library::new([video.clone()])), Policy::Plain, log.clone());
     server.spawn("origin", origin.serve(endpoint));
     let view = Perceptual::new(video, Metric::Vmaf).unwrap();
     let setting = Arc::new(Setting::new(view, QoeParams::default(), player).unwrap());
@@ -160,11 +156,7 @@ fn the_origin_answers_parts_heads_and_nonsense() {
     let path = Library::path(&video, 1, 2);
     let size = video.size_bytes(1, 2);
     let (mut world, server, client, listen) = world(50.0);
-    let origin = Origin {
-        library: Arc::new(Library::new([video])),
-        policy: Policy::Plain,
-        events: Arc::new(()),
-    };
+    let origin = Origin::new(Arc::new(Library::new([video])), Policy::Plain, Arc::new(()));
     let asked = path.clone();
     let answers = world
         .run(async move {

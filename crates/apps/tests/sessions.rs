@@ -8,7 +8,7 @@ use std::time::Duration;
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
-use airlane_apps::vod::{Origin, OriginEvents, Policy, Provider};
+use airlane_apps::vod::{Origin, OriginEvents, Policy, Provider, Visitor};
 use airlane_base::{Rate, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_media::{Metric, Perceptual, Video, synthetic};
@@ -28,11 +28,11 @@ struct Log {
 }
 
 impl OriginEvents for Log {
-    fn connected(&self, _: SocketAddr, control: &ControlHandle) {
-        *self.control.lock().unwrap() = Some(control.clone());
+    fn connected(&self, _: &Visitor, control: Option<&ControlHandle>) {
+        *self.control.lock().unwrap() = control.cloned();
     }
 
-    fn weighed(&self, _: SocketAddr, session: &str, update: &Update) {
+    fn weighed(&self, _: &Visitor, session: &str, update: &Update) {
         let weight = self.control.lock().unwrap().as_ref().unwrap().stats().weight;
         self.weighed.lock().unwrap().insert(session.to_owned(), (*update, weight));
     }
@@ -102,11 +102,11 @@ fn the_weight_of_a_connection_is_the_sum_over_its_sessions() {
     world
         .run(async move {
             let listen = SocketAddr::new(s, 443);
-            let origin = Origin {
-                library: Arc::new(Library::new(videos.clone())),
-                policy: Policy::Minerva(Arc::new(provider(&videos))),
-                events: seen,
-            };
+            let origin = Origin::new(
+                Arc::new(Library::new(videos.clone())),
+                Policy::Minerva(Arc::new(provider(&videos))),
+                seen,
+            );
             let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
             server.spawn("origin", origin.serve(endpoint));
             let any = SocketAddr::from(([0, 0, 0, 0], 0));

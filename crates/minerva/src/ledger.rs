@@ -22,6 +22,10 @@ pub(crate) struct Ledger {
     requests: u32,
     /// The earliest that the first picture can have been shown.
     begin: Option<Time>,
+    /// Seconds of video watched per second, since when, and what can have been watched before.
+    pace: f64,
+    paced: Time,
+    watched: Duration,
     /// Most that the picture can have stood still.
     stalled: Duration,
 }
@@ -30,13 +34,25 @@ impl Ledger {
     /// Nothing was asked for yet. Chunks are so long, and the player pauses for so long between a
     /// response and the next request.
     pub(crate) fn new(chunk: Duration, pause: Duration) -> Self {
-        Self { chunk, pause, requests: 0, begin: None, stalled: Duration::ZERO }
+        Self {
+            chunk,
+            pause,
+            requests: 0,
+            begin: None,
+            pace: 1.0,
+            paced: Time::ZERO,
+            watched: Duration::ZERO,
+            stalled: Duration::ZERO,
+        }
     }
 
     /// A request came: all chunks before were delivered.
     pub(crate) fn on_request(&mut self, now: Time) {
         match self.begin {
-            None if self.requests == 1 => self.begin = Some(now - self.pause - SLACK),
+            None if self.requests == 1 => {
+                let begin = now - self.pause - SLACK;
+                (self.begin, self.paced) = (Some(begin), begin);
+            }
             None => {}
             Some(begin) => {
                 // The last delivery could not be shown before; those before it lasted so long.
@@ -47,16 +63,44 @@ impl Ledger {
         self.requests += 1;
     }
 
+    /// The viewer went elsewhere in the video: what was delivered is of no use there.
+    pub(crate) fn on_seek(&mut self) {
+        *self =
+            Self { pace: self.pace, stalled: self.stalled, ..Self::new(self.chunk, self.pause) };
+    }
+
+    /// The viewer watches so many seconds of video per second from now on.
+    pub(crate) fn on_pace(&mut self, now: Time, pace: f64) {
+        self.watched = self.watched(now);
+        (self.pace, self.paced) = (pace, now.max(self.paced));
+    }
+
     /// The buffer, not less than what was sent and cannot have been watched.
     pub(crate) fn buffer(&self, now: Time, reported: Duration) -> Duration {
-        let Some(begin) = self.begin else { return reported };
-        reported.max((self.chunk * (self.requests - 1)).saturating_sub(now - begin))
+        if self.begin.is_none() {
+            return reported;
+        }
+        let delivered = self.chunk * (self.requests - 1);
+        reported.max(delivered.saturating_sub(self.watched(now)))
     }
 
     /// All rebuffering so far, not more than deliveries were late.
     pub(crate) fn stalled(&self, reported: Duration) -> Duration {
         reported.min(self.stalled)
     }
+
+    /// Most that can have been watched since the first picture.
+    fn watched(&self, now: Time) -> Duration {
+        if self.begin.is_none() {
+            return Duration::ZERO;
+        }
+        self.watched + at_pace(now - self.paced, self.pace)
+    }
+}
+
+/// So much video is watched in `time`.
+pub(crate) fn at_pace(time: Duration, pace: f64) -> Duration {
+    if pace == 1.0 { time } else { time.mul_f64(pace) }
 }
 
 #[cfg(test)]
@@ -81,6 +125,22 @@ mod tests {
         assert_eq!(l.buffer(at(4_000), Duration::ZERO), Duration::from_secs(9));
         assert_eq!(l.buffer(at(4_000), Duration::from_secs(10)), Duration::from_secs(10));
         assert_eq!(l.buffer(at(99_000), Duration::ZERO), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_buffer_lasts_as_long_as_the_viewer_makes_it_last() {
+        let at = Time::from_millis;
+        let held = |l: &Ledger, ms| l.buffer(at(ms), Duration::ZERO);
+        let seconds = Duration::from_secs;
+        let mut l = ledger(&[1_000, 2_000, 3_000, 4_000]);
+        assert_eq!(held(&l, 4_000), seconds(9));
+        // A pause keeps it, twice the pace halves it.
+        l.on_pace(at(4_000), 0.0);
+        assert_eq!(held(&l, 60_000), seconds(9));
+        l.on_pace(at(60_000), 2.0);
+        assert_eq!(held(&l, 62_000), seconds(5));
+        l.on_seek();
+        assert_eq!(held(&l, 62_000), Duration::ZERO);
     }
 
     #[test]

@@ -34,4 +34,4 @@ pub use optimum::{Optimum, fixed_rate_bound, fixed_rate_optimum};
 pub use stored::StoredNormalisation;
 pub use utility::{Blend, Download, Utility};
 pub use value::{Fitted, OnDemand, Optimal, SentCurve, ValueFunction, ValueTable};
-pub use weight::{Minerva, Progress, Request, Update};
+pub use weight::{Minerva, Progress, Request, Update, Watching};

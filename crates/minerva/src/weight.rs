@@ -14,7 +14,7 @@ use airlane_base::Time;
 use serde::Serialize;
 
 use crate::config::{Config, UtilityKind};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, at_pace};
 use crate::normalise::Normalisation;
 use crate::objective::Objective;
 use crate::utility::{self, Download, Utility};
@@ -28,8 +28,9 @@ const LEAST_BUSY: f64 = 0.25;
 const MEASUREMENTS: usize = 4;
 /// Part of a new value in both moving averages.
 const GAIN: f64 = 0.1;
-/// The weight stays within these (section 6.2), in plain connections.
-const CLAMP: (f64, f64) = (0.5, 20.0);
+/// The weight stays within these multiples of the baseline's: 0.5 to 20 for the 2 connections of the
+/// paper (section 6.2).
+const CLAMP: (f64, f64) = (0.25, 10.0);
 
 /// What a request for a chunk tells the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +43,47 @@ pub struct Request {
     pub buffer: Duration,
     /// All rebuffering of the session so far, start-up apart.
     pub stalled: Duration,
+    /// Whether the viewer went elsewhere in the video: the chunk is not meant to follow the one
+    /// before.
+    pub after_seek: bool,
+}
+
+/// How a viewer watches at the moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watching {
+    /// Seconds of video per second (CMCD `pr`): 1, or 0 while paused.
+    pub pace: f64,
+    /// Whether the picture can be seen: not in a hidden tab (CMCD `bg`).
+    pub visible: bool,
+}
+
+impl Default for Watching {
+    fn default() -> Self {
+        Self { pace: 1.0, visible: true }
+    }
+}
+
+impl Watching {
+    /// Whether somebody looks at moving pictures.
+    fn is_active(&self) -> bool {
+        self.visible && self.pace > 0.0
+    }
+
+    /// The pace that the viewer watches at, or will when going on.
+    fn usual_pace(&self) -> f64 {
+        if self.pace > 0.0 { self.pace } else { 1.0 }
+    }
+}
+
+/// What is on its way to the player, or came last.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    request: Request,
+    /// Bytes acknowledged when it was asked for.
+    acked_bytes: u64,
+    /// The player's buffer, and when it was that.
+    buffer: Duration,
+    at: Time,
 }
 
 /// Running totals of the flow.
@@ -89,8 +131,10 @@ pub struct Minerva {
     config: Config,
     /// What the player sent for the future of its last request.
     sent: Option<SentCurve>,
-    /// The last request, when it came and the bytes acknowledged by then.
-    current: Option<(Request, Time, u64)>,
+    current: Option<Current>,
+    /// The furthest chunk that was asked for since the last seek.
+    furthest: Option<usize>,
+    watching: Watching,
     past: Past,
     ledger: Ledger,
     clock: Clock,
@@ -147,6 +191,8 @@ impl Minerva {
             smoothed_weight: config.baseline_connections,
             config,
             current: None,
+            furthest: None,
+            watching: Watching::default(),
             past: Past::default(),
             clock: Clock::Stopped,
             measured: Vec::with_capacity(MEASUREMENTS),
@@ -168,28 +214,52 @@ impl Minerva {
         if request.chunk >= self.setting.chunks() || request.rung >= self.setting.rungs() {
             return;
         }
-        // A player that gives a download up asks for the same chunk again.
-        if self.current.is_none_or(|(before, ..)| before.chunk != request.chunk) {
+        if request.after_seek {
+            self.ledger.on_seek();
+            self.furthest = None;
+        }
+        // A player that gives a download up asks for the same chunk again, and one that has found
+        // more rate may ask for better versions of what it holds.
+        if self.furthest.is_none_or(|chunk| chunk < request.chunk) {
             self.ledger.on_request(now);
+            self.furthest = Some(request.chunk);
         }
         let request = Request {
             buffer: self.ledger.buffer(now, request.buffer),
             stalled: self.ledger.stalled(request.stalled),
             ..request
         };
-        if let Some((done, ..)) = self.current {
+        if let Some(Current { request: done, .. }) = self.current {
             let stall = request.stalled.saturating_sub(self.past.stalled).as_secs_f64();
             self.past.qoe +=
                 self.setting.chunk_qoe(done.chunk, done.rung, stall, self.past.last_rung);
             self.past.chunks += 1;
-            self.past.last_rung = Some(done.rung);
+            self.past.last_rung = (!request.after_seek).then_some(done.rung);
             self.past.stalled = self.past.stalled.max(request.stalled);
             if matches!(self.clock, Clock::Stopped) {
                 self.start_interval(now, progress.min_rtt);
             }
         }
-        self.current = Some((request, now, progress.acked_bytes));
+        let acked_bytes = progress.acked_bytes;
+        self.current = Some(Current { request, acked_bytes, buffer: request.buffer, at: now });
         self.sent = None;
+    }
+
+    /// The player says how it is watched from now on, and what it holds, if it does.
+    ///
+    /// A paused viewer's buffer lasts, at twice the pace it lasts half as long. Somebody who does
+    /// not look at moving pictures has the least weight, unless less than a chunk is left.
+    pub fn on_watching(&mut self, now: Time, watching: Watching, buffer: Option<Duration>) {
+        if let Some(current) = &mut self.current {
+            let watched = at_pace(now - current.at, self.watching.pace);
+            current.buffer = match buffer {
+                Some(reported) => self.ledger.buffer(now, reported),
+                None => current.buffer.saturating_sub(watched),
+            };
+            current.at = now;
+        }
+        self.ledger.on_pace(now, watching.pace);
+        self.watching = watching;
     }
 
     /// The player sent V itself with the request that came last: until the next request it stands
@@ -200,7 +270,7 @@ impl Minerva {
     /// that often do worse than that (those that look at the buffer alone) are better simulated
     /// here.
     pub fn on_curve(&mut self, curve: SentCurve) {
-        let asked = self.current.map(|(request, ..)| (request.chunk + 1, request.rung));
+        let asked = self.current.map(|c| (c.request.chunk + 1, c.request.rung));
         if asked == Some((curve.next_chunk(), curve.rung())) {
             self.sent = Some(curve);
         }
@@ -271,22 +341,29 @@ impl Minerva {
         self.smoothed_bps = Some(smoothed_bps);
 
         let (download, chunk) = self.download(now, progress)?;
+        // At twice the pace a rate is worth what half of it is: seconds are of video from here on.
+        let watched_bps = smoothed_bps / self.watching.usual_pace();
         let utility = match self.config.utility {
             UtilityKind::ClientAware => {
                 let (setting, blend) = (&*self.setting, &self.config.blend);
                 let sent = self.sent.as_ref().map(|c| c.held(setting, blend.horizon));
                 let own = &*self.value;
                 let value = sent.as_ref().map_or(own, |s| s as &dyn ValueFunction);
-                utility::client_aware(setting, value, &download, smoothed_bps, blend)?
+                utility::client_aware(setting, value, &download, watched_bps, blend)?
             }
             UtilityKind::Basic => {
-                let total = utility::basic(&self.setting, smoothed_bps);
+                let total = utility::basic(&self.setting, watched_bps);
                 Utility { past: total, current: total, value: total, total }
             }
         };
         let objective = &self.objective;
         let normalised_bps = objective.normalised_bps(smoothed_bps, utility.total);
-        let raw_weight = objective.weight(smoothed_bps, utility.total).clamp(CLAMP.0, CLAMP.1);
+        let starving = download.buffer_s < self.setting.chunk_s();
+        let raw_weight = if self.watching.is_active() || starving {
+            self.clamped(objective.weight(smoothed_bps, utility.total))
+        } else {
+            self.clamped(0.0)
+        };
         self.smoothed_weight = gain * raw_weight + (1.0 - gain) * self.smoothed_weight;
         Some(Update {
             at: now,
@@ -304,12 +381,13 @@ impl Minerva {
 
     /// What is on its way, `None` if the player waits with a full buffer.
     fn download(&self, now: Time, progress: Progress) -> Option<(Download, usize)> {
-        let (request, since, acked) = self.current?;
+        let Current { request, acked_bytes, buffer, at } = self.current?;
         let size = self.setting.bits(request.chunk)[request.rung];
-        let left_bits = (size - progress.acked_bytes.saturating_sub(acked) as f64 * 8.0).max(0.0);
+        let acked = progress.acked_bytes.saturating_sub(acked_bytes);
+        let left_bits = (size - acked as f64 * 8.0).max(0.0);
         let player = self.setting.player();
-        let buffer_s = request.buffer.as_secs_f64()
-            - (now - since).as_secs_f64()
+        let buffer_s = buffer.as_secs_f64()
+            - at_pace(now - at, self.watching.pace).as_secs_f64()
             - player.chunk_overhead.as_secs_f64();
         let full = buffer_s + self.setting.chunk_s() >= player.buffer_cap.as_secs_f64();
         if left_bits == 0.0 && full {
@@ -333,7 +411,12 @@ impl Minerva {
             Some(mu) if mu >= 1.0 => weight.clamp(n / mu, n * mu),
             _ => weight,
         };
-        weight.clamp(CLAMP.0, CLAMP.1)
+        self.clamped(weight)
+    }
+
+    fn clamped(&self, weight: f64) -> f64 {
+        let n = self.config.baseline_connections;
+        weight.clamp(CLAMP.0 * n, CLAMP.1 * n)
     }
 }
 

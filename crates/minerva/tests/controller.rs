@@ -61,6 +61,7 @@ impl Flow {
             rung,
             buffer: Duration::from_secs_f64(buffer_s),
             stalled: Duration::from_secs_f64(stalled_s),
+            after_seek: false,
         };
         self.m.on_request(self.now, request, self.progress);
     }

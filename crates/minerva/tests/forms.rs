@@ -170,7 +170,11 @@ fn no_weight_grows_beyond_the_top_rung_under_proportional_fairness() {
             for chunk in [0, 9] {
                 let buffer = std::time::Duration::from_secs(12);
                 let stalled = std::time::Duration::ZERO;
-                m.on_request(Time::ZERO, Request { chunk, rung: 7, buffer, stalled }, progress);
+                m.on_request(
+                    Time::ZERO,
+                    Request { chunk, rung: 7, buffer, stalled, after_seek: false },
+                    progress,
+                );
             }
             loop {
                 let at = m.next_event().unwrap();

@@ -144,6 +144,7 @@ fn session(
             rung: 3,
             buffer: Duration::from_secs_f64(held),
             stalled: Duration::ZERO,
+            after_seek: false,
         };
         m.on_request(now, request, progress);
         if let Some(curve) = curve(chunk, 3, held) {

@@ -17,15 +17,21 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// A shared handle to a runtime, bound to one host.
 pub type RuntimeHandle = Arc<dyn Runtime>;
 
-/// A datagram to send, borrowed.
+/// A datagram to send, or several of one size, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
     /// Where to.
     pub dst: SocketAddr,
+    /// The local address to send from; `None`: whichever leads there. Whoever answers on a socket
+    /// that is bound to no address of its own names the one that was asked.
+    pub src: Option<IpAddr>,
     /// The ECN field to set.
     pub ecn: Ecn,
     /// UDP payload.
     pub payload: &'a [u8],
+    /// Bytes of each datagram in it, at most [`UdpSocket::max_segments`] of them, of which the last
+    /// may be shorter; `None`: it is one.
+    pub segment: Option<usize>,
 }
 
 /// A datagram that was received.
@@ -68,6 +74,10 @@ pub trait UdpSocket: Send + Sync + Debug {
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>>;
     /// The local address.
     fn local_addr(&self) -> SocketAddr;
+    /// Datagrams that can be sent at once.
+    fn max_segments(&self) -> usize {
+        1
+    }
 }
 
 /// A world as one host of it sees it.

@@ -31,7 +31,7 @@ fn world() -> World<Ideal> {
 }
 
 async fn send(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {
-    let datagram = Datagram { dst, ecn: Ecn::Ect0, payload };
+    let datagram = Datagram { dst, src: None, ecn: Ecn::Ect0, payload, segment: None };
     poll_fn(|cx| socket.poll_send(cx, &datagram)).await.unwrap();
 }
 

@@ -1,36 +1,17 @@
-//! Video on demand: an HTTP/3 origin that may weigh its connections, and a player.
+//! Video on demand: an origin that may weigh its connections, and a player.
 
-pub mod minerva;
+mod events;
+mod origin;
 pub mod player;
 mod provider;
-pub mod server;
 mod sessions;
+mod viewer;
+mod weigher;
 
-pub use minerva::PACKET_OVERHEAD_BYTES;
+pub use events::{Asked, Carrier, OriginEvents, Responded, Visitor};
+pub use origin::{Limits, Origin, Policy, REPORTS_PATH};
 pub use player::{Player, Session};
-pub use provider::Provider;
-pub use server::{Origin, Policy};
-
-use airlane_base::Time;
-use airlane_minerva::Update;
-use airlane_quic::ControlHandle;
-
-/// What an origin tells whoever wants to know. Methods are called from the origin's tasks and must
-/// not wait.
-pub trait OriginEvents: Send + Sync {
-    /// A connection came.
-    fn connected(&self, peer: std::net::SocketAddr, control: &ControlHandle) {
-        let _ = (peer, control);
-    }
-    /// Minerva set the weight of a session; that of its connection is the sum over its sessions.
-    fn weighed(&self, peer: std::net::SocketAddr, session: &str, update: &Update) {
-        let _ = (peer, session, update);
-    }
-    /// A response was sent: path, status, bytes of its body.
-    fn responded(&self, at: Time, peer: std::net::SocketAddr, path: &str, status: u16, bytes: u64) {
-        let _ = (at, peer, path, status, bytes);
-    }
-}
-
-/// For whoever does not want to know.
-impl OriginEvents for () {}
+pub use provider::{Provider, Weighing};
+pub use sessions::{Entry, Regime};
+pub use viewer::Viewer;
+pub use weigher::PACKET_OVERHEAD_BYTES;

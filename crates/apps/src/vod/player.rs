@@ -14,7 +14,7 @@ use airlane_runtime::RuntimeExt;
 use http::{Request, StatusCode};
 
 use crate::cmcd::Cmcd;
-use crate::content::{Body, Library};
+use crate::content::{Library, Pattern};
 use crate::error::RoleError;
 
 /// Somebody who watches one title.
@@ -130,7 +130,7 @@ impl Player {
             .get(http::header::CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok()?.parse::<u64>().ok())
             .ok_or_else(|| wrong("the answer has no length".to_owned()))?;
-        let expected = Body::new(path, length);
+        let expected = Pattern::new(path, length);
         let mut body = response.into_body();
         let mut got = 0;
         while let Some(piece) = body.data().await.map_err(RoleError::transport(self.server))? {
@@ -172,7 +172,7 @@ impl Player {
             stalled: Some(model.stalled(now)),
             abr: Some(self.abr_name.clone()),
             metric: self.metric_name.clone(),
-            value: None,
+            ..Cmcd::default()
         }
     }
 }

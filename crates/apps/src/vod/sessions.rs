@@ -4,13 +4,46 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update};
+use airlane_minerva::{Minerva, Progress, SentCurve, Update};
+
+use super::viewer::Viewer;
+use crate::cmcd::Cmcd;
+use crate::content::PartRole;
 
 /// Sessions of one connection that get a weight; further ones are served without.
 const MOST: usize = 32;
 
 /// A session that has not asked for anything for so long is over, if there are others.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// How a session's weight is found.
+#[derive(Clone, Debug)]
+pub enum Regime {
+    /// It follows the viewer's experience.
+    Minerva(Box<Minerva>),
+    /// It stays as it is.
+    Fixed(f64),
+}
+
+/// What is known of a session when it begins.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// How its weight is found.
+    pub regime: Regime,
+    /// Length of the title's chunks.
+    pub chunk: Duration,
+}
+
+/// What a request does to the sessions of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It is none of a session's.
+    None,
+    /// It is of a session that is known.
+    Known,
+    /// It begins one.
+    New,
+}
 
 /// The sessions of one connection, by their ids.
 #[derive(Debug, Default)]
@@ -23,7 +56,11 @@ pub(super) struct Sessions {
 
 #[derive(Debug)]
 struct Session {
-    minerva: Minerva,
+    regime: Regime,
+    chunk: Duration,
+    viewer: Viewer,
+    /// The rate of the last update, bits per second.
+    rate_bps: Option<f64>,
     /// Its part of what the connection did.
     progress: Progress,
     /// Bytes of its bodies that were handed to the connection and not counted as delivered yet.
@@ -34,37 +71,61 @@ struct Session {
 }
 
 impl Sessions {
-    /// A request of the session `id`. `new` makes the controller of a session that is not known;
-    /// without one the request changes nothing. Whether the session is a new one.
+    /// A request of the session `id` for a part of a title. `new` makes the entry of a session that
+    /// is not known; without one the request changes nothing.
     pub(super) fn on_request(
         &mut self,
         now: Time,
         id: &str,
         totals: Progress,
-        (request, curve): (Request, Option<SentCurve>),
-        new: impl FnOnce() -> Option<Minerva>,
-    ) -> bool {
+        (role, cmcd): (PartRole, &Cmcd),
+        new: impl FnOnce() -> Option<Entry>,
+    ) -> Admission {
         self.divide(now, totals);
         let fresh = !self.by_id.contains_key(id);
         if fresh {
-            if self.by_id.len() == MOST {
-                return false;
+            // Sound and headers alone make no session: nothing is known of the picture.
+            if self.by_id.len() == MOST || role == PartRole::Other {
+                return Admission::None;
             }
-            let Some(minerva) = new() else { return false };
+            let Some(Entry { regime, chunk }) = new() else { return Admission::None };
             let progress = Progress { min_rtt: totals.min_rtt, ..Progress::default() };
-            let session = Session { minerva, progress, pending: 0, responses: 0, asked: now };
+            let session = Session {
+                regime,
+                chunk,
+                viewer: Viewer::default(),
+                rate_bps: None,
+                progress,
+                pending: 0,
+                responses: 0,
+                asked: now,
+            };
             self.by_id.insert(id.to_owned(), session);
             self.alone(totals);
         }
         if let Some(session) = self.by_id.get_mut(id) {
             session.asked = now;
             session.responses += 1;
-            session.minerva.on_request(now, request, session.progress);
-            if let Some(curve) = curve {
-                session.minerva.on_curve(curve);
+            if let PartRole::Picture { rung, chunk } = role {
+                session.on_chunk(now, (rung, chunk), cmcd);
             }
         }
-        fresh
+        if fresh { Admission::New } else { Admission::Known }
+    }
+
+    /// The player of a session says something of itself.
+    pub(super) fn on_report(&mut self, now: Time, id: &str, cmcd: &Cmcd) {
+        if let Some(session) = self.by_id.get_mut(id)
+            && session.viewer.on_report(cmcd)
+            && let Regime::Minerva(minerva) = &mut session.regime
+        {
+            minerva.on_watching(now, session.viewer.watching(), cmcd.buffer);
+        }
+    }
+
+    /// The rate that a session was last found to have, bits per second.
+    pub(super) fn rate_bps(&self, id: &str) -> Option<f64> {
+        self.by_id.get(id)?.rate_bps
     }
 
     /// So many bytes of a session's body were handed to the connection.
@@ -85,7 +146,7 @@ impl Sessions {
 
     /// When [`Self::poll`] wants to be called next.
     pub(super) fn next_event(&self) -> Option<Time> {
-        self.by_id.values().filter_map(|s| s.minerva.next_event()).min()
+        self.by_id.values().filter_map(|s| s.regime.next_event()).min()
     }
 
     /// The new weights that are due, each with its session.
@@ -93,7 +154,9 @@ impl Sessions {
         self.divide(now, totals);
         let mut updates = Vec::new();
         for (id, session) in &mut self.by_id {
-            if let Some(update) = session.minerva.poll(now, session.progress) {
+            let Regime::Minerva(minerva) = &mut session.regime else { continue };
+            if let Some(update) = minerva.poll(now, session.progress) {
+                session.rate_bps = Some(update.smoothed_bps);
                 updates.push((id.clone(), update));
             }
         }
@@ -105,13 +168,13 @@ impl Sessions {
 
     /// The connection's weight: the sum of its sessions'. `None` without one.
     pub(super) fn weight(&self) -> Option<f64> {
-        let weights = self.by_id.values().map(|s| s.minerva.weight());
+        let weights = self.by_id.values().map(|s| s.regime.weight());
         (!self.by_id.is_empty()).then(|| weights.sum())
     }
 
-    /// Whether there is more than one.
-    pub(super) fn are_several(&self) -> bool {
-        self.by_id.len() > 1
+    /// Whether there is one alone that begins at whatever weight its connection has.
+    pub(super) fn begin_as_it_is(&self) -> bool {
+        self.by_id.len() == 1 && self.by_id.values().all(|s| matches!(s.regime, Regime::Minerva(_)))
     }
 
     /// A session that is alone has done all that the connection did.
@@ -140,5 +203,38 @@ impl Sessions {
             session.progress.acked_bytes += part;
         }
         self.alone(totals);
+    }
+}
+
+impl Session {
+    /// The player asks for a chunk of the picture.
+    fn on_chunk(&mut self, now: Time, what: (usize, usize), cmcd: &Cmcd) {
+        let before = self.viewer.watching();
+        let request = self.viewer.on_request(now, what, self.chunk, cmcd);
+        let Regime::Minerva(minerva) = &mut self.regime else { return };
+        if self.viewer.watching() != before {
+            minerva.on_watching(now, self.viewer.watching(), None);
+        }
+        minerva.on_request(now, request, self.progress);
+        if let Some(curve) = cmcd.value.as_deref().and_then(|text| SentCurve::from_text(text).ok())
+        {
+            minerva.on_curve(curve);
+        }
+    }
+}
+
+impl Regime {
+    fn weight(&self) -> f64 {
+        match self {
+            Self::Minerva(minerva) => minerva.weight(),
+            Self::Fixed(weight) => *weight,
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        match self {
+            Self::Minerva(minerva) => minerva.next_event(),
+            Self::Fixed(_) => None,
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! Samples of the sending side of a flow, taken while the world runs.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::vod::OriginEvents;
+use airlane_apps::vod::{OriginEvents, Visitor};
 use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -71,11 +70,13 @@ impl Tap {
 pub(super) struct TapEvents(pub(super) Arc<Tap>);
 
 impl OriginEvents for TapEvents {
-    fn connected(&self, _: SocketAddr, control: &ControlHandle) {
-        self.0.connect(control);
+    fn connected(&self, _: &Visitor, control: Option<&ControlHandle>) {
+        if let Some(control) = control {
+            self.0.connect(control);
+        }
     }
 
-    fn weighed(&self, _: SocketAddr, _: &str, update: &Update) {
+    fn weighed(&self, _: &Visitor, _: &str, update: &Update) {
         self.0.lock().updates.push(*update);
     }
 }

@@ -91,6 +91,7 @@ impl Flow {
             rung,
             buffer: self.player.buffer(now),
             stalled: self.player.stalled(now),
+            after_seek: false,
         };
         let progress = self.progress();
         if let Some(m) = &mut self.minerva {

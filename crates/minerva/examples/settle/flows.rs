@@ -38,7 +38,8 @@ pub fn run(
             let progress = Progress { min_rtt: RTT, ..Progress::default() };
             for chunk in 0..2 {
                 let buffer = Duration::from_secs(4);
-                let request = Request { chunk, rung: 0, buffer, stalled: Duration::ZERO };
+                let request =
+                    Request { chunk, rung: 0, buffer, stalled: Duration::ZERO, after_seek: false };
                 m.on_request(Time::ZERO, request, progress);
             }
             (m, progress)

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll, ready};
 
 use airlane_base::Ecn;
@@ -16,10 +16,27 @@ pub(super) struct Outlet {
 
 /// Datagrams that wait for room in the socket: at most one batch.
 struct Held {
-    dst: SocketAddr,
-    segment: usize,
+    to: Route,
     bytes: Vec<u8>,
     sent: usize,
+}
+
+/// Where the datagrams of a batch go, and how long each is.
+#[derive(Clone, Copy)]
+struct Route {
+    dst: SocketAddr,
+    src: Option<IpAddr>,
+    segment: usize,
+}
+
+impl Route {
+    fn of(transmit: &Transmit) -> Self {
+        Self {
+            dst: transmit.destination,
+            src: transmit.src_ip,
+            segment: transmit.segment_size.unwrap_or(transmit.size).max(1),
+        }
+    }
 }
 
 impl Outlet {
@@ -39,31 +56,28 @@ impl Outlet {
         transmit: &Transmit,
         bytes: &mut Vec<u8>,
     ) -> Poll<()> {
-        let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
+        let to = Route::of(transmit);
         let mut sent = 0;
-        for payload in bytes[..transmit.size].chunks(segment) {
-            if self.send_one(cx, transmit.destination, payload).is_pending() {
+        while sent < transmit.size {
+            let Poll::Ready(n) = self.send_some(cx, to, &bytes[sent..transmit.size]) else {
                 bytes.truncate(transmit.size);
-                let bytes = mem::take(bytes);
-                self.held = Some(Held { dst: transmit.destination, segment, bytes, sent });
+                self.held = Some(Held { to, bytes: mem::take(bytes), sent });
                 return Poll::Pending;
-            }
-            sent += payload.len();
+            };
+            sent += n;
         }
         Poll::Ready(())
     }
 
     /// Sends what was kept.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while let Some(Held { dst, segment, bytes, sent }) = &self.held {
+        while let Some(Held { to, bytes, sent }) = &self.held {
             let rest = &bytes[*sent..];
             if rest.is_empty() {
                 self.held = None;
                 break;
             }
-            let payload = &rest[..rest.len().min(*segment)];
-            ready!(self.send_one(cx, *dst, payload));
-            let n = payload.len();
+            let n = ready!(self.send_some(cx, *to, rest));
             if let Some(held) = &mut self.held {
                 held.sent += n;
             }
@@ -75,19 +89,26 @@ impl Outlet {
     /// asks again.
     pub(super) fn respond(&self, cx: &mut Context<'_>, transmit: &Transmit, bytes: &[u8]) {
         if self.held.is_none() {
-            let _ = self.send_one(cx, transmit.destination, &bytes[..transmit.size]);
+            let _ = self.send_some(cx, Route::of(transmit), &bytes[..transmit.size]);
         }
     }
 
-    fn send_one(&self, cx: &mut Context<'_>, dst: SocketAddr, payload: &[u8]) -> Poll<()> {
+    /// Sends as many datagrams of `bytes` as the socket takes at once. How many bytes that are.
+    fn send_some(&self, cx: &mut Context<'_>, to: Route, bytes: &[u8]) -> Poll<usize> {
+        let Route { dst, src, segment } = to;
+        let most = segment.saturating_mul(self.socket.max_segments().max(1));
+        let payload = &bytes[..bytes.len().min(most)];
+        let several = payload.len() > segment;
         // Always Not-ECT: no controller of ours reacts to marks, so asking for them would only
         // turn drops into nothing. The peer then reports no counts, and noq stops expecting any.
-        let sent = self.socket.poll_send(cx, &Datagram { dst, ecn: Ecn::NotEct, payload });
+        let datagram =
+            Datagram { dst, src, ecn: Ecn::NotEct, payload, segment: several.then_some(segment) };
+        let sent = self.socket.poll_send(cx, &datagram);
         // A datagram that could not be sent is a lost one: the connection recovers, and must not
         // die because the path was unreachable for a moment.
         if let Poll::Ready(Err(e)) = &sent {
             tracing::debug!(%dst, "a datagram was not sent: {e}");
         }
-        sent.map(|_| ())
+        sent.map(|_| payload.len())
     }
 }

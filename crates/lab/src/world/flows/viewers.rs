@@ -29,14 +29,12 @@ pub(super) fn spawn(
         let (Some(video), Some(begin)) = (case.videos.get(i), case.starts.get(i)) else { break };
         let Some((server, client, ip)) = pairs.next() else { break };
         let tap = Tap::start(&server);
-        let origin = Origin {
-            library: content.library.clone(),
-            policy: match content.provider(start.key.scheme, viewer) {
-                Some(p) => Policy::Minerva(p.clone()),
-                None => Policy::Plain,
-            },
-            events: Arc::new(TapEvents(tap.clone())),
+        let policy = match content.provider(start.key.scheme, viewer) {
+            Some(p) => Policy::Minerva(p.clone()),
+            None => Policy::Plain,
         };
+        let events = Arc::new(TapEvents(tap.clone()));
+        let origin = Origin::new(content.library.clone(), policy, events);
         let control = viewer.control.as_ref().unwrap_or(&scheme.control);
         let listen = start.server(&server, start.transport(control))?;
         server.spawn("origin", origin.serve(listen));

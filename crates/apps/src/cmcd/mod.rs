@@ -1,17 +1,94 @@
-//! Common Media Client Data (CTA-5004), as players send it with each request.
+//! Common Media Client Data (CTA-5004, and CTA-5004-A for version 2), as players send it with each
+//! request or post it when something happens.
 //!
 //! The player says how it fares: buffer, bitrate, measured throughput. What the standard lacks
 //! travels in keys of our own, which carry the prefix `com.airlane-` as section 3 of CTA-5004 asks
 //! for. A server must work when any of it is missing or wrong: the parser takes what it can read
 //! and passes over the rest.
 
+mod wire;
+
 use std::fmt::Write;
 use std::time::Duration;
 
 use airlane_base::Rate;
 
+use self::wire::{clip, number, percent_decode, quote, split_outside_quotes, unquote};
+
 /// Longest CMCD text that is looked at: a request line has its limits, and so has patience.
 const MAX_TEXT_BYTES: usize = 8_192;
+
+/// What is kept of an identifier: the standard allows 64 characters.
+const MAX_ID_BYTES: usize = 256;
+
+/// Header fields that carry CMCD (CTA-5004, section 2.1).
+const FIELDS: [&str; 4] = ["cmcd-object", "cmcd-request", "cmcd-session", "cmcd-status"];
+
+/// Reports that one post may hold; what follows is passed over.
+const MAX_REPORTS: usize = 64;
+
+/// What kind of object a request is for (`ot`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectType {
+    /// Pictures, with or without sound: `v`, `av`.
+    Picture,
+    /// Sound: `a`.
+    Sound,
+    /// Any other: manifests, headers, subtitles, keys.
+    Other,
+}
+
+/// What the player does (`sta`, version 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayerState {
+    /// It starts, or loads ahead of a start: `s`, `d`.
+    Starting,
+    /// It plays: `p`.
+    Playing,
+    /// It moves to another place of the video: `k`.
+    Seeking,
+    /// It has run out of video: `r`.
+    Rebuffering,
+    /// It waits for its viewer: `a`, `w`.
+    Paused,
+    /// It has come to the end, failed, or was left: `e`, `f`, `q`.
+    Ended,
+}
+
+impl ObjectType {
+    fn token(self) -> &'static str {
+        match self {
+            Self::Picture => "v",
+            Self::Sound => "a",
+            Self::Other => "o",
+        }
+    }
+}
+
+impl PlayerState {
+    fn token(self) -> &'static str {
+        match self {
+            Self::Starting => "s",
+            Self::Playing => "p",
+            Self::Seeking => "k",
+            Self::Rebuffering => "r",
+            Self::Paused => "a",
+            Self::Ended => "e",
+        }
+    }
+
+    fn from_token(token: &str) -> Option<Self> {
+        Some(match token {
+            "s" | "d" => Self::Starting,
+            "p" => Self::Playing,
+            "k" => Self::Seeking,
+            "r" => Self::Rebuffering,
+            "a" | "w" => Self::Paused,
+            "e" | "f" | "q" => Self::Ended,
+            _ => return None,
+        })
+    }
+}
 
 /// What a player reports with a request. `None` means that it did not say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +111,18 @@ pub struct Cmcd {
     pub startup: bool,
     /// `bs`: the buffer ran empty since the request before.
     pub starved: bool,
+    /// `pr`: seconds of video played per second; 0 while it does not play.
+    pub pace: Option<f64>,
+    /// `ot`: what is asked for.
+    pub object: Option<ObjectType>,
+    /// `sta`: what the player does.
+    pub state: Option<PlayerState>,
+    /// `bg`: nobody can see the picture.
+    pub hidden: bool,
+    /// `bsd`: how long the last rebuffering lasted, reported once.
+    pub last_stall: Option<Duration>,
+    /// `bsda`: all rebuffering of the session.
+    pub total_stall: Option<Duration>,
     /// `com.airlane-qoe`: mean of equation 1 over the chunks played so far.
     pub past_qoe: Option<f64>,
     /// `com.airlane-n`: chunks played so far.
@@ -72,6 +161,29 @@ impl Cmcd {
         }
     }
 
+    /// What a request says, in its query and in its header fields.
+    pub fn of_request<T>(request: &http::Request<T>) -> Self {
+        let query = request.uri().query().and_then(Self::from_query);
+        let mut cmcd = query.unwrap_or_default();
+        for field in FIELDS {
+            if let Some(text) = request.headers().get(field).and_then(|v| v.to_str().ok()) {
+                cmcd.read(text);
+            }
+        }
+        cmcd
+    }
+
+    /// The reports of a post, one per line (version 2's event mode).
+    pub fn of_post(body: &str) -> Vec<Self> {
+        let lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.take(MAX_REPORTS).map(Self::parse).collect()
+    }
+
+    /// Whether the player said nothing that is understood.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Reads the argument `CMCD` of a query string, if it is there.
     pub fn from_query(query: &str) -> Option<Self> {
         let value = query.split('&').find_map(|pair| pair.strip_prefix("CMCD="))?;
@@ -79,7 +191,7 @@ impl Cmcd {
     }
 
     fn set(&mut self, key: &str, value: Option<&str>) {
-        let number = |v: Option<&str>| v?.parse::<f64>().ok().filter(|n| n.is_finite());
+        let number = |v: Option<&str>| number(v?);
         let positive = |v| number(v).filter(|n| *n >= 0.0);
         let millis = |v| positive(v).map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
         let seconds = |v| positive(v).map(|s| Duration::from_secs_f64(s.min(1e9)));
@@ -91,10 +203,26 @@ impl Cmcd {
             "tb" => self.top_bitrate = kbps(value),
             "d" => self.duration = millis(value),
             "mtp" => self.throughput = kbps(value),
-            "sid" => self.session = value.and_then(unquote),
-            "cid" => self.content = value.and_then(unquote),
+            "sid" => {
+                self.session = value.and_then(unquote).map(|s| clip(&s, MAX_ID_BYTES).to_owned())
+            }
+            "cid" => {
+                self.content = value.and_then(unquote).map(|s| clip(&s, MAX_ID_BYTES).to_owned())
+            }
             "su" => self.startup = truth(value),
             "bs" => self.starved = truth(value),
+            "pr" => self.pace = positive(value),
+            "ot" => {
+                self.object = value.map(|v| match v {
+                    "v" | "av" => ObjectType::Picture,
+                    "a" => ObjectType::Sound,
+                    _ => ObjectType::Other,
+                });
+            }
+            "sta" => self.state = value.and_then(PlayerState::from_token),
+            "bg" => self.hidden = truth(value),
+            "bsd" => self.last_stall = millis(value),
+            "bsda" => self.total_stall = millis(value),
             "com.airlane-qoe" => self.past_qoe = number(value),
             "com.airlane-n" => self.chunks_played = positive(value).map(|n| n as u64),
             "com.airlane-rb" => self.stalled = seconds(value),
@@ -118,6 +246,10 @@ impl Cmcd {
             };
         };
         let hundreds = |x: f64| ((x / 100.0).round() * 100.0).to_string();
+        let millis = |d: Duration| (d.as_secs_f64() * 1e3).round().to_string();
+        if self.hidden {
+            put("bg", "");
+        }
         if let Some(b) = self.buffer {
             put("bl", &hundreds(b.as_secs_f64() * 1e3));
         }
@@ -126,6 +258,12 @@ impl Cmcd {
         }
         if self.starved {
             put("bs", "");
+        }
+        if let Some(d) = self.last_stall {
+            put("bsd", &millis(d));
+        }
+        if let Some(d) = self.total_stall {
+            put("bsda", &millis(d));
         }
         if let Some(c) = &self.content {
             put("cid", &quote(c));
@@ -149,13 +287,22 @@ impl Cmcd {
             put("com.airlane-v", &quote(v));
         }
         if let Some(d) = self.duration {
-            put("d", &(d.as_secs_f64() * 1e3).round().to_string());
+            put("d", &millis(d));
         }
         if let Some(t) = self.throughput {
             put("mtp", &hundreds(t.as_f64() / 1e3));
         }
+        if let Some(object) = self.object {
+            put("ot", object.token());
+        }
+        if let Some(pace) = self.pace {
+            put("pr", &pace.to_string());
+        }
         if let Some(s) = &self.session {
             put("sid", &quote(s));
+        }
+        if let Some(state) = self.state {
+            put("sta", state.token());
         }
         if self.startup {
             put("su", "");
@@ -178,78 +325,6 @@ impl Cmcd {
         }
         out
     }
-}
-
-/// At most `max` bytes of `text`, cut at a character.
-fn clip(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
-fn split_outside_quotes(text: &str) -> impl Iterator<Item = &str> {
-    let mut quoted = false;
-    let mut escaped = false;
-    text.split(move |c| {
-        if escaped {
-            escaped = false;
-            return false;
-        }
-        match c {
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            _ => {}
-        }
-        c == ',' && !quoted
-    })
-}
-
-fn quote(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        if matches!(c, '"' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('"');
-    out
-}
-
-fn unquote(text: &str) -> Option<String> {
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    let mut out = String::new();
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        out.push(if c == '\\' { chars.next()? } else { c });
-    }
-    Some(out)
-}
-
-fn percent_decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let hex = bytes
-            .get(i + 1..i + 3)
-            .and_then(|h| std::str::from_utf8(h).ok())
-            .filter(|_| bytes[i] == b'%')
-            .and_then(|h| u8::from_str_radix(h, 16).ok());
-        match hex {
-            Some(b) => {
-                out.push(b);
-                i += 3;
-            }
-            None => {
-                out.push(bytes[i]);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]
@@ -280,8 +355,30 @@ mod tests {
     }
 
     #[test]
+    fn reads_version_2() {
+        let c = Cmcd::parse(
+            r#"v=2,sta=r,bg,pr=1.5,ot=av,bl=(900;a 4000;v),br=(3000),bsd=1200,bsda=(3400;v)"#,
+        );
+        assert_eq!(c.state, Some(PlayerState::Rebuffering));
+        assert_eq!((c.hidden, c.pace, c.object), (true, Some(1.5), Some(ObjectType::Picture)));
+        assert_eq!(c.buffer, Some(Duration::from_secs(4)));
+        assert_eq!(c.bitrate, Some(Rate::from_bps(3_000_000)));
+        assert_eq!(c.last_stall, Some(Duration::from_millis(1200)));
+        assert_eq!(c.total_stall, Some(Duration::from_millis(3400)));
+        let posted = Cmcd::of_post("e=ps,sta=a,sid=\"x\"\n\n e=t,bl=100\r\n");
+        assert_eq!(posted.len(), 2);
+        assert_eq!(
+            (posted[0].state, posted[0].session.as_deref()),
+            (Some(PlayerState::Paused), Some("x"))
+        );
+        assert_eq!(posted[1].buffer, Some(Duration::from_millis(100)));
+    }
+
+    #[test]
     fn passes_over_what_it_cannot_read() {
-        let c = Cmcd::parse("bl=-5,br=x,d=NaN,mtp=inf,sid=bare,cid=\"open,su=false,=,,");
+        let c = Cmcd::parse(
+            "bl=-5,br=x,d=NaN,mtp=inf,sid=bare,su=false,=,,bsd=(;v),bsda=(1,sta=z,cid=\"open",
+        );
         assert_eq!(c, Cmcd::default());
     }
 
@@ -290,8 +387,34 @@ mod tests {
         let rate =
             || proptest::option::of((0u64..1_000_000).prop_map(|k| Rate::from_bps(k * 100_000)));
         let text = || proptest::option::of(any::<String>());
-        (ms, rate(), rate(), rate(), text(), text(), any::<(bool, bool)>()).prop_map(
-            |(buffer, bitrate, top_bitrate, throughput, session, content, (startup, starved))| {
+        let text = || text().prop_map(|t| t.map(|t: String| clip(&t, MAX_ID_BYTES).to_owned()));
+        let of_v2 = (
+            proptest::option::of(0.0..4.0f64),
+            proptest::sample::select(vec![
+                None,
+                Some(ObjectType::Picture),
+                Some(ObjectType::Other),
+            ]),
+            proptest::sample::select(vec![
+                None,
+                Some(PlayerState::Paused),
+                Some(PlayerState::Ended),
+            ]),
+            any::<bool>(),
+            ms.clone(),
+        );
+        (ms, rate(), rate(), rate(), text(), text(), any::<(bool, bool)>(), of_v2).prop_map(
+            |(
+                buffer,
+                bitrate,
+                top_bitrate,
+                throughput,
+                session,
+                content,
+                (startup, starved),
+                v2,
+            )| {
+                let (pace, object, state, hidden, total_stall) = v2;
                 Cmcd {
                     buffer,
                     bitrate,
@@ -301,6 +424,12 @@ mod tests {
                     content,
                     startup,
                     starved,
+                    pace,
+                    object,
+                    state,
+                    hidden,
+                    last_stall: total_stall,
+                    total_stall,
                     past_qoe: Some(-1.5),
                     chunks_played: Some(7),
                     ..Cmcd::default()
@@ -320,6 +449,8 @@ mod tests {
         fn any_text_is_survived(text in ".*") {
             Cmcd::parse(&text);
             Cmcd::from_query(&format!("CMCD={text}"));
+            Cmcd::of_post(&text);
+            wire::number(&format!("({text})"));
         }
     }
 }

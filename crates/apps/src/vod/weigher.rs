@@ -1,19 +1,18 @@
 //! Minerva's place in the origin: from requests to the weight of a connection.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use airlane_minerva::{Progress, Request, SentCurve};
+use airlane_minerva::Progress;
 use airlane_quic::{ControlHandle, ControlStats};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::Notify;
 
-use super::OriginEvents;
-use super::provider::Provider;
-use super::sessions::Sessions;
+use super::events::{OriginEvents, Visitor};
+use super::provider::Weighing;
+use super::sessions::{Admission, Sessions};
 use crate::cmcd::Cmcd;
-use crate::content::Object;
+use crate::content::Part;
 
 /// Bytes of a full packet that are not body: first byte, packet number (2), tag (16) and STREAM
 /// frame (about 8); a player without a connection id of its own, as Chromium is, adds none.
@@ -21,7 +20,7 @@ pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 
 /// One connection and its sessions.
 pub(super) struct Weigher {
-    provider: Arc<Provider>,
+    weighing: Arc<dyn Weighing>,
     control: ControlHandle,
     runtime: RuntimeHandle,
     sessions: Mutex<Sessions>,
@@ -32,44 +31,60 @@ pub(super) struct Weigher {
 pub(super) struct Watched {
     weigher: Arc<Weigher>,
     session: String,
+    part: Part,
+}
+
+/// What a server expects of a session (CTA-5006).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outlook {
+    /// The throughput that the player can count on.
+    pub(super) throughput_kbps: u64,
+    /// The highest nominal rate that it should choose.
+    pub(super) bitrate_kbps: u64,
 }
 
 impl Weigher {
     pub(super) fn new(
-        provider: Arc<Provider>,
+        weighing: Arc<dyn Weighing>,
         control: ControlHandle,
         runtime: RuntimeHandle,
     ) -> Arc<Self> {
         let (sessions, joined) = (Mutex::default(), Notify::new());
-        Arc::new(Self { provider, control, runtime, sessions, joined })
+        Arc::new(Self { weighing, control, runtime, sessions, joined })
     }
 
-    /// A request for an object came with what the player says of itself.
-    pub(super) fn on_request(self: &Arc<Self>, object: &Object, cmcd: &Cmcd) -> Watched {
+    /// A request for a part of a title came with what the player says of itself. `None` if it is none
+    /// of a session's; else also whether it begins one.
+    pub(super) fn on_request(
+        self: &Arc<Self>,
+        part: &Part,
+        cmcd: &Cmcd,
+    ) -> Option<(Watched, bool)> {
         let session = cmcd.session.clone().unwrap_or_default();
-        let request = Request {
-            chunk: object.chunk,
-            rung: object.rung,
-            buffer: cmcd.buffer.unwrap_or_default(),
-            stalled: cmcd.stalled.unwrap_or_default(),
-        };
-        let curve = cmcd.value.as_deref().and_then(|text| SentCurve::from_text(text).ok());
-        let new = || self.provider.controller(&object.video.name, cmcd);
+        let new = || self.weighing.entry(&part.title, &session, cmcd);
         let (now, totals) = (self.runtime.now(), self.progress());
         let mut sessions = self.sessions();
-        let joined = sessions.on_request(now, &session, totals, (request, curve), new);
-        // The first one starts at the weight that the connection has.
-        let weight = sessions.weight().filter(|_| joined && sessions.are_several());
+        let admission = sessions.on_request(now, &session, totals, (part.role, cmcd), new);
+        let joined = admission == Admission::New;
+        let weight = sessions.weight().filter(|_| joined && !sessions.begin_as_it_is());
         drop(sessions);
+        if admission == Admission::None {
+            return None;
+        }
         if let Some(weight) = weight {
             self.control.set_weight(weight);
         }
         self.joined.notify_one();
-        Watched { weigher: self.clone(), session }
+        Some((Watched { weigher: self.clone(), session, part: part.clone() }, joined))
+    }
+
+    /// The player of a session posted something of itself.
+    pub(super) fn on_report(&self, session: &str, cmcd: &Cmcd) {
+        self.sessions().on_report(self.runtime.now(), session, cmcd);
     }
 
     /// Sets weights for as long as it is polled.
-    pub(super) async fn run(self: Arc<Self>, peer: SocketAddr, events: Arc<dyn OriginEvents>) {
+    pub(super) async fn run(self: Arc<Self>, visitor: Visitor, events: Arc<dyn OriginEvents>) {
         loop {
             let next = self.sessions().next_event();
             match next {
@@ -77,7 +92,7 @@ impl Weigher {
                 Some(at) => {
                     tokio::select! {
                         biased;
-                        () = self.runtime.sleep_until(at) => self.update(peer, &*events),
+                        () = self.runtime.sleep_until(at) => self.update(&visitor, &*events),
                         () = self.joined.notified() => {}
                     }
                 }
@@ -85,7 +100,7 @@ impl Weigher {
         }
     }
 
-    fn update(&self, peer: SocketAddr, events: &dyn OriginEvents) {
+    fn update(&self, visitor: &Visitor, events: &dyn OriginEvents) {
         let (now, totals) = (self.runtime.now(), self.progress());
         let mut sessions = self.sessions();
         let updates = sessions.poll(now, totals);
@@ -95,7 +110,7 @@ impl Weigher {
             self.control.set_weight(weight);
         }
         for (session, update) in &updates {
-            events.weighed(peer, session, update);
+            events.weighed(visitor, session, update);
         }
     }
 
@@ -104,7 +119,7 @@ impl Weigher {
     }
 
     fn progress(&self) -> Progress {
-        progress(&self.control.stats(), self.provider.payload_bytes)
+        progress(&self.control.stats(), self.weighing.payload_bytes())
     }
 }
 
@@ -113,6 +128,19 @@ impl Watched {
     pub(super) fn handed(&self, bytes: u64) {
         let (now, totals) = (self.weigher.runtime.now(), self.weigher.progress());
         self.weigher.sessions().on_handed(now, &self.session, totals, bytes);
+    }
+
+    /// The session's id.
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// What the session can expect, once its rate was measured.
+    pub(super) fn outlook(&self) -> Option<Outlook> {
+        let rate_bps = self.weigher.sessions().rate_bps(&self.session)?;
+        let bitrate_bps = self.weigher.weighing.suggestion_bps(&self.part.title, rate_bps)?;
+        let throughput_kbps = (rate_bps / 1e3) as u64;
+        Some(Outlook { throughput_kbps, bitrate_kbps: bitrate_bps / 1000 })
     }
 }
 

@@ -1,23 +1,21 @@
 //! Real time: the machine's clock and sockets, by way of tokio.
 
-use std::fmt;
+mod socket;
+
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use airlane_base::{Ecn, Seed, Time};
-use parking_lot::Mutex;
-use tokio::io::ReadBuf;
+use airlane_base::{Seed, Time};
 
-use crate::api::{BoxFuture, Datagram, Received, Runtime, RuntimeHandle, Timer, UdpSocket};
+use self::socket::TokioSocket;
+use crate::api::{BoxFuture, Runtime, RuntimeHandle, Timer, UdpSocket};
 
 /// The runtime of the daemons. Its time starts when it is made.
-///
-/// ECN is neither set nor read on these sockets.
 #[derive(Debug)]
 pub struct TokioRuntime {
     start: Instant,
@@ -72,14 +70,7 @@ impl Runtime for TokioRuntime {
 
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>> {
         let _guard = self.handle.enter();
-        let socket = std::net::UdpSocket::bind(local)?;
-        socket.set_nonblocking(true)?;
-        let addr = socket.local_addr()?;
-        Ok(Box::new(TokioSocket {
-            socket: tokio::net::UdpSocket::from_std(socket)?,
-            addr,
-            scratch: Mutex::new(vec![0; MAX_DATAGRAM_BYTES].into()),
-        }))
+        Ok(Box::new(TokioSocket::bind(local)?))
     }
 
     fn seed(&self) -> Seed {
@@ -100,41 +91,5 @@ impl Timer for TokioTimer {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.sleep.as_mut().poll(cx)
-    }
-}
-
-/// What a UDP datagram holds at most.
-const MAX_DATAGRAM_BYTES: usize = 65_535;
-
-struct TokioSocket {
-    socket: tokio::net::UdpSocket,
-    addr: SocketAddr,
-    /// Where a datagram is received before its size is known.
-    scratch: Mutex<Box<[u8]>>,
-}
-
-impl fmt::Debug for TokioSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TokioSocket({})", self.addr)
-    }
-}
-
-impl UdpSocket for TokioSocket {
-    fn poll_send(&self, cx: &mut Context<'_>, d: &Datagram<'_>) -> Poll<io::Result<()>> {
-        let sent = ready!(self.socket.poll_send_to(cx, d.payload, d.dst))?;
-        debug_assert_eq!(sent, d.payload.len());
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
-        let mut scratch = self.scratch.lock();
-        let mut buf = ReadBuf::new(&mut scratch);
-        let src = ready!(self.socket.poll_recv_from(cx, &mut buf))?;
-        let payload = buf.filled().to_vec();
-        Poll::Ready(Ok(Received { src, dst_ip: self.addr.ip(), ecn: Ecn::NotEct, payload }))
-    }
-
-    fn local_addr(&self) -> SocketAddr {
-        self.addr
     }
 }

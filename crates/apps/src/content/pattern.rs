@@ -1,9 +1,11 @@
-//! What a server has to offer: titles, their objects, and the bytes of each.
+//! The laboratory's store: titles of which only the sizes of chunks are known.
 //!
-//! In the laboratory an object is known by its size; its bytes come from a fixed pattern that both
-//! ends know, so that a receiver compares every byte it gets with the byte that it should get.
+//! Their bytes come from a fixed pattern that both ends know, so that a receiver compares every byte
+//! that it gets with the byte that it should get.
 
 use std::collections::BTreeMap;
+use std::future::ready;
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
@@ -11,12 +13,14 @@ use airlane_media::Video;
 use bytes::Bytes;
 use rand::Rng as _;
 
+use super::{Object, Part, PartRole, Source, Store, StoreFuture};
+
 /// Length of the pattern: long enough that no two neighbouring packets look alike, and a prime,
 /// so that the objects start at different places of it. Where it ends a piece of a body ends too,
 /// and with it a frame.
 const PATTERN_BYTES: usize = 1_048_573;
 
-static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {
+static BYTES: LazyLock<Bytes> = LazyLock::new(|| {
     let mut pattern = vec![0; PATTERN_BYTES];
     airlane_base::Seed(0x41_49_52).rng().fill_bytes(&mut pattern);
     Bytes::from(pattern)
@@ -24,14 +28,14 @@ static PATTERN: LazyLock<Bytes> = LazyLock::new(|| {
 
 /// A body of known length with bytes from the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Body {
+pub struct Pattern {
     /// Where in the pattern it starts.
     offset: u64,
     /// Its length in bytes.
     len: u64,
 }
 
-impl Body {
+impl Pattern {
     /// The body called `name`, of `len` bytes.
     pub fn new(name: &str, len: u64) -> Self {
         let mut h = airlane_base::Fnv64::new();
@@ -61,7 +65,7 @@ impl Body {
                 return None;
             }
             at += len;
-            Some(PATTERN.slice(start..start + len as usize))
+            Some(BYTES.slice(start..start + len as usize))
         })
     }
 
@@ -82,29 +86,23 @@ impl Body {
     }
 }
 
-/// One object of a title.
-#[derive(Clone, Debug)]
-pub struct Object {
-    /// The title.
-    pub video: Arc<Video>,
-    /// Position in the ladder.
-    pub rung: usize,
-    /// Number of the chunk, from 0.
-    pub chunk: usize,
-    /// Its bytes.
-    pub body: Body,
+impl Source for Pattern {
+    fn read(&self, range: Range<u64>) -> StoreFuture<'_, io::Result<Bytes>> {
+        let piece = self.pieces(range, u64::MAX).next().unwrap_or_default();
+        Box::pin(ready(Ok(piece)))
+    }
 }
 
 /// The titles of a server, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
-    titles: BTreeMap<String, Arc<Video>>,
+    titles: BTreeMap<Arc<str>, Arc<Video>>,
 }
 
 impl Library {
     /// A library of these videos.
     pub fn new(videos: impl IntoIterator<Item = Arc<Video>>) -> Self {
-        Self { titles: videos.into_iter().map(|v| (v.name.clone(), v)).collect() }
+        Self { titles: videos.into_iter().map(|v| (v.name.as_str().into(), v)).collect() }
     }
 
     /// The title called `name`.
@@ -118,16 +116,29 @@ impl Library {
     }
 
     /// What stands at `path`, without its query. A title's name may contain slashes.
-    pub fn object(&self, path: &str) -> Option<Object> {
+    fn object(&self, path: &str) -> Option<Object> {
         let mut parts = path.strip_prefix('/')?.rsplitn(3, '/');
         let chunk = parts.next()?.strip_suffix(".m4s")?.parse().ok()?;
         let rung = parts.next()?.parse().ok()?;
-        let video = self.title(parts.next()?)?.clone();
+        let (title, video) = self.titles.get_key_value(parts.next()?)?;
         if rung >= video.rungs.len() || chunk >= video.chunks() {
             return None;
         }
-        let body = Body::new(path, video.size_bytes(rung, chunk));
-        Some(Object { video, rung, chunk, body })
+        let len = video.size_bytes(rung, chunk);
+        Some(Object {
+            len,
+            media_type: "video/iso.segment",
+            version: None,
+            caching: None,
+            part: Some(Part { title: title.clone(), role: PartRole::Picture { rung, chunk } }),
+            source: Arc::new(Pattern::new(path, len)),
+        })
+    }
+}
+
+impl Store for Library {
+    fn find<'a>(&'a self, path: &'a str) -> StoreFuture<'a, io::Result<Option<Object>>> {
+        Box::pin(ready(Ok(self.object(path))))
     }
 }
 
@@ -137,7 +148,7 @@ mod tests {
 
     #[test]
     fn pieces_make_up_the_body_and_match_it_anywhere() {
-        let body = Body::new("/a/0/0.m4s", 3_000_000);
+        let body = Pattern::new("/a/0/0.m4s", 3_000_000);
         let all: Vec<u8> = body.pieces(0..body.len(), 65_536).flatten().collect();
         assert_eq!(all.len(), 3_000_000);
         assert!(body.matches(0, &all));

@@ -1,0 +1,97 @@
+//! What a server has to offer: objects by their paths.
+//!
+//! A [`Store`] finds objects and reads their bytes. In the laboratory it is a [`Library`] of chunk
+//! tables, whose bytes come from a pattern; a daemon's reads files. The origin is the same.
+
+mod pattern;
+
+use std::fmt::Debug;
+use std::future::{Future, ready};
+use std::io;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+pub use pattern::{Library, Pattern};
+
+/// A future of a store.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Finds objects. One store serves any number of requests at a time.
+pub trait Store: Send + Sync + Debug {
+    /// What stands at `path`, which starts with a slash and has no query. `Ok(None)`: nothing does.
+    ///
+    /// # Errors
+    /// If what stands there cannot be opened.
+    fn find<'a>(&'a self, path: &'a str) -> StoreFuture<'a, io::Result<Option<Object>>>;
+}
+
+/// Reads the bytes of one object.
+pub trait Source: Send + Sync + Debug {
+    /// The bytes of `range`, which lies within the object and is not empty; fewer, but at least one,
+    /// if that is cheaper.
+    ///
+    /// # Errors
+    /// If they cannot be read, or the object is shorter than it was when it was found.
+    fn read(&self, range: Range<u64>) -> StoreFuture<'_, io::Result<Bytes>>;
+}
+
+/// One object, found.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its length in bytes.
+    pub len: u64,
+    /// Its media type, for `Content-Type`.
+    pub media_type: &'static str,
+    /// What tells this version of it from others, if anything does.
+    pub version: Option<Version>,
+    /// How long it may be kept, for `Cache-Control`; `None`: the header is not sent.
+    pub caching: Option<&'static str>,
+    /// The part of a title that it is, if it is one.
+    pub part: Option<Part>,
+    /// Its bytes.
+    pub source: Arc<dyn Source>,
+}
+
+/// What tells a version of an object from others (RFC 9110, section 8.8).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// A strong entity tag with its quotes.
+    pub etag: String,
+    /// When it was changed last, in whole seconds since 1970.
+    pub modified_s: u64,
+}
+
+/// Which part of a title an object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The title's name.
+    pub title: Arc<str>,
+    /// What of it.
+    pub role: PartRole,
+}
+
+/// What of a title an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartRole {
+    /// A chunk of the picture: its position in the ladder, lowest rate first, and its number, both
+    /// from 0.
+    Picture {
+        /// Position in the ladder.
+        rung: usize,
+        /// Number of the chunk.
+        chunk: usize,
+    },
+    /// Anything else that counts in the rate and not in the quality: sound, subtitles, headers.
+    Other,
+}
+
+impl Source for Bytes {
+    fn read(&self, range: Range<u64>) -> StoreFuture<'_, io::Result<Bytes>> {
+        let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(self.len());
+        let piece = self.slice(at(range.start)..at(range.end));
+        Box::pin(ready(Ok(piece)))
+    }
+}

@@ -1,0 +1,50 @@
+//! One request with the means to answer it.
+
+use std::fmt::Display;
+use std::future::Future;
+
+use airlane_quic::{QuicError, Responder};
+use bytes::Bytes;
+use http::Response;
+
+/// One request with the means to answer it. Dropped before [`finish`](Self::finish) it breaks off,
+/// so that the client does not take a part for the whole.
+pub trait Exchange: Send {
+    /// Why it cannot go on: the client gave up, or the connection is lost.
+    type Error: Display + Send;
+
+    /// The next piece of the request's body; `None` after the last.
+    fn receive(&mut self) -> impl Future<Output = Result<Option<Bytes>, Self::Error>> + Send;
+    /// Sends the head of the answer, once.
+    fn respond(
+        &mut self,
+        head: Response<()>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Sends a piece of the body; waits until there is room for it.
+    fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Ends the answer. What was sent is still delivered.
+    fn finish(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+impl Exchange for Responder {
+    type Error = QuicError;
+
+    fn receive(&mut self) -> impl Future<Output = Result<Option<Bytes>, QuicError>> + Send {
+        self.recv_data()
+    }
+
+    fn respond(
+        &mut self,
+        head: Response<()>,
+    ) -> impl Future<Output = Result<(), QuicError>> + Send {
+        self.send_response(head)
+    }
+
+    fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), QuicError>> + Send {
+        self.send_data(piece)
+    }
+
+    fn finish(&mut self) -> impl Future<Output = Result<(), QuicError>> + Send {
+        Self::finish(self)
+    }
+}

@@ -1,0 +1,13 @@
+//! What an origin says in HTTP, whatever carries it.
+//!
+//! [`Exchange`] is one request with the means to answer it; HTTP/3 is one carrier, HTTP/1.1 and 2
+//! are the daemons'. [`answer`] decides, purely, what the head of an answer says and which bytes
+//! follow it.
+
+mod answer;
+mod conditions;
+mod exchange;
+mod range;
+
+pub use answer::{Answer, Manners, answer};
+pub use exchange::Exchange;

@@ -1,0 +1,372 @@
+//! The origin: serves the objects of a store, on connections that last.
+//!
+//! HTTP/3 connections are its own ([`Origin::serve`]): where the policy says so, it sets their
+//! weights. Requests that came another way are answered alike ([`Origin::answer`]), and their
+//! connections stay as they are.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_quic::{Connection, Endpoint, H3Server, QuicError};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+
+use super::events::{Asked, Carrier, OriginEvents, Responded, Visitor};
+use super::provider::Weighing;
+use super::weigher::{Watched, Weigher};
+use crate::cmcd::Cmcd;
+use crate::content::{Object, Store};
+use crate::http::{Answer, Exchange, Manners, answer};
+
+/// Where players post what they have to say of themselves (CMCD version 2, event mode).
+pub const REPORTS_PATH: &str = "/airlane/cmcd";
+
+/// Most bytes of a body that are handed over in one piece: each is copied on its way.
+const PIECE_BYTES: u64 = 65_536;
+
+/// How the origin shares its links among viewers.
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// Each connection as its controller stands.
+    Plain,
+    /// Weights follow the viewers' experience.
+    Minerva(Arc<dyn Weighing>),
+}
+
+/// What an origin puts up with.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// A client that takes nothing of an answer for so long has given up; `None`: it has for ever.
+    pub stalled: Option<Duration>,
+    /// Bytes that a post may have.
+    pub post_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { stalled: None, post_bytes: 65_536 }
+    }
+}
+
+/// A server of titles. Clones are the same one.
+#[derive(Clone)]
+pub struct Origin {
+    store: Arc<dyn Store>,
+    policy: Policy,
+    events: Arc<dyn OriginEvents>,
+    manners: Arc<Manners>,
+    limits: Limits,
+    visitors: Arc<AtomicU64>,
+    /// Whose connection a session is on, for reports that come another way.
+    weighed: Arc<Mutex<BTreeMap<String, Weak<Weigher>>>>,
+}
+
+impl Origin {
+    /// An origin of what `store` holds. `events` is told what happens.
+    pub fn new(store: Arc<dyn Store>, policy: Policy, events: Arc<dyn OriginEvents>) -> Self {
+        Self {
+            store,
+            policy,
+            events,
+            manners: Arc::default(),
+            limits: Limits::default(),
+            visitors: Arc::default(),
+            weighed: Arc::default(),
+        }
+    }
+
+    /// The same with these manners.
+    #[must_use]
+    pub fn with_manners(self, manners: Manners) -> Self {
+        Self { manners: Arc::new(manners), ..self }
+    }
+
+    /// The same with these limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Serves every connection of `endpoint` until it is closed.
+    pub async fn serve(self, endpoint: impl Into<Arc<Endpoint>>) {
+        let endpoint = endpoint.into();
+        while let Some(connection) = endpoint.accept().await {
+            let origin = self.clone();
+            endpoint.runtime().spawn("origin connection", async move {
+                if let Err(e) = origin.converse(connection).await {
+                    tracing::debug!("a connection ended: {e}");
+                }
+            });
+        }
+    }
+
+    /// A connection from `peer` came, which `carrier` carries and nobody weighs.
+    pub fn welcome(&self, peer: std::net::SocketAddr, carrier: Carrier) -> Visitor {
+        let visitor = self.visitor(peer, carrier);
+        self.events.connected(&visitor, None);
+        visitor
+    }
+
+    /// That connection ended.
+    pub fn part_from(&self, visitor: &Visitor) {
+        self.events.disconnected(visitor);
+    }
+
+    fn visitor(&self, peer: std::net::SocketAddr, carrier: Carrier) -> Visitor {
+        Visitor { id: self.visitors.fetch_add(1, Ordering::Relaxed), peer, carrier }
+    }
+
+    /// All requests of one connection.
+    async fn converse(self, connection: Connection) -> Result<(), QuicError> {
+        // A connection that was lost meanwhile has no address, and no requests either.
+        let Some(peer) = connection.remote_addr() else { return Ok(()) };
+        let runtime = connection.runtime().clone();
+        let visitor = self.visitor(peer, Carrier::Http3);
+        self.events.connected(&visitor, Some(connection.control()));
+        let weigher = match &self.policy {
+            Policy::Plain => None,
+            Policy::Minerva(weighing) => {
+                let control = connection.control().clone();
+                Some(Weigher::new(weighing.clone(), control, runtime.clone()))
+            }
+        };
+        let result = self.take_requests(connection, &runtime, visitor, weigher.as_ref()).await;
+        if let Some(weigher) = weigher {
+            let gone = Arc::as_ptr(&weigher);
+            self.weighed().retain(|_, of| of.as_ptr() != gone);
+        }
+        self.events.disconnected(&visitor);
+        result
+    }
+
+    async fn take_requests(
+        &self,
+        connection: Connection,
+        runtime: &RuntimeHandle,
+        visitor: Visitor,
+        weigher: Option<&Arc<Weigher>>,
+    ) -> Result<(), QuicError> {
+        let mut server = H3Server::new(connection).await?;
+        let weighing = async {
+            match weigher.cloned() {
+                Some(w) => w.run(visitor, self.events.clone()).await,
+                None => pending().await,
+            }
+        };
+        tokio::pin!(weighing);
+        loop {
+            let next = tokio::select! {
+                biased;
+                next = server.accept() => next?,
+                () = &mut weighing => unreachable!("weights are set as long as the connection lives"),
+            };
+            let Some((request, responder)) = next else { return Ok(()) };
+            let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
+            runtime.spawn("origin response", async move {
+                origin.attend(&rt, &visitor, weigher.as_ref(), &request, responder).await;
+            });
+        }
+    }
+
+    /// Answers a request that came on a connection that nobody weighs.
+    pub async fn answer(
+        &self,
+        runtime: &RuntimeHandle,
+        visitor: &Visitor,
+        request: &Request<()>,
+        exchange: impl Exchange,
+    ) {
+        self.attend(runtime, visitor, None, request, exchange).await;
+    }
+
+    async fn attend(
+        &self,
+        runtime: &RuntimeHandle,
+        visitor: &Visitor,
+        weigher: Option<&Arc<Weigher>>,
+        request: &Request<()>,
+        mut exchange: impl Exchange,
+    ) {
+        let began = runtime.now();
+        let path = request.uri().path();
+        if request.method() == Method::POST && path == REPORTS_PATH {
+            let status = self.take_report(runtime, request, &mut exchange).await;
+            self.tell(runtime, visitor, request, (began, None, status), (0, true));
+            return;
+        }
+        let found = self.store.find(path).await;
+        let object = match &found {
+            Ok(object) => object.as_ref(),
+            Err(e) => {
+                tracing::warn!("{path} cannot be read: {e}");
+                let head = Answer::bare(StatusCode::INTERNAL_SERVER_ERROR, &self.manners, &[]);
+                let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                self.tell(runtime, visitor, request, (began, None, status), sent);
+                return;
+            }
+        };
+        let head = answer(request, object, &self.manners);
+        let watched = object.and_then(|o| self.watch(began, visitor, weigher, request, o));
+        let session = object.and_then(|o| o.part.as_ref()).map(|_| {
+            watched.as_ref().map_or_else(
+                || Cmcd::of_request(request).session.unwrap_or_default(),
+                |w| w.session().to_owned(),
+            )
+        });
+        let status = head.head.status();
+        let sent = send(runtime, &self.limits, &mut exchange, head, object, watched.as_ref()).await;
+        drop(watched);
+        self.tell(runtime, visitor, request, (began, session.as_deref(), status), sent);
+    }
+
+    /// Notes who watches what.
+    fn watch(
+        &self,
+        at: Time,
+        visitor: &Visitor,
+        weigher: Option<&Arc<Weigher>>,
+        request: &Request<()>,
+        object: &Object,
+    ) -> Option<Watched> {
+        let part = object.part.as_ref().filter(|_| request.method() == Method::GET)?;
+        let cmcd = Cmcd::of_request(request);
+        let session = cmcd.session.as_deref().unwrap_or_default();
+        self.events.asked(visitor, &Asked { at, session, part, cmcd: &cmcd });
+        let weigher = weigher?;
+        let (watched, begins) = weigher.on_request(part, &cmcd)?;
+        if begins && !session.is_empty() {
+            self.weighed().insert(session.to_owned(), Arc::downgrade(weigher));
+        }
+        Some(watched)
+    }
+
+    /// Reads what a player posts. The status of the answer.
+    async fn take_report<E: Exchange>(
+        &self,
+        runtime: &RuntimeHandle,
+        request: &Request<()>,
+        exchange: &mut E,
+    ) -> StatusCode {
+        let mut body = Vec::new();
+        let status = loop {
+            match within(runtime, self.limits.stalled, exchange.receive()).await {
+                Some(Ok(Some(piece))) if body.len() + piece.len() > self.limits.post_bytes => {
+                    break StatusCode::PAYLOAD_TOO_LARGE;
+                }
+                Some(Ok(Some(piece))) => body.extend_from_slice(&piece),
+                Some(Ok(None)) => break StatusCode::NO_CONTENT,
+                Some(Err(_)) => return StatusCode::BAD_REQUEST,
+                None => break StatusCode::REQUEST_TIMEOUT,
+            }
+        };
+        if status == StatusCode::NO_CONTENT {
+            // Some players put the report into the query, and leave the body empty.
+            let inline = Some(Cmcd::of_request(request)).filter(|c| !c.is_empty());
+            let posted = Cmcd::of_post(&String::from_utf8_lossy(&body));
+            for report in inline.iter().chain(&posted) {
+                self.events.reported(runtime.now(), report);
+                let Some(session) = report.session.as_deref() else { continue };
+                let weigher = self.weighed().get(session).and_then(Weak::upgrade);
+                if let Some(weigher) = weigher {
+                    weigher.on_report(session, report);
+                }
+            }
+        }
+        let head = Answer::bare(status, &self.manners, &[]);
+        send(runtime, &self.limits, exchange, head, None, None).await;
+        status
+    }
+
+    fn tell(
+        &self,
+        runtime: &RuntimeHandle,
+        visitor: &Visitor,
+        request: &Request<()>,
+        (began, session, status): (Time, Option<&str>, StatusCode),
+        (bytes, whole): (u64, bool),
+    ) {
+        let at = runtime.now();
+        let (method, path) = (request.method().as_str(), request.uri().path());
+        let took = at - began;
+        let told = Responded { at, took, session, method, path, status, bytes, whole };
+        self.events.responded(visitor, &told);
+    }
+
+    fn weighed(&self) -> MutexGuard<'_, BTreeMap<String, Weak<Weigher>>> {
+        self.weighed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// CMSD's field of the server that answers (CTA-5006).
+static CMSD_DYNAMIC: HeaderName = HeaderName::from_static("cmsd-dynamic");
+
+/// Sends an answer. How many bytes of its body were handed over, and whether it is whole.
+async fn send<E: Exchange>(
+    runtime: &RuntimeHandle,
+    limits: &Limits,
+    exchange: &mut E,
+    answer: Answer,
+    object: Option<&Object>,
+    watched: Option<&Watched>,
+) -> (u64, bool) {
+    let Answer { mut head, body } = answer;
+    if let Some(outlook) = watched.and_then(Watched::outlook) {
+        let (etp, mb) = (outlook.throughput_kbps, outlook.bitrate_kbps);
+        let field = HeaderValue::try_from(format!("\"airlane\";etp={etp};mb={mb}"));
+        head.headers_mut().extend(field.ok().map(|f| (CMSD_DYNAMIC.clone(), f)));
+    }
+    let mut sent = 0;
+    let whole = async {
+        let stalled = limits.stalled;
+        timely(within(runtime, stalled, exchange.respond(head)).await)?;
+        if let (Some(object), Some(body)) = (object, body) {
+            let mut at = body.start;
+            while at < body.end {
+                let range: Range<u64> = at..body.end.min(at + PIECE_BYTES);
+                let piece = object.source.read(range).await.map_err(|e| e.to_string())?;
+                let len = piece.len() as u64;
+                if len == 0 {
+                    return Err("the object ended early".to_owned());
+                }
+                // Counted first: a part of it may be acknowledged before the rest is taken.
+                if let Some(watched) = watched {
+                    watched.handed(len);
+                }
+                timely(within(runtime, stalled, exchange.send(piece)).await)?;
+                at += len;
+                sent += len;
+            }
+        }
+        timely(within(runtime, stalled, exchange.finish()).await)
+    }
+    .await;
+    if let Err(e) = &whole {
+        tracing::debug!("an answer was cut short: {e}");
+    }
+    (sent, whole.is_ok())
+}
+
+/// What an action came to, if it came to anything in time.
+fn timely<T, E: std::fmt::Display>(result: Option<Result<T, E>>) -> Result<T, String> {
+    result.ok_or_else(|| "the client takes nothing".to_owned())?.map_err(|e| e.to_string())
+}
+
+/// The result of `action`, or `None` if it takes longer than `limit`.
+async fn within<T>(
+    runtime: &RuntimeHandle,
+    limit: Option<Duration>,
+    action: impl Future<Output = T>,
+) -> Option<T> {
+    let Some(limit) = limit else { return Some(action.await) };
+    tokio::select! {
+        biased;
+        result = action => Some(result),
+        () = runtime.sleep(limit) => None,
+    }
+}

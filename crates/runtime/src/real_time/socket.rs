@@ -1,0 +1,140 @@
+//! UDP sockets of the machine, which send and receive several datagrams per call where the system
+//! can (GSO and GRO).
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::task::{Context, Poll, ready};
+
+use airlane_base::Ecn;
+use parking_lot::Mutex;
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use tokio::io::Interest;
+
+use crate::api::{Datagram, Received, UdpSocket};
+
+/// Batches that one call receives at most.
+const BATCHES: usize = 8;
+/// What a batch holds at most: the system joins datagrams up to what one may have.
+const BATCH_BYTES: usize = 65_536;
+/// Bytes that the system is asked to keep for us in each direction: bursts of many connections come
+/// while the one thread of a socket is at work. It may give less.
+const BUFFER_BYTES: usize = 4 << 20;
+
+thread_local! {
+    /// Where datagrams are received before their sizes are known: one per thread is enough, and
+    /// there may be thousands of sockets.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+pub(super) struct TokioSocket {
+    socket: tokio::net::UdpSocket,
+    state: UdpSocketState,
+    addr: SocketAddr,
+    /// Received and not yet asked for.
+    arrived: Mutex<VecDeque<Received>>,
+}
+
+impl fmt::Debug for TokioSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokioSocket({})", self.addr)
+    }
+}
+
+impl TokioSocket {
+    /// A socket bound to `local`, in the tokio runtime of this thread.
+    pub(super) fn bind(local: SocketAddr) -> io::Result<Self> {
+        let socket = std::net::UdpSocket::bind(local)?;
+        socket.set_nonblocking(true)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // Less than asked for is what the system gives: it works, with more losses under load.
+        let _ = state.set_recv_buffer_size((&socket).into(), BUFFER_BYTES);
+        let _ = state.set_send_buffer_size((&socket).into(), BUFFER_BYTES);
+        let addr = socket.local_addr()?;
+        let socket = tokio::net::UdpSocket::from_std(socket)?;
+        Ok(Self { socket, state, addr, arrived: Mutex::default() })
+    }
+
+    /// Receives what has arrived.
+    fn receive(&self, arrived: &mut VecDeque<Received>) -> io::Result<()> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.resize(BATCHES * BATCH_BYTES, 0);
+            let mut metas = [RecvMeta::default(); BATCHES];
+            let mut chunks = scratch.chunks_exact_mut(BATCH_BYTES);
+            let mut buffers =
+                [(); BATCHES].map(|()| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            let n = self.socket.try_io(Interest::READABLE, || {
+                self.state.recv((&self.socket).into(), &mut buffers, &mut metas)
+            })?;
+            for (buffer, meta) in buffers.iter().zip(&metas).take(n) {
+                let dst_ip = meta.dst_ip.unwrap_or(self.addr.ip());
+                let ecn = codepoint(meta.ecn);
+                for payload in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                    let payload = payload.to_vec();
+                    arrived.push_back(Received { src: meta.addr, dst_ip, ecn, payload });
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl UdpSocket for TokioSocket {
+    fn poll_send(&self, cx: &mut Context<'_>, d: &Datagram<'_>) -> Poll<io::Result<()>> {
+        let transmit = Transmit {
+            destination: d.dst,
+            ecn: match d.ecn {
+                Ecn::NotEct => None,
+                Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+                Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+                Ecn::Ce => Some(EcnCodepoint::Ce),
+            },
+            contents: d.payload,
+            segment_size: d.segment,
+            src_ip: d.src,
+        };
+        loop {
+            ready!(self.socket.poll_send_ready(cx))?;
+            let sent = self.socket.try_io(Interest::WRITABLE, || {
+                self.state.try_send((&self.socket).into(), &transmit)
+            });
+            match sent {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
+        let mut arrived = self.arrived.lock();
+        loop {
+            if let Some(next) = arrived.pop_front() {
+                return Poll::Ready(Ok(next));
+            }
+            ready!(self.socket.poll_recv_ready(cx))?;
+            match self.receive(&mut arrived) {
+                Err(e) if e.kind() != io::ErrorKind::WouldBlock => return Poll::Ready(Err(e)),
+                _ => {}
+            }
+        }
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn max_segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+}
+
+fn codepoint(ecn: Option<EcnCodepoint>) -> Ecn {
+    match ecn {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}
