@@ -62,6 +62,24 @@ pub enum Entropy {
     System,
 }
 
+/// Whom a server lets in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// Handshakes under way from which on clients must first show that they receive at the address
+    /// that they send from (RFC 9000, section 8.1.2): a round trip more.
+    pub validate_from: usize,
+    /// Handshakes under way at most; further clients are turned away.
+    pub handshakes: usize,
+    /// Connections at most; further clients are turned away.
+    pub connections: usize,
+}
+
+impl Admission {
+    /// Everybody, at once.
+    pub const ALL: Self =
+        Self { validate_from: usize::MAX, handshakes: usize::MAX, connections: usize::MAX };
+}
+
 /// Transport settings of an endpoint and all of its connections.
 #[derive(Clone)]
 pub struct TransportConfig {
@@ -88,6 +106,8 @@ pub struct TransportConfig {
     /// packet towards them. A client endpoint then has at most one connection to each server, and
     /// its connections do not survive a change of its address.
     pub empty_client_ids: bool,
+    /// Whom a server lets in.
+    pub admission: Admission,
     /// Silence after which a connection is given up.
     pub idle_timeout: Option<Duration>,
     /// Silence after which a PING goes out.
@@ -133,6 +153,7 @@ impl TransportConfig {
             send_window_bytes: 8 << 20,
             max_streams: 100,
             empty_client_ids: false,
+            admission: Admission::ALL,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,
             cipher: Cipher::Null,

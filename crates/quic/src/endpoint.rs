@@ -359,6 +359,11 @@ impl Inner {
         Some((config, control))
     }
 
+    /// What it was told.
+    pub(crate) fn config(&self) -> &TransportConfig {
+        &self.config
+    }
+
     /// `addr` as this socket must name it: one of IPv6 reaches IPv4 by mapped addresses
     /// (RFC 4291, section 2.5.5.2).
     fn reachable(&self, addr: SocketAddr) -> SocketAddr {

@@ -16,12 +16,12 @@ mod qlog;
 mod stream;
 
 pub use config::{
-    ALPN_AIRLANE, ALPN_H3, AckPolicy, ControllerFactory, Entropy, MAX_STREAM_WINDOW_BYTES,
-    NewController, TransportConfig,
+    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, Entropy,
+    MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
 };
 pub use connection::{Connection, ConnectionStats};
 pub use control::{ControlHandle, ControlStats};
-pub use crypto::{Cipher, Identity, Tls, Trust};
+pub use crypto::{Certificates, Cipher, Identity, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use http3::{Body, H3Client, H3Server, Responder};

@@ -24,7 +24,8 @@ async fn a_bulk_transfer_over_loopback_with_either_cipher() {
 async fn a_client_refuses_a_server_that_it_does_not_trust() {
     let runtime = TokioRuntime::new(Seed(1));
     let tls = |trust| {
-        let identity = Some(Identity::generate(&["localhost"]).unwrap());
+        let identity = Identity::generate(&["localhost"]).unwrap();
+        let identity = Some(identity.shown().unwrap());
         Cipher::Tls(std::sync::Arc::new(Tls { identity, trust }))
     };
     let with = |trust| TransportConfig { cipher: tls(trust), ..config(Algorithm::Reno) };

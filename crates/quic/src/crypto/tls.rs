@@ -6,20 +6,19 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use airlane_base::Seed;
 use noq_proto::crypto;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use parking_lot::Mutex;
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, Error, KeyLog,
     RootCertStore, ServerConfig, SignatureScheme,
 };
 
+use super::identity::Certificates;
 use crate::config::TransportConfig;
 use crate::error::QuicError;
 
@@ -27,7 +26,7 @@ use crate::error::QuicError;
 #[derive(Debug)]
 pub struct Tls {
     /// What servers show. Clients need none.
-    pub identity: Option<Identity>,
+    pub identity: Option<Arc<Certificates>>,
     /// Which servers clients talk to.
     pub trust: Trust,
 }
@@ -43,79 +42,13 @@ pub enum Trust {
     Anyone,
 }
 
-/// A certificate with its private key.
-pub struct Identity {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity").field("certificates", &self.chain.len()).finish_non_exhaustive()
-    }
-}
-
-impl Identity {
-    /// A chain of DER certificates, the server's own first, and its private key in DER (PKCS #8,
-    /// PKCS #1 or SEC 1).
-    ///
-    /// # Errors
-    /// If the key is of no known form.
-    pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, QuicError> {
-        let key = PrivateKeyDer::try_from(key).map_err(|e| QuicError::Tls(e.to_owned()))?;
-        Ok(Self { chain: chain.into_iter().map(CertificateDer::from).collect(), key })
-    }
-
-    /// A self-signed Ed25519 certificate whose key is derived from `seed`: the same bytes for the
-    /// same arguments. Signatures of other kinds vary in length, and the handshake with them.
-    ///
-    /// # Errors
-    /// If a name is no DNS name.
-    pub fn from_seed(seed: Seed, names: &[&str]) -> Result<Self, QuicError> {
-        Self::self_signed(&seed.split("certificate").bytes(), names)
-    }
-
-    /// A self-signed Ed25519 certificate with a key from the operating system.
-    ///
-    /// # Errors
-    /// If a name is no DNS name, or the system has no randomness.
-    pub fn generate(names: &[&str]) -> Result<Self, QuicError> {
-        Self::self_signed(&super::system_secret()?, names)
-    }
-
-    fn self_signed(secret: &[u8; 32], names: &[&str]) -> Result<Self, QuicError> {
-        // PKCS #8 version 1 around the 32 bytes of an Ed25519 key (RFC 8410, section 7).
-        let mut pkcs8 = vec![
-            0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22,
-            0x04, 0x20,
-        ];
-        pkcs8.extend_from_slice(secret);
-        let key = PrivateKeyDer::Pkcs8(pkcs8.into());
-        let pair = KeyPair::from_der_and_sign_algo(&key, &PKCS_ED25519).map_err(tls_error)?;
-        let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-        let mut params = CertificateParams::new(names).map_err(tls_error)?;
-        params.distinguished_name = DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, "airlane");
-        // Never outdated: worlds have no date, and developers no patience.
-        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
-        params.not_after = rcgen::date_time_ymd(4096, 1, 1);
-        let certificate = params.self_signed(&pair).map_err(tls_error)?;
-        Ok(Self { chain: vec![certificate.der().clone()], key })
-    }
-
-    /// The server's own certificate in DER.
-    pub fn certificate(&self) -> &[u8] {
-        self.chain.first().map_or(&[], |c| c.as_ref())
-    }
-}
-
-fn tls_error(e: impl fmt::Display) -> QuicError {
+pub(super) fn tls_error(e: impl fmt::Display) -> QuicError {
     QuicError::Tls(e.to_string())
 }
 
 /// ring's algorithms with AES-128-GCM first: it is as good here and a quarter faster than the
 /// AES-256-GCM that rustls prefers.
-fn provider() -> Arc<CryptoProvider> {
+pub(super) fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|s| s.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
     Arc::new(provider)
@@ -169,8 +102,7 @@ impl Tls {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls_error)?
             .with_no_client_auth()
-            .with_single_cert(identity.chain.clone(), identity.key.clone_key())
-            .map_err(tls_error)?;
+            .with_cert_resolver(identity.clone());
         tls.alpn_protocols = config.alpn.clone();
         tls.send_tls13_tickets = 0;
         if let Some(path) = &config.keylog {

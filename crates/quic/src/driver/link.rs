@@ -125,6 +125,11 @@ impl Link {
         &self.runtime
     }
 
+    /// Whether the peer opened it, and its handshake was not done yet when the driver last looked.
+    pub(super) fn is_unannounced(&self) -> bool {
+        self.state.lock().unannounced
+    }
+
     /// Has the driver look at the connection.
     pub(crate) fn stir(&self) {
         self.list(self.state.lock());

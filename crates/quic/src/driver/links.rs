@@ -19,6 +19,8 @@ pub(crate) struct Links {
     /// By handle; noq-proto gives free ones out again.
     links: Vec<Option<Arc<Link>>>,
     live: usize,
+    /// Connections that clients open and whose handshakes are not done.
+    handshakes: usize,
     /// Why no connection may be opened or accepted any more, once none may.
     closed: Option<QuicError>,
     /// The endpoint's handle is gone.
@@ -38,6 +40,7 @@ impl Links {
             proto,
             links: Vec::new(),
             live: 0,
+            handshakes: 0,
             closed: None,
             abandoned: false,
             accepted,
@@ -66,8 +69,24 @@ impl Links {
         if self.links.len() <= i {
             self.links.resize(i + 1, None);
         }
+        self.handshakes += usize::from(link.is_unannounced());
         self.links[i] = Some(link);
         self.live += 1;
+    }
+
+    /// How many there are, those that drain included.
+    pub(super) fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Handshakes under way that clients have begun.
+    pub(super) fn handshakes(&self) -> usize {
+        self.handshakes
+    }
+
+    /// One of them is done.
+    pub(super) fn handshake_done(&mut self) {
+        self.handshakes = self.handshakes.saturating_sub(1);
     }
 
     /// Closes every connection, and refuses those to come.
@@ -119,7 +138,9 @@ impl Links {
     }
 
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {
-        if self.links[handle.0].take().is_some() {
+        if let Some(link) = self.links[handle.0].take() {
+            // One that was never announced ended in its handshake.
+            self.handshakes -= usize::from(link.is_unannounced());
             self.live -= 1;
             if self.live == 0 {
                 self.idle.wake();
@@ -139,7 +160,7 @@ impl Links {
         for link in self.links.drain(..).flatten() {
             link.end(why);
         }
-        self.live = 0;
+        (self.live, self.handshakes) = (0, 0);
         self.idle.wake();
     }
 }

@@ -196,7 +196,16 @@ impl Work {
         incoming: Incoming,
         links: &mut Links,
     ) {
-        let answer = if links.accepts() { inner.answer(&incoming) } else { None };
+        let admission = inner.config().admission;
+        if links.handshakes() >= admission.validate_from && !incoming.remote_address_validated() {
+            // Whoever has not shown that it is where it says costs nothing but the answer.
+            if let Ok(t) = links.proto().retry(incoming, &mut self.buffer) {
+                self.outlet.respond(cx, &t, &self.buffer);
+            }
+            return;
+        }
+        let room = links.handshakes() < admission.handshakes && links.len() < admission.connections;
+        let answer = if links.accepts() && room { inner.answer(&incoming) } else { None };
         let Some((config, control)) = answer else {
             let t = links.proto().refuse(incoming, &mut self.buffer);
             self.outlet.respond(cx, &t, &self.buffer);
@@ -266,6 +275,9 @@ impl Work {
         let arrived = arrived.then(|| Connection::new(link.clone()));
         if settled.drained {
             links.remove(handle);
+        }
+        if arrived.is_some() {
+            links.handshake_done();
         }
         if let Some(connection) = arrived {
             links.announce(connection);

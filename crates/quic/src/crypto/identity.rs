@@ -1,0 +1,124 @@
+//! What servers show: certificates with their private keys.
+
+use std::fmt;
+use std::sync::Arc;
+
+use airlane_base::Seed;
+use parking_lot::RwLock;
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+use super::tls::{provider, tls_error};
+use crate::error::QuicError;
+
+/// A certificate with its private key.
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity").field("certificates", &self.chain.len()).finish_non_exhaustive()
+    }
+}
+
+impl Identity {
+    /// A chain of DER certificates, the server's own first, and its private key in DER (PKCS #8,
+    /// PKCS #1 or SEC 1).
+    ///
+    /// # Errors
+    /// If the key is of no known form.
+    pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, QuicError> {
+        let key = PrivateKeyDer::try_from(key).map_err(|e| QuicError::Tls(e.to_owned()))?;
+        Ok(Self { chain: chain.into_iter().map(CertificateDer::from).collect(), key })
+    }
+
+    /// A self-signed Ed25519 certificate whose key is derived from `seed`: the same bytes for the
+    /// same arguments. Signatures of other kinds vary in length, and the handshake with them.
+    ///
+    /// # Errors
+    /// If a name is no DNS name.
+    pub fn from_seed(seed: Seed, names: &[&str]) -> Result<Self, QuicError> {
+        Self::self_signed(&seed.split("certificate").bytes(), names)
+    }
+
+    /// A self-signed Ed25519 certificate with a key from the operating system.
+    ///
+    /// # Errors
+    /// If a name is no DNS name, or the system has no randomness.
+    pub fn generate(names: &[&str]) -> Result<Self, QuicError> {
+        Self::self_signed(&super::system_secret()?, names)
+    }
+
+    fn self_signed(secret: &[u8; 32], names: &[&str]) -> Result<Self, QuicError> {
+        // PKCS #8 version 1 around the 32 bytes of an Ed25519 key (RFC 8410, section 7).
+        let mut pkcs8 = vec![
+            0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22,
+            0x04, 0x20,
+        ];
+        pkcs8.extend_from_slice(secret);
+        let key = PrivateKeyDer::Pkcs8(pkcs8.into());
+        let pair = KeyPair::from_der_and_sign_algo(&key, &PKCS_ED25519).map_err(tls_error)?;
+        let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+        let mut params = CertificateParams::new(names).map_err(tls_error)?;
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "airlane");
+        // Never outdated: worlds have no date, and developers no patience.
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(4096, 1, 1);
+        let certificate = params.self_signed(&pair).map_err(tls_error)?;
+        Ok(Self { chain: vec![certificate.der().clone()], key })
+    }
+
+    /// The server's own certificate in DER.
+    pub fn certificate(&self) -> &[u8] {
+        self.chain.first().map_or(&[], |c| c.as_ref())
+    }
+
+    /// What a server shows.
+    ///
+    /// # Errors
+    /// If the key is not that of the certificate, or of a kind that is not known.
+    pub fn shown(self) -> Result<Arc<Certificates>, QuicError> {
+        let current = RwLock::new(self.certified()?);
+        Ok(Arc::new(Certificates { current }))
+    }
+
+    fn certified(self) -> Result<Arc<CertifiedKey>, QuicError> {
+        let key = CertifiedKey::from_der(self.chain, self.key, &provider()).map_err(tls_error)?;
+        Ok(Arc::new(key))
+    }
+}
+
+/// The certificate that servers show at the moment, over QUIC and over TCP alike.
+pub struct Certificates {
+    current: RwLock<Arc<CertifiedKey>>,
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let certificates = self.current.read().cert.len();
+        f.debug_struct("Certificates").field("certificates", &certificates).finish()
+    }
+}
+
+impl Certificates {
+    /// Shows another identity from now on. Connections that are open stay.
+    ///
+    /// # Errors
+    /// If the key is not that of the certificate, or of a kind that is not known; what was shown
+    /// before then stays.
+    pub fn replace(&self, identity: Identity) -> Result<(), QuicError> {
+        *self.current.write() = identity.certified()?;
+        Ok(())
+    }
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current.read().clone())
+    }
+}
