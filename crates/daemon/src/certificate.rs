@@ -1,0 +1,209 @@
+//! Certificates: those that an operator gives, and one for development.
+//!
+//! A development certificate is self-signed with an ECDSA P-256 key and lives for 13 days, as
+//! browsers ask of certificates that they are told to trust by hash (WebTransport's
+//! `serverCertificateHashes`: at most 14). It is kept in the user's data folder, so that a browser
+//! that was told of it goes on trusting it.
+
+use std::fs;
+use std::io::Write;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use airlane_base::InputError;
+use airlane_quic::Identity;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
+use ring::digest;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::error::DaemonError;
+
+/// How long a development certificate is good for.
+const DAYS: u64 = 13;
+/// It is made anew when fewer days are left.
+const RENEW_DAYS: u64 = 3;
+const DAY_S: u64 = 86_400;
+
+/// Reads a chain of certificates, the server's own first, and its private key, both in PEM.
+///
+/// # Errors
+/// If a file cannot be read or holds nothing of the kind.
+pub fn load(chain: &Path, key: &Path) -> Result<Identity, DaemonError> {
+    let wrong = |file: &Path, what: &str, e: &dyn std::fmt::Display| {
+        InputError::new(format!("no {what}: {e}"), "expected a file in PEM").at_file(file)
+    };
+    let certificates = CertificateDer::pem_file_iter(chain)
+        .and_then(|all| all.collect::<Result<Vec<_>, _>>())
+        .map_err(|e| wrong(chain, "certificate", &e))?;
+    if certificates.is_empty() {
+        return Err(wrong(chain, "certificate", &"the file holds none").into());
+    }
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| wrong(key, "private key", &e))?;
+    let certificates = certificates.iter().map(|c| c.to_vec()).collect();
+    Ok(Identity::from_der(certificates, secret.secret_der().to_vec())?)
+}
+
+/// A certificate for development.
+#[derive(Debug)]
+pub struct Development {
+    /// What to show.
+    pub identity: Identity,
+    /// Where it is kept.
+    pub file: PathBuf,
+    /// SHA-256 of its public key (SubjectPublicKeyInfo), in base64: what Chromium's flag
+    /// `--ignore-certificate-errors-spki-list` takes.
+    pub spki_sha256: String,
+    /// SHA-256 of the certificate, in hexadecimal: what WebTransport's `serverCertificateHashes`
+    /// and `openssl x509 -fingerprint` name.
+    pub sha256: String,
+}
+
+/// The development certificate in `folder` for these names and addresses: the one that is kept
+/// there, if it is for them and will be good for a while after `now_s`, seconds since 1970; else a
+/// new one.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn development(
+    folder: &Path,
+    names: &[String],
+    now_s: u64,
+) -> Result<Development, DaemonError> {
+    let file = folder.join("development.pem");
+    let kept = fs::read_to_string(&file).ok().filter(|text| fits(text, names, now_s));
+    if let Some(found) = kept.and_then(|text| of_text(&text, &file)) {
+        return Ok(found);
+    }
+    let text = make(names, now_s)?;
+    store(folder, &file, &text)?;
+    of_text(&text, &file).ok_or_else(|| {
+        InputError::new("a certificate was made that cannot be read", "").at_file(&file).into()
+    })
+}
+
+/// The user's folder for data that programs make, by the XDG base directory specification.
+pub fn data_folder() -> PathBuf {
+    let of = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let data = of("XDG_DATA_HOME")
+        .filter(|p| p.is_absolute())
+        .or_else(|| Some(of("HOME")?.join(".local/share")))
+        .unwrap_or_else(std::env::temp_dir);
+    data.join("airlane")
+}
+
+/// The line in front of the PEM blocks: for whom it is, and until when.
+fn header(names: &[String], until_s: u64) -> String {
+    format!("Airlane development certificate, good until {until_s}, for {}", names.join(" "))
+}
+
+/// Whether the kept one is for these names and good for a while.
+fn fits(text: &str, names: &[String], now_s: u64) -> bool {
+    let until = text
+        .lines()
+        .next()
+        .and_then(|line| line.split("good until ").nth(1)?.split(',').next()?.parse::<u64>().ok());
+    let Some(until_s) = until else { return false };
+    until_s > now_s + RENEW_DAYS * DAY_S
+        && until_s <= now_s + DAYS * DAY_S
+        && text.lines().next() == Some(header(names, until_s).as_str())
+}
+
+/// A new certificate and its key, as the file holds them.
+fn make(names: &[String], now_s: u64) -> Result<String, InputError> {
+    let failed = |e: rcgen::Error| {
+        InputError::new(format!("no certificate can be made for {}: {e}", names.join(", ")), "")
+    };
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(failed)?;
+    let mut params = CertificateParams::new(names.to_vec()).map_err(failed)?;
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "Airlane development");
+    // Clocks differ: an hour ago it was good already.
+    let from = std::time::UNIX_EPOCH + std::time::Duration::from_secs(now_s.saturating_sub(3600));
+    let until_s = now_s + DAYS * DAY_S;
+    let until = std::time::UNIX_EPOCH + std::time::Duration::from_secs(until_s);
+    (params.not_before, params.not_after) = (from.into(), until.into());
+    let certificate = params.self_signed(&key).map_err(failed)?;
+    let (certificate, key) = (certificate.pem(), key.serialize_pem());
+    Ok(format!("{}\n{certificate}{key}", header(names, until_s)))
+}
+
+/// Writes the file so that nobody else can read it, and never half of it.
+fn store(folder: &Path, file: &Path, text: &str) -> Result<(), InputError> {
+    let failed = |e: std::io::Error| InputError::io(file, "write", &e);
+    fs::create_dir_all(folder).map_err(failed)?;
+    let half = folder.join(format!("development.pem.{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&half).and_then(|mut f| {
+        f.write_all(text.as_bytes())?;
+        f.sync_all()
+    });
+    written.and_then(|()| fs::rename(&half, file)).map_err(|e| {
+        // What is left of it helps nobody.
+        let _ = fs::remove_file(&half);
+        failed(e)
+    })
+}
+
+/// What a file's text holds.
+fn of_text(text: &str, file: &Path) -> Option<Development> {
+    let certificate = CertificateDer::from_pem_slice(text.as_bytes()).ok()?;
+    let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).ok()?;
+    let key = KeyPair::try_from(&key).ok()?;
+    let spki = rcgen::PublicKeyData::subject_public_key_info(&key);
+    let spki_sha256 = STANDARD.encode(digest::digest(&digest::SHA256, &spki));
+    let hash = digest::digest(&digest::SHA256, &certificate);
+    let sha256 = hash.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+    let identity = Identity::from_der(vec![certificate.to_vec()], key.serialize_der()).ok()?;
+    Some(Development { identity, file: file.to_owned(), spki_sha256, sha256 })
+}
+
+/// The names that a development certificate is for: this machine's, and the addresses listened at.
+pub fn names(host: &str, addresses: &[IpAddr]) -> Vec<String> {
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    let host = host.trim().to_ascii_lowercase();
+    let is_name = host.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');
+    if !host.is_empty() && is_name {
+        names.push(host);
+    }
+    let specific = addresses.iter().filter(|a| !a.is_unspecified());
+    names.extend(specific.map(ToString::to_string));
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|n| seen.insert(n.clone()));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_development_certificate_is_kept_while_it_is_good() {
+        let folder =
+            std::env::temp_dir().join(format!("airlane-certificate-{}", std::process::id()));
+        let names = names("box", &["10.0.0.1".parse().unwrap()]);
+        let now = 1_800_000_000;
+        let first = development(&folder, &names, now).unwrap();
+        let again = development(&folder, &names, now + 9 * DAY_S).unwrap();
+        assert_eq!(first.sha256, again.sha256);
+        let late = development(&folder, &names, now + 11 * DAY_S).unwrap();
+        assert_ne!(first.sha256, late.sha256, "two days are too few");
+        let other = development(&folder, &names[..2], now + 11 * DAY_S).unwrap();
+        assert_ne!(late.spki_sha256, other.spki_sha256, "other names");
+        fs::write(folder.join("development.pem"), "nonsense").unwrap();
+        development(&folder, &names, now).unwrap();
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::MetadataExt::mode(
+                &fs::metadata(folder.join("development.pem")).unwrap(),
+            );
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

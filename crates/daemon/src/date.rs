@@ -1,0 +1,16 @@
+//! The date: certificates and logs have one.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they log has a date")]
+pub(crate) fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+/// Milliseconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they log has a date")]
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

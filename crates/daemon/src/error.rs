@@ -1,0 +1,15 @@
+//! Why a daemon cannot start.
+
+use airlane_base::InputError;
+use airlane_quic::QuicError;
+
+/// Why a daemon cannot start, or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    /// What it was given: a folder, a file, an address.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The transport.
+    #[error(transparent)]
+    Transport(#[from] QuicError),
+}

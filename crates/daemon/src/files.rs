@@ -1,0 +1,241 @@
+//! The store of a folder: files that stand below it, and nothing else.
+//!
+//! Paths that climb out, by dots or by links, find nothing: the folder is opened once, and every
+//! name is resolved below it. Names that begin with a dot are not served.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use airlane_apps::content::{Object, Source, StoreFuture, Version};
+use airlane_base::InputError;
+use bytes::Bytes;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use tokio::task::spawn_blocking;
+
+/// Longest path that is looked at, in bytes.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// A folder whose files are served.
+#[derive(Clone, Debug)]
+pub struct Files {
+    dir: Arc<Dir>,
+}
+
+impl Files {
+    /// The files below `folder`.
+    ///
+    /// # Errors
+    /// If it is no folder that can be read.
+    pub fn open(folder: &Path) -> Result<Self, InputError> {
+        let dir = Dir::open_ambient_dir(folder, ambient_authority())
+            .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
+        Ok(Self { dir: Arc::new(dir) })
+    }
+
+    /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
+    /// slash is that of the `index.html` in it.
+    ///
+    /// # Errors
+    /// If there is a file that cannot be opened.
+    pub async fn find(&self, path: &str) -> io::Result<Option<Object>> {
+        let Some(name) = name_of(path) else { return Ok(None) };
+        let dir = self.dir.clone();
+        spawn_blocking(move || open(&dir, &name)).await.map_err(io::Error::other)?
+    }
+}
+
+/// The name below the folder that a URL's path stands for; `None` if it can be none.
+pub(crate) fn name_of(path: &str) -> Option<PathBuf> {
+    if path.len() > MAX_PATH_BYTES {
+        return None;
+    }
+    let decoded = percent_decode(path.strip_prefix('/')?)?;
+    let mut name = PathBuf::new();
+    let mut parts = decoded.split('/').peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            "" if parts.peek().is_none() => name.push("index.html"),
+            // A double slash, a dot that leads nowhere or up, a hidden file.
+            "" => return None,
+            _ if part.starts_with('.') || part.contains(['\0', '\\']) => return None,
+            _ => name.push(part),
+        }
+    }
+    Some(name)
+}
+
+fn open(dir: &Dir, name: &Path) -> io::Result<Option<Object>> {
+    use io::ErrorKind as Kind;
+    let file = match dir.open(name) {
+        Ok(file) => file.into_std(),
+        // What climbs out is answered as if it were not there: whether it is, is nobody's business.
+        Err(e)
+            if matches!(
+                e.kind(),
+                Kind::NotFound
+                    | Kind::PermissionDenied
+                    | Kind::NotADirectory
+                    | Kind::InvalidInput
+                    | Kind::InvalidFilename
+            ) =>
+        {
+            return Ok(None);
+        }
+        Err(e) => return Err(e),
+    };
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Ok(None);
+    }
+    let modified = about.modified().ok().and_then(|m| m.duration_since(UNIX_EPOCH).ok());
+    let version = modified.map(|m| Version {
+        etag: format!("\"{:x}-{:x}\"", about.len(), m.as_nanos()),
+        modified_s: m.as_secs(),
+    });
+    let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let extension = extension.to_ascii_lowercase();
+    Ok(Some(Object {
+        len: about.len(),
+        media_type: media_type(&extension),
+        version,
+        caching: Some(caching(&extension)),
+        part: None,
+        source: Arc::new(OpenFile(Arc::new(file))),
+    }))
+}
+
+/// A file that was found: it is read as it was opened, also if another takes its name meanwhile.
+#[derive(Debug)]
+struct OpenFile(Arc<File>);
+
+impl Source for OpenFile {
+    fn read(&self, range: Range<u64>) -> StoreFuture<'_, io::Result<Bytes>> {
+        let file = self.0.clone();
+        Box::pin(async move {
+            spawn_blocking(move || {
+                let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+                let mut piece = vec![0; len];
+                read_at(&file, &mut piece, range.start)?;
+                Ok(Bytes::from(piece))
+            })
+            .await
+            .map_err(io::Error::other)?
+        })
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, piece: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, piece, at)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, piece: &mut [u8], at: u64) -> io::Result<()> {
+    use io::{Read, Seek};
+    file.seek(io::SeekFrom::Start(at))?;
+    file.read_exact(piece)
+}
+
+/// How long copies may be kept: chunks for an hour, what names them not without asking.
+fn caching(extension: &str) -> &'static str {
+    match extension {
+        "m4s" | "mp4" | "m4a" | "m4v" | "cmfv" | "cmfa" | "ts" | "webm" | "vtt" | "jpg" | "png" => {
+            "public, max-age=3600"
+        }
+        _ => "no-cache",
+    }
+}
+
+/// The media type of a file by its extension (IANA's registry; DASH-IF and HLS for theirs).
+fn media_type(extension: &str) -> &'static str {
+    match extension {
+        "mpd" => "application/dash+xml",
+        "m3u8" => "application/vnd.apple.mpegurl",
+        "m4s" | "cmfv" => "video/iso.segment",
+        "cmfa" => "audio/iso.segment",
+        "mp4" | "m4v" => "video/mp4",
+        "m4a" => "audio/mp4",
+        "webm" => "video/webm",
+        "ts" => "video/mp2t",
+        "mov" => "video/quicktime",
+        "mp3" => "audio/mpeg",
+        "vtt" => "text/vtt; charset=utf-8",
+        "html" | "htm" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "xml" => "application/xml",
+        "txt" | "md" | "csv" => "text/plain; charset=utf-8",
+        "jpg" | "jpeg" => "image/jpeg",
+        "png" => "image/png",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "svg" => "image/svg+xml",
+        "ico" => "image/x-icon",
+        "wasm" => "application/wasm",
+        _ => "application/octet-stream",
+    }
+}
+
+/// The text behind percent signs (RFC 3986, section 2.1); `None` if it is none.
+fn percent_decode(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(b) = bytes.next() {
+        if b != b'%' {
+            out.push(b);
+            continue;
+        }
+        let digit = |b: Option<u8>| char::from(b?).to_digit(16).and_then(|d| u8::try_from(d).ok());
+        out.push(digit(bytes.next())? << 4 | digit(bytes.next())?);
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_stay_below_the_folder() {
+        let name = |path| name_of(path).map(|n| n.to_string_lossy().into_owned());
+        assert_eq!(name("/a/b.m4s").as_deref(), Some("a/b.m4s"));
+        assert_eq!(name("/a%20b/%c3%a4.mpd").as_deref(), Some("a b/ä.mpd"));
+        assert_eq!(name("/").as_deref(), Some("index.html"));
+        assert_eq!(name("/a/").as_deref(), Some("a/index.html"));
+        for path in [
+            "",
+            "a",
+            "/../x",
+            "/a/../x",
+            "/%2e%2e/x",
+            "/a//b",
+            "/.git/config",
+            "/a/.hidden",
+            "/%00",
+            "/a%5c..%5cx",
+            "/%",
+            "/%zz",
+            "/%ff",
+        ] {
+            assert_eq!(name(path), None, "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_makes_a_name_that_climbs(path in "(/|\\.|%2[eEfF]|%5c|a|%00|\\PC){0,20}") {
+            if let Some(name) = name_of(&format!("/{path}")) {
+                prop_assert!(name.is_relative());
+                prop_assert!(name.components().all(|c| matches!(c, std::path::Component::Normal(_))));
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The daemons: the roles of `airlane-apps` with what a machine on a network needs around them:
+//! files, certificates, TCP, limits, logs and pages.
+
+pub mod certificate;
+mod date;
+pub mod error;
+pub mod files;
+
+pub use error::DaemonError;
