@@ -4,14 +4,21 @@
 //! of a folder, or those that come with Airlane. [`Perceptual`] is what a player sees of a video
 //! under one metric. [`CorpusStatistics`] says what a corpus is like, [`select`] draws from it.
 //! The formats are described in `docs/chunk-tables.md`.
+//!
+//! [`dash`] and [`hls`] are the manifests of titles as players know them, [`mp4`] what is to be
+//! read in their files.
 
 pub mod corpus;
+pub mod dash;
+pub mod hls;
+pub mod mp4;
 pub mod perceptual;
 mod render;
 pub mod select;
 pub mod statistics;
 pub mod synthetic;
 pub mod table;
+pub mod url;
 pub mod video;
 
 pub use corpus::Corpus;

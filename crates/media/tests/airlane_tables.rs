@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use airlane_base::Seed;
-use airlane_media::table::{parse, to_json};
+use airlane_media::table::{parse, to_json, to_json_with};
 use airlane_media::{Metric, Video, synthetic};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -54,6 +54,14 @@ fn what_is_written_comes_back_bit_for_bit_gzipped_or_not() {
         gz.write_all(text.as_bytes()).unwrap();
         assert_eq!(parse(&gz.finish().unwrap()).unwrap(), plain);
     }
+}
+
+#[test]
+fn how_a_table_was_made_is_written_and_left_alone() {
+    let video = &synthetic::corpus(1, 3, Seed(5))[0];
+    let text = to_json_with(video, &serde_json::json!({"by": "a test"}));
+    assert!(text.contains("\"made\": {\"by\":\"a test\"}"), "{text}");
+    assert_eq!(parse(text.as_bytes()), parse(to_json(video).as_bytes()));
 }
 
 #[test]

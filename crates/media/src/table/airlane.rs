@@ -107,6 +107,11 @@ fn read_rung(node: &Node<'_>, traps: &mut Traps) -> Result<Rung, InputError> {
 /// The table of a video as JSON text, one rung per line. [`super::parse`] gives the same video
 /// back, bit for bit.
 pub fn to_json(video: &Video) -> String {
+    to_json_with(video, &Value::Null)
+}
+
+/// As [`to_json`], with how the table was made in the member `made`, which readers leave alone.
+pub fn to_json_with(video: &Video, made: &Value) -> String {
     let head = [
         ("format", json!(FORMAT)),
         ("version", json!(VERSION)),
@@ -117,6 +122,7 @@ pub fn to_json(video: &Video) -> String {
         ("chunk_s", json!(video.chunk_s())),
         ("fps", json!(video.fps)),
         ("distinct_chunks", json!(video.distinct_chunks)),
+        ("made", made.clone()),
     ];
     let mut out = String::from("{\n");
     for (member, value) in head.iter().filter(|(_, v)| !v.is_null()) {

@@ -16,7 +16,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::video::Video;
 
-pub use airlane::{FORMAT, VERSION, to_json};
+pub use airlane::{FORMAT, VERSION, to_json, to_json_with};
 
 /// A table of more text than this is refused: the largest real one has 0.2 MB.
 pub const MAX_TABLE_BYTES: u64 = 16 << 20;

@@ -1,0 +1,264 @@
+//! DASH manifests (ISO/IEC 23009-1) of titles on demand, as flat lists of chunks.
+//!
+//! [`parse`] reads what packagers write: every way to name chunks (`SegmentTemplate` with a
+//! timeline or a duration, `SegmentList`, `SegmentBase` with an index in the file), inherited from
+//! `Period` and `AdaptationSet`, with a `BaseURL` at every level. [`write`] writes a [`Presentation`]
+//! as a manifest that is read as an equal one. Nothing here touches a file or the network.
+//!
+//! Refused with the reason: `type="dynamic"` (live), more than one `Period` (each may have another
+//! ladder and other initialisation segments, so that one list of chunks would not be sound), remote
+//! elements (`xlink:href`), and whatever exceeds a limit: 16 MiB of text, 32 levels, 100 000 chunks
+//! per representation and 1 000 000 in all, URLs of 2 048 bytes and 256 MiB of them.
+//!
+//! Left out: adaptation sets and representations with an `EssentialProperty` that is not known
+//! here, as the standard asks for (trick modes, thumbnails), and what is neither video, audio nor
+//! text. `Period@start` does not count: times are from the start of the period. What
+//! `minBufferTime` promises is handed on; `availabilityStartTime` and the like have no meaning on
+//! demand.
+
+mod read;
+mod segments;
+mod template;
+mod time;
+mod write;
+mod xml;
+
+use std::fmt;
+use std::time::Duration;
+
+use airlane_base::{InputError, Rate};
+
+use crate::mp4::Index;
+
+pub use read::parse;
+pub use write::write;
+pub use xml::MAX_BYTES;
+
+/// Chunks of one representation at most.
+pub const MAX_CHUNKS: usize = crate::video::MAX_CHUNKS;
+
+/// The scheme of the property that names the quality table of a title (see
+/// `docs/chunk-tables.md`).
+pub const CHUNK_TABLE_SCHEME: &str = "urn:airlane:chunks:1";
+
+/// A title: its representations by kind, each list in rising order of bandwidth.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Presentation {
+    /// How long the title is, if the manifest says so.
+    pub duration: Option<Duration>,
+    /// `minBufferTime`.
+    pub min_buffer: Option<Duration>,
+    /// Where the quality table is, relative to the manifest unless absolute. Without it a file
+    /// `quality.json` beside the manifest is the convention.
+    pub chunk_table: Option<String>,
+    /// The encodings of the pictures.
+    pub video: Vec<Representation>,
+    /// The encodings of the sound.
+    pub audio: Vec<Representation>,
+    /// Subtitles and captions.
+    pub text: Vec<Representation>,
+}
+
+impl Presentation {
+    /// The representations of a kind.
+    pub fn of(&self, kind: Kind) -> &[Representation] {
+        match kind {
+            Kind::Video => &self.video,
+            Kind::Audio => &self.audio,
+            Kind::Text => &self.text,
+        }
+    }
+
+    /// All representations: video, audio, text.
+    pub fn all(&self) -> impl Iterator<Item = &Representation> {
+        Kind::ALL.into_iter().flat_map(|kind| self.of(kind))
+    }
+}
+
+/// What a representation is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Pictures.
+    Video,
+    /// Sound.
+    Audio,
+    /// Subtitles and captions.
+    Text,
+}
+
+impl Kind {
+    /// All kinds, in the order of [`Presentation::all`].
+    pub const ALL: [Self; 3] = [Self::Video, Self::Audio, Self::Text];
+
+    /// As `contentType` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Video => "video",
+            Self::Audio => "audio",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// One encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Representation {
+    /// `id`.
+    pub id: String,
+    /// Number of its adaptation set in the manifest, from 0: players switch within a set.
+    pub set: usize,
+    /// What it is of.
+    pub kind: Kind,
+    /// MIME type without parameters, such as `video/mp4`; empty if the manifest does not say.
+    pub mime: String,
+    /// Codecs as RFC 6381 has them; empty if the manifest does not say.
+    pub codecs: String,
+    /// `bandwidth`: the rate at which it plays on after `minBufferTime`.
+    pub bandwidth: Rate,
+    /// Width in pixels.
+    pub width: Option<u32>,
+    /// Height in pixels.
+    pub height: Option<u32>,
+    /// Frames per second.
+    pub frame_rate: Option<FrameRate>,
+    /// Audio samples per second.
+    pub sampling_hz: Option<u32>,
+    /// Audio channels.
+    pub channels: Option<u32>,
+    /// Language as RFC 5646 has it.
+    pub language: Option<String>,
+    /// The initialisation segment.
+    pub init: Option<Object>,
+    /// Ticks per second of the chunks' times, at least 1.
+    pub timescale: u64,
+    /// The tick at which the presentation begins (`presentationTimeOffset`).
+    pub time_offset: u64,
+    /// The index that names the chunks, until [`Representation::fill`] has read it.
+    pub index: Option<Object>,
+    /// The chunks in their order. Empty only if there is an index.
+    pub chunks: Vec<Chunk>,
+}
+
+impl Representation {
+    /// When a chunk begins, counted from the beginning of the presentation; `None` if there is no
+    /// such chunk. A chunk that begins before the presentation does counts from its beginning.
+    pub fn start(&self, chunk: usize) -> Option<Duration> {
+        let time = self.chunks.get(chunk)?.time;
+        Some(self.ticks(time.saturating_sub(self.time_offset)))
+    }
+
+    /// How long a chunk is, `None` if there is no such chunk.
+    pub fn duration(&self, chunk: usize) -> Option<Duration> {
+        Some(self.ticks(self.chunks.get(chunk)?.duration))
+    }
+
+    /// How long all chunks are together.
+    pub fn total(&self) -> Duration {
+        self.ticks(self.chunks.iter().fold(0, |sum, c| sum.saturating_add(c.duration)))
+    }
+
+    fn ticks(&self, ticks: u64) -> Duration {
+        let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(self.timescale.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Lists the chunks that the index names: `bytes` is what lies at [`Representation::index`].
+    ///
+    /// # Errors
+    /// Without an index, with a broken one, and if it leads beyond the 2^63rd byte.
+    pub fn fill(&mut self, bytes: &[u8]) -> Result<(), InputError> {
+        let Some(at) = &self.index else {
+            return Err(InputError::new("no index", "expected a representation with one"));
+        };
+        let (index, end) = Index::read(bytes)?;
+        let before = at.range.map_or(0, |r| r.offset);
+        let beyond = || InputError::new("parts beyond the end of any file", "expected an index");
+        let mut offset = before
+            .checked_add(end)
+            .and_then(|o| o.checked_add(index.gap_bytes))
+            .ok_or_else(beyond)?;
+        let mut time = index.earliest;
+        let mut chunks = Vec::with_capacity(index.parts.len());
+        for part in &index.parts {
+            let length = u64::from(part.bytes);
+            chunks.push(Chunk {
+                object: Object { url: at.url.clone(), range: Some(ByteRange { offset, length }) },
+                time,
+                duration: u64::from(part.duration),
+            });
+            offset = offset.checked_add(length).filter(|o| *o < 1 << 63).ok_or_else(beyond)?;
+            time = time.checked_add(u64::from(part.duration)).ok_or_else(beyond)?;
+        }
+        // The offset is given in the ticks of the manifest, the chunks in those of the index.
+        let offset = u128::from(self.time_offset) * u128::from(index.timescale);
+        let offset = offset / u128::from(self.timescale.max(1));
+        self.time_offset = u64::try_from(offset).map_err(|_| beyond())?;
+        self.timescale = u64::from(index.timescale);
+        self.chunks = chunks;
+        self.index = None;
+        Ok(())
+    }
+}
+
+/// A part of a representation that is fetched as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Where it is.
+    pub object: Object,
+    /// When it begins, ticks of the track.
+    pub time: u64,
+    /// How long it is, ticks.
+    pub duration: u64,
+}
+
+/// A file or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Relative to the manifest, or absolute.
+    pub url: String,
+    /// Which bytes of it; all without.
+    pub range: Option<ByteRange>,
+}
+
+/// Some bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteRange {
+    /// The first one.
+    pub offset: u64,
+    /// How many, at least 1.
+    pub length: u64,
+}
+
+impl fmt::Display for ByteRange {
+    /// As HTTP has it: first and last byte, such as `0-99`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = u128::from(self.offset) + u128::from(self.length.max(1)) - 1;
+        write!(f, "{}-{last}", self.offset)
+    }
+}
+
+/// Frames per second as a fraction, such as 30000/1001.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRate {
+    /// Frames, at least 1.
+    pub frames: u32,
+    /// In so many seconds, at least 1.
+    pub seconds: u32,
+}
+
+impl FrameRate {
+    /// Frames per second.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.frames) / f64::from(self.seconds)
+    }
+}
+
+impl fmt::Display for FrameRate {
+    /// As a manifest has it, such as `25` or `30000/1001`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seconds {
+            1 => write!(f, "{}", self.frames),
+            seconds => write!(f, "{}/{seconds}", self.frames),
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Manifests as packagers write them, each fault with its message, and what is written read again.
+
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_media::dash::{
+    ByteRange, Chunk, FrameRate, Kind, Object, Presentation, Representation, parse, write,
+};
+use airlane_media::hls;
+use proptest::prelude::*;
+
+fn urls(r: &Representation) -> Vec<&str> {
+    r.chunks.iter().map(|c| c.object.url.as_str()).collect()
+}
+
+fn times(r: &Representation) -> Vec<(u64, u64)> {
+    r.chunks.iter().map(|c| (c.time, c.duration)).collect()
+}
+
+fn error(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+/// An MPD of one period.
+fn mpd(attributes: &str, period: &str) -> String {
+    format!("<MPD {attributes}>\n<Period>\n{period}\n</Period>\n</MPD>")
+}
+
+/// An MPD of one representation of 10 s.
+fn one(segments: &str) -> String {
+    mpd(
+        "mediaPresentationDuration=\"PT10S\"",
+        &format!(
+            "<AdaptationSet mimeType=\"video/mp4\"><Representation id=\"v\" bandwidth=\"8\">\n\
+             {segments}</Representation></AdaptationSet>"
+        ),
+    )
+}
+
+#[test]
+fn reads_what_ffmpeg_writes() {
+    let text = r#"<?xml version="1.0" encoding="utf-8"?>
+<MPD xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns="urn:mpeg:dash:schema:mpd:2011"
+  profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static"
+  mediaPresentationDuration="PT7.0S" maxSegmentDuration="PT2.0S" minBufferTime="PT4.0S">
+ <ProgramInformation>
+ </ProgramInformation>
+ <ServiceDescription id="0">
+ </ServiceDescription>
+ <Period id="0" start="PT0.0S">
+  <AdaptationSet id="0" contentType="video" startWithSAP="1" segmentAlignment="true"
+     bitstreamSwitching="true" frameRate="24000/1001" maxWidth="320" maxHeight="180" lang="und">
+   <Representation id="0" mimeType="video/mp4" codecs="avc1.64000d" bandwidth="400000"
+     width="320" height="180" sar="1:1">
+    <SegmentTemplate timescale="24000" initialization="init-stream$RepresentationID$.m4s"
+       media="chunk-stream$RepresentationID$-$Number%05d$.m4s" startNumber="1">
+     <SegmentTimeline><S t="0" d="48048" r="2" /><S d="24024" /></SegmentTimeline>
+    </SegmentTemplate>
+   </Representation>
+   <Representation id="1" mimeType="video/mp4" codecs="avc1.64000c" bandwidth="100000"
+     width="160" height="90">
+    <SegmentTemplate timescale="24000" initialization="init-stream$RepresentationID$.m4s"
+       media="chunk-stream$RepresentationID$-$Number%05d$.m4s" startNumber="1">
+     <SegmentTimeline><S t="0" d="48048" r="2" /><S d="24024" /></SegmentTimeline>
+    </SegmentTemplate>
+   </Representation>
+  </AdaptationSet>
+  <AdaptationSet id="1" contentType="audio" lang="en">
+   <Representation id="2" mimeType="audio/mp4" codecs="mp4a.40.2" bandwidth="128000"
+      audioSamplingRate="48000">
+    <AudioChannelConfiguration
+      schemeIdUri="urn:mpeg:dash:23003:3:audio_channel_configuration:2011" value="2" />
+    <SegmentTemplate timescale="48000" initialization="init-stream$RepresentationID$.m4s"
+       media="chunk-stream$RepresentationID$-$Number%05d$.m4s" startNumber="1">
+     <SegmentTimeline><S t="0" d="95232" /><S d="96256" r="1" /><S d="48592" /></SegmentTimeline>
+    </SegmentTemplate>
+   </Representation>
+  </AdaptationSet>
+ </Period>
+</MPD>"#;
+    let p = parse(text).unwrap();
+    assert_eq!(p.duration, Some(Duration::from_secs(7)));
+    assert_eq!(p.min_buffer, Some(Duration::from_secs(4)));
+    assert_eq!((p.video.len(), p.audio.len(), p.text.len()), (2, 1, 0));
+    // Rising, whatever their order in the file.
+    let low = &p.video[0];
+    assert_eq!((low.id.as_str(), low.bandwidth, low.set), ("1", Rate::from_bps(100_000), 0));
+    assert_eq!((low.width, low.height), (Some(160), Some(90)));
+    assert_eq!(low.frame_rate, Some(FrameRate { frames: 24_000, seconds: 1_001 }));
+    assert_eq!(low.init.as_ref().unwrap().url, "init-stream1.m4s");
+    assert_eq!(urls(low)[3], "chunk-stream1-00004.m4s");
+    assert_eq!(low.start(3), Some(Duration::from_millis(6_006)));
+    assert_eq!(low.duration(3), Some(Duration::from_millis(1_001)));
+    assert_eq!(low.total(), Duration::from_millis(7_007));
+    let audio = &p.audio[0];
+    assert_eq!((audio.sampling_hz, audio.channels), (Some(48_000), Some(2)));
+    assert_eq!((audio.set, audio.language.as_deref()), (1, Some("en")));
+    assert_eq!(times(audio)[1], (95_232, 96_256));
+}
+
+#[test]
+fn reads_what_shaka_packager_writes_for_one_file_per_track() {
+    let text = r#"<?xml version="1.0" encoding="UTF-8"?>
+<!--Generated with a packager-->
+<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" xmlns:cenc="urn:mpeg:cenc:2013"
+  profiles="urn:mpeg:dash:profile:isoff-on-demand:2011" minBufferTime="PT2S" type="static"
+  mediaPresentationDuration="PT4S">
+  <Period id="0">
+    <AdaptationSet id="0" contentType="video" width="640" height="360" frameRate="12800/512"
+        subsegmentAlignment="true" par="16:9">
+      <Representation id="0" bandwidth="500000" codecs="avc1.64001e" mimeType="video/mp4">
+        <BaseURL>video &amp; co.mp4</BaseURL>
+        <SegmentBase indexRange="800-855" timescale="12800">
+          <Initialization range="0-799"/>
+        </SegmentBase>
+      </Representation>
+    </AdaptationSet>
+    <AdaptationSet id="1" contentType="text" lang="de">
+      <Representation id="1" bandwidth="256" mimeType="text/vtt">
+        <BaseURL>german.vtt</BaseURL>
+      </Representation>
+    </AdaptationSet>
+  </Period>
+</MPD>"#;
+    let mut p = parse(text).unwrap();
+    let video = &mut p.video[0];
+    assert!(video.chunks.is_empty());
+    let index = video.index.clone().unwrap();
+    assert_eq!(index.url, "video & co.mp4");
+    assert_eq!(index.range, Some(ByteRange { offset: 800, length: 56 }));
+    let init = video.init.clone().unwrap();
+    assert_eq!((init.url.as_str(), init.range.unwrap().length), ("video & co.mp4", 800));
+    video.fill(&sidx(12_800, 25_600, &[(3_000, 25_600), (5_000, 25_600)])).unwrap();
+    let at = |offset, length| Some(ByteRange { offset, length });
+    let ranges: Vec<_> = video.chunks.iter().map(|c| c.object.range).collect();
+    assert_eq!(ranges, [at(856, 3_000), at(3_856, 5_000)]);
+    assert_eq!(times(video), [(25_600, 25_600), (51_200, 25_600)]);
+    assert_eq!(video.frame_rate.unwrap().as_f64(), 25.0);
+    // Subtitles in one file are one chunk.
+    assert_eq!(urls(&p.text[0]), ["german.vtt"]);
+    assert_eq!(p.text[0].duration(0), Some(Duration::from_secs(4)));
+}
+
+/// A segment index of version 0.
+fn sidx(timescale: u32, earliest: u32, parts: &[(u32, u32)]) -> Vec<u8> {
+    let mut words = vec![0, 1, timescale, earliest, 0, parts.len() as u32];
+    for (bytes, duration) in parts {
+        words.extend([*bytes, *duration, 0x9000_0000]);
+    }
+    let body: Vec<u8> = words.iter().flat_map(|w| w.to_be_bytes()).collect();
+    let mut out = (8 + body.len() as u32).to_be_bytes().to_vec();
+    out.extend(b"sidx");
+    out.extend(body);
+    out
+}
+
+#[test]
+fn templates_are_inherited_and_lengths_come_from_the_title() {
+    // As GPAC writes it: template in the set, base URLs at every level.
+    let text = mpd(
+        "mediaPresentationDuration=\"PT0H0M10.02S\"",
+        r#"<BaseURL>media/</BaseURL>
+<SegmentTemplate timescale="1000" startNumber="0"/>
+<AdaptationSet mimeType="video/mp4" frameRate="25" lang="en">
+ <BaseURL>v/</BaseURL>
+ <EssentialProperty schemeIdUri="urn:mpeg:mpegB:cicp:ColourPrimaries" value="1"/>
+ <SegmentTemplate media="$Bandwidth$/$Time$.m4s" initialization="$RepresentationID$.mp4" duration="4000"/>
+ <Representation id="a" bandwidth="9" width="16" height="9"/>
+ <Representation id="b" bandwidth="8" width="16" height="9"><BaseURL>https://b.example/b/</BaseURL>
+  <SegmentTemplate timescale="500" presentationTimeOffset="70"/></Representation>
+</AdaptationSet>
+<AdaptationSet mimeType="video/mp4"><EssentialProperty schemeIdUri="http://dashif.org/guidelines/trickmode" value="0"/>
+ <Representation id="trick" bandwidth="1"/></AdaptationSet>
+<AdaptationSet contentType="image"><Representation id="thumbs" bandwidth="1"/></AdaptationSet>"#,
+    );
+    let p = parse(&text).unwrap();
+    assert_eq!(p.video.len(), 2);
+    assert_eq!(urls(&p.video[1]), ["media/v/9/0.m4s", "media/v/9/4000.m4s", "media/v/9/8000.m4s"]);
+    assert_eq!(p.video[1].init.as_ref().unwrap().url, "media/v/a.mp4");
+    assert_eq!(times(&p.video[1])[2], (8_000, 2_020));
+    let b = &p.video[0];
+    assert_eq!(urls(b), ["https://b.example/b/8/70.m4s", "https://b.example/b/8/4070.m4s"]);
+    assert_eq!(b.start(1), Some(Duration::from_secs(8)));
+    assert_eq!(b.language.as_deref(), Some("en"));
+}
+
+#[test]
+fn a_rounded_length_of_the_title_makes_no_chunk_of_its_own() {
+    let text = |duration: &str| {
+        one(r#"<SegmentTemplate timescale="24000" duration="48048" media="$Number$.m4s"/>"#)
+            .replace("PT10S", duration)
+    };
+    // Four chunks are 8.008 s.
+    for (duration, chunks) in [("PT8.008S", 4), ("PT8.0085S", 4), ("PT8.05S", 5), ("PT0.0001S", 1)]
+    {
+        assert_eq!(parse(&text(duration)).unwrap().video[0].chunks.len(), chunks, "{duration}");
+    }
+}
+
+#[test]
+fn timelines_may_have_gaps_and_repeat_to_the_next_entry_or_to_the_end() {
+    let text = one(
+        r#"<SegmentTemplate timescale="10" media="$Time$.m4s" presentationTimeOffset="20">
+<SegmentTimeline><S t="20" d="20" r="-1"/><S t="65" d="20"/><S t="90" d="10" r="-1"/></SegmentTimeline></SegmentTemplate>"#,
+    );
+    let p = parse(&text).unwrap();
+    assert_eq!(
+        times(&p.video[0]),
+        [(20, 20), (40, 20), (60, 20), (65, 20), (90, 10), (100, 10), (110, 10)]
+    );
+    assert_eq!(p.video[0].start(3), Some(Duration::from_millis(4_500)));
+}
+
+#[test]
+fn lists_name_files_or_parts_of_one() {
+    let text = one(r#"<BaseURL>all.mp4</BaseURL><SegmentList timescale="10" duration="40">
+<Initialization range="0-9"/><SegmentURL mediaRange="10-19"/><SegmentURL mediaRange="20-99"/>
+<SegmentURL media="rest.m4s"/></SegmentList>"#);
+    let p = parse(&text).unwrap();
+    let v = &p.video[0];
+    assert_eq!(urls(v), ["all.mp4", "all.mp4", "rest.m4s"]);
+    assert_eq!(v.chunks[1].object.range, Some(ByteRange { offset: 20, length: 80 }));
+    assert_eq!(v.chunks[1].object.range.unwrap().to_string(), "20-99");
+    assert_eq!(times(v), [(0, 40), (40, 40), (80, 20)]);
+}
+
+#[test]
+fn the_quality_table_is_named_by_a_property() {
+    let property = r#"<SupplementalProperty schemeIdUri="urn:airlane:chunks:1" value="./q.json"/>"#;
+    let text = one(r#"<SegmentTemplate duration="5" media="$Number$"/>"#);
+    assert_eq!(parse(&text).unwrap().chunk_table, None);
+    let text = text.replace("</MPD>", &format!("{property}</MPD>"));
+    assert_eq!(parse(&text).unwrap().chunk_table.as_deref(), Some("q.json"));
+}
+
+#[test]
+fn each_fault_has_its_message() {
+    let template = |rest: &str| one(&format!("<SegmentTemplate {rest}/>"));
+    let timeline = |entries: &str| {
+        one(&format!(
+            "<SegmentTemplate media=\"$Number$\">\n<SegmentTimeline>{entries}</SegmentTimeline>\
+             </SegmentTemplate>"
+        ))
+    };
+    let good = template("duration=\"5\" media=\"$Number$\"");
+    for (text, message) in [
+        ("", "0 elements at the top; expected an MPD document"),
+        ("<MPD", "line 1: not valid XML"),
+        ("<MPD>", "the text ends within an element"),
+        ("<html></html>", "line 1: html: not a manifest"),
+        (
+            "<!DOCTYPE a [<!ENTITY b \"c\">]><MPD/>",
+            "line 1: a document type definition; expected an MPD document",
+        ),
+        (
+            &good.replace("<MPD ", "<MPD type=\"dynamic\" "),
+            "MPD@type: \"dynamic\"; expected static: live",
+        ),
+        (&good.replace("</MPD>", "<Period/></MPD>"), "line 1: MPD: 2 periods; expected one Period"),
+        (&good.replace("PT10S", "10"), "MPD@mediaPresentationDuration: \"10\""),
+        (&good.replace("\"8\"", "\"0\""), "line 3: Representation@bandwidth: \"0\""),
+        (&good.replace(" id=\"v\"", ""), "Representation@id: missing"),
+        (&good.replace("<Period>", "<Period xlink:href=\"a\">"), "Period: a remote element"),
+        (&template("duration=\"0\" media=\"$Number$\""), "line 4: SegmentTemplate@duration: \"0\""),
+        (
+            &template("duration=\"5\" media=\"a\""),
+            "SegmentTemplate@media: \"a\"; expected a URL with $Number$",
+        ),
+        (
+            &template("duration=\"5\" media=\"$Numb$\""),
+            "SegmentTemplate: the identifier \"Numb\" in @media",
+        ),
+        (&template("duration=\"5\""), "SegmentTemplate@media: missing"),
+        (
+            &template("timescale=\"0\" duration=\"5\" media=\"$Number$\""),
+            "SegmentTemplate@timescale: \"0\"",
+        ),
+        (
+            &good
+                .replace(" mediaPresentationDuration=\"PT10S\"", "")
+                .replace("MPD mediaPresentationDuration=\"PT10S\"", "MPD"),
+            "no length of the title",
+        ),
+        (&timeline(""), "line 5: SegmentTimeline: no chunks; expected at least one S"),
+        (&timeline("<S d=\"0\"/>"), "S@d: \"0\""),
+        (
+            &timeline("<S t=\"9\" d=\"1\"/><S t=\"8\" d=\"1\"/>"),
+            "S@t: \"8\"; expected times that do not go back",
+        ),
+        (&timeline("<S d=\"1\" r=\"1000000000000\"/>"), "S: more than 100000 chunks"),
+        (
+            &timeline("<S t=\"18446744073709551610\" d=\"5\" r=\"9\"/>"),
+            "S@d: \"5\"; expected a length within",
+        ),
+        (
+            &template("timescale=\"1000000000000\" duration=\"1\" media=\"$Number$\""),
+            "more than 100000 chunks",
+        ),
+        (&good.replace("<Period>", "<Period>&bomb;"), "line 2: the entity \"bomb\""),
+    ] {
+        let found = error(text);
+        assert!(found.contains(message), "{message}\n{found}");
+    }
+    let deep = format!("{}{}", "<a>".repeat(40), "</a>".repeat(40));
+    assert!(error(&deep).contains("more than 32 levels"));
+    assert!(error(&"<a/>".repeat(500_000)).contains("more than 400000 elements"));
+    assert!(error(&" ".repeat(17 << 20)).contains("more than 16 MiB"));
+    let attributes: String = (0..200).map(|i| format!(" a{i}=\"\"")).collect();
+    assert!(error(&format!("<MPD{attributes}/>")).contains("more than 100 attributes"));
+    // Many representations of many chunks each.
+    let many = "<Representation id=\"r\" bandwidth=\"1\"/>".repeat(20);
+    let text = mpd(
+        "mediaPresentationDuration=\"PT90000S\"",
+        &format!(
+            "<AdaptationSet mimeType=\"video/mp4\"><SegmentTemplate duration=\"1\" \
+             media=\"$Number$\"/>{many}</AdaptationSet>"
+        ),
+    );
+    assert!(error(&text).contains("more than 1000000 chunks"));
+}
+
+fn object(url: impl Strategy<Value = String>) -> impl Strategy<Value = Object> {
+    let range = proptest::option::of((0..1_u64 << 40, 1..1_u64 << 40));
+    let range = range.prop_map(|r| r.map(|(offset, length)| ByteRange { offset, length }));
+    (url, range).prop_map(|(url, range)| Object { url, range })
+}
+
+const URL: &str = "(https://a\\.example/)?[a-z$&'\"<]{1,6}/[a-z0-9$é]{1,8}\\.m4s";
+
+fn chunks() -> impl Strategy<Value = Vec<Chunk>> {
+    let counted = (URL, 0..1_000_000_u64, prop::collection::vec((0..3_u64, 1..4_u64), 1..20))
+        .prop_map(|(before, first, steps)| {
+            let object = |i| Object { url: format!("{before}{}.m4s", first + i), range: None };
+            (0..).map(object).zip(steps).collect::<Vec<_>>()
+        });
+    let listed = prop::collection::vec((object(URL), (0..3_u64, 1..4_u64)), 1..10);
+    (counted.boxed().prop_union(listed.boxed()), 0..1_u64 << 40).prop_map(|(steps, mut time)| {
+        let chunk = |(object, (gap, duration))| {
+            time += gap / 2 + duration;
+            Chunk { object, time: time - duration, duration }
+        };
+        steps.into_iter().map(chunk).collect()
+    })
+}
+
+fn representation(kind: Kind, set: usize) -> impl Strategy<Value = Representation> {
+    let number = || proptest::option::of(1..5_000_u32);
+    let segments = (chunks(), object(URL), any::<bool>());
+    let names = ("\\PC{0,8}", "[a-z0-9.]{0,8}");
+    let rate = proptest::option::of((1..100_000_u32, 1..2_000_u32));
+    let init = proptest::option::of(object(URL));
+    (names, 1..1_000_000_u64, number(), rate, init, segments, 1..100_000_u64, 0..1_u64 << 40)
+        .prop_map(move |(names, bps, number, rate, init, segments, timescale, time_offset)| {
+            let (chunks, index, indexed) = segments;
+            Representation {
+                id: names.0,
+                set,
+                kind,
+                mime: format!("{}/mp4", kind.name()),
+                codecs: names.1,
+                bandwidth: Rate::from_bps(bps),
+                width: number,
+                height: number,
+                frame_rate: rate.map(|(frames, seconds)| FrameRate { frames, seconds }),
+                sampling_hz: number,
+                channels: number.map(|n| n % 6 + 1),
+                language: (set % 2 == 0).then(|| "en".to_owned()),
+                init,
+                timescale,
+                time_offset,
+                index: indexed.then_some(index),
+                chunks: if indexed { Vec::new() } else { chunks },
+            }
+        })
+}
+
+fn presentation() -> impl Strategy<Value = Presentation> {
+    let list = |kind, set| prop::collection::vec(representation(kind, set), 1..4);
+    let time = || proptest::option::of((0..1_u64 << 50).prop_map(Duration::from_nanos));
+    let table = proptest::option::of("[a-z]{1,5}\\.json");
+    (time(), time(), table, list(Kind::Video, 0), list(Kind::Audio, 1), list(Kind::Text, 2))
+        .prop_map(|(duration, min_buffer, chunk_table, mut video, mut audio, mut text)| {
+            for list in [&mut video, &mut audio, &mut text] {
+                list.sort_by_key(|r| r.bandwidth);
+            }
+            Presentation { duration, min_buffer, chunk_table, video, audio, text }
+        })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again(p in presentation()) {
+        let text = write(&p);
+        prop_assert_eq!(parse(&text), Ok(p), "{}", text);
+    }
+
+    #[test]
+    fn any_presentation_has_playlists(p in presentation()) {
+        let playlists = hls::write(&p, &|r| Some(r.bandwidth.scale(0.5)));
+        prop_assert_eq!(playlists.media.len(), p.video.len() + p.audio.len());
+        for (_, text) in &playlists.media {
+            prop_assert!(text.ends_with("#EXT-X-ENDLIST\n"));
+        }
+    }
+
+    #[test]
+    fn any_text_is_survived(text in ".*|(<|/>|>|MPD|Period|AdaptationSet|S|\"|=| |&|;|a){0,40}") {
+        let _ = parse(&text);
+    }
+
+    /// A manifest with a piece of it replaced: an error or a presentation that can be written.
+    #[test]
+    fn damage_is_survived(p in presentation(), at in any::<prop::sample::Index>(), cut in 0..40_usize, piece in "\\PC{0,6}|-?[0-9]{1,25}") {
+        let text = write(&p);
+        let at = at.index(text.len());
+        let damaged = format!("{}{piece}{}",
+            String::from_utf8_lossy(&text.as_bytes()[..at]),
+            String::from_utf8_lossy(&text.as_bytes()[(at + cut).min(text.len())..]));
+        if let Ok(read) = parse(&damaged) {
+            write(&read);
+            hls::write(&read, &|_| None);
+        }
+    }
+
+    #[test]
+    fn any_index_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let text = one(r#"<SegmentBase indexRange="9-99"/>"#);
+        let mut r = parse(&text).unwrap().video.remove(0);
+        let _ = r.fill(&bytes);
+        let mut whole = sidx(10, 0, &[]);
+        whole.splice(8.., bytes);
+        let _ = r.fill(&whole);
+    }
+}
+
+#[test]
+fn playlists_hold_rates_codecs_groups_and_ranges() {
+    let text = mpd(
+        "mediaPresentationDuration=\"PT10S\"",
+        r#"<AdaptationSet contentType="video" mimeType="video/mp4"><Representation id="360p" bandwidth="800000" width="640"
+ height="360" frameRate="24000/1001" codecs="avc1.64001e"><SegmentTemplate timescale="24000" duration="96096"
+ media="video/$Number$.m4s" initialization="video/init.mp4"/></Representation></AdaptationSet>
+<AdaptationSet contentType="audio" mimeType="audio/mp4" lang="en"><Representation id="a b" bandwidth="128000" codecs="mp4a.40.2">
+ <SegmentList timescale="1" duration="5"><Initialization sourceURL="a.mp4" range="0-9"/><SegmentURL media="a.mp4" mediaRange="10-19"/>
+ <SegmentURL media="a.mp4" mediaRange="20-39"/></SegmentList></Representation></AdaptationSet>"#,
+    );
+    let p = parse(&text).unwrap();
+    let playlists = hls::write(&p, &|r| Some(r.bandwidth.scale(0.5)));
+    assert_eq!(
+        playlists.master,
+        "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n\
+         #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"en 1\",LANGUAGE=\"en\",DEFAULT=YES,\
+         AUTOSELECT=YES,URI=\"audio-_0.m3u8\"\n\
+         #EXT-X-STREAM-INF:BANDWIDTH=928000,AVERAGE-BANDWIDTH=464000,\
+         CODECS=\"avc1.64001e,mp4a.40.2\",RESOLUTION=640x360,FRAME-RATE=23.976,AUDIO=\"audio\"\n\
+         video-360p.m3u8\n"
+    );
+    let [(audio_name, audio), (video_name, video)] = &playlists.media[..] else { panic!() };
+    assert_eq!((audio_name.as_str(), video_name.as_str()), ("audio-_0.m3u8", "video-360p.m3u8"));
+    assert_eq!(
+        video,
+        "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:1\n\
+         #EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n\
+         #EXT-X-MAP:URI=\"video/init.mp4\"\n#EXTINF:4.004000,\nvideo/1.m4s\n#EXTINF:4.004000,\n\
+         video/2.m4s\n#EXTINF:1.992000,\nvideo/3.m4s\n#EXT-X-ENDLIST\n"
+    );
+    assert!(audio.contains("#EXT-X-MAP:URI=\"a.mp4\",BYTERANGE=\"10@0\"\n#EXTINF:5.000000,\n#EXT-X-BYTERANGE:10@10\na.mp4\n"));
+}
