@@ -102,3 +102,17 @@ fn lock<T>(state: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     // What is shown is whole after each change, whoever panicked.
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
+
+/// Has daemons say on the standard error what happens: `RUST_LOG` chooses how much.
+pub(crate) fn log(quiet: bool) {
+    use tracing_subscriber::EnvFilter;
+    let usual = if quiet { "error" } else { "info" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr)
+        .init();
+}

@@ -35,7 +35,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
-    ("cli", &["base", "media", "lab", "report"]),
+    (
+        "daemon",
+        &["base", "quality", "media", "abr", "minerva", "congestion", "runtime", "quic", "apps"],
+    ),
+    ("cli", &["base", "media", "abr", "lab", "report", "daemon"]),
     ("bench", &["base", "quality", "media", "abr", "minerva", "net", "lab"]),
 ];
 

@@ -6,4 +6,6 @@ mod date;
 pub mod error;
 pub mod files;
 
+pub mod serve;
+
 pub use error::DaemonError;

@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::utility::Blend;
 
+/// Alpha per plain connection of the baseline for content that nobody calibrated: that of the
+/// embedded corpus, at which viewers under Minerva take the share of as many viewers of the same
+/// videos under the baseline (`docs/minerva.md`, Alpha).
+pub const ALPHA_PER_CONNECTION: f64 = 1.065;
+
 /// Which utility the weight follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

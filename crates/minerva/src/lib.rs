@@ -27,7 +27,7 @@ pub mod utility;
 pub mod value;
 pub mod weight;
 
-pub use config::{Config, Fairness, UtilityKind};
+pub use config::{ALPHA_PER_CONNECTION, Config, Fairness, UtilityKind};
 pub use curve::RateCurve;
 pub use normalise::{Form, Normalisation};
 pub use optimum::{Optimum, fixed_rate_bound, fixed_rate_optimum};

@@ -8,6 +8,7 @@ mod pattern;
 use std::fmt::Debug;
 use std::future::{Future, ready};
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,13 +20,24 @@ pub use pattern::{Library, Pattern};
 /// A future of a store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// What is asked for, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The path of the URL as it came: it starts with a slash and has no query.
+    pub path: &'a str,
+    /// The query, without its question mark.
+    pub query: Option<&'a str>,
+    /// Who asks.
+    pub peer: SocketAddr,
+}
+
 /// Finds objects. One store serves any number of requests at a time.
 pub trait Store: Send + Sync + Debug {
-    /// What stands at `path`, which starts with a slash and has no query. `Ok(None)`: nothing does.
+    /// What is asked for. `Ok(None)`: nothing stands there.
     ///
     /// # Errors
     /// If what stands there cannot be opened.
-    fn find<'a>(&'a self, path: &'a str) -> StoreFuture<'a, io::Result<Option<Object>>>;
+    fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>>;
 }
 
 /// Reads the bytes of one object.
@@ -74,7 +86,7 @@ pub struct Part {
 }
 
 /// What of a title an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartRole {
     /// A chunk of the picture: its position in the ladder, lowest rate first, and its number, both
     /// from 0.
@@ -84,8 +96,32 @@ pub enum PartRole {
         /// Number of the chunk.
         chunk: usize,
     },
+    /// A file of many chunks of the picture, of which requests name parts: its position in the
+    /// ladder, and where each chunk begins, rising.
+    Pictures {
+        /// Position in the ladder.
+        rung: usize,
+        /// First byte of each chunk.
+        begins: Arc<[u64]>,
+    },
     /// Anything else that counts in the rate and not in the quality: sound, subtitles, headers.
     Other,
+}
+
+impl Part {
+    /// The part that the bytes from `first` on are of.
+    pub(crate) fn at(&self, first: u64) -> Self {
+        let role = match &self.role {
+            PartRole::Pictures { rung, begins } => {
+                match begins.partition_point(|&begin| begin <= first).checked_sub(1) {
+                    Some(chunk) => PartRole::Picture { rung: *rung, chunk },
+                    None => PartRole::Other,
+                }
+            }
+            role => role.clone(),
+        };
+        Self { title: self.title.clone(), role }
+    }
 }
 
 impl Source for Bytes {

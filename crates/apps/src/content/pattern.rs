@@ -13,7 +13,7 @@ use airlane_media::Video;
 use bytes::Bytes;
 use rand::Rng as _;
 
-use super::{Object, Part, PartRole, Source, Store, StoreFuture};
+use super::{Object, Part, PartRole, Source, Store, StoreFuture, Target};
 
 /// Length of the pattern: long enough that no two neighbouring packets look alike, and a prime,
 /// so that the objects start at different places of it. Where it ends a piece of a body ends too,
@@ -137,8 +137,8 @@ impl Library {
 }
 
 impl Store for Library {
-    fn find<'a>(&'a self, path: &'a str) -> StoreFuture<'a, io::Result<Option<Object>>> {
-        Box::pin(ready(Ok(self.object(path))))
+    fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>> {
+        Box::pin(ready(Ok(self.object(target.path))))
     }
 }
 

@@ -7,20 +7,21 @@
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_quic::{Connection, Endpoint, H3Server, QuicError};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use tokio::sync::Notify;
 
 use super::events::{Asked, Carrier, OriginEvents, Responded, Visitor};
 use super::provider::Weighing;
 use super::weigher::{Watched, Weigher};
 use crate::cmcd::Cmcd;
-use crate::content::{Object, Store};
+use crate::content::{Object, Part, Store, Target};
 use crate::http::{Answer, Exchange, Manners, answer};
 
 /// Where players post what they have to say of themselves (CMCD version 2, event mode).
@@ -64,6 +65,33 @@ pub struct Origin {
     visitors: Arc<AtomicU64>,
     /// Whose connection a session is on, for reports that come another way.
     weighed: Arc<Mutex<BTreeMap<String, Weak<Weigher>>>>,
+    traffic: Arc<Traffic>,
+}
+
+/// The answers that are on their way.
+#[derive(Default)]
+struct Traffic {
+    answers: AtomicUsize,
+    draining: AtomicBool,
+    ended: Notify,
+}
+
+/// One of them, until it is dropped.
+struct Answering<'a>(&'a Traffic);
+
+impl Traffic {
+    fn begin(&self) -> Answering<'_> {
+        self.answers.fetch_add(1, Ordering::AcqRel);
+        Answering(self)
+    }
+}
+
+impl Drop for Answering<'_> {
+    fn drop(&mut self) {
+        if self.0.answers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.ended.notify_waiters();
+        }
+    }
 }
 
 impl Origin {
@@ -77,6 +105,7 @@ impl Origin {
             limits: Limits::default(),
             visitors: Arc::default(),
             weighed: Arc::default(),
+            traffic: Arc::default(),
         }
     }
 
@@ -102,6 +131,21 @@ impl Origin {
                     tracing::debug!("a connection ended: {e}");
                 }
             });
+        }
+    }
+
+    /// Turns further requests away, and waits until the answers are out that are on their way.
+    pub async fn drain(&self) {
+        self.traffic.draining.store(true, Ordering::Release);
+        loop {
+            let ended = self.traffic.ended.notified();
+            tokio::pin!(ended);
+            // Enrolled before it looks: an end in between is not missed.
+            ended.as_mut().enable();
+            if self.traffic.answers.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            ended.await;
         }
     }
 
@@ -194,12 +238,22 @@ impl Origin {
     ) {
         let began = runtime.now();
         let path = request.uri().path();
+        let _answering = self.traffic.begin();
+        if self.traffic.draining.load(Ordering::Acquire) {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            let soon = (header::RETRY_AFTER, HeaderValue::from_static("1"));
+            let head = Answer::bare(status, &self.manners, &[soon]);
+            let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
+            self.tell(runtime, visitor, request, (began, None, status), sent);
+            return;
+        }
         if request.method() == Method::POST && path == REPORTS_PATH {
             let status = self.take_report(runtime, request, &mut exchange).await;
             self.tell(runtime, visitor, request, (began, None, status), (0, true));
             return;
         }
-        let found = self.store.find(path).await;
+        let target = Target { path, query: request.uri().query(), peer: visitor.peer };
+        let found = self.store.find(target).await;
         let object = match &found {
             Ok(object) => object.as_ref(),
             Err(e) => {
@@ -212,17 +266,15 @@ impl Origin {
             }
         };
         let head = answer(request, object, &self.manners);
-        let watched = object.and_then(|o| self.watch(began, visitor, weigher, request, o));
-        let session = object.and_then(|o| o.part.as_ref()).map(|_| {
-            watched.as_ref().map_or_else(
-                || Cmcd::of_request(request).session.unwrap_or_default(),
-                |w| w.session().to_owned(),
-            )
-        });
+        let part = head.body.as_ref().and_then(|body| Some(object?.part.as_ref()?.at(body.start)));
+        let cmcd = part.is_some().then(|| Cmcd::of_request(request));
+        let asked = part.as_ref().zip(cmcd.as_ref());
+        let watched = asked.and_then(|(p, c)| self.watch(began, visitor, weigher, p, c));
+        let session = asked.map(|(_, cmcd)| cmcd.session.as_deref().unwrap_or_default());
         let status = head.head.status();
         let sent = send(runtime, &self.limits, &mut exchange, head, object, watched.as_ref()).await;
         drop(watched);
-        self.tell(runtime, visitor, request, (began, session.as_deref(), status), sent);
+        self.tell(runtime, visitor, request, (began, session, status), sent);
     }
 
     /// Notes who watches what.
@@ -231,15 +283,13 @@ impl Origin {
         at: Time,
         visitor: &Visitor,
         weigher: Option<&Arc<Weigher>>,
-        request: &Request<()>,
-        object: &Object,
+        part: &Part,
+        cmcd: &Cmcd,
     ) -> Option<Watched> {
-        let part = object.part.as_ref().filter(|_| request.method() == Method::GET)?;
-        let cmcd = Cmcd::of_request(request);
         let session = cmcd.session.as_deref().unwrap_or_default();
-        self.events.asked(visitor, &Asked { at, session, part, cmcd: &cmcd });
+        self.events.asked(visitor, &Asked { at, session, part, cmcd });
         let weigher = weigher?;
-        let (watched, begins) = weigher.on_request(part, &cmcd)?;
+        let (watched, begins) = weigher.on_request(part, cmcd)?;
         if begins && !session.is_empty() {
             self.weighed().insert(session.to_owned(), Arc::downgrade(weigher));
         }

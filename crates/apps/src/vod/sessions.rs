@@ -78,14 +78,14 @@ impl Sessions {
         now: Time,
         id: &str,
         totals: Progress,
-        (role, cmcd): (PartRole, &Cmcd),
+        (role, cmcd): (&PartRole, &Cmcd),
         new: impl FnOnce() -> Option<Entry>,
     ) -> Admission {
         self.divide(now, totals);
         let fresh = !self.by_id.contains_key(id);
         if fresh {
             // Sound and headers alone make no session: nothing is known of the picture.
-            if self.by_id.len() == MOST || role == PartRole::Other {
+            if self.by_id.len() == MOST || !matches!(role, PartRole::Picture { .. }) {
                 return Admission::None;
             }
             let Some(Entry { regime, chunk }) = new() else { return Admission::None };
@@ -106,7 +106,7 @@ impl Sessions {
         if let Some(session) = self.by_id.get_mut(id) {
             session.asked = now;
             session.responses += 1;
-            if let PartRole::Picture { rung, chunk } = role {
+            if let PartRole::Picture { rung, chunk } = *role {
                 session.on_chunk(now, (rung, chunk), cmcd);
             }
         }

@@ -64,7 +64,7 @@ impl Weigher {
         let new = || self.weighing.entry(&part.title, &session, cmcd);
         let (now, totals) = (self.runtime.now(), self.progress());
         let mut sessions = self.sessions();
-        let admission = sessions.on_request(now, &session, totals, (part.role, cmcd), new);
+        let admission = sessions.on_request(now, &session, totals, (&part.role, cmcd), new);
         let joined = admission == Admission::New;
         let weight = sessions.weight().filter(|_| joined && !sessions.begin_as_it_is());
         drop(sessions);
@@ -128,11 +128,6 @@ impl Watched {
     pub(super) fn handed(&self, bytes: u64) {
         let (now, totals) = (self.weigher.runtime.now(), self.weigher.progress());
         self.weigher.sessions().on_handed(now, &self.session, totals, bytes);
-    }
-
-    /// The session's id.
-    pub(super) fn session(&self) -> &str {
-        &self.session
     }
 
     /// What the session can expect, once its rate was measured.

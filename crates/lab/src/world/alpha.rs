@@ -1,13 +1,11 @@
 //! Minerva's alpha, where a scenario does not set it.
 
-/// Alpha per plain connection of the baseline on the embedded corpus; what a corpus gets that
-/// nobody calibrated.
-const EMBEDDED: f64 = 1.065;
+use airlane_minerva::ALPHA_PER_CONNECTION;
 
 /// What was calibrated: content hash of the corpus, alpha per plain connection. The curves stand
 /// in `docs/minerva.md`.
 const CALIBRATED: [(u64, f64); 2] =
-    [(0x85d0_9684_67d8_d51f, EMBEDDED), (0x6ae0_f20c_9bef_7fa7, 1.055)];
+    [(0x85d0_9684_67d8_d51f, ALPHA_PER_CONNECTION), (0x6ae0_f20c_9bef_7fa7, 1.055)];
 
 /// Alpha per plain connection of the baseline at which viewers under Minerva take the share of as
 /// many viewers of the same videos under the baseline: depends on what is watched.
@@ -15,7 +13,7 @@ pub(crate) fn per_connection(content_hash: u64) -> f64 {
     CALIBRATED
         .iter()
         .find(|(known, _)| *known == content_hash)
-        .map_or(EMBEDDED, |(_, alpha)| *alpha)
+        .map_or(ALPHA_PER_CONNECTION, |(_, alpha)| *alpha)
 }
 
 #[cfg(test)]

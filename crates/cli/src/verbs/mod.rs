@@ -1,5 +1,7 @@
 //! What each verb does: hands the options to the laboratory and prints what comes back.
 
+mod serve;
+
 use std::io::{ErrorKind, Write};
 
 use airlane_base::InputError;
@@ -47,6 +49,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             say(&airlane_lab::normalise(&normalisation(args))?, false)
         }
         Verb::Corpus(args) => corpus(&args),
+        Verb::Serve(args) => serve::serve(&args),
         Verb::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())

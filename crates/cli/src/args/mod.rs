@@ -1,6 +1,8 @@
 //! Every verb and option, defined once: the help, the man page, the completions and
 //! `docs/command-line.md` come from here.
 
+mod serve;
+
 use std::path::PathBuf;
 
 use airlane_lab::normalise::FORMS;
@@ -8,6 +10,8 @@ use airlane_lab::request::Form;
 use airlane_lab::scenario::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use self::serve::ServeArgs;
 
 /// Transports for video over wireless links, and the laboratory that measures them.
 #[derive(Debug, Parser)]
@@ -40,6 +44,8 @@ pub(crate) enum Verb {
     Diff(DiffArgs),
     /// Say what a folder of content holds: curves, spread, traps
     Corpus(CorpusArgs),
+    /// Serve DASH and HLS titles so that viewers who share a link share the experience
+    Serve(ServeArgs),
     /// Print the man page
     #[command(hide = true)]
     Man,
@@ -263,6 +269,16 @@ fn one_of<T>(
         let names: Vec<&str> = known.map(|(n, _)| n).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// A number above zero.
+fn positive_number(text: &str) -> Result<f64, String> {
+    number(text, 0.001, 1e6)
+}
+
+/// A share from 0 to 1.
+fn share_of_one(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 1.0)
 }
 
 fn alpha(text: &str) -> Result<f64, String> {

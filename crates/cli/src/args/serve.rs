@@ -1,0 +1,168 @@
+//! The options of `airlane serve`.
+
+use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airlane_abr::AbrKind;
+use airlane_daemon::serve::{Insight, ServeRequest, Sharing};
+use airlane_media::Metric;
+use clap::{Args, ValueEnum};
+
+use super::{metric, number, positive_number, share_of_one};
+
+/// How a link is shared among its viewers.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Equal experience: the worst viewer is as well off as can be
+    MaxMin,
+    /// The sum of the logarithms of QoE is the largest
+    Proportional,
+    /// Equal experience, with weights within --mu of a plain share
+    Bounded,
+    /// Everybody has a plain share
+    Plain,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// A folder of titles: DASH or HLS, with the quality tables of `airlane pack`
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Where to listen, over UDP and TCP; a name stands for all its addresses, none for all of this
+    /// machine's; may be repeated
+    #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4433")]
+    listen: Vec<String>,
+    /// The server's certificates in PEM, its own first [default: one for development]
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// Its private key in PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// How links are shared
+    #[arg(long, value_enum, value_name = "NAME", default_value = "max-min")]
+    policy: PolicyName,
+    /// The bound of --policy bounded: weights from 1/MU to MU of a plain share
+    #[arg(long, value_name = "MU", default_value = "1.5", value_parser = mu)]
+    mu: f64,
+    /// A normalisation that `airlane corpus normalise` wrote, for the titles whose names begin with
+    /// PREFIX; may be repeated [default: computed from the titles]
+    #[arg(long, value_name = "[PREFIX=]FILE")]
+    normalise: Vec<String>,
+    /// Weigh only this share of the sessions, and leave the others plain for comparison
+    #[arg(long, value_name = "SHARE", value_parser = share_of_one)]
+    ab: Option<f64>,
+    /// Plain connections that a viewer counts for on average
+    #[arg(long, value_name = "N", default_value = "1", value_parser = baseline)]
+    baseline: f64,
+    /// Factor on every weight [default: 1.065 per connection of --baseline, or the file's]
+    #[arg(long, value_name = "ALPHA", value_parser = positive_number)]
+    alpha: Option<f64>,
+    /// The bitrate algorithm of players that name none
+    #[arg(long, value_name = "NAME", default_value = "bola")]
+    abr: AbrKind,
+    /// The measure of quality of players that name none [default: VMAF where it was measured]
+    #[arg(long, value_name = "METRIC", value_parser = metric)]
+    metric: Option<Metric>,
+    /// Seconds of video that players hold at most
+    #[arg(long, value_name = "S", default_value = "30", value_parser = positive_number)]
+    player_buffer: f64,
+    /// Append a line of JSON per answer to this file
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// Show /metrics and everybody's sessions to all who ask, not to private networks alone
+    #[arg(long)]
+    open_status: bool,
+    /// Seconds that a stop waits for answers on their way
+    #[arg(long, value_name = "S", default_value = "10", value_parser = positive_number)]
+    drain: f64,
+    /// Connections at most, over QUIC and over TCP each
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+    /// Write connection events into this folder, a qlog file per connection
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+    /// Append TLS secrets to this file, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    keylog: Option<PathBuf>,
+    /// Print nothing but the line that says where it serves, and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl ServeArgs {
+    /// What the daemon is told.
+    ///
+    /// # Errors
+    /// If a name has no address.
+    pub(crate) fn request(&self) -> Result<ServeRequest, airlane_base::InputError> {
+        let mut listen = Vec::new();
+        for text in &self.listen {
+            for address in addresses(text)? {
+                if !listen.contains(&address) {
+                    listen.push(address);
+                }
+            }
+        }
+        let normalisation = |text: &String| match text.split_once('=') {
+            Some((prefix, file)) => (prefix.to_owned(), PathBuf::from(file)),
+            None => (String::new(), PathBuf::from(text)),
+        };
+        Ok(ServeRequest {
+            certificate: self.cert.clone().zip(self.key.clone()),
+            sharing: match self.policy {
+                PolicyName::MaxMin => Sharing::MaxMin,
+                PolicyName::Proportional => Sharing::Proportional,
+                PolicyName::Bounded => Sharing::Bounded(self.mu),
+                PolicyName::Plain => Sharing::Plain,
+            },
+            normalisations: self.normalise.iter().map(normalisation).collect(),
+            split: self.ab,
+            baseline: self.baseline,
+            alpha: self.alpha,
+            abr: self.abr,
+            metric: self.metric,
+            player_buffer: Duration::from_secs_f64(self.player_buffer),
+            insight: if self.open_status { Insight::Anybody } else { Insight::Private },
+            access_log: self.access_log.clone(),
+            drain: Duration::from_secs_f64(self.drain),
+            connections: self.connections as usize,
+            qlog: self.qlog.clone(),
+            keylog: self.keylog.clone(),
+            ..ServeRequest::new(&self.folder, listen)
+        })
+    }
+}
+
+/// The addresses that `ADDR:PORT` stands for.
+fn addresses(text: &str) -> Result<Vec<SocketAddr>, airlane_base::InputError> {
+    let wrong = |what: String| {
+        airlane_base::InputError::new(
+            what,
+            "expected ADDR:PORT, such as [::]:443 or localhost:4433",
+        )
+        .at_key("--listen")
+    };
+    if let Some(port) = text.strip_prefix(':') {
+        let port = port.parse().map_err(|_| wrong(format!("{text:?} has no port")))?;
+        // One socket for both kinds of addresses.
+        return Ok(vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))]);
+    }
+    if let Some(port) = text.strip_prefix("localhost:").and_then(|p| p.parse::<u16>().ok()) {
+        // Browsers try both, whatever the machine's own table of names says.
+        let both = [SocketAddr::from(([127, 0, 0, 1], port)), (Ipv6Addr::LOCALHOST, port).into()];
+        let usable = |a: &SocketAddr| std::net::UdpSocket::bind((a.ip(), 0)).is_ok();
+        return Ok(both.into_iter().filter(usable).collect());
+    }
+    let found: Vec<_> =
+        text.to_socket_addrs().map_err(|e| wrong(format!("{text:?}: {e}")))?.collect();
+    if found.is_empty() { Err(wrong(format!("{text:?} has no address"))) } else { Ok(found) }
+}
+
+fn mu(text: &str) -> Result<f64, String> {
+    number(text, 1.0, 10.0)
+}
+
+fn baseline(text: &str) -> Result<f64, String> {
+    number(text, 0.25, 100.0)
+}

@@ -1,0 +1,93 @@
+//! `airlane serve`: a server until it is told to stop.
+
+use airlane_base::InputError;
+use airlane_daemon::DaemonError;
+use airlane_daemon::serve::{Ready, Server};
+use airlane_lab::LabError;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::print;
+use crate::args::ServeArgs;
+
+/// Serves until a signal comes; the exit code.
+pub(super) fn serve(args: &ServeArgs) -> Result<u8, LabError> {
+    crate::terminal::log(args.quiet);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| LabError::fault(format!("no threads to serve on: {e}")))?;
+    runtime.block_on(run(args))
+}
+
+async fn run(args: &ServeArgs) -> Result<u8, LabError> {
+    let listen = |kind| signal(kind).map_err(|e| LabError::fault(format!("no signals: {e}")));
+    let (mut interrupt, mut terminate, mut hangup) = (
+        listen(SignalKind::interrupt())?,
+        listen(SignalKind::terminate())?,
+        listen(SignalKind::hangup())?,
+    );
+    let server = tokio::select! {
+        biased;
+        code = stopped(&mut interrupt, &mut terminate) => return Ok(code),
+        server = Server::start(args.request()?) => server.map_err(failed)?,
+    };
+    for complaint in server.complaints() {
+        tracing::warn!("{complaint}");
+    }
+    if !args.quiet {
+        hints(server.ready());
+    }
+    print(&format!("{}\n", ready_line(server.ready())))?;
+    let code = loop {
+        tokio::select! {
+            biased;
+            code = stopped(&mut interrupt, &mut terminate) => break code,
+            Some(()) = hangup.recv() => match server.reload().await {
+                Ok(()) => tracing::info!("certificates and titles were read again"),
+                Err(e) => tracing::error!("nothing was changed: {e}"),
+            },
+        }
+    };
+    tracing::info!("stopping: waiting for answers on their way; once more to end at once");
+    tokio::select! {
+        biased;
+        code = stopped(&mut interrupt, &mut terminate) => return Ok(code),
+        () = server.stop() => {}
+    }
+    Ok(code)
+}
+
+/// Waits for a signal to stop; the exit code that it means.
+async fn stopped(interrupt: &mut Signal, terminate: &mut Signal) -> u8 {
+    tokio::select! {
+        _ = interrupt.recv() => 130,
+        // Whoever manages services asks like this, and is content with a clean end.
+        _ = terminate.recv() => 0,
+    }
+}
+
+fn failed(error: DaemonError) -> LabError {
+    match error {
+        DaemonError::Input(e) => e.into(),
+        DaemonError::Transport(e) => InputError::new(e.to_string(), "").into(),
+    }
+}
+
+/// One line that says that it serves, and where.
+fn ready_line(ready: &Ready) -> String {
+    let Ready { addresses, titles, weighed, .. } = ready;
+    let at: Vec<String> = addresses.iter().map(|a| format!("https://{a}/")).collect();
+    format!("ready: {} titles={titles} weighed={weighed}", at.join(" "))
+}
+
+/// What a developer needs to know.
+fn hints(ready: &Ready) {
+    let Some(development) = &ready.development else { return };
+    let port = ready.addresses.first().map_or(0, std::net::SocketAddr::port);
+    eprintln!("development certificate: {}", development.file.display());
+    eprintln!("  certificate SHA-256:   {}", development.sha256);
+    eprintln!("  public key SHA-256:    {}", development.spki_sha256);
+    eprintln!("  try it: chromium --origin-to-force-quic-on=localhost:{port} \\");
+    eprintln!("    --ignore-certificate-errors-spki-list={} \\", development.spki_sha256);
+    eprintln!("    https://localhost:{port}/airlane/player");
+}

@@ -1,0 +1,86 @@
+//! The access log: a line of JSON per answer.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use airlane_apps::vod::{Responded, Visitor};
+use airlane_base::InputError;
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::date;
+
+/// A file that gets a line per answer. It is opened anew on request, for log rotation.
+#[derive(Debug)]
+pub(super) struct AccessLog {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time_ms: u64,
+    peer: String,
+    connection: u64,
+    carrier: &'static str,
+    method: &'a str,
+    path: &'a str,
+    status: u16,
+    bytes: u64,
+    whole: bool,
+    took_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arm: Option<&'static str>,
+}
+
+impl AccessLog {
+    /// Appends to the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(super) fn open(path: &Path) -> Result<Self, InputError> {
+        Ok(Self { path: path.to_owned(), file: Mutex::new(append(path)?) })
+    }
+
+    /// Goes on in whatever file is called that now.
+    pub(super) fn reopen(&self) -> Result<(), InputError> {
+        *self.file.lock() = append(&self.path)?;
+        Ok(())
+    }
+
+    pub(super) fn write(
+        &self,
+        visitor: &Visitor,
+        responded: &Responded<'_>,
+        arm: Option<&'static str>,
+    ) {
+        let line = Line {
+            time_ms: date::now_ms(),
+            peer: visitor.peer.to_string(),
+            connection: visitor.id,
+            carrier: visitor.carrier.name(),
+            method: responded.method,
+            path: responded.path,
+            status: responded.status.as_u16(),
+            bytes: responded.bytes,
+            whole: responded.whole,
+            took_ms: (responded.took.as_secs_f64() * 1e6).round() / 1e3,
+            session: responded.session,
+            arm,
+        };
+        let Ok(mut text) = serde_json::to_string(&line) else { return };
+        text.push('\n');
+        // One write per line, so that lines of several writers do not mix.
+        if let Err(e) = self.file.lock().write_all(text.as_bytes()) {
+            tracing::warn!("{}: the access log cannot be written: {e}", self.path.display());
+        }
+    }
+}
+
+fn append(path: &Path) -> Result<File, InputError> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map_err(|e| InputError::io(path, "write the access log", &e))
+}

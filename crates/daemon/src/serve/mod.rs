@@ -1,0 +1,344 @@
+//! The server: an origin of DASH and HLS titles over HTTP/3, 2 and 1.1 that shares its links by
+//! experience.
+
+mod groups;
+mod log;
+mod metrics;
+mod pages;
+mod registry;
+mod request;
+mod site;
+mod tcp;
+mod titles;
+mod watch;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::http::Manners;
+use airlane_apps::vod::{Limits, Origin, Policy};
+use airlane_base::{InputError, Seed};
+use airlane_congestion::ControllerConfig;
+use airlane_quic::{
+    ALPN_H3, Admission, Certificates, Cipher, Endpoint, Entropy, Tls, TransportConfig, Trust,
+};
+use airlane_runtime::real_time::TokioRuntime;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use http::{HeaderName, HeaderValue, header};
+use tokio::sync::{Semaphore, watch as signal};
+use tokio_rustls::TlsAcceptor;
+
+use self::log::AccessLog;
+use self::site::{Catalogue, Site};
+use self::tcp::Tcp;
+use self::watch::Watch;
+use crate::error::DaemonError;
+use crate::{certificate, date};
+
+pub use request::{Insight, ServeRequest, Sharing};
+pub use titles::{Title, Titles};
+
+/// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
+const PAYLOAD_BYTES: u16 = 1350;
+/// Handshakes under way from which on clients must show that they receive where they send from.
+const VALIDATE_FROM: usize = 64;
+/// Handshakes under way at most.
+const HANDSHAKES: usize = 1024;
+/// A client that takes nothing for so long has given up.
+const STALLED: Duration = Duration::from_secs(60);
+/// How long clients may remember that HTTP/3 is to be had here.
+const ALT_SVC_S: u32 = 3600;
+/// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
+const H3_NO_ERROR: u32 = 0x100;
+
+/// A server that runs.
+pub struct Server {
+    request: ServeRequest,
+    site: Arc<Site>,
+    endpoints: Vec<Arc<Endpoint>>,
+    origins: Vec<Origin>,
+    certificates: Arc<Certificates>,
+    log: Option<Arc<AccessLog>>,
+    room: Arc<Semaphore>,
+    stopping: signal::Sender<bool>,
+    ready: Ready,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("ready", &self.ready).finish_non_exhaustive()
+    }
+}
+
+/// What somebody who starts a server wants to know.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Where it listens.
+    pub addresses: Vec<SocketAddr>,
+    /// Titles, and how many of them are weighed.
+    pub titles: usize,
+    /// See [`titles`](Self::titles).
+    pub weighed: usize,
+    /// The development certificate, if it shows one.
+    pub development: Option<Development>,
+}
+
+/// The development certificate.
+#[derive(Clone, Debug)]
+pub struct Development {
+    /// Where it is kept.
+    pub file: PathBuf,
+    /// SHA-256 of its public key in base64, as Chromium's flag takes it.
+    pub spki_sha256: String,
+    /// SHA-256 of the certificate in hexadecimal.
+    pub sha256: String,
+}
+
+impl Server {
+    /// Starts a server on the tokio runtime of this thread. It serves when this returns.
+    ///
+    /// # Errors
+    /// If the folder, a file, a certificate or an address cannot be used.
+    pub async fn start(request: ServeRequest) -> Result<Self, DaemonError> {
+        let runtime = TokioRuntime::new(Seed(date::now_ms()));
+        let files = crate::files::Files::open(&request.folder)?;
+        let catalogue = Arc::new(read_titles(&request).await?);
+        let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
+        let (identity, development) = identity(&request)?;
+        let certificates = identity.shown()?;
+        let site = Arc::new(Site {
+            files,
+            catalogue: parking_lot::RwLock::new(catalogue.clone()),
+            registry: std::sync::Mutex::default(),
+            runtime: runtime.clone(),
+            sharing: request.sharing,
+            split: request.split,
+            insight: request.insight,
+        });
+        let (stopping, stop) = signal::channel(false);
+        let room = Arc::new(Semaphore::new(request.connections));
+        let mut server = Self {
+            ready: Ready {
+                addresses: Vec::new(),
+                titles: catalogue.titles.all().count(),
+                weighed: catalogue.titles.all().filter(|t| t.video.is_some()).count(),
+                development,
+            },
+            request,
+            site,
+            endpoints: Vec::new(),
+            origins: Vec::new(),
+            certificates,
+            log,
+            room,
+            stopping,
+        };
+        for mut listen in server.request.listen.clone() {
+            // One port for all addresses, also where the system chooses it.
+            if let (0, Some(first)) = (listen.port(), server.ready.addresses.first()) {
+                listen.set_port(first.port());
+            }
+            let at = server.listen(&runtime, listen, &stop).await?;
+            server.ready.addresses.push(at);
+        }
+        let site = server.site.clone();
+        let clock = runtime.clone();
+        runtime.spawn("session history", async move {
+            loop {
+                clock.sleep(Duration::from_secs(1)).await;
+                site.registry().on_tick(clock.now());
+            }
+        });
+        Ok(server)
+    }
+
+    /// Where it listens, and what it serves.
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// What was found wrong with titles.
+    pub fn complaints(&self) -> Vec<String> {
+        self.site.catalogue().titles.complaints.clone()
+    }
+
+    /// Reads certificates and titles again, and goes on in a new access log. Sessions go on.
+    ///
+    /// # Errors
+    /// If something cannot be read; it then stays as it was.
+    pub async fn reload(&self) -> Result<(), DaemonError> {
+        let (identity, _) = identity(&self.request)?;
+        let catalogue = read_titles(&self.request).await?;
+        if let Some(log) = &self.log {
+            log.reopen()?;
+        }
+        self.certificates.replace(identity)?;
+        *self.site.catalogue.write() = Arc::new(catalogue);
+        Ok(())
+    }
+
+    /// Stops: takes no connection and no request any more, lets answers end that are on their way,
+    /// for as long as it was told, and closes.
+    pub async fn stop(self) {
+        self.stopping.send_replace(true);
+        let all = u32::try_from(self.request.connections).unwrap_or(u32::MAX);
+        let drained = async {
+            // All of the room is free when the last connection over TCP has ended.
+            let tcp = self.room.acquire_many(all);
+            let quic = async {
+                for origin in &self.origins {
+                    origin.drain().await;
+                }
+            };
+            let _ = tokio::join!(tcp, quic);
+        };
+        let _ = tokio::time::timeout(self.request.drain, drained).await;
+        for endpoint in &self.endpoints {
+            endpoint.close(H3_NO_ERROR, "the server stops");
+        }
+        for endpoint in &self.endpoints {
+            let _ = tokio::time::timeout(Duration::from_secs(1), endpoint.wait_idle()).await;
+        }
+    }
+
+    /// Listens at an address, over UDP and TCP on one port.
+    async fn listen(
+        &mut self,
+        runtime: &RuntimeHandle,
+        at: SocketAddr,
+        stop: &signal::Receiver<bool>,
+    ) -> Result<SocketAddr, DaemonError> {
+        let refused = |e: &dyn std::fmt::Display| {
+            InputError::new(format!("cannot listen there: {e}"), "choose another address or port")
+                .at_key(at.to_string())
+        };
+        // With port 0 the system's choice for UDP may be taken for TCP: it chooses again.
+        let mut tries = if at.port() == 0 { 16 } else { 1 };
+        let (endpoint, listener) = loop {
+            let endpoint =
+                Endpoint::server(runtime, at, self.transport()).map_err(|e| refused(&e))?;
+            match tcp::listen(endpoint.local_addr()).await {
+                Ok(listener) => break (Arc::new(endpoint), listener),
+                Err(e) if tries == 1 => return Err(refused(&e).into()),
+                Err(_) => tries -= 1,
+            }
+        };
+        let at = endpoint.local_addr();
+        let origin = self.origin(at.port());
+        self.origins.push(origin.clone());
+        let tcp = Tcp {
+            origin: origin.clone(),
+            runtime: runtime.clone(),
+            tls: TlsAcceptor::from(Arc::new(self.tls()?)),
+            room: self.room.clone(),
+            stopping: stop.clone(),
+        };
+        runtime.spawn("http/3", origin.serve(endpoint.clone()));
+        runtime.spawn("http over tcp", Arc::new(tcp).serve(listener));
+        self.endpoints.push(endpoint);
+        Ok(at)
+    }
+
+    fn origin(&self, port: u16) -> Origin {
+        let policy = match self.request.sharing {
+            Sharing::Plain => Policy::Plain,
+            _ => Policy::Minerva(Arc::new(Current(self.site.clone()))),
+        };
+        let mut manners = Manners { cors: true, ..Manners::default() };
+        let field = |text: String| HeaderValue::try_from(text).ok();
+        let alt_svc = field(format!("h3=\":{port}\"; ma={ALT_SVC_S}"));
+        manners.fields.extend(alt_svc.map(|v| (header::ALT_SVC, v)));
+        let server = HeaderValue::from_static(concat!("airlane/", env!("CARGO_PKG_VERSION")));
+        manners.fields.insert(header::SERVER, server);
+        let nosniff = HeaderValue::from_static("nosniff");
+        manners.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
+        let watch = Watch::new(self.site.clone(), self.log.clone());
+        Origin::new(self.site.clone(), policy, Arc::new(watch))
+            .with_manners(manners)
+            .with_limits(Limits { stalled: Some(STALLED), ..Limits::default() })
+    }
+
+    fn transport(&self) -> TransportConfig {
+        let request = &self.request;
+        let controller = ControllerConfig::cubic(request.baseline);
+        let tls =
+            Tls { identity: Some(self.certificates.clone()), trust: Trust::Roots(Vec::new()) };
+        TransportConfig {
+            cipher: Cipher::Tls(Arc::new(tls)),
+            entropy: Entropy::System,
+            payload_bytes: PAYLOAD_BYTES,
+            alpn: vec![ALPN_H3.to_vec()],
+            admission: Admission {
+                validate_from: VALIDATE_FROM,
+                handshakes: HANDSHAKES,
+                connections: request.connections,
+            },
+            // Requests are short: what a client may send ahead is bounded accordingly.
+            stream_receive_window_bytes: 64 << 10,
+            receive_window_bytes: 256 << 10,
+            qlog_dir: request.qlog.clone(),
+            keylog: request.keylog.clone(),
+            ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
+        }
+    }
+
+    /// TLS over TCP, with the certificates that HTTP/3 shows too.
+    fn tls(&self) -> Result<rustls::ServerConfig, DaemonError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| airlane_quic::QuicError::Tls(e.to_string()))?;
+        let mut config =
+            builder.with_no_client_auth().with_cert_resolver(self.certificates.clone());
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+/// Decides by the catalogue as it is at the moment.
+#[derive(Debug)]
+struct Current(Arc<Site>);
+
+impl airlane_apps::vod::Weighing for Current {
+    fn entry(
+        &self,
+        title: &str,
+        session: &str,
+        cmcd: &airlane_apps::cmcd::Cmcd,
+    ) -> Option<airlane_apps::vod::Entry> {
+        self.0.catalogue().groups.entry(title, session, cmcd)
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        PAYLOAD_BYTES.into()
+    }
+
+    fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64> {
+        self.0.catalogue().groups.suggestion_bps(title, rate_bps)
+    }
+}
+
+/// Looks for titles, off the threads that serve.
+async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
+    let request = request.clone();
+    let read = move || site::catalogue(&request, PAYLOAD_BYTES.into());
+    let done = tokio::task::spawn_blocking(read).await;
+    Ok(done.map_err(|e| InputError::new(format!("the titles were not read: {e}"), ""))??)
+}
+
+/// What the server shows.
+fn identity(
+    request: &ServeRequest,
+) -> Result<(airlane_quic::Identity, Option<Development>), DaemonError> {
+    if let Some((chain, key)) = &request.certificate {
+        return Ok((certificate::load(chain, key)?, None));
+    }
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let addresses: Vec<_> = request.listen.iter().map(SocketAddr::ip).collect();
+    let names = certificate::names(&host, &addresses);
+    let certificate::Development { identity, file, spki_sha256, sha256 } =
+        certificate::development(&request.data_folder, &names, date::now_s())?;
+    Ok((identity, Some(Development { file, spki_sha256, sha256 })))
+}

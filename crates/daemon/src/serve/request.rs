@@ -1,0 +1,98 @@
+//! What a server is told.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airlane_abr::AbrKind;
+use airlane_media::Metric;
+
+/// How a link is shared among its viewers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sharing {
+    /// Equal experience: the worst viewer is as well off as can be.
+    MaxMin,
+    /// The sum of the logarithms of QoE is the largest (appendix D).
+    Proportional,
+    /// Equal experience, with weights within this factor of a plain share (section 5.5).
+    Bounded(f64),
+    /// Everybody has a plain share.
+    Plain,
+}
+
+/// Who may read the pages about other people's sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insight {
+    /// Whoever asks from this machine, or from a private network.
+    Private,
+    /// Anybody.
+    Anybody,
+}
+
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub struct ServeRequest {
+    /// The folder of titles.
+    pub folder: PathBuf,
+    /// Where to listen, over UDP and TCP alike.
+    pub listen: Vec<SocketAddr>,
+    /// A chain of certificates and its key, in PEM; `None`: a development certificate.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// Where the development certificate is kept.
+    pub data_folder: PathBuf,
+    /// How links are shared.
+    pub sharing: Sharing,
+    /// Normalisations from files, each for the titles whose name begins with its prefix.
+    pub normalisations: Vec<(String, PathBuf)>,
+    /// The share of sessions under Minerva, where the others are plain for comparison.
+    pub split: Option<f64>,
+    /// Plain connections that a viewer counts for on average.
+    pub baseline: f64,
+    /// The factor on every weight; `None`: 1.065 per connection of the baseline, or the file's.
+    pub alpha: Option<f64>,
+    /// The algorithm of players that name none.
+    pub abr: AbrKind,
+    /// The measure of quality of players that name none; `None`: VMAF where it was measured, else
+    /// what was.
+    pub metric: Option<Metric>,
+    /// What players hold at most.
+    pub player_buffer: Duration,
+    /// Who may read the pages about sessions.
+    pub insight: Insight,
+    /// A file that gets a line of JSON per request.
+    pub access_log: Option<PathBuf>,
+    /// How long a stop waits for answers that are on their way.
+    pub drain: Duration,
+    /// Connections at most, over QUIC and over TCP each.
+    pub connections: usize,
+    /// Folders and files for qlog and TLS secrets.
+    pub qlog: Option<PathBuf>,
+    /// See [`qlog`](Self::qlog).
+    pub keylog: Option<PathBuf>,
+}
+
+impl ServeRequest {
+    /// The defaults, for this folder.
+    pub fn new(folder: impl Into<PathBuf>, listen: Vec<SocketAddr>) -> Self {
+        Self {
+            folder: folder.into(),
+            listen,
+            certificate: None,
+            data_folder: crate::certificate::data_folder(),
+            sharing: Sharing::MaxMin,
+            normalisations: Vec::new(),
+            split: None,
+            baseline: 1.0,
+            alpha: None,
+            abr: AbrKind::Bola(airlane_abr::Bola::default()),
+            metric: None,
+            player_buffer: Duration::from_secs(30),
+            insight: Insight::Private,
+            access_log: None,
+            drain: Duration::from_secs(10),
+            connections: 10_000,
+            qlog: None,
+            keylog: None,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! HTTP/1.1 and 2 over TCP, for whoever does not speak HTTP/3 or does not know yet that it can.
+//!
+//! The answers are the origin's own. Nobody weighs these connections: the system's TCP shares the
+//! link as it does.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use airlane_apps::http::Exchange;
+use airlane_apps::vod::{Carrier, Origin};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+/// How long a client may take for its handshake, and for the head of each request.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Bytes that the head of a request may have.
+const HEAD_BYTES: u32 = 32 << 10;
+/// Bytes that an HTTP/1.1 connection reads ahead.
+const BUFFER_BYTES: usize = 64 << 10;
+/// Requests of one HTTP/2 connection that are answered at a time.
+const STREAMS: u32 = 64;
+/// Pieces of a body that wait for the connection.
+const PIECES: usize = 2;
+
+/// What every connection needs.
+pub(super) struct Tcp {
+    pub(super) origin: Origin,
+    pub(super) runtime: RuntimeHandle,
+    pub(super) tls: TlsAcceptor,
+    /// Connections that there may be.
+    pub(super) room: Arc<Semaphore>,
+    /// Becomes true when no request is taken any more.
+    pub(super) stopping: watch::Receiver<bool>,
+}
+
+impl Tcp {
+    /// Takes connections until the server stops.
+    pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let mut stopping = self.stopping.clone();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                _ = stopping.wait_for(|s| *s) => return,
+                accepted = listener.accept() => accepted,
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(e) => {
+                    // Out of descriptors, or the client is gone already: others may do better.
+                    tracing::warn!("a TCP connection was not taken: {e}");
+                    self.runtime.sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let Ok(room) = self.room.clone().try_acquire_owned() else {
+                tracing::warn!(%peer, "no room for another TCP connection");
+                continue;
+            };
+            let tcp = self.clone();
+            self.runtime.spawn("tcp connection", async move {
+                if let Err(e) = tcp.converse(stream, peer).await {
+                    tracing::debug!(%peer, "a TCP connection ended: {e}");
+                }
+                drop(room);
+            });
+        }
+    }
+
+    async fn converse(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        // Nagle's algorithm would hold back the end of every answer.
+        stream.set_nodelay(true)?;
+        let mut first = [0];
+        if timeout(PATIENCE, stream.peek(&mut first)).await?? == 0 {
+            return Ok(());
+        }
+        /// The first byte of a TLS record that holds a handshake.
+        const HANDSHAKE: u8 = 0x16;
+        if first[0] != HANDSHAKE {
+            let service = service_fn(|request| std::future::ready(elsewhere(&request)));
+            return self.run(TokioIo::new(stream), service, true).await;
+        }
+        let stream = timeout(PATIENCE, self.tls.accept(stream)).await??;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
+        let visitor = self.origin.welcome(peer, carrier);
+        let service = service_fn(|request: Request<Incoming>| {
+            let (head, exchange) = (self.origin.clone(), self.runtime.clone());
+            answer(head, exchange, visitor, request)
+        });
+        let result = self.run(TokioIo::new(stream), service, !is_http2).await;
+        self.origin.part_from(&visitor);
+        result
+    }
+
+    async fn run<S, I>(
+        &self,
+        io: I,
+        service: S,
+        is_http1: bool,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    where
+        S: hyper::service::Service<Request<Incoming>, Response = Response<Pieces>, Error = Cut>,
+        S::Future: Send + 'static,
+        I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(PATIENCE)
+            .max_buf_size(BUFFER_BYTES);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(HEAD_BYTES)
+            .keep_alive_interval(SILENCE)
+            .keep_alive_timeout(SILENCE);
+        let builder = if is_http1 { builder.http1_only() } else { builder.http2_only() };
+        let mut stopping = self.stopping.clone();
+        let connection = builder.serve_connection(io, service);
+        tokio::pin!(connection);
+        tokio::select! {
+            biased;
+            result = connection.as_mut() => return result,
+            _ = stopping.wait_for(|s| *s) => connection.as_mut().graceful_shutdown(),
+        }
+        connection.await
+    }
+}
+
+/// The answer to whoever speaks plain HTTP: the same over TLS.
+fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
+    let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
+    let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
+    let there = host.and_then(|h| HeaderValue::try_from(format!("https://{h}{path}")).ok());
+    let mut response = Response::new(Pieces::none());
+    match there {
+        Some(there) => {
+            *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+            response.headers_mut().insert(header::LOCATION, there);
+        }
+        None => *response.status_mut() = StatusCode::BAD_REQUEST,
+    }
+    Ok(response)
+}
+
+/// Has the origin answer, and hands the answer to hyper as it comes.
+async fn answer(
+    origin: Origin,
+    runtime: RuntimeHandle,
+    visitor: airlane_apps::vod::Visitor,
+    request: Request<Incoming>,
+) -> Result<Response<Pieces>, Cut> {
+    let (mut parts, incoming) = request.into_parts();
+    // HTTP/1.1 has the host in a field, HTTP/2 in the address.
+    if parts.version < Version::HTTP_2
+        && let Some(path) = parts.uri.path_and_query()
+    {
+        parts.uri = path.clone().into();
+    }
+    let (head, answered) = oneshot::channel();
+    let (pieces, body) = mpsc::channel(PIECES);
+    let exchange =
+        TcpExchange { incoming, head: Some(head), body: Some(body), pieces: Some(pieces) };
+    let request = Request::from_parts(parts, ());
+    let on = runtime.clone();
+    runtime.spawn("origin response", async move {
+        origin.answer(&on, &visitor, &request, exchange).await;
+    });
+    answered.await.map_err(|_| Cut)
+}
+
+/// The client gave up, or the answer did.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the exchange was cut short")]
+pub(super) struct Cut;
+
+/// A request over TCP with the means to answer it.
+struct TcpExchange {
+    incoming: Incoming,
+    head: Option<oneshot::Sender<Response<Pieces>>>,
+    body: Option<mpsc::Receiver<Result<Bytes, Cut>>>,
+    /// `None` once the answer is whole.
+    pieces: Option<mpsc::Sender<Result<Bytes, Cut>>>,
+}
+
+impl Exchange for TcpExchange {
+    type Error = Cut;
+
+    async fn receive(&mut self) -> Result<Option<Bytes>, Cut> {
+        while let Some(frame) = self.incoming.frame().await {
+            if let Ok(data) = frame.map_err(|_| Cut)?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn respond(&mut self, head: Response<()>) -> Result<(), Cut> {
+        let (sender, body) = (self.head.take().ok_or(Cut)?, self.body.take().ok_or(Cut)?);
+        sender.send(head.map(|()| Pieces(Some(body)))).map_err(|_| Cut)
+    }
+
+    async fn send(&mut self, piece: Bytes) -> Result<(), Cut> {
+        self.pieces.as_ref().ok_or(Cut)?.send(Ok(piece)).await.map_err(|_| Cut)
+    }
+
+    async fn finish(&mut self) -> Result<(), Cut> {
+        self.pieces = None;
+        Ok(())
+    }
+}
+
+impl Drop for TcpExchange {
+    fn drop(&mut self) {
+        if let Some(pieces) = self.pieces.take() {
+            // Whoever is asked for the next piece learns that there is none: the client must not
+            // take a part for the whole. With the channel full, the end of it says the same where
+            // a length was announced.
+            let _ = pieces.try_send(Err(Cut));
+        }
+    }
+}
+
+/// The body of an answer, as the origin hands it over.
+pub(super) struct Pieces(Option<mpsc::Receiver<Result<Bytes, Cut>>>);
+
+impl Pieces {
+    fn none() -> Self {
+        Self(None)
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        match &mut self.0 {
+            Some(pieces) => pieces.poll_recv(cx).map(|p| p.map(|p| p.map(Frame::data))),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(|p| p.is_closed() && p.is_empty())
+    }
+}
+
+/// Listens for TCP where UDP listens.
+pub(super) fn listen(at: SocketAddr) -> impl Future<Output = std::io::Result<TcpListener>> {
+    TcpListener::bind(at)
+}
