@@ -7,7 +7,9 @@ use std::time::Duration;
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::bulk;
 use airlane_apps::content::Library;
-use airlane_apps::vod::{Origin, OriginEvents, Player, Policy, Responded, Session, Visitor};
+use airlane_apps::vod::{
+    FetchPattern, Origin, OriginEvents, Player, Policy, Responded, Session, Visitor,
+};
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_media::{Metric, Perceptual, Video, synthetic};
@@ -54,11 +56,9 @@ async fn play(
     let address = endpoint.local_addr();
     let origin = Origin::new(Arc::new(Library::new([video.clone()])), Policy::Plain, log.clone());
     server.spawn("origin", origin.serve(endpoint));
-    let view = Perceptual::new(video, Metric::Vmaf).unwrap();
+    let view = Perceptual::new(video.clone(), Metric::Vmaf).unwrap();
     let setting = Arc::new(Setting::new(view, QoeParams::default(), player).unwrap());
     let player = Player {
-        server: address,
-        host: "video.airlane".to_owned(),
         setting,
         abr: Arc::new(AbrKind::default()),
         abr_name: AbrKind::default().to_string(),
@@ -70,7 +70,8 @@ async fn play(
     };
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let caller = Endpoint::client(&client, any, transport(cipher)).unwrap();
-    (player.watch(&caller, |_| {}).await, log)
+    let connect = FetchPattern::connect(&caller, address, "video.airlane", video);
+    (player.watch(&client, connect, |_| {}).await, log)
 }
 
 fn check(session: &Session, log: &Log, video: &Video) {

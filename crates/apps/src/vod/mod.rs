@@ -1,6 +1,7 @@
 //! Video on demand: an origin that may weigh its connections, and a player.
 
 mod events;
+mod fetch;
 mod origin;
 pub mod player;
 mod provider;
@@ -9,6 +10,7 @@ mod viewer;
 mod weigher;
 
 pub use events::{Asked, Carrier, OriginEvents, Responded, Visitor};
+pub use fetch::{Fetch, FetchPattern};
 pub use origin::{Limits, Origin, Policy, REPORTS_PATH};
 pub use player::{Player, Session};
 pub use provider::{Provider, Weighing};

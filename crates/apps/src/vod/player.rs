@@ -3,27 +3,21 @@
 //! Buffer, stalls and the choice of rungs are the state machine of `airlane-abr`; here is what
 //! moves it: requests, responses and the clock.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use airlane_abr::{Abr, PlayedChunk, PlayerModel, Setting};
 use airlane_base::Time;
 use airlane_minerva::{OnDemand, SentCurve};
-use airlane_quic::{ControlHandle, Endpoint, H3Client};
-use airlane_runtime::RuntimeExt;
-use http::{Request, StatusCode};
+use airlane_quic::ControlHandle;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
+use super::fetch::Fetch;
 use crate::cmcd::Cmcd;
-use crate::content::{Library, Pattern};
 use crate::error::RoleError;
 
 /// Somebody who watches one title.
 #[derive(Clone, Debug)]
 pub struct Player {
-    /// The origin's address.
-    pub server: SocketAddr,
-    /// The origin's name.
-    pub host: String,
     /// The title and how it is watched.
     pub setting: Arc<Setting>,
     /// What chooses the rungs.
@@ -55,94 +49,56 @@ pub struct Session {
 }
 
 impl Player {
-    /// Watches: returns when the last chunk has arrived, the time is over or the server fails.
-    /// `arrived` sees each chunk.
-    pub async fn watch(
+    /// Watches what `connect` leads to: returns when the last chunk has arrived, the time is over or
+    /// the server fails. `arrived` sees each chunk.
+    pub async fn watch<F: Fetch>(
         self,
-        endpoint: &Endpoint,
+        runtime: &RuntimeHandle,
+        connect: impl Future<Output = Result<F, RoleError>>,
         mut arrived: impl FnMut(&PlayedChunk),
     ) -> Session {
         let mut session = Session {
-            model: PlayerModel::new(self.setting.clone(), endpoint.runtime().now()),
+            model: PlayerModel::new(self.setting.clone(), runtime.now()),
             control: None,
             failure: None,
         };
-        let mut end = endpoint.runtime().sleep_until(self.until.unwrap_or(Time::FAR_FUTURE));
+        let mut end = runtime.sleep_until(self.until.unwrap_or(Time::FAR_FUTURE));
         tokio::select! {
             biased;
             () = &mut end => {}
-            result = self.fetch_all(endpoint, &mut session, &mut arrived) => {
+            result = self.fetch_all(runtime, connect, &mut session, &mut arrived) => {
                 session.failure = result.err().map(Arc::new);
             }
         }
         session
     }
 
-    async fn fetch_all(
+    async fn fetch_all<F: Fetch>(
         &self,
-        endpoint: &Endpoint,
+        runtime: &RuntimeHandle,
+        connect: impl Future<Output = Result<F, RoleError>>,
         session: &mut Session,
         arrived: &mut impl FnMut(&PlayedChunk),
     ) -> Result<(), RoleError> {
-        let runtime = endpoint.runtime();
-        let connection = endpoint
-            .connect(self.server, &self.host)
-            .await
-            .map_err(RoleError::transport(self.server))?;
-        session.control = Some(connection.control().clone());
-        let client =
-            H3Client::connect(connection).await.map_err(RoleError::transport(self.server))?;
+        let mut fetch = connect.await?;
+        session.control = fetch.control();
         let model = &mut session.model;
         while let Some(at) = model.next_request_at() {
             runtime.sleep_until(at).await;
             let asked = runtime.now();
             let Some(rung) = model.choose(&*self.abr, asked) else { break };
-            let path = {
-                let chunk = model.next_chunk().unwrap_or_default();
-                Library::path(self.setting.video(), rung, chunk)
-            };
+            let Some(chunk) = model.next_chunk() else { break };
             let mut cmcd = self.cmcd(model, asked, rung);
             cmcd.value = self.value(model, asked, rung);
             if let Some(lie) = self.lie {
                 lie(&mut cmcd);
             }
             model.on_request(asked, rung);
-            let bytes = self.fetch(&client, &path, &cmcd).await?;
+            let bytes = fetch.chunk(rung, chunk, &cmcd).await?;
             let now = runtime.now();
             arrived(&model.on_chunk(now, bytes, now - asked));
         }
         Ok(())
-    }
-
-    /// Fetches an object and checks every byte. Returns its length.
-    async fn fetch(&self, client: &H3Client, path: &str, cmcd: &Cmcd) -> Result<u64, RoleError> {
-        let failed = RoleError::transport(self.server);
-        let wrong = |problem: String| RoleError::Answer { path: path.to_owned(), problem };
-        let request = Request::get(format!("https://{}{path}?{}", self.host, cmcd.to_query()))
-            .body(())
-            .map_err(|e| wrong(format!("no request can be made of it: {e}")))?;
-        let response = client.send_request(request).await.map_err(failed)?;
-        if response.status() != StatusCode::OK {
-            return Err(wrong(format!("the server answered {}", response.status())));
-        }
-        let length = response
-            .headers()
-            .get(http::header::CONTENT_LENGTH)
-            .and_then(|v| v.to_str().ok()?.parse::<u64>().ok())
-            .ok_or_else(|| wrong("the answer has no length".to_owned()))?;
-        let expected = Pattern::new(path, length);
-        let mut body = response.into_body();
-        let mut got = 0;
-        while let Some(piece) = body.data().await.map_err(RoleError::transport(self.server))? {
-            if !expected.matches(got, &piece) {
-                return Err(wrong(format!("wrong bytes after {got}")));
-            }
-            got += piece.len() as u64;
-        }
-        if got != length {
-            return Err(wrong(format!("{got} of {length} bytes came")));
-        }
-        Ok(got)
     }
 
     /// The value function of what follows the next request, if it is to be sent.

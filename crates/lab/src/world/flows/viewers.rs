@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::{Origin, Player, Policy};
+use airlane_apps::vod::{FetchPattern, Origin, Player, Policy};
 use airlane_base::Time;
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
@@ -16,6 +16,9 @@ use super::super::tap::{Tap, TapEvents};
 use super::{CLIENT_CONTROL, Flows, PORT, Pair, Start};
 use crate::error::LabError;
 use crate::scenario::Reports;
+
+/// What viewers call their origins.
+const HOST: &str = "video.airlane";
 
 pub(super) fn spawn(
     start: &Start<'_>,
@@ -43,8 +46,6 @@ pub(super) fn spawn(
             return Err(LabError::fault(format!("no setting for {}", video.name)));
         };
         let player = Player {
-            server: SocketAddr::new(ip, PORT),
-            host: "video.airlane".to_owned(),
             setting: setting.clone(),
             abr_name: abr.to_string(),
             abr: Arc::new(abr),
@@ -59,9 +60,11 @@ pub(super) fn spawn(
         let (done, session) = oneshot::channel();
         let (begin, clock, watching) =
             (Time::ZERO + *begin, client.clone(), flows.watching.clone());
+        let (server, video) = (SocketAddr::new(ip, PORT), video.clone());
         client.spawn("player", async move {
             clock.sleep_until(begin).await;
-            let session = player.watch(&caller, |_| {}).await;
+            let connect = FetchPattern::connect(&caller, server, HOST, video);
+            let session = player.watch(&clock, connect, |_| {}).await;
             watching.fetch_sub(1, Ordering::Relaxed);
             // Nobody waits for it any more if the world was stopped.
             drop(done.send(session));
