@@ -13,6 +13,9 @@ pub enum RoleError {
         /// What happened.
         source: QuicError,
     },
+    /// Something could not be fetched: what, and why.
+    #[error("{0}")]
+    Fetch(String),
     /// The peer answered with something else than what was asked for.
     #[error("{path}: {problem}")]
     Answer {

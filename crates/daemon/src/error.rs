@@ -3,6 +3,8 @@
 use airlane_base::InputError;
 use airlane_quic::QuicError;
 
+use crate::client::FetchError;
+
 /// Why a daemon cannot start, or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
@@ -12,4 +14,7 @@ pub enum DaemonError {
     /// The transport.
     #[error(transparent)]
     Transport(#[from] QuicError),
+    /// A server that was asked for something.
+    #[error(transparent)]
+    Fetch(FetchError),
 }

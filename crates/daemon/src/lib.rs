@@ -2,9 +2,11 @@
 //! files, certificates, TCP, limits, logs and pages.
 
 pub mod certificate;
+pub mod client;
 mod date;
 pub mod error;
 pub mod files;
+pub mod play;
 
 pub mod serve;
 

@@ -1,6 +1,7 @@
 //! Every verb and option, defined once: the help, the man page, the completions and
 //! `docs/command-line.md` come from here.
 
+mod play;
 mod serve;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use airlane_lab::scenario::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::play::PlayArgs;
 pub(crate) use self::serve::ServeArgs;
 
 /// Transports for video over wireless links, and the laboratory that measures them.
@@ -46,6 +48,8 @@ pub(crate) enum Verb {
     Corpus(CorpusArgs),
     /// Serve DASH and HLS titles so that viewers who share a link share the experience
     Serve(ServeArgs),
+    /// Play DASH titles from any server, without a screen: one line per session at the end
+    Play(PlayArgs),
     /// Print the man page
     #[command(hide = true)]
     Man,

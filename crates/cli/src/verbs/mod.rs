@@ -1,5 +1,6 @@
 //! What each verb does: hands the options to the laboratory and prints what comes back.
 
+mod play;
 mod serve;
 
 use std::io::{ErrorKind, Write};
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         }
         Verb::Corpus(args) => corpus(&args),
         Verb::Serve(args) => serve::serve(&args),
+        Verb::Play(args) => play::play(&args),
         Verb::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())

@@ -69,7 +69,7 @@ async fn stopped(interrupt: &mut Signal, terminate: &mut Signal) -> u8 {
 fn failed(error: DaemonError) -> LabError {
     match error {
         DaemonError::Input(e) => e.into(),
-        DaemonError::Transport(e) => InputError::new(e.to_string(), "").into(),
+        other => InputError::new(other.to_string(), "").into(),
     }
 }
 

@@ -54,36 +54,47 @@ pub(super) fn provider() -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-impl Tls {
-    pub(super) fn client(
-        &self,
-        config: &TransportConfig,
-    ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
+impl Trust {
+    /// What a client of these servers offers over TCP or QUIC, with these application protocols.
+    ///
+    /// # Errors
+    /// If a root is no certificate.
+    pub fn client_config(&self, alpn: &[Vec<u8>]) -> Result<ClientConfig, QuicError> {
         let provider = provider();
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls_error)?;
-        let mut tls = match &self.trust {
-            Trust::Roots(roots) => {
+        let mut tls = match self {
+            Self::Roots(roots) => {
                 let mut store = RootCertStore::empty();
                 for root in roots {
                     store.add(CertificateDer::from(root.clone())).map_err(tls_error)?;
                 }
                 builder.with_root_certificates(store).with_no_client_auth()
             }
-            Trust::Exactly(_) | Trust::Anyone => {
-                let exactly = match &self.trust {
-                    Trust::Exactly(certificate) => Some(certificate.clone()),
+            Self::Exactly(_) | Self::Anyone => {
+                let exactly = match self {
+                    Self::Exactly(certificate) => Some(certificate.clone()),
                     _ => None,
                 };
                 let verifier = Arc::new(Pinned { exactly, provider });
                 builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
             }
         };
-        tls.alpn_protocols = config.alpn.clone();
+        tls.alpn_protocols = alpn.to_vec();
         // A resumed handshake is a shorter one: with tickets the second connection of a world
         // would differ from the first.
         tls.resumption = Resumption::disabled();
+        Ok(tls)
+    }
+}
+
+impl Tls {
+    pub(super) fn client(
+        &self,
+        config: &TransportConfig,
+    ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
+        let mut tls = self.trust.client_config(&config.alpn)?;
         if let Some(path) = &config.keylog {
             tls.key_log = Arc::new(KeyLogFile::open(path)?);
         }

@@ -1,0 +1,221 @@
+//! One connection to a server, whatever it speaks.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_quic::{Body, ControlHandle, Endpoint, H3Client, Trust};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::{Speak, Url};
+
+/// How long HTTP/3 may take to answer before TCP is tried.
+const HEAD_START: Duration = Duration::from_secs(3);
+
+type Sender1 = http1::SendRequest<Empty<Bytes>>;
+type Sender2 = http2::SendRequest<Empty<Bytes>>;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) enum Connection {
+    Http3(H3Client),
+    Http2(Sender2),
+    /// One request at a time: others wait.
+    Http1(Arc<Mutex<Sender1>>),
+}
+
+/// An answer: its head, and its body as it comes.
+#[derive(Debug)]
+pub struct Answer {
+    head: Response<()>,
+    body: AnswerBody,
+}
+
+#[derive(Debug)]
+enum AnswerBody {
+    Http3(Body),
+    Tcp(Incoming),
+    Http1 {
+        incoming: Incoming,
+        /// The connection is free again when this is dropped.
+        _busy: OwnedMutexGuard<Sender1>,
+    },
+}
+
+impl Answer {
+    /// Its status.
+    pub fn status(&self) -> StatusCode {
+        self.head.status()
+    }
+
+    /// Its header fields.
+    pub fn headers(&self) -> &HeaderMap {
+        self.head.headers()
+    }
+
+    /// The next piece of its body; `None` after the last.
+    pub(super) async fn data(&mut self) -> Result<Option<Bytes>, String> {
+        let incoming = match &mut self.body {
+            AnswerBody::Http3(body) => return body.data().await.map_err(|e| e.to_string()),
+            AnswerBody::Tcp(incoming) | AnswerBody::Http1 { incoming, .. } => incoming,
+        };
+        while let Some(frame) = incoming.frame().await {
+            if let Ok(data) = frame.map_err(|e| e.to_string())?.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Connection {
+    /// Connects to the server of `url`.
+    pub(super) async fn open(
+        runtime: &RuntimeHandle,
+        endpoint: &Endpoint,
+        trust: &Trust,
+        speak: Speak,
+        url: &Url,
+    ) -> Result<Self, String> {
+        let addresses: Vec<SocketAddr> = tokio::net::lookup_host((url.host(), url.port()))
+            .await
+            .map_err(|e| format!("{}: {e}", url.host()))?
+            .collect();
+        let mut last = format!("{} has no address", url.host());
+        if url.is_tls() && matches!(speak, Speak::Best | Speak::Http3) {
+            for &address in &addresses {
+                match timeout(HEAD_START, http3(endpoint, address, url)).await {
+                    Ok(Ok(connection)) => return Ok(connection),
+                    Ok(Err(e)) => last = e,
+                    Err(_) => last = "it does not answer over QUIC".to_owned(),
+                }
+            }
+            if speak == Speak::Http3 {
+                return Err(last);
+            }
+        }
+        for &address in &addresses {
+            match tcp(runtime, trust, speak, address, url).await {
+                Ok(connection) => return Ok(connection),
+                Err(e) => last = e,
+            }
+        }
+        Err(last)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Self::Http3(client) => client.connection().remote_addr().is_none(),
+            Self::Http2(sender) => sender.is_closed(),
+            Self::Http1(sender) => sender.try_lock().is_ok_and(|s| s.is_closed()),
+        }
+    }
+
+    pub(super) fn control(&self) -> Option<ControlHandle> {
+        match self {
+            Self::Http3(client) => Some(client.control().clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn carrier(&self) -> &'static str {
+        match self {
+            Self::Http3(_) => "h3",
+            Self::Http2(_) => "h2",
+            Self::Http1(_) => "http/1.1",
+        }
+    }
+
+    /// Sends a request without a body; the answer's head.
+    pub(super) async fn send(&self, request: Request<()>) -> Result<Answer, String> {
+        match self {
+            Self::Http3(client) => {
+                let answer = client.send_request(request).await.map_err(|e| e.to_string())?;
+                let (head, body) = answer.into_parts();
+                Ok(Answer { head: Response::from_parts(head, ()), body: AnswerBody::Http3(body) })
+            }
+            Self::Http2(sender) => {
+                let request = request.map(|()| Empty::new());
+                let answer = sender.clone().send_request(request).await;
+                let (head, body) = answer.map_err(|e| e.to_string())?.into_parts();
+                Ok(Answer { head: Response::from_parts(head, ()), body: AnswerBody::Tcp(body) })
+            }
+            Self::Http1(sender) => {
+                let mut sender = sender.clone().lock_owned().await;
+                sender.ready().await.map_err(|e| e.to_string())?;
+                let answer = sender.send_request(of_http1(request)).await;
+                let (head, body) = answer.map_err(|e| e.to_string())?.into_parts();
+                let head = Response::from_parts(head, ());
+                Ok(Answer { head, body: AnswerBody::Http1 { incoming: body, _busy: sender } })
+            }
+        }
+    }
+}
+
+async fn http3(endpoint: &Endpoint, address: SocketAddr, url: &Url) -> Result<Connection, String> {
+    let connection = endpoint.connect(address, url.host()).await.map_err(|e| e.to_string())?;
+    H3Client::connect(connection).await.map(Connection::Http3).map_err(|e| e.to_string())
+}
+
+async fn tcp(
+    runtime: &RuntimeHandle,
+    trust: &Trust,
+    speak: Speak,
+    address: SocketAddr,
+    url: &Url,
+) -> Result<Connection, String> {
+    let text = |e: &dyn std::fmt::Display| e.to_string();
+    let stream = TcpStream::connect(address).await.map_err(|e| text(&e))?;
+    stream.set_nodelay(true).map_err(|e| text(&e))?;
+    if !url.is_tls() {
+        return over(runtime, TokioIo::new(stream), false).await;
+    }
+    let alpn: &[Vec<u8>] = match speak {
+        Speak::Http1 => &[b"http/1.1".to_vec()],
+        _ => &[b"h2".to_vec(), b"http/1.1".to_vec()],
+    };
+    let config = trust.client_config(alpn).map_err(|e| text(&e))?;
+    let name = ServerName::try_from(url.host().to_owned()).map_err(|e| text(&e))?;
+    let connector = TlsConnector::from(Arc::new(config));
+    let stream = connector.connect(name, stream).await.map_err(|e| text(&e))?;
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    over(runtime, TokioIo::new(stream), is_http2).await
+}
+
+async fn over<I>(runtime: &RuntimeHandle, io: I, is_http2: bool) -> Result<Connection, String>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    if is_http2 {
+        let handshake = http2::handshake(TokioExecutor::new(), io).await;
+        let (sender, connection) = handshake.map_err(|e| e.to_string())?;
+        runtime.spawn("h2 client", async move { drop(connection.await) });
+        Ok(Connection::Http2(sender))
+    } else {
+        let (sender, connection) = http1::handshake(io).await.map_err(|e| e.to_string())?;
+        runtime.spawn("http/1.1 client", async move { drop(connection.await) });
+        Ok(Connection::Http1(Arc::new(Mutex::new(sender))))
+    }
+}
+
+/// A request as HTTP/1.1 has it: the path in the line, the host in a field.
+fn of_http1(mut request: Request<()>) -> Request<Empty<Bytes>> {
+    let host = request.uri().authority().and_then(|a| HeaderValue::try_from(a.as_str()).ok());
+    if let Some(host) = host {
+        request.headers_mut().insert(header::HOST, host);
+    }
+    let path = request.uri().path_and_query().cloned();
+    *request.uri_mut() = path.map_or_else(|| Uri::from_static("/"), Uri::from);
+    request.map(|()| Empty::new())
+}

@@ -1,0 +1,224 @@
+//! A client of HTTP/3, 2 and 1.1 for players: one connection per server, answers as they come.
+
+mod connection;
+mod url;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_quic::{ControlHandle, Endpoint, Trust};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode, header};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+pub use self::connection::Answer;
+use self::connection::Connection;
+pub use self::url::Url;
+
+/// How long nothing may come before a request is given up.
+const SILENCE: Duration = Duration::from_secs(15);
+/// Redirections that are followed.
+const REDIRECTS: usize = 5;
+
+/// Why a request failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FetchError {
+    /// It is no address of HTTP.
+    #[error("{0}: expected an address such as https://host:port/path")]
+    Address(String),
+    /// The server cannot be reached, or the connection broke.
+    #[error("{url}: {why}")]
+    Connection {
+        /// What was asked for.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+    /// The server answered something else.
+    #[error("{url}: the server answered {status}")]
+    Status {
+        /// What was asked for.
+        url: String,
+        /// The answer.
+        status: StatusCode,
+    },
+}
+
+impl FetchError {
+    /// Whether the same request may succeed later.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Address(_) => false,
+            Self::Connection { .. } => true,
+            Self::Status { status, .. } => {
+                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
+            }
+        }
+    }
+}
+
+/// The version of HTTP to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speak {
+    /// HTTP/3 where the server has it, else what it offers over TCP.
+    #[default]
+    Best,
+    /// HTTP/3 alone.
+    Http3,
+    /// HTTP/2 or 1.1 over TCP, whichever the server prefers.
+    Tcp,
+    /// HTTP/1.1 alone.
+    Http1,
+}
+
+/// A client with a connection to each server that it was sent to.
+#[derive(Debug)]
+pub struct Client {
+    runtime: RuntimeHandle,
+    endpoint: Arc<Endpoint>,
+    trust: Trust,
+    speak: Speak,
+    connections: Mutex<BTreeMap<String, Arc<Connection>>>,
+}
+
+impl Client {
+    /// A client whose connections of HTTP/3 are `endpoint`'s.
+    pub fn new(
+        runtime: RuntimeHandle,
+        endpoint: Arc<Endpoint>,
+        trust: Trust,
+        speak: Speak,
+    ) -> Self {
+        Self { runtime, endpoint, trust, speak, connections: Mutex::default() }
+    }
+
+    /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body to
+    /// come; where it was redirected to.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or answers anything but 200 or 206.
+    pub async fn get(
+        &self,
+        url: &Url,
+        range: Option<(u64, u64)>,
+    ) -> Result<(Answer, Url), FetchError> {
+        let mut url = url.clone();
+        for _ in 0..=REDIRECTS {
+            let answer = self.ask(&url, range).await?;
+            let status = answer.status();
+            if status.is_redirection()
+                && let Some(there) = location(answer.headers(), &url)
+            {
+                url = there?;
+                continue;
+            }
+            let wanted = match range {
+                Some(_) => status == StatusCode::PARTIAL_CONTENT,
+                None => status == StatusCode::OK,
+            };
+            return match wanted {
+                true => Ok((answer, url)),
+                false => Err(FetchError::Status { url: url.to_string(), status }),
+            };
+        }
+        let why = format!("more than {REDIRECTS} redirections");
+        Err(FetchError::Connection { url: url.to_string(), why })
+    }
+
+    /// All of `url`, which may have `most` bytes, and where it was found.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), and if it is longer.
+    pub async fn get_all(
+        &self,
+        url: &Url,
+        range: Option<(u64, u64)>,
+        most: usize,
+    ) -> Result<(Vec<u8>, Url), FetchError> {
+        let (mut answer, url) = self.get(url, range).await?;
+        let mut all = Vec::new();
+        while let Some(piece) = self.next(&mut answer, &url).await? {
+            if all.len() + piece.len() > most {
+                let why = format!("more than {most} bytes");
+                return Err(FetchError::Connection { url: url.to_string(), why });
+            }
+            all.extend_from_slice(&piece);
+        }
+        Ok((all, url))
+    }
+
+    /// The next piece of an answer's body; `None` after the last.
+    ///
+    /// # Errors
+    /// If the connection breaks, or nothing comes for too long.
+    pub async fn next(&self, answer: &mut Answer, url: &Url) -> Result<Option<Bytes>, FetchError> {
+        match timeout(SILENCE, answer.data()).await {
+            Ok(Ok(piece)) => Ok(piece),
+            Ok(Err(why)) => Err(self.broken(url, why).await),
+            Err(_) => Err(self.broken(url, "nothing came for too long".to_owned()).await),
+        }
+    }
+
+    /// The controller of the connection to the server of `url`, if it is of HTTP/3.
+    pub async fn control(&self, url: &Url) -> Option<ControlHandle> {
+        self.connections.lock().await.get(&url.origin())?.control()
+    }
+
+    /// What carries the connection to the server of `url`, once there is one.
+    pub async fn carrier(&self, url: &Url) -> Option<&'static str> {
+        Some(self.connections.lock().await.get(&url.origin())?.carrier())
+    }
+
+    /// Waits.
+    pub async fn pause(&self, time: Duration) {
+        self.runtime.sleep(time).await;
+    }
+
+    async fn ask(&self, url: &Url, range: Option<(u64, u64)>) -> Result<Answer, FetchError> {
+        let connection = self.connection(url).await?;
+        let mut request = Request::get(url.to_string());
+        if let Some((first, last)) = range {
+            request = request.header(header::RANGE, format!("bytes={first}-{last}"));
+        }
+        let request = request.body(()).map_err(|_| FetchError::Address(url.to_string()))?;
+        match timeout(SILENCE, connection.send(request)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(why)) => Err(self.broken(url, why).await),
+            Err(_) => Err(self.broken(url, "no answer came".to_owned()).await),
+        }
+    }
+
+    /// The connection to the server of `url`: the one that there is, or a new one.
+    async fn connection(&self, url: &Url) -> Result<Arc<Connection>, FetchError> {
+        let mut connections = self.connections.lock().await;
+        if let Some(known) = connections.get(&url.origin()).filter(|c| !c.is_closed()) {
+            return Ok(known.clone());
+        }
+        let connecting =
+            Connection::open(&self.runtime, &self.endpoint, &self.trust, self.speak, url);
+        let connection = match timeout(SILENCE, connecting).await {
+            Ok(result) => result,
+            Err(_) => Err("it does not answer".to_owned()),
+        };
+        let connection =
+            connection.map_err(|why| FetchError::Connection { url: url.to_string(), why })?;
+        let connection = Arc::new(connection);
+        connections.insert(url.origin(), connection.clone());
+        Ok(connection)
+    }
+
+    /// A connection that broke is not used again.
+    async fn broken(&self, url: &Url, why: String) -> FetchError {
+        self.connections.lock().await.remove(&url.origin());
+        FetchError::Connection { url: url.to_string(), why }
+    }
+}
+
+/// Where an answer leads to.
+fn location(fields: &HeaderMap, from: &Url) -> Option<Result<Url, FetchError>> {
+    let there = fields.get(header::LOCATION)?.to_str().ok()?;
+    Some(from.join(there))
+}

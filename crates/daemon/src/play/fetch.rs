@@ -1,0 +1,160 @@
+//! The chunks of a title from wherever its manifest says that they are.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use airlane_apps::RoleError;
+use airlane_apps::cmcd::{Cmcd, ObjectType};
+use airlane_apps::vod::Fetch;
+use airlane_media::dash::{Object, Representation};
+
+use super::title::Title;
+use crate::client::{Client, FetchError, Url};
+
+/// How long a player goes on trying to get a chunk.
+const PATIENCE: [Duration; 6] = [
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+];
+
+/// The chunks of a title.
+#[derive(Debug)]
+pub(super) struct FetchUrl {
+    client: Arc<Client>,
+    title: Arc<Title>,
+    silent: bool,
+    counts: Arc<Counts>,
+    /// Rungs whose headers were fetched.
+    begun: BTreeSet<usize>,
+    /// Chunks of sound that were fetched.
+    heard: usize,
+}
+
+/// What was fetched besides pictures, and again.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    other_bytes: AtomicU64,
+    retries: AtomicU32,
+}
+
+impl Counts {
+    pub(super) fn other_bytes(&self) -> u64 {
+        self.other_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn retries(&self) -> u32 {
+        self.retries.load(Ordering::Relaxed)
+    }
+}
+
+impl FetchUrl {
+    pub(super) fn new(
+        client: Arc<Client>,
+        title: Arc<Title>,
+        silent: bool,
+        counts: Arc<Counts>,
+    ) -> Self {
+        Self { client, title, silent, counts, begun: BTreeSet::new(), heard: 0 }
+    }
+
+    /// Fetches an object, again if that may help. Its bytes.
+    async fn object(&self, object: &Object, cmcd: &Cmcd) -> Result<u64, FetchError> {
+        let mut patience = PATIENCE.into_iter();
+        loop {
+            let e = match self.try_object(object, cmcd).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(e) => e,
+            };
+            let Some(pause) = patience.next().filter(|_| e.may_pass()) else { return Err(e) };
+            self.counts.retries.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!("{e}: again in {pause:?}");
+            self.client.pause(pause).await;
+        }
+    }
+
+    async fn try_object(&self, object: &Object, cmcd: &Cmcd) -> Result<u64, FetchError> {
+        let mut url: Url = self.title.url.join(&object.url)?;
+        if !self.silent {
+            url = url.with_argument(&cmcd.to_query());
+        }
+        let range = object.range.map(|r| (r.offset, r.offset + r.length - 1));
+        let (mut answer, url) = self.client.get(&url, range).await?;
+        let length = answer
+            .headers()
+            .get(http::header::CONTENT_LENGTH)
+            .and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+        let mut got = 0;
+        while let Some(piece) = self.client.next(&mut answer, &url).await? {
+            got += piece.len() as u64;
+        }
+        if length.is_some_and(|length| length != got) {
+            let why = format!("{got} of {} bytes came", length.unwrap_or(0));
+            return Err(FetchError::Connection { url: url.to_string(), why });
+        }
+        Ok(got)
+    }
+
+    /// What else belongs to the time of a chunk: sound that is not there yet.
+    async fn sound(&self, from: usize, until: Duration, cmcd: &Cmcd) -> Result<usize, FetchError> {
+        let Some(sound) = self.title.presentation.audio.first() else { return Ok(from) };
+        let cmcd = Cmcd { object: Some(ObjectType::Sound), ..cmcd.clone() };
+        let mut next = from;
+        if next == 0
+            && let Some(init) = &sound.init
+        {
+            self.other(init, &cmcd).await?;
+        }
+        while sound.start(next).is_some_and(|start| start < until) {
+            self.other(&sound.chunks[next].object, &cmcd).await?;
+            next += 1;
+        }
+        Ok(next)
+    }
+
+    async fn other(&self, object: &Object, cmcd: &Cmcd) -> Result<(), FetchError> {
+        let bytes = self.object(object, cmcd).await?;
+        self.counts.other_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn picture(
+        &self,
+        of: &Representation,
+        begun: bool,
+        chunk: usize,
+        cmcd: &Cmcd,
+    ) -> Result<u64, FetchError> {
+        if let (false, Some(init)) = (begun, &of.init) {
+            self.other(init, &Cmcd { object: Some(ObjectType::Other), ..cmcd.clone() }).await?;
+        }
+        let Some(wanted) = of.chunks.get(chunk) else {
+            return Err(FetchError::Address(format!("chunk {chunk} of {}", of.id)));
+        };
+        self.object(&wanted.object, cmcd).await
+    }
+}
+
+impl Fetch for FetchUrl {
+    async fn chunk(&mut self, rung: usize, chunk: usize, cmcd: &Cmcd) -> Result<u64, RoleError> {
+        let title = self.title.clone();
+        let of = &title.presentation.video[rung];
+        let begun = self.begun.contains(&rung);
+        let until = of.start(chunk + 1).unwrap_or(Duration::MAX);
+        let cmcd = Cmcd { object: Some(ObjectType::Picture), ..cmcd.clone() };
+        let (picture, heard) = tokio::join!(
+            self.picture(of, begun, chunk, &cmcd),
+            self.sound(self.heard, until, &cmcd),
+        );
+        let failed = |e: FetchError| RoleError::Fetch(e.to_string());
+        let bytes = picture.map_err(failed)?;
+        self.heard = heard.map_err(failed)?;
+        self.begun.insert(rung);
+        Ok(bytes)
+    }
+}

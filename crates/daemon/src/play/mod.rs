@@ -1,0 +1,192 @@
+//! Players without a screen: the laboratory's player against any DASH server, one or many.
+
+mod fetch;
+mod result;
+mod title;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_apps::vod::Player;
+use airlane_base::{Seed, Time};
+use airlane_congestion::ControllerConfig;
+use airlane_media::{Metric, Perceptual};
+use airlane_quality::QoeParams;
+use airlane_quic::{ALPN_H3, Cipher, Endpoint, Entropy, Tls, TransportConfig, Trust};
+use airlane_runtime::real_time::TokioRuntime;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use tokio::sync::mpsc;
+
+use self::fetch::FetchUrl;
+pub use self::result::{PlayResult, PlayedView};
+use self::title::Title;
+use crate::client::{Client, FetchError, Speak, Url};
+use crate::date;
+use crate::error::DaemonError;
+
+/// What players are told.
+#[derive(Clone, Debug)]
+pub struct PlayRequest {
+    /// Manifests: sessions take them in turn.
+    pub urls: Vec<String>,
+    /// How many sessions there are.
+    pub sessions: usize,
+    /// How long after each other they begin.
+    pub stagger: Duration,
+    /// What chooses the rungs.
+    pub abr: AbrKind,
+    /// What players hold at most.
+    pub buffer: Duration,
+    /// The pause between a response and the next request.
+    pub pause: Duration,
+    /// When to stop, if not at the end of the title.
+    pub duration: Option<Duration>,
+    /// The version of HTTP.
+    pub speak: Speak,
+    /// Talk to servers whose certificates nobody vouches for.
+    pub insecure: bool,
+    /// The measure of quality; `None`: VMAF where it was measured, else what was.
+    pub metric: Option<Metric>,
+    /// Say nothing of oneself: no CMCD.
+    pub silent: bool,
+}
+
+/// Plays; `done` gets each session's result as it ends. `stop` ends all of them early.
+///
+/// # Errors
+/// If nothing can be tried at all: a socket, the system's certificates.
+pub async fn play(
+    request: PlayRequest,
+    stop: impl Future<Output = ()>,
+    mut done: impl FnMut(PlayResult),
+) -> Result<(), DaemonError> {
+    let runtime = TokioRuntime::new(Seed(date::now_ms()));
+    let trust = trust(request.insecure)?;
+    let request = Arc::new(request);
+    let (results, mut ended) = mpsc::unbounded_channel();
+    let until = request.duration.map(|d| runtime.now() + d);
+    for number in 0..request.sessions {
+        let (rt, request, trust) = (runtime.clone(), request.clone(), trust.clone());
+        let results = results.clone();
+        runtime.spawn("player", async move {
+            rt.sleep(request.stagger * u32::try_from(number).unwrap_or(u32::MAX)).await;
+            let result = session(&rt, &request, trust, number, until).await;
+            // Nobody waits any more if all were stopped.
+            let _ = results.send(result);
+        });
+    }
+    drop(results);
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stop => return Ok(()),
+            result = ended.recv() => match result {
+                Some(result) => done(result),
+                None => return Ok(()),
+            },
+        }
+    }
+}
+
+/// Whom players talk to.
+fn trust(insecure: bool) -> Result<Trust, DaemonError> {
+    if insecure {
+        return Ok(Trust::Anyone);
+    }
+    let found = rustls_native_certs::load_native_certs();
+    for e in &found.errors {
+        tracing::warn!("a certificate of the system's was not read: {e}");
+    }
+    Ok(Trust::Roots(found.certs.into_iter().map(|c| c.to_vec()).collect()))
+}
+
+/// One session, from the manifest to the last chunk.
+async fn session(
+    runtime: &RuntimeHandle,
+    request: &PlayRequest,
+    trust: Trust,
+    number: usize,
+    until: Option<Time>,
+) -> PlayResult {
+    let url = request.urls[number % request.urls.len().max(1)].clone();
+    let id = format!("{:016x}-{number}", runtime.seed().split(&url).index(number as u64).0);
+    let mut result = PlayResult::new(number, id.clone(), url.clone());
+    if let Err(e) = watch(runtime, request, trust, &mut result, until).await {
+        result.failure = Some(e.to_string());
+    }
+    result
+}
+
+async fn watch(
+    runtime: &RuntimeHandle,
+    request: &PlayRequest,
+    trust: Trust,
+    result: &mut PlayResult,
+    until: Option<Time>,
+) -> Result<(), DaemonError> {
+    let endpoint = Arc::new(Endpoint::client(runtime, any_address(), transport(&trust))?);
+    let client = Arc::new(Client::new(runtime.clone(), endpoint, trust, request.speak));
+    let url = Url::parse(&result.url)?;
+    let title = Arc::new(Title::load(&client, &url, request.metric).await?);
+    result.carrier = client.carrier(&title.url).await;
+    (result.of, result.metric) = (title.video.chunks(), title.metric_name);
+    let view = Perceptual::new(title.video.clone(), title.metric)?;
+    let player = PlayerConfig { buffer_cap: request.buffer, chunk_overhead: request.pause };
+    let scale = title.metric.span() / 100.0;
+    let own = QoeParams::default();
+    let qoe = QoeParams { beta: scale * own.beta, gamma: scale * own.gamma, ..own };
+    let setting = Arc::new(Setting::new(view, qoe, player)?);
+    let player = Player {
+        setting: setting.clone(),
+        abr: Arc::new(request.abr),
+        abr_name: request.abr.to_string(),
+        session_id: result.session.clone(),
+        metric_name: title.metric_name.map(str::to_owned),
+        send_value: None,
+        lie: None,
+        until,
+    };
+    let counts = Arc::new(fetch::Counts::default());
+    let fetch = FetchUrl::new(client.clone(), title.clone(), request.silent, counts.clone());
+    let session = player.watch(runtime, async { Ok(fetch) }, |_| {}).await;
+    result.carrier = client.carrier(&title.url).await.or(result.carrier);
+    result.take(&session, title.metric_name.is_some(), &title, &counts);
+    Ok(())
+}
+
+/// The system's choice, for both kinds of addresses where there are both.
+fn any_address() -> std::net::SocketAddr {
+    let v6 = std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0));
+    let v4 = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+    if std::net::UdpSocket::bind(v6).is_ok() { v6 } else { v4 }
+}
+
+fn transport(trust: &Trust) -> TransportConfig {
+    // Requests are all that it sends.
+    let controller = ControllerConfig::cubic(1.0);
+    TransportConfig {
+        cipher: Cipher::Tls(Arc::new(Tls { identity: None, trust: trust.clone() })),
+        entropy: Entropy::System,
+        alpn: vec![ALPN_H3.to_vec()],
+        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
+    }
+}
+
+impl From<FetchError> for DaemonError {
+    fn from(e: FetchError) -> Self {
+        Self::Fetch(e)
+    }
+}
+
+/// Where the timeline of all sessions goes, as JSON.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn dump(path: &PathBuf, results: &[PlayResult]) -> Result<(), DaemonError> {
+    let text = serde_json::to_vec_pretty(results).unwrap_or_default();
+    std::fs::write(path, text)
+        .map_err(|e| airlane_base::InputError::io(path, "write the timeline", &e).into())
+}
