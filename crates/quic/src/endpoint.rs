@@ -234,6 +234,19 @@ impl Endpoint {
         Ok(connection)
     }
 
+    /// Waits until all that was written on any connection has been acknowledged.
+    pub async fn flushed(&self) {
+        /// How often it looks: a stop is no matter of microseconds.
+        const EVERY: Duration = Duration::from_millis(10);
+        loop {
+            // First: what was written just now is not on the driver's books yet.
+            self.inner.runtime.sleep(EVERY).await;
+            if self.inner.links.lock().all_flushed() {
+                return;
+            }
+        }
+    }
+
     /// Closes all connections with `code` and ends accepting.
     pub fn close(&self, code: u32, reason: &str) {
         let reason = Bytes::copy_from_slice(reason.as_bytes());

@@ -188,8 +188,9 @@ impl Server {
             // All of the room is free when the last connection over TCP has ended.
             let tcp = self.room.acquire_many(all);
             let quic = async {
-                for origin in &self.origins {
+                for (origin, endpoint) in self.origins.iter().zip(&self.endpoints) {
                     origin.drain().await;
+                    endpoint.flushed().await;
                 }
             };
             let _ = tokio::join!(tcp, quic);

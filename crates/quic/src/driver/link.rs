@@ -130,6 +130,17 @@ impl Link {
         self.state.lock().unannounced
     }
 
+    /// Whether nothing waits to be sent or acknowledged.
+    pub(super) fn is_flushed(&self) -> bool {
+        let state = self.state.lock();
+        if state.ended.is_some() || !state.connected {
+            return true;
+        }
+        drop(state);
+        let stats = self.control.stats();
+        !stats.has_data && stats.in_flight == 0
+    }
+
     /// Has the driver look at the connection.
     pub(crate) fn stir(&self) {
         self.list(self.state.lock());

@@ -89,6 +89,11 @@ impl Links {
         self.handshakes = self.handshakes.saturating_sub(1);
     }
 
+    /// Whether nothing waits to be sent or acknowledged on any connection.
+    pub(crate) fn all_flushed(&self) -> bool {
+        self.links.iter().flatten().all(|link| link.is_flushed())
+    }
+
     /// Closes every connection, and refuses those to come.
     pub(crate) fn close_all(&mut self, code: VarInt, reason: Bytes) {
         for link in self.links.iter().flatten() {

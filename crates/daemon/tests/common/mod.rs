@@ -1,0 +1,128 @@
+//! A folder with a title, a server on it, and clients.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_congestion::ControllerConfig;
+use airlane_daemon::client::{Client, Speak, Url};
+use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
+use airlane_media::{Video, synthetic, table};
+use airlane_quic::{ALPN_H3, Cipher, Endpoint, Entropy, Tls, TransportConfig, Trust};
+use airlane_runtime::real_time::TokioRuntime;
+
+/// A folder that is removed when the test is over.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("airlane-daemon-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The bytes of a chunk: different for each.
+pub fn bytes_of(rung: usize, chunk: usize, len: u64) -> Vec<u8> {
+    let mut x = (rung as u64) << 32 | chunk as u64 | 1 << 63;
+    let next = |x: &mut u64| {
+        *x ^= *x << 13;
+        *x ^= *x >> 7;
+        *x ^= *x << 17;
+        *x as u8
+    };
+    (0..len).map(|_| next(&mut x)).collect()
+}
+
+/// Writes a title of `chunks` chunks called `name` into `folder`, with its quality table if `table`.
+pub fn write_title(folder: &Path, name: &str, chunks: usize, table: bool) -> Arc<Video> {
+    let video = synthetic::corpus(1, chunks, Seed(7)).remove(0);
+    let dir = folder.join(name);
+    let millis = video.chunk.as_millis() as u64;
+    let mut presentation = Presentation::default();
+    for (rung, of) in video.rungs.iter().enumerate() {
+        std::fs::create_dir_all(dir.join(format!("v{rung}"))).unwrap();
+        std::fs::write(dir.join(format!("v{rung}/init.mp4")), b"header").unwrap();
+        let chunk = |chunk: usize| {
+            let url = format!("v{rung}/{chunk}.m4s");
+            let bytes = bytes_of(rung, chunk, video.size_bytes(rung, chunk));
+            std::fs::write(dir.join(&url), bytes).unwrap();
+            let object = Object { url, range: None };
+            Chunk { object, time: chunk as u64 * millis, duration: millis }
+        };
+        presentation.video.push(Representation {
+            id: of.name.clone(),
+            set: 0,
+            kind: Kind::Video,
+            mime: "video/mp4".to_owned(),
+            codecs: "avc1.64001f".to_owned(),
+            bandwidth: of.nominal,
+            width: Some(of.width),
+            height: Some(of.height),
+            frame_rate: None,
+            sampling_hz: None,
+            channels: None,
+            language: None,
+            init: Some(Object { url: format!("v{rung}/init.mp4"), range: None }),
+            timescale: 1000,
+            time_offset: 0,
+            index: None,
+            chunks: (0..video.chunks()).map(chunk).collect(),
+        });
+    }
+    std::fs::write(dir.join("manifest.mpd"), dash::write(&presentation)).unwrap();
+    if table {
+        std::fs::write(dir.join("quality.json"), table::to_json(&video)).unwrap();
+    }
+    video
+}
+
+/// What a server on `folder` is told, at any free port.
+pub fn request(folder: &Path) -> ServeRequest {
+    let listen = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
+    ServeRequest {
+        data_folder: folder.with_extension("data"),
+        drain: Duration::from_secs(2),
+        ..ServeRequest::new(folder, listen)
+    }
+}
+
+/// A client that trusts anybody, and the address of a path at the server.
+pub fn client(speak: Speak) -> Client {
+    let runtime = TokioRuntime::new(Seed(1));
+    let tls = Tls { identity: None, trust: Trust::Anyone };
+    let controller = ControllerConfig::cubic(1.0);
+    let config = TransportConfig {
+        cipher: Cipher::Tls(Arc::new(tls)),
+        entropy: Entropy::System,
+        alpn: vec![ALPN_H3.to_vec()],
+        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
+    };
+    let endpoint = Endpoint::client(&runtime, ([0, 0, 0, 0], 0).into(), config).unwrap();
+    Client::new(runtime, Arc::new(endpoint), Trust::Anyone, speak)
+}
+
+pub fn url(server: &Server, path: &str) -> Url {
+    Url::parse(&format!("https://{}{path}", server.ready().addresses[0])).unwrap()
+}
+
+/// Runs a test on threads of its own, within a minute.
+pub fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime
+        .block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await })
+        .expect("it takes less than a minute");
+}
