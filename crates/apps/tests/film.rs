@@ -241,6 +241,7 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     };
     let sender = TransportConfig {
         send_window_bytes: bulk::SEND_WINDOW_BYTES,
+        least_send_window_bytes: bulk::SEND_WINDOW_BYTES,
         ..TransportConfig::new(move |n| explicit.build(n.now, n.payload_bytes, n.seed))
     };
     let receiver = TransportConfig {

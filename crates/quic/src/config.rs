@@ -100,6 +100,10 @@ pub struct TransportConfig {
     /// Bytes that writers may hand over ahead of the peer's acknowledgements. It bounds the
     /// sender's buffer and, with the round-trip time, its rate.
     pub send_window_bytes: u64,
+    /// It grows and shrinks with twice the congestion window, from this many bytes up to
+    /// [`send_window_bytes`](Self::send_window_bytes): what waits in a server's memory then follows
+    /// what its clients can take. The laboratory's are equal.
+    pub least_send_window_bytes: u64,
     /// Streams of each kind that the peer may have open at once.
     pub max_streams: u32,
     /// Clients go without connection ids of their own, as Chromium does: eight bytes less in every
@@ -151,6 +155,7 @@ impl TransportConfig {
             stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
             receive_window_bytes: 12 << 20,
             send_window_bytes: 8 << 20,
+            least_send_window_bytes: 8 << 20,
             max_streams: 100,
             empty_client_ids: false,
             admission: Admission::ALL,

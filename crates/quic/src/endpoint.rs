@@ -343,7 +343,7 @@ impl Inner {
             .mtu_discovery_config(None)
             .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
             .receive_window(VarInt::from_u32(config.receive_window_bytes))
-            .send_window(config.send_window_bytes)
+            .send_window(config.least_send_window_bytes.min(config.send_window_bytes))
             .max_concurrent_bidi_streams(VarInt::from_u32(config.max_streams))
             .max_concurrent_uni_streams(VarInt::from_u32(config.max_streams))
             .max_idle_timeout(config.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))
@@ -370,6 +370,11 @@ impl Inner {
         config.crypto = Arc::new(crypto);
         config.transport = Arc::new(transport);
         Some((config, control))
+    }
+
+    /// Bytes that a connection may have waiting or in flight: at least, at most.
+    pub(crate) fn send_windows(&self) -> (u64, u64) {
+        (self.config.least_send_window_bytes, self.config.send_window_bytes)
     }
 
     /// What it was told.

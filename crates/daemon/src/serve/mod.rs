@@ -46,6 +46,8 @@ const PAYLOAD_BYTES: u16 = 1350;
 const VALIDATE_FROM: usize = 64;
 /// Handshakes under way at most.
 const HANDSHAKES: usize = 1024;
+/// Bytes that wait for or in the network on every connection at least: two pieces of a body.
+const LEAST_AHEAD_BYTES: u64 = 128 << 10;
 /// A client that takes nothing for so long has given up.
 const STALLED: Duration = Duration::from_secs(60);
 /// How long clients may remember that HTTP/3 is to be had here.
@@ -276,6 +278,8 @@ impl Server {
                 handshakes: HANDSHAKES,
                 connections: request.connections,
             },
+            send_window_bytes: 16 << 20,
+            least_send_window_bytes: LEAST_AHEAD_BYTES,
             // Requests are short: what a client may send ahead is bounded accordingly.
             stream_receive_window_bytes: 64 << 10,
             receive_window_bytes: 256 << 10,

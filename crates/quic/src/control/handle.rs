@@ -76,7 +76,7 @@ impl Shared {
         self.gate.store(gate.as_nanos(), Ordering::Relaxed);
     }
 
-    pub(super) fn window(&self) -> u64 {
+    pub(crate) fn window(&self) -> u64 {
         self.window.load(Ordering::Relaxed)
     }
 

@@ -28,6 +28,8 @@ pub(crate) struct Link {
     runtime: RuntimeHandle,
     pub(super) clock: Arc<Clock>,
     control: ControlHandle,
+    /// Bytes that may wait or be in flight: at least, at most.
+    ahead: (u64, u64),
     pub(super) state: Mutex<State>,
 }
 
@@ -44,6 +46,8 @@ pub(super) struct State {
     pub(super) listed: bool,
     /// When the state machine wanted to be looked at, at the end of the last turn.
     pub(super) deadline: Option<Instant>,
+    /// Bytes that may wait or be in flight at the moment; 0: as it was made.
+    ahead: u64,
     readers: BTreeMap<StreamId, Waker>,
     writers: BTreeMap<StreamId, Waker>,
     /// Who waits until a stream is delivered or refused.
@@ -96,6 +100,7 @@ impl Link {
             confirmed: false,
             listed: true,
             deadline: None,
+            ahead: 0,
             readers: BTreeMap::new(),
             writers: BTreeMap::new(),
             closers: BTreeMap::new(),
@@ -109,6 +114,7 @@ impl Link {
             runtime: endpoint.runtime.clone(),
             clock: endpoint.clock.clone(),
             control,
+            ahead: endpoint.send_windows(),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -247,6 +253,7 @@ impl Link {
         if let Some(e) = &state.ended {
             return Poll::Ready(Err(e.clone()));
         }
+        self.adapt(&mut state);
         match write(&mut state.proto.send_stream(id)) {
             Ok(n) => {
                 self.list(state);
@@ -260,6 +267,20 @@ impl Link {
                 Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
             }
             Err(noq_proto::WriteError::ClosedStream) => Poll::Ready(Err(QuicError::StreamClosed)),
+        }
+    }
+
+    /// Lets more wait where the congestion window has grown, and less where it has shrunk.
+    fn adapt(&self, state: &mut State) {
+        let (least, most) = self.ahead;
+        if least >= most {
+            return;
+        }
+        let wanted = (2 * self.control.shared().window()).clamp(least, most);
+        // Not for every packet: an eighth more or less changes nothing.
+        if wanted.abs_diff(state.ahead) > state.ahead / 8 {
+            state.ahead = wanted;
+            state.proto.set_send_window(wanted);
         }
     }
 

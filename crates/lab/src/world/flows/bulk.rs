@@ -26,6 +26,7 @@ impl Start<'_> {
     pub(super) fn sender(&self, control: &Control) -> TransportConfig {
         TransportConfig {
             send_window_bytes: bulk::SEND_WINDOW_BYTES,
+            least_send_window_bytes: bulk::SEND_WINDOW_BYTES,
             max_streams: bulk::MAX_REQUESTS,
             ..self.transport(control)
         }
