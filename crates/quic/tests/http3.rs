@@ -162,3 +162,45 @@ fn bodies_go_up_and_half_responses_are_noticed() {
         })
         .unwrap();
 }
+
+/// A request that never ends keeps neither memory nor others.
+#[test]
+fn a_request_of_too_many_bytes_is_stopped() {
+    let (mut net, config) = (net(1, Link::new(LINK.0, LINK.1, LINK.2)), config(Algorithm::Cubic));
+    let (server, client) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let listening = Endpoint::server(&server, SERVER_ADDR.into(), config.clone()).unwrap();
+            let spawner = server.clone();
+            server.spawn("serve", async move {
+                let connection = listening.accept().await.unwrap();
+                let mut h3 = H3Server::bounded(connection, 50_000).await.unwrap();
+                while let Ok(Some((_, mut responder))) = h3.accept().await {
+                    spawner.spawn("respond", async move {
+                        let mut got = 0;
+                        loop {
+                            match responder.recv_data().await {
+                                Ok(Some(piece)) => got += piece.len(),
+                                Ok(None) => break,
+                                Err(_) => return,
+                            }
+                            assert!(got <= 50_000, "{got}");
+                        }
+                        responder.send_response(Response::new(())).await.unwrap();
+                        responder.finish().await.unwrap();
+                    });
+                }
+            });
+            let caller = Endpoint::client(&client, ([0, 0, 0, 0], 0).into(), config).unwrap();
+            let connection = caller.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap();
+            let h3 = H3Client::connect(connection).await.unwrap();
+            let post = |bytes| {
+                let request = Request::post("https://lab.airlane/").body(()).unwrap();
+                h3.send_with_body(request, Bytes::from(vec![1; bytes]))
+            };
+            assert!(post(40_000).await.is_ok());
+            assert!(post(2_000_000).await.is_err());
+            assert!(post(40_000).await.is_ok(), "the connection goes on");
+        })
+        .unwrap();
+}

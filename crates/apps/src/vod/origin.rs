@@ -46,11 +46,13 @@ pub struct Limits {
     pub stalled: Option<Duration>,
     /// Bytes that a post may have.
     pub post_bytes: usize,
+    /// Bytes that a request over HTTP/3 may have, its head and body together.
+    pub request_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { stalled: None, post_bytes: 65_536 }
+        Self { stalled: None, post_bytes: 65_536, request_bytes: 131_072 }
     }
 }
 
@@ -195,7 +197,7 @@ impl Origin {
         visitor: Visitor,
         weigher: Option<&Arc<Weigher>>,
     ) -> Result<(), QuicError> {
-        let mut server = H3Server::new(connection).await?;
+        let mut server = H3Server::bounded(connection, self.limits.request_bytes).await?;
         let weighing = async {
             match weigher.cloned() {
                 Some(w) => w.run(visitor, self.events.clone()).await,

@@ -33,7 +33,7 @@ impl H3Client {
     /// # Errors
     /// If the connection is lost.
     pub async fn connect(connection: Connection) -> Result<Self, QuicError> {
-        let transport = H3Connection(connection.clone());
+        let transport = H3Connection::new(connection.clone(), u64::MAX);
         let mut builder = h3::client::builder();
         builder.send_grease(false);
         let (mut h3, requests) = builder.build::<_, _, Bytes>(transport).await.map_err(h3_error)?;

@@ -36,7 +36,16 @@ impl H3Server {
     /// # Errors
     /// If the connection is lost.
     pub async fn new(connection: Connection) -> Result<Self, QuicError> {
-        let transport = H3Connection(connection.clone());
+        Self::bounded(connection, u64::MAX).await
+    }
+
+    /// The same, for clients that may send at most `request_bytes` with a request, head and body
+    /// together; a request with more is stopped.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub async fn bounded(connection: Connection, request_bytes: u64) -> Result<Self, QuicError> {
+        let transport = H3Connection::new(connection.clone(), request_bytes);
         let mut builder = h3::server::builder();
         // Reserved frames and settings exercise other people's parsers and cost bytes at random.
         builder.send_grease(false);

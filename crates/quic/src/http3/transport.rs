@@ -14,7 +14,18 @@ use crate::stream::{RecvStream, SendStream};
 
 /// A connection as h3 sees it, which also opens its streams.
 #[derive(Clone)]
-pub(super) struct H3Connection(pub(super) Connection);
+pub(super) struct H3Connection {
+    connection: Connection,
+    /// Bytes that the peer may send on one stream: h3 keeps a frame until it is whole, however long
+    /// it says that it is.
+    most_bytes: u64,
+}
+
+impl H3Connection {
+    pub(super) fn new(connection: Connection, most_bytes: u64) -> Self {
+        Self { connection, most_bytes }
+    }
+}
 
 impl quic::Connection<Bytes> for H3Connection {
     type RecvStream = H3Recv;
@@ -24,14 +35,18 @@ impl quic::Connection<Bytes> for H3Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Recv, ConnectionErrorIncoming>> {
-        self.0.poll_accept_uni(cx).map(|r| r.map(H3Recv).map_err(connection_error))
+        let most = self.most_bytes;
+        let recv = self.connection.poll_accept_uni(cx);
+        recv.map(|r| r.map(|s| H3Recv::new(s, most)).map_err(connection_error))
     }
 
     fn poll_accept_bidi(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Bidi, ConnectionErrorIncoming>> {
-        self.0.poll_accept_bi(cx).map(|r| r.map(H3Bidi::new).map_err(connection_error))
+        let most = self.most_bytes;
+        let both = self.connection.poll_accept_bi(cx);
+        both.map(|r| r.map(|s| H3Bidi::new(s, most)).map_err(connection_error))
     }
 
     fn opener(&self) -> Self {
@@ -47,18 +62,20 @@ impl quic::OpenStreams<Bytes> for H3Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
-        self.0.poll_open_bi(cx).map(|r| r.map(H3Bidi::new).map_err(stream_error))
+        let most = self.most_bytes;
+        let both = self.connection.poll_open_bi(cx);
+        both.map(|r| r.map(|s| H3Bidi::new(s, most)).map_err(stream_error))
     }
 
     fn poll_open_send(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Send, StreamErrorIncoming>> {
-        self.0.poll_open_uni(cx).map(|r| r.map(H3Send::new).map_err(stream_error))
+        self.connection.poll_open_uni(cx).map(|r| r.map(H3Send::new).map_err(stream_error))
     }
 
     fn close(&mut self, code: Code, reason: &[u8]) {
-        self.0.close_with(varint(code.value()), Bytes::copy_from_slice(reason));
+        self.connection.close_with(varint(code.value()), Bytes::copy_from_slice(reason));
     }
 }
 
@@ -69,8 +86,8 @@ pub(super) struct H3Bidi {
 }
 
 impl H3Bidi {
-    fn new((send, recv): (SendStream, RecvStream)) -> Self {
-        Self { send: H3Send::new(send), recv: H3Recv(recv) }
+    fn new((send, recv): (SendStream, RecvStream), most_bytes: u64) -> Self {
+        Self { send: H3Send::new(send), recv: H3Recv::new(recv, most_bytes) }
     }
 }
 
@@ -125,7 +142,17 @@ impl quic::SendStream<Bytes> for H3Bidi {
 }
 
 /// The receiving half.
-pub(super) struct H3Recv(RecvStream);
+pub(super) struct H3Recv {
+    stream: RecvStream,
+    /// Bytes that may still come.
+    left: u64,
+}
+
+impl H3Recv {
+    fn new(stream: RecvStream, most_bytes: u64) -> Self {
+        Self { stream, left: most_bytes }
+    }
+}
 
 impl quic::RecvStream for H3Recv {
     type Buf = Bytes;
@@ -134,16 +161,28 @@ impl quic::RecvStream for H3Recv {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        self.0.poll_read(cx, usize::MAX).map_err(stream_error)
+        let read = ready!(self.stream.poll_read(cx, usize::MAX).map_err(stream_error))?;
+        let bytes = read.as_ref().map_or(0, |piece| piece.len() as u64);
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => {
+                let code = Code::H3_EXCESSIVE_LOAD.value();
+                self.stop_sending(code);
+                return Poll::Ready(Err(StreamErrorIncoming::StreamTerminated {
+                    error_code: code,
+                }));
+            }
+        }
+        Poll::Ready(Ok(read))
     }
 
     fn stop_sending(&mut self, error_code: u64) {
         // Fails on a stream that has ended already: nothing is left to stop.
-        let _ = self.0.stop_with(varint(error_code));
+        let _ = self.stream.stop_with(varint(error_code));
     }
 
     fn recv_id(&self) -> StreamId {
-        stream_id(self.0.id())
+        stream_id(self.stream.id())
     }
 }
 
