@@ -50,7 +50,7 @@ impl Files {
 }
 
 /// The name below the folder that a URL's path stands for; `None` if it can be none.
-pub(crate) fn name_of(path: &str) -> Option<PathBuf> {
+pub fn name_of(path: &str) -> Option<PathBuf> {
     if path.len() > MAX_PATH_BYTES {
         return None;
     }

@@ -47,7 +47,9 @@ impl Viewer {
             (Some(total), ..) | (None, Some(total), _) => total,
             (None, None, Some(last)) => self.stalled.saturating_add(last),
             (None, None, None) => match predicted {
-                Some(predicted) if cmcd.starved => self.stalled + stood_still(predicted, buffer),
+                Some(predicted) if cmcd.starved => {
+                    self.stalled.saturating_add(stood_still(predicted, buffer))
+                }
                 _ => self.stalled,
             },
         };
@@ -82,7 +84,7 @@ impl Viewer {
     /// already, in a better version, does not seek: its buffer stays.
     fn seeks(&self, chunk: usize, length: Duration, cmcd: &Cmcd) -> bool {
         let Some(last) = self.last else { return false };
-        let in_order = chunk == last.chunk || chunk == last.chunk + 1;
+        let in_order = chunk == last.chunk || chunk == last.chunk.saturating_add(1);
         let empty = cmcd.buffer.is_none_or(|b| b < length);
         !in_order && (cmcd.state == Some(PlayerState::Seeking) || cmcd.startup || empty)
     }
@@ -92,7 +94,7 @@ impl Viewer {
         let last = self.last?;
         let passed = now - last.at;
         let delivered = u32::try_from(chunk.saturating_sub(last.chunk)).unwrap_or(u32::MAX);
-        let held = last.buffer + length.saturating_mul(delivered);
+        let held = last.buffer.saturating_add(length.saturating_mul(delivered));
         Some((held.saturating_sub(passed.mul_f64(self.watching.pace)), passed))
     }
 }
