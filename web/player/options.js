@@ -1,0 +1,63 @@
+// What the page is asked to do: everything stands in the address, so that a link can be shared.
+
+export const RULES = {
+  mpc: "Airlane's MPC",
+  bola: "dash.js: BOLA",
+  dynamic: "dash.js: dynamic",
+};
+/** Measures of quality, by the device or the scale that they stand for. */
+export const METRICS = {
+  vmaf: "VMAF, television", vmaf_phone: "VMAF, phone", vmaf_4k: "VMAF, 4K television",
+  psnr_db: "PSNR", ssim: "SSIM",
+};
+const CMCD_MODES = ["query", "header", "off"];
+
+/**
+ * @typedef {object} Options
+ * @property {string | null} title name of a title of the server
+ * @property {string | null} mpd address of any other manifest
+ * @property {"mpc" | "bola" | "dynamic"} abr
+ * @property {string | null} sid session identifier; a new one if there is none
+ * @property {"query" | "header" | "off"} cmcd
+ * @property {1 | 2} version of CMCD
+ * @property {string | null} metric measure of quality that the device asks for
+ * @property {boolean} muted
+ * @property {boolean} autoplay
+ */
+
+/**
+ * Reads the query of an address. What it does not know counts as not said.
+ * @param {string} search
+ * @returns {Options}
+ */
+export function readOptions(search) {
+  const query = new URLSearchParams(search);
+  const oneOf = (name, known, otherwise) => {
+    const value = query.get(name);
+    return value !== null && known.includes(value) ? value : otherwise;
+  };
+  const yes = (name, otherwise) => {
+    const value = query.get(name);
+    return value === null ? otherwise : !["0", "false", "no"].includes(value);
+  };
+  return /** @type {Options} */ ({
+    title: query.get("title") || null,
+    mpd: query.get("mpd") || null,
+    abr: oneOf("abr", Object.keys(RULES), "mpc"),
+    sid: query.get("sid") || null,
+    cmcd: oneOf("cmcd", CMCD_MODES, "query"),
+    version: query.get("cmcdv") === "2" ? 2 : 1,
+    metric: oneOf("metric", Object.keys(METRICS), null),
+    muted: yes("muted", false),
+    autoplay: yes("autoplay", true),
+  });
+}
+
+/** The address of this page with some of its arguments changed; null takes one away. */
+export function withOptions(href, changes) {
+  const url = new URL(href);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) url.searchParams.delete(name); else url.searchParams.set(name, value);
+  }
+  return url.href;
+}
