@@ -48,11 +48,6 @@ export async function launch({ quic = null, spki = null, resolve = null } = {}) 
   return chromium.launch({ executablePath, args, headless: true });
 }
 
-/** The same for the server under test, as the environment names it (docs/browsers.md). */
-export const serverOptions = () => ({
-  quic: process.env.AIRLANE_QUIC ?? null, spki: process.env.AIRLANE_SPKI ?? null,
-});
-
 /**
  * Opens a page that is to work without a fault: errors of scripts and of the console are kept.
  * @param {import("playwright-core").Browser} browser

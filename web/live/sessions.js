@@ -9,8 +9,11 @@ const MOST_POINTS = 600;
 
 const FIELDS = ["t", "rate_bps", "weight", "buffer_s", "quality", "qoe"];
 
+const keyOf = ({ connection, id }) => `${connection} ${id}`;
+
 /**
  * @typedef {object} Session
+ * @property {string} key what tells it from the others
  * @property {any} now what the server says of it
  * @property {Record<string, number | null>[]} points
  * @property {number} colour
@@ -27,20 +30,21 @@ export class Sessions {
   policy = /** @type {string | null} */ (null);
   /** The time of the newest point: what to ask for next comes after it. */
   since = 0;
-  /** @type {Map<string, Session>} */
-  #byId = new Map();
+  /** By connection and id: players that name no session have the empty one.
+   * @type {Map<string, Session>} */
+  #byKey = new Map();
 
   /** Takes an answer of `/airlane/sessions`. */
   heard({ now_s, policy, sessions }) {
     if (this.now_s !== null && now_s < this.now_s) {
       // The server was started anew.
-      this.#byId.clear();
+      this.#byKey.clear();
       this.since = 0;
     }
     this.now_s = now_s;
     this.policy = policy;
     for (const now of sessions) {
-      const session = this.#byId.get(now.id) ?? this.#new(now);
+      const session = this.#byKey.get(keyOf(now)) ?? this.#new(now);
       session.now = now;
       session.heard_s = now_s;
       session.ended = false;
@@ -52,15 +56,15 @@ export class Sessions {
       }
       session.points.splice(0, Math.max(0, session.points.length - MOST_POINTS));
     }
-    for (const [id, session] of this.#byId) {
+    for (const [key, session] of this.#byKey) {
       session.ended = session.heard_s < now_s;
-      if (now_s - session.heard_s > LINGER_S) this.#byId.delete(id);
+      if (now_s - session.heard_s > LINGER_S) this.#byKey.delete(key);
     }
   }
 
   /** All sessions, the oldest first. */
   list() {
-    return [...this.#byId.values()];
+    return [...this.#byKey.values()];
   }
 
   #new(now) {
@@ -68,10 +72,10 @@ export class Sessions {
     let place = 0;
     while (taken.includes(place)) place += 1;
     const session = {
-      now, points: [], colour: place % COLOURS, dashed: place >= COLOURS,
+      key: keyOf(now), now, points: [], colour: place % COLOURS, dashed: place >= COLOURS,
       shown: true, ended: false, heard_s: 0,
     };
-    this.#byId.set(now.id, session);
+    this.#byKey.set(session.key, session);
     return session;
   }
 }

@@ -11,7 +11,7 @@ const REGIMES = { minerva: "Minerva", plain: "equal shares", unmanaged: "not man
 
 const STATES = {
   starting: "Starting", stalled: "Waiting for the network", ready: "Press play", paused: "", playing: "",
-  ended: "",
+  ended: "", failed: "",
 };
 
 export class Dashboard {
@@ -38,12 +38,12 @@ export class Dashboard {
     for (const [id, name] of [["rate", "Rate"], ["weight", "Weight"], ["quality", "Quality"], ["qoe", "QoE"]]) fact(id, name);
     byId("session").replaceChildren("Session ", make("code", "", sid), `, ${RULES[options.abr]}`);
     const charts = byId("charts");
-    const chart = (title, unit, atLeast, digits) => new Chart(charts, { title, unit, atLeast, digits });
+    const chart = (title, unit, atLeast) => new Chart(charts, { title, unit, atLeast });
     this.charts = {
-      rates: chart("Rates", "Mbit/s", [0, 1], 1),
-      buffer: chart("Buffer", "s", [0, 10], 0),
-      weight: chart("Weight", "plain connections", [0, 2], 1),
-      quality: chart("Quality and QoE", "points", [0, 100], 0),
+      rates: chart("Rates", "Mbit/s", [0, 1]),
+      buffer: chart("Buffer", "s", [0, 10]),
+      weight: chart("Weight", "plain connections", [0, 2]),
+      quality: chart("Quality and QoE", "points", [0, 100]),
     };
   }
 

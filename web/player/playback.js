@@ -70,6 +70,7 @@ export class Playback {
     useMpc(this.#player, events, {
       buffer_s: () => this.buffer_s,
       time_s: () => this.#video.currentTime,
+      decided: (decision) => this.record.decisions.push(decision),
       setting: (ladder) => settingFor(plan.table, metric, ladder, {
         duration_s: plan.length.duration_s || this.#player.duration(),
         chunk_s: plan.length.chunk_s || ladder[0].segmentDuration || 4,
@@ -105,6 +106,7 @@ export class Playback {
     const video = this.#video;
     if (video.ended) return "ended";
     if (this.record.stalled) return "stalled";
+    if (this.record.faults.length && this.record.startup_s === null) return "failed";
     if (this.record.startup_s === null) return video.paused && video.readyState >= 2 ? "ready" : "starting";
     return video.paused ? "paused" : "playing";
   }

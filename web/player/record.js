@@ -20,6 +20,8 @@ export class Record {
   chunks = [];
   /** @type {Stall[]} */
   stalls = [];
+  /** What our rule decided, and from what. */
+  decisions = /** @type {import("./mpc-rule.js").Decision[]} */ ([]);
   /** Wait for the first picture, seconds; `null` while it lasts. */
   startup_s = /** @type {number | null} */ (null);
   /** Faults of the player, in words. */
@@ -69,17 +71,13 @@ export class Record {
     return this.stalls.reduce((sum, s) => sum + (s.to_s ?? this.now_s) - s.from_s, 0);
   }
 
-  /** A chunk arrived; players that measure in milliseconds give those. */
-  arrived(chunk) {
-    this.chunks.push(chunk);
-  }
-
   /** All of it as plain data, with what the video element counts. */
   toJSON() {
     const quality = this.#video.getVideoPlaybackQuality();
     return {
       now_s: this.now_s, place_s: this.#video.currentTime, ended: this.#video.ended,
-      startup_s: this.startup_s, stalls: this.stalls, chunks: this.chunks, faults: this.faults,
+      startup_s: this.startup_s, stalls: this.stalls, chunks: this.chunks,
+      decisions: this.decisions, faults: this.faults,
       frames: quality.totalVideoFrames, dropped_frames: quality.droppedVideoFrames,
     };
   }
@@ -97,9 +95,9 @@ export function recordDash(record, player, events) {
   player.on(events.FRAGMENT_LOADING_COMPLETED, ({ request, error }) => {
     if (error || request.type !== "MediaSegment" || !["video", "audio"].includes(request.mediaType)) return;
     const { bandwidth, id } = request.representation;
-    const ladder = player.getRepresentationsByType(request.mediaType)
+    const ladder = [...player.getRepresentationsByType(request.mediaType)]
       .sort((a, b) => a.bandwidth - b.bandwidth);
-    record.arrived({
+    record.chunks.push({
       kind: request.mediaType, rung: ladder.findIndex((r) => r.id === id), bps: bandwidth,
       place_s: request.startTime, duration_s: request.duration,
       requested_s: at(request.startDate), arrived_s: at(request.endDate), bytes: request.bytesLoaded,

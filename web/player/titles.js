@@ -22,7 +22,7 @@ import { METRICS, withOptions } from "./options.js";
 export function about(title) {
   const top = title.rungs.at(-1);
   const ladder = top
-    ? `${title.rungs.length} rungs to ${top.height}p, ${format(mbps(top.mean_bps ?? top.nominal_bps), 1)} Mbit/s`
+    ? `${title.rungs.length} rungs to ${top.height ? `${top.height}p, ` : ""}${format(mbps(top.mean_bps ?? top.nominal_bps), 1)} Mbit/s`
     : "no rungs known";
   return [clock(title.duration_s), ladder].join(" · ");
 }

@@ -40,7 +40,10 @@ export async function getJson(url) {
   } catch {
     throw new Error(`${url}: the server does not answer`);
   }
-  if (!reply.ok) throw new Error(`${url}: the server says ${reply.status} ${reply.statusText}`.trim());
+  if (!reply.ok) {
+    const error = new Error(`${url}: the server says ${reply.status} ${reply.statusText}`.trim());
+    throw Object.assign(error, { status: reply.status });
+  }
   try {
     return await reply.json();
   } catch {

@@ -42,7 +42,7 @@ test("rungs of the manifest find theirs in the table by name, then by order, or 
   assert.deepEqual([metricOf(table, "vmaf_phone"), metricOf(null, null)], ["vmaf", "vmaf"]);
 });
 
-const session = (id, history) => ({ id, history });
+const session = (id, history, connection = 1) => ({ id, connection, history });
 
 test("sessions keep their colours, gather points once, and go a while after they ended", () => {
   const live = new Sessions();
@@ -58,6 +58,8 @@ test("sessions keep their colours, gather points once, and go a while after they
   hear(20, [session("a", []), ...Array.from({ length: 8 }, (_, i) => session(`n${i}`, []))]);
   const places = live.list().map((s) => `${s.colour}${s.dashed ? "d" : ""}`);
   assert.equal(new Set(places).size, 9, `${places}`);
+  hear(21, [session("", [], 1), session("", [], 2)]);
+  assert.equal(live.list().filter((s) => s.now.id === "" && !s.ended).length, 2, "a connection each");
   hear(1, [session("z", [])]);
   assert.deepEqual([live.list().map((s) => s.now.id), live.since], [["z"], 0]);
 });
