@@ -12,6 +12,9 @@ const FLAGS = [
   "--disable-renderer-backgrounding",
 ];
 
+/** How long anything may take in a page, milliseconds: generous, a machine may be busy. */
+const PATIENCE_MS = 90_000;
+
 /** The browser's path: `AIRLANE_CHROMIUM`, or `chromium` on the PATH; `null` if there is none. */
 export function findChromium() {
   const asked = process.env.AIRLANE_CHROMIUM;
@@ -55,6 +58,7 @@ export async function launch({ quic = null, spki = null, resolve = null } = {}) 
  */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const faults = [];
   page.on("pageerror", (error) => faults.push(String(error)));

@@ -8,28 +8,28 @@ const READY_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 15_000;
 
 /**
- * Starts a program that prints a line beginning with `ready:` once it serves.
+ * Starts a program, and waits until it has said what a server says once it serves.
  * @param {string} program
  * @param {string[]} args
- * @returns {Promise<{ready: string, said: () => string, stop: () => Promise<string>}>} `said` is all
- *   that it printed so far, `stop` ends it and gives the rest too
+ * @param {RegExp[]} expected each of which is found in its output, in either stream
+ * @returns {Promise<{said: string[], stop: () => Promise<unknown>}>} of each the first group
  */
-export async function startReady(program, args) {
+export async function startReady(program, args, expected) {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
+  let output = "";
   const ended = new Promise((resolve) => child.once("close", resolve));
-  const ready = await new Promise((resolve, reject) => {
-    const fail = (why) => reject(new Error(`${program} ${args.join(" ")}: ${why}\n${said}`));
+  const said = await new Promise((resolve, reject) => {
+    const fail = (why) => reject(new Error(`${program} ${args.join(" ")}: ${why}\n${output}`));
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
       fail("not ready in time");
     }, READY_WITHIN_MS);
     const listen = (data) => {
-      said += data;
-      const line = said.match(/^ready:.*$/m);
-      if (!line) return;
+      output += data;
+      const found = expected.map((pattern) => output.match(pattern)?.[1]);
+      if (found.includes(undefined)) return;
       clearTimeout(timer);
-      resolve(line[0]);
+      resolve(found);
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
@@ -37,13 +37,12 @@ export async function startReady(program, args) {
     child.once("close", (code) => fail(`ended with code ${code}`));
   });
   return {
-    ready, said: () => said,
+    said,
     stop: async () => {
       child.kill("SIGINT");
       const timer = setTimeout(() => child.kill("SIGKILL"), END_WITHIN_MS);
       await ended;
       clearTimeout(timer);
-      return said;
     },
   };
 }

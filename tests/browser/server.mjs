@@ -41,13 +41,9 @@ export async function serverUnderTest() {
  * @returns {Promise<Server & {direct: string}>} `direct` is its address and port
  */
 export async function startServer(program, folder, more) {
-  const { ready, said, stop } = await startReady(program, ["serve", folder, "--listen", "127.0.0.1:0", ...more]);
-  const direct = ready.match(/https:\/\/([^/\s]+)/)?.[1];
-  const spki = said().match(/public key SHA-256:\s*(\S+)/)?.[1];
-  if (!direct || !spki) {
-    await stop();
-    throw new Error(`the server did not say where it serves and by which key:\n${said()}`);
-  }
+  const args = ["serve", folder, "--listen", "127.0.0.1:0", ...more];
+  const { said: [direct, spki], stop } = await startReady(program, args,
+    [/^ready: https:\/\/([^/\s]+)/m, /public key SHA-256:\s*(\S+)/]);
   const quic = `${HOST}:${direct.split(":").at(-1)}`;
   return { url: `https://${quic}`, quic, spki, resolve: `MAP ${HOST} 127.0.0.1`, direct, close: stop };
 }

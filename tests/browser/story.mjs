@@ -90,9 +90,9 @@ async function play(scheme) {
   try {
     const { direct, spki, resolve, close } = await startServer(given.airlane, folder, SCHEMES[scheme]);
     running.push({ stop: close });
-    const link = await startReady(given.airlane, linkArguments(direct));
+    const link = await startReady(given.airlane, linkArguments(direct), [/^ready:.*:(\d+)\b/m]);
     running.push(link);
-    const quic = `${HOST}:${link.ready.match(/:(\d+)\b/)[1]}`;
+    const quic = `${HOST}:${link.said[0]}`;
 
     const { titles } = await ownJson(`https://${direct}/airlane/titles`);
     const managed = titles.filter((t) => t.table);

@@ -83,9 +83,10 @@ function draw() {
 
 /** In one line: how many, under what policy, and what the two arms of a comparison get. */
 function summary(active) {
-  if (active.length === 0) return `Policy: ${sessions.policy ?? "none"}.`;
+  const policy = `Policy: ${sessions.policy}${sessions.ab === null ? "" : `, ${format(100 * sessions.ab)} % of sessions weighed for comparison`}.`;
+  if (active.length === 0) return policy;
   const managed = active.filter((s) => s.now.regime === "minerva").length;
-  const parts = [`${active.length} ${active.length === 1 ? "session" : "sessions"}, ${managed} under Minerva. Policy: ${sessions.policy ?? "none"}.`];
+  const parts = [`${active.length} ${active.length === 1 ? "session" : "sessions"}, ${managed} under Minerva. ${policy}`];
   const mean = (arm, key) => {
     const values = active.filter((s) => s.now.arm === arm && s.now[key] !== null).map((s) => s.now[key]);
     return values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;

@@ -9,7 +9,8 @@ const MOST_POINTS = 600;
 
 const FIELDS = ["t", "rate_bps", "weight", "buffer_s", "quality", "qoe"];
 
-const keyOf = ({ connection, id }) => `${connection} ${id}`;
+/** Players that name no session have an empty id; then there is one per connection. */
+const keyOf = ({ connection, id }) => id || `connection ${connection}`;
 
 /**
  * @typedef {object} Session
@@ -28,14 +29,15 @@ export class Sessions {
   now_s = /** @type {number | null} */ (null);
   /** How the server shares its rate. */
   policy = /** @type {string | null} */ (null);
+  /** In a comparison: the share of sessions that is weighed. */
+  ab = /** @type {number | null} */ (null);
   /** The time of the newest point: what to ask for next comes after it. */
   since = 0;
-  /** By connection and id: players that name no session have the empty one.
-   * @type {Map<string, Session>} */
+  /** @type {Map<string, Session>} */
   #byKey = new Map();
 
   /** Takes an answer of `/airlane/sessions`. */
-  heard({ now_s, policy, sessions }) {
+  heard({ now_s, policy, ab, sessions }) {
     if (this.now_s !== null && now_s < this.now_s) {
       // The server was started anew.
       this.#byKey.clear();
@@ -43,6 +45,7 @@ export class Sessions {
     }
     this.now_s = now_s;
     this.policy = policy;
+    this.ab = ab;
     for (const now of sessions) {
       const session = this.#byKey.get(keyOf(now)) ?? this.#new(now);
       session.now = now;

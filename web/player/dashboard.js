@@ -24,18 +24,8 @@ export class Dashboard {
   #facts = {};
 
   constructor(sid, options) {
-    const facts = byId("facts");
-    const head = (text) => facts.append(make("div", "head", text));
-    const fact = (id, name) => {
-      const item = make("div");
-      this.#facts[id] = make("dd", "", "–");
-      item.append(make("dt", "", name), this.#facts[id]);
-      facts.append(item);
-    };
-    head("Player");
-    for (const [id, name] of [["buffer", "Buffer"], ["rung", "Rung"], ["throughput", "Measured"], ["stalls", "Stalls"]]) fact(id, name);
-    head("Server");
-    for (const [id, name] of [["rate", "Rate"], ["weight", "Weight"], ["quality", "Quality"], ["qoe", "QoE"]]) fact(id, name);
+    this.#group("Player", { buffer: "Buffer", rung: "Rung", throughput: "Measured", stalls: "Stalls" });
+    this.#group("Server", { rate: "Rate", weight: "Weight", quality: "Quality", qoe: "QoE" });
     byId("session").replaceChildren("Session ", make("code", "", sid), `, ${RULES[options.abr]}`);
     const charts = byId("charts");
     const chart = (title, unit, atLeast) => new Chart(charts, { title, unit, atLeast });
@@ -45,6 +35,18 @@ export class Dashboard {
       weight: chart("Weight", "plain connections", [0, 2]),
       quality: chart("Quality and QoE", "points", [0, 100]),
     };
+  }
+
+  /** A heading and its facts, by id. */
+  #group(heading, facts) {
+    const list = make("dl", "facts");
+    for (const [id, name] of Object.entries(facts)) {
+      const item = make("div");
+      this.#facts[id] = make("dd", "", "–");
+      item.append(make("dt", "", name), this.#facts[id]);
+      list.append(item);
+    }
+    byId("facts").append(make("h3", "", heading), list);
   }
 
   #now() {

@@ -46,7 +46,7 @@ const session = (id, history, connection = 1) => ({ id, connection, history });
 
 test("sessions keep their colours, gather points once, and go a while after they ended", () => {
   const live = new Sessions();
-  const hear = (now_s, sessions) => live.heard({ now_s, policy: "max-min", sessions });
+  const hear = (now_s, sessions) => live.heard({ now_s, policy: "max-min", ab: null, sessions });
   hear(10, [session("a", [[9, 1e6, 2, 3, 4, 5], [10, 2e6, 2, 3, 4, 5]]), session("b", [])]);
   assert.equal(live.since, 10);
   hear(11, [session("a", [[10, 2e6, 2, 3, 4, 5], [11, null, 2, 3, 4, 5]])]);

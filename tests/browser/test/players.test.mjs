@@ -8,7 +8,6 @@ import { pageAddress, servePages } from "../pages.mjs";
 import { jsonOf, serverUnderTest } from "../server.mjs";
 
 const skip = whyNoBrowser() ?? false;
-const TIMEOUT = { timeout: 60_000 };
 
 /** Keys on every chunk of video but the first ones, as docs/browsers.md lists them. */
 const KEYS = {
@@ -50,7 +49,7 @@ for (const player of Object.keys(KEYS)) {
       await page.waitForFunction(() => {
         const { record } = globalThis.airlane ?? {};
         return record?.chunks.filter((c) => c.kind === "video").length >= 5 && document.querySelector("video").currentTime > 4.5;
-      }, null, TIMEOUT);
+      });
       const { name, record } = await page.evaluate(() => JSON.parse(JSON.stringify(globalThis.airlane)));
       assert.match(name, NAMES[player]);
       assert.deepEqual([record.faults, faults], [[], []]);
