@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build demo test bench doc deny fmt clean
+.PHONY: help setup check-tools build demo test browsers bench doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +23,9 @@ demo: build ## Four viewers share one link: see out/demo/report.html
 
 test: check-tools ## Format, lints, docs, and every test
 	scripts/test
+
+browsers: build ## Four browsers share one link: out/browsers/browsers.json (STORY="--abr bola --titles DIR")
+	node tests/browser/story.mjs --airlane $(AIRLANE) --out out/browsers $(STORY)
 
 bench: build ## Speed and fidelity beside ns-3: out/bench/bench.json (BENCH="--only speed --quick")
 	cargo build --release --locked -p airlane-bench

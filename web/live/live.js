@@ -15,12 +15,12 @@ const sessions = new Sessions();
 let window_s = 300, missed = 0, asking = false;
 
 const what = [
-  ["Rate", "Mbit/s", [0, 1], 1, "rate_bps", 1e-6], ["Weight", "plain connections", [0, 2], 1, "weight", 1],
-  ["Buffer", "s", [0, 10], 0, "buffer_s", 1], ["Quality", "points", [0, 100], 0, "quality", 1],
-  ["QoE, mean so far", "points", [0, 100], 0, "qoe", 1],
+  ["Rate", "Mbit/s", [0, 1], "rate_bps", 1e-6], ["Weight", "plain connections", [0, 2], "weight", 1],
+  ["Buffer", "s", [0, 10], "buffer_s", 1], ["Quality", "points", [0, 100], "quality", 1],
+  ["QoE, mean so far", "points", [0, 100], "qoe", 1],
 ];
-const charts = what.map(([title, unit, atLeast, digits, key, scale]) => ({
-  chart: new Chart(byId("charts"), { title, unit, atLeast, digits }), key, scale,
+const charts = what.map(([title, unit, atLeast, key, scale]) => ({
+  chart: new Chart(byId("charts"), { title, unit, atLeast }), key, scale,
 }));
 
 startTheme(byId("theme"), redrawCharts);
@@ -41,7 +41,9 @@ async function ask() {
     alertOf(byId("alert"), "");
   } catch (error) {
     missed += 1;
-    if (missed >= LOST_AFTER) {
+    if (error.status === 404 || error.status === 403) {
+      alertOf(byId("alert"), "This server shows its sessions to its own network only. Whoever runs it may open them to all: airlane serve --open-status.");
+    } else if (missed >= LOST_AFTER) {
       alertOf(byId("alert"), `The server is lost: ${error.message}. What stands here is what it said last.`);
     }
   } finally {
@@ -67,8 +69,10 @@ function draw() {
   byId("summary").textContent = summary(all.filter((s) => !s.ended));
   rows(all);
   const shown = all.filter((s) => s.shown && !s.ended);
-  const lines = shown.map((s) => ({ name: s.now.id, colour: `--a${s.colour}`, dashed: s.dashed }));
-  for (const { chart, key, scale } of charts) {
+    for (const { chart, key, scale } of charts) {
+    const lines = shown.map((s) => ({
+      name: s.key, colour: `--a${s.colour}`, dashed: s.dashed, stepped: key === "quality",
+    }));
     const values = shown.map((s) => [
       s.points.map((p) => p.t - sessions.now_s),
       s.points.map((p) => (p[key] === null ? null : p[key] * scale)),
@@ -79,9 +83,10 @@ function draw() {
 
 /** In one line: how many, under what policy, and what the two arms of a comparison get. */
 function summary(active) {
-  if (active.length === 0) return `Policy: ${sessions.policy ?? "none"}.`;
+  const policy = `Policy: ${sessions.policy}${sessions.ab === null ? "" : `, ${format(100 * sessions.ab)} % of sessions weighed for comparison`}.`;
+  if (active.length === 0) return policy;
   const managed = active.filter((s) => s.now.regime === "minerva").length;
-  const parts = [`${active.length} ${active.length === 1 ? "session" : "sessions"}, ${managed} under Minerva. Policy: ${sessions.policy ?? "none"}.`];
+  const parts = [`${active.length} ${active.length === 1 ? "session" : "sessions"}, ${managed} under Minerva. ${policy}`];
   const mean = (arm, key) => {
     const values = active.filter((s) => s.now.arm === arm && s.now[key] !== null).map((s) => s.now[key]);
     return values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
@@ -89,7 +94,7 @@ function summary(active) {
   for (const arm of Object.keys(ARMS)) {
     const count = active.filter((s) => s.now.arm === arm).length;
     if (count) {
-      parts.push(`${ARMS[arm][0].toUpperCase()}${ARMS[arm].slice(1)}: ${count}, QoE ${format(mean(arm, "qoe"), 1)}, ${format(mbps(mean(arm, "rate_bps")), 2)} Mbit/s each.`);
+      parts.push(`In the ${ARMS[arm]}: ${count}, mean QoE ${format(mean(arm, "qoe"), 1)}, mean rate ${format(mbps(mean(arm, "rate_bps")), 2)} Mbit/s.`);
     }
   }
   return parts.join(" ");
@@ -98,9 +103,9 @@ function summary(active) {
 /** One row per session, kept as long as the session is, so that focus stays where it is. */
 function rows(all) {
   const body = byId("rows");
-  const kept = new Map([...body.children].map((row) => [/** @type {HTMLElement} */ (row).dataset.id, row]));
+  const kept = new Map([...body.children].map((row) => [/** @type {HTMLElement} */ (row).dataset.key, row]));
   const wanted = all.map((session) => {
-    const row = kept.get(session.now.id) ?? newRow(session);
+    const row = kept.get(session.key) ?? newRow(session);
     fillRow(row, session);
     return row;
   });
@@ -113,6 +118,7 @@ const NUMBERS = ["Rate", "Weight", "Buffer", "Rung", "Quality", "QoE", "Stalls"]
 
 function newRow(session) {
   const row = make("tr");
+  row.dataset.key = session.key;
   row.dataset.id = session.now.id;
   const head = make("th", "", undefined, { scope: "row" });
   const pick = make("button", "pick", undefined, { type: "button" });
@@ -124,7 +130,9 @@ function newRow(session) {
     draw();
   });
   head.append(pick, make("span", "note"));
-  row.append(head, make("td", "by"), ...NUMBERS.map((name) => make("td", "num", "", { "data-name": name })));
+  const by = make("td", "by");
+  by.append(make("span"), make("span", "note"));
+  row.append(head, by, ...NUMBERS.map((name) => make("td", "num", "", { "data-name": name })));
   return row;
 }
 
@@ -135,14 +143,13 @@ function fillRow(row, session) {
   const pick = head.firstElementChild;
   pick.setAttribute("aria-pressed", String(session.shown));
   pick.title = session.shown ? "Take its lines off the charts" : "Draw its lines";
-  set(pick.lastElementChild, now.title ?? "no title");
-  set(head.lastElementChild, [now.id.slice(0, 8), now.peer, now.carrier, state(session)].filter(Boolean).join(" · "));
-  set(by, REGIMES[now.regime] ?? now.regime ?? "–");
-  const note = [ARMS[now.arm], now.abr].filter(Boolean).join(", ");
-  by.append(make("span", "note", note));
+  set(pick.lastElementChild, now.title || "no title");
+  set(head.lastElementChild, [now.id.slice(0, 8) || "no session id", now.peer, now.carrier, state(session)].filter(Boolean).join(" · "));
+  set(by.firstElementChild, REGIMES[now.regime] ?? now.regime ?? "–");
+  set(by.lastElementChild, [now.why, ARMS[now.arm], now.abr].filter(Boolean).join(", "));
   const texts = [
     format(mbps(now.rate_bps), 2), format(now.weight, 2), format(now.buffer_s, 1),
-    now.rung === null ? "–" : `${now.rung + 1} of ${now.rungs}`,
+    now.rung === null ? "–" : [now.rung + 1, now.rungs].filter((n) => n !== null).join(" of "),
     format(now.quality, 1), format(now.qoe, 1), `${format(now.stalled_s, 1)} (${now.stalls})`,
   ];
   texts.forEach((text, i) => set(cells[i], text));

@@ -9,8 +9,12 @@ const MOST_POINTS = 600;
 
 const FIELDS = ["t", "rate_bps", "weight", "buffer_s", "quality", "qoe"];
 
+/** Players that name no session have an empty id; then there is one per connection. */
+const keyOf = ({ connection, id }) => id || `connection ${connection}`;
+
 /**
  * @typedef {object} Session
+ * @property {string} key what tells it from the others
  * @property {any} now what the server says of it
  * @property {Record<string, number | null>[]} points
  * @property {number} colour
@@ -25,22 +29,25 @@ export class Sessions {
   now_s = /** @type {number | null} */ (null);
   /** How the server shares its rate. */
   policy = /** @type {string | null} */ (null);
+  /** In a comparison: the share of sessions that is weighed. */
+  ab = /** @type {number | null} */ (null);
   /** The time of the newest point: what to ask for next comes after it. */
   since = 0;
   /** @type {Map<string, Session>} */
-  #byId = new Map();
+  #byKey = new Map();
 
   /** Takes an answer of `/airlane/sessions`. */
-  heard({ now_s, policy, sessions }) {
+  heard({ now_s, policy, ab, sessions }) {
     if (this.now_s !== null && now_s < this.now_s) {
       // The server was started anew.
-      this.#byId.clear();
+      this.#byKey.clear();
       this.since = 0;
     }
     this.now_s = now_s;
     this.policy = policy;
+    this.ab = ab;
     for (const now of sessions) {
-      const session = this.#byId.get(now.id) ?? this.#new(now);
+      const session = this.#byKey.get(keyOf(now)) ?? this.#new(now);
       session.now = now;
       session.heard_s = now_s;
       session.ended = false;
@@ -52,15 +59,15 @@ export class Sessions {
       }
       session.points.splice(0, Math.max(0, session.points.length - MOST_POINTS));
     }
-    for (const [id, session] of this.#byId) {
+    for (const [key, session] of this.#byKey) {
       session.ended = session.heard_s < now_s;
-      if (now_s - session.heard_s > LINGER_S) this.#byId.delete(id);
+      if (now_s - session.heard_s > LINGER_S) this.#byKey.delete(key);
     }
   }
 
   /** All sessions, the oldest first. */
   list() {
-    return [...this.#byId.values()];
+    return [...this.#byKey.values()];
   }
 
   #new(now) {
@@ -68,10 +75,10 @@ export class Sessions {
     let place = 0;
     while (taken.includes(place)) place += 1;
     const session = {
-      now, points: [], colour: place % COLOURS, dashed: place >= COLOURS,
+      key: keyOf(now), now, points: [], colour: place % COLOURS, dashed: place >= COLOURS,
       shown: true, ended: false, heard_s: 0,
     };
-    this.#byId.set(now.id, session);
+    this.#byKey.set(session.key, session);
     return session;
   }
 }

@@ -6,8 +6,12 @@ import { RULES } from "./options.js";
 /** Longest time that the charts show, seconds, and the shortest. */
 const MOST_S = 600, LEAST_S = 60;
 
+/** What the server does for a session. */
+const REGIMES = { minerva: "Minerva", plain: "equal shares", unmanaged: "not managed" };
+
 const STATES = {
-  starting: "Starting", stalled: "Waiting for the network", ready: "Press play", paused: "", playing: "", ended: "",
+  starting: "Starting", stalled: "Waiting for the network", ready: "Press play", paused: "", playing: "",
+  ended: "", failed: "",
 };
 
 export class Dashboard {
@@ -20,27 +24,29 @@ export class Dashboard {
   #facts = {};
 
   constructor(sid, options) {
-    const facts = byId("facts");
-    const head = (text) => facts.append(make("div", "head", text));
-    const fact = (id, name) => {
+    this.#group("Player", { buffer: "Buffer", rung: "Rung", throughput: "Measured", stalls: "Stalls" });
+    this.#group("Server", { rate: "Rate", weight: "Weight", quality: "Quality", qoe: "QoE" });
+    byId("session").replaceChildren("Session ", make("code", "", sid), `, ${RULES[options.abr]}`);
+    const charts = byId("charts");
+    const chart = (title, unit, atLeast) => new Chart(charts, { title, unit, atLeast });
+    this.charts = {
+      rates: chart("Rates", "Mbit/s", [0, 1]),
+      buffer: chart("Buffer", "s", [0, 10]),
+      weight: chart("Weight", "plain connections", [0, 2]),
+      quality: chart("Quality and QoE", "points", [0, 100]),
+    };
+  }
+
+  /** A heading and its facts, by id. */
+  #group(heading, facts) {
+    const list = make("dl", "facts");
+    for (const [id, name] of Object.entries(facts)) {
       const item = make("div");
       this.#facts[id] = make("dd", "", "–");
       item.append(make("dt", "", name), this.#facts[id]);
-      facts.append(item);
-    };
-    head("Player");
-    for (const [id, name] of [["buffer", "Buffer"], ["rung", "Rung"], ["throughput", "Measured"], ["stalls", "Stalls"]]) fact(id, name);
-    head("Server");
-    for (const [id, name] of [["rate", "Rate"], ["weight", "Weight"], ["quality", "Quality"], ["qoe", "QoE"]]) fact(id, name);
-    byId("session").replaceChildren("Session ", make("code", "", sid), `, ${RULES[options.abr]}`);
-    const charts = byId("charts");
-    const chart = (title, unit, atLeast, digits) => new Chart(charts, { title, unit, atLeast, digits });
-    this.charts = {
-      rates: chart("Rates", "Mbit/s", [0, 1], 1),
-      buffer: chart("Buffer", "s", [0, 10], 0),
-      weight: chart("Weight", "plain connections", [0, 2], 1),
-      quality: chart("Quality and QoE", "points", [0, 100], 0),
-    };
+      list.append(item);
+    }
+    byId("facts").append(make("h3", "", heading), list);
   }
 
   #now() {
@@ -76,7 +82,7 @@ export class Dashboard {
     }
     this.#points.splice(0, Math.max(0, this.#points.length - MOST_S));
     this.#set("rate", format(mbps(session.rate_bps), 2), "Mbit/s");
-    this.#set("weight", format(session.weight, 2), session.regime ?? "");
+    this.#set("weight", format(session.weight, 2), REGIMES[session.regime] ?? "");
     this.#set("quality", format(session.quality, 1));
     this.#set("qoe", format(session.qoe, 1));
     return session.history.at(-1)?.[0];

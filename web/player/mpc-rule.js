@@ -6,9 +6,12 @@ import { History, nextRung } from "./mpc.js";
  * @typedef {object} Env
  * @property {() => number} buffer_s seconds of video ahead of the picture
  * @property {() => number} time_s where the picture is
+ * @property {(decision: Decision) => void} decided told of each decision
  * @property {(representations: any[]) => import("./mpc.js").Setting} setting the tables of a
  *   title, for the ladder that the manifest has
  */
+
+/** @typedef {{next_chunk: number, buffer_s: number, last_rung: number | null, rung: number}} Decision */
 
 /** What has been fetched so far, as the player's events tell it. */
 export class Fetched {
@@ -67,10 +70,10 @@ export function useMpc(player, events, env) {
     const rungs = ladderOf(rulesContext);
     const buffer_s = env.buffer_s();
     const next = fetched.next ?? Math.floor((env.time_s() + buffer_s + 0.01) / setting.chunk_s);
-    const rung = nextRung(setting, {
-      next_chunk: Math.max(0, Math.min(next, setting.chunks - 1)),
-      buffer_s, last_rung: fetched.lastRung, history: fetched.history,
-    });
+    const next_chunk = Math.max(0, Math.min(next, setting.chunks - 1));
+    const state = { next_chunk, buffer_s, last_rung: fetched.lastRung };
+    const rung = nextRung(setting, { ...state, history: fetched.history });
+    env.decided({ ...state, rung });
     return { representation: rungs[rung], priority: 0.5, reason: { rule: "MPC", buffer_s } };
   }
 

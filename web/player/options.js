@@ -5,7 +5,11 @@ export const RULES = {
   bola: "dash.js: BOLA",
   dynamic: "dash.js: dynamic",
 };
-export const METRICS = ["vmaf", "vmaf_phone", "vmaf_4k", "psnr_db", "ssim"];
+/** Measures of quality, by the device or the scale that they stand for. */
+export const METRICS = {
+  vmaf: "VMAF, television", vmaf_phone: "VMAF, phone", vmaf_4k: "VMAF, 4K television",
+  psnr_db: "PSNR", ssim: "SSIM",
+};
 const CMCD_MODES = ["query", "header", "off"];
 
 /**
@@ -43,7 +47,7 @@ export function readOptions(search) {
     sid: query.get("sid") || null,
     cmcd: oneOf("cmcd", CMCD_MODES, "query"),
     version: query.get("cmcdv") === "2" ? 2 : 1,
-    metric: oneOf("metric", METRICS, null),
+    metric: oneOf("metric", Object.keys(METRICS), null),
     muted: yes("muted", false),
     autoplay: yes("autoplay", true),
   });

@@ -2,6 +2,7 @@
 import { cmcdSettings, keyInterceptor } from "./cmcd.js";
 import { PLAYER } from "./mpc.js";
 import { bufferSettings, useMpc } from "./mpc-rule.js";
+import { Record, recordDash } from "./record.js";
 import { metricOf, settingFor } from "./tables.js";
 
 /** What each of dash.js's own rules is told; the two that are missing here stay as they are. */
@@ -26,8 +27,6 @@ const ABR_NAMES = { mpc: "robust-mpc", bola: "bola", dynamic: "bola" };
 export class Playback {
   #player;
   #video;
-  #stalls = { count: 0, seconds: 0, since: /** @type {number | null} */ (null) };
-  #started = false;
 
   /**
    * @param {HTMLVideoElement} video
@@ -41,6 +40,8 @@ export class Playback {
     const player = MediaPlayer().create();
     this.#player = player;
     this.#video = video;
+    /** What has happened so far. */
+    this.record = new Record(video);
     player.initialize();
     player.updateSettings(cmcdSettings({
       mode: options.cmcd, version: options.version, sid: plan.sid, cid: plan.cid,
@@ -52,8 +53,12 @@ export class Playback {
     }));
     if (options.abr === "mpc") this.#useMpc(plan, events);
     else player.updateSettings({ streaming: { abr: { rules: OWN_RULES[options.abr] } } });
-    player.on(events.ERROR, ({ error }) => failed(reason(error, plan.manifest)));
-    this.#watchStalls();
+    player.on(events.ERROR, ({ error }) => {
+      const words = reason(error, plan.manifest);
+      this.record.faults.push(words);
+      failed(words);
+    });
+    recordDash(this.record, player, events);
     video.muted = options.muted;
     player.attachView(video);
     player.setAutoPlay(options.autoplay);
@@ -65,6 +70,7 @@ export class Playback {
     useMpc(this.#player, events, {
       buffer_s: () => this.buffer_s,
       time_s: () => this.#video.currentTime,
+      decided: (decision) => this.record.decisions.push(decision),
       setting: (ladder) => settingFor(plan.table, metric, ladder, {
         duration_s: plan.length.duration_s || this.#player.duration(),
         chunk_s: plan.length.chunk_s || ladder[0].segmentDuration || 4,
@@ -73,23 +79,6 @@ export class Playback {
     this.#player.updateSettings(bufferSettings(PLAYER, plan.length.chunk_s));
     // The first chunk is of the lowest rung: 1 kbit/s is below any.
     this.#player.updateSettings({ streaming: { abr: { initialBitrate: { video: 1 } } } });
-  }
-
-  /** A stall is a wait in the middle: not the start-up, not a seek. */
-  #watchStalls() {
-    const stalls = this.#stalls, now = () => performance.now() / 1e3;
-    const over = () => {
-      if (stalls.since !== null) stalls.seconds += now() - stalls.since;
-      stalls.since = null;
-    };
-    this.#video.addEventListener("playing", () => { this.#started = true; over(); });
-    this.#video.addEventListener("seeking", over);
-    this.#video.addEventListener("ended", over);
-    this.#video.addEventListener("waiting", () => {
-      if (!this.#started || this.#video.seeking || stalls.since !== null) return;
-      stalls.count += 1;
-      stalls.since = now();
-    });
   }
 
   get buffer_s() {
@@ -101,25 +90,24 @@ export class Playback {
   read() {
     const rung = this.#player.getCurrentRepresentationForType("video");
     const kbps = this.#player.getAverageThroughput("video");
-    const { count, seconds, since } = this.#stalls;
-    const running = since === null ? 0 : performance.now() / 1e3 - since;
     return {
       buffer_s: this.buffer_s,
       rung_bps: rung ? rung.bandwidth : null,
       fetched: rung && rung.height ? `${rung.height}p` : null,
       shown: this.#video.videoHeight ? `${this.#video.videoHeight}p` : null,
       throughput_bps: kbps > 0 ? kbps * 1e3 : null,
-      stalls: count,
-      stalled_s: seconds + running,
-      state: this.#state(since !== null),
+      stalls: this.record.stalls.length,
+      stalled_s: this.record.stalled_s,
+      state: this.#state(),
     };
   }
 
-  #state(stalled) {
+  #state() {
     const video = this.#video;
     if (video.ended) return "ended";
-    if (stalled) return "stalled";
-    if (!this.#started) return video.paused && video.readyState >= 2 ? "ready" : "starting";
+    if (this.record.stalled) return "stalled";
+    if (this.record.faults.length && this.record.startup_s === null) return "failed";
+    if (this.record.startup_s === null) return video.paused && video.readyState >= 2 ? "ready" : "starting";
     return video.paused ? "paused" : "playing";
   }
 }

@@ -54,13 +54,15 @@ function watch(title, table) {
   document.title = `${title.title} · Airlane`;
   const sid = options.sid ?? newSessionId();
   const dashboard = new Dashboard(sid, options);
-  choices();
+  choices(table);
   const playback = new Playback(/** @type {HTMLVideoElement} */ (byId("video")), {
     manifest: new URL(title.manifest, location.href).href,
     cid: title.name, sid, table,
     length: { duration_s: title.duration_s, chunk_s: title.chunk_s },
     options,
   }, say);
+  // For the console, and for whoever measures from outside.
+  Object.assign(globalThis, { airlane: { record: playback.record, sid } });
   let since = 0, missed = 0, asking = false;
   async function ask() {
     if (asking) return;
@@ -86,13 +88,14 @@ function watch(title, table) {
 }
 
 /** The choices under the picture; each changes the address, and the page starts anew. */
-function choices() {
+function choices(table) {
+  const metrics = Object.keys(METRICS).filter((m) => table?.rungs[0]?.quality[m]);
   const fill = (id, values, current) => {
     const select = /** @type {HTMLSelectElement} */ (byId(id));
     select.replaceChildren(...values.map(([value, text]) => new Option(text, value, false, value === current)));
   };
   fill("abr", Object.entries(RULES), options.abr);
-  fill("metric", [["", "any device"], ...METRICS.map((m) => [m, m])], options.metric ?? "");
+  fill("metric", [["", "any device"], ...metrics.map((m) => [m, METRICS[m]])], options.metric ?? "");
   fill("cmcd", [
     ["query 1", "in the query"], ["header 1", "in headers"], ["query 2", "version 2, query and events"],
     ["header 2", "version 2, headers and events"], ["off 1", "off"],

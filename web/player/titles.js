@@ -1,6 +1,6 @@
 // The list of titles, a card each.
 import { clock, format, make, mbps } from "/airlane/assets/ui.js";
-import { withOptions } from "./options.js";
+import { METRICS, withOptions } from "./options.js";
 
 /**
  * A title as the server lists it.
@@ -22,7 +22,7 @@ import { withOptions } from "./options.js";
 export function about(title) {
   const top = title.rungs.at(-1);
   const ladder = top
-    ? `${title.rungs.length} rungs to ${top.height}p, ${format(mbps(top.mean_bps ?? top.nominal_bps), 1)} Mbit/s`
+    ? `${title.rungs.length} rungs to ${top.height ? `${top.height}p, ` : ""}${format(mbps(top.mean_bps ?? top.nominal_bps), 1)} Mbit/s`
     : "no rungs known";
   return [clock(title.duration_s), ladder].join(" · ");
 }
@@ -51,7 +51,7 @@ function badge(title) {
   const managed = title.managed && title.metric;
   const line = make("span");
   line.append(make("span", managed ? "badge good" : "badge",
-    managed ? `managed by ${title.metric}` : "equal shares: no quality table"));
+    managed ? `managed by ${METRICS[title.metric] ?? title.metric}` : "equal shares"));
   return line;
 }
 

@@ -25,6 +25,13 @@ const axis = (more) => ({
   grid: { stroke: () => colour("--grid"), width: 1 }, ...more,
 });
 
+/** Numbers with as many decimals as the step between them needs. */
+function numbers(_, splits) {
+  const step = Math.round((splits[1] - splits[0]) * 1e3) / 1e3;
+  const digits = [0, 1].find((d) => Number.isInteger(step * 10 ** d)) ?? 2;
+  return splits.map((v) => format(v, digits));
+}
+
 /** From the least to the greatest value with some air, at least over `atLeast`. */
 function range(low, high, atLeast) {
   if (low === null || high === null || low > high) return atLeast;
@@ -44,7 +51,7 @@ function range(low, high, atLeast) {
 export class Chart {
   /**
    * @param {HTMLElement} parent
-   * @param {{title: string, unit: string, atLeast: [number, number], digits: number}} what
+   * @param {{title: string, unit: string, atLeast: [number, number]}} what
    */
   constructor(parent, what) {
     this.what = what;
@@ -101,7 +108,7 @@ export class Chart {
   }
 
   #options(lines) {
-    const { atLeast, digits } = this.what;
+    const { atLeast } = this.what;
     return {
       width: this.#width(), height: HEIGHT, padding: [8, 12, 0, 0],
       legend: { show: false },
@@ -112,7 +119,7 @@ export class Chart {
       },
       axes: [
         axis({ size: 24, space: 70, incrs: [15, 30, 60, 120, 300, 600], values: (_, s) => s.map(ago) }),
-        axis({ size: 44, space: 28, values: (_, s) => s.map((v) => format(v, s[1] - s[0] < 1 ? Math.max(digits, 1) : 0)) }),
+        axis({ size: 44, space: 28, values: numbers }),
       ],
       series: [{}, ...lines.map((l) => ({
         stroke: () => colour(l.colour), width: 2, dash: l.dashed ? [6, 4] : [], spanGaps: true,

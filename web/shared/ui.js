@@ -40,7 +40,10 @@ export async function getJson(url) {
   } catch {
     throw new Error(`${url}: the server does not answer`);
   }
-  if (!reply.ok) throw new Error(`${url}: the server says ${reply.status} ${reply.statusText}`.trim());
+  if (!reply.ok) {
+    const error = new Error(`${url}: the server says ${reply.status} ${reply.statusText}`.trim());
+    throw Object.assign(error, { status: reply.status });
+  }
   try {
     return await reply.json();
   } catch {
@@ -64,7 +67,7 @@ export function alertOf(element, message) {
   if (message && element.textContent !== message) element.replaceChildren(make("p", "", message));
 }
 
-const THEMES = ["automatic", "light", "dark"];
+const THEMES = ["auto", "light", "dark"];
 
 /** The button that changes between light and dark; `changed` is told after each change. */
 export function startTheme(button, changed) {

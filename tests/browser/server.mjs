@@ -1,0 +1,60 @@
+// The server that tests run against: one that runs already (`AIRLANE_URL`), one that is started for
+// them (`AIRLANE_BIN`, the program `airlane`), or the mock.
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { content } from "./mock/content.mjs";
+import { startMock } from "./mock/server.mjs";
+import { startReady } from "./processes.mjs";
+
+/** What all that the mock sends gets; enough for the top rung, and not at once. */
+const MOCK_BPS = 6e6;
+/**
+ * The name of servers that we start: browsers try two addresses for `localhost`, and these listen
+ * on one.
+ */
+export const HOST = "airlane.test";
+
+/**
+ * @typedef {object} Server
+ * @property {string} url
+ * @property {string | null} quic what to ask over HTTP/3 from the first request on
+ * @property {string | null} spki hash of the key of its certificate
+ * @property {string | null} resolve rules for host names
+ * @property {() => Promise<unknown>} close
+ */
+
+/** @returns {Promise<Server>} */
+export async function serverUnderTest() {
+  const { AIRLANE_URL, AIRLANE_BIN, AIRLANE_QUIC = null, AIRLANE_SPKI = null } = process.env;
+  if (AIRLANE_URL) {
+    return { url: AIRLANE_URL.replace(/\/$/, ""), quic: AIRLANE_QUIC, spki: AIRLANE_SPKI, resolve: null, close: async () => {} };
+  }
+  if (AIRLANE_BIN) return startServer(AIRLANE_BIN, generatedTitles(), []);
+  return { quic: null, spki: null, resolve: null, ...await startMock({ rate_bps: MOCK_BPS }) };
+}
+
+/**
+ * Starts `airlane serve` on a free port.
+ * @param {string} program
+ * @param {string} folder of titles
+ * @param {string[]} more options
+ * @returns {Promise<Server & {direct: string}>} `direct` is its address and port
+ */
+export async function startServer(program, folder, more) {
+  const args = ["serve", folder, "--listen", "127.0.0.1:0", ...more];
+  const { said: [direct, spki], stop } = await startReady(program, args,
+    [/^ready: https:\/\/([^/\s]+)/m, /public key SHA-256:\s*(\S+)/]);
+  const quic = `${HOST}:${direct.split(":").at(-1)}`;
+  return { url: `https://${quic}`, quic, spki, resolve: `MAP ${HOST} 127.0.0.1`, direct, close: stop };
+}
+
+/** The folder of the mock's titles, which ffmpeg makes where they are missing. */
+function generatedTitles() {
+  const folder = fileURLToPath(new URL("../../target/browser-mock", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  content(folder);
+  return folder;
+}
+
+/** JSON of the server, asked by a page of it, which trusts its certificate. */
+export const jsonOf = (page, path) => page.evaluate(async (p) => (await fetch(p)).json(), path);

@@ -1,0 +1,180 @@
+// The pages in a real browser: titles, playing by our rule, the live page, and what goes wrong.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, openPage, whyNoBrowser } from "../chromium.mjs";
+import { cmcdOf, keysOf } from "../cmcd.mjs";
+import { jsonOf, serverUnderTest } from "../server.mjs";
+import { History, nextRung, settingOfTable } from "../../../web/player/mpc.js";
+
+const skip = whyNoBrowser() ?? false;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let server, browser;
+before(async () => {
+  if (skip) return;
+  server = await serverUnderTest();
+  browser = await launch(server);
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** A page of the server under test; a fault of its scripts fails the test. */
+async function open(path, expectFaults = false) {
+  const { page, context, faults } = await openPage(browser);
+  const requests = [];
+  page.on("request", (r) => requests.push({
+    path: new URL(r.url()).pathname, cmcd: cmcdOf(r.url(), r.headers()), body: r.postData(),
+  }));
+  await page.goto(server.url + path);
+  const close = async () => {
+    await context.close();
+    if (!expectFaults) assert.deepEqual(faults, []);
+  };
+  return { page, requests, close };
+}
+
+const record = (page) => page.evaluate(() => JSON.parse(JSON.stringify(globalThis.airlane.record)));
+const text = (page, selector) => page.locator(selector).innerText();
+
+/** Waits until so many seconds of video are held and the picture moves. */
+const playing = (page, chunks = 5) => page.waitForFunction((n) => {
+  const { record } = globalThis.airlane ?? {};
+  const video = document.querySelector("video");
+  return record && record.chunks.filter((c) => c.kind === "video").length >= n && video.currentTime > 1;
+}, chunks);
+
+test("the player page lists the titles with their posters", { skip }, async () => {
+  const { page, close } = await open("/airlane/player");
+  const { titles } = await jsonOf(page, "/airlane/titles");
+  await page.waitForFunction((n) => document.querySelectorAll("#cards a").length === n, titles.length);
+  for (const title of titles) {
+    const card = page.locator("#cards a", { hasText: title.title }).first();
+    assert.match(await card.getAttribute("href"), new RegExp(`title=${title.name}(&|$)`));
+  }
+  const posters = titles.filter((t) => t.poster).length;
+  await page.waitForFunction((n) =>
+    [...document.querySelectorAll("img.poster")].filter((i) => i.naturalWidth > 0).length === n, posters);
+  await close();
+});
+
+test("picking a title plays it by our MPC, with CMCD, and the server knows the session", { skip }, async () => {
+  const { page, requests, close } = await open("/airlane/player");
+  const { titles } = await jsonOf(page, "/airlane/titles");
+  const title = titles.find((t) => t.table);
+  await page.locator("#cards a", { hasText: title.title }).first().click();
+  await playing(page);
+  const sid = await page.evaluate(() => globalThis.airlane.sid);
+  assert.match(sid, UUID);
+  const seen = await record(page);
+  const chunks = seen.chunks.filter((c) => c.kind === "video");
+  assert.equal(chunks[0].rung, 0, "the first chunk is the lowest rung's");
+
+  const media = requests.filter((r) => r.cmcd?.keys.ot === "v");
+  assert.ok(media.length >= 5);
+  for (const { cmcd } of media) {
+    assert.equal(cmcd.mode, "query");
+    assert.deepEqual([cmcd.keys.sid, cmcd.keys.cid, cmcd.keys["com.airlane-abr"]], [sid, title.name, "robust-mpc"]);
+    assert.ok(Number(cmcd.keys.bl) >= 0 && Number(cmcd.keys.br) > 0);
+  }
+
+  // Each decision is the one that the pure function makes from what had arrived by then.
+  const table = await jsonOf(page, title.table);
+  const setting = settingOfTable(table, "vmaf" in table.rungs[0].quality ? "vmaf" : Object.keys(table.rungs[0].quality)[0]);
+  const history = new History();
+  let last_rung = null;
+  for (const [i, c] of chunks.entries()) {
+    const decision = seen.decisions.findLast((d) => d.next_chunk === i && d.last_rung === last_rung);
+    assert.equal(nextRung(setting, { next_chunk: i, buffer_s: decision.buffer_s, last_rung, history }), c.rung, `chunk ${i}`);
+    history.push(c.bytes * 8 / (c.arrived_s - c.requested_s));
+    last_rung = c.rung;
+  }
+
+  await page.waitForFunction(() => !document.getElementById("facts").innerText.match(/Rate\s+–/));
+  await page.waitForFunction(async (id) => {
+    const { sessions } = await (await fetch(`/airlane/sessions?sid=${id}`)).json();
+    return sessions[0]?.history.length > 0;
+  }, sid);
+  const { sessions } = await jsonOf(page, `/airlane/sessions?sid=${sid}`);
+  assert.equal(sessions.length, 1);
+  assert.deepEqual([sessions[0].title, sessions[0].abr, sessions[0].rungs], [title.name, "robust-mpc", title.rungs.length]);
+  assert.ok(sessions[0].buffer_s > 0);
+  await close();
+});
+
+test("dash.js's own rules play too, and say what they are", { skip }, async () => {
+  for (const abr of ["bola", "dynamic"]) {
+    const { page, requests, close } = await open(`/airlane/player?title=${await anyTitle()}&muted&abr=${abr}&metric=vmaf`);
+    await playing(page, 3);
+    assert.deepEqual((await record(page)).decisions, []);
+    const { keys } = requests.find((r) => r.cmcd?.keys.ot === "v").cmcd;
+    assert.deepEqual([keys["com.airlane-abr"], keys["com.airlane-metric"]], ["bola", "vmaf"]);
+    await close();
+  }
+});
+
+test("CMCD goes in headers where that is asked for, and version 2 reports events", { skip }, async () => {
+  const sid = "6e2fb550-c457-4e9a-8f00-0123456789ab";
+  const { page, requests, close } = await open(
+    `/airlane/player?title=${await anyTitle()}&muted&cmcd=header&cmcdv=2&sid=${sid}`);
+  await playing(page, 3);
+  await page.evaluate(() => document.querySelector("video").pause());
+  await page.waitForRequest((r) => r.url().endsWith("/airlane/cmcd") && /sta=a/.test(r.postData() ?? ""));
+  const { mode, keys } = requests.find((r) => r.cmcd?.keys.ot === "v").cmcd;
+  assert.deepEqual([mode, keys.v, keys.sid, keys["com.airlane-abr"]], ["header", "2", sid, "robust-mpc"]);
+  const posts = requests.filter((r) => r.path === "/airlane/cmcd").map((r) => keysOf(r.body.trim()));
+  assert.ok(posts.every((p) => p.sid === sid && p.v === "2"));
+  await close();
+});
+
+test("the live page shows who watches, and how to start when nobody does", { skip }, async () => {
+  const player = await open(`/airlane/player?title=${await anyTitle()}&muted`);
+  await playing(player.page, 3);
+  const sid = await player.page.evaluate(() => globalThis.airlane.sid);
+  const live = await open("/airlane/");
+  const row = live.page.locator(`tr[data-id="${sid}"]`).first();
+  await row.waitFor();
+  assert.match(await row.innerText(), /robust-mpc/);
+  assert.equal(await live.page.locator("#charts canvas").count(), 5);
+  const pick = row.locator("button");
+  await pick.press("Enter");
+  assert.equal(await pick.getAttribute("aria-pressed"), "false");
+  await live.close();
+  await player.close();
+
+  const { page, context } = await openPage(browser);
+  await page.route("**/airlane/sessions*", (route) =>
+    route.fulfill({ json: { now_s: 1, policy: "max-min", ab: null, sessions: [] } }));
+  await page.goto(`${server.url}/airlane/`);
+  await page.locator("#empty").waitFor({ state: "visible" });
+  assert.match(await text(page, "#empty"), /Open the player/);
+  await context.close();
+});
+
+test("what goes wrong is said", { skip }, async () => {
+  const title = await anyTitle();
+  const alert = async (path, expected, setUp = async () => {}) => {
+    const { page, context } = await openPage(browser);
+    await setUp(page);
+    await page.goto(server.url + path);
+    await page.waitForFunction((pattern) => new RegExp(pattern).test(document.getElementById("alert").innerText), expected);
+    await context.close();
+  };
+  await alert("/airlane/player?title=nonsense", "no title “nonsense”");
+  await alert("/airlane/player?mpd=/nothing/here.mpd", "cannot be fetched");
+  await alert("/airlane/player", "does not answer", (page) => page.route("**/airlane/titles", (r) => r.abort()));
+  const lose = (page) => page.route("**/airlane/sessions*", (r) => r.abort());
+  await alert(`/airlane/player?title=${title}&muted`, "server is lost", lose);
+  await alert("/airlane/", "server is lost", lose);
+  await alert("/airlane/", "own network only", (page) => page.route("**/airlane/sessions*", (r) => r.fulfill({ status: 404 })));
+  await alert(`/airlane/player?title=${title}&muted`, "rule goes by rates", (page) => page.route("**/quality.json*", (r) => r.abort()));
+});
+
+async function anyTitle() {
+  const { page, context } = await openPage(browser);
+  await page.goto(`${server.url}/airlane/player`);
+  const { titles } = await jsonOf(page, "/airlane/titles");
+  await context.close();
+  return titles.find((t) => t.table).name;
+}

@@ -1,0 +1,106 @@
+// What a session was like, as the browser saw it: chunks, stalls, the wait for the first picture.
+// The page shows some of it; tests and the story read all of it.
+
+/**
+ * A chunk that arrived whole. Times are seconds since the record began, places seconds of video.
+ * @typedef {object} Chunk
+ * @property {"video" | "audio"} kind
+ * @property {number} rung by rising rate, from 0
+ * @property {number} bps rate of the rung as the manifest has it
+ * @property {number} place_s where the chunk begins in the video
+ * @property {number} duration_s
+ * @property {number} requested_s
+ * @property {number} arrived_s
+ * @property {number} bytes
+ */
+/** @typedef {{from_s: number, to_s: number | null, place_s: number}} Stall `to_s` is null while it lasts. */
+
+export class Record {
+  /** @type {Chunk[]} */
+  chunks = [];
+  /** @type {Stall[]} */
+  stalls = [];
+  /** What our rule decided, and from what. */
+  decisions = /** @type {import("./mpc-rule.js").Decision[]} */ ([]);
+  /** Wait for the first picture, seconds; `null` while it lasts. */
+  startup_s = /** @type {number | null} */ (null);
+  /** Faults of the player, in words. */
+  faults = /** @type {string[]} */ ([]);
+  #video;
+  #began_ms = performance.now();
+
+  /**
+   * A stall is a wait in the middle: neither the start-up nor a seek nor a pause.
+   * @param {HTMLVideoElement} video
+   */
+  constructor(video) {
+    this.#video = video;
+    const over = () => {
+      const last = this.stalls.at(-1);
+      if (last && last.to_s === null) last.to_s = this.now_s;
+    };
+    video.addEventListener("playing", () => {
+      this.startup_s ??= this.now_s;
+      over();
+    });
+    for (const event of ["seeking", "pause", "ended"]) video.addEventListener(event, over);
+    video.addEventListener("waiting", () => {
+      if (this.startup_s === null || video.seeking || video.ended || this.stalled) return;
+      this.stalls.push({ from_s: this.now_s, to_s: null, place_s: video.currentTime });
+    });
+  }
+
+  /** Seconds since the record began. */
+  get now_s() {
+    return this.at(performance.now());
+  }
+
+  /** A time of `performance.now()`, milliseconds, as seconds of this record. */
+  at(ms) {
+    return (ms - this.#began_ms) / 1e3;
+  }
+
+  /** Whether the picture stands for want of video. */
+  get stalled() {
+    const last = this.stalls.at(-1);
+    return last !== undefined && last.to_s === null;
+  }
+
+  /** Seconds of all stalls. */
+  get stalled_s() {
+    return this.stalls.reduce((sum, s) => sum + (s.to_s ?? this.now_s) - s.from_s, 0);
+  }
+
+  /** All of it as plain data, with what the video element counts. */
+  toJSON() {
+    const quality = this.#video.getVideoPlaybackQuality();
+    return {
+      now_s: this.now_s, place_s: this.#video.currentTime, ended: this.#video.ended,
+      startup_s: this.startup_s, stalls: this.stalls, chunks: this.chunks,
+      decisions: this.decisions, faults: this.faults,
+      frames: quality.totalVideoFrames, dropped_frames: quality.droppedVideoFrames,
+    };
+  }
+}
+
+/**
+ * Records the chunks that dash.js fetches.
+ * @param {Record} record
+ * @param {any} player a dash.js MediaPlayer
+ * @param {any} events `dashjs.MediaPlayer.events`
+ */
+export function recordDash(record, player, events) {
+  /** Dates of dash.js on the page's clock. */
+  const at = (date) => record.at(date.getTime() - performance.timeOrigin);
+  player.on(events.FRAGMENT_LOADING_COMPLETED, ({ request, error }) => {
+    if (error || request.type !== "MediaSegment" || !["video", "audio"].includes(request.mediaType)) return;
+    const { bandwidth, id } = request.representation;
+    const ladder = [...player.getRepresentationsByType(request.mediaType)]
+      .sort((a, b) => a.bandwidth - b.bandwidth);
+    record.chunks.push({
+      kind: request.mediaType, rung: ladder.findIndex((r) => r.id === id), bps: bandwidth,
+      place_s: request.startTime, duration_s: request.duration,
+      requested_s: at(request.startDate), arrived_s: at(request.endDate), bytes: request.bytesLoaded,
+    });
+  });
+}
