@@ -63,6 +63,29 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// The tick of the track at which the pictures of chunk `number`, from 0, are to begin.
+    fn start(&self, init: &Init, number: u64) -> u64 {
+        number * self.frames * self.ticks + init.skipped
+    }
+
+    /// Gives a chunk the number and the time that it has in its rung, whatever it had in the stream
+    /// that it comes from: its first picture is presented at its start.
+    pub(crate) fn place(
+        &self,
+        chunk: &mut [u8],
+        init: &Init,
+        number: u64,
+    ) -> Result<(), InputError> {
+        let fragments = mp4::fragments(chunk, init)?;
+        let lead = fragments.first().and_then(|f| Some(f.earliest()? - i128::from(f.time)));
+        let start = i128::from(self.start(init, number));
+        let time = u64::try_from(start - lead.unwrap_or(0)).map_err(|_| {
+            InputError::new("it begins before time", "expected pictures from zero on")
+        })?;
+        let sequence = u32::try_from(number + 1).unwrap_or(u32::MAX);
+        mp4::retime(chunk, sequence, time)
+    }
+
     /// Checks chunk `number`, from 0, against what it must be and returns its frames: one fragment
     /// that begins with a picture that stands alone, at its time, of frames of equal length.
     pub(crate) fn check(&self, chunk: &[u8], init: &Init, number: u64) -> Result<u64, InputError> {
@@ -82,7 +105,7 @@ impl Shape {
                  a key frame",
             ));
         }
-        let start = number * self.frames * self.ticks;
+        let start = self.start(init, number);
         if fragment.earliest() != Some(i128::from(start)) {
             let found = format!("it begins at tick {:?}", fragment.earliest().unwrap_or(0));
             return Err(InputError::new(found, format!("expected {start}")));

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use airlane_base::InputError;
 use airlane_media::dash::FrameRate;
-use airlane_media::mp4::{Init, retime};
+use airlane_media::mp4::Init;
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::{Cutter, Part, Shape};
@@ -165,10 +165,10 @@ fn job<'a>(
     arguments.extend(settings.arguments(rung));
     let (timescale, _) = settings.ticks();
     push(&mut arguments, ["-video_track_timescale", &timescale.to_string()]);
-    // Times of presentation begin at zero without an edit list, as CMAF has it.
-    let flags =
-        "+cmaf+delay_moov+negative_cts_offsets+skip_trailer+frag_keyframe+default_base_moof";
-    push(&mut arguments, ["-use_editlist", "0", "-movflags", flags]);
+    // Presentation begins at zero by an edit list. Negative offsets would do as well, but ffmpeg
+    // and the players made of it then show the pictures late by as much.
+    let flags = "+cmaf+delay_moov+skip_trailer+frag_keyframe+default_base_moof";
+    push(&mut arguments, ["-use_editlist", "1", "-movflags", flags]);
     push(&mut arguments, ["-fflags", "+bitexact", "-flags:v", "+bitexact"]);
     push(&mut arguments, ["-map_metadata", "-1", "-map_chapters", "-1", "-f", "mp4", "pipe:1"]);
     if source.channels.is_some() {
@@ -242,7 +242,10 @@ impl<'a> Writer<'a> {
             Part::Init(bytes) => {
                 let init = Init::read(&bytes).map_err(|e| unexpected(self.next, e))?;
                 match &self.init {
-                    None => write_whole(&self.dir.join("init.mp4"), &bytes)?,
+                    None => {
+                        write_whole(&self.dir.join("init.mp4"), &bytes)?;
+                        self.init = Some(init);
+                    }
                     Some(before) if before.description == init.description => {}
                     Some(_) => {
                         self.foreign = true;
@@ -250,7 +253,6 @@ impl<'a> Writer<'a> {
                         return Err(unexpected(self.next, e));
                     }
                 }
-                self.init = Some(init);
             }
             Part::Chunk(mut bytes) => {
                 let number = self.next;
@@ -262,9 +264,7 @@ impl<'a> Writer<'a> {
                     let e = InputError::new("the chunk before it is short", "expected a full one");
                     return Err(fault(e));
                 }
-                let time = number * self.shape.frames * self.shape.ticks;
-                let sequence = u32::try_from(number + 1).unwrap_or(u32::MAX);
-                retime(&mut bytes, sequence, time).map_err(fault)?;
+                self.shape.place(&mut bytes, init, number).map_err(fault)?;
                 self.frames += self.shape.check(&bytes, init, number).map_err(fault)?;
                 write_whole(&self.path(number), &bytes)?;
                 self.next += 1;

@@ -165,9 +165,10 @@ fn rounded(bps: f64) -> Rate {
 }
 
 /// The default rungs of a source: the classes up to its own, from 240p on if it is 480p or more and
-/// from 144p on else; its own size on top if no class is within a tenth of it; none at more than
-/// 1.2 times the source's own rate or less than 1.3 times the rung below. A source that leaves
-/// fewer than two gets its own size at two rates.
+/// from 144p on else; its own size on top if no class is within a tenth of it. None has more than 1.2
+/// times the source's own rate; of rungs that are less than 1.3 times apart the source's own size
+/// stays, or else the smaller one. A source that leaves fewer than two gets its own size at two
+/// rates.
 pub fn default_ladder(size: &Size, codec: Codec) -> Vec<Rung> {
     let class = size.class();
     let least = if class >= 480 { 240 } else { 144 };
@@ -179,16 +180,19 @@ pub fn default_ladder(size: &Size, codec: Codec) -> Vec<Rung> {
     }
     let cap = size.rate.map_or(f64::INFINITY, |r| r.as_f64() * OVER_SOURCE);
     let mut rungs: Vec<Rung> = Vec::new();
+    let top = classes.last().copied();
     for class in classes {
         let (width, height) = size.scaled(class);
         let wanted = size.default_rate(width, height, codec);
         let rate = if wanted.as_f64() > cap { rounded(cap) } else { wanted };
-        // What has less than a step more than the rung below is the better use of its rate only if
-        // it is the source's own size.
-        if rungs.last().is_some_and(|below| rate.as_f64() < below.rate.as_f64() * STEP) {
-            break;
+        let close = |below: &Rung| rate.as_f64() < below.rate.as_f64() * STEP;
+        // Where the source's own rate ends the ladder, its own size is the best use of it.
+        while Some(class) == top && rungs.last().is_some_and(close) {
+            rungs.pop();
         }
-        rungs.push(Rung { name: format!("{class}p"), width, height, rate });
+        if !rungs.last().is_some_and(close) {
+            rungs.push(Rung { name: format!("{class}p"), width, height, rate });
+        }
     }
     if let [only] = &rungs[..] {
         let mut below = only.clone();

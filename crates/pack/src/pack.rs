@@ -308,8 +308,8 @@ impl Maker<'_> {
         }
     }
 
-    /// What encoding and measuring a frame cost: millions of pixels, times how much slower than
-    /// the fastest encoder, as it was measured once; only ratios count.
+    /// What encoding and measuring a frame cost: millions of pixels, times roughly how much longer
+    /// each of them takes than with x264; only ratios count, and only for the time left.
     fn costs(&self, rung: &Rung, vmaf: bool) -> (f64, f64) {
         let pixels = |w: u32, h: u32| f64::from(w) * f64::from(h) / 1e6;
         let source = pixels(self.video.width, self.video.height);

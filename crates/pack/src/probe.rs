@@ -189,10 +189,9 @@ fn packets(
     let complaints = ffmpeg.run(&job, stop, &mut |heard| {
         if let Heard::Bytes(bytes) = heard {
             partial.extend(bytes);
-            while let Some(end) = partial.iter().position(|&b| b == b'\n') {
-                let line: Vec<u8> = partial.drain(..=end).collect();
-                found.read(&String::from_utf8_lossy(&line));
-            }
+            let whole = partial.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+            String::from_utf8_lossy(&partial[..whole]).lines().for_each(|l| found.read(l));
+            partial.drain(..whole);
         }
         Ok(())
     })?;

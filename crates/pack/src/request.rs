@@ -50,7 +50,7 @@ pub enum Speed {
     /// The middle of each encoder's range.
     #[default]
     Normal,
-    /// A fifth better for three times the time.
+    /// For what is watched often.
     Slow,
 }
 

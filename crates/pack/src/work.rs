@@ -74,7 +74,7 @@ impl Fingerprint {
 pub(crate) struct Work {
     dir: PathBuf,
     inner: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Work {
@@ -86,7 +86,7 @@ impl Work {
         let path = inner.join("lock");
         let lock = File::create(&path).map_err(PackError::io("create", &path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { dir, inner, _lock: lock }),
+            Ok(()) => Ok(Self { dir, inner, lock }),
             Err(TryLockError::WouldBlock) => Err(PackError::Busy { dir }),
             Err(TryLockError::Error(error)) => Err(PackError::Io { doing: "lock", path, error }),
         }
@@ -160,6 +160,14 @@ impl Work {
             sync_folder(&self.dir)?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // A process that is being started elsewhere in this one may hold the file for a moment
+        // longer: closing it alone would not free the folder.
+        let _ = self.lock.unlock();
     }
 }
 

@@ -65,7 +65,12 @@ fn a_source_of_a_low_rate_gets_no_more_than_it_has() {
     let poor = Size { rate: Some(Rate::from_bps(1_000_000)), ..size(1920, 1080, 25.0) };
     assert_eq!(
         shown(&default_ladder(&poor, Codec::H264)),
-        ["240p 426x240 280k", "360p 640x360 650k", "480p 854x480 1200k"]
+        ["240p 426x240 280k", "360p 640x360 650k", "1080p 1920x1080 1200k"]
+    );
+    let poorest = Size { rate: Some(Rate::from_bps(100_000)), ..poor };
+    assert_eq!(
+        shown(&default_ladder(&poorest, Codec::H264)),
+        ["1080p-60k 1920x1080 60k", "1080p-120k 1920x1080 120k"]
     );
 }
 
