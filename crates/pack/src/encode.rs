@@ -22,7 +22,7 @@ use crate::work::{remove, sync_folder, write_whole};
 /// The peak rate over the mean one that the encoder is held to.
 pub(crate) const PEAK: f64 = 1.5;
 /// Seconds at the peak rate that the decoder's buffer holds.
-const BUFFER_S: f64 = 2.0;
+const BUFFER_S: f64 = 1.0;
 
 /// How a title is encoded.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ use airlane_media::dash::FrameRate;
 
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Heard, Job, input, last_words, push};
+use crate::pace::Pace;
 
 /// Frames that are decoded to see what they are like.
 const FRAMES: &str = "12";
@@ -171,6 +172,8 @@ struct Packets {
     /// Seconds at which the sound ends.
     audio_end_s: f64,
     audio_tick_s: f64,
+    /// Whether there is any sound in the track of it.
+    audible: bool,
     channels: Option<u32>,
 }
 
@@ -230,6 +233,7 @@ impl Packets {
         } else {
             let end = (time.saturating_add(duration)) as f64 * self.audio_tick_s;
             self.audio_end_s = self.audio_end_s.max(end);
+            self.audible = true;
         }
     }
 }
@@ -250,9 +254,13 @@ fn understand(
             "expected SDR: map the tones first, for example with ffmpeg's zscale and tonemap",
         ));
     }
-    let pace = Pace::of(packets, look.fps).ok_or_else(|| {
-        InputError::new("its pictures have no times", "expected a video in a container with times")
-    })?;
+    let pace =
+        Pace::of(packets.tick_s, &packets.times, packets.last, look.fps).ok_or_else(|| {
+            InputError::new(
+                "its pictures have no times",
+                "expected a video in a container with times",
+            )
+        })?;
     let end = packets.audio_end_s.max(pace.end_s);
     if let Some(promised) = look.promised.map(|p| p.as_secs_f64())
         && promised - end > (promised * 0.02).max(1.0)
@@ -290,123 +298,16 @@ fn understand(
         uneven: pace.uneven,
         interlaced: look.interlaced,
         rgb: look.rgb,
-        channels: packets.channels,
+        channels: packets.channels.filter(|_| packets.audible),
         duration,
         rate: Rate::of(packets.bytes, duration),
     })
-}
-
-/// When pictures come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Pace {
-    start_s: f64,
-    end_s: f64,
-    fps: FrameRate,
-    uneven: bool,
-}
-
-/// Rates that videos have.
-const USUAL: [FrameRate; 10] = [
-    FrameRate { frames: 10, seconds: 1 },
-    FrameRate { frames: 12, seconds: 1 },
-    FrameRate { frames: 15, seconds: 1 },
-    FrameRate { frames: 24_000, seconds: 1_001 },
-    FrameRate { frames: 24, seconds: 1 },
-    FrameRate { frames: 25, seconds: 1 },
-    FrameRate { frames: 30_000, seconds: 1_001 },
-    FrameRate { frames: 30, seconds: 1 },
-    FrameRate { frames: 50, seconds: 1 },
-    FrameRate { frames: 60, seconds: 1 },
-];
-
-impl Pace {
-    fn of(packets: &Packets, guess: Option<FrameRate>) -> Option<Self> {
-        let mut times = packets.times.clone();
-        times.sort_unstable();
-        times.dedup();
-        let (first, last) = (*times.first()?, *times.last()?);
-        let tick = packets.tick_s;
-        let mut gaps: Vec<i64> = times.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
-        gaps.sort_unstable();
-        let median = gaps.get(gaps.len() / 2).copied();
-        // A picture alone is as long as it says.
-        let usual = median.unwrap_or(packets.last) as f64 * tick;
-        let one = if packets.last > 0 { packets.last as f64 * tick } else { usual };
-        if tick <= 0.0 || usual <= 0.0 {
-            return None;
-        }
-        let off = |gap: &&i64| {
-            let away = (**gap as f64 * tick - usual).abs();
-            // Coarse clocks, such as milliseconds, are off by a tick.
-            away > (usual * 0.2).max(1.5 * tick)
-        };
-        let uneven = gaps.iter().filter(off).count() * 100 > gaps.len();
-        let span = last.saturating_sub(first) as f64 * tick;
-        let mean = if uneven || span <= 0.0 { 1.0 / usual } else { gaps.len() as f64 / span };
-        let close = |rate: &FrameRate, by: f64| (rate.as_f64() / mean - 1.0).abs() < by;
-        let usual_rate = || {
-            let by = |r: &&FrameRate| (r.as_f64() / mean - 1.0).abs();
-            USUAL.iter().filter(|r| close(r, 0.03)).min_by(|a, b| by(a).total_cmp(&by(b))).copied()
-        };
-        let guess = guess.filter(|g| !uneven && close(g, 0.005));
-        let fps = guess.or_else(usual_rate).unwrap_or_else(|| FrameRate {
-            frames: (mean.clamp(1.0, 240.0) * 1000.0).round() as u32,
-            seconds: 1000,
-        });
-        Some(Self {
-            start_s: first as f64 * tick,
-            end_s: last as f64 * tick + one,
-            fps: halved(fps),
-            uneven,
-        })
-    }
-}
-
-/// At most 60 frames/s (and a little): every second frame, or every fourth.
-fn halved(mut fps: FrameRate) -> FrameRate {
-    while fps.as_f64() > 61.0 {
-        fps = match fps.frames.is_multiple_of(2) {
-            true => FrameRate { frames: fps.frames / 2, ..fps },
-            false => FrameRate { seconds: fps.seconds.saturating_mul(2), ..fps },
-        };
-    }
-    fps
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn pace(tick_s: f64, times: impl IntoIterator<Item = i64>, guess: Option<(u32, u32)>) -> Pace {
-        let packets = Packets { tick_s, times: times.into_iter().collect(), ..Packets::default() };
-        let guess = guess.map(|(frames, seconds)| FrameRate { frames, seconds });
-        Pace::of(&packets, guess).unwrap()
-    }
-
-    #[test]
-    fn rates_are_found_with_and_without_a_guess() {
-        for (tick_s, step, guess, fps, uneven) in [
-            (1.0 / 24_000.0, 1001.0, Some((24_000, 1001)), "24000/1001", false),
-            (1.0 / 24_000.0, 1001.0, None, "24000/1001", false),
-            // Milliseconds, and a guess that is wrong.
-            (0.001, 1000.0 / 30.0, Some((90_000, 1)), "30", false),
-            (0.001, 1000.0 / 120.0, Some((120, 1)), "60", false),
-            (0.001, 1000.0, Some((1, 1)), "1", false),
-            (0.01, 100.0 / 7.0, None, "7000/1000", false),
-        ] {
-            let times = (0..400).map(|i| (f64::from(i) * step).round() as i64);
-            let found = pace(tick_s, times, guess);
-            assert_eq!((found.fps.to_string().as_str(), found.uneven), (fps, uneven), "{tick_s}");
-        }
-    }
-
-    #[test]
-    fn a_screen_recording_is_uneven() {
-        let times = (0..300).map(|i| i * 33 + (i / 10) * 150);
-        let found = pace(0.001, times, Some((1000, 1)));
-        assert_eq!((found.fps.to_string().as_str(), found.uneven), ("30", true));
-    }
 
     #[test]
     fn a_log_is_understood() {

@@ -23,6 +23,10 @@ const TELEVISION: &str = "version=vmaf_v0.6.1\\\\:name=vmaf";
 /// The same, transformed for phones.
 const PHONE: &str = "version=vmaf_v0.6.1\\\\:name=vmaf_phone\\\\:enable_transform=true";
 
+/// How to get VMAF.
+pub(crate) const NO_VMAF: &str = "this ffmpeg has no libvmaf: PSNR and SSIM are measured, VMAF is \
+     not; pip install imageio-ffmpeg brings an ffmpeg that has it, to be named with --ffmpeg PATH";
+
 /// Scores per chunk by metric.
 pub(crate) type Scores = BTreeMap<Metric, Vec<f64>>;
 
@@ -56,6 +60,14 @@ impl Vmaf {
              log_path=vmaf.csv:shortest=1",
             self.every
         )
+    }
+}
+
+/// How qualities are measured, for people.
+pub(crate) fn metrics(vmaf: Option<Vmaf>) -> &'static str {
+    match vmaf {
+        Some(_) => "ffmpeg psnr (Y, mean of dB) and ssim (Y), libvmaf vmaf_v0.6.1",
+        None => "ffmpeg psnr (Y, mean of dB) and ssim (Y)",
     }
 }
 

@@ -15,11 +15,11 @@ use serde_json::json;
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Piece};
 use crate::manifest::{self, Listed};
-use crate::pack::{NO_VMAF, metrics, vmaf_every};
+use crate::pack::vmaf_every;
 use crate::probe::probe;
 use crate::progress::{Event, Observer, Progress};
 use crate::request::{MeasureReport, MeasureRequest};
-use crate::score::{Subject, Vmaf, score};
+use crate::score::{NO_VMAF, Subject, Vmaf, metrics, score};
 use crate::work::write_whole;
 
 /// A chunk or an index of more bytes than this is refused.

@@ -57,8 +57,13 @@ fn bad_input_is_refused_and_leaves_no_folder() {
     clip(&ffmpeg, &path("front.mp4"), &front);
     let whole = fs::read(path("front.mp4")).unwrap();
     fs::write(path("cut.mp4"), &whole[..whole.len() / 2]).unwrap();
+    let bright = "-pix_fmt yuv420p10le -x264-params \
+                  colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc";
+    let bright = format!("{} {FAST} {bright}", pictures("160x90", "25", 0.2));
+    clip(&ffmpeg, &path("bright.mp4"), &bright);
     for (name, part) in [
         ("missing.mp4", "missing.mp4"),
+        ("bright.mp4", "pictures of high dynamic range (smpte2084); expected SDR"),
         ("text.mp4", "Invalid data found when processing input; expected a video"),
         ("sound.mp4", "there are no moving pictures in it"),
         ("headless.mp4", "ffmpeg cannot read it: moov atom not found"),
@@ -119,6 +124,10 @@ fn a_title_that_is_there_is_left_alone_and_another_needs_a_restart() {
     let found = run(&again).0.unwrap();
     assert!(found.was_done && found.rungs == made.rungs && found.chunk == made.chunk);
     assert_eq!(files(&dir), before);
+    // One that lost its manifest is made again.
+    fs::remove_file(dir.join("manifest.mpd")).unwrap();
+    assert!(!run(&first).0.unwrap().was_done);
+    let before = files(&dir);
     let other = PackRequest { chunk: Duration::from_secs(1), ..first.clone() };
     let text = message(&other);
     assert!(
