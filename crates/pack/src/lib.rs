@@ -1,8 +1,8 @@
 //! From a video to a title: encodes a ladder, measures it, and writes manifests and the quality
 //! table.
 //!
-//! [`pack`] makes a folder that stock players play and that `airlane serve`'s own players know the
-//! quality of; [`measure`] makes the quality table of a DASH title that exists already. Both let
+//! [`pack`] makes a folder that stock players play, with the table of sizes and qualities that
+//! Airlane's own players go by; [`measure`] makes the quality table of a DASH title that exists already. Both let
 //! ffmpeg do the work with pixels, as a process. What is made, how, and what happens if it is
 //! stopped is described in `docs/pack.md`.
 //!

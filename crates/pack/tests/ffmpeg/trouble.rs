@@ -273,8 +273,14 @@ fn a_full_disk_is_an_error_and_room_lets_it_go_on() {
     clip(&ffmpeg, &video, &format!("{} {FAST}", pictures("320x180", "25", 10.0)));
     let request = request(&video, &dir);
     let full = run(&request).0.map_err(|e| e.to_string());
-    let resumed = mount_again(&dir).then(|| run(&request).0.map_err(|e| e.to_string()));
+    let resumed = remount(&dir, "size=8m").then(|| run(&request).0.map_err(|e| e.to_string()));
     let chunks = title_chunks(&dir);
+    // The same folder, not to be written to any more.
+    let fixed = remount(&dir, "ro").then(|| {
+        let restart =
+            PackRequest { restart: true, chunk: Duration::from_secs(1), ..request.clone() };
+        message(&restart)
+    });
     Command::new("umount").arg(&dir).output().unwrap();
     let text = full.unwrap_err();
     assert!(text.contains("No space left on device") && text.contains("cannot write"), "{text}");
@@ -282,12 +288,16 @@ fn a_full_disk_is_an_error_and_room_lets_it_go_on() {
         assert_eq!(made.map(|m| m.chunks), Ok(20));
         assert_eq!(chunks, Some(20));
     }
+    if let Some(text) = fixed {
+        assert!(text.contains("Read-only file system"), "{text}");
+    }
 }
 
-/// Gives the small file system more room.
-fn mount_again(dir: &Path) -> bool {
-    let more = Command::new("mount").args(["-o", "remount,size=8m"]).arg(dir).output();
-    more.is_ok_and(|o| o.status.success())
+/// Changes the small file system.
+fn remount(dir: &Path, option: &str) -> bool {
+    let options = format!("remount,{option}");
+    let changed = Command::new("mount").args(["-o", &options]).arg(dir).output();
+    changed.is_ok_and(|o| o.status.success())
 }
 
 fn title_chunks(dir: &Path) -> Option<usize> {
