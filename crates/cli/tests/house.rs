@@ -11,6 +11,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("quality", &["base"]),
     ("media", &["base", "quality"]),
+    ("pack", &["base", "quality", "media"]),
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),
     ("congestion", &["base"]),

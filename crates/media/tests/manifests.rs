@@ -364,7 +364,7 @@ fn representation(kind: Kind, set: usize) -> impl Strategy<Value = Representatio
                 frame_rate: rate.map(|(frames, seconds)| FrameRate { frames, seconds }),
                 sampling_hz: number,
                 channels: number.map(|n| n % 6 + 1),
-                language: (set % 2 == 0).then(|| "en".to_owned()),
+                language: set.is_multiple_of(2).then(|| "en".to_owned()),
                 init,
                 timescale,
                 time_offset,

@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads what packagers write: every way to name chunks (`SegmentTemplate` with a
 //! timeline or a duration, `SegmentList`, `SegmentBase` with an index in the file), inherited from
-//! `Period` and `AdaptationSet`, with a `BaseURL` at every level. [`write`] writes a [`Presentation`]
+//! `Period` and `AdaptationSet`, with a `BaseURL` at every level. [`write()`] writes a [`Presentation`]
 //! as a manifest that is read as an equal one. Nothing here touches a file or the network.
 //!
 //! Refused with the reason: `type="dynamic"` (live), more than one `Period` (each may have another

@@ -143,3 +143,52 @@ fn run(
     }
     Ok(())
 }
+
+/// Gives the one fragment in `bytes` another number in its sequence and another time, as if the
+/// fragments before it had come before.
+///
+/// # Errors
+/// If there is no `moof` box with both, or the time does not fit into its field.
+pub fn retime(bytes: &mut [u8], sequence: u32, time: u64) -> Result<(), InputError> {
+    let missing = |kind: &str| InputError::new("missing", "expected a fragment").at_key(kind);
+    let mut moof = None;
+    walk(bytes, |kind, body, before| {
+        if kind == *b"moof" {
+            moof = Some(before as usize..before as usize + body.len());
+        }
+        Ok(())
+    })?;
+    let moof = moof.ok_or_else(|| missing("moof"))?;
+    let (mut number_at, mut time_at) = (None, None);
+    walk(&bytes[moof.clone()], |kind, body, before| {
+        let start = moof.start + before as usize;
+        match &kind {
+            b"mfhd" => number_at = Some(start + 4..start + body.len()),
+            b"traf" => walk(body, |kind, body, before| {
+                let start = start + before as usize;
+                if kind == *b"tfdt" {
+                    time_at = Some(start..start + body.len());
+                }
+                Ok(())
+            })?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let number = number_at.and_then(|at| bytes[at].first_chunk_mut::<4>());
+    *number.ok_or_else(|| missing("mfhd"))? = sequence.to_be_bytes();
+    let tfdt = time_at.and_then(|at| bytes.get_mut(at)).ok_or_else(|| missing("tfdt"))?;
+    let short =
+        || InputError::new("a time that does not fit", "expected one that does").at_key("tfdt");
+    match tfdt {
+        [0, _, _, _, field @ ..] => {
+            let time = u32::try_from(time).map_err(|_| short())?;
+            *field.first_chunk_mut::<4>().ok_or_else(|| missing("tfdt"))? = time.to_be_bytes();
+        }
+        [_, _, _, _, field @ ..] => {
+            *field.first_chunk_mut::<8>().ok_or_else(|| missing("tfdt"))? = time.to_be_bytes();
+        }
+        _ => return Err(missing("tfdt")),
+    }
+    Ok(())
+}

@@ -11,6 +11,6 @@ mod index;
 mod init;
 
 pub use boxes::{Header, header};
-pub use fragment::{Fragment, Sample, fragments};
+pub use fragment::{Fragment, Sample, fragments, retime};
 pub use index::{Index, Subsegment};
 pub use init::{Init, Track};

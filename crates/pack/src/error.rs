@@ -1,0 +1,96 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use airlane_base::InputError;
+
+/// Why nothing, or not all, was made.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// The request, the video or the manifest cannot be used.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// There is no ffmpeg.
+    #[error(
+        "cannot run {program}: {error}; install ffmpeg 5.1 or later (apt-get install ffmpeg, or \
+         pip install imageio-ffmpeg for a static one) or name it with --ffmpeg PATH",
+        program = program.display()
+    )]
+    NoFfmpeg {
+        /// What was tried.
+        program: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The ffmpeg that was found lacks something.
+    #[error(
+        "{program} cannot do this: {lacks}; name another with --ffmpeg PATH (pip install \
+         imageio-ffmpeg brings one)",
+        program = program.display()
+    )]
+    PoorFfmpeg {
+        /// Which one.
+        program: PathBuf,
+        /// What it lacks.
+        lacks: String,
+    },
+    /// ffmpeg gave up.
+    #[error("ffmpeg failed {doing}: {reason}")]
+    Ffmpeg {
+        /// What it was to do, such as `encoding 360p`.
+        doing: String,
+        /// Its own last words.
+        reason: String,
+    },
+    /// What ffmpeg made is not what it was asked for.
+    #[error("{what} is not as it was asked for: {found}; {expected}")]
+    Unexpected {
+        /// Which rung and chunk.
+        what: String,
+        /// What is wrong with it.
+        found: String,
+        /// What was asked for.
+        expected: String,
+    },
+    /// A file or folder cannot be read or written.
+    #[error("cannot {doing} {path}: {error}", path = path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Another run works in the folder.
+    #[error("{dir} is being worked on by another run", dir = dir.display())]
+    Busy {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder holds something else.
+    #[error("{dir} holds {holds}; {advice}", dir = dir.display())]
+    Occupied {
+        /// The folder.
+        dir: PathBuf,
+        /// What it holds.
+        holds: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The stop flag was raised. What was whole by then is kept; the same request goes on there.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl PackError {
+    /// For `map_err`: an error of the file system.
+    pub(crate) fn io(
+        doing: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_owned();
+        move |error| Self::Io { doing, path, error }
+    }
+}

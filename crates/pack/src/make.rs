@@ -1,0 +1,327 @@
+//! Making the pieces of a title in its work folder.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_media::dash::{self, Presentation};
+use airlane_media::{hls, table};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::audio::{self, Sound};
+use crate::encode::{self, Encoded, PEAK, Settings};
+use crate::error::PackError;
+use crate::ffmpeg::{Ffmpeg, Job as Run, Piece, push};
+use crate::ladder::Rung;
+use crate::manifest::{self, Listed};
+use crate::pack::{NAMES, Order};
+use crate::probe::Source;
+use crate::progress::{Event, Observer, Progress};
+use crate::request::{Codec, PackRequest, Speed};
+use crate::score::{NO_VMAF, Scores, Subject, Vmaf, metrics, score};
+use crate::work::{Job, Stage, Work, read_json, remove, write_json, write_whole};
+
+/// Chunks that a player is to hold before it begins.
+const BUFFERED_CHUNKS: u32 = 2;
+/// All that making a title needs.
+pub(crate) struct Maker<'a> {
+    pub(crate) request: &'a PackRequest,
+    pub(crate) ffmpeg: Ffmpeg,
+    pub(crate) video: Source,
+    pub(crate) settings: Settings,
+    pub(crate) ladder: Vec<Rung>,
+    pub(crate) work: Work,
+    pub(crate) observer: Observer<'a>,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// What a rung's scores are kept as until the table is written.
+#[derive(Serialize, Deserialize)]
+struct Measured {
+    vmaf: bool,
+    scores: Scores,
+}
+
+impl Maker<'_> {
+    fn warn(&self, text: impl Into<String>) {
+        (self.observer)(Event::Warning(text.into()));
+    }
+
+    /// Makes every piece in the work folder and returns the job, ready to be published.
+    pub(crate) fn make(&self, mut job: Job<Order>) -> Result<Job<Order>, PackError> {
+        self.speak_of_the_source();
+        let vmaf = Vmaf::of(&self.ffmpeg, self.request.vmaf_every, self.stop)?;
+        if vmaf.is_none() {
+            self.warn(NO_VMAF);
+        }
+        let frames = self.video.frames().max(1) as f64;
+        let costs: Vec<(f64, f64)> =
+            self.ladder.iter().map(|r| self.costs(r, vmaf.is_some())).collect();
+        let total: f64 = costs.iter().map(|(encode, score)| (encode + score) * frames).sum();
+        let progress = Progress::new(self.observer, total);
+        let mut encoded = Vec::new();
+        for (rung, (cost, _)) in self.ladder.iter().zip(&costs) {
+            encoded.push(self.encode(rung, cost * frames, *cost, &progress)?);
+        }
+        self.check_frames(&encoded)?;
+        let audio = self.audio(encoded[0])?;
+        let mut listed = Vec::new();
+        for (rung, encoded) in self.ladder.iter().zip(&encoded) {
+            listed.push(manifest::video(rung, &self.settings, *encoded, &self.folder(rung))?);
+        }
+        let mut scores = Vec::new();
+        for (((rung, encoded), listed), (_, cost)) in
+            self.ladder.iter().zip(&encoded).zip(&listed).zip(&costs)
+        {
+            let units = cost * frames;
+            scores.push(self.score(rung, *encoded, listed, vmaf, units, *cost, &progress)?);
+        }
+        self.poster(&listed)?;
+        let files = self.write(&job.request, listed, audio, scores, encoded[0], vmaf)?;
+        job.request.files = files;
+        job.stage = Stage::Moving;
+        self.work.note(&job)?;
+        Ok(job)
+    }
+
+    fn speak_of_the_source(&self) {
+        let fps = self.video.fps;
+        if self.video.uneven {
+            self.warn(format!(
+                "the video's frames come at an uneven pace: it is encoded at {fps} frames/s, \
+                 repeating and dropping frames"
+            ));
+        }
+        if self.video.interlaced {
+            self.warn("the video is interlaced: it is encoded with a frame per pair of fields");
+        }
+    }
+
+    /// What encoding and measuring a frame cost: millions of pixels, times roughly how much longer
+    /// each of them takes than with x264; only ratios count, and only for the time left.
+    fn costs(&self, rung: &Rung, vmaf: bool) -> (f64, f64) {
+        let pixels = |w: u32, h: u32| f64::from(w) * f64::from(h) / 1e6;
+        let source = pixels(self.video.width, self.video.height);
+        let codec = match self.settings.codec {
+            Codec::H264 => 1.0,
+            Codec::Vp9 => 4.0,
+            Codec::Av1 => 3.0,
+        };
+        let speed = match self.settings.speed {
+            Speed::Fast => 0.4,
+            Speed::Normal => 1.0,
+            Speed::Slow => 2.5,
+        };
+        let encode = pixels(rung.width, rung.height) * codec * speed + source * 0.2;
+        let vmaf = if vmaf { 1.2 / f64::from(self.request.vmaf_every) } else { 0.0 };
+        (encode, source * (0.4 + vmaf))
+    }
+
+    /// Where a rung's chunks are.
+    fn folder(&self, rung: &Rung) -> std::path::PathBuf {
+        self.work.path("video").join(&rung.name)
+    }
+
+    fn encode(
+        &self,
+        rung: &Rung,
+        units: f64,
+        cost: f64,
+        progress: &Progress<'_>,
+    ) -> Result<Encoded, PackError> {
+        let mark = self.work.path(format!("encoded-{}.json", rung.name));
+        if let Some(encoded) = read_json(&mark) {
+            progress.skip(units);
+            return Ok(encoded);
+        }
+        let doing = format!("encoding {}", rung.name);
+        let tell = |frames: u64| progress.tell((frames as f64 * cost).min(units), &doing);
+        let (encoded, words) = encode::encode(
+            &self.ffmpeg,
+            &self.video,
+            &self.settings,
+            rung,
+            &self.folder(rung),
+            self.stop,
+            &tell,
+        )?;
+        if !words.is_empty() {
+            self.warn(format!("ffmpeg on {doing}: {words}"));
+        }
+        write_json(&mark, &encoded)?;
+        progress.finish(units);
+        Ok(encoded)
+    }
+
+    /// All rungs come from one chain of filters: they have the same frames, or something is wrong.
+    fn check_frames(&self, encoded: &[Encoded]) -> Result<(), PackError> {
+        for (rung, found) in self.ladder.iter().zip(encoded) {
+            let first = encoded[0];
+            if *found != first {
+                return Err(PackError::Unexpected {
+                    what: rung.name.clone(),
+                    found: format!("{} frames", found.frames),
+                    expected: format!("{} has {}", self.ladder[0].name, first.frames),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The sound, if the source has any.
+    fn audio(&self, encoded: Encoded) -> Result<Option<Listed>, PackError> {
+        let Some(channels) = self.video.channels else { return Ok(None) };
+        let channels = channels.min(2);
+        let rate = self.request.audio_rate.scale(f64::from(channels) / 2.0);
+        let dir = self.work.path("audio");
+        if !dir.exists() {
+            let fps = self.settings.fps.as_f64();
+            let sound = Sound {
+                channels,
+                rate,
+                length_s: encoded.frames as f64 / fps,
+                chunk_s: self.settings.frames as f64 / fps,
+            };
+            let words = audio::encode(&self.ffmpeg, &self.video, sound, &dir, self.stop)?;
+            if !words.is_empty() {
+                self.warn(format!("ffmpeg on the audio: {words}"));
+            }
+        }
+        let id = format!("aac-{}k", rate.bps() / 1000);
+        manifest::audio(&id, &dir).map(Some)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what belongs to one rung")]
+    fn score(
+        &self,
+        rung: &Rung,
+        encoded: Encoded,
+        listed: &Listed,
+        vmaf: Option<Vmaf>,
+        units: f64,
+        cost: f64,
+        progress: &Progress<'_>,
+    ) -> Result<Scores, PackError> {
+        let mark = self.work.path(format!("measured-{}.json", rung.name));
+        // Scores without VMAF serve no table with it: another ffmpeg measures again.
+        let before = read_json::<Measured>(&mark).filter(|m| m.vmaf == vmaf.is_some());
+        if let Some(measured) = before {
+            progress.skip(units);
+            return Ok(measured.scores);
+        }
+        let whole = |file| Piece { file, offset: 0, length: None };
+        let dir = self.folder(rung);
+        let names = (1..=listed.bytes.len()).map(|n| format!("{n}.m4s"));
+        let names = std::iter::once("init.mp4".to_owned()).chain(names);
+        let subject = Subject {
+            name: &rung.name,
+            pieces: names.map(|n| whole(dir.join(n))).collect(),
+            fps: self.settings.fps,
+            frames: manifest::chunk_frames(encoded, self.settings.frames),
+        };
+        let doing = format!("measuring {}", rung.name);
+        let tell = |frames: u64| progress.tell((frames as f64 * cost).min(units), &doing);
+        let dir = self.work.path("");
+        let scores = score(&self.ffmpeg, &self.video, subject, vmaf, &dir, self.stop, &tell)?;
+        write_json(&mark, &Measured { vmaf: vmaf.is_some(), scores: scores.clone() })?;
+        progress.finish(units);
+        Ok(scores)
+    }
+
+    /// A picture from a third into the title, out of the chunk there of the best rung.
+    fn poster(&self, listed: &[Listed]) -> Result<(), PackError> {
+        let (Some(rung), Some(listed)) = (self.ladder.last(), listed.last()) else { return Ok(()) };
+        let dir = self.folder(rung);
+        let chunk = listed.bytes.len() / 3 + 1;
+        let whole = |name: String| Piece { file: dir.join(name), offset: 0, length: None };
+        let feed = vec![whole("init.mp4".to_owned()), whole(format!("{chunk}.m4s"))];
+        let mut arguments = Vec::new();
+        push(&mut arguments, ["-hide_banner", "-v", "error", "-f", "mp4", "-i", "pipe:0"]);
+        push(&mut arguments, ["-frames:v", "1", "-vf", "scale='min(640,iw)':-2", "-q:v", "3"]);
+        push(&mut arguments, ["-f", "image2", "-update", "1", "-y", "poster.jpg"]);
+        let dir = self.work.path("");
+        let doing = "making the poster".to_owned();
+        let run = Run { doing, dir: &dir, arguments, feed };
+        self.ffmpeg.run(&run, self.stop, &mut |_| Ok(()))?;
+        let path = self.work.path("poster.jpg");
+        let synced = std::fs::File::open(&path).and_then(|f| f.sync_data());
+        synced.map_err(PackError::io("write", &path))
+    }
+
+    /// Writes manifest, playlists and table, and returns the names of what the title consists of.
+    fn write(
+        &self,
+        order: &Order,
+        listed: Vec<Listed>,
+        audio: Option<Listed>,
+        scores: Vec<Scores>,
+        encoded: Encoded,
+        vmaf: Option<Vmaf>,
+    ) -> Result<Vec<String>, PackError> {
+        let fps = self.settings.fps;
+        let time = |frames: u64| {
+            let nanos = u128::from(frames) * u128::from(fps.seconds) * 1_000_000_000;
+            let nanos = nanos / u128::from(fps.frames);
+            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        };
+        let chunk = time(self.settings.frames);
+        let rungs = listed.iter().zip(&self.ladder).zip(scores);
+        let rungs = rungs.map(|((l, rung), s)| manifest::table_rung(l, rung.rate, s)).collect();
+        let file = self.request.video.file_name().unwrap_or_default().to_string_lossy();
+        let table = manifest::table(
+            order.name.clone(),
+            order.title.clone(),
+            file.into_owned(),
+            fps,
+            chunk,
+            rungs,
+        )?;
+        let last = encoded.frames - (encoded.chunks - 1) * self.settings.frames;
+        let made = json!({
+            "by": concat!("airlane pack ", env!("CARGO_PKG_VERSION")),
+            "ffmpeg": self.ffmpeg.version,
+            "codec": self.settings.codec,
+            "speed": self.settings.speed,
+            "peak_over_nominal": PEAK,
+            "gop_frames": self.settings.frames,
+            "last_chunk_s": time(last).as_secs_f64(),
+            "measured_at": format!("{}x{}", self.video.width, self.video.height),
+            "metrics": metrics(vmaf),
+            "vmaf_every_frames": vmaf.map(|_| self.request.vmaf_every),
+        });
+        let text = table::to_json_with(&table, &made);
+        write_whole(&self.work.path("quality.json"), text.as_bytes())?;
+
+        let means: BTreeMap<String, Rate> =
+            listed.iter().chain(&audio).map(|l| (l.representation.id.clone(), l.mean())).collect();
+        let length = |l: &Listed| l.representation.total();
+        let longest = listed.iter().chain(&audio).map(length).max();
+        let mut presentation = Presentation {
+            duration: longest,
+            min_buffer: Some(chunk * BUFFERED_CHUNKS),
+            chunk_table: Some("quality.json".to_owned()),
+            video: listed.into_iter().map(|l| l.representation).collect(),
+            audio: audio.into_iter().map(|l| l.representation).collect(),
+            text: Vec::new(),
+        };
+        presentation.video.sort_by_key(|r| r.bandwidth);
+        let playlists = hls::write(&presentation, &|r| means.get(&r.id).copied());
+        for (name, text) in &playlists.media {
+            write_whole(&self.work.path(name), text.as_bytes())?;
+        }
+        write_whole(&self.work.path("master.m3u8"), playlists.master.as_bytes())?;
+        let manifest = dash::write(&presentation);
+        write_whole(&self.work.path("manifest.mpd"), manifest.as_bytes())?;
+
+        let mut files: Vec<String> = NAMES.map(str::to_owned).to_vec();
+        if presentation.audio.is_empty() {
+            files.retain(|f| f != "audio");
+            // A run before may have had another source.
+            remove(&self.work.path("audio"))?;
+        }
+        files.splice(2..2, playlists.media.into_iter().map(|(name, _)| name));
+        Ok(files)
+    }
+}

@@ -1,0 +1,181 @@
+//! What is asked for and what is handed back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_media::Metric;
+use serde::{Deserialize, Serialize};
+
+use crate::ladder::Ladder;
+
+/// How pictures are encoded. One codec per title; the container is CMAF (fragmented MP4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Codec {
+    /// H.264 by libx264: every browser and device plays it.
+    #[default]
+    H264,
+    /// VP9 by libvpx.
+    Vp9,
+    /// AV1 by SVT-AV1.
+    Av1,
+}
+
+impl Codec {
+    /// All codecs.
+    pub const ALL: [Self; 3] = [Self::H264, Self::Vp9, Self::Av1];
+
+    /// The name in requests and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::H264 => "h264",
+            Self::Vp9 => "vp9",
+            Self::Av1 => "av1",
+        }
+    }
+
+    /// The codec of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|c| c.name() == name)
+    }
+}
+
+/// How much time the encoder takes for how much quality.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speed {
+    /// For a first look.
+    Fast,
+    /// The middle of each encoder's range.
+    #[default]
+    Normal,
+    /// For what is watched often.
+    Slow,
+}
+
+/// A title to be made. [`PackRequest::new`] has the defaults.
+#[derive(Clone, Debug)]
+pub struct PackRequest {
+    /// The video, any file that ffmpeg reads.
+    pub video: PathBuf,
+    /// The folder that the title is made in; created if need be.
+    pub dir: PathBuf,
+    /// Name of the title in its quality table, letters, digits, `.`, `_` and `-`; `None`: from the
+    /// name of the file.
+    pub name: Option<String>,
+    /// Title, for people; `None`: the name of the file.
+    pub title: Option<String>,
+    /// Codec of the pictures. Default: H.264.
+    pub codec: Codec,
+    /// Time that the encoder takes. Default: normal.
+    pub speed: Speed,
+    /// Length of a chunk, rounded to whole frames; 0.5 to 20 s. Default: 4 s; 2 s for quicker
+    /// decisions at a cost of some bits.
+    pub chunk: Duration,
+    /// The rungs. Default: by the source's size, frame rate and rate.
+    pub ladder: Ladder,
+    /// Rate of stereo audio (AAC); mono gets half of it. Default: 128 kbit/s.
+    pub audio_rate: Rate,
+    /// VMAF is measured on every so many-th frame, 1 to 100. Default: 1, all of them.
+    pub vmaf_every: u32,
+    /// The ffmpeg to use; `None`: the one on the path.
+    pub ffmpeg: Option<PathBuf>,
+    /// Throw away what an earlier run of another request left in the folder. Default: no.
+    pub restart: bool,
+}
+
+impl PackRequest {
+    /// The default request for a video and a folder.
+    pub fn new(video: impl Into<PathBuf>, dir: impl Into<PathBuf>) -> Self {
+        Self {
+            video: video.into(),
+            dir: dir.into(),
+            name: None,
+            title: None,
+            codec: Codec::default(),
+            speed: Speed::default(),
+            chunk: Duration::from_secs(4),
+            ladder: Ladder::BySource,
+            audio_rate: Rate::from_bps(128_000),
+            vmaf_every: 1,
+            ffmpeg: None,
+            restart: false,
+        }
+    }
+}
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackReport {
+    /// The manifest of the title.
+    pub manifest: PathBuf,
+    /// Whether a run before had made all of it, so that nothing was done.
+    pub was_done: bool,
+    /// Exact length of the chunks but the last.
+    pub chunk: Duration,
+    /// Chunks per rung.
+    pub chunks: usize,
+    /// Length of the title.
+    pub duration: Duration,
+    /// The rungs, rising.
+    pub rungs: Vec<RungReport>,
+    /// Whether there is audio.
+    pub audio: bool,
+}
+
+/// One rung of what was made or measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RungReport {
+    /// Its name.
+    pub name: String,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// The rate asked for.
+    pub nominal: Rate,
+    /// The rate it has.
+    pub mean: Rate,
+    /// Mean quality by metric.
+    pub quality: Vec<(Metric, f64)>,
+}
+
+/// A title to be measured. [`MeasureRequest::new`] has the defaults.
+#[derive(Clone, Debug)]
+pub struct MeasureRequest {
+    /// The DASH manifest; `quality.json` is written beside it.
+    pub manifest: PathBuf,
+    /// What the title was made from.
+    pub source: PathBuf,
+    /// Name of the title in its quality table; `None`: that of the manifest's folder.
+    pub name: Option<String>,
+    /// VMAF is measured on every so many-th frame, 1 to 100. Default: 1.
+    pub vmaf_every: u32,
+    /// The ffmpeg to use; `None`: the one on the path.
+    pub ffmpeg: Option<PathBuf>,
+}
+
+impl MeasureRequest {
+    /// The default request for a manifest and its source.
+    pub fn new(manifest: impl Into<PathBuf>, source: impl Into<PathBuf>) -> Self {
+        Self {
+            manifest: manifest.into(),
+            source: source.into(),
+            name: None,
+            vmaf_every: 1,
+            ffmpeg: None,
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasureReport {
+    /// The quality table.
+    pub table: PathBuf,
+    /// Chunks per rung.
+    pub chunks: usize,
+    /// The rungs, rising.
+    pub rungs: Vec<RungReport>,
+}

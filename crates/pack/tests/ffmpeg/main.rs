@@ -1,0 +1,7 @@
+//! What needs a real ffmpeg. Without one these tests say what they left out; with
+//! `AIRLANE_STRICT=1` they fail.
+
+mod common;
+mod measure;
+mod titles;
+mod trouble;
