@@ -105,7 +105,7 @@ fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::
     let spec = findings.iter().map(|(e, _)| e.claim).find(|c| c.id == entry.id);
     let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
     let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
-    let digits = if entry.unit.starts_with("share") { 3 } else { 1 };
+    let digits = if entry.unit.starts_with("share") { 3 } else { digits(1, entry.ci95) };
     // With a single condition on the headline itself the rule can be drawn.
     let bound = match entry.checks.as_slice() {
         [first, ..] if first.measured == entry.measured => Some(bound(first)),
@@ -144,6 +144,12 @@ fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::
     }
 }
 
+/// Digits behind the point: `usual`, and more for an interval that would shrink to a point.
+fn digits(usual: u8, ci95: Option<[f64; 2]>) -> u8 {
+    let narrow = ci95.is_some_and(|[low, high]| high - low < 2.0 * 0.1f64.powi(usual.into()));
+    if narrow { 3 } else { usual }
+}
+
 /// A condition; `percent` says that its figures are in hundredths.
 fn check(entry: &CheckEntry, percent: bool) -> Check {
     let unit = unit_of(&entry.metric);
@@ -152,7 +158,7 @@ fn check(entry: &CheckEntry, percent: bool) -> Check {
         measured: entry.measured,
         ci95: entry.ci95,
         unit: if percent { "%" } else { unit }.to_owned(),
-        digits: if percent { 1 } else { 2 },
+        digits: digits(if percent { 1 } else { 2 }, entry.ci95),
         rule: entry.rule.clone(),
         bound: Some(bound(entry)),
         verdict: shown(entry.verdict),

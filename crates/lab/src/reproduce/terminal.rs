@@ -75,6 +75,8 @@ fn measured(value: Option<f64>, ci95: Option<[f64; 2]>) -> String {
     match (value, ci95) {
         (None, _) => "-".to_owned(),
         (Some(v), None) => format!("{v:.2}"),
+        // An interval that would shrink to a point shows more.
+        (Some(v), Some([lo, hi])) if hi - lo < 0.02 => format!("{v:.3} [{lo:.3}, {hi:.3}]"),
         (Some(v), Some([lo, hi])) => format!("{v:.2} [{lo:.2}, {hi:.2}]"),
     }
 }
