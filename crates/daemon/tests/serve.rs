@@ -293,13 +293,14 @@ fn a_stop_lets_answers_end() {
         }
         let client = client(Speak::Http3);
         let (mut answer, at) = client.get(&url(&server, "/film/v5/1.m4s"), None).await.unwrap();
-        let stopping = tokio::spawn(async move { server.stop().await });
         let mut got = 0;
-        while let Some(piece) = client.next(&mut answer, &at).await.unwrap() {
-            got += piece.len();
-        }
+        let read = async {
+            while let Some(piece) = client.next(&mut answer, &at).await.unwrap() {
+                got += piece.len();
+            }
+        };
+        tokio::join!(server.stop(), read);
         assert_eq!(got, want);
-        stopping.await.unwrap();
         assert!(client.get(&at, None).await.is_err(), "nobody is there any more");
     });
 }

@@ -133,6 +133,7 @@ fn costs(
             rung,
             buffer: Duration::from_secs_f64(buffer_s),
             stalled: Duration::ZERO,
+            after_seek: false,
         };
         minerva.on_request(now, request(0, 0, 0.0), progress);
         for _ in 0..updates {

@@ -44,7 +44,7 @@ pub struct Answer {
 
 #[derive(Debug)]
 enum AnswerBody {
-    Http3(Body),
+    Http3(Box<Body>),
     Tcp(Incoming),
     Http1 {
         incoming: Incoming,
@@ -143,7 +143,10 @@ impl Connection {
             Self::Http3(client) => {
                 let answer = client.send_request(request).await.map_err(|e| e.to_string())?;
                 let (head, body) = answer.into_parts();
-                Ok(Answer { head: Response::from_parts(head, ()), body: AnswerBody::Http3(body) })
+                Ok(Answer {
+                    head: Response::from_parts(head, ()),
+                    body: AnswerBody::Http3(Box::new(body)),
+                })
             }
             Self::Http2(sender) => {
                 let request = request.map(|()| Empty::new());

@@ -10,6 +10,9 @@ use super::registry::{Registry, SessionView};
 
 const CARRIERS: [Carrier; 3] = [Carrier::Http1, Carrier::Http2, Carrier::Http3];
 
+/// A figure of a session.
+type Figure = fn(&SessionView) -> Option<f64>;
+
 /// Everything, as one page.
 pub(super) fn page(registry: &Registry, now: Time, titles: usize) -> String {
     let mut page = Page(String::new());
@@ -62,7 +65,7 @@ pub(super) fn page(registry: &Registry, now: Time, titles: usize) -> String {
         page.line("airlane_sessions", &label, n);
     }
     // One line per session would grow without bound: quantiles tell as much.
-    let series: [(&str, &str, fn(&SessionView) -> Option<f64>); 5] = [
+    let series: [(&str, &str, Figure); 5] = [
         ("airlane_session_weight", "Weights, in plain connections.", |v| v.weight),
         ("airlane_session_rate_bits_per_second", "Rates.", |v| v.rate_bps),
         ("airlane_session_buffer_seconds", "Players' buffers.", |v| v.buffer_s),
