@@ -18,8 +18,10 @@ export class Dashboard {
   #began = performance.now() / 1e3;
   /** @type {{t: number, buffer_s: number, rung_bps: number | null, throughput_bps: number | null}[]} */
   #samples = [];
-  /** Points of the server's, with times on our clock. */
+  /** Points of the server's, with times on its clock. */
   #points = [];
+  /** Our clock less the server's, as the quickest answer has it. */
+  #offset = Infinity;
   /** @type {Record<string, HTMLElement>} */
   #facts = {};
 
@@ -76,9 +78,9 @@ export class Dashboard {
   heard({ now_s, sessions }) {
     const session = sessions[0];
     if (!session) return undefined;
-    const offset = this.#now() - now_s;
+    this.#offset = Math.min(this.#offset, this.#now() - now_s);
     for (const [t, rate, weight, , quality, qoe] of session.history) {
-      this.#points.push({ t: t + offset, rate, weight, quality, qoe });
+      if (t > (this.#points.at(-1)?.t ?? -Infinity)) this.#points.push({ t, rate, weight, quality, qoe });
     }
     this.#points.splice(0, Math.max(0, this.#points.length - MOST_S));
     this.#set("rate", format(mbps(session.rate_bps), 2), "Mbit/s");
@@ -99,7 +101,7 @@ export class Dashboard {
     const ours = (name, scale = 1) => [
       this.#samples.map((s) => s.t - now), this.#samples.map((s) => (s[name] === null ? null : s[name] * scale))];
     const theirs = (name, scale = 1) => [
-      this.#points.map((p) => p.t - now), this.#points.map((p) => (p[name] === null ? null : p[name] * scale))];
+      this.#points.map((p) => p.t + this.#offset - now), this.#points.map((p) => (p[name] === null ? null : p[name] * scale))];
     const { rates, buffer, weight, quality } = this.charts;
     rates.show([
       { name: "rung", colour: "--a0", stepped: true }, { name: "measured", colour: "--a2", dashed: true },

@@ -15,6 +15,9 @@
  */
 /** @typedef {{from_s: number, to_s: number | null, place_s: number}} Stall `to_s` is null while it lasts. */
 
+/** A wait shorter than a picture lasts is none: dash.js has them where it changes what it holds. */
+const PICTURE_S = 0.04;
+
 export class Record {
   /** @type {Chunk[]} */
   chunks = [];
@@ -37,7 +40,9 @@ export class Record {
     this.#video = video;
     const over = () => {
       const last = this.stalls.at(-1);
-      if (last && last.to_s === null) last.to_s = this.now_s;
+      if (!last || last.to_s !== null) return;
+      last.to_s = this.now_s;
+      if (last.to_s - last.from_s < PICTURE_S) this.stalls.pop();
     };
     video.addEventListener("playing", () => {
       this.startup_s ??= this.now_s;

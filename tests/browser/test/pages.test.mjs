@@ -67,6 +67,10 @@ test("picking a title plays it by our MPC, with CMCD, and the server knows the s
   await playing(page);
   const sid = await page.evaluate(() => globalThis.airlane.sid);
   assert.match(sid, UUID);
+  if (server.quic) {
+    const carrier = await page.evaluate(() => performance.getEntriesByType("resource").map((r) => r.nextHopProtocol));
+    assert.deepEqual([...new Set(carrier)], ["h3"]);
+  }
   const seen = await record(page);
   const chunks = seen.chunks.filter((c) => c.kind === "video");
   assert.equal(chunks[0].rung, 0, "the first chunk is the lowest rung's");
