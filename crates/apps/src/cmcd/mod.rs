@@ -351,6 +351,9 @@ mod tests {
         let c = Cmcd::from_query("a=1&CMCD=bl%3D1000%2Ccid%3D%22a%2Cb%22&z=2").unwrap();
         assert_eq!(c.buffer, Some(Duration::from_secs(1)));
         assert_eq!(c.content.as_deref(), Some("a,b"));
+        let spaced = Cmcd::from_query("CMCD=cid%3D%22a+b%22%2Cbl%3D(100%3Bv+50%3Ba)").unwrap();
+        assert_eq!(spaced.content.as_deref(), Some("a b"));
+        assert_eq!(spaced.buffer, Some(Duration::from_millis(100)));
         assert_eq!(Cmcd::from_query("a=1"), None);
     }
 

@@ -51,7 +51,8 @@ pub(super) fn unquote(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The text behind percent signs; signs that lead nowhere stand for themselves.
+/// The text behind percent signs and, as forms have it, plus signs; percent signs that lead nowhere
+/// stand for themselves.
 pub(super) fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -68,7 +69,8 @@ pub(super) fn percent_decode(text: &str) -> String {
                 i += 3;
             }
             None => {
-                out.push(bytes[i]);
+                // Players that build queries as forms write a space so; a plus sign is %2B in all.
+                out.push(if bytes[i] == b'+' { b' ' } else { bytes[i] });
                 i += 1;
             }
         }
