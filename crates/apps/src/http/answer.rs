@@ -16,6 +16,8 @@ pub struct Manners {
     /// Lets pages of other origins read answers, and answers when they ask for leave (the CORS
     /// protocol of the Fetch standard).
     pub cors: bool,
+    /// Tells players on weighed connections what they can expect (CMSD, CTA-5006).
+    pub cmsd: bool,
 }
 
 /// An answer without its body.

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use super::events::{Asked, Carrier, OriginEvents, Responded, Visitor};
 use super::provider::Weighing;
-use super::weigher::{Watched, Weigher};
+use super::weigher::{Outlook, Watched, Weigher};
 use crate::cmcd::Cmcd;
 use crate::content::{Object, Part, Store, Target};
 use crate::http::{Answer, Exchange, Manners, answer};
@@ -267,12 +267,17 @@ impl Origin {
                 return;
             }
         };
-        let head = answer(request, object, &self.manners);
+        let mut head = answer(request, object, &self.manners);
         let part = head.body.as_ref().and_then(|body| Some(object?.part.as_ref()?.at(body.start)));
         let cmcd = part.is_some().then(|| Cmcd::of_request(request));
         let asked = part.as_ref().zip(cmcd.as_ref());
         let watched = asked.and_then(|(p, c)| self.watch(began, visitor, weigher, p, c));
         let session = asked.map(|(_, cmcd)| cmcd.session.as_deref().unwrap_or_default());
+        if let Some(outlook) =
+            watched.as_ref().filter(|_| self.manners.cmsd).and_then(Watched::outlook)
+        {
+            head.head.headers_mut().extend(cmsd(outlook));
+        }
         let status = head.head.status();
         let sent = send(runtime, &self.limits, &mut exchange, head, object, watched.as_ref()).await;
         drop(watched);
@@ -356,7 +361,11 @@ impl Origin {
 }
 
 /// CMSD's field of the server that answers (CTA-5006).
-static CMSD_DYNAMIC: HeaderName = HeaderName::from_static("cmsd-dynamic");
+fn cmsd(outlook: Outlook) -> Option<(HeaderName, HeaderValue)> {
+    let Outlook { throughput_kbps, bitrate_kbps } = outlook;
+    let text = format!("\"airlane\";etp={throughput_kbps};mb={bitrate_kbps}");
+    Some((HeaderName::from_static("cmsd-dynamic"), HeaderValue::try_from(text).ok()?))
+}
 
 /// Sends an answer. How many bytes of its body were handed over, and whether it is whole.
 async fn send<E: Exchange>(
@@ -367,12 +376,7 @@ async fn send<E: Exchange>(
     object: Option<&Object>,
     watched: Option<&Watched>,
 ) -> (u64, bool) {
-    let Answer { mut head, body } = answer;
-    if let Some(outlook) = watched.and_then(Watched::outlook) {
-        let (etp, mb) = (outlook.throughput_kbps, outlook.bitrate_kbps);
-        let field = HeaderValue::try_from(format!("\"airlane\";etp={etp};mb={mb}"));
-        head.headers_mut().extend(field.ok().map(|f| (CMSD_DYNAMIC.clone(), f)));
-    }
+    let Answer { head, body } = answer;
     let mut sent = 0;
     let whole = async {
         let stalled = limits.stalled;
