@@ -16,5 +16,5 @@ pub enum DaemonError {
     Transport(#[from] QuicError),
     /// A server that was asked for something.
     #[error(transparent)]
-    Fetch(FetchError),
+    Fetch(#[from] FetchError),
 }

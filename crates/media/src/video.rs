@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use airlane_base::{Fnv64, InputError, Rate};
-use airlane_quality::{PiecewiseLinear, stats};
+use airlane_quality::{PiecewiseLinear, QoeParams, stats};
 
 /// A measure of perceptual quality.
 #[derive(
@@ -54,6 +54,12 @@ impl Metric {
             Self::PsnrDb => 53.0,
             Self::Ssim => 1.0,
         }
+    }
+
+    /// The penalties of equation 1 in points of this measure, where `on_hundred` has them for a
+    /// scale of 100.
+    pub fn penalties(self, on_hundred: QoeParams) -> QoeParams {
+        on_hundred.scaled(self.span() / 100.0)
     }
 
     /// The least and the greatest value that a table may hold.

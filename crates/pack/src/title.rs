@@ -48,7 +48,7 @@ pub fn measure(
     let folder = std::path::absolute(manifest).map_err(PackError::io("find", manifest))?;
     let folder = folder.parent().unwrap_or(Path::new("/")).to_owned();
     let at_manifest = |e: InputError| PackError::from(e.at_file(manifest));
-    let target = title.chunk_table.as_deref().unwrap_or("quality.json");
+    let target = title.chunk_table.as_deref().unwrap_or(dash::CHUNK_TABLE);
     let target = local(target, &folder).map_err(at_manifest)?;
     let ladder = ladder(&title, observer).map_err(at_manifest)?;
     let mut rungs = Vec::new();

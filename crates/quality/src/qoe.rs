@@ -39,6 +39,12 @@ impl Default for QoeParams {
 }
 
 impl QoeParams {
+    /// The same penalties on a scale of another span: they are charged in points of the measure.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { beta: factor * self.beta, gamma: factor * self.gamma, ..self }
+    }
+
     /// Equation 1: quality `p` of the chunk, seconds of rebuffering before or during it, and the
     /// absolute quality difference to the chunk before it (zero for the first chunk).
     pub fn chunk_qoe(&self, p: f64, rebuffer_s: f64, smooth_delta: f64) -> f64 {

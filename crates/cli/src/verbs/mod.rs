@@ -6,6 +6,7 @@ mod serve;
 use std::io::{ErrorKind, Write};
 
 use airlane_base::InputError;
+use airlane_daemon::DaemonError;
 use airlane_lab::LabError;
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::request::{
@@ -162,6 +163,22 @@ pub(crate) fn command() -> Vec<String> {
 fn host() -> String {
     let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     told.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default().trim().to_owned()
+}
+
+/// The threads that a daemon runs on.
+fn threads() -> Result<tokio::runtime::Runtime, LabError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| LabError::fault(format!("no threads to run on: {e}")))
+}
+
+/// A daemon's reason as the command line tells it.
+fn daemon_failed(error: DaemonError) -> LabError {
+    match error {
+        DaemonError::Input(e) => e.into(),
+        other => InputError::new(other.to_string(), "").into(),
+    }
 }
 
 /// Prints to the standard output. A pipe that was closed (`| head`) is no error.

@@ -1,20 +1,15 @@
 //! `airlane play`: players without a screen.
 
-use airlane_base::InputError;
-use airlane_daemon::DaemonError;
 use airlane_daemon::play;
 use airlane_lab::LabError;
 
-use super::print;
+use super::{daemon_failed, print, threads};
 use crate::args::PlayArgs;
 
 /// Plays until all sessions have ended; the exit code.
 pub(super) fn play(args: &PlayArgs) -> Result<u8, LabError> {
     crate::terminal::log(args.quiet);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| LabError::fault(format!("no threads to play on: {e}")))?;
+    let runtime = threads()?;
     let request = args.request();
     let expected = request.sessions;
     let mut results = Vec::new();
@@ -34,13 +29,10 @@ pub(super) fn play(args: &PlayArgs) -> Result<u8, LabError> {
     // Sessions that were stopped have sockets open: nobody waits for them.
     runtime.shutdown_background();
     printing?;
-    played.map_err(|e| match e {
-        DaemonError::Input(e) => LabError::from(e),
-        other => InputError::new(other.to_string(), "").into(),
-    })?;
+    played.map_err(daemon_failed)?;
     results.sort_by_key(|r| r.number);
     if let Some(file) = &args.dump {
-        play::dump(file, &results).map_err(|e| InputError::new(e.to_string(), ""))?;
+        play::dump(file, &results).map_err(daemon_failed)?;
     }
     Ok(match results {
         _ if results.len() < expected => 130,

@@ -1,22 +1,16 @@
 //! `airlane serve`: a server until it is told to stop.
 
-use airlane_base::InputError;
-use airlane_daemon::DaemonError;
 use airlane_daemon::serve::{Ready, Server};
 use airlane_lab::LabError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::print;
+use super::{daemon_failed, print, threads};
 use crate::args::ServeArgs;
 
 /// Serves until a signal comes; the exit code.
 pub(super) fn serve(args: &ServeArgs) -> Result<u8, LabError> {
     crate::terminal::log(args.quiet);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| LabError::fault(format!("no threads to serve on: {e}")))?;
-    runtime.block_on(run(args))
+    threads()?.block_on(run(args))
 }
 
 async fn run(args: &ServeArgs) -> Result<u8, LabError> {
@@ -29,7 +23,7 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
     let server = tokio::select! {
         biased;
         code = stopped(&mut interrupt, &mut terminate) => return Ok(code),
-        server = Server::start(args.request()?) => server.map_err(failed)?,
+        server = Server::start(args.request()?) => server.map_err(daemon_failed)?,
     };
     for complaint in server.complaints() {
         tracing::warn!("{complaint}");
@@ -63,13 +57,6 @@ async fn stopped(interrupt: &mut Signal, terminate: &mut Signal) -> u8 {
         _ = interrupt.recv() => 130,
         // Whoever manages services asks like this, and is content with a clean end.
         _ = terminate.recv() => 0,
-    }
-}
-
-fn failed(error: DaemonError) -> LabError {
-    match error {
-        DaemonError::Input(e) => e.into(),
-        other => InputError::new(other.to_string(), "").into(),
     }
 }
 

@@ -4,10 +4,14 @@ mod connection;
 mod url;
 
 use std::collections::BTreeMap;
+use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_quic::{ControlHandle, Endpoint, Trust};
+use airlane_congestion::ControllerConfig;
+use airlane_quic::{
+    ALPN_H3, Cipher, ControlHandle, Endpoint, Entropy, QuicError, Tls, TransportConfig, Trust,
+};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
@@ -78,21 +82,20 @@ pub enum Speak {
 #[derive(Debug)]
 pub struct Client {
     runtime: RuntimeHandle,
-    endpoint: Arc<Endpoint>,
+    endpoint: Endpoint,
     trust: Trust,
     speak: Speak,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
 }
 
 impl Client {
-    /// A client whose connections of HTTP/3 are `endpoint`'s.
-    pub fn new(
-        runtime: RuntimeHandle,
-        endpoint: Arc<Endpoint>,
-        trust: Trust,
-        speak: Speak,
-    ) -> Self {
-        Self { runtime, endpoint, trust, speak, connections: Mutex::default() }
+    /// A client that talks to the servers of `trust`.
+    ///
+    /// # Errors
+    /// If there is no socket for it.
+    pub fn new(runtime: RuntimeHandle, trust: Trust, speak: Speak) -> Result<Self, QuicError> {
+        let endpoint = Endpoint::client(&runtime, any_address(), transport(&trust))?;
+        Ok(Self { runtime, endpoint, trust, speak, connections: Mutex::default() })
     }
 
     /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body to
@@ -214,6 +217,24 @@ impl Client {
     async fn broken(&self, url: &Url, why: String) -> FetchError {
         self.connections.lock().await.remove(&url.origin());
         FetchError::Connection { url: url.to_string(), why }
+    }
+}
+
+/// The system's choice, for both kinds of addresses where there are both.
+fn any_address() -> SocketAddr {
+    let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    let v4 = SocketAddr::from(([0, 0, 0, 0], 0));
+    if UdpSocket::bind(v6).is_ok() { v6 } else { v4 }
+}
+
+fn transport(trust: &Trust) -> TransportConfig {
+    // Requests are all that it sends.
+    let controller = ControllerConfig::cubic(1.0);
+    TransportConfig {
+        cipher: Cipher::Tls(Arc::new(Tls { identity: None, trust: trust.clone() })),
+        entropy: Entropy::System,
+        alpn: vec![ALPN_H3.to_vec()],
+        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
     }
 }
 

@@ -11,10 +11,9 @@ use std::time::Duration;
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::vod::Player;
 use airlane_base::{Seed, Time};
-use airlane_congestion::ControllerConfig;
 use airlane_media::{Metric, Perceptual};
 use airlane_quality::QoeParams;
-use airlane_quic::{ALPN_H3, Cipher, Endpoint, Entropy, Tls, TransportConfig, Trust};
+use airlane_quic::Trust;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::mpsc;
@@ -22,7 +21,7 @@ use tokio::sync::mpsc;
 use self::fetch::FetchUrl;
 pub use self::result::{PlayResult, PlayedView};
 use self::title::Title;
-use crate::client::{Client, FetchError, Speak, Url};
+use crate::client::{Client, Speak, Url};
 use crate::date;
 use crate::error::DaemonError;
 
@@ -127,17 +126,14 @@ async fn watch(
     result: &mut PlayResult,
     until: Option<Time>,
 ) -> Result<(), DaemonError> {
-    let endpoint = Arc::new(Endpoint::client(runtime, any_address(), transport(&trust))?);
-    let client = Arc::new(Client::new(runtime.clone(), endpoint, trust, request.speak));
+    let client = Arc::new(Client::new(runtime.clone(), trust, request.speak)?);
     let url = Url::parse(&result.url)?;
     let title = Arc::new(Title::load(&client, &url, request.metric).await?);
     result.carrier = client.carrier(&title.url).await;
     (result.of, result.metric) = (title.video.chunks(), title.metric_name);
     let view = Perceptual::new(title.video.clone(), title.metric)?;
     let player = PlayerConfig { buffer_cap: request.buffer, chunk_overhead: request.pause };
-    let scale = title.metric.span() / 100.0;
-    let own = QoeParams::default();
-    let qoe = QoeParams { beta: scale * own.beta, gamma: scale * own.gamma, ..own };
+    let qoe = title.metric.penalties(QoeParams::default());
     let setting = Arc::new(Setting::new(view, qoe, player)?);
     let player = Player {
         setting: setting.clone(),
@@ -155,30 +151,6 @@ async fn watch(
     result.carrier = client.carrier(&title.url).await.or(result.carrier);
     result.take(&session, title.metric_name.is_some(), &title, &counts);
     Ok(())
-}
-
-/// The system's choice, for both kinds of addresses where there are both.
-fn any_address() -> std::net::SocketAddr {
-    let v6 = std::net::SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0));
-    let v4 = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
-    if std::net::UdpSocket::bind(v6).is_ok() { v6 } else { v4 }
-}
-
-fn transport(trust: &Trust) -> TransportConfig {
-    // Requests are all that it sends.
-    let controller = ControllerConfig::cubic(1.0);
-    TransportConfig {
-        cipher: Cipher::Tls(Arc::new(Tls { identity: None, trust: trust.clone() })),
-        entropy: Entropy::System,
-        alpn: vec![ALPN_H3.to_vec()],
-        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
-    }
-}
-
-impl From<FetchError> for DaemonError {
-    fn from(e: FetchError) -> Self {
-        Self::Fetch(e)
-    }
 }
 
 /// Where the timeline of all sessions goes, as JSON.

@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::InputError;
-use airlane_media::dash::{self, Presentation, Representation};
+use airlane_media::dash::{self, CHUNK_TABLE, Presentation, Representation};
 use airlane_media::{Metric, Rung, Video, table};
 
 use crate::client::{Client, Url};
 use crate::error::DaemonError;
 
-/// The quality table beside a manifest that names none.
-const TABLE: &str = "quality.json";
 /// Index segments of more bytes are refused.
 const MAX_INDEX_BYTES: usize = 16 << 20;
 
@@ -53,7 +51,7 @@ impl Title {
             let e = InputError::new("no video", "expected a manifest with chunks of video");
             return Err(e.at_file(url.to_string()).into());
         }
-        let table = presentation.chunk_table.clone().unwrap_or_else(|| TABLE.to_owned());
+        let table = presentation.chunk_table.clone().unwrap_or_else(|| CHUNK_TABLE.to_owned());
         let measured = match url.join(&table) {
             Ok(at) => measured(client, &at, &presentation).await,
             Err(_) => None,

@@ -25,7 +25,7 @@ const SESSION: Duration = Duration::from_secs(200);
 
 /// How long chunks of titles count for that nothing is known of: it is used for a player's buffer
 /// only, which nobody weighs.
-const UNKNOWN_CHUNK: Duration = Duration::from_secs(4);
+pub(super) const UNKNOWN_CHUNK: Duration = Duration::from_secs(4);
 
 /// Why a session has the weight that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,9 +163,7 @@ fn provider(
     for video in videos {
         for metric in video.metrics() {
             let view = Perceptual::new((*video).clone(), metric)?;
-            let scale = metric.span() / 100.0;
-            let own = QoeParams::default();
-            let qoe = QoeParams { beta: scale * own.beta, gamma: scale * own.gamma, ..own };
+            let qoe = metric.penalties(QoeParams::default());
             let setting = Arc::new(Setting::new(view, qoe, player)?);
             titles.insert((video.name.clone(), metric), setting);
         }

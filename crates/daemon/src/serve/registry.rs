@@ -15,7 +15,7 @@ use airlane_base::Time;
 use airlane_minerva::Update;
 use serde::Serialize;
 
-use super::groups::{Arm, Groups};
+use super::groups::{Arm, Groups, UNKNOWN_CHUNK};
 
 /// Sessions that are kept: beyond, the one that was silent for longest goes.
 const MAX_SESSIONS: usize = 20_000;
@@ -294,7 +294,7 @@ impl Known {
         self.visitor = *visitor;
         self.seen = asked.at;
         let PartRole::Picture { rung, chunk } = asked.part.role else { return };
-        let length = self.setting.as_ref().map_or(Duration::from_secs(4), |s| s.chunk());
+        let length = self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk());
         let request = self.viewer.on_request(asked.at, (rung, chunk), length, asked.cmcd);
         let stall = request.stalled.saturating_sub(self.stalled);
         self.stalls += u32::from(!stall.is_zero());

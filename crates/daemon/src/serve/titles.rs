@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use airlane_apps::content::{Part, PartRole};
 use airlane_base::InputError;
-use airlane_media::dash::{self, Presentation, Representation};
+use airlane_media::dash::{self, CHUNK_TABLE, Presentation, Representation};
 use airlane_media::{Video, table, url};
 
 use crate::files::name_of;
@@ -16,8 +16,6 @@ use crate::files::name_of;
 const MAX_DEPTH: usize = 8;
 /// Manifests at most: what comes after is served, and not weighed.
 const MAX_TITLES: usize = 10_000;
-/// The quality table beside a manifest that names none.
-const TABLE: &str = "quality.json";
 
 /// One title.
 #[derive(Clone, Debug)]
@@ -168,7 +166,7 @@ impl Title {
                 let path = url::resolve(&url_of(manifest), reference);
                 name_of(&path).filter(|_| !url::is_absolute(&path))
             }
-            None => [format!("{stem}.{TABLE}"), TABLE.to_owned()]
+            None => [format!("{stem}.{CHUNK_TABLE}"), CHUNK_TABLE.to_owned()]
                 .into_iter()
                 .map(|n| here.join(n))
                 .find(|p| folder.join(p).is_file()),
@@ -177,7 +175,7 @@ impl Title {
         let mut label = name.clone();
         let video = match &table {
             None => {
-                let why = named.map_or(format!("no {TABLE} beside it"), |n| {
+                let why = named.map_or(format!("no {CHUNK_TABLE} beside it"), |n| {
                     format!("the table {n} is not in this folder")
                 });
                 complaint =

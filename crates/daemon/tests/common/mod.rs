@@ -8,12 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_congestion::ControllerConfig;
 use airlane_daemon::client::{Client, Speak, Url};
 use airlane_daemon::serve::{ServeRequest, Server};
 use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
 use airlane_media::{Video, synthetic, table};
-use airlane_quic::{ALPN_H3, Cipher, Endpoint, Entropy, Tls, TransportConfig, Trust};
+use airlane_quic::Trust;
 use airlane_runtime::real_time::TokioRuntime;
 
 /// A folder that is removed when the test is over.
@@ -100,21 +99,12 @@ pub fn request(folder: &Path) -> ServeRequest {
     }
 }
 
-/// A client that trusts anybody, and the address of a path at the server.
+/// A client that trusts anybody.
 pub fn client(speak: Speak) -> Client {
-    let runtime = TokioRuntime::new(Seed(1));
-    let tls = Tls { identity: None, trust: Trust::Anyone };
-    let controller = ControllerConfig::cubic(1.0);
-    let config = TransportConfig {
-        cipher: Cipher::Tls(Arc::new(tls)),
-        entropy: Entropy::System,
-        alpn: vec![ALPN_H3.to_vec()],
-        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
-    };
-    let endpoint = Endpoint::client(&runtime, ([0, 0, 0, 0], 0).into(), config).unwrap();
-    Client::new(runtime, Arc::new(endpoint), Trust::Anyone, speak)
+    Client::new(TokioRuntime::new(Seed(1)), Trust::Anyone, speak).unwrap()
 }
 
+/// The address of a path at the server.
 pub fn url(server: &Server, path: &str) -> Url {
     Url::parse(&format!("https://{}{path}", server.ready().addresses[0])).unwrap()
 }

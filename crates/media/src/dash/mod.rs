@@ -37,6 +37,9 @@ pub use xml::MAX_BYTES;
 /// Chunks of one representation at most.
 pub const MAX_CHUNKS: usize = crate::video::MAX_CHUNKS;
 
+/// The quality table beside a manifest that names none.
+pub const CHUNK_TABLE: &str = "quality.json";
+
 /// The scheme of the property that names the quality table of a title (see
 /// `docs/chunk-tables.md`).
 pub const CHUNK_TABLE_SCHEME: &str = "urn:airlane:chunks:1";
