@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("minerva", &["base", "quality", "media", "abr"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
+    ("link", &["base", "net"]),
     ("report", &["base"]),
     ("runtime", &["base", "net"]),
     ("quic", &["base", "congestion", "runtime"]),
@@ -35,8 +36,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
-    ("cli", &["base", "media", "lab", "report"]),
-    ("bench", &["base", "quality", "media", "abr", "minerva", "net", "lab"]),
+    ("cli", &["base", "media", "link", "lab", "report"]),
+    ("bench", &["base", "quality", "media", "abr", "minerva", "net", "link", "lab"]),
 ];
 
 /// Libraries that only `quic` names.

@@ -292,6 +292,17 @@ impl Network {
         Counters { held, ..self.counters }
     }
 
+    /// As [`counters`](Self::counters), but at once: what is held follows from the other three
+    /// instead of being counted.
+    pub fn tally(&self) -> Counters {
+        let (packets, bytes) = self.counters.dropped_total();
+        let held = (
+            self.counters.pushed.0 - self.counters.polled.0 - packets,
+            self.counters.pushed.1 - self.counters.polled.1 - bytes,
+        );
+        Counters { held, ..self.counters }
+    }
+
     /// Whether every node, and the network as a whole, conserves packets and bytes; names the
     /// first that does not.
     ///
