@@ -159,6 +159,11 @@ impl Network {
         address
     }
 
+    /// When the last event happened: nothing may be sent before.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
     /// How many hosts there are; they are numbered from 0.
     pub fn host_count(&self) -> usize {
         self.hosts.len()
