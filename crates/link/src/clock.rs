@@ -1,6 +1,6 @@
-//! The machine's clocks: the one place of this crate that reads them.
+//! The machine's clock: the one place of this crate that reads it.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use airlane_base::Time;
 use rustix::event::Timespec;
@@ -21,30 +21,6 @@ impl Clock {
     pub fn now(&self) -> Time {
         Time::ZERO + self.0.elapsed()
     }
-
-    /// The time by this clock of something that the wall clock saw: now, less its age. What lies
-    /// in the wall clock's future (it was set back) was now.
-    pub(crate) fn of_wall(&self, wall: &Wall, seen: Duration) -> Time {
-        wall.monotonic - wall.epoch.saturating_sub(seen).min(Wall::OLDEST)
-    }
-
-    /// Both clocks at once.
-    pub(crate) fn wall(&self) -> Wall {
-        let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Wall { monotonic: self.now(), epoch }
-    }
-}
-
-/// What both clocks showed at one moment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wall {
-    monotonic: Time,
-    epoch: Duration,
-}
-
-impl Wall {
-    /// Nothing waits longer in a socket: a greater age comes from a wall clock that was set.
-    const OLDEST: Duration = Duration::from_secs(1);
 }
 
 /// Processor time that this thread has used.

@@ -186,7 +186,6 @@ impl Forwarder {
                 break;
             }
         }
-        self.intake.sort();
         for (arrived, bytes) in self.intake.arrivals() {
             self.clients.hear(arrived.tag, arrived.at);
             let ecn = to_ecn(arrived.meta.ecn);

@@ -1,4 +1,4 @@
-//! UDP sockets with batches, joined datagrams, ECN, and the time of arrival.
+//! UDP sockets with batches, joined datagrams and ECN.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use airlane_base::{DropReason, Ecn, Time};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::fs::fstat;
+use rustix::io::Errno;
 use rustix::net::sockopt;
 
 use crate::clock::Clock;
@@ -71,7 +72,9 @@ impl Socket {
         // goes.
         let result = send().or_else(|e| if told_late(&e) { send() } else { Err(e) });
         result.map_err(|e| match e {
-            e if quinn_udp::is_msg_size_err(&e) => Reason::Link(DropReason::TooLarge),
+            e if Errno::from_io_error(&e) == Some(Errno::MSGSIZE) => {
+                Reason::Link(DropReason::TooLarge)
+            }
             e if told_late(&e) => Reason::Link(DropReason::Unreachable),
             _ => Reason::Unsent,
         })
@@ -137,22 +140,14 @@ impl Intake {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(e) => return Err(e),
         };
-        let wall = clock.wall();
-        for (i, meta) in metas.into_iter().take(count).enumerate() {
-            // The kernel noted the arrival by the wall clock: late reading is no late arrival.
-            let at = meta.timestamp.map_or_else(|| clock.now(), |t| clock.of_wall(&wall, t));
-            self.arrived.push(Arrived { at, tag, meta, buffer: first + i });
-        }
+        let at = clock.now();
+        let metas = metas.into_iter().take(count).enumerate();
+        self.arrived.extend(metas.map(|(i, meta)| Arrived { at, tag, meta, buffer: first + i }));
         Ok(())
     }
 
     pub(super) fn is_full(&self) -> bool {
         self.arrived.len() == self.buffers.len()
-    }
-
-    /// Puts what several sockets had into the order of arrival.
-    pub(super) fn sort(&mut self) {
-        self.arrived.sort_by_key(|a| a.at);
     }
 
     /// What arrived, with its bytes.
