@@ -116,7 +116,7 @@ impl TunSpec {
                 Some(name) => format!("both ends in the namespace {name}"),
                 None => "both ends in the link's own namespace".to_owned(),
             };
-            let expected = "one end somewhere else, such as air1@far: between addresses of one \
+            let expected = "expected one end elsewhere, such as air1@far: between addresses of one \
                             namespace the kernel takes no link";
             return Err(InputError::new(found, expected).at_key("far"));
         }
