@@ -88,6 +88,11 @@ impl<T> Clients<T> {
         self.entries.get(&number).map(|e| (&e.key, &e.value))
     }
 
+    /// What is kept for a client.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.entries.get_mut(&number).map(|e| &mut e.value)
+    }
+
     /// Notes that something was heard of a client, or for it, at `now`.
     pub fn hear(&mut self, number: u32, now: Time) {
         if let Some(entry) = self.entries.get_mut(&number) {

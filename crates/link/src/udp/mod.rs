@@ -207,23 +207,23 @@ impl Forwarder {
     /// Sends the run to whom it is for.
     fn depart(&mut self, outlet: &mut Outlet<'_>) {
         let deliveries = self.run.deliveries();
-        let Some(first) = deliveries.first() else { return };
-        let Some((key, upstream)) = self.clients.get(first.tag) else {
+        let Some(&Delivery { direction, tag, ref packet, .. }) = deliveries.first() else { return };
+        let Some((key, upstream)) = self.clients.get(tag) else {
             let gone = Err(Reason::Link(DropReason::Unreachable));
             outlet.done(self.run.drain(), gone);
             return;
         };
-        let (socket, to, from) = match first.direction {
+        let (socket, to, from) = match direction {
             Direction::Up => (upstream, self.target, None),
             Direction::Down => (&self.listen, key.peer, key.local),
         };
-        if deliveries.len() > 1 {
+        let several = deliveries.len() > 1;
+        if several {
             self.joined.clear();
             for delivery in deliveries {
                 self.joined.extend_from_slice(&delivery.packet.payload);
             }
-            let segment = first.packet.payload.len();
-            let ecn = first.packet.ecn;
+            let (ecn, segment) = (packet.ecn, packet.payload.len());
             if socket.send(to, from, ecn, &self.joined, Some(segment)).is_ok() {
                 outlet.done(self.run.drain(), Ok(()));
                 return;
@@ -234,6 +234,24 @@ impl Forwarder {
             let (ecn, payload) = (delivery.packet.ecn, &delivery.packet.payload);
             let sent = socket.send(to, from, ecn, payload, None);
             outlet.done(std::iter::once(delivery), sent);
+        }
+        if several {
+            self.part(direction, tag);
+        }
+    }
+
+    /// After joined datagrams were refused: if that is for good (an old kernel, a network card that
+    /// computes no checksums), none are joined any more, and the socket starts afresh, lest it take
+    /// the ECN field for the culprit.
+    fn part(&mut self, direction: Direction, tag: u32) {
+        let socket = match direction {
+            Direction::Up => self.clients.get_mut(tag),
+            Direction::Down => Some(&mut self.listen),
+        };
+        if let Some(socket) = socket.filter(|socket| socket.most_segments() == 1) {
+            self.run = Run::new(1);
+            // Without a fresh start it goes on as it is.
+            let _ = socket.renew();
         }
     }
 }

@@ -37,6 +37,12 @@ impl Socket {
         Ok(Self { io, state, inode })
     }
 
+    /// Forgets what earlier failures to send made it avoid.
+    pub(super) fn renew(&mut self) -> io::Result<()> {
+        self.state = UdpSocketState::new((&self.io).into())?;
+        Ok(())
+    }
+
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
