@@ -153,6 +153,19 @@ fn ip_packets_count_as_they_are_over_both_families() {
 }
 
 #[test]
+fn a_link_whose_device_is_removed_ends_and_says_why() {
+    let request = request(open(), "gone", ["10.77.3.1/24", "10.77.3.2/24"]);
+    let Some(mut link) = start(&request) else { return };
+    let [near, _] = names("gone");
+    let arguments = ["-n", &near, "link", "delete", &near];
+    let removed = std::process::Command::new("ip").args(arguments).status();
+    assert!(removed.is_ok_and(|status| status.success()));
+    assert!(link.wait(PATIENCE), "the link ends by itself");
+    let error = link.totals().expect_err("ended").to_string();
+    assert!(error.starts_with("the link stopped: cannot read from a device"), "{error}");
+}
+
+#[test]
 fn bad_pairs_are_refused_with_a_reason() {
     let refused = |near: &str, far: &str, mtu: u16| {
         let (near, far) = (near.parse().expect("an end"), far.parse().expect("an end"));

@@ -43,8 +43,8 @@ impl LinkStats {
             mean_queue_packets: (self.packet_nanos - earlier.packet_nanos) as f64 / nanos,
             mean_queue_bytes: (self.byte_nanos - earlier.byte_nanos) as f64 / nanos,
             mean_sojourn: Duration::from_nanos(
-                ((self.sojourn_nanos - earlier.sojourn_nanos)
-                    / u128::from(sojourns.count().max(1))) as u64,
+                ((self.sojourn_nanos - earlier.sojourn_nanos) / u128::from(sojourns.count().max(1)))
+                    as u64,
             ),
             sojourns: sojourns.count(),
             distribution: sojourns,
