@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::time::Time;
 
 /// Bytes of an IPv4 and a UDP header: links and queues count IP bytes.
-pub const IP_UDP_HEADER_BYTES: u32 = 28;
+pub const IP_UDP_HEADER_BYTES: u8 = 28;
 
 /// A flow as the laboratory numbers it. Both directions of a connection share a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -42,7 +42,8 @@ pub struct Progress {
     pub step: u32,
 }
 
-/// A UDP datagram on its way. It changes hands a dozen times: networks pass it on boxed.
+/// A packet on its way: in the laboratory a UDP datagram, in a link between two machines also an IP
+/// packet as it is. It changes hands a dozen times: networks pass it on boxed.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// Number of the packet in its world, in the order of sending.
@@ -61,14 +62,17 @@ pub struct Packet {
     pub enqueued: Time,
     /// How far it is.
     pub progress: Progress,
-    /// The UDP payload.
+    /// Bytes of headers that travel with the payload without being part of it:
+    /// [`IP_UDP_HEADER_BYTES`] for a datagram, none for an IP packet.
+    pub header_bytes: u8,
+    /// The UDP payload; of a packet without headers the packet itself.
     pub payload: Vec<u8>,
 }
 
 impl Packet {
-    /// Size on the wire in bytes: UDP payload and the IP and UDP headers.
+    /// Size on the wire in bytes: payload and headers.
     pub fn ip_bytes(&self) -> u32 {
-        self.payload.len() as u32 + IP_UDP_HEADER_BYTES
+        self.payload.len() as u32 + u32::from(self.header_bytes)
     }
 }
 

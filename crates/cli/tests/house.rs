@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("minerva", &["base", "quality", "media", "abr"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
+    ("link", &["base", "net"]),
     ("report", &["base"]),
     ("runtime", &["base", "net"]),
     ("quic", &["base", "congestion", "runtime"]),
@@ -40,8 +41,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "daemon",
         &["base", "quality", "media", "abr", "minerva", "congestion", "runtime", "quic", "apps"],
     ),
-    ("cli", &["base", "media", "abr", "lab", "report", "daemon"]),
-    ("bench", &["base", "quality", "media", "abr", "minerva", "net", "lab"]),
+    ("cli", &["base", "media", "abr", "link", "pack", "lab", "report", "daemon"]),
+    ("bench", &["base", "quality", "media", "abr", "minerva", "net", "link", "lab"]),
 ];
 
 /// Libraries that only `quic` names.

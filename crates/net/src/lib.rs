@@ -4,6 +4,7 @@
 //! usual one. Models, equations and what they leave out: `docs/network-model.md`.
 
 pub mod dumbbell;
+pub mod histogram;
 pub mod impair;
 pub mod link;
 pub mod meter;
@@ -13,6 +14,7 @@ pub mod queue;
 pub mod trace;
 
 pub use dumbbell::{BuiltDumbbell, Dumbbell, DumbbellFlow, LinkSpec, SendJitter};
+pub use histogram::Histogram;
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
 pub use meter::{LinkReport, LinkStats};

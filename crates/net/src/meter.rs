@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-/// Octaves are split into so many buckets: percentiles are within 1/32 of the truth.
-const SUB_BITS: u32 = 5;
-const SUB: usize = 1 << SUB_BITS;
-/// Bucket 0 to `SUB` are single microseconds; then octaves up to 2^36 us (19 h).
-const BUCKETS: usize = SUB * (36 - SUB_BITS as usize + 1);
+use crate::histogram::Histogram;
 
 /// Totals of a link from the start of the world until a time.
 ///
@@ -28,8 +24,7 @@ pub struct LinkStats {
     /// Time integral of the IP bytes waiting, in byte nanoseconds.
     byte_nanos: u128,
     sojourn_nanos: u128,
-    sojourns: u64,
-    histogram: Vec<u64>,
+    sojourns: Histogram,
 }
 
 impl LinkStats {
@@ -39,9 +34,7 @@ impl LinkStats {
         let nanos = span.as_nanos().max(1) as f64;
         let capacity = self.capacity_bytes - earlier.capacity_bytes;
         let carried_bytes = self.carried_bytes - earlier.carried_bytes;
-        let sojourns = self.sojourns - earlier.sojourns;
-        let histogram: Vec<u64> =
-            self.histogram.iter().zip(&earlier.histogram).map(|(a, b)| a - b).collect();
+        let sojourns = self.sojourns.since(&earlier.sojourns);
         LinkReport {
             span,
             utilisation: if capacity > 0.0 { carried_bytes as f64 / capacity } else { 0.0 },
@@ -50,10 +43,11 @@ impl LinkStats {
             mean_queue_packets: (self.packet_nanos - earlier.packet_nanos) as f64 / nanos,
             mean_queue_bytes: (self.byte_nanos - earlier.byte_nanos) as f64 / nanos,
             mean_sojourn: Duration::from_nanos(
-                ((self.sojourn_nanos - earlier.sojourn_nanos) / u128::from(sojourns.max(1))) as u64,
+                ((self.sojourn_nanos - earlier.sojourn_nanos) / u128::from(sojourns.count().max(1)))
+                    as u64,
             ),
-            sojourns,
-            histogram,
+            sojourns: sojourns.count(),
+            distribution: sojourns,
         }
     }
 
@@ -82,27 +76,19 @@ pub struct LinkReport {
     pub mean_sojourn: Duration,
     /// Packets whose service began.
     pub sojourns: u64,
-    histogram: Vec<u64>,
+    distribution: Histogram,
 }
 
 impl LinkReport {
     /// The time that a share `q` (0 to 1) of the packets waited at most; zero if there were none.
     /// Exact to the microsecond below 32 us, within 1/32 above.
     pub fn sojourn_quantile(&self, q: f64) -> Duration {
-        let rank = ((q.clamp(0.0, 1.0) * self.sojourns as f64).ceil() as u64).max(1);
-        let mut seen = 0;
-        for (i, n) in self.histogram.iter().enumerate() {
-            seen += n;
-            if seen >= rank {
-                return Duration::from_micros(bucket_middle(i));
-            }
-        }
-        Duration::ZERO
+        self.distribution.quantile(q)
     }
 }
 
 /// The running totals inside a link.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Meter {
     last: Time,
     carried_bytes: u64,
@@ -110,23 +96,7 @@ pub(crate) struct Meter {
     packet_nanos: u128,
     byte_nanos: u128,
     sojourn_nanos: u128,
-    sojourns: u64,
-    histogram: Vec<u64>,
-}
-
-impl Default for Meter {
-    fn default() -> Self {
-        Self {
-            last: Time::ZERO,
-            carried_bytes: 0,
-            carried_packets: 0,
-            packet_nanos: 0,
-            byte_nanos: 0,
-            sojourn_nanos: 0,
-            sojourns: 0,
-            histogram: vec![0; BUCKETS],
-        }
-    }
+    sojourns: Histogram,
 }
 
 impl Meter {
@@ -146,8 +116,7 @@ impl Meter {
     pub(crate) fn served(&mut self, sojourn: Duration) {
         let nanos = sojourn.as_nanos();
         self.sojourn_nanos += nanos;
-        self.sojourns += 1;
-        self.histogram[bucket(nanos as u64 / 1_000)] += 1;
+        self.sojourns.add(sojourn);
     }
 
     /// A packet leaves the link.
@@ -174,48 +143,14 @@ impl Meter {
             packet_nanos: self.packet_nanos + packets as u128 * nanos,
             byte_nanos: self.byte_nanos + u128::from(bytes) * nanos,
             sojourn_nanos: self.sojourn_nanos,
-            sojourns: self.sojourns,
-            histogram: self.histogram.clone(),
+            sojourns: self.sojourns.clone(),
         }
     }
-}
-
-/// Bucket of a delay in microseconds.
-#[inline]
-fn bucket(us: u64) -> usize {
-    if us < SUB as u64 {
-        return us as usize;
-    }
-    let octave = 63 - us.leading_zeros() - SUB_BITS;
-    let sub = (us >> octave) as usize - SUB;
-    (SUB * (octave as usize + 1) + sub).min(BUCKETS - 1)
-}
-
-/// Middle of a bucket, in microseconds.
-fn bucket_middle(i: usize) -> u64 {
-    if i < SUB {
-        return i as u64;
-    }
-    let octave = i / SUB - 1;
-    let low = ((i % SUB + SUB) as u64) << octave;
-    low + (1 << octave) / 2
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn buckets_tile_the_axis() {
-        let mut last = 0;
-        for us in 0..200_000 {
-            let b = bucket(us);
-            assert!(b == last || b == last + 1, "{us}");
-            assert!(bucket(bucket_middle(b)) == b);
-            last = b;
-        }
-        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
-    }
 
     #[test]
     fn quantiles_are_within_a_bucket() {

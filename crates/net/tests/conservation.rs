@@ -175,12 +175,14 @@ proptest! {
                 let (src, dst) = if who % 2 == 0 { (s, c) } else { (c, s) };
                 n.send(at, packet(src, dst, *bytes));
                 n.check_conservation().unwrap();
+                assert_eq!(n.tally(), n.counters());
             }
             let late = at + Duration::from_secs(1_000_000);
             while let Some(x) = n.poll(late) {
                 delivered.push((x.at, x.host, x.packet.id));
             }
             n.check_conservation().unwrap();
+            assert_eq!(n.tally(), n.counters());
             let c = n.counters();
             assert_eq!(c.held, (0, 0));
             assert_eq!(c.polled.0, delivered.len() as u64);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{Ecn, FlowId, Packet, Progress, Rate, Seed, Time};
+use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
     BuiltDumbbell, Dumbbell, GilbertElliott, Impairment, Limit, PieConfig, QueueSpec, SendJitter,
 };
@@ -113,6 +113,7 @@ fn packets_per_s(mut built: BuiltDumbbell, packets: u64) -> f64 {
         sent: Time::ZERO,
         enqueued: Time::ZERO,
         progress: Progress::default(),
+        header_bytes: IP_UDP_HEADER_BYTES,
         payload: vec![0; PAYLOAD],
     };
     let mut spare: Vec<Box<Packet>> = Vec::new();

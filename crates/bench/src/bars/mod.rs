@@ -4,6 +4,7 @@ mod cores;
 mod demo;
 mod elements;
 mod fuzz;
+mod link;
 mod ns3;
 mod players;
 pub(crate) mod scale;
@@ -46,5 +47,16 @@ pub(crate) const BARS: &[Bar] = &[
     },
     Bar { name: "cores", about: "many runs over two cores", measure: cores::measure },
     Bar { name: "demo", about: "airlane demo after the build", measure: demo::measure },
+    Bar {
+        name: "link",
+        about: "the link in real time: delivery times beside what they must be",
+        measure: link::precision,
+    },
+    Bar {
+        name: "link_udp",
+        about: "the UDP forwarder: what one core moves",
+        measure: link::forward,
+    },
+    Bar { name: "link_tcp", about: "TCP through a pair of devices", measure: link::tcp },
     Bar { name: "fuzz", about: "the parsers' fuzz targets, a minute each", measure: fuzz::measure },
 ];

@@ -118,6 +118,7 @@ fn blank() -> Box<Packet> {
         sent: Time::ZERO,
         enqueued: Time::ZERO,
         progress: Progress::default(),
+        header_bytes: IP_UDP_HEADER_BYTES,
         payload: vec![0; PACKET_BYTES as usize],
     })
 }

@@ -159,6 +159,11 @@ impl Network {
         address
     }
 
+    /// When the last event happened: nothing may be sent before.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
     /// How many hosts there are; they are numbered from 0.
     pub fn host_count(&self) -> usize {
         self.hosts.len()
@@ -289,6 +294,17 @@ impl Network {
             let (packets, bytes) = slot.node.counters().held;
             held = (held.0 + packets, held.1 + bytes);
         }
+        Counters { held, ..self.counters }
+    }
+
+    /// As [`counters`](Self::counters), but at once: what is held follows from the other three
+    /// instead of being counted.
+    pub fn tally(&self) -> Counters {
+        let (packets, bytes) = self.counters.dropped_total();
+        let held = (
+            self.counters.pushed.0 - self.counters.polled.0 - packets,
+            self.counters.pushed.1 - self.counters.polled.1 - bytes,
+        );
         Counters { held, ..self.counters }
     }
 

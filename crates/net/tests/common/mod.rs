@@ -17,7 +17,8 @@ pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Box<Packet> {
         sent: Time::ZERO,
         enqueued: Time::ZERO,
         progress: Progress::default(),
-        payload: vec![0; (ip_bytes - IP_UDP_HEADER_BYTES) as usize],
+        header_bytes: IP_UDP_HEADER_BYTES,
+        payload: vec![0; (ip_bytes - u32::from(IP_UDP_HEADER_BYTES)) as usize],
     })
 }
 

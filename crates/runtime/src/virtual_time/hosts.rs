@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::Waker;
 
-use airlane_base::{Packet, Progress, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Packet, Progress, Time};
 use rustc_hash::FxHashMap;
 
 /// What a socket holds for a receiver that is slow: as much as a generous kernel buffer.
@@ -98,6 +98,7 @@ impl Hosts {
             sent: now,
             enqueued: now,
             progress: Progress::default(),
+            header_bytes: IP_UDP_HEADER_BYTES,
             payload: datagram.payload.to_vec(),
         });
         self.packets += 1;

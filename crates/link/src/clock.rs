@@ -1,0 +1,37 @@
+//! The machine's clock: the one place of this crate that reads it.
+
+use std::time::{Duration, Instant};
+
+use airlane_base::Time;
+use rustix::event::Timespec;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The axis of a link's times, by the machine's monotonic clock. Its copies agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+#[expect(clippy::disallowed_methods, reason = "a link in real time lives by the machine's clock")]
+impl Clock {
+    /// A clock that starts at zero now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Time {
+        Time::ZERO + self.0.elapsed()
+    }
+}
+
+/// Processor time that this thread has used.
+pub(crate) fn thread_cpu() -> Duration {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
+/// A time to wait, as the system takes it.
+pub(crate) fn timespec(wait: Duration) -> Timespec {
+    // A day at once: who waits longer looks at the clock in between.
+    let wait = wait.min(Duration::from_secs(86_400));
+    Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
+}

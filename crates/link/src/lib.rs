@@ -1,0 +1,31 @@
+//! The emulated link in real time: the laboratory's own elements between sockets or TUN devices.
+//!
+//! [`Engine`] is pure: two ways through [`airlane_net`] networks, driven with times as arguments.
+//! [`Link`] runs one on a thread of its own, between a UDP socket and a target or between two TUN
+//! devices. Modes, accounting, timing and limits: `docs/link.md`.
+
+mod clock;
+mod device_drops;
+mod driver;
+mod engine;
+mod error;
+mod figures;
+mod link;
+mod settings;
+mod spec;
+mod totals;
+mod tun;
+mod udp;
+mod wake;
+
+pub use clock::Clock;
+pub use engine::{Delivery, Direction, Engine};
+pub use error::LinkError;
+pub use figures::{Figures, WayFigures};
+pub use link::{Link, Mode, Request};
+pub use spec::{LinkSpec, WaySpec};
+pub use totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
+pub use tun::{TunEnd, TunSpec, ip};
+pub use udp::UdpSpec;
+pub use udp::clients::{ClientKey, Clients};
+pub use udp::segments::{Run, datagrams};
