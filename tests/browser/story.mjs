@@ -1,36 +1,39 @@
 // Four browsers behind one link: starts the server, the link and the browsers, lets them play, and
-// writes what the browsers saw. `make browsers` runs it; docs/browsers.md describes the file.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, hostname, loadavg } from "node:os";
+// writes what the browsers saw, which `airlane report` judges and draws. `make browsers` runs it;
+// docs/browsers.md describes the file.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { launch, openPage, whyNoBrowser } from "./chromium.mjs";
-import { playedChunks, summary } from "./measure.mjs";
 import { ownJson, startReady } from "./processes.mjs";
 import { HOST, startServer } from "./server.mjs";
-import { storyTitles } from "./titles.mjs";
+import { SIZES, storyTitles } from "./titles.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** What the server is told under each scheme. */
 const SCHEMES = { plain: ["--policy", "plain"], minerva: ["--policy", "max-min"] };
+/** Seconds of video beyond the run's: nobody comes to the end. */
+const SPARE_S = 60;
 
 const { values: given } = parseArgs({
   options: {
     airlane: { type: "string", default: join(root, "target/release/airlane") },
     out: { type: "string", default: join(root, "out/browsers") },
-    /** A folder of titles; without one, four are made. */
+    /** A folder of titles; without one, four are made, of `size`. */
     titles: { type: "string" },
+    size: { type: "string", default: "720p25" },
     players: { type: "string", default: "4" },
     /** Rules of the players, in turn: mpc, bola, dynamic. */
     abr: { type: "string", default: "mpc" },
     schemes: { type: "string", default: Object.keys(SCHEMES).join(",") },
-    "duration-s": { type: "string", default: "150" },
+    "duration-s": { type: "string", default: "60" },
     "stagger-s": { type: "string", default: "2" },
-    "rate-bps": { type: "string", default: "8e6" },
+    "rate-bps": { type: "string", default: "10e6" },
     "rtt-s": { type: "string", default: "0.02" },
-    "queue-bdp": { type: "string", default: "1.5" },
+    queue: { type: "string", default: "pie" },
     repeat: { type: "string", default: "1" },
   },
 });
@@ -42,32 +45,43 @@ const number = (name) => {
 const setup = {
   players: number("players"), duration_s: number("duration-s"), stagger_s: number("stagger-s"),
   abr: given.abr.split(","), schemes: given.schemes.split(","), repeat: number("repeat"),
-  link: { rate_bps: number("rate-bps"), rtt_s: number("rtt-s"), queue_bdp: number("queue-bdp") },
+  link: { rate_bps: number("rate-bps"), rtt_s: number("rtt-s"), queue: given.queue },
 };
 for (const scheme of setup.schemes) {
   if (!SCHEMES[scheme]) refuse(`--schemes ${scheme}: expected some of ${Object.keys(SCHEMES).join(", ")}`);
 }
+if (!SIZES[given.size]) refuse(`--size ${given.size}: expected one of ${Object.keys(SIZES).join(", ")}`);
 
 const missing = whyNoBrowser();
 if (missing) refuse(`The story of four browsers needs a browser: ${missing}`);
-const folder = given.titles ?? await storyTitles(given.airlane, given.out);
+const folder = given.titles
+  ?? await storyTitles(given.airlane, given.out, { size: given.size, length_s: setup.duration_s + SPARE_S });
 const began = new Date();
-const runs = [];
+const tables = new Map(), runs = [];
 for (let round = 0; round < setup.repeat; round++) {
   for (const scheme of setup.schemes) {
-    console.error(`${scheme}, round ${round + 1} of ${setup.repeat}: ${setup.players} browsers, ${setup.duration_s} s`);
-    runs.push({ scheme, round, ...await play(scheme) });
+    const run = { scheme, round, ...await play(scheme) };
+    const cpu = `${Math.round(run.cpu * 100)} % of the processors`;
+    console.error(`${scheme}, round ${round + 1} of ${setup.repeat}: ${setup.players} browsers, ${setup.duration_s} s, ${cpu}`);
+    runs.push(run);
   }
 }
-const { version } = JSON.parse(readFileSync(new URL("node_modules/dashjs/package.json", import.meta.url), "utf8"));
-mkdirSync(given.out, { recursive: true });
-const file = join(given.out, "browsers.json");
-writeFileSync(file, `${JSON.stringify({
-  format: "airlane-browsers", version: 1, began: began.toISOString(),
-  command: `node tests/browser/story.mjs ${process.argv.slice(2).join(" ")}`.trim(),
-  host: { name: hostname(), cpus: cpus().length }, dashjs: version, setup, runs,
-})}\n`);
-console.log(file);
+write();
+
+function write() {
+  const { version } = JSON.parse(readFileSync(new URL("node_modules/dashjs/package.json", import.meta.url), "utf8"));
+  const beside = join(given.out, "tables");
+  rmSync(beside, { recursive: true, force: true });
+  mkdirSync(beside, { recursive: true });
+  for (const [name, table] of tables) writeFileSync(join(beside, `${name}.json`), `${JSON.stringify(table)}\n`);
+  const file = join(given.out, "browsers.json");
+  writeFileSync(file, `${JSON.stringify({
+    format: "airlane-browsers", version: 1, began: began.toISOString(),
+    command: `node tests/browser/story.mjs ${process.argv.slice(2).join(" ")}`.trim(),
+    host: { name: hostname(), cpus: cpus().length }, dashjs: version, setup, runs,
+  })}\n`);
+  console.log(file);
+}
 
 /** Bad input: one message, and no results. */
 function refuse(message) {
@@ -75,16 +89,16 @@ function refuse(message) {
   process.exit(2);
 }
 
-/** The options of `airlane link` for this story, from `listen` to `target`. */
+/** The options of `airlane link` for this story. */
 function linkArguments(target) {
-  const { rate_bps, rtt_s, queue_bdp } = setup.link;
+  const { rate_bps, rtt_s, queue } = setup.link;
   return [
-    "link", "--listen", "127.0.0.1:0", "--target", target, "--rate-bps", String(rate_bps),
-    "--rtt-s", String(rtt_s), "--queue-bdp", String(queue_bdp),
+    "link", "udp", "127.0.0.1:0", target, "--quiet", "--both", `rtt_s=${rtt_s}`,
+    "--down", `rate_bps=${rate_bps}`, "--down", `queue.kind=${queue}`,
   ];
 }
 
-/** One run: all browsers behind one link, for so long. */
+/** One run: all browsers behind one link, for so long from the first one's beginning. */
 async function play(scheme) {
   const running = [];
   try {
@@ -97,45 +111,70 @@ async function play(scheme) {
     const { titles } = await ownJson(`https://${direct}/airlane/titles`);
     const managed = titles.filter((t) => t.table);
     if (managed.length === 0) throw new Error(`no title of ${folder} has a quality table`);
+    for (const { name, table } of managed) {
+      if (!tables.has(name)) tables.set(name, await ownJson(`https://${direct}${table}`));
+    }
+    // Starting a browser takes more of the machine than playing: all run before the first plays.
     const players = [];
     for (let i = 0; i < setup.players; i++) {
+      const browser = await launch({ quic, spki, resolve });
+      running.push({ stop: () => browser.close() });
       const title = managed[i % managed.length], abr = setup.abr[i % setup.abr.length];
-      players.push(await open({ quic, spki, resolve }, title, abr, running));
-      await wait(setup.stagger_s * 1e3);
+      players.push({ ...await openPage(browser), title, abr, sid: crypto.randomUUID(), quic });
     }
-    await wait(setup.duration_s * 1e3);
-    const seen = [];
-    for (const player of players) seen.push(await read(player, direct));
-    return { load: loadavg()[0], players: seen };
+    const start_ms = Date.now(), busy = processorTimes();
+    const opening = players.map(async (player, i) => {
+      await wait(start_ms + i * setup.stagger_s * 1e3 - Date.now());
+      await open(player);
+    });
+    await Promise.all(opening);
+    const first_ms = (await recordOf(players[0])).began_ms;
+    await wait(first_ms + setup.duration_s * 1e3 - Date.now());
+    const cpu = busy();
+    const seen = await Promise.all(players.map((player) => read(player, first_ms, direct)));
+    return { cpu, players: seen };
   } finally {
     // The browsers first, then the link, then the server.
     for (const program of running.reverse()) await program.stop();
   }
 }
 
-/** A browser of its own, with a connection of its own, that plays a title. */
-async function open(server, title, abr, running) {
-  const browser = await launch(server);
-  running.push({ stop: () => browser.close() });
-  const { page, faults } = await openPage(browser);
-  const sid = crypto.randomUUID();
-  const opened_ms = Date.now();
-  await page.goto(`https://${server.quic}/airlane/player?${new URLSearchParams({ title: title.name, abr, sid, muted: "1" })}`);
+/** A browser plays a title over a connection of its own. */
+async function open({ page, title, abr, sid, quic }) {
+  await page.goto(`https://${quic}/airlane/player?${new URLSearchParams({ title: title.name, abr, sid, muted: "1" })}`);
   const protocol = await page.evaluate(() => performance.getEntriesByType("navigation")[0].nextHopProtocol);
   if (protocol !== "h3") throw new Error(`the browser speaks ${protocol}, not h3`);
-  return { page, faults, title, abr, sid, opened_ms };
+}
+
+/** What a player recorded, and by this machine's clock when it began to. */
+function recordOf({ page }) {
+  return page.evaluate(() => {
+    const record = JSON.parse(JSON.stringify(globalThis.airlane.record));
+    return { record, began_ms: performance.timeOrigin + performance.now() - record.now_s * 1e3 };
+  });
 }
 
 /** What a player saw, and what the server says of it. */
-async function read({ page, faults, title, abr, sid, opened_ms }, direct) {
-  const record = await page.evaluate(() => JSON.parse(JSON.stringify(globalThis.airlane.record)));
-  const table = await ownJson(`https://${direct}${title.table}`);
-  const metric = title.metric;
-  const chunks = playedChunks(record, table, metric);
-  const { now_s, sessions } = await ownJson(`https://${direct}/airlane/sessions?sid=${sid}`);
+async function read(player, first_ms, direct) {
+  const { record, began_ms } = await recordOf(player);
+  const { now_s, sessions } = await ownJson(`https://${direct}/airlane/sessions?sid=${player.sid}`);
+  const { title, abr, sid, faults } = player;
+  const { faults: own, decisions: _, ...seen } = record;
   return {
-    title: title.name, abr, sid, metric, opened_s: (opened_ms - began.getTime()) / 1e3,
-    summary: summary(record, chunks), chunks, stalls: record.stalls, decisions: record.decisions,
-    faults: [...record.faults, ...faults], server: { now_s, sessions },
+    title: title.name, abr, sid, metric: title.metric, began_s: (began_ms - first_ms) / 1e3,
+    ...seen, faults: [...own, ...faults], server: { now_s, sessions },
+  };
+}
+
+/** Starts to count; called again, the share of the processors' time that was used since. */
+function processorTimes() {
+  const times = () => cpus().reduce(([busy, all], { times: t }) => {
+    const sum = t.user + t.nice + t.sys + t.irq + t.idle;
+    return [busy + sum - t.idle, all + sum];
+  }, [0, 0]);
+  const [busy, all] = times();
+  return () => {
+    const [busyNow, allNow] = times();
+    return (busyNow - busy) / Math.max(1, allNow - all);
   };
 }

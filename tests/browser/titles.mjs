@@ -1,41 +1,61 @@
 // Titles for the story where nobody gave any: four generated clips, packed by `airlane pack`.
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { run } from "./processes.mjs";
 
-/** Seconds of each clip. */
-const LENGTH_S = 180;
-const SIZE = "1280x720", FPS = 24;
+/** Seconds of picture that are drawn; a clip repeats them. */
+const DRAWN_S = 20;
+const FPS = 25;
 
-/** Pictures of different difficulty: still with text, drifting, growing, restless. */
+/** Rungs of both sizes: the same rates, so that only the pictures to decode differ. */
+export const SIZES = {
+  "720p25": { width: 1280, height: 720, rungs: "240p:280k,360p:650k,480p:1.2M,720p:2.8M" },
+  "360p25": { width: 640, height: 360, rungs: "240p:280k,360p:650k,360p:1.2M,360p:2.8M" },
+};
+
+/** Pictures of different difficulty: from ones that look well at any rate to ones that never do. */
 const CLIPS = {
-  gradients: `gradients=s=${SIZE}:r=${FPS}:speed=0.01:seed=1`,
-  mandelbrot: `mandelbrot=s=${SIZE}:r=${FPS}`,
-  bars: `testsrc2=s=${SIZE}:r=${FPS}`,
-  life: `life=s=320x180:r=${FPS}:seed=1:mold=10,scale=${SIZE.replace("x", ":")}:flags=neighbor`,
+  gradients: (s) => `gradients=s=${s}:r=${FPS}:speed=0.01:seed=1`,
+  life: (s) => `life=s=160x90:r=${FPS}:seed=1:mold=25:ratio=0.1:death_color=#203050:life_color=#d0e0a0,scale=${s.replace("x", ":")}:flags=bicubic,tmix=frames=8`,
+  bars: (s) => `testsrc2=s=${s}:r=${FPS}`,
+  mandelbrot: (s) => `mandelbrot=s=480x270:r=${FPS}:end_pts=${DRAWN_S * FPS},scale=${s.replace("x", ":")}:flags=bicubic`,
 };
 
 /**
- * Makes what is not there yet.
+ * Makes what is not there yet, `length_s` seconds of each.
  * @param {string} airlane the program
- * @param {string} out the story's folder: clips go to `clips`, titles to `titles`
+ * @param {string} out where clips and titles are kept
+ * @param {{size: keyof typeof SIZES, length_s: number}} what
  * @returns {Promise<string>} the folder of titles
  */
-export async function storyTitles(airlane, out) {
-  const clips = join(out, "clips"), folder = join(out, "titles");
+export async function storyTitles(airlane, out, { size, length_s }) {
+  const { width, height, rungs } = SIZES[size];
+  const clips = join(out, "clips"), folder = join(out, `titles-${size}-${length_s}s`);
   for (const made of [clips, folder]) mkdirSync(made, { recursive: true });
   for (const [name, picture] of Object.entries(CLIPS)) {
     const title = join(folder, name);
     if (existsSync(join(title, "manifest.mpd"))) continue;
-    const clip = join(clips, `${name}.mkv`), part = join(clips, `${name}.part.mkv`);
-    if (!existsSync(clip)) {
-      await run("ffmpeg", [
-        "-v", "error", "-y", "-f", "lavfi", "-i", picture, "-t", String(LENGTH_S), "-pix_fmt", "yuv420p",
-        "-c:v", "libx264", "-preset", "veryfast", "-crf", "12", part,
-      ]);
-      renameSync(part, clip);
+    const drawn = join(clips, `${name}-${size}.mkv`), whole = join(clips, `${name}-${size}-${length_s}s.mkv`);
+    if (!existsSync(drawn)) {
+      await ffmpeg(["-f", "lavfi", "-i", picture(`${width}x${height}`), "-t", String(DRAWN_S),
+        "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
     }
-    await run(airlane, ["pack", clip, title]);
+    await ffmpeg(["-stream_loop", "-1", "-i", drawn, "-t", String(length_s), "-c", "copy"], whole);
+    await run(airlane, ["pack", whole, title, "--quiet", "--name", name, "--title", name,
+      "--rungs", rungs, "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
   }
   return folder;
+}
+
+async function ffmpeg(args, to) {
+  const part = to.replace(/\.mkv$/, ".part.mkv");
+  await run("ffmpeg", ["-v", "error", "-y", ...args, part]);
+  renameSync(part, to);
+}
+
+/** The ffmpeg that `make setup` brings, since the system's as a rule cannot measure VMAF. */
+function withVmaf() {
+  const brought = process.env.AIRLANE_FFMPEG ?? fileURLToPath(new URL("../../target/tools/ffmpeg", import.meta.url));
+  return existsSync(brought) ? ["--ffmpeg", brought] : [];
 }

@@ -139,13 +139,28 @@ impl PlayerModel {
     /// # Panics
     /// If none was asked for.
     pub fn on_chunk(&mut self, now: Time, bytes: u64, download: Duration) -> PlayedChunk {
+        self.on_chunk_shown(now, bytes, download, now)
+    }
+
+    /// The same where somebody saw when the chunk's first picture was `shown`; not before the
+    /// picture of the chunk before it ended.
+    ///
+    /// # Panics
+    /// If none was asked for.
+    pub fn on_chunk_shown(
+        &mut self,
+        now: Time,
+        bytes: u64,
+        download: Duration,
+        shown: Time,
+    ) -> PlayedChunk {
         let (rung, requested) = self.pending.take().expect("a chunk was asked for");
         let chunk = self.played.len();
         let (begins, stall) = if chunk == 0 {
-            self.qoe.startup_s = (now - self.start).as_secs_f64();
-            (now, Duration::ZERO)
+            self.qoe.startup_s = (shown - self.start).as_secs_f64();
+            (shown, Duration::ZERO)
         } else {
-            (now.max(self.runs_out()), now - self.runs_out())
+            (shown.max(self.runs_out()), shown - self.runs_out())
         };
         let previous = self.played.last().map(|p| p.rung);
         let quality = self.setting.quality(chunk)[rung];

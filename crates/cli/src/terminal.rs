@@ -1,5 +1,6 @@
 //! How far the work is: a bar with the time left on a terminal, plain lines elsewhere.
 
+use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -115,4 +116,71 @@ pub(crate) fn log(quiet: bool) {
         .with_ansi(colours)
         .with_writer(std::io::stderr)
         .init();
+}
+
+/// How far one piece of work is that knows its share itself, and what there is to say meanwhile.
+pub(crate) struct Share(Showing);
+
+enum Showing {
+    Nothing,
+    Bar(ProgressBar),
+    /// Tenths of the work that lines were printed for.
+    Lines(Cell<u64>),
+}
+
+impl Share {
+    const UNITS: u64 = 1000;
+
+    /// What fits the standard error and `--quiet`.
+    pub(crate) fn new(quiet: bool) -> Self {
+        if quiet {
+            return Self(Showing::Nothing);
+        }
+        if !std::io::stderr().is_terminal() {
+            return Self(Showing::Lines(Cell::new(0)));
+        }
+        let style = ProgressStyle::with_template("[{bar:40}] {percent:>3} %  {wide_msg}")
+            .expect("a sound template")
+            .progress_chars("=> ");
+        Self(Showing::Bar(ProgressBar::new(Self::UNITS).with_style(style)))
+    }
+
+    /// `fraction` of it is done; the rest takes as long as `left`, if anybody can tell.
+    pub(crate) fn tell(&self, fraction: f64, left: Option<Duration>, doing: &str) {
+        let left = left.map_or_else(String::new, |l| format!(", {:.0} s left", l.as_secs_f64()));
+        match &self.0 {
+            Showing::Nothing => {}
+            Showing::Bar(bar) => {
+                bar.set_position((fraction * Self::UNITS as f64) as u64);
+                bar.set_message(format!("{doing}{left}"));
+            }
+            Showing::Lines(said) => {
+                let tenths = (fraction * 10.0) as u64;
+                if tenths > said.get() {
+                    said.set(tenths);
+                    let _ = writeln!(std::io::stderr(), "{doing}: {} %{left}", 10 * tenths);
+                }
+            }
+        }
+    }
+
+    /// A line on the standard error, above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        match &self.0 {
+            Showing::Bar(bar) => bar.suspend(|| {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }),
+            _ => {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if let Showing::Bar(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
 }

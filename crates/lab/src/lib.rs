@@ -17,6 +17,7 @@
 //! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
 //! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
 
+mod browsers;
 pub mod claims;
 mod demo;
 pub mod diff;

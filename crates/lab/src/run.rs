@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use airlane_base::InputError;
 use airlane_report::Report;
 
+use crate::browsers;
 use crate::error::LabError;
 use crate::execute::{execute, leave};
 use crate::plan::Plan;
@@ -62,6 +63,11 @@ pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Ou
 /// # Errors
 /// If a folder holds no report, or if the page would take the place of one that it is made of.
 pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
+    if let [folder] = request.folders.as_slice()
+        && folder.join(browsers::FILE).is_file()
+    {
+        return report_of_browsers(folder, &request.out);
+    }
     let reports: Vec<Report> =
         request.folders.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
     let out = fs::canonicalize(&request.out).ok();
@@ -86,6 +92,24 @@ pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
         line: format!("{of}. Report: {}", page.display()),
         out: request.out.clone(),
         failed: 0,
+        stopped: false,
+    })
+}
+
+/// What browsers saw, beside what the laboratory predicts: page and summary.
+fn report_of_browsers(folder: &Path, out: &Path) -> Result<Outcome, LabError> {
+    let found = browsers::findings(folder)?;
+    let out_folder = OutFolder::prepare(out)?;
+    out_folder.write(DATA, &found.report.to_json_gz())?;
+    out_folder.write("report.html", airlane_report::render(&found.report).as_bytes())?;
+    let summary = found.summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;
+    out_folder.write("summary.json", summary.as_bytes())?;
+    let page = out_folder.path("report.html");
+    Ok(Outcome {
+        table: found.table,
+        line: format!("{} Report: {}", found.report.verdict, page.display()),
+        out: out.to_owned(),
+        failed: found.failed,
         stopped: false,
     })
 }

@@ -54,6 +54,20 @@ pub enum Speed {
     Slow,
 }
 
+impl Speed {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Normal, Self::Slow];
+
+    /// The name in requests and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Normal => "normal",
+            Self::Slow => "slow",
+        }
+    }
+}
+
 /// A title to be made. [`PackRequest::new`] has the defaults.
 #[derive(Clone, Debug)]
 pub struct PackRequest {

@@ -1,6 +1,8 @@
 //! Every verb and option, defined once: the help, the man page, the completions and
 //! `docs/command-line.md` come from here.
 
+mod link;
+mod pack;
 mod play;
 mod serve;
 
@@ -12,6 +14,8 @@ use airlane_lab::scenario::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::link::LinkArgs;
+pub(crate) use self::pack::{PackArgs, Work};
 pub(crate) use self::play::PlayArgs;
 pub(crate) use self::serve::ServeArgs;
 
@@ -46,10 +50,14 @@ pub(crate) enum Verb {
     Diff(DiffArgs),
     /// Say what a folder of content holds: curves, spread, traps
     Corpus(CorpusArgs),
+    /// Make a title of a video: a ladder in chunks, its qualities measured, DASH and HLS
+    Pack(PackArgs),
     /// Serve DASH and HLS titles so that viewers who share a link share the experience
     Serve(ServeArgs),
     /// Play DASH titles from any server, without a screen: one line per session at the end
     Play(PlayArgs),
+    /// Emulate a link in real time, between UDP sockets or TUN devices
+    Link(LinkArgs),
     /// Print the man page
     #[command(hide = true)]
     Man,

@@ -1,5 +1,7 @@
 //! What each verb does: hands the options to the laboratory and prints what comes back.
 
+mod link;
+mod pack;
 mod play;
 mod serve;
 
@@ -51,8 +53,10 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             say(&airlane_lab::normalise(&normalisation(args))?, false)
         }
         Verb::Corpus(args) => corpus(&args),
+        Verb::Pack(args) => pack::pack(args),
         Verb::Serve(args) => serve::serve(&args),
         Verb::Play(args) => play::play(&args),
+        Verb::Link(args) => link::link(&args),
         Verb::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())

@@ -1,0 +1,105 @@
+//! The options of `airlane link`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_link::{LinkError, LinkSpec, Mode, Request, TunEnd, TunSpec, UdpSpec};
+use clap::{Args, Subcommand};
+
+use super::positive_number;
+
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct LinkArgs {
+    #[command(subcommand)]
+    between: Between,
+}
+
+#[derive(Debug, Subcommand)]
+enum Between {
+    /// Forward UDP from an address of this machine to a target; needs no privileges
+    Udp {
+        /// Where clients send to; port 0: any that is free
+        #[arg(value_name = "LISTEN", value_parser = address)]
+        listen: SocketAddr,
+        /// Where it goes on to
+        #[arg(value_name = "TARGET", value_parser = address)]
+        target: SocketAddr,
+        #[command(flatten)]
+        emulation: Emulation,
+    },
+    /// Join two TUN devices, in namespaces of their own if wanted; needs CAP_NET_ADMIN
+    Tun {
+        /// The clients' end: NAME[@NAMESPACE][=ADDRESS/PREFIX,...]
+        #[arg(value_name = "NEAR")]
+        near: TunEnd,
+        /// The servers' end
+        #[arg(value_name = "FAR")]
+        far: TunEnd,
+        #[command(flatten)]
+        emulation: Emulation,
+    },
+}
+
+/// What happens to packets, and what is said of it.
+#[derive(Debug, Args)]
+struct Emulation {
+    /// Set a key of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/link.md); may be
+    /// repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    both: Vec<String>,
+    /// Set a key of the way from clients to the target, or from the near end to the far one
+    #[arg(long, value_name = "KEY=VALUE")]
+    up: Vec<String>,
+    /// Set a key of the way back
+    #[arg(long, value_name = "KEY=VALUE")]
+    down: Vec<String>,
+    /// What everything random is drawn from
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// Ask for real-time priority for the link's thread, so that other programs do not delay it
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
+    realtime: Option<u8>,
+    /// Seconds between lines of figures
+    #[arg(long, value_name = "S", default_value = "1", value_parser = positive_number)]
+    every: f64,
+    /// Print nothing but the ready line, the final line and errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl LinkArgs {
+    /// The link that is wanted.
+    ///
+    /// # Errors
+    /// A key or a value that is none.
+    pub(crate) fn request(&self) -> Result<Request, LinkError> {
+        let mode = match &self.between {
+            Between::Udp { listen, target, .. } => Mode::Udp(UdpSpec::new(*listen, *target)),
+            Between::Tun { near, far, .. } => Mode::Tun(TunSpec::new(near.clone(), far.clone())),
+        };
+        let Emulation { both, up, down, seed, realtime, .. } = self.emulation();
+        let with_both = |own: &[String]| [both, own].concat();
+        let link = LinkSpec::from_settings(&with_both(up), &with_both(down), Seed(*seed))?;
+        Ok(Request { link, mode, realtime: *realtime })
+    }
+
+    /// How long a line of figures counts for; `None`: none are wanted.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        let Emulation { every, quiet, .. } = self.emulation();
+        (!quiet).then(|| Duration::from_secs_f64(*every))
+    }
+
+    fn emulation(&self) -> &Emulation {
+        let (Between::Udp { emulation, .. } | Between::Tun { emulation, .. }) = &self.between;
+        emulation
+    }
+}
+
+/// An address, or the first that a name stands for.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected ADDRESS:PORT or NAME:PORT";
+    let mut found = text.to_socket_addrs().map_err(|e| format!("{e}; {expected}"))?;
+    found.next().ok_or_else(|| format!("it has no address; {expected}"))
+}

@@ -1,0 +1,65 @@
+//! `airlane link`: a link until it is told to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use airlane_base::InputError;
+use airlane_lab::LabError;
+use airlane_link::{Link, LinkError};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::print;
+use crate::args::LinkArgs;
+
+/// How often the thread that waits for signals looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs until a signal comes; the exit code.
+pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
+    let request = args.request().map_err(failed)?;
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)
+            .map_err(|e| LabError::fault(format!("cannot listen for signals: {e}")))?;
+    }
+    let mut link = Link::start(&request).map_err(failed)?;
+    let start = link.totals().map_err(failed)?;
+    print(&match link.address() {
+        Some(address) => format!("ready: {address}\n"),
+        None => "ready\n".to_owned(),
+    })?;
+    let told = || signal.load(Ordering::Relaxed) != 0;
+    let mut last = start.clone();
+    while !told() {
+        let Some(interval) = args.interval() else {
+            if link.wait(LOOK) {
+                break;
+            }
+            continue;
+        };
+        let mut left = interval;
+        while !left.is_zero() && !told() && !link.wait(left.min(LOOK)) {
+            left = left.saturating_sub(LOOK);
+        }
+        if !left.is_zero() {
+            break;
+        }
+        let now = link.totals().map_err(failed)?;
+        print(&format!("{}\n", now.since(&last)))?;
+        last = now;
+    }
+    let end = link.stop().map_err(failed)?;
+    print(&format!("in {:.1} s: {}\n", (end.at - start.at).as_secs_f64(), end.since(&start)))?;
+    // Whoever manages services asks by SIGTERM, and is content with a clean end.
+    Ok(if signal.load(Ordering::Relaxed) == SIGTERM as usize { 0 } else { 130 })
+}
+
+/// A link's reason as the command line tells it.
+fn failed(error: LinkError) -> LabError {
+    match error {
+        LinkError::Input(e) => e.into(),
+        LinkError::Gone => LabError::fault(error.to_string()),
+        other => InputError::new(other.to_string(), "").into(),
+    }
+}

@@ -1,0 +1,227 @@
+//! The claims about browsers, and whether what they measured bears them out.
+//!
+//! - **Prediction**: under Minerva, with our MPC in all players, the laboratory's mean quality of
+//!   each player is within 5 points of what its browser saw, and its mean rate within 10 %; means
+//!   over the runs.
+//! - **Gain**: the worst player's QoE under Minerva is above that under plain Cubic: the 95 %
+//!   interval of the differences, round by round, is above 0.
+//!
+//! A run that used more than 85 % of the machine's processors is void: its browsers waited for
+//! the machine and not for the link. Without a run that is not there is no verdict.
+
+use airlane_abr::PlayerModel;
+use airlane_base::Time;
+use airlane_media::Metric;
+use airlane_quality::stats;
+
+use super::record::{Record, Rule, Run, Scheme};
+use super::scenario::{Side, named};
+use crate::plan::RunKey;
+use crate::story::{RunFigures, Samples};
+use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
+use crate::world::RunOutput;
+
+/// Share of the processors' time from which on a run is void.
+pub(super) const MOST_CPU: f64 = 0.85;
+/// Points by which a predicted quality may be off.
+const QUALITY_WITHIN: f64 = 5.0;
+/// Percent by which a predicted rate may be off.
+const RATE_WITHIN: f64 = 10.0;
+
+/// What came of a player.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Mean over the chunks that began to play.
+    quality: Option<f64>,
+    rate_bps: Option<f64>,
+}
+
+/// What claims are judged by, of one run.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    key: RunKey,
+    side: Side,
+    scheme: Scheme,
+    /// Whether a browser's run counts; the laboratory's all do.
+    valid: bool,
+    players: Vec<Seen>,
+    min_qoe: Option<f64>,
+}
+
+impl Judged {
+    pub(super) fn of(
+        key: RunKey,
+        (side, scheme): (Side, Scheme),
+        run: Option<&Run>,
+        output: &RunOutput,
+        figures: &RunFigures,
+    ) -> Self {
+        let rates = output.viewers.iter().map(|v| rate_bps(&v.model, output.ended));
+        let players = figures.viewers.iter().zip(rates);
+        let players = players.map(|(v, rate_bps)| Seen { quality: v.quality, rate_bps }).collect();
+        let valid = run.is_none_or(is_valid);
+        Self { key, side, scheme, valid, players, min_qoe: figures.min_qoe() }
+    }
+}
+
+/// Whether browsers had enough of the machine.
+pub(super) fn is_valid(run: &Run) -> bool {
+    run.cpu <= MOST_CPU
+}
+
+/// Bits of the chunks that arrived, over the time from the player's start to the last arrival.
+fn rate_bps(model: &PlayerModel, ended: Time) -> Option<f64> {
+    let arrived = model.chunks().iter().filter(|c| c.arrived <= ended);
+    let last = arrived.clone().map(|c| c.arrived).max()?;
+    let bits: f64 = arrived.map(|c| model.setting().bits(c.chunk)[c.rung]).sum();
+    let span = (last - model.start()).as_secs_f64();
+    (span > 0.0).then(|| bits / span)
+}
+
+/// The claims that can be judged of these runs.
+pub(super) fn claims(record: &Record, runs: &[Judged], content: &str) -> Vec<ClaimEntry> {
+    let own_rule = record.players().iter().all(|p| p.abr == Rule::Mpc);
+    let schemes = &record.setup.schemes;
+    let mut claims = Vec::new();
+    for &scheme in schemes {
+        claims.extend(prediction(record, runs, scheme, content, own_rule));
+    }
+    if schemes.contains(&Scheme::Plain) && schemes.contains(&Scheme::Minerva) {
+        claims.push(gain(record, runs, content, own_rule));
+    }
+    claims
+}
+
+/// The mean of a figure of a player over the runs that count.
+fn mean(
+    runs: &[Judged],
+    (side, scheme): (Side, Scheme),
+    player: usize,
+    figure: fn(&Seen) -> Option<f64>,
+) -> Option<f64> {
+    let runs = runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (side, scheme));
+    let values: Option<Vec<f64>> = runs.map(|r| figure(r.players.get(player)?)).collect();
+    stats::mean(&values?)
+}
+
+/// How far the laboratory is off: the players' greatest differences in quality and in rate.
+fn prediction(
+    record: &Record,
+    runs: &[Judged],
+    scheme: Scheme,
+    content: &str,
+    own_rule: bool,
+) -> [ClaimEntry; 2] {
+    let players = record.players();
+    // The bound in points is one of VMAF.
+    let vmaf = players.iter().all(|p| p.metric == Metric::Vmaf);
+    let judged = own_rule && vmaf && scheme == Scheme::Minerva;
+    let both = |figure: fn(&Seen) -> Option<f64>| {
+        let pairs: Option<Vec<(f64, f64)>> = (0..players.len())
+            .map(|i| {
+                let of = |side| mean(runs, (side, scheme), i, figure);
+                Some((of(Side::Laboratory)?, of(Side::Browsers)?))
+            })
+            .collect();
+        pairs
+    };
+    let quality = both(|p| p.quality);
+    let rate = both(|p| p.rate_bps);
+    let n =
+        runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme)).count();
+    let worst = |pairs: Option<Vec<(f64, f64)>>, off: fn(f64, f64) -> f64| {
+        let all = pairs?.into_iter().map(|(lab, seen)| off(lab, seen).abs());
+        all.max_by(f64::total_cmp)
+    };
+    let who = if scheme == Scheme::Minerva { "minerva" } else { "cubic" };
+    let entry = |figure: &str, unit: &str, bound: f64, measured: Option<f64>| {
+        let statement = format!(
+            "The laboratory predicts the mean {figure} of each browser's player ({}).",
+            named(Side::Browsers, scheme)
+        );
+        let met = measured.map(|m| m <= bound);
+        let verdict = match met {
+            Some(true) if judged => Verdict::Holds,
+            Some(false) if judged => Verdict::Fails,
+            _ => Verdict::Reported,
+        };
+        ClaimEntry {
+            id: format!("browsers.{who}.{figure}"),
+            content: content.to_owned(),
+            source: "airlane-browsers".to_owned(),
+            statement,
+            paper: PaperValue::Text(format!("within {bound} {unit}")),
+            measured,
+            unit: unit.to_owned(),
+            n: n as u64,
+            ci95: None,
+            rule: format!(
+                "greatest difference of a player at most {bound} {unit}, means over runs"
+            ),
+            verdict,
+            reason: reason(n, own_rule, vmaf),
+            checks: Vec::new(),
+        }
+    };
+    [
+        entry("quality", "points", QUALITY_WITHIN, worst(quality, |lab, seen| lab - seen)),
+        entry("rate", "%", RATE_WITHIN, worst(rate, |lab, seen| 100.0 * (lab / seen - 1.0))),
+    ]
+}
+
+/// What the figures do not say by themselves.
+fn reason(n: usize, own_rule: bool, vmaf: bool) -> String {
+    match (n, own_rule, vmaf) {
+        (0, ..) => format!(
+            "every run used more than {:.0} % of the processors and is void",
+            100.0 * MOST_CPU
+        ),
+        (_, false, _) => {
+            "players choose by dash.js's own rules, which the laboratory has not".to_owned()
+        }
+        (_, _, false) => "the bound is in points of VMAF, which the titles lack".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Minerva against plain Cubic, round by round.
+fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> ClaimEntry {
+    let min_qoe = |scheme: Scheme, seed: u64| {
+        let of_browsers = |r: &&Judged| {
+            (r.side, r.scheme, r.key.seed) == (Side::Browsers, scheme, seed) && r.valid
+        };
+        runs.iter().find(of_browsers)?.min_qoe
+    };
+    let rounds = 1..=record.setup.repeat as u64;
+    let gains: Vec<f64> = rounds
+        .filter_map(|seed| Some(min_qoe(Scheme::Minerva, seed)? - min_qoe(Scheme::Plain, seed)?))
+        .collect();
+    let n = gains.len();
+    let samples = Samples(vec![gains]);
+    let measured = samples.mean();
+    let ci95 = samples.ci95("browsers.gain").map(|i| [i.lo, i.hi]);
+    let verdict = match ci95 {
+        Some([lo, _]) if lo > 0.0 => Verdict::Holds,
+        Some([_, hi]) if hi <= 0.0 => Verdict::Fails,
+        Some(_) => Verdict::Undecided,
+        None => Verdict::Reported,
+    };
+    let rules = if own_rule { "our MPC" } else { "dash.js's own rules" };
+    ClaimEntry {
+        id: "browsers.gain".to_owned(),
+        content: content.to_owned(),
+        source: "airlane-browsers".to_owned(),
+        statement: format!(
+            "Under Minerva the worst browser has more QoE than under plain Cubic, with {rules}."
+        ),
+        paper: PaperValue::Text("above 0".to_owned()),
+        measured,
+        unit: "points".to_owned(),
+        n: n as u64,
+        ci95,
+        rule: "the 95 % interval over pairs of runs above 0".to_owned(),
+        verdict,
+        reason: if n == 0 { reason(0, true, true) } else { String::new() },
+        checks: Vec::<CheckEntry>::new(),
+    }
+}

@@ -1,0 +1,182 @@
+//! What browsers measured behind an emulated link, beside what the laboratory predicts for them.
+//!
+//! `tests/browser/story.mjs` leaves `browsers.json` and the quality tables of the titles that were
+//! played (`docs/browsers.md`). From these a scenario follows: the same link, titles, players and
+//! beginnings. Its schemes stand twice in it, as the laboratory runs them and as the browsers met
+//! them; what the browsers saw becomes the output of a run like any other, so that one code makes
+//! all figures and the page.
+
+mod judge;
+mod record;
+mod replay;
+mod scenario;
+
+use std::path::Path;
+
+use airlane_base::InputError;
+use airlane_report::Report;
+use airlane_report::model::{self, Bound};
+
+use self::judge::Judged;
+use self::record::{Record, Scheme};
+use self::scenario::{Side, sides};
+use crate::error::LabError;
+use crate::execute::execute;
+use crate::plan::Plan;
+use crate::request::Common;
+use crate::story::{self, Told, words};
+use crate::summary::{ClaimEntry, Summary, Verdict};
+use crate::world::{self, Content, Options};
+
+/// The name of the file in a folder of results.
+pub(crate) const FILE: &str = "browsers.json";
+/// The folder of quality tables beside it.
+const TABLES: &str = "tables";
+
+/// What browsers saw and what the laboratory says of it.
+pub(crate) struct Findings {
+    pub(crate) summary: Summary,
+    pub(crate) report: Report,
+    /// A table for the terminal.
+    pub(crate) table: String,
+    /// Claims and sessions that failed.
+    pub(crate) failed: usize,
+}
+
+/// Reads what browsers left in `folder`, runs the same in the laboratory, and judges.
+///
+/// # Errors
+/// If the file or the tables beside it are not what they should be; a fault of a run.
+pub(crate) fn findings(folder: &Path) -> Result<Findings, LabError> {
+    let file = folder.join(FILE);
+    let record = Record::read(&file)?;
+    let mut common = Common { content: Some(folder.join(TABLES)), ..Common::default() };
+    common.circumstances.command = vec![record.command.clone()];
+    let scenario = scenario::scenario(&record, &file)?;
+    let plan = Plan::new(scenario, &common)?;
+    let content = Content::new(&plan)?;
+    let sides = sides(&record);
+    let done = execute(&plan, &common, |key, ticket| {
+        let (side, scheme) = sides[key.scheme];
+        let run = match side {
+            Side::Laboratory => None,
+            Side::Browsers => Some(run_of(&record, scheme, key.seed)?),
+        };
+        let output = match run {
+            None => world::run(&plan, &content, key, &Options::default(), ticket)?,
+            Some(run) => replay::output(&plan, &content, key, run).map_err(|e| e.at_file(&file))?,
+        };
+        let told = Told::of(&plan, &output);
+        Ok((Judged::of(key, (side, scheme), run, &output, &told.figures), told))
+    })?;
+    let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().map(|(_, r)| r).unzip();
+    let mut story = story::tell(&plan, &content, &common, told, (done.planned, false));
+    let content = folder.join(TABLES).display().to_string();
+    story.summary.claims = judge::claims(&record, &judged, &content);
+    story.report.claims = story.summary.claims.iter().map(shown).collect();
+    story.report.verdict = verdict(&story.summary.claims);
+    story.report.lead = lead(&record);
+    story.report.notes.splice(0..0, notes(&record));
+    let fails = story.summary.claims.iter().filter(|c| c.verdict == Verdict::Fails).count();
+    Ok(Findings {
+        table: story.table,
+        failed: story.failed + fails,
+        summary: story.summary,
+        report: story.report,
+    })
+}
+
+/// The run of a scheme in the round of a seed.
+fn run_of(record: &Record, scheme: Scheme, seed: u64) -> Result<&record::Run, InputError> {
+    let found = record.of(scheme).find(|run| run.round as u64 + 1 == seed);
+    found.ok_or_else(|| {
+        let found = format!("no run of {scheme:?} in round {seed}");
+        InputError::new(found, "expected one of each scheme and round").at_key("runs")
+    })
+}
+
+/// One sentence on what came out.
+fn verdict(claims: &[ClaimEntry]) -> String {
+    let one = |claim: &ClaimEntry| {
+        let measured = match (claim.measured, claim.ci95) {
+            (None, _) => "not measured".to_owned(),
+            (Some(m), None) => format!("{m:.1} {}", claim.unit),
+            (Some(m), Some([lo, hi])) => {
+                format!("{m:+.1} {} (95 % interval {lo:+.1} to {hi:+.1})", claim.unit)
+            }
+        };
+        let why =
+            if claim.reason.is_empty() { String::new() } else { format!(", {}", claim.reason) };
+        let name = claim.id.trim_start_matches("browsers.").replace('.', " ");
+        format!("{name} {measured}, n = {}: {}{why}", claim.n, claim.verdict.name())
+    };
+    let parts: Vec<String> = claims.iter().map(one).collect();
+    format!("{}.", words::sentence(&parts.join("; ")))
+}
+
+fn lead(record: &Record) -> String {
+    format!(
+        "{} headless Chromium with dash.js {} played over HTTP/3 from airlane serve behind airlane \
+         link, {}; the laboratory ran the same link, titles, players and beginnings in virtual \
+         time. The gain compares browsers with browsers, the prediction browsers with the \
+         laboratory.",
+        words::sentence(&words::count(record.setup.players)),
+        record.dashjs,
+        words::plural(record.setup.repeat, "round"),
+    )
+}
+
+/// What the figures do not show: how busy the machine was, and what was lost to that.
+fn notes(record: &Record) -> Vec<String> {
+    let cpu: Vec<f64> = record.runs.iter().map(|r| 100.0 * r.cpu).collect();
+    let most = cpu.iter().copied().fold(0.0, f64::max);
+    let least = cpu.iter().copied().fold(100.0, f64::min);
+    let void = record.runs.iter().filter(|r| !judge::is_valid(r)).count();
+    let players = || record.runs.iter().flat_map(|r| &r.players);
+    let (frames, dropped) =
+        players().fold((0, 0), |(f, d), p| (f + p.frames, d + p.dropped_frames));
+    let share = 100.0 * dropped as f64 / frames.max(1) as f64;
+    let mut notes = vec![
+        format!(
+            "The runs used {least:.0} to {most:.0} % of the machine's processors; {void} of {} are \
+             void for using more than {:.0} %. Browsers dropped {share:.1} % of the pictures, \
+             which is not charged.",
+            cpu.len(),
+            100.0 * judge::MOST_CPU
+        ),
+        "Start-up and stalls of browsers are as they saw them; their delivery rate counts bodies \
+         alone, the laboratory's what QUIC acknowledged."
+            .to_owned(),
+    ];
+    let faults = players().filter(|p| !p.faults.is_empty()).count();
+    if faults > 0 {
+        notes.push(format!("{} reported faults.", words::plural(faults, "player")));
+    }
+    notes
+}
+
+/// A claim as the page shows it.
+fn shown(claim: &ClaimEntry) -> model::Claim {
+    let gain = claim.ci95.is_some();
+    model::Claim {
+        id: claim.id.clone(),
+        statement: claim.statement.clone(),
+        source: String::new(),
+        content: String::new(),
+        measured: claim.measured,
+        ci95: claim.ci95,
+        unit: claim.unit.clone(),
+        digits: 1,
+        n: claim.n,
+        rule: claim.rule.clone(),
+        bound: gain.then_some(Bound::AtLeast(0.0)),
+        verdict: match claim.verdict {
+            Verdict::Holds => model::Verdict::Holds,
+            Verdict::Fails => model::Verdict::Fails,
+            Verdict::Undecided => model::Verdict::Undecided,
+            Verdict::Reported => model::Verdict::Reported,
+        },
+        why: claim.reason.clone(),
+        ..model::Claim::default()
+    }
+}

@@ -1,0 +1,116 @@
+//! The scenario that browsers were in.
+
+use std::fmt::Write as _;
+
+use airlane_base::InputError;
+use airlane_minerva::ALPHA_PER_CONNECTION;
+
+use super::record::{Record, Rule, Scheme};
+use crate::scenario::Scenario;
+
+/// Largest UDP payload that QUIC finds on a path with an MTU of 1500 bytes and IPv4: what the
+/// server's path discovery comes to.
+const PAYLOAD_BYTES: u32 = 1452;
+
+/// Who plays under a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Laboratory,
+    Browsers,
+}
+
+/// The schemes of the scenario, in its order: those of the laboratory first, so that the page has
+/// each pair of browsers side by side at the end.
+pub(super) fn sides(record: &Record) -> Vec<(Side, Scheme)> {
+    let schemes = &record.setup.schemes;
+    [Side::Laboratory, Side::Browsers]
+        .into_iter()
+        .flat_map(|side| schemes.iter().map(move |scheme| (side, *scheme)))
+        .collect()
+}
+
+/// The scenario as text: `airlane run` takes it too.
+pub(super) fn text(record: &Record) -> String {
+    let setup = &record.setup;
+    let players = record.players();
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let seeds: Vec<String> = (1..=setup.repeat).map(|seed| seed.to_string()).collect();
+    let mut out = String::new();
+    let mut line = |text: String| {
+        writeln!(out, "{text}").expect("a String takes it");
+    };
+    line(format!("name = \"browsers\"\ntitle = \"{}\"", title(players.len())));
+    line(format!(
+        "duration_s = {}\nseeds = [{}]\nmin_chunks = 1",
+        setup.duration_s,
+        seeds.join(", ")
+    ));
+    line(format!("\n[link]\nrate_bps = {}\nrtt_s = {}", setup.link.rate_bps, setup.link.rtt_s));
+    line(format!("queue = {{ kind = {} }}", quoted(&setup.link.queue)));
+    line(format!("\n[transport]\npayload_bytes = {PAYLOAD_BYTES}\nack = \"decimated\""));
+    line(format!("\n[player]\nmetric = {}\noverhead_s = 0", quoted(players[0].metric.name())));
+    for (side, scheme) in sides(record) {
+        line(format!(
+            "\n[[scheme]]\nname = {}\ntitle = {}",
+            quoted(&name(side, scheme)),
+            quoted(&named(side, scheme))
+        ));
+        line("controller = \"cubic\"".to_owned());
+        if scheme == Scheme::Minerva {
+            line(format!("minerva = {{ alpha = {ALPHA_PER_CONNECTION} }}"));
+        }
+    }
+    for (i, player) in players.iter().enumerate() {
+        let abr = match player.abr {
+            Rule::Mpc => "robust-mpc",
+            Rule::Bola | Rule::Dynamic => "bola",
+        };
+        let starts: Vec<f64> = record.runs.iter().map(|run| run.players[i].began_s).collect();
+        let start_s = starts.iter().sum::<f64>() / starts.len() as f64;
+        line(format!(
+            "\n[[viewer]]\nvideo = {}\nabr = \"{abr}\"\nmetric = {}\nstart_s = {start_s:.3}",
+            quoted(&player.title),
+            quoted(player.metric.name())
+        ));
+    }
+    out
+}
+
+/// The scenario of a record; `file` is what errors name.
+///
+/// # Errors
+/// What the record asks for and no scenario has.
+pub(super) fn scenario(record: &Record, file: &std::path::Path) -> Result<Scenario, InputError> {
+    Scenario::from_bytes(text(record).as_bytes(), file, &[])
+}
+
+fn title(players: usize) -> String {
+    let count = crate::story::words::count(players);
+    let mut letters = count.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    format!("{}{} browsers behind one link", first.unwrap_or_default(), letters.as_str())
+}
+
+/// The name in rows.
+fn name(side: Side, scheme: Scheme) -> String {
+    let scheme = match scheme {
+        Scheme::Plain => "cubic",
+        Scheme::Minerva => "minerva",
+    };
+    match side {
+        Side::Laboratory => format!("{scheme}-laboratory"),
+        Side::Browsers => format!("{scheme}-browsers"),
+    }
+}
+
+/// The name for people.
+pub(super) fn named(side: Side, scheme: Scheme) -> String {
+    let scheme = match scheme {
+        Scheme::Plain => "Cubic",
+        Scheme::Minerva => "Minerva",
+    };
+    match side {
+        Side::Laboratory => format!("{scheme}, laboratory"),
+        Side::Browsers => format!("{scheme}, browsers"),
+    }
+}
