@@ -24,8 +24,9 @@ demo: build ## Four viewers share one link: see out/demo/report.html
 test: check-tools ## Format, lints, docs, and every test
 	scripts/test
 
-browsers: build ## Four browsers share one link: out/browsers/browsers.json (STORY="--abr bola --titles DIR")
+browsers: build ## Four browsers share one link: out/browsers/report.html (STORY="--abr bola --repeat 5")
 	node tests/browser/story.mjs --airlane $(AIRLANE) --out out/browsers $(STORY)
+	$(AIRLANE) report out/browsers --out out/browsers
 
 bench: build ## Speed and fidelity beside ns-3: out/bench/bench.json (BENCH="--only speed --quick")
 	cargo build --release --locked -p airlane-bench

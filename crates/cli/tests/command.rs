@@ -185,3 +185,60 @@ fn man_page_and_completions_come_from_the_same_definition() {
         assert!(script.contains("corpus"), "{shell}");
     }
 }
+
+#[test]
+fn pack_refuses_what_cannot_be_packed() {
+    let scratch = Scratch::new("pack");
+    scratch.file("film.mp4", "no film");
+    assert!(scratch.refused(&["pack", "film.mp4"]).contains("<DIR>"));
+    assert!(scratch.refused(&["pack", "missing.mp4", "out"]).contains("missing.mp4"));
+    let rungs = scratch.refused(&["pack", "film.mp4", "out", "--rungs", "360p"]);
+    assert!(rungs.contains("such as 360p:800k"), "{rungs}");
+    let ffmpeg = scratch.refused(&["pack", "film.mp4", "out", "--ffmpeg", "./nothing"]);
+    assert!(ffmpeg.contains("/nothing") && ffmpeg.contains("--ffmpeg"), "{ffmpeg}");
+    let both =
+        scratch.refused(&["pack", "film.mp4", "out", "--measure", "m.mpd", "--source", "film.mp4"]);
+    assert!(both.contains("cannot be used with"), "{both}");
+    assert!(scratch.refused(&["pack", "--measure", "m.mpd"]).contains("--source"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn link_forwards_until_it_is_told_to_stop() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::net::UdpSocket;
+    use std::process::Stdio;
+
+    let scratch = Scratch::new("link");
+    let key = scratch.refused(&["link", "udp", "localhost:0", "localhost:9", "--both", "rate=1e6"]);
+    assert!(key.contains("no such key"), "{key}");
+    let rate =
+        scratch.refused(&["link", "udp", "localhost:0", "localhost:9", "--up", "rate_bps=x"]);
+    assert!(rate.contains("up.rate_bps"), "{rate}");
+
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let target = server.local_addr().unwrap().to_string();
+    let mut link = scratch
+        .command(&["link", "udp", "127.0.0.1:0", &target, "--both", "rate_bps=1e6", "--quiet"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(link.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("ready: ").unwrap();
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.send_to(b"there", address).unwrap();
+    let mut buffer = [0; 64];
+    let (n, from) = server.recv_from(&mut buffer).unwrap();
+    assert_eq!(&buffer[..n], b"there");
+    server.send_to(b"and back", from).unwrap();
+    let n = client.recv(&mut buffer).unwrap();
+    assert_eq!(&buffer[..n], b"and back");
+    let stop = std::process::Command::new("kill").arg(link.id().to_string()).status().unwrap();
+    assert!(stop.success());
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert_eq!(link.wait().unwrap().code(), Some(0));
+    assert!(rest.starts_with("in ") && rest.contains("up ") && rest.lines().count() == 1, "{rest}");
+}
