@@ -161,7 +161,8 @@ async function read(player, first_ms, direct) {
   const { title, abr, sid, faults } = player;
   const { faults: own, decisions: _, ...seen } = record;
   return {
-    title: title.name, abr, sid, metric: title.metric, began_s: (began_ms - first_ms) / 1e3,
+    title: title.name, abr, sid, metric: title.metric, // The first one is read twice: it began when it did.
+    began_s: Math.max(0, began_ms - first_ms) / 1e3,
     ...seen, faults: [...own, ...faults], server: { now_s, sessions },
   };
 }
