@@ -44,7 +44,7 @@ fn distribution(scratch: &Scratch, out: &str) -> (PathBuf, PathBuf) {
     let mut script = Command::new(root().join("scripts/dist"));
     script.args(["--binary", env!("CARGO_BIN_EXE_airlane"), "--out"]).arg(&out);
     let archive = PathBuf::from(run(&mut script).0.trim_end());
-    assert_eq!(listing(&out), [archive.clone()]);
+    assert_eq!(listing(&out), std::slice::from_ref(&archive));
     quietly(Command::new("tar").arg("-xzf").arg(&archive).current_dir(&out));
     let name = archive.file_name().unwrap().to_str().unwrap().strip_suffix(".tar.gz").unwrap();
     let folder = out.join(name);
