@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build demo test browsers bench doc deny fmt clean
+.PHONY: help setup check-tools build dist demo test browsers bench doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,6 +17,9 @@ setup: ## Install what is missing (Debian or Ubuntu; sudo unless root; asks noth
 
 build: check-tools ## Build the release binary
 	cargo build --release --locked --bin airlane
+
+dist: check-tools ## What to install elsewhere: out/dist/airlane-VERSION-TARGET.tar.gz
+	scripts/dist
 
 demo: build ## Four viewers share one link: see out/demo/report.html
 	$(AIRLANE) demo --out out/demo

@@ -1,9 +1,9 @@
-//! The date: certificates and logs have one.
+//! The date: certificates, answers and logs have one.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they log has a date")]
+#[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they say has a date")]
 pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }

@@ -71,6 +71,7 @@ fn files_are_the_same_byte_by_byte_over_every_version_of_http() {
             let field =
                 |name: &str| answer.headers().get(name).unwrap().to_str().unwrap().to_owned();
             assert_eq!(field("content-type"), "video/iso.segment");
+            assert!(field("date").ends_with(" GMT"), "{speak:?}: {}", field("date"));
             assert_eq!(field("access-control-allow-origin"), "*");
             let port = server.ready().addresses[0].port();
             assert_eq!(field("alt-svc"), format!("h3=\":{port}\"; ma=3600"));

@@ -18,6 +18,9 @@ pub struct Manners {
     pub cors: bool,
     /// Tells players on weighed connections what they can expect (CMSD, CTA-5006).
     pub cmsd: bool,
+    /// The clock of an origin that has one, seconds since 1970: such an origin dates its answers
+    /// (RFC 9110, section 6.6.1).
+    pub clock: Option<fn() -> u64>,
 }
 
 /// An answer without its body.
@@ -52,6 +55,9 @@ impl Manners {
     fn add_to(&self, fields: &mut HeaderMap) {
         for (name, value) in &self.fields {
             fields.insert(name, value.clone());
+        }
+        if let Some(now_s) = self.clock {
+            fields.insert(header::DATE, text(conditions::date_text(now_s())));
         }
         if self.cors {
             let any = HeaderValue::from_static("*");
@@ -209,6 +215,18 @@ mod tests {
         let known = ask(Method::GET, &[("if-none-match", "\"v\"")]);
         assert_eq!((known.head.status(), known.body.clone()), (StatusCode::NOT_MODIFIED, None));
         assert_eq!((field(&known, "etag"), field(&known, "content-length")), ("\"v\"", ""));
+    }
+
+    #[test]
+    fn an_origin_with_a_clock_dates_its_answers() {
+        let request = || Request::get("https://x/a").body(()).unwrap();
+        let clock = Some((|| 784_111_777) as fn() -> u64);
+        let manners = Manners { clock, ..Manners::default() };
+        for object in [Some(object()), None] {
+            let answer = answer(&request(), object.as_ref(), &manners);
+            assert_eq!(field(&answer, "date"), "Sun, 06 Nov 1994 08:49:37 GMT");
+        }
+        assert_eq!(field(&answer(&request(), None, &Manners::default()), "date"), "");
     }
 
     #[test]

@@ -249,7 +249,8 @@ impl Server {
             Sharing::Plain => Policy::Plain,
             _ => Policy::Minerva(Arc::new(Current(self.site.clone()))),
         };
-        let mut manners = Manners { cors: true, cmsd: true, ..Manners::default() };
+        let clock = Some(date::now_s as fn() -> u64);
+        let mut manners = Manners { cors: true, cmsd: true, clock, ..Manners::default() };
         let field = |text: String| HeaderValue::try_from(text).ok();
         let alt_svc = field(format!("h3=\":{port}\"; ma={ALT_SVC_S}"));
         manners.fields.extend(alt_svc.map(|v| (header::ALT_SVC, v)));

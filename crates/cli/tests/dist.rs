@@ -1,0 +1,131 @@
+//! What `make dist` hands out, made of the binary under test.
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::*;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs a program, which must succeed: what it prints, and what it says beside.
+fn run(command: &mut Command) -> (String, String) {
+    let Output { status, stdout, stderr } = command.output().expect("it starts");
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(status.success(), "{command:?}: {status}\n{stderr}");
+    (String::from_utf8(stdout).unwrap(), stderr)
+}
+
+/// Runs a program, which must succeed and find nothing to complain of.
+fn quietly(command: &mut Command) -> String {
+    let (stdout, stderr) = run(command);
+    assert!(stderr.is_empty(), "{command:?}: {stderr}");
+    stdout
+}
+
+/// Whether a program is at hand; says what is left out without it.
+fn at_hand(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let found = found.is_ok_and(|o| o.status.success());
+    if !found {
+        eprintln!("left out: what {program} says of it");
+    }
+    found
+}
+
+/// Makes the archive and unpacks it: the archive, and the folder that was in it.
+fn distribution(scratch: &Scratch, out: &str) -> (PathBuf, PathBuf) {
+    let out = scratch.0.join(out);
+    let mut script = Command::new(root().join("scripts/dist"));
+    script.args(["--binary", env!("CARGO_BIN_EXE_airlane"), "--out"]).arg(&out);
+    let archive = PathBuf::from(run(&mut script).0.trim_end());
+    assert_eq!(listing(&out), std::slice::from_ref(&archive));
+    quietly(Command::new("tar").arg("-xzf").arg(&archive).current_dir(&out));
+    let name = archive.file_name().unwrap().to_str().unwrap().strip_suffix(".tar.gz").unwrap();
+    let folder = out.join(name);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "one folder is in the archive");
+    (archive, folder)
+}
+
+#[test]
+fn the_distribution_is_complete_and_repeatable() {
+    let scratch = Scratch::new("dist");
+    let (archive, folder) = distribution(&scratch, "a");
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(name.starts_with(&format!("airlane-{version}-{}-", std::env::consts::ARCH)), "{name}");
+
+    let said = quietly(Command::new(folder.join("airlane")).arg("--version"));
+    assert_eq!(said, format!("airlane {version}\n"));
+    let text = |file: &str| fs::read_to_string(folder.join(file)).expect(file);
+    for (file, part) in [
+        ("README.md", "# Airlane"),
+        ("LICENSE-MIT", "Permission is hereby granted"),
+        ("LICENSE-APACHE", "Apache License"),
+        ("LICENCES-OF-OTHERS", "\nrustls "),
+        ("docs/serve.md", "# Serving titles"),
+        ("airlane-serve.service", "airlane serve "),
+    ] {
+        assert!(text(file).contains(part), "{file} lacks {part:?}");
+    }
+    if at_hand("groff") {
+        let mut groff = Command::new("groff");
+        groff.args(["-man", "-Tutf8", "-ww", "-P-cbou"]).arg(folder.join("airlane.1"));
+        assert!(quietly(&mut groff).contains("NAME"));
+    }
+    for (shell, check, file) in [
+        ("bash", "-n", "airlane.bash"),
+        ("zsh", "-n", "_airlane"),
+        ("fish", "--no-execute", "airlane.fish"),
+    ] {
+        let file = folder.join("completions").join(file);
+        assert!(fs::read_to_string(&file).unwrap().contains("serve"), "{}", file.display());
+        if at_hand(shell) {
+            quietly(Command::new(shell).arg(check).arg(&file));
+        }
+    }
+
+    if at_hand("systemd-analyze") {
+        let binary = folder.join("airlane");
+        let unit = text("airlane-serve.service");
+        // Where it will be installed, nothing is yet.
+        let unit = unit.replace("/usr/local/bin/airlane", binary.to_str().unwrap());
+        scratch.file("airlane-serve.service", &unit);
+        let mut verify = Command::new("systemd-analyze");
+        verify.args(["verify", "--man=no"]).arg(scratch.0.join("airlane-serve.service"));
+        let complaints = run(&mut verify).1;
+        // It looks at the units of the machine too.
+        assert!(!complaints.contains("airlane-serve"), "{complaints}");
+    }
+
+    let (again, _) = distribution(&scratch, "b");
+    assert!(fs::read(archive).unwrap() == fs::read(again).unwrap(), "another archive");
+}
+
+#[test]
+fn the_unit_is_the_one_that_the_page_shows_and_its_options_exist() {
+    let unit = fs::read_to_string(root().join("dist/airlane-serve.service")).unwrap();
+    let page = fs::read_to_string(root().join("docs/serve.md")).unwrap();
+    let indent = |line: &str| if line.is_empty() { String::new() } else { format!("    {line}") };
+    let shown: Vec<String> = unit.lines().map(indent).collect();
+    assert!(page.contains(&shown.join("\n")), "docs/serve.md shows another unit");
+
+    let scratch = Scratch::new("unit");
+    let help = String::from_utf8(scratch.airlane(&["serve", "--help"]).stdout).unwrap();
+    let start = unit.split("ExecStart=").nth(1).unwrap().split("\nExecReload").next().unwrap();
+    for option in start.split_whitespace().filter(|word| word.starts_with("--")) {
+        assert!(help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")));
+    }
+}
+
+#[test]
+fn an_option_of_the_script_that_is_none_is_refused() {
+    let output = Command::new(root().join("scripts/dist")).arg("--bin").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--binary FILE"));
+}

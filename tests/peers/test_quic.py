@@ -1,0 +1,113 @@
+"""What QUIC allows peers to do beside asking, with aioquic, which shares no code with us."""
+
+import asyncio
+import unittest
+
+import http3
+from aioquic.quic.packet import QuicProtocolVersion
+from aioquic.tls import CipherSuite
+from cases import Asked
+from http3 import Diary
+from server import CHUNKS, LARGE, PATIENCE_S, Server
+
+#: From so many handshakes under way on, the server wants to see that clients receive.
+CROWD = 64
+
+
+class Quic(unittest.IsolatedAsyncioTestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.stop)
+
+    async def asyncSetUp(self):
+        # unittest has asyncio say what took long; here that says how busy the machine is.
+        asyncio.get_running_loop().set_debug(False)
+
+    async def test_a_client_comes_in_at_once_where_few_do(self):
+        diary = Diary()
+        async with http3.client(self.server, diary) as client:
+            await self._asks_for_everything(client)
+        self.assertEqual(diary.packets("retry"), 0)
+
+    async def test_a_client_shows_that_it_receives_where_many_come(self):
+        # A server of its own: the others need not wait in this crowd.
+        server = Server()
+        self.addCleanup(server.stop)
+        http3.knock(server, CROWD)
+        diary = Diary()
+        async with http3.client(server, diary) as client:
+            await self._asks_for_everything(client)
+        self.assertEqual(diary.packets("retry"), 1)
+
+    async def test_keys_change_while_a_file_is_sent(self):
+        diary = Diary()
+        async with http3.client(self.server, diary) as client:
+            for _ in range(3):
+                exchange = client.begin(Asked(LARGE))
+                await asyncio.wait_for(exchange.begun.wait(), PATIENCE_S)
+                self.assertFalse(exchange.done.done())
+                client.update_keys()
+                self._is_whole(LARGE, await exchange.answer())
+        changes = diary.all("security:key_updated")
+        ours = [c for c in changes if c["trigger"] == "local_update"]
+        # A pair of keys each time.
+        self.assertEqual(len(ours), 2 * 3, changes)
+
+    async def test_a_client_moves_while_a_file_is_sent(self):
+        for with_a_new_id in (False, True):
+            with self.subTest(with_a_new_id=with_a_new_id):
+                diary = Diary()
+                async with http3.client(self.server, diary) as client:
+                    exchange = client.begin(Asked(LARGE))
+                    await asyncio.wait_for(exchange.begun.wait(), PATIENCE_S)
+                    self.assertFalse(exchange.done.done())
+                    before = client.port
+                    await client.move()
+                    self.assertNotEqual(client.port, before)
+                    if with_a_new_id:
+                        client.change_connection_id()
+                    self._is_whole(LARGE, await exchange.answer())
+                    await self._asks_for_everything(client)
+                # The server has seen that somebody sends from elsewhere, and has asked there.
+                self.assertGreater(diary.frames("path_challenge"), 0)
+
+    async def test_every_cipher(self):
+        for suite in (
+            CipherSuite.AES_128_GCM_SHA256,
+            CipherSuite.AES_256_GCM_SHA384,
+            CipherSuite.CHACHA20_POLY1305_SHA256,
+        ):
+            with self.subTest(suite=suite.name):
+                async with http3.client(self.server, cipher_suites=[suite]) as client:
+                    self._is_whole(LARGE, await client.ask(Asked(LARGE)))
+
+    async def test_a_client_of_another_version_is_told_which_there_are(self):
+        diary = Diary()
+        newer = QuicProtocolVersion.VERSION_2
+        async with http3.client(self.server, diary, original_version=newer) as client:
+            await self._asks_for_everything(client)
+        self.assertEqual(diary.packets("version_negotiation"), 1)
+
+    async def test_one_who_gives_up_an_answer_gets_the_next(self):
+        async with http3.client(self.server) as client:
+            for _ in range(3):
+                exchange = client.begin(Asked(LARGE))
+                await asyncio.wait_for(exchange.begun.wait(), PATIENCE_S)
+                client.give_up(exchange)
+                with self.assertRaisesRegex(ConnectionError, "^reset"):
+                    await exchange.answer()
+            await self._asks_for_everything(client)
+
+    async def _asks_for_everything(self, client: http3.Client):
+        answers = await asyncio.gather(*[client.ask(Asked(name)) for name in CHUNKS])
+        for name, answer in zip(CHUNKS, answers, strict=True):
+            self._is_whole(name, answer)
+
+    def _is_whole(self, name: str, answer):
+        self.assertEqual(answer.status, 200)
+        self.assertTrue(answer.body == CHUNKS[name], f"{name}: {len(answer.body)} bytes, or others")
+
+
+if __name__ == "__main__":
+    unittest.main()
