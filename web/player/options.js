@@ -23,6 +23,7 @@ const CMCD_MODES = ["query", "header", "off"];
  * @property {string | null} metric measure of quality that the device asks for
  * @property {boolean} muted
  * @property {boolean} autoplay
+ * @property {boolean} bare the picture alone, for frames and for measurements
  */
 
 /**
@@ -50,6 +51,7 @@ export function readOptions(search) {
     metric: oneOf("metric", Object.keys(METRICS), null),
     muted: yes("muted", false),
     autoplay: yes("autoplay", true),
+    bare: yes("bare", false),
   });
 }
 

@@ -20,6 +20,7 @@ start().catch((error) => say(error.message));
 async function start() {
   const titles = await loadTitles();
   const title = titles.find((t) => t.name === options.title);
+  document.body.classList.toggle("bare", options.bare && (title || options.mpd) !== null);
   showTitles(byId("cards"), titles, title?.name ?? null);
   if (title) {
     const table = title.table ? await getJson(title.table).catch(() => null) : null;
@@ -53,8 +54,6 @@ function watch(title, table) {
   byId("about").textContent = title.rungs.length ? about(title) : "";
   document.title = `${title.title} · Airlane`;
   const sid = options.sid ?? newSessionId();
-  const dashboard = new Dashboard(sid, options);
-  choices(table);
   const playback = new Playback(/** @type {HTMLVideoElement} */ (byId("video")), {
     manifest: new URL(title.manifest, location.href).href,
     cid: title.name, sid, table,
@@ -63,6 +62,9 @@ function watch(title, table) {
   }, say);
   // For the console, and for whoever measures from outside.
   Object.assign(globalThis, { airlane: { record: playback.record, sid } });
+  if (options.bare) return;
+  const dashboard = new Dashboard(sid, options);
+  choices(table);
   let since = 0, missed = 0, asking = false;
   async function ask() {
     if (asking) return;

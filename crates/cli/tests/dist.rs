@@ -73,10 +73,15 @@ fn the_distribution_is_complete_and_repeatable() {
     ] {
         assert!(text(file).contains(part), "{file} lacks {part:?}");
     }
-    if at_hand("groff") {
+    let pages = listing(&folder.join("man"));
+    let names: Vec<_> = pages.iter().filter_map(|p| p.file_name()?.to_str()).collect();
+    for name in ["airlane.1", "airlane-serve.1", "airlane-corpus.1", "airlane-corpus-normalise.1"] {
+        assert!(names.contains(&name), "no {name} in {names:?}");
+    }
+    for page in pages.iter().filter(|_| at_hand("groff")) {
         let mut groff = Command::new("groff");
-        groff.args(["-man", "-Tutf8", "-ww", "-P-cbou"]).arg(folder.join("airlane.1"));
-        assert!(quietly(&mut groff).contains("NAME"));
+        groff.args(["-man", "-Tutf8", "-ww", "-P-cbou"]).arg(page);
+        assert!(quietly(&mut groff).contains("\nNAME\n"), "{}", page.display());
     }
     for (shell, check, file) in [
         ("bash", "-n", "airlane.bash"),

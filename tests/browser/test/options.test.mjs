@@ -6,14 +6,14 @@ import { readOptions, withOptions } from "../../../web/player/options.js";
 import { metricOf, settingFor } from "../../../web/player/tables.js";
 
 test("what the address does not say, or says wrongly, has a default", () => {
-  const bare = readOptions("");
-  assert.deepEqual(bare, {
-    title: null, mpd: null, abr: "mpc", sid: null, cmcd: "query", version: 1, metric: null, muted: false, autoplay: true,
+  const none = readOptions("");
+  assert.deepEqual(none, {
+    title: null, mpd: null, abr: "mpc", sid: null, cmcd: "query", version: 1, metric: null, muted: false, autoplay: true, bare: false,
   });
-  assert.deepEqual(readOptions("?abr=nonsense&cmcd=&metric=vmaf2&cmcdv=3&title="), bare);
-  const all = readOptions("?title=bunny&abr=bola&sid=s&cmcd=header&cmcdv=2&metric=vmaf_phone&muted&autoplay=0");
+  assert.deepEqual(readOptions("?abr=nonsense&cmcd=&metric=vmaf2&cmcdv=3&title="), none);
+  const all = readOptions("?title=bunny&abr=bola&sid=s&cmcd=header&cmcdv=2&metric=vmaf_phone&muted&autoplay=0&bare");
   assert.deepEqual(all, {
-    title: "bunny", mpd: null, abr: "bola", sid: "s", cmcd: "header", version: 2, metric: "vmaf_phone", muted: true, autoplay: false,
+    title: "bunny", mpd: null, abr: "bola", sid: "s", cmcd: "header", version: 2, metric: "vmaf_phone", muted: true, autoplay: false, bare: true,
   });
 });
 

@@ -60,7 +60,10 @@ pub(crate) enum Verb {
     Link(LinkArgs),
     /// Print the man page
     #[command(hide = true)]
-    Man,
+    Man {
+        /// The verb that it is about, such as `corpus normalise` [default: all of the program]
+        verb: Vec<String>,
+    },
     /// Print the completions for a shell
     #[command(hide = true)]
     Completions {

@@ -57,14 +57,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Serve(args) => serve::serve(&args),
         Verb::Play(args) => play::play(&args),
         Verb::Link(args) => link::link(&args),
-        Verb::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .map_err(|e| LabError::fault(format!("cannot render the man page: {e}")))?;
-            print(&String::from_utf8_lossy(&page))?;
-            Ok(0)
-        }
+        Verb::Man { verb } => man(&verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "airlane", &mut script);
@@ -72,6 +65,25 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             Ok(0)
         }
     }
+}
+
+/// Prints the man page of the program, or of a verb.
+fn man(verb: &[String]) -> Result<u8, LabError> {
+    let mut command = Cli::command();
+    // Gives verbs their whole names.
+    command.build();
+    for word in verb {
+        let below = command.find_subcommand(word).cloned();
+        command = below.ok_or_else(|| {
+            InputError::new(format!("no verb {:?}", verb.join(" ")), "`airlane help` lists them")
+        })?;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .map_err(|e| LabError::fault(format!("cannot render the man page: {e}")))?;
+    print(&String::from_utf8_lossy(&page))?;
+    Ok(0)
 }
 
 /// Calls the laboratory with what all verbs that run worlds share, and prints the final line.
