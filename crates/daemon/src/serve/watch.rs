@@ -26,7 +26,7 @@ impl Watch {
 
     /// Says something once.
     fn say(&self, what: &str) {
-        if self.said.is_news(&what) {
+        if self.said.is_news(what) {
             tracing::info!("{what}");
         }
     }

@@ -46,9 +46,9 @@ fn assert_whole(result: &PlayResult, video: &Video) {
 fn a_twentieth_of_all_packets_lost_costs_time_and_nothing_else() {
     run(async {
         let folder = Scratch::new();
-        let video = write_title(&folder.0, "film", 8, true);
+        let video = write_title(&folder.0, "film", 4, true);
         let server = Server::start(request(&folder.0)).await.unwrap();
-        let way = ["rate_bps=40e6", "rtt_s=0.02", "loss.p=0.05"];
+        let way = ["rate_bps=40e6", "rtt_s=0.01", "loss.p=0.05"];
         let mut link = link(&server, &way, &way);
         let at = link.address().unwrap();
         let beside = players(&server, "film", Speak::Http3);
@@ -61,7 +61,7 @@ fn a_twentieth_of_all_packets_lost_costs_time_and_nothing_else() {
         assert!(got == bytes_of(2, 3, video.size_bytes(2, 3)), "{} bytes", got.len());
         let totals = link.totals().unwrap();
         let lost = |way: &airlane_link::WayTotals| way.dropped.total().0;
-        assert!(lost(&totals.up) > 5 && lost(&totals.down) > 50, "{totals:?}");
+        assert!(lost(&totals.up) > 5 && lost(&totals.down) > 20, "{totals:?}");
         server.stop().await;
     });
 }
