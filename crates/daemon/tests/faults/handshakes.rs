@@ -9,7 +9,6 @@ use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use crate::common::*;
-use crate::impatient;
 use crate::stalled::pinging;
 
 /// Handshakes of clients that were not asked to prove their address (docs/serve.md).
@@ -84,7 +83,9 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
 fn handshakes_over_quic_that_are_kept_alive_end_too() {
     run(async {
         let folder = Scratch::new();
-        let server = Server::start(impatient(&folder.0)).await.unwrap();
+        let patience = Patience { handshake: Duration::from_secs(1), ..Patience::default() };
+        let asked = ServeRequest { patience, ..request(&folder.0) };
+        let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         // The client hears nothing, and so sends its first packet again and again.
         let deaf = UdpSocket::bind("127.0.0.1:0").await.unwrap();

@@ -21,7 +21,10 @@ const SETTINGS_ACK: &[u8] = b"\x00\x00\x00\x04\x01\x00\x00\x00\x00";
 /// Fields of stream 1 that are to go on: ":method: GET" without the flag that ends them.
 const HALF_A_HEAD: &[u8] = b"\x00\x00\x01\x01\x01\x00\x00\x00\x01\x82";
 
-/// Sends `first`, then `drop by drop` for as long as it is taken; the server must end it.
+/// A frame of HTTP/3 with header fields that is to have 16384 bytes (RFC 9114, section 7.2.2).
+const LONG_HEAD: &[u8] = b"\x01\x80\x00\x40\x00";
+
+/// Sends `first`, then `again` for as long as it is taken; the server must end it.
 async fn drip(stream: impl AsyncRead + AsyncWrite + Unpin, first: &[u8], again: &[u8]) {
     let (mut read, mut write) = tokio::io::split(stream);
     let sending = async {
@@ -100,9 +103,8 @@ fn slow_clients_over_quic_are_left() {
         let server = Server::start(impatient(&folder.0)).await.unwrap();
         let endpoint = pinging();
         let connection = endpoint.connect(server.ready().addresses[0], "localhost").await.unwrap();
-        // A frame of header fields that is to have 100 bytes (RFC 9114, section 7.2.2).
         let (mut send, mut recv) = connection.open_bi().await.unwrap();
-        send.write_all(Bytes::from_static(b"\x01\x40\x64")).await.unwrap();
+        send.write_all(Bytes::from_static(LONG_HEAD)).await.unwrap();
         let sending = async {
             let mut ticks = interval(Duration::from_millis(100));
             while send.write_all(Bytes::from_static(b"\x00")).await.is_ok() {
@@ -123,7 +125,7 @@ fn slow_clients_over_quic_are_left() {
             let mut ticks = interval(Duration::from_millis(300));
             let mut begun = Vec::new();
             while let Ok((mut send, recv)) = connection.open_bi().await {
-                if send.write_all(Bytes::from_static(b"\x01\x40\x64")).await.is_err() {
+                if send.write_all(Bytes::from_static(LONG_HEAD)).await.is_err() {
                     break;
                 }
                 begun.push((send, recv));
