@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_daemon::client::Speak;
-use airlane_daemon::serve::Server;
+use airlane_daemon::serve::{Patience, ServeRequest, Server};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -23,6 +23,9 @@ const HALF_A_HEAD: &[u8] = b"\x00\x00\x01\x01\x01\x00\x00\x00\x01\x82";
 
 /// A frame of HTTP/3 with header fields that is to have 16384 bytes (RFC 9114, section 7.2.2).
 const LONG_HEAD: &[u8] = b"\x01\x80\x00\x40\x00";
+
+/// Connections over HTTP/3.
+const OPEN: &str = "airlane_connections_open{carrier=\"h3\"}";
 
 /// Sends `first`, then `again` for as long as it is taken; the server must end it.
 async fn drip(stream: impl AsyncRead + AsyncWrite + Unpin, first: &[u8], again: &[u8]) {
@@ -100,7 +103,9 @@ fn slow_clients_over_quic_are_left() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 4, true);
-        let server = Server::start(impatient(&folder.0)).await.unwrap();
+        let patience = Patience { head: Duration::from_secs(1), ..Patience::default() };
+        let asked = ServeRequest { patience, ..request(&folder.0) };
+        let server = Server::start(asked).await.unwrap();
         let endpoint = pinging();
         let connection = endpoint.connect(server.ready().addresses[0], "localhost").await.unwrap();
         let (mut send, mut recv) = connection.open_bi().await.unwrap();
@@ -120,7 +125,12 @@ fn slow_clients_over_quic_are_left() {
             () = sending => {}
             () = ended => {}
         }
+        assert_eq!(figure(&client(Speak::Tcp), &server, OPEN).await, 1.0, "the rest goes on");
+        server.stop().await;
+
         // And who goes on like this is not kept for it.
+        let server = Server::start(impatient(&folder.0)).await.unwrap();
+        let connection = endpoint.connect(server.ready().addresses[0], "localhost").await.unwrap();
         let trickle = async {
             let mut ticks = interval(Duration::from_millis(300));
             let mut begun = Vec::new();
@@ -137,8 +147,7 @@ fn slow_clients_over_quic_are_left() {
         let (left, beside) = tokio::join!(left, beside);
         left.expect("the connection is kept");
         assert_eq!((beside.failure, beside.stalls), (None, 0));
-        let open = "airlane_connections_open{carrier=\"h3\"}";
-        until(&server, Speak::Tcp, open, |n| n == 0.0).await;
+        until(&server, Speak::Tcp, OPEN, |n| n == 0.0).await;
         server.stop().await;
     });
 }
