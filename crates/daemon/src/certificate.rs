@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_development_certificate_is_kept_while_it_is_good() {
-        let folder =
-            std::env::temp_dir().join(format!("airlane-certificate-{}", std::process::id()));
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("made");
         let names = names("box", &["10.0.0.1".parse().unwrap()]);
         let now = 1_800_000_000;
         let first = development(&folder, &names, now).unwrap();
@@ -204,6 +204,5 @@ mod tests {
             );
             assert_eq!(mode & 0o777, 0o600);
         }
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

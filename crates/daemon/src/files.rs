@@ -17,6 +17,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
+use crate::said::Said;
+
 /// Longest path that is looked at, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
 
@@ -24,6 +26,7 @@ const MAX_PATH_BYTES: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Files {
     dir: Arc<Dir>,
+    said: Arc<Said>,
 }
 
 impl Files {
@@ -34,7 +37,7 @@ impl Files {
     pub fn open(folder: &Path) -> Result<Self, InputError> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())
             .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
-        Ok(Self { dir: Arc::new(dir) })
+        Ok(Self { dir: Arc::new(dir), said: Arc::default() })
     }
 
     /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
@@ -44,8 +47,10 @@ impl Files {
     /// If there is a file that cannot be opened.
     pub async fn find(&self, path: &str) -> io::Result<Option<Object>> {
         let Some(name) = name_of(path) else { return Ok(None) };
-        let dir = self.dir.clone();
-        spawn_blocking(move || open(&dir, &name)).await.map_err(io::Error::other)?
+        let (dir, said) = (self.dir.clone(), self.said.clone());
+        let opening = spawn_blocking(move || open(&dir, &name, &said));
+        let found = opening.await.map_err(io::Error::other).flatten();
+        found.inspect_err(|e| complain(&self.said, path, e))
     }
 }
 
@@ -69,10 +74,24 @@ pub fn name_of(path: &str) -> Option<PathBuf> {
     Some(name)
 }
 
-fn open(dir: &Dir, name: &Path) -> io::Result<Option<Object>> {
+/// Tells the operator of what the disk does, once for each file.
+fn complain(said: &Said, path: &str, e: &io::Error) {
+    let what = format!("{path} cannot be read: {e}");
+    if said.is_news(&what) {
+        tracing::warn!("{what}");
+    }
+}
+
+fn open(dir: &Dir, name: &Path, said: &Arc<Said>) -> io::Result<Option<Object>> {
     use io::ErrorKind as Kind;
-    let file = match dir.open(name) {
-        Ok(file) => file.into_std(),
+    // Looked at first: to open what is no file, such as a pipe, may take for ever.
+    let found = dir.metadata(name).and_then(|about| match about.is_file() {
+        true => dir.open(name).map(Some),
+        false => Ok(None),
+    });
+    let file = match found {
+        Ok(Some(file)) => file.into_std(),
+        Ok(None) => return Ok(None),
         // What climbs out is answered as if it were not there: whether it is, is nobody's business.
         Err(e)
             if matches!(
@@ -105,26 +124,34 @@ fn open(dir: &Dir, name: &Path) -> io::Result<Option<Object>> {
         version,
         caching: Some(caching(&extension)),
         part: None,
-        source: Arc::new(OpenFile(Arc::new(file))),
+        source: Arc::new(OpenFile {
+            file: Arc::new(file),
+            name: name.to_owned(),
+            said: said.clone(),
+        }),
     }))
 }
 
 /// A file that was found: it is read as it was opened, also if another takes its name meanwhile.
 #[derive(Debug)]
-struct OpenFile(Arc<File>);
+struct OpenFile {
+    file: Arc<File>,
+    name: PathBuf,
+    said: Arc<Said>,
+}
 
 impl Source for OpenFile {
     fn read(&self, range: Range<u64>) -> StoreFuture<'_, io::Result<Bytes>> {
-        let file = self.0.clone();
+        let file = self.file.clone();
         Box::pin(async move {
-            spawn_blocking(move || {
+            let read = spawn_blocking(move || {
                 let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
                 let mut piece = vec![0; len];
                 read_at(&file, &mut piece, range.start)?;
                 Ok(Bytes::from(piece))
-            })
-            .await
-            .map_err(io::Error::other)?
+            });
+            let piece = read.await.map_err(io::Error::other).flatten();
+            piece.inspect_err(|e| complain(&self.said, &self.name.to_string_lossy(), e))
         })
     }
 }

@@ -7,7 +7,7 @@ mod date;
 pub mod error;
 pub mod files;
 pub mod play;
-
+mod said;
 pub mod serve;
 
 pub use error::DaemonError;

@@ -3,52 +3,12 @@
 mod common;
 
 use std::fs;
-use std::time::Duration;
 
-use airlane_abr::AbrKind;
-use airlane_daemon::client::{FetchError, Speak, Url};
-use airlane_daemon::play::{PlayRequest, PlayResult, play};
+use airlane_daemon::client::{Speak, Url};
+use airlane_daemon::play::{PlayRequest, play};
 use airlane_daemon::serve::{ServeRequest, Server, Sharing};
 use common::*;
 use http::StatusCode;
-use serde_json::Value;
-
-const VERSIONS: [Speak; 3] = [Speak::Http3, Speak::Tcp, Speak::Http1];
-const MOST: usize = 64 << 20;
-
-fn status(e: FetchError) -> u16 {
-    match e {
-        FetchError::Status { status, .. } => status.as_u16(),
-        other => panic!("{other}"),
-    }
-}
-
-fn players(server: &Server, title: &str, speak: Speak) -> PlayRequest {
-    PlayRequest {
-        urls: vec![url(server, &format!("/{title}/manifest.mpd")).to_string()],
-        sessions: 1,
-        stagger: Duration::ZERO,
-        abr: AbrKind::default(),
-        buffer: Duration::from_secs(30),
-        pause: Duration::ZERO,
-        duration: None,
-        speak,
-        insecure: true,
-        metric: None,
-        silent: false,
-    }
-}
-
-async fn play_one(request: PlayRequest) -> PlayResult {
-    let mut results = Vec::new();
-    play(request, std::future::pending(), |r| results.push(r)).await.unwrap();
-    results.remove(0)
-}
-
-async fn json(server: &Server, path: &str) -> Value {
-    let (bytes, _) = client(Speak::Tcp).get_all(&url(server, path), None, MOST).await.unwrap();
-    serde_json::from_slice(&bytes).unwrap()
-}
 
 #[test]
 fn files_are_the_same_byte_by_byte_over_every_version_of_http() {

@@ -1,16 +1,19 @@
 //! Every parser of user input on damaged input: an error or a value, never a panic.
 //!
-//! The seconds that this takes are what runs in CI; `fuzz/` has the first four targets for
-//! libFuzzer, and what it ever found lies in `fuzz/regressions/TARGET/` and is replayed here.
+//! The seconds that this takes are what runs in CI; `fuzz/` has the same targets for libFuzzer, and
+//! what was ever found lies in `fuzz/regressions/TARGET/` and is replayed here.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_base::{Rng, Seed};
+use airlane_apps::vod::Viewer;
+use airlane_base::{Rng, Seed, Time};
 use airlane_lab::popularity::Popularity;
 use airlane_lab::scenario::{EMBEDDED, Grid, Scenario};
-use airlane_media::{synthetic, table};
-use airlane_minerva::StoredNormalisation;
+use airlane_media::mp4::{Index, Init, fragments, retime};
+use airlane_media::{dash, hls, synthetic, table};
+use airlane_minerva::{SentCurve, StoredNormalisation};
 use airlane_net::Trace;
 use rand::RngExt;
 
@@ -50,6 +53,53 @@ fn normalisation(data: &[u8]) {
         assert!(read.normalisation.eval(0.0) > 0.0);
         assert_eq!(StoredNormalisation::from_json(read.to_json().as_bytes()), Ok(read));
     }
+}
+
+fn curve(data: &[u8]) {
+    let _ = SentCurve::from_text(&String::from_utf8_lossy(data));
+    if let Ok(read) = SentCurve::from_bytes(data) {
+        assert!(SentCurve::from_bytes(&read.to_bytes()).is_ok_and(|again| again == read));
+    }
+}
+
+fn manifest(data: &[u8]) {
+    if let Ok(read) = dash::parse(&String::from_utf8_lossy(data)) {
+        dash::write(&read);
+        hls::write(&read, &|_| None);
+    }
+}
+
+fn segment(data: &[u8]) {
+    let _ = Index::read(data);
+    if let Ok(init) = Init::read(data) {
+        for fragment in fragments(data, &init).unwrap_or_default() {
+            let _ = (fragment.earliest(), fragment.duration());
+        }
+    }
+    let _ = retime(&mut data.to_vec(), 7, 1 << 40);
+}
+
+fn reports(data: &[u8]) {
+    let mut viewer = Viewer::default();
+    let mut now = Time::ZERO;
+    for (i, cmcd) in Cmcd::of_post(&String::from_utf8_lossy(data)).iter().enumerate() {
+        now += Duration::from_millis(700);
+        let chunk = cmcd.chunks_played.map_or(i, |n| n as usize);
+        let request = viewer.on_request(now, (i % 5, chunk), Duration::from_secs(4), cmcd);
+        assert_eq!(request.chunk, chunk);
+        viewer.on_report(cmcd);
+        assert!((0.0..=16.0).contains(&viewer.watching().pace));
+    }
+}
+
+/// A box of ISO/IEC 14496-12.
+fn boxed(kind: &str, body: &[&[u8]]) -> Vec<u8> {
+    let body = body.concat();
+    [&(8 + body.len() as u32).to_be_bytes(), kind.as_bytes(), &body].concat()
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_be_bytes()).collect()
 }
 
 /// Cuts, doubles, overwrites and splices what was valid before.
@@ -96,6 +146,53 @@ fn batter(name: &str, target: fn(&[u8]), valid: &[Vec<u8>]) {
     for file in std::fs::read_dir(kept).into_iter().flatten().flatten() {
         target(&std::fs::read(file.path()).unwrap());
     }
+}
+
+#[test]
+fn damaged_curves_are_survived() {
+    let text = "AQAAAAAAAAABAAAAAQEBAf8AAQ";
+    let bytes: Vec<u8> = (0..120).collect();
+    batter("curve", curve, &[text.as_bytes().to_vec(), bytes, vec![1; 64]]);
+}
+
+#[test]
+fn damaged_manifests_are_survived() {
+    let template = r#"<MPD mediaPresentationDuration="PT10S" type="static">
+<Period><BaseURL>a/</BaseURL><AdaptationSet mimeType="video/mp4" codecs="avc1.64001f">
+<SegmentTemplate timescale="1000" media="$RepresentationID$/$Number%03d$.m4s" startNumber="1">
+<SegmentTimeline><S t="0" d="4000" r="1"/><S d="2000"/></SegmentTimeline></SegmentTemplate>
+<Representation id="v" bandwidth="300000" width="640" height="360" frameRate="30000/1001"/>
+</AdaptationSet></Period></MPD>"#;
+    let base = r#"<MPD mediaPresentationDuration="PT10S"><Period><AdaptationSet mimeType="video/mp4">
+<Representation id="v" bandwidth="8"><BaseURL>v.mp4</BaseURL>
+<SegmentBase indexRange="700-900"><Initialization range="0-699"/></SegmentBase>
+</Representation></AdaptationSet></Period></MPD>"#;
+    assert!(dash::parse(template).is_ok() && dash::parse(base).is_ok());
+    batter("manifest", manifest, &[template.as_bytes().to_vec(), base.as_bytes().to_vec()]);
+}
+
+#[test]
+fn damaged_segments_are_survived() {
+    let tfdt = boxed("tfdt", &[&words(&[0x0100_0000, 0, 9])]);
+    let trun = boxed("trun", &[&words(&[0x0000_0201, 2, 0, 50, 60])]);
+    let traf = boxed("traf", &[&boxed("tfhd", &[&words(&[0x2_0000, 1])]), &tfdt, &trun]);
+    let moof = boxed("moof", &[&boxed("mfhd", &[&words(&[0, 5])]), &traf]);
+    let sidx = boxed("sidx", &[&words(&[0, 1, 1000, 0, 0, 1, 700, 4000, 0x9000_0000])]);
+    let mdhd = boxed("mdhd", &[&words(&[0, 0, 0, 1000, 0, 0])]);
+    let hdlr = boxed("hdlr", &[&words(&[0, 0]), b"vide", &words(&[0, 0, 0])]);
+    let mdia = boxed("mdia", &[&mdhd, &hdlr]);
+    let moov = boxed("moov", &[&boxed("trak", &[&mdia])]);
+    batter("segment", segment, &[[sidx, moof.clone()].concat(), [moov, moof].concat()]);
+}
+
+#[test]
+fn damaged_reports_are_survived() {
+    let valid = [
+        b"sid=\"a\",e=t,bl=(4000),sta=p,pr=1,ts=1700000000000\nsid=\"a\",sta=r,bsd=(700)\n"
+            .to_vec(),
+        b"bl=21300,bs,com.airlane-rb=1.5,su,bg,pr=2,sid=\"b\"\n".to_vec(),
+    ];
+    batter("reports", reports, &valid);
 }
 
 #[test]

@@ -72,12 +72,18 @@ pub struct Admission {
     pub handshakes: usize,
     /// Connections at most; further clients are turned away.
     pub connections: usize,
+    /// How long a client may take for its handshake; `None`: for ever, so long as it says something.
+    pub patience: Option<Duration>,
 }
 
 impl Admission {
     /// Everybody, at once.
-    pub const ALL: Self =
-        Self { validate_from: usize::MAX, handshakes: usize::MAX, connections: usize::MAX };
+    pub const ALL: Self = Self {
+        validate_from: usize::MAX,
+        handshakes: usize::MAX,
+        connections: usize::MAX,
+        patience: None,
+    };
 }
 
 /// Transport settings of an endpoint and all of its connections.
@@ -120,6 +126,9 @@ pub struct TransportConfig {
     pub cipher: Cipher,
     /// Where secrets come from.
     pub entropy: Entropy,
+    /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it from
+    /// before a crash can tell clients at once that their connections are gone. `None`: a new one.
+    pub reset_secret: Option<[u8; 32]>,
     /// The application protocols, best first (RFC 7301). Both sides need one in common.
     pub alpn: Vec<Vec<u8>>,
     /// Writes one qlog file (JSON-SEQ) per connection into this folder. What
@@ -163,6 +172,7 @@ impl TransportConfig {
             keep_alive: None,
             cipher: Cipher::Null,
             entropy: Entropy::Seeded,
+            reset_secret: None,
             alpn: vec![ALPN_H3.to_vec(), ALPN_AIRLANE.to_vec()],
             qlog_dir: None,
             keylog: None,

@@ -106,7 +106,11 @@ impl Endpoint {
             Entropy::System => system_secret(),
         };
 
-        let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &secret("reset key")?);
+        let reset_secret = match config.reset_secret {
+            Some(kept) => kept,
+            None => secret("reset key")?,
+        };
+        let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &reset_secret);
         let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
         endpoint_config
             .max_udp_payload_size(config.payload_bytes.max(PEER_PAYLOAD_BYTES))
@@ -195,6 +199,16 @@ impl Endpoint {
     /// does not accept any. Handshakes do not wait for each other.
     pub async fn accept(&self) -> Option<Connection> {
         self.accepted.as_ref()?.lock().await.recv().await
+    }
+
+    /// Connections that there are, those that drain and those in their handshakes included.
+    pub fn connections(&self) -> usize {
+        self.inner.links.lock().len()
+    }
+
+    /// Handshakes under way that clients have begun.
+    pub fn handshakes(&self) -> usize {
+        self.inner.links.lock().handshakes()
     }
 
     /// Opens a connection to the server called `name` at `addr`, and completes its handshake.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use noq_proto::{ConnectError, ConnectionError};
+use noq_proto::{ConnectError, ConnectionError, TransportErrorCode};
 
 /// An endpoint or a connection failed, or was ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,9 @@ pub enum QuicError {
     /// Certificates, keys, or what TLS says of them.
     #[error("TLS: {0}")]
     Tls(String),
+    /// Nobody whom this side trusts vouches for the peer's certificate.
+    #[error("nobody that is trusted vouches for the certificate: {0}")]
+    Untrusted(String),
     /// Nothing was heard for the idle timeout.
     #[error("the peer has been silent for too long")]
     TimedOut,
@@ -76,7 +79,15 @@ impl From<ConnectError> for QuicError {
 
 impl From<ConnectionError> for QuicError {
     fn from(e: ConnectionError) -> Self {
+        /// TLS's alert `unknown_ca` (RFC 8446, section 6.2).
+        const UNKNOWN_CA: u8 = 48;
         match e {
+            // Raised here, not told by the peer.
+            ConnectionError::TransportError(e)
+                if e.code == TransportErrorCode::crypto(UNKNOWN_CA) =>
+            {
+                Self::Untrusted(e.reason)
+            }
             ConnectionError::TimedOut => Self::TimedOut,
             ConnectionError::LocallyClosed => Self::ClosedHere,
             ConnectionError::ApplicationClosed(close) => Self::ClosedByPeer {

@@ -67,7 +67,8 @@ fn connections_beyond_the_bound_are_turned_away_and_room_is_given_again() {
 /// keeps nothing of them, and those who do go on get in.
 #[test]
 fn half_open_handshakes_keep_nobody_out() {
-    let admission = Admission { validate_from: 4, handshakes: 16, connections: 64 };
+    let patience = Some(Duration::from_secs(5));
+    let admission = Admission { validate_from: 4, handshakes: 16, connections: 64, patience };
     let (mut net, config) = setting(admission);
     let (server, client) = (net.server.clone(), net.client.clone());
     net.world
@@ -99,7 +100,10 @@ fn half_open_handshakes_keep_nobody_out() {
             }
             let connection = caller.connect(SERVER_ADDR.into(), "x").await.unwrap();
             assert!(listening.accept().await.is_some());
+            assert!((1..=4).contains(&listening.handshakes()), "{}", listening.handshakes());
             connection.close(0, "");
+            client.sleep(Duration::from_secs(10)).await;
+            assert_eq!((listening.handshakes(), listening.connections()), (0, 0));
         })
         .unwrap();
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::Algorithm;
-use airlane_quic::{Endpoint, H3Client, H3Server, QuicError};
+use airlane_quic::{Endpoint, H3Client, H3Server, QuicError, RequestBounds};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use common::*;
@@ -174,7 +174,8 @@ fn a_request_of_too_many_bytes_is_stopped() {
             let spawner = server.clone();
             server.spawn("serve", async move {
                 let connection = listening.accept().await.unwrap();
-                let mut h3 = H3Server::bounded(connection, 50_000).await.unwrap();
+                let bounds = RequestBounds { bytes: 50_000, ..RequestBounds::NONE };
+                let mut h3 = H3Server::bounded(connection, bounds).await.unwrap();
                 while let Ok(Some((_, mut responder))) = h3.accept().await {
                     spawner.spawn("respond", async move {
                         let mut got = 0;

@@ -5,9 +5,11 @@
 //! follow it.
 
 mod answer;
+mod busy;
 mod conditions;
 mod exchange;
 mod range;
 
 pub use answer::{Answer, Manners, answer};
+pub use busy::{Busy, BusyWith};
 pub use exchange::Exchange;

@@ -18,6 +18,8 @@ pub(super) fn byte_range(field: &str, len: u64) -> ByteRange {
     match (first, last) {
         ("", suffix) => match number(suffix).flatten() {
             Some(0) => ByteRange::Unsatisfiable,
+            // All of nothing: no Content-Range could say so.
+            Some(_) if len == 0 => ByteRange::Ignored,
             Some(n) => ByteRange::Part(len.saturating_sub(n)..len),
             None => ByteRange::Ignored,
         },
@@ -60,5 +62,7 @@ mod tests {
         ] {
             assert_eq!(byte_range(field, 1000), want, "{field}");
         }
+        assert_eq!(byte_range("bytes=-5", 0), ByteRange::Ignored, "an empty object has no part");
+        assert_eq!(byte_range("bytes=0-", 0), ByteRange::Unsatisfiable);
     }
 }

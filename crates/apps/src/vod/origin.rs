@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_quic::{Connection, Endpoint, H3Server, QuicError};
+use airlane_quic::{Connection, Endpoint, H3Server, QuicError, RequestBounds};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use tokio::sync::Notify;
@@ -22,13 +22,16 @@ use super::provider::Weighing;
 use super::weigher::{Outlook, Watched, Weigher};
 use crate::cmcd::Cmcd;
 use crate::content::{Object, Part, Store, Target};
-use crate::http::{Answer, Exchange, Manners, answer};
+use crate::http::{Answer, Busy, Exchange, Manners, answer};
 
 /// Where players post what they have to say of themselves (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
 
 /// Most bytes of a body that are handed over in one piece: each is copied on its way.
 const PIECE_BYTES: u64 = 65_536;
+
+/// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
+const H3_NO_ERROR: u32 = 0x100;
 
 /// How the origin shares its links among viewers.
 #[derive(Clone, Debug)]
@@ -42,17 +45,22 @@ pub enum Policy {
 /// What an origin puts up with.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A client that takes nothing of an answer for so long has given up; `None`: it has for ever.
+    /// A client that takes no piece of an answer for so long has given up, and so has one whose post
+    /// is not there by then; `None`: it has for ever.
     pub stalled: Option<Duration>,
     /// Bytes that a post may have.
     pub post_bytes: usize,
-    /// Bytes that a request over HTTP/3 may have, its head and body together.
-    pub request_bytes: u64,
+    /// What a request over HTTP/3 may ask for.
+    pub request: RequestBounds,
+    /// A connection over HTTP/3 on which nothing is answered for so long is closed; `None`: the
+    /// client keeps it as long as it likes.
+    pub idle: Option<Duration>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { stalled: None, post_bytes: 65_536, request_bytes: 131_072 }
+        let request = RequestBounds { bytes: 131_072, ..RequestBounds::NONE };
+        Self { stalled: None, post_bytes: 65_536, request, idle: None }
     }
 }
 
@@ -197,7 +205,14 @@ impl Origin {
         visitor: Visitor,
         weigher: Option<&Arc<Weigher>>,
     ) -> Result<(), QuicError> {
-        let mut server = H3Server::bounded(connection, self.limits.request_bytes).await?;
+        let busy = Busy::default();
+        let idle = busy.idle(runtime, self.limits.idle);
+        tokio::pin!(idle);
+        let mut server = tokio::select! {
+            biased;
+            server = H3Server::bounded(connection.clone(), self.limits.request) => server?,
+            () = &mut idle => return Ok(()),
+        };
         let weighing = async {
             match weigher.cloned() {
                 Some(w) => w.run(visitor, self.events.clone()).await,
@@ -210,11 +225,17 @@ impl Origin {
                 biased;
                 next = server.accept() => next?,
                 () = &mut weighing => unreachable!("weights are set as long as the connection lives"),
+                () = &mut idle => {
+                    connection.close(H3_NO_ERROR, "nothing was asked for");
+                    return Ok(());
+                }
             };
             let Some((request, responder)) = next else { return Ok(()) };
+            let answering = busy.begin();
             let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
             runtime.spawn("origin response", async move {
                 origin.attend(&rt, &visitor, weigher.as_ref(), &request, responder).await;
+                drop(answering);
             });
         }
     }
@@ -259,7 +280,7 @@ impl Origin {
         let object = match &found {
             Ok(object) => object.as_ref(),
             Err(e) => {
-                tracing::warn!("{path} cannot be read: {e}");
+                tracing::debug!("{path} cannot be read: {e}");
                 let head = Answer::bare(StatusCode::INTERNAL_SERVER_ERROR, &self.manners, &[]);
                 let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
@@ -311,16 +332,19 @@ impl Origin {
         exchange: &mut E,
     ) -> StatusCode {
         let mut body = Vec::new();
-        let status = loop {
-            match within(runtime, self.limits.stalled, exchange.receive()).await {
-                Some(Ok(Some(piece))) if body.len() + piece.len() > self.limits.post_bytes => {
-                    break StatusCode::PAYLOAD_TOO_LARGE;
+        let receiving = async {
+            while let Some(piece) = exchange.receive().await? {
+                if body.len() + piece.len() > self.limits.post_bytes {
+                    return Ok(StatusCode::PAYLOAD_TOO_LARGE);
                 }
-                Some(Ok(Some(piece))) => body.extend_from_slice(&piece),
-                Some(Ok(None)) => break StatusCode::NO_CONTENT,
-                Some(Err(_)) => return StatusCode::BAD_REQUEST,
-                None => break StatusCode::REQUEST_TIMEOUT,
+                body.extend_from_slice(&piece);
             }
+            Ok::<_, E::Error>(StatusCode::NO_CONTENT)
+        };
+        let status = match within(runtime, self.limits.stalled, receiving).await {
+            Some(Ok(status)) => status,
+            Some(Err(_)) => return StatusCode::BAD_REQUEST,
+            None => StatusCode::REQUEST_TIMEOUT,
         };
         if status == StatusCode::NO_CONTENT {
             // Some players put the report into the query, and leave the body empty.

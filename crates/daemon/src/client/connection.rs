@@ -1,10 +1,11 @@
 //! One connection to a server, whatever it speaks.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_quic::{Body, ControlHandle, Endpoint, H3Client, Trust};
+use airlane_quic::{Body, ControlHandle, Endpoint, H3Client, QuicError, Trust};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, header};
@@ -12,6 +13,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -25,6 +27,14 @@ const HEAD_START: Duration = Duration::from_secs(3);
 
 type Sender1 = http1::SendRequest<Empty<Bytes>>;
 type Sender2 = http2::SendRequest<Empty<Bytes>>;
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// Nobody vouches for the server's certificate.
+    Untrusted(String),
+    Other(String),
+}
 
 /// One connection.
 #[derive(Debug)]
@@ -87,18 +97,18 @@ impl Connection {
         trust: &Trust,
         speak: Speak,
         url: &Url,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Refusal> {
         let addresses: Vec<SocketAddr> = tokio::net::lookup_host((url.host(), url.port()))
             .await
-            .map_err(|e| format!("{}: {e}", url.host()))?
+            .map_err(|e| Refusal::Other(format!("{}: {e}", url.host())))?
             .collect();
-        let mut last = format!("{} has no address", url.host());
+        let mut last = Refusal::Other(format!("{} has no address", url.host()));
         if url.is_tls() && matches!(speak, Speak::Best | Speak::Http3) {
             for &address in &addresses {
                 match timeout(HEAD_START, http3(endpoint, address, url)).await {
                     Ok(Ok(connection)) => return Ok(connection),
                     Ok(Err(e)) => last = e,
-                    Err(_) => last = "it does not answer over QUIC".to_owned(),
+                    Err(_) => last = Refusal::Other("it does not answer over QUIC".to_owned()),
                 }
             }
             if speak == Speak::Http3 {
@@ -166,9 +176,13 @@ impl Connection {
     }
 }
 
-async fn http3(endpoint: &Endpoint, address: SocketAddr, url: &Url) -> Result<Connection, String> {
-    let connection = endpoint.connect(address, url.host()).await.map_err(|e| e.to_string())?;
-    H3Client::connect(connection).await.map(Connection::Http3).map_err(|e| e.to_string())
+async fn http3(endpoint: &Endpoint, address: SocketAddr, url: &Url) -> Result<Connection, Refusal> {
+    let connection = endpoint.connect(address, url.host()).await.map_err(|e| match e {
+        QuicError::Untrusted(why) => Refusal::Untrusted(why),
+        other => Refusal::Other(other.to_string()),
+    })?;
+    let client = H3Client::connect(connection).await;
+    client.map(Connection::Http3).map_err(|e| Refusal::Other(e.to_string()))
 }
 
 async fn tcp(
@@ -177,8 +191,8 @@ async fn tcp(
     speak: Speak,
     address: SocketAddr,
     url: &Url,
-) -> Result<Connection, String> {
-    let text = |e: &dyn std::fmt::Display| e.to_string();
+) -> Result<Connection, Refusal> {
+    let text = |e: &dyn std::fmt::Display| Refusal::Other(e.to_string());
     let stream = TcpStream::connect(address).await.map_err(|e| text(&e))?;
     stream.set_nodelay(true).map_err(|e| text(&e))?;
     if !url.is_tls() {
@@ -191,22 +205,33 @@ async fn tcp(
     let config = trust.client_config(alpn).map_err(|e| text(&e))?;
     let name = ServerName::try_from(url.host().to_owned()).map_err(|e| text(&e))?;
     let connector = TlsConnector::from(Arc::new(config));
-    let stream = connector.connect(name, stream).await.map_err(|e| text(&e))?;
+    let stream = connector.connect(name, stream).await.map_err(|e| match tls_error(&e) {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            Refusal::Untrusted(e.to_string())
+        }
+        _ => text(&e),
+    })?;
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     over(runtime, TokioIo::new(stream), is_http2).await
 }
 
-async fn over<I>(runtime: &RuntimeHandle, io: I, is_http2: bool) -> Result<Connection, String>
+/// What TLS says, if it is the reason.
+fn tls_error(e: &io::Error) -> Option<&rustls::Error> {
+    e.get_ref()?.downcast_ref()
+}
+
+async fn over<I>(runtime: &RuntimeHandle, io: I, is_http2: bool) -> Result<Connection, Refusal>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     if is_http2 {
         let handshake = http2::handshake(TokioExecutor::new(), io).await;
-        let (sender, connection) = handshake.map_err(|e| e.to_string())?;
+        let (sender, connection) = handshake.map_err(|e| Refusal::Other(e.to_string()))?;
         runtime.spawn("h2 client", async move { drop(connection.await) });
         Ok(Connection::Http2(sender))
     } else {
-        let (sender, connection) = http1::handshake(io).await.map_err(|e| e.to_string())?;
+        let handshake = http1::handshake(io).await;
+        let (sender, connection) = handshake.map_err(|e| Refusal::Other(e.to_string()))?;
         runtime.spawn("http/1.1 client", async move { drop(connection.await) });
         Ok(Connection::Http1(Arc::new(Mutex::new(sender))))
     }

@@ -19,11 +19,13 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 pub use self::connection::Answer;
-use self::connection::Connection;
+use self::connection::{Connection, Refusal};
 pub use self::url::Url;
 
 /// How long nothing may come before a request is given up.
 const SILENCE: Duration = Duration::from_secs(15);
+/// How long a connection of HTTP/3 may be silent before the server is asked whether it is there.
+const ASK_AFTER: Duration = Duration::from_secs(5);
 /// Redirections that are followed.
 const REDIRECTS: usize = 5;
 
@@ -41,6 +43,17 @@ pub enum FetchError {
         /// What happened.
         why: String,
     },
+    /// Nobody vouches for the server's certificate.
+    #[error(
+        "{url}: nobody whom this machine trusts vouches for the server's certificate ({why}); \
+         `airlane play --insecure` plays all the same"
+    )]
+    Untrusted {
+        /// What was asked for.
+        url: String,
+        /// What TLS says.
+        why: String,
+    },
     /// The server answered something else.
     #[error("{url}: the server answered {status}")]
     Status {
@@ -55,7 +68,7 @@ impl FetchError {
     /// Whether the same request may succeed later.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Address(_) => false,
+            Self::Address(_) | Self::Untrusted { .. } => false,
             Self::Connection { .. } => true,
             Self::Status { status, .. } => {
                 status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
@@ -204,10 +217,12 @@ impl Client {
             Connection::open(&self.runtime, &self.endpoint, &self.trust, self.speak, url);
         let connection = match timeout(SILENCE, connecting).await {
             Ok(result) => result,
-            Err(_) => Err("it does not answer".to_owned()),
+            Err(_) => Err(Refusal::Other("it does not answer".to_owned())),
         };
-        let connection =
-            connection.map_err(|why| FetchError::Connection { url: url.to_string(), why })?;
+        let connection = connection.map_err(|e| match e {
+            Refusal::Untrusted(why) => FetchError::Untrusted { url: url.to_string(), why },
+            Refusal::Other(why) => FetchError::Connection { url: url.to_string(), why },
+        })?;
         let connection = Arc::new(connection);
         connections.insert(url.origin(), connection.clone());
         Ok(connection)
@@ -234,6 +249,9 @@ fn transport(trust: &Trust) -> TransportConfig {
         cipher: Cipher::Tls(Arc::new(Tls { identity: None, trust: trust.clone() })),
         entropy: Entropy::System,
         alpn: vec![ALPN_H3.to_vec()],
+        // Whoever waits for the rest of an answer sends nothing, and would not hear from a server
+        // that was started anew that it knows nothing of the connection.
+        keep_alive: Some(ASK_AFTER),
         ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
     }
 }

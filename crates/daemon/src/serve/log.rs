@@ -15,7 +15,14 @@ use crate::date;
 #[derive(Debug)]
 pub(super) struct AccessLog {
     path: PathBuf,
-    file: Mutex<File>,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    /// The last line was not written, which was said.
+    failing: bool,
 }
 
 #[derive(Serialize)]
@@ -42,12 +49,12 @@ impl AccessLog {
     /// # Errors
     /// If it cannot be opened.
     pub(super) fn open(path: &Path) -> Result<Self, InputError> {
-        Ok(Self { path: path.to_owned(), file: Mutex::new(append(path)?) })
+        Ok(Self { path: path.to_owned(), open: Mutex::new(append(path)?) })
     }
 
     /// Goes on in whatever file is called that now.
     pub(super) fn reopen(&self) -> Result<(), InputError> {
-        *self.file.lock() = append(&self.path)?;
+        *self.open.lock() = append(&self.path)?;
         Ok(())
     }
 
@@ -74,13 +81,17 @@ impl AccessLog {
         let Ok(mut text) = serde_json::to_string(&line) else { return };
         text.push('\n');
         // One write per line, so that lines of several writers do not mix.
-        if let Err(e) = self.file.lock().write_all(text.as_bytes()) {
+        let mut open = self.open.lock();
+        let written = open.file.write_all(text.as_bytes());
+        let failed_before = std::mem::replace(&mut open.failing, written.is_err());
+        if let (Err(e), false) = (written, failed_before) {
             tracing::warn!("{}: the access log cannot be written: {e}", self.path.display());
         }
     }
 }
 
-fn append(path: &Path) -> Result<File, InputError> {
+fn append(path: &Path) -> Result<Open, InputError> {
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.map_err(|e| InputError::io(path, "write the access log", &e))
+    let file = file.map_err(|e| InputError::io(path, "write the access log", &e))?;
+    Ok(Open { file, failing: false })
 }

@@ -14,7 +14,7 @@ const CARRIERS: [Carrier; 3] = [Carrier::Http1, Carrier::Http2, Carrier::Http3];
 type Figure = fn(&SessionView) -> Option<f64>;
 
 /// Everything, as one page.
-pub(super) fn page(registry: &Registry, now: Time, titles: usize) -> String {
+pub(super) fn page(registry: &Registry, now: Time, titles: usize, handshakes: usize) -> String {
     let mut page = Page(String::new());
     let totals = &registry.totals;
     page.about("airlane_uptime_seconds", "gauge", "Time since the server started.");
@@ -35,6 +35,8 @@ pub(super) fn page(registry: &Registry, now: Time, titles: usize) -> String {
         "Connections that are open.",
         &|c| registry.open(c) as u64,
     );
+    page.about("airlane_handshakes", "gauge", "Handshakes under way over QUIC.");
+    page.line("airlane_handshakes", "", handshakes);
     let of = |map: &BTreeMap<Carrier, u64>, c: Carrier| map.get(&c).copied().unwrap_or(0);
     by_carrier(&mut page, "airlane_connections_total", "counter", "Connections that came.", &|c| {
         of(&totals.connections, c)

@@ -35,9 +35,10 @@ use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use self::watch::Watch;
 use crate::error::DaemonError;
+use crate::said::Said;
 use crate::{certificate, date};
 
-pub use request::{Insight, ServeRequest, Sharing};
+pub use request::{Insight, Patience, ServeRequest, Sharing};
 pub use titles::{Title, Titles};
 
 /// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
@@ -48,8 +49,9 @@ const VALIDATE_FROM: usize = 64;
 const HANDSHAKES: usize = 1024;
 /// Bytes that wait for or in the network on every connection at least: two pieces of a body.
 const LEAST_AHEAD_BYTES: u64 = 128 << 10;
-/// A client that takes nothing for so long has given up.
-const STALLED: Duration = Duration::from_secs(60);
+/// Bytes that the header fields of a request may have: over HTTP/3 with 32 for each, as RFC 9114,
+/// section 4.2.2, counts them.
+const HEAD_BYTES: u32 = 64 << 10;
 /// How long clients may remember that HTTP/3 is to be had here.
 const ALT_SVC_S: u32 = 3600;
 /// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
@@ -62,6 +64,8 @@ pub struct Server {
     endpoints: Vec<Arc<Endpoint>>,
     origins: Vec<Origin>,
     certificates: Arc<Certificates>,
+    /// Comes from the certificate's key, so that one who takes this server's place has it too.
+    reset_secret: [u8; 32],
     log: Option<Arc<AccessLog>>,
     room: Arc<Semaphore>,
     stopping: signal::Sender<bool>,
@@ -109,6 +113,7 @@ impl Server {
         let catalogue = Arc::new(read_titles(&request).await?);
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
         let (identity, development) = identity(&request)?;
+        let reset_secret = identity.secret("stateless reset");
         let certificates = identity.shown()?;
         let site = Arc::new(Site {
             files,
@@ -118,6 +123,7 @@ impl Server {
             sharing: request.sharing,
             split: request.split,
             insight: request.insight,
+            endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
         let room = Arc::new(Semaphore::new(request.connections));
@@ -133,6 +139,7 @@ impl Server {
             endpoints: Vec::new(),
             origins: Vec::new(),
             certificates,
+            reset_secret,
             log,
             room,
             stopping,
@@ -237,9 +244,12 @@ impl Server {
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
             room: self.room.clone(),
             stopping: stop.clone(),
+            patience: self.request.patience,
+            said: Said::default(),
         };
         runtime.spawn("http/3", origin.serve(endpoint.clone()));
         runtime.spawn("http over tcp", Arc::new(tcp).serve(listener));
+        self.site.endpoints.lock().push(Arc::downgrade(&endpoint));
         self.endpoints.push(endpoint);
         Ok(at)
     }
@@ -259,9 +269,13 @@ impl Server {
         let nosniff = HeaderValue::from_static("nosniff");
         manners.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
         let watch = Watch::new(self.site.clone(), self.log.clone());
+        let Patience { head, stalled, idle, .. } = self.request.patience;
+        let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
+        limits.request.head_bytes = HEAD_BYTES.into();
+        limits.request.patience = Some(head);
         Origin::new(self.site.clone(), policy, Arc::new(watch))
             .with_manners(manners)
-            .with_limits(Limits { stalled: Some(STALLED), ..Limits::default() })
+            .with_limits(limits)
     }
 
     fn transport(&self) -> TransportConfig {
@@ -278,7 +292,10 @@ impl Server {
                 validate_from: VALIDATE_FROM,
                 handshakes: HANDSHAKES,
                 connections: request.connections,
+                patience: Some(request.patience.handshake),
             },
+            idle_timeout: Some(request.patience.idle),
+            reset_secret: Some(self.reset_secret),
             send_window_bytes: 16 << 20,
             least_send_window_bytes: LEAST_AHEAD_BYTES,
             // Requests are short: what a client may send ahead is bounded accordingly.

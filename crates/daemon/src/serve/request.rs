@@ -29,6 +29,31 @@ pub enum Insight {
     Anybody,
 }
 
+/// How long clients may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For the handshake of QUIC or TLS.
+    pub handshake: Duration,
+    /// For the head of a request, and over HTTP/1.1 from one answer to the next request.
+    pub head: Duration,
+    /// For a piece of an answer (64 KiB), or all of a post.
+    pub stalled: Duration,
+    /// Before they ask for something: a connection on which nothing is answered, or over QUIC
+    /// nothing is heard, for so long is closed.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(15),
+            head: Duration::from_secs(15),
+            stalled: Duration::from_secs(60),
+            idle: Duration::from_secs(60),
+        }
+    }
+}
+
 /// What a server is told.
 #[derive(Clone, Debug)]
 pub struct ServeRequest {
@@ -65,6 +90,8 @@ pub struct ServeRequest {
     pub drain: Duration,
     /// Connections at most, over QUIC and over TCP each.
     pub connections: usize,
+    /// How long clients may take.
+    pub patience: Patience,
     /// Folders and files for qlog and TLS secrets.
     pub qlog: Option<PathBuf>,
     /// See [`qlog`](Self::qlog).
@@ -91,6 +118,7 @@ impl ServeRequest {
             access_log: None,
             drain: Duration::from_secs(10),
             connections: 10_000,
+            patience: Patience::default(),
             qlog: None,
             keylog: None,
         }

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use airlane_apps::content::{Object, Store, StoreFuture, Target};
 use airlane_base::InputError;
+use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use parking_lot::RwLock;
@@ -36,6 +37,8 @@ pub(super) struct Site {
     pub(super) sharing: Sharing,
     pub(super) split: Option<f64>,
     pub(super) insight: Insight,
+    /// Where it listens over QUIC.
+    pub(super) endpoints: parking_lot::Mutex<Vec<Weak<Endpoint>>>,
 }
 
 #[derive(Serialize)]
@@ -111,11 +114,18 @@ impl Site {
             }
             "/metrics" if self.may_see(target.peer.ip()) => {
                 let titles = self.catalogue().titles.all().count();
-                let text = metrics::page(&self.registry(), self.runtime.now(), titles);
+                let (now, handshakes) = (self.runtime.now(), self.handshakes());
+                let text = metrics::page(&self.registry(), now, titles, handshakes);
                 Some(fresh("text/plain; version=0.0.4; charset=utf-8", text.into()))
             }
             path => pages::page(path).map(still),
         }
+    }
+
+    /// Handshakes under way over QUIC.
+    fn handshakes(&self) -> usize {
+        let endpoints = self.endpoints.lock();
+        endpoints.iter().filter_map(Weak::upgrade).map(|e| e.handshakes()).sum()
     }
 
     /// Whether somebody there may read about other people's sessions.

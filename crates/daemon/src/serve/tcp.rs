@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use airlane_apps::http::Exchange;
+use airlane_apps::http::{Busy, Exchange};
 use airlane_apps::vod::{Carrier, Origin};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
@@ -22,12 +22,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// How long a client may take for its handshake, and for the head of each request.
-const PATIENCE: Duration = Duration::from_secs(15);
+use super::request::Patience;
+use crate::said::Said;
+
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Bytes that the head of a request may have.
@@ -38,6 +39,10 @@ const BUFFER_BYTES: usize = 64 << 10;
 const STREAMS: u32 = 64;
 /// Pieces of a body that wait for the connection.
 const PIECES: usize = 2;
+/// Bytes of each answer that HTTP/2 keeps until the client takes them.
+const AHEAD_BYTES: usize = 128 << 10;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What every connection needs.
 pub(super) struct Tcp {
@@ -48,6 +53,16 @@ pub(super) struct Tcp {
     pub(super) room: Arc<Semaphore>,
     /// Becomes true when no request is taken any more.
     pub(super) stopping: watch::Receiver<bool>,
+    pub(super) patience: Patience,
+    pub(super) said: Said,
+}
+
+/// What the answers of a connection tell it.
+#[derive(Clone, Default)]
+struct Progress {
+    busy: Busy,
+    /// An answer was broken off.
+    cut: Arc<Notify>,
 }
 
 impl Tcp {
@@ -64,13 +79,13 @@ impl Tcp {
                 Ok(accepted) => accepted,
                 Err(e) => {
                     // Out of descriptors, or the client is gone already: others may do better.
-                    tracing::warn!("a TCP connection was not taken: {e}");
+                    self.warn(&format!("a TCP connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
             let Ok(room) = self.room.clone().try_acquire_owned() else {
-                tracing::warn!(%peer, "no room for another TCP connection");
+                self.warn(&format!("no room for another TCP connection of {}", peer.ip()));
                 continue;
             };
             let tcp = self.clone();
@@ -83,32 +98,36 @@ impl Tcp {
         }
     }
 
-    async fn converse(
-        &self,
-        stream: TcpStream,
-        peer: SocketAddr,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// Says once what strangers can provoke.
+    fn warn(&self, what: &str) {
+        if self.said.is_news(what) {
+            tracing::warn!("{what}");
+        }
+    }
+
+    async fn converse(&self, stream: TcpStream, peer: SocketAddr) -> Result<(), Failure> {
         // Nagle's algorithm would hold back the end of every answer.
         stream.set_nodelay(true)?;
         let mut first = [0];
-        if timeout(PATIENCE, stream.peek(&mut first)).await?? == 0 {
+        if timeout(self.patience.handshake, stream.peek(&mut first)).await?? == 0 {
             return Ok(());
         }
         /// The first byte of a TLS record that holds a handshake.
         const HANDSHAKE: u8 = 0x16;
         if first[0] != HANDSHAKE {
             let service = service_fn(|request| std::future::ready(elsewhere(&request)));
-            return self.run(TokioIo::new(stream), service, true).await;
+            return self.run(TokioIo::new(stream), service, true, &Progress::default()).await;
         }
-        let stream = timeout(PATIENCE, self.tls.accept(stream)).await??;
+        let stream = timeout(self.patience.handshake, self.tls.accept(stream)).await??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
         let visitor = self.origin.welcome(peer, carrier);
+        let progress = Progress::default();
         let service = service_fn(|request: Request<Incoming>| {
-            let (head, exchange) = (self.origin.clone(), self.runtime.clone());
-            answer(head, exchange, visitor, request)
+            let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
+            answer(origin, runtime, visitor, progress.clone(), request)
         });
-        let result = self.run(TokioIo::new(stream), service, !is_http2).await;
+        let result = self.run(TokioIo::new(stream), service, !is_http2, &progress).await;
         self.origin.part_from(&visitor);
         result
     }
@@ -118,7 +137,8 @@ impl Tcp {
         io: I,
         service: S,
         is_http1: bool,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+        progress: &Progress,
+    ) -> Result<(), Failure>
     where
         S: hyper::service::Service<Request<Incoming>, Response = Response<Pieces>, Error = Cut>,
         S::Future: Send + 'static,
@@ -128,25 +148,45 @@ impl Tcp {
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(self.patience.head)
             .max_buf_size(BUFFER_BYTES);
         builder
             .http2()
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS)
             .max_header_list_size(HEAD_BYTES)
+            .max_send_buf_size(AHEAD_BYTES)
             .keep_alive_interval(SILENCE)
             .keep_alive_timeout(SILENCE);
         let builder = if is_http1 { builder.http1_only() } else { builder.http2_only() };
         let mut stopping = self.stopping.clone();
         let connection = builder.serve_connection(io, service);
         tokio::pin!(connection);
-        tokio::select! {
+        // On a connection of HTTP/1.1 nothing can follow an answer that was broken off, which may
+        // wait in it for a client that takes nothing.
+        let cut = async {
+            match is_http1 {
+                true => progress.cut.notified().await,
+                false => std::future::pending().await,
+            }
+        };
+        tokio::pin!(cut);
+        let is_stopping = tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            _ = stopping.wait_for(|s| *s) => connection.as_mut().graceful_shutdown(),
+            () = &mut cut => return Err(Cut.into()),
+            _ = stopping.wait_for(|s| *s) => true,
+            () = progress.busy.idle(&self.runtime, Some(self.patience.idle)) => false,
+        };
+        connection.as_mut().graceful_shutdown();
+        // Whoever stops the server has a bound of its own for what is under way.
+        let rest = if is_stopping { Duration::MAX } else { self.patience.head };
+        tokio::select! {
+            biased;
+            result = connection => result,
+            () = cut => Err(Cut.into()),
+            () = self.runtime.sleep(rest) => Ok(()),
         }
-        connection.await
     }
 }
 
@@ -171,8 +211,17 @@ async fn answer(
     origin: Origin,
     runtime: RuntimeHandle,
     visitor: airlane_apps::vod::Visitor,
+    progress: Progress,
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Cut> {
+    if request.version() == Version::HTTP_11
+        && request.headers().get_all(header::HOST).iter().count() != 1
+    {
+        // RFC 9112, section 3.2.
+        let mut response = Response::new(Pieces::none());
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(response);
+    }
     let (mut parts, incoming) = request.into_parts();
     // HTTP/1.1 has the host in a field, HTTP/2 in the address.
     if parts.version < Version::HTTP_2
@@ -182,12 +231,19 @@ async fn answer(
     }
     let (head, answered) = oneshot::channel();
     let (pieces, body) = mpsc::channel(PIECES);
-    let exchange =
-        TcpExchange { incoming, head: Some(head), body: Some(body), pieces: Some(pieces) };
+    let answering = progress.busy.begin();
+    let exchange = TcpExchange {
+        incoming,
+        head: Some(head),
+        body: Some(body),
+        pieces: Some(pieces),
+        cut: progress.cut,
+    };
     let request = Request::from_parts(parts, ());
     let on = runtime.clone();
     runtime.spawn("origin response", async move {
         origin.answer(&on, &visitor, &request, exchange).await;
+        drop(answering);
     });
     answered.await.map_err(|_| Cut)
 }
@@ -204,6 +260,8 @@ struct TcpExchange {
     body: Option<mpsc::Receiver<Result<Bytes, Cut>>>,
     /// `None` once the answer is whole.
     pieces: Option<mpsc::Sender<Result<Bytes, Cut>>>,
+    /// Told if it never becomes whole.
+    cut: Arc<Notify>,
 }
 
 impl Exchange for TcpExchange {
@@ -240,6 +298,7 @@ impl Drop for TcpExchange {
             // take a part for the whole. With the channel full, the end of it says the same where
             // a length was announced.
             let _ = pieces.try_send(Err(Cut));
+            self.cut.notify_one();
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Passes on what the origin tells: to the registry, the access log, and the operator's log.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use airlane_apps::cmcd::Cmcd;
@@ -8,30 +7,26 @@ use airlane_apps::vod::{Asked, OriginEvents, Responded, Visitor};
 use airlane_base::Time;
 use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
-use parking_lot::Mutex;
 
 use super::groups::Arm;
 use super::log::AccessLog;
 use super::site::Site;
-
-/// Titles about which was said once that nothing is known of them: more are not remembered.
-const MAX_SAID: usize = 1000;
+use crate::said::Said;
 
 pub(super) struct Watch {
     site: Arc<Site>,
     log: Option<Arc<AccessLog>>,
-    said: Mutex<BTreeSet<String>>,
+    said: Said,
 }
 
 impl Watch {
     pub(super) fn new(site: Arc<Site>, log: Option<Arc<AccessLog>>) -> Self {
-        Self { site, log, said: Mutex::default() }
+        Self { site, log, said: Said::default() }
     }
 
     /// Says something once.
-    fn say(&self, what: String) {
-        let mut said = self.said.lock();
-        if said.len() < MAX_SAID && said.insert(what.clone()) {
+    fn say(&self, what: &str) {
+        if self.said.is_news(what) {
             tracing::info!("{what}");
         }
     }
@@ -58,10 +53,10 @@ impl OriginEvents for Watch {
         match catalogue.groups.arm(title, session, cmcd) {
             Arm::Silent => {
                 let peer = visitor.peer.ip();
-                self.say(format!("{peer} sends no CMCD: its sessions get a plain share"));
+                self.say(&format!("{peer} sends no CMCD: its sessions get a plain share"));
             }
             Arm::Unmeasured => {
-                self.say(format!("{title} has no quality table: its sessions get a plain share"));
+                self.say(&format!("{title} has no quality table: its sessions get a plain share"));
             }
             Arm::Minerva | Arm::Control | Arm::Plain => {}
         }

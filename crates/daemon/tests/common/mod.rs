@@ -4,33 +4,72 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use airlane_abr::AbrKind;
 use airlane_base::Seed;
-use airlane_daemon::client::{Client, Speak, Url};
+use airlane_daemon::client::{Client, FetchError, Speak, Url};
+use airlane_daemon::play::{PlayRequest, PlayResult, play};
 use airlane_daemon::serve::{ServeRequest, Server};
 use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
 use airlane_media::{Video, synthetic, table};
 use airlane_quic::Trust;
 use airlane_runtime::real_time::TokioRuntime;
+use serde_json::Value;
+use tempfile::TempDir;
 
-/// A folder that is removed when the test is over.
-pub struct Scratch(pub PathBuf);
+/// All that clients can speak.
+pub const VERSIONS: [Speak; 3] = [Speak::Http3, Speak::Tcp, Speak::Http1];
+/// Longest answer that is taken, in bytes.
+pub const MOST: usize = 64 << 20;
 
-impl Scratch {
-    pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("airlane-daemon-{}-{n}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Self(dir)
+/// The status that the server answered.
+pub fn status(e: FetchError) -> u16 {
+    match e {
+        FetchError::Status { status, .. } => status.as_u16(),
+        other => panic!("{other}"),
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+/// A player of a title at the server.
+pub fn players(server: &Server, title: &str, speak: Speak) -> PlayRequest {
+    PlayRequest {
+        urls: vec![url(server, &format!("/{title}/manifest.mpd")).to_string()],
+        sessions: 1,
+        stagger: Duration::ZERO,
+        abr: AbrKind::default(),
+        buffer: Duration::from_secs(30),
+        pause: Duration::ZERO,
+        duration: None,
+        speak,
+        insecure: true,
+        metric: None,
+        silent: false,
+    }
+}
+
+/// Plays, and tells how it went.
+pub async fn play_one(request: PlayRequest) -> PlayResult {
+    let mut results = Vec::new();
+    play(request, std::future::pending(), |r| results.push(r)).await.unwrap();
+    results.remove(0)
+}
+
+/// A page of the server's in JSON.
+pub async fn json(server: &Server, path: &str) -> Value {
+    let (bytes, _) = client(Speak::Tcp).get_all(&url(server, path), None, MOST).await.unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+/// A folder that is removed when the test is over, with what servers keep beside it.
+pub struct Scratch(pub PathBuf, TempDir);
+
+impl Scratch {
+    pub fn new() -> Self {
+        let around = tempfile::tempdir().unwrap();
+        let dir = around.path().join("titles");
+        std::fs::create_dir(&dir).unwrap();
+        Self(dir, around)
     }
 }
 
@@ -107,6 +146,30 @@ pub fn client(speak: Speak) -> Client {
 /// The address of a path at the server.
 pub fn url(server: &Server, path: &str) -> Url {
     Url::parse(&format!("https://{}{path}", server.ready().addresses[0])).unwrap()
+}
+
+/// A figure of the server's, by its name with labels.
+pub async fn figure(client: &Client, server: &Server, name: &str) -> f64 {
+    let (page, _) = client.get_all(&url(server, "/metrics"), None, MOST).await.unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
+    line.map_or(0.0, |value| value.parse().unwrap())
+}
+
+/// Waits until a figure of the server's, asked for over `speak`, is as `wanted`: within twenty
+/// seconds.
+pub async fn until(server: &Server, speak: Speak, name: &str, wanted: impl Fn(f64) -> bool) {
+    let client = client(speak);
+    let mut last = f64::NAN;
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    let found = async {
+        while !wanted(last) {
+            ticks.tick().await;
+            last = figure(&client, server, name).await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(20), found).await;
+    found.unwrap_or_else(|_| panic!("{name} stays at {last}"));
 }
 
 /// Runs a test on threads of its own, within a minute.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use airlane_base::Seed;
 use parking_lot::RwLock;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
+use ring::hmac;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -76,6 +77,14 @@ impl Identity {
     /// The server's own certificate in DER.
     pub fn certificate(&self) -> &[u8] {
         self.chain.first().map_or(&[], |c| c.as_ref())
+    }
+
+    /// A secret for some other use that comes from the private key: the same as long as that is.
+    pub fn secret(&self, name: &str) -> [u8; 32] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.key.secret_der());
+        let mut secret = [0; 32];
+        secret.copy_from_slice(hmac::sign(&key, name.as_bytes()).as_ref());
+        secret
     }
 
     /// What a server shows.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use airlane_base::Time;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use noq_proto::{
@@ -30,6 +31,8 @@ pub(crate) struct Link {
     control: ControlHandle,
     /// Bytes that may wait or be in flight: at least, at most.
     ahead: (u64, u64),
+    /// When its handshake must be done, if the peer opened it.
+    pub(super) patience: Option<Time>,
     pub(super) state: Mutex<State>,
 }
 
@@ -108,6 +111,7 @@ impl Link {
             leave: Default::default(),
             changes: Wakers::default(),
         };
+        let patience = endpoint.config().admission.patience.filter(|_| state.unannounced);
         let link = Arc::new(Self {
             handle,
             agenda: endpoint.agenda.clone(),
@@ -115,6 +119,7 @@ impl Link {
             clock: endpoint.clock.clone(),
             control,
             ahead: endpoint.send_windows(),
+            patience: patience.map(|p| endpoint.runtime.now() + p),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -446,7 +451,7 @@ impl State {
         }
     }
 
-    fn end(&mut self, why: QuicError) {
+    pub(super) fn end(&mut self, why: QuicError) {
         self.ended.get_or_insert(why);
         for wakers in [&mut self.readers, &mut self.writers, &mut self.closers] {
             for waker in mem::take(wakers).into_values() {

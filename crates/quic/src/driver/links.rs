@@ -75,12 +75,12 @@ impl Links {
     }
 
     /// How many there are, those that drain included.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.live
     }
 
     /// Handshakes under way that clients have begun.
-    pub(super) fn handshakes(&self) -> usize {
+    pub(crate) fn handshakes(&self) -> usize {
         self.handshakes
     }
 

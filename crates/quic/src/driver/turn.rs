@@ -5,10 +5,12 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use airlane_base::Time;
-use noq_proto::{PathId, Transmit};
+use bytes::Bytes;
+use noq_proto::{PathId, Transmit, VarInt};
 use parking_lot::MutexGuard;
 
 use super::link::{Link, State};
+use crate::error::QuicError;
 
 /// A connection that the driver has in its hands.
 pub(super) struct Turn<'a> {
@@ -48,6 +50,17 @@ impl Turn<'_> {
         if self.state.deadline.is_some_and(|at| at <= now) {
             self.state.proto.handle_timeout(now);
         }
+        let patience = self.patience().map(|at| self.link.clock.instant(at));
+        if patience.is_some_and(|at| at <= now) {
+            self.state.proto.close(now, VarInt::from_u32(0), Bytes::new());
+            self.state.end(QuicError::TimedOut);
+        }
+    }
+
+    /// When its handshake must be done, while it is not.
+    fn patience(&self) -> Option<Time> {
+        let waits = self.state.unannounced && self.state.ended.is_none();
+        self.link.patience.filter(|_| waits)
     }
 
     /// Writes at most `max` datagrams into `buffer`, which is empty.
@@ -101,7 +114,7 @@ impl Turn<'_> {
         self.state.deadline = self.state.proto.poll_timeout();
         let timer = self.state.deadline.map(|at| self.link.clock.time(at));
         let pacer = self.link.control().shared().wake();
-        timer.into_iter().chain(pacer).min()
+        timer.into_iter().chain(pacer).chain(self.patience()).min()
     }
 
     /// Whether the peer opened it and the handshake has just been done.

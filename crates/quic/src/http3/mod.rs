@@ -5,7 +5,7 @@ mod server;
 mod transport;
 
 pub use client::{Body, H3Client};
-pub use server::{H3Server, Responder};
+pub use server::{H3Server, RequestBounds, Responder};
 
 use crate::error::QuicError;
 

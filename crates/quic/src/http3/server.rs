@@ -1,8 +1,9 @@
 //! The server's side.
 
 use std::fmt;
+use std::time::Duration;
 
-use airlane_runtime::RuntimeExt;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use http::{Request, Response};
@@ -20,7 +21,28 @@ pub struct H3Server {
     connection: Connection,
     resolved: mpsc::UnboundedReceiver<Exchange>,
     resolver: mpsc::UnboundedSender<Exchange>,
+    patience: Option<Duration>,
 }
+
+/// What a client may ask for with one request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestBounds {
+    /// Bytes of a request, head and body together: one with more is stopped.
+    pub bytes: u64,
+    /// Bytes of its header fields as RFC 9114, section 4.2.2, counts them: names, values and 32 for
+    /// each. One with more is answered 431.
+    pub head_bytes: u64,
+    /// How long its head may take to come; `None`: for ever.
+    pub patience: Option<Duration>,
+}
+
+impl RequestBounds {
+    /// Whatever comes.
+    pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MOST, patience: None };
+}
+
+/// The largest number that settings can carry (RFC 9000, section 16).
+const MOST: u64 = (1 << 62) - 1;
 
 type Exchange = (Request<()>, Responder);
 
@@ -36,22 +58,22 @@ impl H3Server {
     /// # Errors
     /// If the connection is lost.
     pub async fn new(connection: Connection) -> Result<Self, QuicError> {
-        Self::bounded(connection, u64::MAX).await
+        Self::bounded(connection, RequestBounds::NONE).await
     }
 
-    /// The same, for clients that may send at most `request_bytes` with a request, head and body
-    /// together; a request with more is stopped.
+    /// The same, with bounds on each request.
     ///
     /// # Errors
     /// If the connection is lost.
-    pub async fn bounded(connection: Connection, request_bytes: u64) -> Result<Self, QuicError> {
-        let transport = H3Connection::new(connection.clone(), request_bytes);
+    pub async fn bounded(connection: Connection, bounds: RequestBounds) -> Result<Self, QuicError> {
+        let transport = H3Connection::new(connection.clone(), bounds.bytes);
         let mut builder = h3::server::builder();
         // Reserved frames and settings exercise other people's parsers and cost bytes at random.
         builder.send_grease(false);
+        builder.max_field_section_size(bounds.head_bytes);
         let h3 = builder.build(transport).await.map_err(h3_error)?;
         let (resolver, resolved) = mpsc::unbounded_channel();
-        Ok(Self { h3, connection, resolved, resolver })
+        Ok(Self { h3, connection, resolved, resolver, patience: bounds.patience })
     }
 
     /// The congestion controller of the connection.
@@ -79,8 +101,14 @@ impl H3Server {
                     Ok(Some(request)) => {
                         // Its head may still be on the way: the next one must not wait for it.
                         let resolver = self.resolver.clone();
+                        let late = late(self.connection.runtime(), self.patience);
                         self.connection.runtime().spawn("h3 request", async move {
-                            match request.resolve_request().await {
+                            let resolved = tokio::select! {
+                                biased;
+                                resolved = request.resolve_request() => resolved,
+                                () = late => return,
+                            };
+                            match resolved {
                                 Ok((head, stream)) => {
                                     drop(resolver.send((head, Responder { stream, finished: false })));
                                 }
@@ -93,6 +121,17 @@ impl H3Server {
                     Err(e) => return Err(h3_error(e)),
                 },
             }
+        }
+    }
+}
+
+/// Ready when `patience` is over.
+fn late(runtime: &RuntimeHandle, patience: Option<Duration>) -> impl Future<Output = ()> + use<> {
+    let runtime = runtime.clone();
+    async move {
+        match patience {
+            Some(patience) => runtime.sleep(patience).await,
+            None => std::future::pending().await,
         }
     }
 }

@@ -1,0 +1,82 @@
+//! Files that fail while they are read.
+
+use std::fs;
+
+use airlane_daemon::client::{FetchError, Speak};
+use airlane_daemon::serve::Server;
+
+use crate::common::*;
+
+/// The kernel's own files say that they have 4096 bytes, and this one cannot be read.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_read_breaks_its_own_answer_only() {
+    use std::path::Path;
+
+    run(async {
+        let folder = Path::new("/sys/devices/virtual/net/lo");
+        assert!(fs::read(folder.join("speed")).is_err(), "it can be read here");
+        let around = Scratch::new();
+        let request = airlane_daemon::serve::ServeRequest {
+            data_folder: around.0.clone(),
+            ..request(folder)
+        };
+        let server = Server::start(request).await.unwrap();
+        for (n, speak) in VERSIONS.into_iter().enumerate() {
+            let client = client(speak);
+            let broken = client.get_all(&url(&server, "/speed"), None, MOST).await;
+            assert!(matches!(broken, Err(FetchError::Connection { .. })), "{speak:?}: {broken:?}");
+            let answer = client.get_all(&url(&server, "/airlane/titles"), None, MOST).await;
+            assert!(answer.is_ok(), "{speak:?}: {answer:?}");
+            let cut = figure(&client, &server, "airlane_responses_cut_short_total").await;
+            assert_eq!(cut, n as f64 + 1.0);
+        }
+        server.stop().await;
+    });
+}
+
+#[test]
+fn a_title_that_goes_away_ends_its_sessions_and_no_others() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 6, true);
+        write_title(&folder.0, "lost", 6, true);
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        let client = client(Speak::Http3);
+        client.get_all(&url(&server, "/lost/manifest.mpd"), None, MOST).await.unwrap();
+        for rung in fs::read_dir(folder.0.join("lost")).unwrap().flatten() {
+            let chunk = rung.path().join("3.m4s");
+            if chunk.exists() {
+                // What was a file is a folder now.
+                fs::remove_file(&chunk).unwrap();
+                fs::create_dir(&chunk).unwrap();
+            }
+        }
+        let (lost, film) = tokio::join!(
+            play_one(players(&server, "lost", Speak::Http3)),
+            play_one(players(&server, "film", Speak::Http3)),
+        );
+        assert_eq!((lost.chunks, film.chunks), (3, 6));
+        assert!(lost.failure.is_some_and(|why| why.contains("404")));
+        assert_eq!(film.failure, None);
+        server.stop().await;
+    });
+}
+
+/// To open a pipe that nobody writes to would take for ever, and with it a thread.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_opened() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 2, true);
+        let made = std::process::Command::new("mkfifo").arg(folder.0.join("pipe.m4s")).status();
+        assert!(made.unwrap().success());
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        for speak in VERSIONS {
+            let e = client(speak).get(&url(&server, "/pipe.m4s"), None).await.unwrap_err();
+            assert_eq!(status(e), 404);
+        }
+        server.stop().await;
+    });
+}

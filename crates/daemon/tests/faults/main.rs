@@ -1,0 +1,25 @@
+//! What happens to servers and players when something goes wrong: each fault hits whom it hits, is
+//! over after a while, and leaves nothing behind.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ask;
+mod disk;
+mod handshakes;
+mod malformed;
+mod network;
+mod slow;
+mod stalled;
+
+use std::time::Duration;
+
+use airlane_daemon::serve::{Patience, ServeRequest};
+
+/// A server on `folder` that is quickly out of patience.
+fn impatient(folder: &std::path::Path) -> ServeRequest {
+    let second = Duration::from_secs(1);
+    let patience =
+        Patience { handshake: 2 * second, head: second, stalled: second, idle: 2 * second };
+    ServeRequest { patience, ..common::request(folder) }
+}
