@@ -17,6 +17,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const SCHEMES = { plain: ["--policy", "plain"], minerva: ["--policy", "max-min"] };
 /** Browsers without a graphics card draw with the processors: what they show is small. */
 const VIEWPORT = { width: 480, height: 270 };
+/** What the server is told of players that all go by our rule: its normalisation simulates them. */
+const OUR_PLAYERS = ["--abr", "robust-mpc", "--player-buffer", "40"];
 /** Seconds of video beyond the run's: nobody comes to the end. */
 const SPARE_S = 60;
 
@@ -104,7 +106,8 @@ function linkArguments(target) {
 async function play(scheme) {
   const running = [];
   try {
-    const { direct, spki, resolve, close } = await startServer(given.airlane, folder, SCHEMES[scheme]);
+    const about = setup.abr.every((rule) => rule === "mpc") ? OUR_PLAYERS : [];
+    const { direct, spki, resolve, close } = await startServer(given.airlane, folder, [...SCHEMES[scheme], ...about]);
     running.push({ stop: close });
     const link = await startReady(given.airlane, linkArguments(direct), [/^ready:.*:(\d+)\b/m]);
     running.push(link);

@@ -14,13 +14,21 @@ export const SIZES = {
   "360p25": { width: 640, height: 360, rungs: "240p:280k,360p:650k,360p:1.2M,360p:2.8M" },
 };
 
-/** Pictures of different difficulty: from ones that look well at any rate to ones that never do. */
+/**
+ * Pictures of different difficulty. All of them look better at each rung by more than players'
+ * estimates vary: where two rungs look alike, chance chooses between their rates.
+ */
 const CLIPS = {
-  gradients: (s) => `gradients=s=${s}:r=${FPS}:speed=0.01:seed=1`,
+  shore: (s) => mandelbrot(s, "240x136:start_x=-0.1:start_y=0.65"),
   life: (s) => `life=s=160x90:r=${FPS}:seed=1:mold=25:ratio=0.1:death_color=#203050:life_color=#d0e0a0,scale=${s.replace("x", ":")}:flags=bicubic,tmix=frames=8`,
   bars: (s) => `testsrc2=s=${s}:r=${FPS}`,
-  mandelbrot: (s) => `mandelbrot=s=480x270:r=${FPS}:end_pts=${DRAWN_S * FPS},scale=${s.replace("x", ":")}:flags=bicubic`,
+  mandelbrot: (s) => mandelbrot(s, "480x270"),
 };
+
+/** A walk into the Mandelbrot set, drawn small and so smooth. */
+function mandelbrot(size, how) {
+  return `mandelbrot=s=${how}:r=${FPS}:end_pts=${DRAWN_S * FPS},scale=${size.replace("x", ":")}:flags=bicubic`;
+}
 
 /**
  * Makes what is not there yet, `length_s` seconds of each.
