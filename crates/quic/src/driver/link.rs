@@ -1,12 +1,13 @@
 //! One connection, as the driver and those who use it share it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use airlane_base::Rate;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use noq_proto::{
@@ -20,6 +21,11 @@ use crate::clock::Clock;
 use crate::control::ControlHandle;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
+
+/// The rate up to which a send window that grows is never what limits a connection.
+const FASTEST: Rate = Rate::from_bps(2_000_000_000);
+/// How much longer than a round trip acknowledgements may take on a busy machine.
+const SLACK: Duration = Duration::from_millis(1);
 
 /// One connection. The driver keeps it until it is drained.
 pub(crate) struct Link {
@@ -270,13 +276,17 @@ impl Link {
         }
     }
 
-    /// Lets more wait where the congestion window has grown, and less where it has shrunk.
+    /// Lets more wait where the congestion window has grown, and less where it has shrunk. On a path
+    /// without losses it grows far beyond what the path holds, and what is kept of every packet in
+    /// flight stays allocated as long as the connection lives.
     fn adapt(&self, state: &mut State) {
         let (least, most) = self.ahead;
         if least >= most {
             return;
         }
-        let wanted = (2 * self.control.shared().window()).clamp(least, most);
+        let shared = self.control.shared();
+        let held = shared.min_rtt().map_or(most, |rtt| FASTEST.bytes_in(rtt + SLACK));
+        let wanted = (2 * shared.window()).min(held).clamp(least, most);
         // Not for every packet: an eighth more or less changes nothing.
         if wanted.abs_diff(state.ahead) > state.ahead / 8 {
             state.ahead = wanted;
@@ -284,27 +294,40 @@ impl Link {
         }
     }
 
-    /// Reads at most `max` bytes from a stream; `None` at its end.
+    /// Reads what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to
+    /// the end of `into`. Whether the stream has ended behind them.
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
-        max: usize,
-    ) -> Poll<Result<Option<Bytes>, QuicError>> {
+        (pieces, max): (usize, usize),
+        into: &mut VecDeque<Bytes>,
+    ) -> Poll<Option<Result<(), QuicError>>> {
         let mut state = self.state.lock();
         let mut stream = state.proto.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else {
-            return Poll::Ready(Err(QuicError::StreamClosed));
+            return Poll::Ready(Some(Err(QuicError::StreamClosed)));
         };
-        let next = chunks.next(max);
-        let tell_peer = chunks.finalize().should_transmit();
-        let result = match next {
-            Ok(chunk) => Poll::Ready(Ok(chunk.map(|c| c.bytes))),
-            Err(noq_proto::ReadError::Reset(code)) => {
-                Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
+        let before = into.len();
+        let stopped = loop {
+            if into.len() - before == pieces {
+                break None;
             }
-            Err(noq_proto::ReadError::Blocked) => match &state.ended {
-                Some(e) => Poll::Ready(Err(e.clone())),
+            match chunks.next(max) {
+                Ok(Some(chunk)) => into.push_back(chunk.bytes),
+                other => break Some(other.map(|_| ())),
+            }
+        };
+        let tell_peer = chunks.finalize().should_transmit();
+        let result = match stopped {
+            None => Poll::Ready(None),
+            Some(Ok(())) => Poll::Ready(Some(Ok(()))),
+            Some(Err(noq_proto::ReadError::Reset(code))) => {
+                Poll::Ready(Some(Err(QuicError::StreamEnded { code: code.into_inner() })))
+            }
+            Some(Err(noq_proto::ReadError::Blocked)) if into.len() > before => Poll::Ready(None),
+            Some(Err(noq_proto::ReadError::Blocked)) => match &state.ended {
+                Some(e) => Poll::Ready(Some(Err(e.clone()))),
                 None => {
                     state.readers.insert(id, cx.waker().clone());
                     Poll::Pending
