@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -22,7 +23,9 @@ use crate::control::ControlHandle;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
 
-/// The rate up to which a send window that grows is never what limits a connection.
+/// Bytes that the connections of an endpoint share for send windows that grow.
+const SHARED_BYTES: u64 = 128 << 20;
+/// The rate up to which such a window is never what limits a connection, however many there are.
 const FASTEST: Rate = Rate::from_bps(2_000_000_000);
 /// How much longer than a round trip acknowledgements may take on a busy machine.
 const SLACK: Duration = Duration::from_millis(1);
@@ -36,7 +39,29 @@ pub(crate) struct Link {
     control: ControlHandle,
     /// Bytes that may wait or be in flight: at least, at most.
     ahead: (u64, u64),
+    siblings: Sibling,
     pub(super) state: Mutex<State>,
+}
+
+/// One of the connections of an endpoint, all of which share the number of them.
+struct Sibling(Arc<AtomicU64>);
+
+impl Sibling {
+    fn new(all: &Arc<AtomicU64>) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all.clone())
+    }
+
+    /// How many there are, this one included.
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed).max(1)
+    }
+}
+
+impl Drop for Sibling {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 pub(super) struct State {
@@ -121,6 +146,7 @@ impl Link {
             clock: endpoint.clock.clone(),
             control,
             ahead: endpoint.send_windows(),
+            siblings: Sibling::new(&endpoint.live),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -277,16 +303,18 @@ impl Link {
     }
 
     /// Lets more wait where the congestion window has grown, and less where it has shrunk. On a path
-    /// without losses it grows far beyond what the path holds, and what is kept of every packet in
-    /// flight stays allocated as long as the connection lives.
+    /// without losses it grows far beyond what the path holds, and the room that is kept for what is
+    /// known of every packet in flight stays allocated as long as the connection lives: where there
+    /// are many connections none gets more than its share, unless its path holds more.
     fn adapt(&self, state: &mut State) {
         let (least, most) = self.ahead;
         if least >= most {
             return;
         }
         let shared = self.control.shared();
-        let held = shared.min_rtt().map_or(most, |rtt| FASTEST.bytes_in(rtt + SLACK));
-        let wanted = (2 * shared.window()).min(held).clamp(least, most);
+        let share = SHARED_BYTES / self.siblings.count();
+        let path = shared.min_rtt().map_or(most, |rtt| FASTEST.bytes_in(rtt + SLACK));
+        let wanted = (2 * shared.window()).min(share.max(path)).clamp(least, most);
         // Not for every packet: an eighth more or less changes nothing.
         if wanted.abs_diff(state.ahead) > state.ahead / 8 {
             state.ahead = wanted;
