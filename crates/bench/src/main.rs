@@ -10,6 +10,7 @@ mod clock;
 mod machine;
 mod ns3;
 mod output;
+mod process;
 mod scene;
 
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use airlane_base::InputError;
 use airlane_lab::summary::{COMMIT, OutFolder};
 use clap::Parser;
 
-use crate::bar::{Bar, Setting};
+use crate::bar::{Bar, Problem, Setting};
 use crate::output::{Circumstances, Row};
 
 /// As the airlane command has it.
@@ -53,12 +54,21 @@ struct Args {
     /// How many of them are at work; the others are connected, and all but silent.
     #[arg(long, hide = true)]
     child_at_work: Option<usize>,
+    /// What else it asks: serve by noq.
+    #[arg(long, hide = true, value_enum)]
+    child_noq: Option<bars::serve::peer::Windows>,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     if let Some((flows, seconds)) = args.child_flows.zip(args.child_seconds) {
         return child(flows, args.child_at_work.unwrap_or(flows), seconds);
+    }
+    if let Some(windows) = args.child_noq {
+        return match bars::serve::peer::child(windows) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => failed(&problem),
+        };
     }
     match bench(&args) {
         Ok(rows) if args.strict && rows.iter().any(|r| r.holds != Some(true)) => ExitCode::from(1),
@@ -116,9 +126,11 @@ fn child(flows: usize, at_work: usize, seconds: u64) -> ExitCode {
             println!("{}", serde_json::to_string(&cost).expect("plain fields"));
             ExitCode::SUCCESS
         }
-        Err(problem) => {
-            eprintln!("{problem}");
-            ExitCode::from(70)
-        }
+        Err(problem) => failed(&problem),
     }
+}
+
+fn failed(problem: &Problem) -> ExitCode {
+    eprintln!("{problem}");
+    ExitCode::from(70)
 }

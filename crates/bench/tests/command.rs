@@ -1,7 +1,8 @@
 //! The bench as a command: what it prints, what it leaves, how it ends.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -65,6 +66,44 @@ fn what_cannot_be_measured_is_skipped_and_only_strictness_minds() {
     assert!(rows[0]["holds"].is_null(), "{json}");
     let strict = bench(&[&only[..], &["--strict"]].concat(), &out);
     assert_eq!(strict.status.code(), Some(1));
+}
+
+#[test]
+fn bars_of_the_server_want_the_command_beside_the_bench() {
+    let out = folder("alone");
+    std::fs::create_dir_all(&out).expect("a folder");
+    let alone = out.join("airlane-bench");
+    std::fs::copy(env!("CARGO_BIN_EXE_airlane-bench"), &alone).expect("a copy");
+    let done = Command::new(alone)
+        .args(["--quick", "--only", "serve", "--only", "sessions", "--out"])
+        .arg(&out)
+        .output()
+        .expect("the bench runs");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let table = text(&done.stdout);
+    for bar in ["serve", "sessions"] {
+        let line = format!("- {bar}: skipped: no airlane beside this program: make build");
+        assert!(table.contains(&line), "{table}");
+    }
+}
+
+#[test]
+fn the_peer_says_where_it_serves_and_what_it_shows() {
+    for windows in ["own", "large"] {
+        let mut peer = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
+            .arg(format!("--child-noq={windows}"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the bench runs");
+        let mut line = String::new();
+        let read = BufReader::new(peer.stdout.take().expect("its output")).read_line(&mut line);
+        peer.kill().expect("it runs");
+        peer.wait().expect("it ends");
+        read.expect("a line");
+        let ready: Value = serde_json::from_str(&line).expect("JSON");
+        assert!(ready["address"].as_str().is_some_and(|a| a.starts_with("127.0.0.1:")), "{ready}");
+        assert!(ready["certificate"].as_array().is_some_and(|c| c.len() > 100), "{ready}");
+    }
 }
 
 #[test]

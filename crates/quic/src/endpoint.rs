@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     seed: Seed,
     /// Connections so far: each gets a seed of its own.
     connections: AtomicU64,
+    /// Connections that there are, those that drain included.
+    pub(crate) live: Arc<AtomicU64>,
     client: Arc<dyn proto_crypto::ClientConfig>,
     server: Option<ServerConfig>,
     initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
@@ -177,6 +179,7 @@ impl Endpoint {
             config,
             seed,
             connections: AtomicU64::new(0),
+            live: Arc::default(),
             client,
             server,
             initial_ids,

@@ -1,11 +1,12 @@
 //! The two halves of streams.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use noq_proto::{FinishError, StreamId, VarInt};
 
 use crate::driver::Owner;
@@ -33,24 +34,22 @@ impl SendStream {
     ///
     /// # Errors
     /// If the peer does not want it or the connection is lost.
-    pub async fn write_all(&mut self, data: Bytes) -> Result<(), QuicError> {
-        let mut rest = &mut [data][..];
-        poll_fn(|cx| {
-            while !rest.is_empty() {
-                ready!(self.link.poll_write(cx, self.id, |s| s.write_chunks(&mut rest)))?;
-            }
-            Poll::Ready(Ok(()))
-        })
-        .await
+    pub async fn write_all(&mut self, mut data: Bytes) -> Result<(), QuicError> {
+        poll_fn(|cx| self.poll_write(cx, &mut data)).await
     }
 
-    /// Writes a part of `data`, and tells how much.
+    /// Writes `data`, of which the rest is left while it is pending.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<Result<usize, QuicError>> {
-        self.link.poll_write(cx, self.id, |s| s.write(data))
+        data: &mut Bytes,
+    ) -> Poll<Result<(), QuicError>> {
+        while !data.is_empty() {
+            let mut rest = &mut [data.clone()][..];
+            let written = ready!(self.link.poll_write(cx, self.id, |s| s.write_chunks(&mut rest)))?;
+            data.advance(written);
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Tells the peer that no more follows. What was written is still delivered.
@@ -111,6 +110,10 @@ impl Drop for SendStream {
 pub struct RecvStream {
     link: Arc<Owner>,
     id: StreamId,
+    /// Pieces that are taken at once.
+    at_once: usize,
+    /// Taken, and not asked for yet.
+    taken: VecDeque<Bytes>,
     /// How it ended: at its end, or reset with a code. noq-proto then knows it no more.
     ended: Option<Result<(), QuicError>>,
 }
@@ -123,7 +126,15 @@ impl fmt::Debug for RecvStream {
 
 impl RecvStream {
     pub(crate) fn new(link: &Arc<Owner>, id: StreamId) -> Self {
-        Self { link: link.clone(), id, ended: None }
+        Self { link: link.clone(), id, at_once: 1, taken: VecDeque::new(), ended: None }
+    }
+
+    /// The same, which takes up to so many pieces at a time from the connection: whoever reads all
+    /// that comes then need not lock it for every packet. Only for readers that always ask for as
+    /// much: what was taken is handed out as it is.
+    pub(crate) fn taking(mut self, at_once: usize) -> Self {
+        self.at_once = at_once;
+        self
     }
 
     /// The next bytes in order, at most `max`, as they came; `None` after the last.
@@ -139,16 +150,21 @@ impl RecvStream {
         cx: &mut Context<'_>,
         max: usize,
     ) -> Poll<Result<Option<Bytes>, QuicError>> {
-        if let Some(end) = &self.ended {
-            return Poll::Ready(end.clone().map(|()| None));
+        loop {
+            if let Some(piece) = self.taken.pop_front() {
+                return Poll::Ready(Ok(Some(piece)));
+            }
+            if let Some(end) = &self.ended {
+                return Poll::Ready(end.clone().map(|()| None));
+            }
+            let wanted = (self.at_once, max);
+            match ready!(self.link.poll_read(cx, self.id, wanted, &mut self.taken)) {
+                // A connection that is lost says so again.
+                Some(end @ (Ok(()) | Err(QuicError::StreamEnded { .. }))) => self.ended = Some(end),
+                Some(Err(e)) => return Poll::Ready(Err(e)),
+                None => {}
+            }
         }
-        let read = ready!(self.link.poll_read(cx, self.id, max));
-        match &read {
-            Ok(None) => self.ended = Some(Ok(())),
-            Err(e @ QuicError::StreamEnded { .. }) => self.ended = Some(Err(e.clone())),
-            _ => {}
-        }
-        Poll::Ready(read)
     }
 
     /// Everything up to the end, but no more than `max` bytes.

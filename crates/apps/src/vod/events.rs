@@ -101,6 +101,11 @@ pub trait OriginEvents: Send + Sync {
     fn weighed(&self, visitor: &Visitor, session: &str, update: &Update) {
         let _ = (visitor, session, update);
     }
+    /// It was looked whether weights are to be set on a connection, and they were where they are:
+    /// how long that took, by the runtime's clock. In virtual time it takes none.
+    fn updated(&self, took: Duration) {
+        let _ = took;
+    }
     /// A request was answered.
     fn responded(&self, visitor: &Visitor, responded: &Responded<'_>) {
         let _ = (visitor, responded);

@@ -112,6 +112,7 @@ impl Weigher {
         for (session, update) in &updates {
             events.weighed(visitor, session, update);
         }
+        events.updated(self.runtime.now() - now);
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {

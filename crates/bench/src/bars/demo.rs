@@ -4,14 +4,11 @@ use std::process::Command;
 
 use crate::bar::{Figure, Problem, Rule, Setting};
 use crate::clock::Watch;
+use crate::process::airlane;
 
 pub(super) fn measure(_setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let broke = |what: String| Problem::Broke(what);
-    let own = std::env::current_exe().map_err(|e| broke(format!("where am I? {e}")))?;
-    let airlane = own.with_file_name("airlane");
-    if !airlane.exists() {
-        return Err(Problem::Skipped("no airlane beside this program: make build".into()));
-    }
+    let airlane = airlane()?;
     let out = std::env::temp_dir().join(format!("airlane-bench-demo-{}", std::process::id()));
     let watch = Watch::start();
     let done = Command::new(&airlane).args(["demo", "--quiet", "--out"]).arg(&out).output();

@@ -8,6 +8,8 @@ mod link;
 mod ns3;
 mod players;
 pub(crate) mod scale;
+pub(crate) mod serve;
+mod sessions;
 mod speed;
 mod update;
 
@@ -58,5 +60,15 @@ pub(crate) const BARS: &[Bar] = &[
         measure: link::forward,
     },
     Bar { name: "link_tcp", about: "TCP through a pair of devices", measure: link::tcp },
+    Bar {
+        name: "serve",
+        about: "the server over loopback: bulk beside noq's own endpoint",
+        measure: serve::measure,
+    },
+    Bar {
+        name: "sessions",
+        about: "500 sessions at the server over loopback: latency, memory, weights",
+        measure: sessions::measure,
+    },
     Bar { name: "fuzz", about: "the parsers' fuzz targets, a minute each", measure: fuzz::measure },
 ];

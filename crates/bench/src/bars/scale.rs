@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::output::figure;
+use crate::process::Usage;
 use crate::scene::{MANY_FLOWS, Scene};
 
 const FLOWS: [usize; 3] = [8, 80, 800];
@@ -53,18 +54,9 @@ pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, 
     Ok(Cost {
         packets: run.packets(),
         packets_per_s: run.packets_per_s(),
-        peak_bytes: peak_bytes()?,
+        peak_bytes: Usage::own()?.peak_bytes,
         in_flight_bytes: late.iter().sum::<f64>() / late.len() as f64,
     })
-}
-
-/// Most memory that this process had resident so far.
-fn peak_bytes() -> Result<u64, Problem> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok())
-        .map(|kib| kib * 1024)
-        .ok_or_else(|| Problem::Skipped("the system does not tell a process's peak memory".into()))
 }
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {

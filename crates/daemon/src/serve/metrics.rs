@@ -57,6 +57,12 @@ pub(super) fn page(registry: &Registry, now: Time, titles: usize, handshakes: us
     page.line("airlane_reports_total", "", totals.reports);
     page.about("airlane_weight_updates_total", "counter", "Weights that were set.");
     page.line("airlane_weight_updates_total", "", totals.updates);
+    page.about(
+        "airlane_weight_update_seconds_total",
+        "counter",
+        "Time that setting weights took, and looking whether to.",
+    );
+    page.line("airlane_weight_update_seconds_total", "", totals.updating.as_secs_f64());
     page.about("airlane_sessions", "gauge", "Playback sessions, by how they are weighed.");
     let views = registry.views(now, None, f64::INFINITY, true);
     let kinds = [("minerva", None), ("plain", None), ("plain", Some("cubic")), ("unmanaged", None)];

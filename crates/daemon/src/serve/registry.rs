@@ -49,6 +49,8 @@ pub(super) struct Totals {
     pub(super) reports: u64,
     /// Weights that were set.
     pub(super) updates: u64,
+    /// Time that setting them took, and looking whether to.
+    pub(super) updating: Duration,
     /// Sessions that began.
     pub(super) sessions: u64,
 }
@@ -215,6 +217,10 @@ impl Registry {
             known.rate_bps = Some(update.smoothed_bps);
             known.weight = Some(update.weight);
         }
+    }
+
+    pub(super) fn on_updated(&mut self, took: Duration) {
+        self.totals.updating += took;
     }
 
     pub(super) fn on_responded(&mut self, visitor: &Visitor, responded: &Responded<'_>) {

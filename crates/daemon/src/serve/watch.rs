@@ -1,6 +1,7 @@
 //! Passes on what the origin tells: to the registry, the access log, and the operator's log.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::vod::{Asked, OriginEvents, Responded, Visitor};
@@ -68,6 +69,10 @@ impl OriginEvents for Watch {
 
     fn weighed(&self, visitor: &Visitor, session: &str, update: &Update) {
         self.site.registry().on_weighed(visitor, session, update);
+    }
+
+    fn updated(&self, took: Duration) {
+        self.site.registry().on_updated(took);
     }
 
     fn responded(&self, visitor: &Visitor, responded: &Responded<'_>) {

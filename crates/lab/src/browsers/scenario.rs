@@ -8,10 +8,6 @@ use airlane_minerva::ALPHA_PER_CONNECTION;
 use super::record::{Record, Rule, Scheme};
 use crate::scenario::Scenario;
 
-/// Largest UDP payload that QUIC finds on a path with an MTU of 1500 bytes and IPv4: what the
-/// server's path discovery comes to.
-const PAYLOAD_BYTES: u32 = 1452;
-
 /// Who plays under a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -47,7 +43,7 @@ pub(super) fn text(record: &Record) -> String {
     ));
     line(format!("\n[link]\nrate_bps = {}\nrtt_s = {}", setup.link.rate_bps, setup.link.rtt_s));
     line(format!("queue = {{ kind = {} }}", quoted(&setup.link.queue)));
-    line(format!("\n[transport]\npayload_bytes = {PAYLOAD_BYTES}\nack = \"decimated\""));
+    line("\n[transport]\nack = \"decimated\"".to_owned());
     line(format!("\n[player]\nmetric = {}\noverhead_s = 0", quoted(players[0].metric.name())));
     for (side, scheme) in sides(record) {
         line(format!(

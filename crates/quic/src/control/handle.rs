@@ -80,6 +80,11 @@ impl Shared {
         self.window.load(Ordering::Relaxed)
     }
 
+    /// The least round trip, once there is a sample.
+    pub(crate) fn min_rtt(&self) -> Option<Duration> {
+        self.core.lock().as_ref()?.rtt().map(|rtt| rtt.min)
+    }
+
     /// Whether the pacer holds the packet that noq would send; if so, it is noted.
     pub(super) fn holds(&self) -> bool {
         let gate = self.gate.load(Ordering::Relaxed);

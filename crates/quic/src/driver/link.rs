@@ -1,13 +1,14 @@
 //! One connection, as the driver and those who use it share it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use noq_proto::{
@@ -22,6 +23,13 @@ use crate::control::ControlHandle;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
 
+/// Bytes that the connections of an endpoint share for send windows that grow.
+const SHARED_BYTES: u64 = 128 << 20;
+/// The rate up to which such a window is never what limits a connection, however many there are.
+const FASTEST: Rate = Rate::from_bps(2_000_000_000);
+/// How much longer than a round trip acknowledgements may take on a busy machine.
+const SLACK: Duration = Duration::from_millis(1);
+
 /// One connection. The driver keeps it until it is drained.
 pub(crate) struct Link {
     pub(super) handle: ConnectionHandle,
@@ -33,7 +41,29 @@ pub(crate) struct Link {
     ahead: (u64, u64),
     /// When its handshake must be done, if the peer opened it.
     pub(super) patience: Option<Time>,
+    siblings: Sibling,
     pub(super) state: Mutex<State>,
+}
+
+/// One of the connections of an endpoint, all of which share the number of them.
+struct Sibling(Arc<AtomicU64>);
+
+impl Sibling {
+    fn new(all: &Arc<AtomicU64>) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all.clone())
+    }
+
+    /// How many there are, this one included.
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed).max(1)
+    }
+}
+
+impl Drop for Sibling {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 pub(super) struct State {
@@ -120,6 +150,7 @@ impl Link {
             control,
             ahead: endpoint.send_windows(),
             patience: patience.map(|p| endpoint.runtime.now() + p),
+            siblings: Sibling::new(&endpoint.live),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -275,13 +306,19 @@ impl Link {
         }
     }
 
-    /// Lets more wait where the congestion window has grown, and less where it has shrunk.
+    /// Lets more wait where the congestion window has grown, and less where it has shrunk. On a path
+    /// without losses it grows far beyond what the path holds, and the room that is kept for what is
+    /// known of every packet in flight stays allocated as long as the connection lives: where there
+    /// are many connections none gets more than its share, unless its path holds more.
     fn adapt(&self, state: &mut State) {
         let (least, most) = self.ahead;
         if least >= most {
             return;
         }
-        let wanted = (2 * self.control.shared().window()).clamp(least, most);
+        let shared = self.control.shared();
+        let share = SHARED_BYTES / self.siblings.count();
+        let path = shared.min_rtt().map_or(most, |rtt| FASTEST.bytes_in(rtt + SLACK));
+        let wanted = (2 * shared.window()).min(share.max(path)).clamp(least, most);
         // Not for every packet: an eighth more or less changes nothing.
         if wanted.abs_diff(state.ahead) > state.ahead / 8 {
             state.ahead = wanted;
@@ -289,27 +326,40 @@ impl Link {
         }
     }
 
-    /// Reads at most `max` bytes from a stream; `None` at its end.
+    /// Reads what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to
+    /// the end of `into`. Whether the stream has ended behind them.
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
-        max: usize,
-    ) -> Poll<Result<Option<Bytes>, QuicError>> {
+        (pieces, max): (usize, usize),
+        into: &mut VecDeque<Bytes>,
+    ) -> Poll<Option<Result<(), QuicError>>> {
         let mut state = self.state.lock();
         let mut stream = state.proto.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else {
-            return Poll::Ready(Err(QuicError::StreamClosed));
+            return Poll::Ready(Some(Err(QuicError::StreamClosed)));
         };
-        let next = chunks.next(max);
-        let tell_peer = chunks.finalize().should_transmit();
-        let result = match next {
-            Ok(chunk) => Poll::Ready(Ok(chunk.map(|c| c.bytes))),
-            Err(noq_proto::ReadError::Reset(code)) => {
-                Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
+        let before = into.len();
+        let stopped = loop {
+            if into.len() - before == pieces {
+                break None;
             }
-            Err(noq_proto::ReadError::Blocked) => match &state.ended {
-                Some(e) => Poll::Ready(Err(e.clone())),
+            match chunks.next(max) {
+                Ok(Some(chunk)) => into.push_back(chunk.bytes),
+                other => break Some(other.map(|_| ())),
+            }
+        };
+        let tell_peer = chunks.finalize().should_transmit();
+        let result = match stopped {
+            None => Poll::Ready(None),
+            Some(Ok(())) => Poll::Ready(Some(Ok(()))),
+            Some(Err(noq_proto::ReadError::Reset(code))) => {
+                Poll::Ready(Some(Err(QuicError::StreamEnded { code: code.into_inner() })))
+            }
+            Some(Err(noq_proto::ReadError::Blocked)) if into.len() > before => Poll::Ready(None),
+            Some(Err(noq_proto::ReadError::Blocked)) => match &state.ended {
+                Some(e) => Poll::Ready(Some(Err(e.clone()))),
                 None => {
                     state.readers.insert(id, cx.waker().clone());
                     Poll::Pending

@@ -40,8 +40,12 @@ use crate::error::QuicError;
 /// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
 /// once per datagram.
 const BATCH: NonZeroUsize = NonZeroUsize::new(10).unwrap();
-/// Datagrams after which the next connection has its turn.
-const TURN: usize = 2 * BATCH.get();
+/// The same, where the system takes as many in one call: of 1500 bytes they fill what a call may
+/// hold. The fewer calls, the less often both sides wake up for the same bytes; how many leave at a
+/// time, window and pacer say.
+const JOINED_BATCH: NonZeroUsize = NonZeroUsize::new(40).unwrap();
+/// Batches after which the next connection has its turn.
+const TURN_BATCHES: usize = 2;
 /// Datagrams received before what they caused is sent.
 const RECEIVE_BURST: usize = 64;
 
@@ -248,11 +252,13 @@ impl Work {
         let Some((link, proto)) = links.get_with_proto(handle) else { return Poll::Ready(()) };
         let mut turn = link.turn();
         turn.time_out(now);
+        let batch = if self.outlet.joins(JOINED_BATCH) { JOINED_BATCH } else { BATCH };
+        let most = TURN_BATCHES * batch.get();
         let mut sent = 0;
         let mut full = false;
-        while sent < TURN {
+        while sent < most {
             self.buffer.clear();
-            let Some(transmit) = turn.transmit(now, BATCH, &mut self.buffer) else { break };
+            let Some(transmit) = turn.transmit(now, batch, &mut self.buffer) else { break };
             sent += transmit.datagrams;
             full = self.outlet.send(cx, &transmit.to, &mut self.buffer).is_pending();
             if full || transmit.is_last {
@@ -263,7 +269,7 @@ impl Work {
             self.ready.push_front(handle);
         }
         let settled = turn.settle(proto);
-        if (sent >= TURN || settled.replies) && turn.enlist() {
+        if (sent >= most || settled.replies) && turn.enlist() {
             self.ready.push_back(handle);
         }
         let arrived = turn.has_arrived();

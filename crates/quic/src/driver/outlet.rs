@@ -3,6 +3,7 @@
 use std::io;
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::task::{Context, Poll, ready};
 
 use airlane_base::Ecn;
@@ -46,6 +47,11 @@ impl Outlet {
 
     pub(super) fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
         self.socket.poll_recv(cx)
+    }
+
+    /// Whether the system takes so many datagrams in one call.
+    pub(super) fn joins(&self, datagrams: NonZeroUsize) -> bool {
+        self.socket.max_segments() >= datagrams.get()
     }
 
     /// Sends the datagrams of `bytes`. What the socket cannot take is kept, and `Pending` says so:

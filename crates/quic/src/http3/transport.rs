@@ -12,6 +12,10 @@ use crate::connection::Connection;
 use crate::error::QuicError;
 use crate::stream::{RecvStream, SendStream};
 
+/// Pieces of an answer that are taken at once: what a call of the socket brings of it at most. Of a
+/// request they are taken one by one, up to what the server wants of it and no further.
+const AT_ONCE: usize = 64;
+
 /// A connection as h3 sees it, which also opens its streams.
 #[derive(Clone)]
 pub(super) struct H3Connection {
@@ -64,7 +68,8 @@ impl quic::OpenStreams<Bytes> for H3Connection {
     ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
         let most = self.most_bytes;
         let both = self.connection.poll_open_bi(cx);
-        both.map(|r| r.map(|s| H3Bidi::new(s, most)).map_err(stream_error))
+        let bidi = |(send, recv): (_, RecvStream)| H3Bidi::new((send, recv.taking(AT_ONCE)), most);
+        both.map(|r| r.map(bidi).map_err(stream_error))
     }
 
     fn poll_open_send(
@@ -186,39 +191,35 @@ impl quic::RecvStream for H3Recv {
     }
 }
 
-/// The sending half, with the frame that is being written.
+/// The sending half, with what is left of the frame that is being written.
 pub(super) struct H3Send {
     stream: SendStream,
-    writing: Option<WriteBuf<Bytes>>,
+    writing: Bytes,
 }
 
 impl H3Send {
     fn new(stream: SendStream) -> Self {
-        Self { stream, writing: None }
+        Self { stream, writing: Bytes::new() }
     }
 }
 
 impl quic::SendStream<Bytes> for H3Send {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        if let Some(frame) = &mut self.writing {
-            while frame.has_remaining() {
-                let written = ready!(self.stream.poll_write(cx, frame.chunk()));
-                frame.advance(written.map_err(stream_error)?);
-            }
-            self.writing = None;
-        }
-        Poll::Ready(Ok(()))
+        self.stream.poll_write(cx, &mut self.writing).map_err(stream_error)
     }
 
     fn send_data<T: Into<WriteBuf<Bytes>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
-        if self.writing.is_some() {
+        if !self.writing.is_empty() {
             return Err(StreamErrorIncoming::ConnectionErrorIncoming {
                 connection_error: ConnectionErrorIncoming::InternalError(
                     "a frame was sent before the one before it was written".to_owned(),
                 ),
             });
         }
-        self.writing = Some(data.into());
+        // h3 does not give its pieces away: this is the one copy, and nobody waits for it as for
+        // one that is made while the connection is locked.
+        let mut frame: WriteBuf<Bytes> = data.into();
+        self.writing = frame.copy_to_bytes(frame.remaining());
         Ok(())
     }
 

@@ -1,0 +1,306 @@
+//! Many sessions at one server over loopback: the airlane command serves, and plays them.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_daemon::client::{Client, Speak, Url};
+use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
+use airlane_media::{Video, synthetic, table};
+use airlane_quic::Trust;
+use airlane_runtime::real_time::TokioRuntime;
+use serde::Deserialize;
+
+use crate::bar::{Figure, Problem, Rule, Setting, median};
+use crate::process::{self, Running, Scratch, Usage};
+
+/// Rungs of the title: the highest has 2 Mbit/s, which is what players take here.
+const RUNGS: usize = 5;
+/// The rate of half quality of its curve: that of an ordinary film.
+const HALF_QUALITY_BPS: f64 = 4e5;
+/// How long after each other sessions begin.
+const STAGGER: Duration = Duration::from_millis(20);
+/// What players hold: two chunks.
+const BUFFER_S: u64 = 8;
+/// Sessions that what a session takes is told apart from what the server takes.
+const FEW: usize = 10;
+/// How often the server's memory is looked at.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    sessions: usize,
+    /// With all of them there.
+    seconds: u64,
+}
+
+impl Load {
+    /// Until the last one has come.
+    fn gathering(self) -> Duration {
+        STAGGER * u32::try_from(self.sessions).unwrap_or(u32::MAX)
+    }
+
+    fn whole(self) -> Duration {
+        self.gathering() + Duration::from_secs(self.seconds)
+    }
+}
+
+/// What is read of a session's result.
+#[derive(Debug, Deserialize)]
+struct Played {
+    number: u32,
+    failure: Option<String>,
+    carrier: Option<String>,
+    retries: u32,
+    stalls: u32,
+    mean_bps: f64,
+    timeline: Vec<PlayedChunk>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct PlayedChunk {
+    requested_s: f64,
+    arrived_s: f64,
+}
+
+/// The server's counters.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    updates: f64,
+    seconds: f64,
+}
+
+/// What came of a run.
+struct Run {
+    played: Vec<Played>,
+    /// Memory of the server, with all sessions there.
+    resident_bytes: f64,
+    peak_bytes: u64,
+    /// Of a core, with all sessions there.
+    server: f64,
+    players: f64,
+    updating: f64,
+    updates_per_s: f64,
+}
+
+pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
+    let load = match setting.quick {
+        true => Load { sessions: 50, seconds: 5 },
+        false => Load { sessions: 500, seconds: 60 },
+    };
+    let folder = Scratch::new("sessions")?;
+    let seconds = load.whole().as_secs() + BUFFER_S;
+    let wrote = write_title(&folder.path("www/film"), seconds);
+    wrote.map_err(|e| Problem::Broke(format!("the title: {e}")))?;
+    let (server, address) = process::serve(&folder)?;
+    let few = run(&server, &address, &folder, Load { sessions: FEW, seconds: 5 })?;
+    let all = run(&server, &address, &folder, load)?;
+
+    let per_session = (all.resident_bytes - few.resident_bytes) / (load.sessions - FEW) as f64;
+    let failed = all.played.iter().filter(|p| {
+        p.failure.is_some() || p.timeline.is_empty() || p.carrier.as_deref() != Some("h3")
+    });
+    let failures: Vec<String> = failed.map(|p| format!("{:?}", p.failure)).collect();
+    let sum = |of: fn(&Played) -> u32| all.played.iter().map(of).sum::<u32>();
+    let mut latencies = latencies(&all.played, load);
+    latencies.sort_unstable_by(f64::total_cmp);
+    let at = |q: f64| {
+        let last = latencies.len().checked_sub(1)?;
+        latencies.get((last as f64 * q) as usize).map(|s| s * 1e3)
+    };
+    let p99 = at(0.99).ok_or_else(|| Problem::Broke("no chunk came".to_owned()))?;
+    let figure = |what: &str, ours: f64, unit: &'static str, rule: Rule, note: String| Figure {
+        bar: format!("sessions.{what}"),
+        ours,
+        peer: None,
+        unit,
+        rule,
+        note,
+    };
+    let mib = |bytes: f64| bytes / f64::from(1 << 20);
+    Ok(vec![
+        figure(
+            "failed",
+            (load.sessions - all.played.len() + failures.len()) as f64,
+            "sessions",
+            Rule::AtMost(0.0),
+            format!(
+                "airlane serve and airlane play -n {} over loopback and HTTP/3, RobustMPC on a \
+                 ladder up to 2 Mbit/s in chunks of 4 s, {} s with all sessions there, which come \
+                 {STAGGER:?} after each other; {:.2} Mbit/s of video each in the median, {} \
+                 requests made again, {} stalls; the server takes {:.2} of a core, the players \
+                 {:.2}{}",
+                load.sessions,
+                load.seconds,
+                median(all.played.iter().map(|p| p.mean_bps)) / 1e6,
+                sum(|p| p.retries),
+                sum(|p| p.stalls),
+                all.server,
+                all.players,
+                failures.first().map(|f| format!("; the first failed: {f}")).unwrap_or_default(),
+            ),
+        ),
+        figure(
+            "latency",
+            p99,
+            "ms",
+            // As long as the player has video for: a chunk that takes longer is a stall.
+            Rule::AtMost(BUFFER_S as f64 * 1e3),
+            format!(
+                "from the request to the last byte of a chunk, 99th percentile of the {} that were \
+                 asked for while all sessions were there; median {:.1} ms, longest {:.1} ms",
+                latencies.len(),
+                at(0.5).unwrap_or(f64::NAN),
+                at(1.0).unwrap_or(f64::NAN),
+            ),
+        ),
+        figure(
+            "memory",
+            per_session / 1024.0,
+            "KiB/session",
+            Rule::AtMost(200.0),
+            format!(
+                "resident memory of the server, median over the time with all sessions there, with \
+                 {} sessions ({:.1} MiB) less that with {FEW} ({:.1} MiB), over {}; what is on its \
+                 way to the players included; at the peak {:.1} MiB",
+                load.sessions,
+                mib(all.resident_bytes),
+                mib(few.resident_bytes),
+                load.sessions - FEW,
+                mib(all.peak_bytes as f64),
+            ),
+        ),
+        figure(
+            "updates",
+            all.updating * 100.0,
+            "% of a core",
+            Rule::AtMost(2.0),
+            format!(
+                "time that the server says it took to set weights and to look whether to, waits \
+                 for a core included; {:.1} weights set per second",
+                all.updates_per_s
+            ),
+        ),
+    ])
+}
+
+/// Seconds that chunks took that were asked for with all sessions there. Sessions count from their
+/// beginning.
+fn latencies(played: &[Played], load: Load) -> Vec<f64> {
+    let there = |p: &Played, c: &PlayedChunk| {
+        (STAGGER * p.number).as_secs_f64() + c.requested_s >= load.gathering().as_secs_f64()
+    };
+    let of = |p: &Played| -> Vec<f64> {
+        let chunks = p.timeline.iter().filter(|c| there(p, c));
+        chunks.map(|c| c.arrived_s - c.requested_s).collect()
+    };
+    played.iter().flat_map(of).collect()
+}
+
+/// Has sessions played, and watches the server.
+fn run(server: &Running, address: &str, folder: &Scratch, load: Load) -> Result<Run, Problem> {
+    let broke = |e: &dyn std::fmt::Display| Problem::Broke(e.to_string());
+    let dump = folder.path("played.json");
+    let mut command = Command::new(process::airlane()?);
+    command.args(["play", "--quiet", "--insecure", "--http", "3"]);
+    command.arg(format!("{address}/film/manifest.mpd"));
+    command.arg(format!("--sessions={}", load.sessions));
+    command.arg(format!("--stagger={}", STAGGER.as_secs_f64()));
+    command.arg(format!("--buffer={BUFFER_S}"));
+    command.arg(format!("--duration={}", load.whole().as_secs_f64()));
+    command.arg("--dump").arg(&dump);
+    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let threads = threads.map_err(|e| broke(&e))?;
+    threads.block_on(async {
+        let client = Client::new(TokioRuntime::new(Seed(1)), Trust::Anyone, Speak::Http1);
+        let client = client.map_err(|e| broke(&e))?;
+        let metrics = Url::parse(&format!("{address}/metrics")).map_err(|e| broke(&e))?;
+        let mut players = Running::start("airlane play", &mut command)?;
+        client.pause(load.gathering()).await;
+        let before = (server.usage()?, players.usage()?, counters(&client, &metrics).await?);
+        let mut resident = Vec::new();
+        let mut seconds = 0.0;
+        let mut last = before;
+        // The last look is while all of them still play.
+        while seconds + 2.0 * EVERY.as_secs_f64() < load.seconds as f64 {
+            client.pause(EVERY).await;
+            seconds += EVERY.as_secs_f64();
+            last.0 = server.usage()?;
+            last.1 = players.usage()?;
+            resident.push(last.0.resident_bytes as f64);
+        }
+        last.2 = counters(&client, &metrics).await?;
+        while players.ended()?.is_none() {
+            client.pause(EVERY).await;
+        }
+        let text = std::fs::read(&dump).map_err(|e| broke(&e))?;
+        let cores = |end: Usage, start: Usage| (end.cpu - start.cpu).as_secs_f64() / seconds;
+        Ok(Run {
+            played: serde_json::from_slice(&text).map_err(|e| broke(&e))?,
+            resident_bytes: median(resident),
+            peak_bytes: last.0.peak_bytes,
+            server: cores(last.0, before.0),
+            players: cores(last.1, before.1),
+            updating: (last.2.seconds - before.2.seconds) / seconds,
+            updates_per_s: (last.2.updates - before.2.updates) / seconds,
+        })
+    })
+}
+
+async fn counters(client: &Client, metrics: &Url) -> Result<Counters, Problem> {
+    let page = client.get_all(metrics, None, 1 << 20).await;
+    let (page, _) = page.map_err(|e| Problem::Broke(e.to_string()))?;
+    let page = String::from_utf8_lossy(&page).into_owned();
+    let value = |name: &str| {
+        let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
+        line.and_then(|v| v.parse().ok())
+            .ok_or_else(|| Problem::Broke(format!("/metrics does not tell {name}")))
+    };
+    Ok(Counters {
+        updates: value("airlane_weight_updates_total")?,
+        seconds: value("airlane_weight_update_seconds_total")?,
+    })
+}
+
+/// Writes a title of so many seconds, with its quality table.
+fn write_title(folder: &Path, seconds: u64) -> std::io::Result<()> {
+    let film =
+        synthetic::flat("film", usize::try_from(seconds / 4 + 1).unwrap_or(1), HALF_QUALITY_BPS);
+    let mut video = Video::clone(&film);
+    video.rungs.truncate(RUNGS);
+    let millis = u64::try_from(video.chunk.as_millis()).unwrap_or(u64::MAX);
+    let mut presentation = Presentation::default();
+    for (rung, of) in video.rungs.iter().enumerate() {
+        std::fs::create_dir_all(folder.join(format!("v{rung}")))?;
+        let mut chunks = Vec::new();
+        for (chunk, &bytes) in of.size_bytes.iter().enumerate() {
+            let url = format!("v{rung}/{chunk}.m4s");
+            std::fs::write(folder.join(&url), vec![0x5a; usize::try_from(bytes).unwrap_or(0)])?;
+            let object = Object { url, range: None };
+            chunks.push(Chunk { object, time: chunk as u64 * millis, duration: millis });
+        }
+        presentation.video.push(Representation {
+            id: of.name.clone(),
+            set: 0,
+            kind: Kind::Video,
+            mime: "video/mp4".to_owned(),
+            codecs: "avc1.64001f".to_owned(),
+            bandwidth: of.nominal,
+            width: Some(of.width),
+            height: Some(of.height),
+            frame_rate: None,
+            sampling_hz: None,
+            channels: None,
+            language: None,
+            init: None,
+            timescale: 1000,
+            time_offset: 0,
+            index: None,
+            chunks,
+        });
+    }
+    std::fs::write(folder.join("manifest.mpd"), dash::write(&presentation))?;
+    std::fs::write(folder.join("quality.json"), table::to_json(&video))
+}

@@ -1,0 +1,160 @@
+//! Programs that the bench starts, and what they use.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::bar::Problem;
+
+/// A program that was started. It is killed when this is dropped.
+pub(crate) struct Running {
+    child: Child,
+    name: String,
+}
+
+impl Running {
+    /// Starts `command`, called `name` in messages; what it prints is nobody's business.
+    pub(crate) fn start(name: &str, command: &mut Command) -> Result<Self, Problem> {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        Self::spawn(name, command)
+    }
+
+    /// Starts `command`, and waits for the first line that it prints, which must be its last.
+    pub(crate) fn announced(name: &str, command: &mut Command) -> Result<(Self, String), Problem> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut running = Self::spawn(name, command)?;
+        let output = running.child.stdout.take().ok_or_else(|| running.broke(&"no output"))?;
+        let mut line = String::new();
+        match BufReader::new(output).read_line(&mut line) {
+            Ok(0) => Err(running.broke(&"it ended early")),
+            Ok(_) => Ok((running, line)),
+            Err(e) => Err(running.broke(&e)),
+        }
+    }
+
+    fn spawn(name: &str, command: &mut Command) -> Result<Self, Problem> {
+        let child = command.spawn().map_err(|e| Problem::Broke(format!("{name}: {e}")))?;
+        Ok(Self { child, name: name.to_owned() })
+    }
+
+    /// What it has used so far.
+    pub(crate) fn usage(&self) -> Result<Usage, Problem> {
+        Usage::of(&self.child.id().to_string())
+    }
+
+    /// Whether it has ended, and well.
+    pub(crate) fn ended(&mut self) -> Result<Option<bool>, Problem> {
+        let status = self.child.try_wait().map_err(|e| self.broke(&e))?;
+        Ok(status.map(|s| s.success()))
+    }
+
+    fn broke(&self, what: &dyn std::fmt::Display) -> Problem {
+        Problem::Broke(format!("{}: {what}", self.name))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a process has used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    /// Processor time, all threads, those that ended included.
+    pub(crate) cpu: Duration,
+    /// Memory that it has resident.
+    pub(crate) resident_bytes: u64,
+    /// The most that it ever had.
+    pub(crate) peak_bytes: u64,
+}
+
+impl Usage {
+    /// That of this process.
+    pub(crate) fn own() -> Result<Self, Problem> {
+        Self::of("self")
+    }
+
+    fn of(process: &str) -> Result<Self, Problem> {
+        let read = |file: &str| {
+            std::fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default()
+        };
+        let (status, stat) = (read("status"), read("stat"));
+        let bytes = |key: &str| {
+            let line = status.lines().find_map(|l| l.strip_prefix(key))?;
+            line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+        };
+        // The name in brackets may hold anything; the time in user mode and in the kernel are the
+        // 12th and 13th field behind it.
+        let ticks = || {
+            let (_, fields) = stat.rsplit_once(')')?;
+            let mut times = fields.split_whitespace().skip(11).map(|t| t.parse::<u64>().ok());
+            Some(times.next()?? + times.next()??)
+        };
+        let known = || {
+            let cpu = ticks()? as f64 / rustix::param::clock_ticks_per_second() as f64;
+            Some(Self {
+                cpu: Duration::from_secs_f64(cpu),
+                resident_bytes: bytes("VmRSS:")?,
+                peak_bytes: bytes("VmHWM:")?,
+            })
+        };
+        known()
+            .ok_or_else(|| Problem::Skipped("the system does not tell what processes use".into()))
+    }
+}
+
+/// The airlane command that was built with this program.
+pub(crate) fn airlane() -> Result<PathBuf, Problem> {
+    let own = std::env::current_exe().map_err(|e| Problem::Broke(format!("where am I? {e}")))?;
+    let airlane = own.with_file_name("airlane");
+    if !airlane.exists() {
+        return Err(Problem::Skipped("no airlane beside this program: make build".into()));
+    }
+    Ok(airlane)
+}
+
+/// `airlane serve` on a folder, at a free port of the loopback interface, and its address.
+pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String), Problem> {
+    let mut command = Command::new(airlane()?);
+    command.args(["serve", "--quiet", "--listen", "127.0.0.1:0"]).arg(folder.path("www"));
+    // Where it keeps its certificate.
+    command.env("XDG_DATA_HOME", folder.path("data"));
+    let (server, line) = Running::announced("airlane serve", &mut command)?;
+    let address = line.split_whitespace().find_map(|word| word.strip_suffix('/'));
+    match address.filter(|_| line.starts_with("ready:")) {
+        Some(address) => Ok((server, address.to_owned())),
+        None => Err(Problem::Broke(format!("airlane serve printed: {line}"))),
+    }
+}
+
+/// A folder that goes when this is dropped.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new one in the system's temporary folder, with a folder `www` in it.
+    pub(crate) fn new(name: &str) -> Result<Self, Problem> {
+        let own = format!("airlane-bench-{name}-{}", std::process::id());
+        let scratch = Self(std::env::temp_dir().join(own));
+        let made = std::fs::create_dir_all(scratch.path("www"));
+        made.map_err(|e| Problem::Broke(format!("{}: {e}", scratch.0.display())))?;
+        Ok(scratch)
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
+        self.0.join(name.as_ref())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind in the system's temporary folder does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
