@@ -48,6 +48,8 @@ const VALIDATE_FROM: usize = 64;
 const HANDSHAKES: usize = 1024;
 /// Bytes that wait for or in the network on every connection at least: two pieces of a body.
 const LEAST_AHEAD_BYTES: u64 = 128 << 10;
+/// Bytes of a file that are read and handed over at once where there is room for them.
+const PIECE_BYTES: u64 = 256 << 10;
 /// A client that takes nothing for so long has given up.
 const STALLED: Duration = Duration::from_secs(60);
 /// How long clients may remember that HTTP/3 is to be had here.
@@ -258,9 +260,9 @@ impl Server {
         let nosniff = HeaderValue::from_static("nosniff");
         manners.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
         let watch = Watch::new(self.site.clone(), self.log.clone());
-        Origin::new(self.site.clone(), policy, Arc::new(watch))
-            .with_manners(manners)
-            .with_limits(Limits { stalled: Some(STALLED), ..Limits::default() })
+        Origin::new(self.site.clone(), policy, Arc::new(watch)).with_manners(manners).with_limits(
+            Limits { stalled: Some(STALLED), piece_bytes: PIECE_BYTES, ..Limits::default() },
+        )
     }
 
     fn transport(&self) -> TransportConfig {

@@ -79,10 +79,13 @@ impl H3Server {
                     Ok(Some(request)) => {
                         // Its head may still be on the way: the next one must not wait for it.
                         let resolver = self.resolver.clone();
+                        let connection = self.connection.clone();
                         self.connection.runtime().spawn("h3 request", async move {
                             match request.resolve_request().await {
                                 Ok((head, stream)) => {
-                                    drop(resolver.send((head, Responder { stream, finished: false })));
+                                    let responder =
+                                        Responder { stream, connection, finished: false };
+                                    drop(resolver.send((head, responder)));
                                 }
                                 Err(e) => tracing::debug!("a request was not understood: {e}"),
                             }
@@ -101,6 +104,7 @@ impl H3Server {
 /// the client does not take a part for the whole.
 pub struct Responder {
     stream: h3::server::RequestStream<H3Bidi, Bytes>,
+    connection: Connection,
     finished: bool,
 }
 
@@ -142,6 +146,12 @@ impl Responder {
     /// If the client gives up or the connection is lost.
     pub async fn send_data(&mut self, data: Bytes) -> Result<(), QuicError> {
         self.stream.send_data(data).await.map_err(h3_error)
+    }
+
+    /// Half of the bytes that may wait or be in flight on the connection: with pieces of so many one
+    /// waits while the other is on its way.
+    pub fn room(&self) -> u64 {
+        self.connection.send_window() / 2
     }
 
     /// Ends the response. It is still delivered when this returns.
