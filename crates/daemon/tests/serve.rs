@@ -325,3 +325,25 @@ fn addresses_that_lead_nowhere_end_a_session_with_the_reason() {
         server.stop().await;
     });
 }
+
+#[test]
+fn metrics_tell_what_weights_cost() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 2, true);
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        let result = play_one(players(&server, "film", Speak::Http3)).await;
+        assert_eq!(result.failure, None);
+        let client = client(Speak::Tcp);
+        let (page, _) = client.get_all(&url(&server, "/metrics"), None, MOST).await.unwrap();
+        let page = String::from_utf8(page).unwrap();
+        let value = |name: &str| -> f64 {
+            let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
+            line.expect(name).parse().expect(name)
+        };
+        assert_eq!(value("airlane_sessions_total"), 1.0);
+        assert!(value("airlane_weight_updates_total") >= 0.0);
+        assert!(value("airlane_weight_update_seconds_total") >= 0.0);
+        server.stop().await;
+    });
+}

@@ -147,6 +147,11 @@ impl Connection {
         }
     }
 
+    /// Bytes that may wait or be in flight at the moment.
+    pub(crate) fn send_window(&self) -> u64 {
+        self.0.send_window()
+    }
+
     /// The application protocol that both sides chose.
     pub fn alpn(&self) -> Option<Vec<u8>> {
         self.negotiated().protocol

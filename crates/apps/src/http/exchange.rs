@@ -22,6 +22,10 @@ pub trait Exchange: Send {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Sends a piece of the body; waits until there is room for it.
     fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Bytes of the body that it takes at once, about; 0 if that is not known.
+    fn room(&self) -> u64 {
+        0
+    }
     /// Ends the answer. What was sent is still delivered.
     fn finish(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
@@ -42,6 +46,10 @@ impl Exchange for Responder {
 
     fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), QuicError>> + Send {
         self.send_data(piece)
+    }
+
+    fn room(&self) -> u64 {
+        Self::room(self)
     }
 
     fn finish(&mut self) -> impl Future<Output = Result<(), QuicError>> + Send {

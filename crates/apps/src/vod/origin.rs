@@ -27,7 +27,7 @@ use crate::http::{Answer, Busy, Exchange, Manners, answer};
 /// Where players post what they have to say of themselves (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
 
-/// Most bytes of a body that are handed over in one piece: each is copied on its way.
+/// Bytes of a body that are handed over in one piece: each is copied on its way.
 const PIECE_BYTES: u64 = 65_536;
 
 /// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
@@ -55,12 +55,15 @@ pub struct Limits {
     /// A connection over HTTP/3 on which nothing is answered for so long is closed; `None`: the
     /// client keeps it as long as it likes.
     pub idle: Option<Duration>,
+    /// Bytes of a body that are handed over in one piece at most, 64 KiB at least: as many as there
+    /// is room for on the connection. Fast connections then are locked less often.
+    pub piece_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let request = RequestBounds { bytes: 131_072, ..RequestBounds::NONE };
-        Self { stalled: None, post_bytes: 65_536, request, idle: None }
+        Self { stalled: None, post_bytes: 65_536, request, idle: None, piece_bytes: PIECE_BYTES }
     }
 }
 
@@ -408,7 +411,8 @@ async fn send<E: Exchange>(
         if let (Some(object), Some(body)) = (object, body) {
             let mut at = body.start;
             while at < body.end {
-                let range: Range<u64> = at..body.end.min(at + PIECE_BYTES);
+                let most = exchange.room().min(limits.piece_bytes).max(PIECE_BYTES);
+                let range: Range<u64> = at..body.end.min(at + most);
                 let piece = object.source.read(range).await.map_err(|e| e.to_string())?;
                 let len = piece.len() as u64;
                 if len == 0 {

@@ -306,6 +306,14 @@ impl Link {
         }
     }
 
+    /// Bytes that may wait or be in flight at the moment.
+    pub(crate) fn send_window(&self) -> u64 {
+        match self.state.lock().ahead {
+            0 => self.ahead.0.min(self.ahead.1),
+            adapted => adapted,
+        }
+    }
+
     /// Lets more wait where the congestion window has grown, and less where it has shrunk. On a path
     /// without losses it grows far beyond what the path holds, and the room that is kept for what is
     /// known of every packet in flight stays allocated as long as the connection lives: where there

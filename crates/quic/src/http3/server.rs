@@ -102,6 +102,7 @@ impl H3Server {
                         // Its head may still be on the way: the next one must not wait for it.
                         let resolver = self.resolver.clone();
                         let late = late(self.connection.runtime(), self.patience);
+                        let connection = self.connection.clone();
                         self.connection.runtime().spawn("h3 request", async move {
                             let resolved = tokio::select! {
                                 biased;
@@ -110,7 +111,9 @@ impl H3Server {
                             };
                             match resolved {
                                 Ok((head, stream)) => {
-                                    drop(resolver.send((head, Responder { stream, finished: false })));
+                                    let responder =
+                                        Responder { stream, connection, finished: false };
+                                    drop(resolver.send((head, responder)));
                                 }
                                 Err(e) => tracing::debug!("a request was not understood: {e}"),
                             }
@@ -140,6 +143,7 @@ fn late(runtime: &RuntimeHandle, patience: Option<Duration>) -> impl Future<Outp
 /// the client does not take a part for the whole.
 pub struct Responder {
     stream: h3::server::RequestStream<H3Bidi, Bytes>,
+    connection: Connection,
     finished: bool,
 }
 
@@ -181,6 +185,12 @@ impl Responder {
     /// If the client gives up or the connection is lost.
     pub async fn send_data(&mut self, data: Bytes) -> Result<(), QuicError> {
         self.stream.send_data(data).await.map_err(h3_error)
+    }
+
+    /// Half of the bytes that may wait or be in flight on the connection: with pieces of so many one
+    /// waits while the other is on its way.
+    pub fn room(&self) -> u64 {
+        self.connection.send_window() / 2
     }
 
     /// Ends the response. It is still delivered when this returns.
