@@ -19,15 +19,17 @@ const SCHEMES = { plain: ["--policy", "plain"], minerva: ["--policy", "max-min"]
 const VIEWPORT = { width: 480, height: 270 };
 /** What the server is told of players that all go by our rule: its normalisation simulates them. */
 const OUR_PLAYERS = ["--abr", "robust-mpc", "--player-buffer", "40"];
-/** Seconds of video beyond the run's: nobody comes to the end. */
-const SPARE_S = 60;
+/** Seconds of video beyond the run's: nobody comes to the end, with a buffer of 40 s and a chunk. */
+const SPARE_S = 48;
 
 const { values: given } = parseArgs({
   options: {
     airlane: { type: "string", default: join(root, "target/release/airlane") },
     out: { type: "string", default: join(root, "out/browsers") },
-    /** A folder of titles; without one, four are made, of `size`. */
+    /** A folder of titles; without one, four are made, of `size`, and kept in `made`. */
     titles: { type: "string" },
+    made: { type: "string" },
+    "length-s": { type: "string" },
     size: { type: "string", default: "720p25" },
     players: { type: "string", default: "4" },
     /** Rules of the players, in turn: mpc, bola, dynamic. */
@@ -58,8 +60,9 @@ if (!SIZES[given.size]) refuse(`--size ${given.size}: expected one of ${Object.k
 
 const missing = whyNoBrowser();
 if (missing) refuse(`The story of four browsers needs a browser: ${missing}`);
+const length_s = given["length-s"] === undefined ? setup.duration_s + SPARE_S : number("length-s");
 const folder = given.titles
-  ?? await storyTitles(given.airlane, given.out, { size: given.size, length_s: setup.duration_s + SPARE_S });
+  ?? await storyTitles(given.airlane, given.made ?? given.out, { size: given.size, length_s });
 const began = new Date();
 const tables = new Map(), runs = [];
 for (let round = 0; round < setup.repeat; round++) {

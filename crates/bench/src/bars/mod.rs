@@ -1,5 +1,6 @@
 //! The bars, in the order of the table.
 
+mod browsers;
 mod cores;
 mod demo;
 mod elements;
@@ -69,6 +70,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "sessions",
         about: "500 sessions at the server over loopback: latency, memory, weights",
         measure: sessions::measure,
+    },
+    Bar {
+        name: "browsers",
+        about: "four browsers behind the link, beside the laboratory: half an hour",
+        measure: browsers::measure,
     },
     Bar { name: "fuzz", about: "the parsers' fuzz targets, a minute each", measure: fuzz::measure },
 ];

@@ -1,0 +1,47 @@
+// The story in small: four browsers behind the link, and what the laboratory says of them.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { whyNoBrowser } from "../chromium.mjs";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const airlane = process.env.AIRLANE_BIN;
+const skip = whyNoBrowser() ?? (airlane ? false : "AIRLANE_BIN names no program");
+
+/** Plays `size` under Minerva for 36 s and judges; the summary of it. */
+function story(size) {
+  const out = join(root, "target/browser-story");
+  mkdirSync(out, { recursive: true });
+  const run = (program, args) => {
+    const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8", cwd: root });
+    return { status, text: `${stdout}${stderr}` };
+  };
+  const played = run(process.execPath, [
+    join(root, "tests/browser/story.mjs"), "--airlane", airlane, "--out", out, "--size", size,
+    "--duration-s", "36", "--schemes", "minerva",
+  ]);
+  assert.equal(played.status, 0, played.text);
+  const judged = run(airlane, ["report", out, "--out", join(out, "report")]);
+  // 1: a claim fails; what fails is told below.
+  assert.ok([0, 1].includes(judged.status), judged.text);
+  const record = JSON.parse(readFileSync(join(out, "browsers.json"), "utf8"));
+  for (const player of record.runs.flatMap((r) => r.players)) {
+    assert.deepEqual(player.faults, [], player.title);
+    assert.equal(player.server.sessions[0].regime, "minerva", player.title);
+    assert.ok(player.chunks.length >= 5, `${player.title} fetched ${player.chunks.length} chunks`);
+  }
+  return { text: judged.text, claims: JSON.parse(readFileSync(join(out, "report/summary.json"), "utf8")).claims };
+}
+
+test("the laboratory predicts what four browsers see", { skip }, () => {
+  let { text, claims } = story("720p25");
+  const isVoid = () => claims.every((c) => c.n === 0);
+  // Where decoding is too much for the machine: the same rates, smaller pictures.
+  if (isVoid()) ({ text, claims } = story("360p25"));
+  assert.ok(!isVoid(), `every run is void: ${text}`);
+  const quality = claims.find((c) => c.id === "browsers.minerva.quality");
+  assert.equal(quality.verdict, "holds", text);
+});
