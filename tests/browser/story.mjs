@@ -100,7 +100,8 @@ function refuse(message) {
 function linkArguments(target) {
   const { rate_bps, rtt_s, queue } = setup.link;
   return [
-    "link", "udp", "127.0.0.1:0", target, "--quiet", "--both", `rtt_s=${rtt_s}`,
+    // Granted or not: the link says so, and the record has how busy the machine was.
+    "link", "udp", "127.0.0.1:0", target, "--quiet", "--realtime", "10", "--both", `rtt_s=${rtt_s}`,
     "--down", `rate_bps=${rate_bps}`, "--down", `queue.kind=${queue}`,
   ];
 }
@@ -128,7 +129,10 @@ async function play(scheme) {
       const browser = await launch({ quic, spki, resolve });
       running.push({ stop: () => browser.close() });
       const title = managed[i % managed.length], abr = setup.abr[i % setup.abr.length];
-      players.push({ ...await openPage(browser, { viewport: VIEWPORT }), title, abr, sid: crypto.randomUUID(), quic });
+      const player = { ...await openPage(browser, { viewport: VIEWPORT }), title, abr, sid: crypto.randomUUID(), quic };
+      players.push(player);
+      // Nobody's film has to share the link with somebody's scripts.
+      await player.page.goto(`https://${quic}/airlane/player`, { waitUntil: "networkidle" });
     }
     const start_ms = Date.now(), busy = processorTimes();
     const opening = players.map(async (player, i) => {
@@ -152,6 +156,7 @@ async function open({ page, title, abr, sid, quic }) {
   await page.goto(`https://${quic}/airlane/player?${new URLSearchParams({ title: title.name, abr, sid, muted: "1", bare: "1" })}`);
   const protocol = await page.evaluate(() => performance.getEntriesByType("navigation")[0].nextHopProtocol);
   if (protocol !== "h3") throw new Error(`the browser speaks ${protocol}, not h3`);
+  await page.waitForFunction(() => globalThis.airlane?.record);
 }
 
 /** What a player recorded, and by this machine's clock when it began to. */
