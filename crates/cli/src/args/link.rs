@@ -31,7 +31,7 @@ enum Between {
     },
     /// Join two TUN devices, in namespaces of their own if wanted; needs CAP_NET_ADMIN
     Tun {
-        /// The clients' end: NAME[@NAMESPACE][=ADDRESS/PREFIX,...]
+        /// The clients' end: a device, its namespace and addresses, such as air0@viewer=10.77.0.1/24
         #[arg(value_name = "NEAR")]
         near: TunEnd,
         /// The servers' end
