@@ -13,6 +13,7 @@ use airlane_abr::PlayerModel;
 use airlane_base::Time;
 use airlane_media::Metric;
 use airlane_quality::stats;
+use airlane_report::model::Bound;
 
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
@@ -167,6 +168,15 @@ fn prediction(
         entry("quality", "points", QUALITY_WITHIN, worst(quality, |lab, seen| lab - seen)),
         entry("rate", "%", RATE_WITHIN, worst(rate, |lab, seen| 100.0 * (lab / seen - 1.0))),
     ]
+}
+
+/// What a claim's figure must meet.
+pub(super) fn bound(claim: &ClaimEntry) -> Bound {
+    match claim.id.rsplit('.').next() {
+        Some("quality") => Bound::AtMost(QUALITY_WITHIN),
+        Some("rate") => Bound::AtMost(RATE_WITHIN),
+        _ => Bound::AtLeast(0.0),
+    }
 }
 
 /// What the figures do not say by themselves.

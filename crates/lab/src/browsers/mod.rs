@@ -15,7 +15,7 @@ use std::path::Path;
 
 use airlane_base::InputError;
 use airlane_report::Report;
-use airlane_report::model::{self, Bound};
+use airlane_report::model;
 
 use self::judge::Judged;
 use self::record::{Record, Scheme};
@@ -95,23 +95,45 @@ fn run_of(record: &Record, scheme: Scheme, seed: u64) -> Result<&record::Run, In
     })
 }
 
-/// One sentence on what came out.
+/// What came out, in a sentence per scheme and one on the gain.
 fn verdict(claims: &[ClaimEntry]) -> String {
-    let one = |claim: &ClaimEntry| {
-        let measured = match (claim.measured, claim.ci95) {
-            (None, _) => "not measured".to_owned(),
-            (Some(m), None) => format!("{m:.1} {}", claim.unit),
-            (Some(m), Some([lo, hi])) => {
-                format!("{m:+.1} {} (95 % interval {lo:+.1} to {hi:+.1})", claim.unit)
-            }
-        };
-        let why =
-            if claim.reason.is_empty() { String::new() } else { format!(", {}", claim.reason) };
-        let name = claim.id.trim_start_matches("browsers.").replace('.', " ");
-        format!("{name} {measured}, n = {}: {}{why}", claim.n, claim.verdict.name())
+    let find = |id: String| claims.iter().find(|c| c.id == id);
+    let judged = |claim: &ClaimEntry, asked: &str| match claim.verdict {
+        Verdict::Reported => String::new(),
+        verdict => format!(" (asked {asked}: {})", verdict.name()),
     };
-    let parts: Vec<String> = claims.iter().map(one).collect();
-    format!("{}.", words::sentence(&parts.join("; ")))
+    let mut parts = Vec::new();
+    for (who, scheme) in [("minerva", "Minerva"), ("cubic", "plain Cubic")] {
+        let quality = find(format!("browsers.{who}.quality"));
+        let rate = find(format!("browsers.{who}.rate"));
+        let Some((quality, rate)) = quality.zip(rate) else { continue };
+        parts.push(match quality.measured.zip(rate.measured) {
+            Some((points, percent)) => format!(
+                "Under {scheme} the laboratory predicts every browser's mean quality within \
+                 {points:.1} points{} and its mean rate within {percent:.1} %{}; {}.",
+                judged(quality, "5"),
+                judged(rate, "10"),
+                words::plural(quality.n as usize, "run"),
+            ),
+            None => format!("Nothing can be said under {scheme}: {}.", quality.reason),
+        });
+    }
+    if let Some(gain) = find("browsers.gain".to_owned()) {
+        parts.push(match (gain.measured, gain.ci95) {
+            (Some(m), Some([lo, hi])) => format!(
+                "The worst browser's QoE under Minerva is {m:+.1} points from that under plain Cubic \
+                 (95 % interval {lo:+.1} to {hi:+.1}, {} pairs){}.",
+                gain.n,
+                judged(gain, "above 0")
+            ),
+            (Some(m), None) => format!(
+                "The worst browser's QoE under Minerva is {m:+.1} points from that under plain \
+                 Cubic, in one pair of runs."
+            ),
+            (None, _) => format!("No gain can be told: {}.", gain.reason),
+        });
+    }
+    parts.join(" ")
 }
 
 fn lead(record: &Record) -> String {
@@ -157,7 +179,6 @@ fn notes(record: &Record) -> Vec<String> {
 
 /// A claim as the page shows it.
 fn shown(claim: &ClaimEntry) -> model::Claim {
-    let gain = claim.ci95.is_some();
     model::Claim {
         id: claim.id.clone(),
         statement: claim.statement.clone(),
@@ -169,7 +190,7 @@ fn shown(claim: &ClaimEntry) -> model::Claim {
         digits: 1,
         n: claim.n,
         rule: claim.rule.clone(),
-        bound: gain.then_some(Bound::AtLeast(0.0)),
+        bound: Some(judge::bound(claim)),
         verdict: match claim.verdict {
             Verdict::Holds => model::Verdict::Holds,
             Verdict::Fails => model::Verdict::Fails,
