@@ -115,8 +115,6 @@ async function play(scheme) {
     running.push({ stop: close });
     const link = await startReady(given.airlane, linkArguments(direct), [/^ready:.*:(\d+)\b/m]);
     running.push(link);
-    const quic = `${HOST}:${link.said[0]}`;
-
     const { titles } = await ownJson(`https://${direct}/airlane/titles`);
     const managed = titles.filter((t) => t.table);
     if (managed.length === 0) throw new Error(`no title of ${folder} has a quality table`);
@@ -124,15 +122,15 @@ async function play(scheme) {
       if (!tables.has(name)) tables.set(name, await ownJson(`https://${direct}${table}`));
     }
     // Starting a browser takes more of the machine than playing: all run before the first plays.
+    const quic = `${HOST}:${link.said[0]}`, pages = `${HOST}:${direct.split(":").at(-1)}`;
     const players = [];
     for (let i = 0; i < setup.players; i++) {
       const browser = await launch({ quic, spki, resolve });
       running.push({ stop: () => browser.close() });
       const title = managed[i % managed.length], abr = setup.abr[i % setup.abr.length];
-      const player = { ...await openPage(browser, { viewport: VIEWPORT }), title, abr, sid: crypto.randomUUID(), quic };
+      const player = { ...await openPage(browser, { viewport: VIEWPORT }), title, abr, sid: crypto.randomUUID(), quic, pages };
       players.push(player);
-      // Nobody's film has to share the link with somebody's scripts.
-      await player.page.goto(`https://${quic}/airlane/player`, { waitUntil: "networkidle" });
+      await player.page.goto(`https://${pages}/airlane/player`, { waitUntil: "networkidle" });
     }
     const start_ms = Date.now(), busy = processorTimes();
     const opening = players.map(async (player, i) => {
@@ -151,11 +149,10 @@ async function play(scheme) {
   }
 }
 
-/** A browser plays a title over a connection of its own. */
-async function open({ page, title, abr, sid, quic }) {
-  await page.goto(`https://${quic}/airlane/player?${new URLSearchParams({ title: title.name, abr, sid, muted: "1", bare: "1" })}`);
-  const protocol = await page.evaluate(() => performance.getEntriesByType("navigation")[0].nextHopProtocol);
-  if (protocol !== "h3") throw new Error(`the browser speaks ${protocol}, not h3`);
+/** A browser plays a title over a new connection through the link; the page comes past it. */
+async function open({ page, title, abr, sid, quic, pages }) {
+  const asked = { title: title.name, media: `https://${quic}`, abr, sid, muted: "1", bare: "1" };
+  await page.goto(`https://${pages}/airlane/player?${new URLSearchParams(asked)}`);
   await page.waitForFunction(() => globalThis.airlane?.record);
 }
 
@@ -172,6 +169,8 @@ async function read(player, first_ms, direct) {
   const { record, began_ms } = await recordOf(player);
   const { now_s, sessions } = await ownJson(`https://${direct}/airlane/sessions?sid=${player.sid}`);
   const { title, abr, sid, faults } = player;
+  const carriers = sessions.map((s) => s.carrier);
+  if (carriers.join() !== "h3") throw new Error(`${title.name} came over ${carriers.join() || "nothing"}, not over h3`);
   const { faults: own, decisions: _, ...seen } = record;
   return {
     title: title.name, abr, sid, metric: title.metric, // The first one is read twice: it began when it did.

@@ -16,6 +16,7 @@ const CMCD_MODES = ["query", "header", "off"];
  * @typedef {object} Options
  * @property {string | null} title name of a title of the server
  * @property {string | null} mpd address of any other manifest
+ * @property {string | null} media origin that titles are fetched from; this page's if there is none
  * @property {"mpc" | "bola" | "dynamic"} abr
  * @property {string | null} sid session identifier; a new one if there is none
  * @property {"query" | "header" | "off"} cmcd
@@ -44,6 +45,7 @@ export function readOptions(search) {
   return /** @type {Options} */ ({
     title: query.get("title") || null,
     mpd: query.get("mpd") || null,
+    media: originOf(query.get("media")),
     abr: oneOf("abr", Object.keys(RULES), "mpc"),
     sid: query.get("sid") || null,
     cmcd: oneOf("cmcd", CMCD_MODES, "query"),
@@ -53,6 +55,16 @@ export function readOptions(search) {
     autoplay: yes("autoplay", true),
     bare: yes("bare", false),
   });
+}
+
+/** The origin of an address, if it is one. */
+function originOf(address) {
+  try {
+    const url = new URL(address ?? "");
+    return ["https:", "http:"].includes(url.protocol) ? url.origin : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The address of this page with some of its arguments changed; null takes one away. */

@@ -55,7 +55,7 @@ function watch(title, table) {
   document.title = `${title.title} · Airlane`;
   const sid = options.sid ?? newSessionId();
   const playback = new Playback(/** @type {HTMLVideoElement} */ (byId("video")), {
-    manifest: new URL(title.manifest, location.href).href,
+    manifest: new URL(title.manifest, options.media ?? location.href).href,
     cid: title.name, sid, table,
     length: { duration_s: title.duration_s, chunk_s: title.chunk_s },
     options,

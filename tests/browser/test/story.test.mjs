@@ -33,15 +33,24 @@ function story(size) {
     assert.equal(player.server.sessions[0].regime, "minerva", player.title);
     assert.ok(player.chunks.length >= 5, `${player.title} fetched ${player.chunks.length} chunks`);
   }
-  return { text: judged.text, claims: JSON.parse(readFileSync(join(out, "report/summary.json"), "utf8")).claims };
+  return { text: judged.text, ...JSON.parse(readFileSync(join(out, "report/summary.json"), "utf8")) };
 }
 
 test("the laboratory predicts what four browsers see", { skip }, () => {
-  let { text, claims } = story("720p25");
+  let { text, claims, rows } = story("720p25");
   const isVoid = () => claims.every((c) => c.n === 0);
   // Where decoding is too much for the machine: the same rates, smaller pictures.
-  if (isVoid()) ({ text, claims } = story("360p25"));
+  if (isVoid()) ({ text, claims, rows } = story("360p25"));
   assert.ok(!isVoid(), `every run is void: ${text}`);
-  const quality = claims.find((c) => c.id === "browsers.minerva.quality");
-  assert.equal(quality.verdict, "holds", text);
+  const values = (viewer, scheme, metric) => rows
+    .filter((r) => r.case === viewer && r.scheme === scheme && r.metric === metric).map((r) => r.value);
+  for (const viewer of ["1/v1", "1/v2", "1/v3", "1/v4"]) {
+    for (const [metric, outside] of [["vmaf", (x, by) => x + by * 5], ["bitrate_bps", (x, by) => x * (1 + by * 0.1)]]) {
+      const predicted = values(viewer, "minerva-laboratory", metric);
+      const [seen] = values(viewer, "minerva-browsers", metric);
+      assert.equal(predicted.length, 8);
+      const least = outside(Math.min(...predicted), -1), most = outside(Math.max(...predicted), 1);
+      assert.ok(least <= seen && seen <= most, `${metric} of ${viewer}: ${seen}, predicted ${least} to ${most}\n${text}`);
+    }
+  }
 });

@@ -60,16 +60,20 @@ pub(crate) fn findings(folder: &Path) -> Result<Findings, LabError> {
         let (side, scheme) = sides[key.scheme];
         let run = match side {
             Side::Laboratory => None,
-            Side::Browsers => Some(run_of(&record, scheme, key.seed)?),
+            Side::Browsers => match run_of(&record, scheme, key.seed)? {
+                Some(run) => Some(run),
+                // The laboratory has more seeds than there were rounds.
+                None => return Ok(None),
+            },
         };
         let output = match run {
             None => world::run(&plan, &content, key, &Options::default(), ticket)?,
             Some(run) => replay::output(&plan, &content, key, run).map_err(|e| e.at_file(&file))?,
         };
         let told = Told::of(&plan, &output);
-        Ok((Judged::of(key, (side, scheme), run, &output, &told.figures), told))
+        Ok(Some((Judged::of(key, (side, scheme), run, &output, &told.figures), told)))
     })?;
-    let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().map(|(_, r)| r).unzip();
+    let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().filter_map(|(_, r)| r).unzip();
     let mut story = story::tell(&plan, &content, &common, told, (done.planned, false));
     let content = folder.join(TABLES).display().to_string();
     story.summary.claims = judge::claims(&record, &judged, &content);
@@ -86,10 +90,13 @@ pub(crate) fn findings(folder: &Path) -> Result<Findings, LabError> {
     })
 }
 
-/// The run of a scheme in the round of a seed.
-fn run_of(record: &Record, scheme: Scheme, seed: u64) -> Result<&record::Run, InputError> {
+/// The run of a scheme in the round of a seed; `None` beyond the last round.
+fn run_of(record: &Record, scheme: Scheme, seed: u64) -> Result<Option<&record::Run>, InputError> {
+    if seed > record.setup.repeat as u64 {
+        return Ok(None);
+    }
     let found = record.of(scheme).find(|run| run.round as u64 + 1 == seed);
-    found.ok_or_else(|| {
+    found.map(Some).ok_or_else(|| {
         let found = format!("no run of {scheme:?} in round {seed}");
         InputError::new(found, "expected one of each scheme and round").at_key("runs")
     })

@@ -8,6 +8,9 @@ use airlane_minerva::ALPHA_PER_CONNECTION;
 use super::record::{Record, Rule, Scheme};
 use crate::scenario::Scenario;
 
+/// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
+const LEAST_SEEDS: usize = 8;
+
 /// Who plays under a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -30,7 +33,8 @@ pub(super) fn text(record: &Record) -> String {
     let setup = &record.setup;
     let players = record.players();
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let seeds: Vec<String> = (1..=setup.repeat).map(|seed| seed.to_string()).collect();
+    let seeds = (1..=setup.repeat.max(LEAST_SEEDS)).map(|seed| seed.to_string());
+    let seeds: Vec<String> = seeds.collect();
     let mut out = String::new();
     let mut line = |text: String| {
         writeln!(out, "{text}").expect("a String takes it");
