@@ -111,7 +111,7 @@ async function play(scheme) {
   const running = [];
   try {
     const about = setup.abr.every((rule) => rule === "mpc") ? OUR_PLAYERS : [];
-    const { direct, spki, resolve, close } = await startServer(given.airlane, folder, [...SCHEMES[scheme], ...about]);
+    const { url, direct, spki, resolve, close } = await startServer(given.airlane, folder, [...SCHEMES[scheme], ...about]);
     running.push({ stop: close });
     const link = await startReady(given.airlane, linkArguments(direct), [/^ready:.*:(\d+)\b/m]);
     running.push(link);
@@ -122,15 +122,15 @@ async function play(scheme) {
       if (!tables.has(name)) tables.set(name, await ownJson(`https://${direct}${table}`));
     }
     // Starting a browser takes more of the machine than playing: all run before the first plays.
-    const quic = `${HOST}:${link.said[0]}`, pages = `${HOST}:${direct.split(":").at(-1)}`;
+    const quic = `${HOST}:${link.said[0]}`;
     const players = [];
     for (let i = 0; i < setup.players; i++) {
       const browser = await launch({ quic, spki, resolve });
       running.push({ stop: () => browser.close() });
       const title = managed[i % managed.length], abr = setup.abr[i % setup.abr.length];
-      const player = { ...await openPage(browser, { viewport: VIEWPORT }), title, abr, sid: crypto.randomUUID(), quic, pages };
+      const player = { ...await openPage(browser, { viewport: VIEWPORT }), title, abr, sid: crypto.randomUUID(), quic, url };
       players.push(player);
-      await player.page.goto(`https://${pages}/airlane/player`, { waitUntil: "networkidle" });
+      await player.page.goto(`${url}/airlane/player`, { waitUntil: "networkidle" });
     }
     const start_ms = Date.now(), busy = processorTimes();
     const opening = players.map(async (player, i) => {
@@ -150,9 +150,9 @@ async function play(scheme) {
 }
 
 /** A browser plays a title over a new connection through the link; the page comes past it. */
-async function open({ page, title, abr, sid, quic, pages }) {
+async function open({ page, title, abr, sid, quic, url }) {
   const asked = { title: title.name, media: `https://${quic}`, abr, sid, muted: "1", bare: "1" };
-  await page.goto(`https://${pages}/airlane/player?${new URLSearchParams(asked)}`);
+  await page.goto(`${url}/airlane/player?${new URLSearchParams(asked)}`);
   await page.waitForFunction(() => globalThis.airlane?.record);
 }
 

@@ -72,6 +72,8 @@ pub(crate) struct Figure {
 pub(crate) enum Rule {
     /// Ours at least this.
     AtLeast(f64),
+    /// Ours above this.
+    Above(f64),
     /// Ours at most this.
     AtMost(f64),
     /// Ours at least so many times the peer's.
@@ -85,6 +87,7 @@ impl Rule {
     pub(crate) fn words(self) -> String {
         match self {
             Self::AtLeast(x) => format!("at least {x}"),
+            Self::Above(x) => format!("above {x}"),
             Self::AtMost(x) => format!("at most {x}"),
             Self::TimesPeer(x) => format!("at least {x} x peer"),
             Self::WithinOfPeer(x) => format!("within {} % of peer", x * 100.0),
@@ -97,7 +100,7 @@ impl Figure {
     pub(crate) fn ratio(&self) -> Option<f64> {
         let base = match (self.peer, self.rule) {
             (Some(peer), _) => peer,
-            (None, Rule::AtLeast(x) | Rule::AtMost(x)) => x,
+            (None, Rule::AtLeast(x) | Rule::Above(x) | Rule::AtMost(x)) => x,
             (None, Rule::TimesPeer(_) | Rule::WithinOfPeer(_)) => return None,
         };
         Some(self.ours / base).filter(|r| r.is_finite())
@@ -107,6 +110,7 @@ impl Figure {
     pub(crate) fn holds(&self) -> Option<bool> {
         match self.rule {
             Rule::AtLeast(x) => Some(self.ours >= x),
+            Rule::Above(x) => Some(self.ours > x),
             Rule::AtMost(x) => Some(self.ours <= x),
             Rule::TimesPeer(x) => self.peer.map(|peer| self.ours >= x * peer),
             Rule::WithinOfPeer(x) => self.peer.map(|peer| (self.ours - peer).abs() <= x * peer),
@@ -133,6 +137,8 @@ mod tests {
         for (ours, peer, rule, holds) in [
             (5.0, None, Rule::AtLeast(5.0), Some(true)),
             (4.9, None, Rule::AtLeast(5.0), Some(false)),
+            (0.1, None, Rule::Above(0.0), Some(true)),
+            (0.0, None, Rule::Above(0.0), Some(false)),
             (5.0, None, Rule::AtMost(5.0), Some(true)),
             (5.1, None, Rule::AtMost(5.0), Some(false)),
             (f64::NAN, None, Rule::AtMost(5.0), Some(false)),

@@ -37,23 +37,11 @@ fn write_title(scratch: &Scratch) {
         Chunk { object, time: n as u64 * CHUNK_MS, duration: CHUNK_MS }
     };
     let film = Representation {
-        id: "only".to_owned(),
-        set: 0,
-        kind: Kind::Video,
-        mime: "video/mp4".to_owned(),
-        codecs: "avc1.64001f".to_owned(),
         bandwidth: Rate::from_bps(320_000),
         width: Some(640),
         height: Some(360),
-        frame_rate: None,
-        sampling_hz: None,
-        channels: None,
-        language: None,
-        init: None,
-        timescale: 1000,
-        time_offset: 0,
-        index: None,
         chunks: (0..CHUNKS).map(chunk).collect(),
+        ..Representation::new("only", Kind::Video, "avc1.64001f", 1000)
     };
     let film = Presentation { video: vec![film], ..Presentation::default() };
     scratch.file("titles/film/manifest.mpd", &dash::write(&film));

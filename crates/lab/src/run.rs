@@ -80,9 +80,7 @@ pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
     }
     let whole = airlane_report::merge(reports);
     let folder = OutFolder::prepare(&request.out)?;
-    folder.write(DATA, &whole.to_json_gz())?;
-    folder.write("report.html", airlane_report::render(&whole).as_bytes())?;
-    let page = folder.path("report.html");
+    let page = leave_page(&folder, &whole)?;
     let of = match request.folders.len() {
         1 => "1 result".to_owned(),
         n => format!("{n} results"),
@@ -100,11 +98,9 @@ pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
 fn report_of_browsers(folder: &Path, out: &Path) -> Result<Outcome, LabError> {
     let found = browsers::findings(folder)?;
     let out_folder = OutFolder::prepare(out)?;
-    out_folder.write(DATA, &found.report.to_json_gz())?;
-    out_folder.write("report.html", airlane_report::render(&found.report).as_bytes())?;
+    let page = leave_page(&out_folder, &found.report)?;
     let summary = found.summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;
     out_folder.write("summary.json", summary.as_bytes())?;
-    let page = out_folder.path("report.html");
     Ok(Outcome {
         table: found.table,
         line: format!("{} Report: {}", found.report.verdict, page.display()),
@@ -112,6 +108,13 @@ fn report_of_browsers(folder: &Path, out: &Path) -> Result<Outcome, LabError> {
         failed: found.failed,
         stopped: false,
     })
+}
+
+/// Leaves a report as data and as a page, whose file this is.
+fn leave_page(folder: &OutFolder, report: &Report) -> Result<PathBuf, InputError> {
+    folder.write(DATA, &report.to_json_gz())?;
+    folder.write("report.html", airlane_report::render(report).as_bytes())?;
+    Ok(folder.path("report.html"))
 }
 
 /// The report that a command left in a folder, or that a file holds.

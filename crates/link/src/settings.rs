@@ -236,26 +236,8 @@ impl Settings {
         };
         let scale = self.number("trace_scale", 1e-6, 1e6)?.unwrap_or(1.0);
         let offset = self.time("trace_offset_s", 0.0, 1e6)?.unwrap_or_default();
-        Ok((self.scaled(trace.supply(), scale)?, offset))
-    }
-
-    fn scaled(&self, supply: Supply, scale: f64) -> Result<Supply, InputError> {
-        if (scale - 1.0).abs() < f64::EPSILON {
-            return Ok(supply);
-        }
-        match supply {
-            Supply::Constant(rate) => Ok(Supply::Constant(rate.scale(scale))),
-            Supply::Profile(p) => {
-                let steps: Vec<_> = p.steps().map(|(at, rate)| (at, rate.scale(scale))).collect();
-                Ok(Supply::Profile(Arc::new(RateProfile::new(&steps, p.period())?)))
-            }
-            Supply::Opportunities(_) => {
-                let found = format!("{scale} on a trace of delivery opportunities");
-                let expected = "expected 1: opportunities of 1500 bytes cannot be scaled; \
-                                trace_mean_bps makes a profile of them";
-                Err(self.wrong("trace_scale", found, expected))
-            }
-        }
+        let supply = trace.supply().scaled(scale);
+        Ok((supply.map_err(|e| e.at_key(format!("{}.trace_scale", self.direction)))?, offset))
     }
 
     fn queue(&self, mean: Rate, rtt: Duration) -> Result<QueueSpec, InputError> {
@@ -272,11 +254,7 @@ impl Settings {
         let limit = match (bytes, packets) {
             (Some(bytes), _) => Limit::Bytes(bytes),
             (None, Some(packets)) => Limit::Packets(packets as usize),
-            (None, None) => {
-                let bytes = rate.as_f64() / 8.0 * rtt.as_secs_f64() * bdp.unwrap_or(1.5);
-                // One packet has to fit, or nothing ever would.
-                Limit::Bytes((bytes.round() as u64).max(1_500))
-            }
+            (None, None) => Limit::Bdp(bdp.unwrap_or(1.5)).fixed(rate, rtt),
         };
         if kind == "droptail" {
             self.refuse(&["queue.target_s"], "expected it beside queue.kind=pie only")?;

@@ -205,4 +205,8 @@ fn queue_names_are_those_of_tables() {
     }
     let capacity = Limit::Bdp(1.5).resolve(Rate::from_mbps(10.0), Duration::from_millis(20));
     assert_eq!(capacity, Capacity::Bytes(37_500));
+    let fixed = |limit: Limit| limit.fixed(Rate::from_mbps(10.0), Duration::from_millis(20));
+    assert_eq!(fixed(Limit::Bdp(1.5)), Limit::Bytes(37_500));
+    assert_eq!(fixed(Limit::Bdp(0.0)), Limit::Bytes(1_500));
+    assert_eq!(fixed(Limit::Packets(9)), Limit::Packets(9));
 }

@@ -215,3 +215,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn rates_are_scaled_and_opportunities_are_not() {
+    assert_eq!(Supply::from(MBPS(4.0)).scaled(1.5).unwrap(), Supply::from(MBPS(6.0)));
+    let profile = |rates: [f64; 2]| {
+        let steps = [(MS(0), MBPS(rates[0])), (MS(70), MBPS(rates[1]))];
+        Supply::Profile(Arc::new(RateProfile::new(&steps, Some(MS(100))).unwrap()))
+    };
+    assert_eq!(profile([4.0, 1.0]).scaled(0.5).unwrap(), profile([2.0, 0.5]));
+    let bursts = Supply::Opportunities(Arc::new(Opportunities::new(vec![1, 1, 5]).unwrap()));
+    assert_eq!(bursts.clone().scaled(1.0).unwrap(), bursts);
+    let error = bursts.scaled(2.0).unwrap_err().to_string();
+    assert!(error.starts_with("2 on a trace of delivery opportunities; expected 1: "), "{error}");
+}

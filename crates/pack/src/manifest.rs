@@ -54,23 +54,9 @@ fn read_init(dir: &Path) -> Result<Init, PackError> {
 /// An empty representation whose files are in the folder `base` of the title.
 fn begun(id: &str, kind: Kind, base: &str, init: &Init) -> Representation {
     Representation {
-        id: id.to_owned(),
         set: usize::from(kind == Kind::Audio),
-        kind,
-        mime: format!("{}/mp4", kind.name()),
-        codecs: init.codec.clone(),
-        bandwidth: Rate::ZERO,
-        width: None,
-        height: None,
-        frame_rate: None,
-        sampling_hz: None,
-        channels: None,
-        language: None,
         init: Some(Object { url: format!("{base}/init.mp4"), range: None }),
-        timescale: u64::from(init.timescale),
-        time_offset: 0,
-        index: None,
-        chunks: Vec::new(),
+        ..Representation::new(id, kind, init.codec.clone(), u64::from(init.timescale))
     }
 }
 

@@ -24,5 +24,5 @@ pub use control::{ControlHandle, ControlStats};
 pub use crypto::{Certificates, Cipher, Identity, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
-pub use http3::{Body, H3Client, H3Server, RequestBounds, Responder};
+pub use http3::{Body, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder};
 pub use stream::{RecvStream, SendStream};

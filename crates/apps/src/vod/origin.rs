@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_quic::{Connection, Endpoint, H3Server, QuicError, RequestBounds};
+use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError, RequestBounds};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use tokio::sync::Notify;
@@ -29,9 +29,6 @@ pub const REPORTS_PATH: &str = "/airlane/cmcd";
 
 /// Bytes of a body that are handed over in one piece: each is copied on its way.
 const PIECE_BYTES: u64 = 65_536;
-
-/// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
-const H3_NO_ERROR: u32 = 0x100;
 
 /// How the origin shares its links among viewers.
 #[derive(Clone, Debug)]

@@ -282,23 +282,11 @@ fn write_title(folder: &Path, seconds: u64) -> std::io::Result<()> {
             chunks.push(Chunk { object, time: chunk as u64 * millis, duration: millis });
         }
         presentation.video.push(Representation {
-            id: of.name.clone(),
-            set: 0,
-            kind: Kind::Video,
-            mime: "video/mp4".to_owned(),
-            codecs: "avc1.64001f".to_owned(),
             bandwidth: of.nominal,
             width: Some(of.width),
             height: Some(of.height),
-            frame_rate: None,
-            sampling_hz: None,
-            channels: None,
-            language: None,
-            init: None,
-            timescale: 1000,
-            time_offset: 0,
-            index: None,
             chunks,
+            ..Representation::new(of.name.clone(), Kind::Video, "avc1.64001f", 1000)
         });
     }
     std::fs::write(folder.join("manifest.mpd"), dash::write(&presentation))?;

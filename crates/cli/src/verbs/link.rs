@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use airlane_base::InputError;
 use airlane_lab::LabError;
 use airlane_link::{Link, LinkError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::print;
+use super::{print, refused};
 use crate::args::LinkArgs;
 
 /// How often the thread that waits for signals looks.
@@ -30,24 +29,15 @@ pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
         None => "ready\n".to_owned(),
     })?;
     let told = || signal.load(Ordering::Relaxed) != 0;
-    let mut last = start.clone();
-    while !told() {
-        let Some(interval) = args.interval() else {
-            if link.wait(LOOK) {
-                break;
-            }
-            continue;
-        };
-        let mut left = interval;
-        while !left.is_zero() && !told() && !link.wait(left.min(LOOK)) {
-            left = left.saturating_sub(LOOK);
+    let interval = args.interval().unwrap_or(Duration::MAX);
+    let (mut last, mut left) = (start.clone(), interval);
+    while !told() && !link.wait(left.min(LOOK)) {
+        left = left.saturating_sub(LOOK);
+        if left.is_zero() {
+            let now = link.totals().map_err(failed)?;
+            print(&format!("{}\n", now.since(&last)))?;
+            (last, left) = (now, interval);
         }
-        if !left.is_zero() {
-            break;
-        }
-        let now = link.totals().map_err(failed)?;
-        print(&format!("{}\n", now.since(&last)))?;
-        last = now;
     }
     let end = link.stop().map_err(failed)?;
     print(&format!("in {:.1} s: {}\n", (end.at - start.at).as_secs_f64(), end.since(&start)))?;
@@ -60,6 +50,6 @@ fn failed(error: LinkError) -> LabError {
     match error {
         LinkError::Input(e) => e.into(),
         LinkError::Gone => LabError::fault(error.to_string()),
-        other => InputError::new(other.to_string(), "").into(),
+        other => refused(&other),
     }
 }

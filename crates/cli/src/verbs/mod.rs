@@ -193,8 +193,13 @@ fn threads() -> Result<tokio::runtime::Runtime, LabError> {
 fn daemon_failed(error: DaemonError) -> LabError {
     match error {
         DaemonError::Input(e) => e.into(),
-        other => InputError::new(other.to_string(), "").into(),
+        other => refused(&other),
     }
+}
+
+/// What the machine or somebody else refused: the reason says all there is to say.
+fn refused(reason: &dyn std::error::Error) -> LabError {
+    InputError::new(reason.to_string(), "").into()
 }
 
 /// Prints to the standard output. A pipe that was closed (`| head`) is no error.

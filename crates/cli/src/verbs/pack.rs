@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use airlane_base::{InputError, Rate};
+use airlane_base::Rate;
 use airlane_lab::LabError;
 use airlane_lab::pool::Stop;
 use airlane_pack::{Event, PackError, RungReport, measure, pack as make};
 
-use super::{listen, print};
+use super::{listen, print, refused};
 use crate::args::{PackArgs, Work};
 use crate::terminal::Share;
 
@@ -81,6 +81,6 @@ fn failed(error: PackError) -> LabError {
     match error {
         PackError::Input(e) => e.into(),
         PackError::Stopped => LabError::Stopped,
-        other => InputError::new(other.to_string(), "").into(),
+        other => refused(&other),
     }
 }

@@ -22,7 +22,8 @@ use airlane_apps::vod::{Limits, Origin, Policy};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    ALPN_H3, Admission, Certificates, Cipher, Endpoint, Entropy, Tls, TransportConfig, Trust,
+    ALPN_H3, Admission, Certificates, Cipher, Endpoint, Entropy, H3_NO_ERROR, Tls, TransportConfig,
+    Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -56,8 +57,6 @@ const HEAD_BYTES: u32 = 64 << 10;
 const PIECE_BYTES: u64 = 256 << 10;
 /// How long clients may remember that HTTP/3 is to be had here.
 const ALT_SVC_S: u32 = 3600;
-/// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
-const H3_NO_ERROR: u32 = 0x100;
 
 /// A server that runs.
 pub struct Server {

@@ -102,23 +102,12 @@ pub fn write_title(folder: &Path, name: &str, chunks: usize, table: bool) -> Arc
             Chunk { object, time: chunk as u64 * millis, duration: millis }
         };
         presentation.video.push(Representation {
-            id: of.name.clone(),
-            set: 0,
-            kind: Kind::Video,
-            mime: "video/mp4".to_owned(),
-            codecs: "avc1.64001f".to_owned(),
             bandwidth: of.nominal,
             width: Some(of.width),
             height: Some(of.height),
-            frame_rate: None,
-            sampling_hz: None,
-            channels: None,
-            language: None,
             init: Some(Object { url: format!("v{rung}/init.mp4"), range: None }),
-            timescale: 1000,
-            time_offset: 0,
-            index: None,
             chunks: (0..video.chunks()).map(chunk).collect(),
+            ..Representation::new(of.name.clone(), Kind::Video, "avc1.64001f", 1000)
         });
     }
     std::fs::write(dir.join("manifest.mpd"), dash::write(&presentation)).unwrap();

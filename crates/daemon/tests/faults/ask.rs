@@ -76,30 +76,19 @@ pub async fn ask(
     let stream = TokioIo::new(tls(server, alpn).await);
     let answer = if speak == Speak::Http1 {
         let (mut sender, connection) = http1::handshake(stream).await.unwrap();
-        let (answer, _) = tokio::join!(
-            async {
-                let answer = whole(sender.send_request(request).await).await;
-                drop(sender);
-                answer
-            },
-            connection
-        );
-        answer
+        beside(connection, async move { whole(sender.send_request(request).await).await }).await
     } else {
         let (mut sender, connection) =
             http2::handshake(TokioExecutor::new(), stream).await.unwrap();
-        let (answer, _) = tokio::join!(
-            async {
-                let answer = whole(sender.send_request(request).await).await;
-                drop(sender);
-                answer
-            },
-            connection
-        );
-        answer
+        beside(connection, async move { whole(sender.send_request(request).await).await }).await
     };
     let (head, body) = answer.into_parts();
     (head.status, body.len(), head.headers)
+}
+
+/// What `asking` gives while `connection` works; both end when it has dropped what it asks with.
+async fn beside<T>(connection: impl Future, asking: impl Future<Output = T>) -> T {
+    tokio::join!(asking, connection).0
 }
 
 async fn whole(

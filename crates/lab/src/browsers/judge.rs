@@ -19,7 +19,7 @@ use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
 use crate::plan::RunKey;
 use crate::story::{RunFigures, Samples};
-use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
+use crate::summary::{ClaimEntry, PaperValue, Verdict};
 use crate::world::RunOutput;
 
 /// Share of the processors' time from which on a run is void.
@@ -232,6 +232,6 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
         rule: "the 95 % interval over pairs of runs above 0".to_owned(),
         verdict,
         reason: if n == 0 { reason(0, true, true) } else { String::new() },
-        checks: Vec::<CheckEntry>::new(),
+        checks: Vec::new(),
     }
 }

@@ -198,12 +198,7 @@ fn shown(claim: &ClaimEntry) -> model::Claim {
         n: claim.n,
         rule: claim.rule.clone(),
         bound: Some(judge::bound(claim)),
-        verdict: match claim.verdict {
-            Verdict::Holds => model::Verdict::Holds,
-            Verdict::Fails => model::Verdict::Fails,
-            Verdict::Undecided => model::Verdict::Undecided,
-            Verdict::Reported => model::Verdict::Reported,
-        },
+        verdict: claim.verdict.shown(),
         why: claim.reason.clone(),
         ..model::Claim::default()
     }

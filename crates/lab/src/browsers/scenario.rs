@@ -7,6 +7,7 @@ use airlane_minerva::ALPHA_PER_CONNECTION;
 
 use super::record::{Record, Rule, Scheme};
 use crate::scenario::Scenario;
+use crate::story::words;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
 const LEAST_SEEDS: usize = 8;
@@ -85,10 +86,7 @@ pub(super) fn scenario(record: &Record, file: &std::path::Path) -> Result<Scenar
 }
 
 fn title(players: usize) -> String {
-    let count = crate::story::words::count(players);
-    let mut letters = count.chars();
-    let first = letters.next().map(|c| c.to_ascii_uppercase());
-    format!("{}{} browsers behind one link", first.unwrap_or_default(), letters.as_str())
+    format!("{} browsers behind one link", words::sentence(&words::count(players)))
 }
 
 /// The name in rows.

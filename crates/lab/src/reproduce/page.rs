@@ -15,7 +15,7 @@ use crate::claims::{Samples, Statistic, Superseded, estimate};
 use crate::plan::RunKey;
 use crate::request::Common;
 use crate::scenario::Capacity;
-use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary, Verdict};
+use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";
@@ -137,7 +137,7 @@ fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::
         },
         bound,
         rule_before: before.join("; "),
-        verdict: shown(entry.verdict),
+        verdict: entry.verdict.shown(),
         also: also.iter().map(|c| check(c, entry.unit.starts_with('%'))).collect(),
         why: entry.reason.clone(),
         page: String::new(),
@@ -161,21 +161,12 @@ fn check(entry: &CheckEntry, percent: bool) -> Check {
         digits: digits(if percent { 1 } else { 2 }, entry.ci95),
         rule: entry.rule.clone(),
         bound: Some(bound(entry)),
-        verdict: shown(entry.verdict),
+        verdict: entry.verdict.shown(),
     }
 }
 
 fn bound(entry: &CheckEntry) -> Bound {
     if entry.above { Bound::AtLeast(entry.bound) } else { Bound::AtMost(entry.bound) }
-}
-
-fn shown(verdict: Verdict) -> model::Verdict {
-    match verdict {
-        Verdict::Holds => model::Verdict::Holds,
-        Verdict::Fails => model::Verdict::Fails,
-        Verdict::Undecided => model::Verdict::Undecided,
-        Verdict::Reported => model::Verdict::Reported,
-    }
 }
 
 /// What a link carries, in words.

@@ -5,6 +5,7 @@ mod folder;
 
 use std::fmt::Write as _;
 
+use airlane_report::model;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use folder::CLAIM_PAGES;
@@ -166,6 +167,16 @@ impl Verdict {
             Self::Fails => "fails",
             Self::Undecided => "undecided",
             Self::Reported => "reported",
+        }
+    }
+
+    /// The verdict on a page.
+    pub(crate) const fn shown(self) -> model::Verdict {
+        match self {
+            Self::Holds => model::Verdict::Holds,
+            Self::Fails => model::Verdict::Fails,
+            Self::Undecided => model::Verdict::Undecided,
+            Self::Reported => model::Verdict::Reported,
         }
     }
 }

@@ -56,7 +56,8 @@ fn supply(plan: &Plan, key: RunKey, seed: Seed) -> Result<(Supply, Duration), In
             let Some(trace) = &plan.cases[key.case].trace else {
                 return Err(InputError::new("the trace was not read", "name it with --trace"));
             };
-            let supply = scaled(trace.supply(), source.scale)?;
+            let supply = trace.supply().scaled(source.scale);
+            let supply = supply.map_err(|e| e.at_key("link.trace_scale"))?;
             let length = trace.length().as_secs_f64();
             // The same offset under every scheme: it depends on the case and the seed alone.
             let drawn = || {
@@ -67,32 +68,10 @@ fn supply(plan: &Plan, key: RunKey, seed: Seed) -> Result<(Supply, Duration), In
     }
 }
 
-/// Multiplies a supply. Opportunities become a profile of what each millisecond carries.
-fn scaled(supply: Supply, scale: f64) -> Result<Supply, InputError> {
-    if (scale - 1.0).abs() < f64::EPSILON {
-        return Ok(supply);
-    }
-    match supply {
-        Supply::Constant(rate) => Ok(Supply::Constant(rate.scale(scale))),
-        Supply::Profile(p) => {
-            let steps: Vec<_> = p.steps().map(|(at, rate)| (at, rate.scale(scale))).collect();
-            Ok(Supply::Profile(Arc::new(RateProfile::new(&steps, p.period())?)))
-        }
-        Supply::Opportunities(o) => Err(InputError::new(
-            format!("scale {scale} on a trace of delivery opportunities ({})", o.count()),
-            "expected scale 1: opportunities of 1500 bytes cannot be scaled",
-        )
-        .at_key("link.trace_scale")),
-    }
-}
-
 fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
     let limit = match queue.limit {
         QueueLimit::Bdp(x) => {
-            let (rate, rtt) = (queue.bdp_rate.unwrap_or(mean), queue.bdp_rtt.unwrap_or(rtt));
-            let bytes = rate.as_f64() / 8.0 * rtt.as_secs_f64() * x;
-            // One packet has to fit, or nothing ever would.
-            Limit::Bytes((bytes.round() as u64).max(1_500))
+            Limit::Bdp(x).fixed(queue.bdp_rate.unwrap_or(mean), queue.bdp_rtt.unwrap_or(rtt))
         }
         QueueLimit::Bytes(n) => Limit::Bytes(n),
         QueueLimit::Packets(n) => Limit::Packets(n as usize),

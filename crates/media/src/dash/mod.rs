@@ -143,6 +143,35 @@ pub struct Representation {
 }
 
 impl Representation {
+    /// An MP4 encoding in the first set of its manifest, of which nothing more is known: without
+    /// chunks, and with a bandwidth of 0, which is to be set. `timescale` is in ticks per second.
+    pub fn new(
+        id: impl Into<String>,
+        kind: Kind,
+        codecs: impl Into<String>,
+        timescale: u64,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            set: 0,
+            kind,
+            mime: format!("{}/mp4", kind.name()),
+            codecs: codecs.into(),
+            bandwidth: Rate::ZERO,
+            width: None,
+            height: None,
+            frame_rate: None,
+            sampling_hz: None,
+            channels: None,
+            language: None,
+            init: None,
+            timescale,
+            time_offset: 0,
+            index: None,
+            chunks: Vec::new(),
+        }
+    }
+
     /// When a chunk begins, counted from the beginning of the presentation; `None` if there is no
     /// such chunk. A chunk that begins before the presentation does counts from its beginning.
     pub fn start(&self, chunk: usize) -> Option<Duration> {

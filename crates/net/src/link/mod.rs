@@ -8,7 +8,7 @@ mod trace_link;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::Rate;
+use airlane_base::{InputError, Rate};
 
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use profile::RateProfile;
@@ -44,6 +44,28 @@ impl Supply {
             Self::Constant(_) => None,
             Self::Profile(p) => p.period(),
             Self::Opportunities(o) => Some(o.period()),
+        }
+    }
+
+    /// The supply with every rate times `scale`.
+    ///
+    /// # Errors
+    /// Delivery opportunities, unless `scale` is 1; rates that make no profile.
+    pub fn scaled(self, scale: f64) -> Result<Self, InputError> {
+        if (scale - 1.0).abs() < f64::EPSILON {
+            return Ok(self);
+        }
+        match self {
+            Self::Constant(rate) => Ok(Self::Constant(rate.scale(scale))),
+            Self::Profile(p) => {
+                let steps: Vec<_> = p.steps().map(|(at, rate)| (at, rate.scale(scale))).collect();
+                Ok(Self::Profile(Arc::new(RateProfile::new(&steps, p.period())?)))
+            }
+            Self::Opportunities(_) => Err(InputError::new(
+                format!("{scale} on a trace of delivery opportunities"),
+                "expected 1: opportunities of 1500 bytes cannot be scaled; \
+                 trace_mean_bps makes a profile of them",
+            )),
         }
     }
 

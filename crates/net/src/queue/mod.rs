@@ -57,13 +57,26 @@ impl Limit {
         match self {
             Self::Packets(n) => Capacity::Packets(n),
             Self::Bytes(n) => Capacity::Bytes(n),
-            Self::Bdp(x) => {
-                let bytes = rate.as_f64() / 8.0 * rtt.as_secs_f64() * x.max(0.0);
-                Capacity::Bytes((bytes.round() as u64).max(1_500))
-            }
+            Self::Bdp(x) => Capacity::Bytes(bdp_bytes(x, rate, rtt)),
             Self::Unlimited => Capacity::Unlimited,
         }
     }
+
+    /// The limit that no longer depends on its link: one in BDP becomes the bytes that
+    /// [`resolve`](Self::resolve) finds at `rate` and `rtt`, which need not be the link's own.
+    #[must_use]
+    pub fn fixed(self, rate: Rate, rtt: Duration) -> Self {
+        match self {
+            Self::Bdp(x) => Self::Bytes(bdp_bytes(x, rate, rtt)),
+            other => other,
+        }
+    }
+}
+
+/// `x` bandwidth-delay products in IP bytes, at least one packet.
+fn bdp_bytes(x: f64, rate: Rate, rtt: Duration) -> u64 {
+    let bytes = rate.as_f64() / 8.0 * rtt.as_secs_f64() * x.max(0.0);
+    (bytes.round() as u64).max(1_500)
 }
 
 /// A queueing discipline, as a scenario says it.

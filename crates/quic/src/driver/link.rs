@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use airlane_base::{Rate, Time};
+use airlane_base::Time;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use noq_proto::{
@@ -17,18 +16,12 @@ use noq_proto::{
 use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::Agenda;
+use super::ahead::Ahead;
 use super::wakers::Wakers;
 use crate::clock::Clock;
 use crate::control::ControlHandle;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
-
-/// Bytes that the connections of an endpoint share for send windows that grow.
-const SHARED_BYTES: u64 = 128 << 20;
-/// The rate up to which such a window is never what limits a connection, however many there are.
-const FASTEST: Rate = Rate::from_bps(2_000_000_000);
-/// How much longer than a round trip acknowledgements may take on a busy machine.
-const SLACK: Duration = Duration::from_millis(1);
 
 /// One connection. The driver keeps it until it is drained.
 pub(crate) struct Link {
@@ -37,33 +30,10 @@ pub(crate) struct Link {
     runtime: RuntimeHandle,
     pub(super) clock: Arc<Clock>,
     control: ControlHandle,
-    /// Bytes that may wait or be in flight: at least, at most.
-    ahead: (u64, u64),
+    ahead: Ahead,
     /// When its handshake must be done, if the peer opened it.
     pub(super) patience: Option<Time>,
-    siblings: Sibling,
     pub(super) state: Mutex<State>,
-}
-
-/// One of the connections of an endpoint, all of which share the number of them.
-struct Sibling(Arc<AtomicU64>);
-
-impl Sibling {
-    fn new(all: &Arc<AtomicU64>) -> Self {
-        all.fetch_add(1, Ordering::Relaxed);
-        Self(all.clone())
-    }
-
-    /// How many there are, this one included.
-    fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed).max(1)
-    }
-}
-
-impl Drop for Sibling {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 pub(super) struct State {
@@ -148,9 +118,8 @@ impl Link {
             runtime: endpoint.runtime.clone(),
             clock: endpoint.clock.clone(),
             control,
-            ahead: endpoint.send_windows(),
+            ahead: Ahead::new(endpoint.send_windows(), &endpoint.live),
             patience: patience.map(|p| endpoint.runtime.now() + p),
-            siblings: Sibling::new(&endpoint.live),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -289,7 +258,10 @@ impl Link {
         if let Some(e) = &state.ended {
             return Poll::Ready(Err(e.clone()));
         }
-        self.adapt(&mut state);
+        if let Some(window) = self.ahead.adapted(state.ahead, self.control.shared()) {
+            state.ahead = window;
+            state.proto.set_send_window(window);
+        }
         match write(&mut state.proto.send_stream(id)) {
             Ok(n) => {
                 self.list(state);
@@ -309,28 +281,8 @@ impl Link {
     /// Bytes that may wait or be in flight at the moment.
     pub(crate) fn send_window(&self) -> u64 {
         match self.state.lock().ahead {
-            0 => self.ahead.0.min(self.ahead.1),
+            0 => self.ahead.first(),
             adapted => adapted,
-        }
-    }
-
-    /// Lets more wait where the congestion window has grown, and less where it has shrunk. On a path
-    /// without losses it grows far beyond what the path holds, and the room that is kept for what is
-    /// known of every packet in flight stays allocated as long as the connection lives: where there
-    /// are many connections none gets more than its share, unless its path holds more.
-    fn adapt(&self, state: &mut State) {
-        let (least, most) = self.ahead;
-        if least >= most {
-            return;
-        }
-        let shared = self.control.shared();
-        let share = SHARED_BYTES / self.siblings.count();
-        let path = shared.min_rtt().map_or(most, |rtt| FASTEST.bytes_in(rtt + SLACK));
-        let wanted = (2 * shared.window()).min(share.max(path)).clamp(least, most);
-        // Not for every packet: an eighth more or less changes nothing.
-        if wanted.abs_diff(state.ahead) > state.ahead / 8 {
-            state.ahead = wanted;
-            state.proto.set_send_window(wanted);
         }
     }
 

@@ -7,6 +7,7 @@
 //! it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the agenda.
 
 mod agenda;
+mod ahead;
 mod link;
 mod links;
 mod outlet;

@@ -9,6 +9,9 @@ pub use server::{H3Server, RequestBounds, Responder};
 
 use crate::error::QuicError;
 
+/// HTTP/3's code for a connection that is closed in good order (RFC 9114, section 8.1).
+pub const H3_NO_ERROR: u32 = 0x100;
+
 fn h3_error(e: impl std::fmt::Display) -> QuicError {
     QuicError::Http(e.to_string())
 }
