@@ -39,7 +39,7 @@ impl Timed {
     /// IP packets that the network handed over, data and acknowledgements: all that hosts sent but
     /// what the bottleneck dropped.
     pub(crate) fn packets(&self) -> u64 {
-        self.output.packets - self.output.drops.dropped_total().0
+        self.output.packets - self.output.drops.map_or(0, |d| d.dropped_total().0)
     }
 
     /// Of these, per second of the wall clock.

@@ -117,6 +117,15 @@ fn what_a_browser_saw_counts_as_a_run_does() {
     near(figure("1/v2", "cubic-browsers", "qoe"), 40.0 - 25.0 * 2.0 / 5.0);
     // Seven chunks by 12.5 s.
     near(figure("1/v1", "cubic-browsers", "bitrate_bps"), 300_000.0);
+    // Nobody counted what the browsers' link dropped, which is not to say that it dropped nothing.
+    let counted = |scheme: &str| {
+        let of_link = |r: &&airlane_lab::summary::Row| {
+            r.scheme == scheme && (r.metric.starts_with("drops_") || r.metric.contains("queue"))
+        };
+        summary.rows.iter().filter(of_link).count()
+    };
+    assert!(counted("minerva-laboratory") > 0);
+    assert_eq!(counted("minerva-browsers"), 0);
     let rate = claim(&summary, "browsers.cubic.rate");
     assert!(rate.measured.is_some() && rate.verdict == Verdict::Reported, "{rate:?}");
 }

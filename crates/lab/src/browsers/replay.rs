@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use airlane_abr::PlayerModel;
 use airlane_base::{InputError, Time};
-use airlane_net::Counters;
 
 use super::record::{Chunk, Kind, Player, Run};
 use crate::plan::{Plan, RunKey};
@@ -50,7 +49,7 @@ pub(super) fn output(
         web: Vec::new(),
         link_rows: Vec::new(),
         link: None,
-        drops: Counters::default(),
+        drops: None,
         packet_hash: 0,
         packets: 0,
     })

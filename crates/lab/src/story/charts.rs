@@ -117,7 +117,7 @@ pub(super) fn by_scheme(results: &Results<'_>) -> Table {
     ));
     figures.push((
         Column::number("Dropped", "packets", 0).help("At the link, for whatever reason."),
-        Box::new(|r| Some(r.drops.iter().sum::<u64>() as f64)),
+        Box::new(|r| Some(r.drops?.iter().sum::<u64>() as f64)),
     ));
 
     let mut columns = vec![Column::text("Scheme")];

@@ -28,8 +28,8 @@ pub struct RunFigures {
     pub web: Vec<WebFigures>,
     /// The bottleneck, if the run had one that measures.
     pub link: Option<LinkFigures>,
-    /// Packets dropped at the bottleneck, by [`DropReason::index`].
-    pub drops: [u64; DropReason::ALL.len()],
+    /// Packets dropped at the bottleneck, by [`DropReason::index`]; `None` if nobody counted.
+    pub drops: Option<[u64; DropReason::ALL.len()]>,
 }
 
 /// A viewer's session in the first [`duration`](crate::scenario::Scenario::duration) after it
@@ -128,7 +128,7 @@ impl RunFigures {
                 mean_queue_packets: l.mean_queue_packets,
                 mean_queue_ms: l.mean_sojourn.as_secs_f64() * 1e3,
             }),
-            drops: output.drops.dropped.map(|(packets, _)| packets),
+            drops: output.drops.map(|d| d.dropped.map(|(packets, _)| packets)),
         }
     }
 
@@ -238,8 +238,8 @@ impl RunFigures {
             add("mean_queue_ms", "ms", Some(link.mean_queue_ms));
         }
         for reason in DropReason::ALL {
-            let packets = self.drops[reason.index()] as f64;
-            add(&format!("drops_{}", reason.name()), "packets", Some(packets));
+            let packets = self.drops.map(|drops| drops[reason.index()] as f64);
+            add(&format!("drops_{}", reason.name()), "packets", packets);
         }
         add("jain_rates", "", self.jain());
         add("failed_sessions", "", Some(self.failures().count() as f64));

@@ -145,7 +145,7 @@ pub fn run(
         bulk,
         web,
         link_rows: output::link_rows(series, bottleneck),
-        drops: network.node_counters(bottleneck),
+        drops: Some(network.node_counters(bottleneck)),
         link,
         packet_hash: network.packet_hash(),
         packets: stats.packets_sent,

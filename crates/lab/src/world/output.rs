@@ -27,8 +27,8 @@ pub struct RunOutput {
     pub link_rows: Vec<LinkSampleRow>,
     /// What the bottleneck carried, from [`Options::settle`](super::Options) to the end.
     pub link: Option<LinkReport>,
-    /// What went through the bottleneck.
-    pub drops: Counters,
+    /// What went through the bottleneck; `None` if nobody counted.
+    pub drops: Option<Counters>,
     /// Hash over what happened to every packet.
     pub packet_hash: u64,
     /// Packets that hosts sent.
