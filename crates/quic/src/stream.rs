@@ -72,7 +72,8 @@ impl SendStream {
         poll_fn(|cx| self.link.poll_delivered(cx, self.id)).await
     }
 
-    /// Gives up what is not delivered.
+    /// Gives up what is not delivered. A peer that asked to stop gets its own code back (RFC 9000,
+    /// section 3.5), and not this one.
     ///
     /// # Errors
     /// If it was reset, or finished and delivered, before.
@@ -81,7 +82,11 @@ impl SendStream {
     }
 
     pub(crate) fn reset_with(&mut self, code: VarInt) -> Result<(), QuicError> {
-        self.link.change_send(self.id, |s| s.reset(code)).map_err(|_| QuicError::StreamClosed)
+        let reset = |s: &mut noq_proto::SendStream<'_>| {
+            let asked = s.stopped().ok().flatten();
+            s.reset(asked.unwrap_or(code))
+        };
+        self.link.change_send(self.id, reset).map_err(|_| QuicError::StreamClosed)
     }
 
     /// Streams of a higher priority go first; 0 at first.

@@ -341,3 +341,34 @@ fn streams_one_after_the_other_hold_more_in_flight_than_one_may() {
         })
         .unwrap();
 }
+
+#[test]
+fn a_stream_that_the_peer_stopped_is_reset_with_the_peers_code() {
+    const STOPPED: u32 = 0x10c;
+    const OWN: u32 = 0x102;
+    let mut net = net(1, link());
+    net.seen.lock().keep = true;
+    let (s, c) = (net.server.clone(), net.client.clone());
+    let config = TransportConfig { cipher: Cipher::Null, ..config(Algorithm::Cubic) };
+    net.world
+        .run(async move {
+            let (_s, _c, to_server, to_client) =
+                pair(&s, &c, SERVER_ADDR.into(), config).await.unwrap();
+            let mut sending = to_client.open_uni().await.unwrap();
+            sending.write_all(Bytes::from(vec![0; 100_000])).await.unwrap();
+            let mut receiving = to_server.accept_uni().await.unwrap();
+            receiving.stop(STOPPED).unwrap();
+            let refused = sending.delivered().await;
+            assert_eq!(refused, Err(QuicError::StreamEnded { code: STOPPED.into() }));
+            sending.reset(OWN).unwrap();
+            c.sleep(Duration::from_millis(200)).await;
+        })
+        .unwrap();
+    // RESET_STREAM (RFC 9000, section 19.4): 4, the stream's number, the code in two bytes.
+    let seen = net.seen.lock();
+    let resets = |code: u32| {
+        let frame = [4, 3, 0x40 | (code >> 8) as u8, code as u8];
+        seen.payloads.iter().filter(|p| p.windows(4).any(|w| w == frame)).count()
+    };
+    assert_eq!((resets(STOPPED), resets(OWN)), (1, 0));
+}

@@ -25,6 +25,8 @@ pub struct Seen {
     pub down: Vec<(u8, usize)>,
     /// Arrival times and IP bytes, towards the client.
     pub down_times: Vec<(Time, u32)>,
+    /// UDP payloads, towards the client.
+    pub payloads: Vec<Vec<u8>>,
     pub keep: bool,
 }
 
@@ -98,6 +100,7 @@ impl Fabric for Link {
                 if down && seen.keep {
                     seen.down.push((packet.payload[0], packet.payload.len()));
                     seen.down_times.push((at, packet.ip_bytes()));
+                    seen.payloads.push(packet.payload.to_vec());
                 }
                 return Some(packet);
             }
