@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{Dir, PathId, VarInt};
+use noq_proto::{Dir, VarInt};
 
 use crate::control::{ControlHandle, ControlStats};
 use crate::crypto::Negotiated;
@@ -169,7 +169,7 @@ impl Connection {
 
     /// The peer's address. It changes when the peer migrates.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
-        self.0.look(|c| c.network_path(PathId::ZERO)).ok().map(|path| path.remote())
+        self.0.remote()
     }
 
     /// Closes the connection at once: what is not delivered is lost.

@@ -4,6 +4,7 @@
 //! do not depend on it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use airlane_apps::content::PartRole;
 use airlane_apps::vod::{Asked, Carrier, Responded, Viewer, Visitor};
 use airlane_base::Time;
 use airlane_minerva::Update;
+use airlane_quic::ControlHandle;
 use serde::Serialize;
 
 use super::groups::{Arm, Groups, UNKNOWN_CHUNK};
@@ -30,7 +32,7 @@ const EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     by_key: BTreeMap<Key, Known>,
-    connections: BTreeMap<u64, Visitor>,
+    connections: BTreeMap<u64, Open>,
     pub(super) totals: Totals,
 }
 
@@ -55,6 +57,14 @@ pub(super) struct Totals {
     pub(super) sessions: u64,
 }
 
+/// A connection that is open.
+#[derive(Debug)]
+struct Open {
+    carrier: Carrier,
+    /// Knows where the client is; none over TCP, where it stays.
+    control: Option<ControlHandle>,
+}
+
 /// A player's id, or, for one that names none, its connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
@@ -76,6 +86,8 @@ impl Key {
 #[derive(Debug)]
 struct Known {
     visitor: Visitor,
+    /// Where the client was last.
+    peer: SocketAddr,
     title: Arc<str>,
     arm: Arm,
     abr: Option<String>,
@@ -110,7 +122,7 @@ pub struct SessionView {
     pub id: String,
     /// The connection's number.
     pub connection: u64,
-    /// The client's address.
+    /// The client's address: where it is now, if it moved.
     pub peer: String,
     /// `h3`, `h2` or `http/1.1`.
     pub carrier: &'static str,
@@ -159,9 +171,10 @@ pub struct SessionView {
 }
 
 impl Registry {
-    pub(super) fn on_connected(&mut self, visitor: &Visitor) {
-        *self.totals.connections.entry(visitor.carrier).or_default() += 1;
-        self.connections.insert(visitor.id, *visitor);
+    pub(super) fn on_connected(&mut self, visitor: &Visitor, control: Option<&ControlHandle>) {
+        let carrier = visitor.carrier;
+        *self.totals.connections.entry(carrier).or_default() += 1;
+        self.connections.insert(visitor.id, Open { carrier, control: control.cloned() });
     }
 
     pub(super) fn on_disconnected(&mut self, visitor: &Visitor) {
@@ -238,7 +251,11 @@ impl Registry {
     /// Notes the state of every session, and forgets those that are over.
     pub(super) fn on_tick(&mut self, now: Time) {
         self.by_key.retain(|_, known| now - known.seen < OVER);
-        self.by_key.values_mut().for_each(|known| known.note(now));
+        for known in self.by_key.values_mut() {
+            // When the connection is closed, nobody can be asked any more.
+            known.peer = known.address(&self.connections);
+            known.note(now);
+        }
     }
 
     /// The arm of a comparison that a session is in.
@@ -259,7 +276,12 @@ impl Registry {
             Some(id) => matches!(key, Key::Named(name) if name == id),
         };
         let entries = self.by_key.iter().filter(|(key, _)| wanted(key));
-        entries.map(|(key, known)| known.view(key, now, since_s, split)).collect()
+        entries
+            .map(|(key, known)| {
+                let peer = known.address(&self.connections);
+                known.view((key, peer), now, since_s, split)
+            })
+            .collect()
     }
 
     fn forget_one(&mut self) {
@@ -275,6 +297,7 @@ impl Known {
         let title = &asked.part.title;
         Self {
             visitor: *visitor,
+            peer: visitor.peer,
             title: title.clone(),
             arm: groups.arm(title, asked.session, asked.cmcd),
             abr: asked.cmcd.abr.clone(),
@@ -297,7 +320,9 @@ impl Known {
     }
 
     fn on_asked(&mut self, visitor: &Visitor, asked: &Asked<'_>) {
-        self.visitor = *visitor;
+        if self.visitor.id != visitor.id {
+            (self.visitor, self.peer) = (*visitor, visitor.peer);
+        }
         self.seen = asked.at;
         let PartRole::Picture { rung, chunk } = asked.part.role else { return };
         let length = self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk());
@@ -316,6 +341,12 @@ impl Known {
             self.quality = Some(setting.quality(chunk)[rung]);
         }
         self.chunk = Some((rung, chunk, asked.cmcd.buffer.map(|_| request.buffer)));
+    }
+
+    /// Where the client is, or was when its connection was last open.
+    fn address(&self, connections: &BTreeMap<u64, Open>) -> SocketAddr {
+        let control = connections.get(&self.visitor.id).and_then(|c| c.control.as_ref());
+        control.and_then(ControlHandle::remote_addr).unwrap_or(self.peer)
     }
 
     fn buffer_s(&self, now: Time) -> Option<f64> {
@@ -361,7 +392,13 @@ impl Known {
         }
     }
 
-    fn view(&self, key: &Key, now: Time, since_s: f64, split: bool) -> SessionView {
+    fn view(
+        &self,
+        (key, peer): (&Key, SocketAddr),
+        now: Time,
+        since_s: f64,
+        split: bool,
+    ) -> SessionView {
         let watching = self.viewer.watching();
         let unmanaged = self.visitor.carrier != Carrier::Http3;
         let (regime, why) = match self.arm {
@@ -379,7 +416,7 @@ impl Known {
                 Key::Nameless(_) => String::new(),
             },
             connection: self.visitor.id,
-            peer: self.visitor.peer.to_string(),
+            peer: peer.to_string(),
             carrier: self.visitor.carrier.name(),
             title: self.title.to_string(),
             regime,

@@ -34,8 +34,8 @@ impl Watch {
 }
 
 impl OriginEvents for Watch {
-    fn connected(&self, visitor: &Visitor, _: Option<&ControlHandle>) {
-        self.site.registry().on_connected(visitor);
+    fn connected(&self, visitor: &Visitor, control: Option<&ControlHandle>) {
+        self.site.registry().on_connected(visitor, control);
     }
 
     fn disconnected(&self, visitor: &Visitor) {

@@ -104,12 +104,21 @@ fn an_outage_is_waited_for() {
     });
 }
 
+/// Where the client seems to be.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// How often it has moved.
+    moves: u32,
+    address: SocketAddr,
+    /// Datagrams that the server sent there.
+    down: u64,
+}
+
 /// Forwards between one client and a server, from a new address of its own whenever it is told.
 struct Moving {
     front: SocketAddr,
     moves: watch::Sender<u32>,
-    /// Datagrams that the server sent to the last address.
-    down: watch::Receiver<(u32, u64)>,
+    place: watch::Receiver<Place>,
 }
 
 impl Moving {
@@ -118,7 +127,7 @@ impl Moving {
         let front_socket = UdpSocket::bind(any).await.unwrap();
         let front = front_socket.local_addr().unwrap();
         let (moves, mut moved) = watch::channel(0);
-        let (count, down) = watch::channel((0, 0));
+        let (here, place) = watch::channel(Place { moves: 0, address: any, down: 0 });
         let relay = async move {
             let mut back = UdpSocket::bind(any).await.unwrap();
             let mut client = any;
@@ -128,7 +137,9 @@ impl Moving {
                     told = moved.changed() => {
                         if told.is_err() { return }
                         back = UdpSocket::bind(any).await.unwrap();
-                        count.send_replace((*moved.borrow_and_update(), 0));
+                        let moves = *moved.borrow_and_update();
+                        let address = back.local_addr().unwrap();
+                        here.send_replace(Place { moves, address, down: 0 });
                     }
                     got = front_socket.recv_from(&mut a) => {
                         let (n, from) = got.unwrap();
@@ -138,7 +149,7 @@ impl Moving {
                     got = back.recv_from(&mut b) => {
                         let (n, _) = got.unwrap();
                         front_socket.send_to(&b[..n], client).await.unwrap();
-                        count.send_modify(|c| c.1 += 1);
+                        here.send_modify(|place| place.down += 1);
                     }
                 }
             }
@@ -148,14 +159,14 @@ impl Moving {
             "relay",
             relay,
         );
-        Self { front, moves, down }
+        Self { front, moves, place }
     }
 
     /// Moves, and waits until the relay has.
     async fn again(&mut self) {
-        let n = self.down.borrow().0 + 1;
+        let n = self.place.borrow().moves + 1;
         self.moves.send_replace(n);
-        self.down.wait_for(|d| d.0 == n).await.unwrap();
+        self.place.wait_for(|place| place.moves == n).await.unwrap();
     }
 }
 
@@ -180,8 +191,8 @@ fn a_client_that_moves_keeps_its_connection_and_its_session() {
             }
             assert!(got == bytes_of(5, chunk, video.size_bytes(5, chunk)), "chunk {chunk}");
         }
-        let (moves, down) = *path.down.borrow();
-        assert!(moves == 3 && down > 0, "{down} datagrams to the {moves}th address");
+        let place = *path.place.borrow();
+        assert!(place.moves == 3 && place.down > 0, "{place:?}");
         let seen = self::client(Speak::Tcp);
         assert_eq!(figure(&seen, &server, "airlane_sessions_total").await, 1.0);
         let connections = "airlane_connections_total{carrier=\"h3\"}";
@@ -189,6 +200,7 @@ fn a_client_that_moves_keeps_its_connection_and_its_session() {
         let sessions = json(&server, "/airlane/sessions").await;
         assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "{sessions}");
         assert_eq!(sessions["sessions"][0]["chunk"], 5);
+        assert_eq!(sessions["sessions"][0]["peer"], place.address.to_string());
         server.stop().await;
     });
 }

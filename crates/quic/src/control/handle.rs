@@ -1,6 +1,7 @@
 //! Reaching a controller while its connection runs.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -244,6 +245,11 @@ impl ControlHandle {
             weight: k.weight(),
             controller: k.name(),
         }
+    }
+
+    /// The peer's address, which changes when the peer migrates; `None` when the connection is gone.
+    pub fn remote_addr(&self) -> Option<SocketAddr> {
+        self.shared.link.get()?.upgrade()?.remote()
     }
 
     /// Sets how many plain flows the connection counts for from now on.

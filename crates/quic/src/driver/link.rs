@@ -402,12 +402,12 @@ impl Link {
         }
     }
 
-    // The driver's side.
-
-    /// The peer's address.
-    pub(super) fn remote(&self) -> Option<SocketAddr> {
+    /// The peer's address. It changes when the peer migrates.
+    pub(crate) fn remote(&self) -> Option<SocketAddr> {
         self.state.lock().proto.network_path(PathId::ZERO).ok().map(|path| path.remote())
     }
+
+    // The driver's side.
 
     /// Hands over what came for the connection; whether it must now be put on the driver's list.
     pub(super) fn handle_event(&self, event: ConnectionEvent) -> bool {
