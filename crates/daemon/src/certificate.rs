@@ -16,7 +16,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ECDSA_P256_SHA256};
 use ring::digest;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::DaemonError;
@@ -27,23 +27,41 @@ const DAYS: u64 = 13;
 const RENEW_DAYS: u64 = 3;
 const DAY_S: u64 = 86_400;
 
+const CERTIFICATES_EXPECTED: &str =
+    "expected PEM (-----BEGIN CERTIFICATE-----), the server's own certificate first";
+const KEY_EXPECTED: &str = "expected the certificate's private key in PEM (-----BEGIN PRIVATE \
+                            KEY-----), such as certbot's privkey.pem";
+const DECRYPTED_EXPECTED: &str = "expected one without a passphrase, which `openssl pkey -in \
+                                  ENCRYPTED -out PLAIN` makes";
+
 /// Reads a chain of certificates, the server's own first, and its private key, both in PEM.
 ///
 /// # Errors
-/// If a file cannot be read or holds nothing of the kind.
+/// If a file cannot be read or holds nothing of the kind: with its name and what to do.
 pub fn load(chain: &Path, key: &Path) -> Result<Identity, DaemonError> {
-    let wrong = |file: &Path, what: &str, e: &dyn std::fmt::Display| {
-        InputError::new(format!("no {what}: {e}"), "expected a file in PEM").at_file(file)
+    let wrong = |file: &Path, found: &str, expected: &str| {
+        DaemonError::from(InputError::new(found, expected).at_file(file))
     };
-    let certificates = CertificateDer::pem_file_iter(chain)
-        .and_then(|all| all.collect::<Result<Vec<_>, _>>())
-        .map_err(|e| wrong(chain, "certificate", &e))?;
+    let text = fs::read(chain).map_err(|e| InputError::io(chain, "read the certificates", &e))?;
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(&text)
+        .collect::<Result<_, _>>()
+        .map_err(|_| wrong(chain, "a broken certificate", CERTIFICATES_EXPECTED))?;
     if certificates.is_empty() {
-        return Err(wrong(chain, "certificate", &"the file holds none").into());
+        return Err(wrong(chain, "no certificate in it", CERTIFICATES_EXPECTED));
     }
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| wrong(key, "private key", &e))?;
+    let text = fs::read(key).map_err(|e| InputError::io(key, "read the private key", &e))?;
+    let secret = PrivateKeyDer::from_pem_slice(&text).map_err(|e| {
+        let is_encrypted = String::from_utf8_lossy(&text).contains("ENCRYPTED");
+        let found = match e {
+            _ if is_encrypted => "the private key is encrypted",
+            pem::Error::NoItemsFound => "no private key in it",
+            _ => "a broken private key",
+        };
+        wrong(key, found, if is_encrypted { DECRYPTED_EXPECTED } else { KEY_EXPECTED })
+    })?;
     let certificates = certificates.iter().map(|c| c.to_vec()).collect();
-    Ok(Identity::from_der(certificates, secret.secret_der().to_vec())?)
+    Identity::from_der(certificates, secret.secret_der().to_vec())
+        .map_err(|e| wrong(key, &e.to_string(), KEY_EXPECTED))
 }
 
 /// A certificate for development.
@@ -203,6 +221,35 @@ mod tests {
                 &fs::metadata(folder.join("development.pem")).unwrap(),
             );
             assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+    #[test]
+    fn what_is_no_certificate_or_key_is_named_with_what_to_do() {
+        let around = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let file = around.path().join(name);
+            fs::write(&file, text).unwrap();
+            file
+        };
+        let made = make(&["localhost".to_owned()], 1_800_000_000).unwrap();
+        let both = file("both.pem", &made);
+        let (certificate, key) = made.split_at(made.find("-----BEGIN PRIVATE").unwrap());
+        let (certificate, key) = (file("certificate.pem", certificate), file("key.pem", key));
+        assert!(load(&certificate, &key).is_ok() && load(&both, &both).is_ok());
+        let absent = around.path().join("absent.pem");
+        let broken = file("broken.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n");
+        let sealed = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+        let sealed = file("sealed.pem", sealed);
+        for (chain, secret, of, found) in [
+            (&absent, &key, &absent, "cannot read the certificates: "),
+            (&key, &key, &key, "no certificate in it; expected PEM (-----BEGIN CERTIFICATE-----)"),
+            (&certificate, &absent, &absent, "cannot read the private key: "),
+            (&certificate, &certificate, &certificate, "no private key in it; expected the cert"),
+            (&certificate, &broken, &broken, "a broken private key; expected the certificate's"),
+            (&certificate, &sealed, &sealed, "the private key is encrypted; expected one without"),
+        ] {
+            let said = load(chain, secret).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("{}: {found}", of.display())), "{said}");
         }
     }
 }
