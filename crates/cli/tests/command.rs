@@ -206,7 +206,7 @@ fn pack_refuses_what_cannot_be_packed() {
 #[test]
 fn link_forwards_until_it_is_told_to_stop() {
     use std::io::{BufRead, BufReader, Read};
-    use std::net::UdpSocket;
+    use std::net::{SocketAddr, UdpSocket};
     use std::process::Stdio;
 
     let scratch = Scratch::new("link");
@@ -219,22 +219,27 @@ fn link_forwards_until_it_is_told_to_stop() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let target = server.local_addr().unwrap().to_string();
     let mut link = scratch
-        .command(&["link", "udp", "127.0.0.1:0", &target, "--both", "rate_bps=1e6", "--quiet"])
+        .command(&["link", "udp", "localhost:0", &target, "--both", "rate_bps=1e6", "--quiet"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut said = BufReader::new(link.stdout.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("ready: ").unwrap();
-    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-    client.send_to(b"there", address).unwrap();
-    let mut buffer = [0; 64];
-    let (n, from) = server.recv_from(&mut buffer).unwrap();
-    assert_eq!(&buffer[..n], b"there");
-    server.send_to(b"and back", from).unwrap();
-    let n = client.recv(&mut buffer).unwrap();
-    assert_eq!(&buffer[..n], b"and back");
+    let addresses = line.trim().strip_prefix("ready: ").unwrap().split(' ');
+    // All that `localhost` stands for here, on one port.
+    let addresses: Vec<SocketAddr> = addresses.map(|a| a.parse().unwrap()).collect();
+    for address in &addresses {
+        assert_eq!(address.port(), addresses[0].port(), "{line}");
+        let client = UdpSocket::bind(SocketAddr::new(address.ip(), 0)).unwrap();
+        client.send_to(b"there", address).unwrap();
+        let mut buffer = [0; 64];
+        let (n, from) = server.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[..n], b"there");
+        server.send_to(b"and back", from).unwrap();
+        let n = client.recv(&mut buffer).unwrap();
+        assert_eq!(&buffer[..n], b"and back");
+    }
     let stop = std::process::Command::new("kill").arg(link.id().to_string()).status().unwrap();
     assert!(stop.success());
     let mut rest = String::new();

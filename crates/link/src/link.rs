@@ -57,7 +57,7 @@ pub struct Link {
     /// Disconnected when the thread has ended.
     ended: Receiver<()>,
     missed: Missed,
-    address: Option<SocketAddr>,
+    addresses: Vec<SocketAddr>,
     /// Go after the thread.
     _namespaces: Namespaces,
 }
@@ -75,13 +75,13 @@ impl Link {
         match &request.mode {
             Mode::Udp(udp) => {
                 let port = Forwarder::new(udp)?;
-                let address = Some(port.address()?);
-                Self::spawn(request, port, Missed::of_sockets(), address, Namespaces::default())
+                let addresses = port.addresses()?;
+                Self::spawn(request, port, Missed::of_sockets(), addresses, Namespaces::default())
             }
             Mode::Tun(tun) => {
                 let (port, namespaces) = Pair::new(tun)?;
                 let missed = Missed::Devices(port.counters()?);
-                Self::spawn(request, port, missed, None, namespaces)
+                Self::spawn(request, port, missed, Vec::new(), namespaces)
             }
         }
     }
@@ -90,7 +90,7 @@ impl Link {
         request: &Request,
         port: impl Port + 'static,
         missed: Missed,
-        address: Option<SocketAddr>,
+        addresses: Vec<SocketAddr>,
         namespaces: Namespaces,
     ) -> Result<Self, LinkError> {
         let bell = Bell::new()?;
@@ -118,14 +118,19 @@ impl Link {
             thread: Some(thread),
             ended,
             missed,
-            address,
+            addresses,
             _namespaces: namespaces,
         })
     }
 
-    /// The address that clients send to; `None` between devices.
+    /// The addresses that clients send to; none between devices.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The first of these.
     pub fn address(&self) -> Option<SocketAddr> {
-        self.address
+        self.addresses.first().copied()
     }
 
     /// The clock that the link lives by: it showed zero at the start of its traces.

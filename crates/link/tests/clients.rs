@@ -8,7 +8,7 @@ use airlane_link::{ClientKey, Clients};
 use proptest::prelude::*;
 
 fn key(n: u16) -> ClientKey {
-    ClientKey { peer: SocketAddr::from((Ipv4Addr::LOCALHOST, n)), local: None }
+    ClientKey { peer: SocketAddr::from((Ipv4Addr::LOCALHOST, n)), listener: 0, local: None }
 }
 
 #[derive(Clone, Debug)]

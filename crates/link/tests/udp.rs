@@ -67,6 +67,29 @@ fn answers_come_from_the_address_that_was_asked() {
 }
 
 #[test]
+fn a_forwarder_listens_at_all_of_its_addresses_on_one_port() {
+    let target = socket("127.0.0.1:0");
+    // The last is none of this machine's, as ::1 is where there is no IPv6.
+    let listen = ["127.0.0.1:0", "127.0.0.2:0", "192.0.2.1:0"].map(addr);
+    let spec = UdpSpec::new(listen, target.local_addr().expect("bound"));
+    let mut link = common::start(open(), spec);
+    let at = link.addresses().to_vec();
+    let ips: Vec<String> = at.iter().map(|a| a.ip().to_string()).collect();
+    assert_eq!(ips, ["127.0.0.1", "127.0.0.2"]);
+    assert_eq!(at[0].port(), at[1].port());
+    // One socket that asks at both is two clients, each answered from where it asked.
+    let client = socket("127.0.0.1:0");
+    for round in 0..20_u8 {
+        for to in &at {
+            echo(&client, *to, &target, &[round; 300]);
+        }
+    }
+    let totals = link.totals().expect("at work");
+    assert_eq!((totals.clients.now, totals.up.delivered.0), (2, 40));
+    conserves(&link.stop().expect("stops"));
+}
+
+#[test]
 fn clients_do_not_get_each_others_answers() {
     let target = socket("127.0.0.1:0");
     let mut link = forwarder(open(), "127.0.0.1:0", &target);
@@ -177,7 +200,7 @@ fn what_overflows_is_dropped_with_its_reason_and_the_rest_keeps_its_order() {
 fn a_full_table_forgets_the_client_not_heard_of_for_longest() {
     let target = socket("127.0.0.1:0");
     let target_address = target.local_addr().expect("bound");
-    let spec = UdpSpec { most_clients: 2, ..UdpSpec::new(addr("127.0.0.1:0"), target_address) };
+    let spec = UdpSpec { most_clients: 2, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
     let mut link = common::start(open(), spec);
     let to = link.address().expect("an address");
     let clients: Vec<UdpSocket> = (0..3).map(|_| socket("127.0.0.1:0")).collect();
@@ -197,7 +220,7 @@ fn silent_clients_are_forgotten() {
     let target = socket("127.0.0.1:0");
     let target_address = target.local_addr().expect("bound");
     let idle = Duration::from_millis(50);
-    let spec = UdpSpec { idle, ..UdpSpec::new(addr("127.0.0.1:0"), target_address) };
+    let spec = UdpSpec { idle, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
     let mut link = common::start(open(), spec);
     let to = link.address().expect("an address");
     let client = socket("127.0.0.1:0");
@@ -221,7 +244,7 @@ fn packets_for_a_forgotten_client_are_unreachable() {
     let target_address = target.local_addr().expect("bound");
     let delay = Duration::from_millis(200);
     let spec = LinkSpec::new(WaySpec { delay, ..wide() }, wide(), Seed(1));
-    let udp = UdpSpec { most_clients: 1, ..UdpSpec::new(addr("127.0.0.1:0"), target_address) };
+    let udp = UdpSpec { most_clients: 1, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
     let mut link = common::start(spec, udp);
     let to = link.address().expect("an address");
     let (first, second) = (socket("127.0.0.1:0"), socket("127.0.0.1:0"));
@@ -239,7 +262,7 @@ fn a_target_that_is_not_there_yet_does_no_harm() {
     let place = socket("127.0.0.1:0");
     let target_address = place.local_addr().expect("bound");
     drop(place);
-    let spec = UdpSpec::new(addr("127.0.0.1:0"), target_address);
+    let spec = UdpSpec::new([addr("127.0.0.1:0")], target_address);
     let mut link = common::start(open(), spec);
     let to = link.address().expect("an address");
     let client = socket("127.0.0.1:0");
@@ -301,7 +324,7 @@ fn bad_requests_are_refused_with_a_reason() {
     let target_address = target.local_addr().expect("bound");
     let taken = target_address;
     let refused = |listen: SocketAddr, target: SocketAddr, realtime: Option<u8>| {
-        let mode = Mode::Udp(UdpSpec::new(listen, target));
+        let mode = Mode::Udp(UdpSpec::new([listen], target));
         let error = Link::start(&Request { link: open(), mode, realtime });
         let error: LinkError = error.map(drop).expect_err("bad");
         assert!(error.is_input());
@@ -310,6 +333,9 @@ fn bad_requests_are_refused_with_a_reason() {
     let message = refused(taken, addr("127.0.0.1:9"), None);
     assert!(message.starts_with(&format!("cannot listen on {taken}: ")), "{message}");
     assert!(message.ends_with("; stop what uses the port, or choose another"), "{message}");
+    let spec = UdpSpec::new([addr("127.0.0.1:0"), taken], target_address);
+    let both = Link::start(&Request { link: open(), mode: Mode::Udp(spec), realtime: None });
+    assert!(both.is_err(), "one of the addresses is the target's own");
     let message = refused(addr("192.0.2.1:0"), target_address, None);
     assert!(message.contains("expected an address of this machine"), "{message}");
     let message = refused(addr("127.0.0.1:0"), addr("127.0.0.1:0"), None);

@@ -20,12 +20,12 @@ pub(crate) struct LinkArgs {
 enum Between {
     /// Forward UDP from an address of this machine to a target; needs no privileges
     Udp {
-        /// Where clients send to; port 0: any that is free
-        #[arg(value_name = "LISTEN", value_parser = address)]
-        listen: SocketAddr,
-        /// Where it goes on to
-        #[arg(value_name = "TARGET", value_parser = address)]
-        target: SocketAddr,
+        /// Where clients send to; a name stands for all its addresses, port 0 for any that is free
+        #[arg(value_name = "LISTEN", value_parser = addresses)]
+        listen: Addresses,
+        /// Where it goes on to; a name stands for the first of its addresses
+        #[arg(value_name = "TARGET", value_parser = addresses)]
+        target: Addresses,
         #[command(flatten)]
         emulation: Emulation,
     },
@@ -76,7 +76,9 @@ impl LinkArgs {
     /// A key or a value that is none.
     pub(crate) fn request(&self) -> Result<Request, LinkError> {
         let mode = match &self.between {
-            Between::Udp { listen, target, .. } => Mode::Udp(UdpSpec::new(*listen, *target)),
+            Between::Udp { listen, target, .. } => {
+                Mode::Udp(UdpSpec::new(listen.0.iter().copied(), target.0[0]))
+            }
             Between::Tun { near, far, .. } => Mode::Tun(TunSpec::new(near.clone(), far.clone())),
         };
         let Emulation { both, up, down, seed, realtime, .. } = self.emulation();
@@ -97,9 +99,21 @@ impl LinkArgs {
     }
 }
 
-/// An address, or the first that a name stands for.
-fn address(text: &str) -> Result<SocketAddr, String> {
+/// What a name stands for: one address at least.
+#[derive(Clone, Debug)]
+struct Addresses(Vec<SocketAddr>);
+
+/// An address, or those that a name stands for, each once.
+fn addresses(text: &str) -> Result<Addresses, String> {
     let expected = "expected ADDRESS:PORT or NAME:PORT";
-    let mut found = text.to_socket_addrs().map_err(|e| format!("{e}; {expected}"))?;
-    found.next().ok_or_else(|| format!("it has no address; {expected}"))
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for address in text.to_socket_addrs().map_err(|e| format!("{e}; {expected}"))? {
+        if !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    if found.is_empty() {
+        return Err(format!("it has no address; {expected}"));
+    }
+    Ok(Addresses(found))
 }

@@ -24,10 +24,8 @@ pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
     }
     let mut link = Link::start(&request).map_err(failed)?;
     let start = link.totals().map_err(failed)?;
-    print(&match link.address() {
-        Some(address) => format!("ready: {address}\n"),
-        None => "ready\n".to_owned(),
-    })?;
+    let at: String = link.addresses().iter().map(|a| format!(" {a}")).collect();
+    print(&format!("ready{}{at}\n", if at.is_empty() { "" } else { ":" }))?;
     let told = || signal.load(Ordering::Relaxed) != 0;
     let interval = args.interval().unwrap_or(Duration::MAX);
     let (mut last, mut left) = (start.clone(), interval);

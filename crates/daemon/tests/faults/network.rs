@@ -17,7 +17,7 @@ use crate::common::*;
 
 /// A link between clients and the server.
 fn link(server: &Server, up: &[&str], down: &[&str]) -> Link {
-    let udp = UdpSpec::new(([127, 0, 0, 1], 0).into(), server.ready().addresses[0]);
+    let udp = UdpSpec::new([([127, 0, 0, 1], 0).into()], server.ready().addresses[0]);
     let link = LinkSpec::from_settings(up, down, Seed(3)).unwrap();
     Link::start(&Request { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
 }

@@ -13,7 +13,9 @@ use crate::totals::ClientTotals;
 pub struct ClientKey {
     /// The client's own address.
     pub peer: SocketAddr,
-    /// The address that it sent to, from which it expects the answers.
+    /// Which of the forwarder's sockets it sent to, counted from 0.
+    pub listener: u32,
+    /// The address that it sent to, if that socket has several, from which it expects the answers.
     pub local: Option<IpAddr>,
 }
 

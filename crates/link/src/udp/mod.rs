@@ -1,6 +1,7 @@
 //! The UDP forwarder: clients send to it, it sends to the target, and back.
 
 pub(crate) mod clients;
+mod listeners;
 pub(crate) mod segments;
 mod socket;
 
@@ -18,14 +19,16 @@ use crate::engine::{Delivery, Direction, Engine};
 use crate::error::LinkError;
 use crate::totals::{ClientTotals, Reason};
 use clients::{ClientKey, Clients};
+use listeners::Listeners;
 use segments::{Run, datagrams};
 use socket::{Intake, Socket, to_ecn};
 
 /// What a forwarder is between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpSpec {
-    /// Where clients send to. Port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// Where clients send to, at least one address; of several it listens at those that the machine
+    /// has. Port 0 takes a free one, the same at all of them.
+    pub listen: Vec<SocketAddr>,
     /// Where the forwarder sends to.
     pub target: SocketAddr,
     /// Clients at once: another takes the place of the one not heard of for longest.
@@ -37,7 +40,8 @@ pub struct UdpSpec {
 impl UdpSpec {
     /// A forwarder for at most 256 clients, each of which is forgotten after five minutes of
     /// silence (RFC 4787, REQ-5, recommends it).
-    pub const fn new(listen: SocketAddr, target: SocketAddr) -> Self {
+    pub fn new(listen: impl IntoIterator<Item = SocketAddr>, target: SocketAddr) -> Self {
+        let listen = listen.into_iter().collect();
         Self { listen, target, most_clients: 256, idle: Duration::from_secs(300) }
     }
 }
@@ -48,10 +52,8 @@ const EVENTS: usize = 64;
 const MOST_FAILURES: u32 = 1_000;
 
 pub(crate) struct Forwarder {
-    listen: Socket,
+    listeners: Listeners,
     target: SocketAddr,
-    /// Bound to no address in particular: answers must name theirs.
-    wildcard: bool,
     clients: Clients<Socket>,
     /// Watches the clients' sockets, each under its client's number.
     epoll: OwnedFd,
@@ -69,20 +71,21 @@ impl Forwarder {
             let found = format!("{} is nowhere to send to", spec.target);
             return Err(InputError::new(found, expected).at_key("target").into());
         }
-        if spec.target == spec.listen {
+        if spec.listen.is_empty() {
+            let expected = "expected an address and port";
+            return Err(InputError::new("nowhere to listen", expected).at_key("listen").into());
+        }
+        if spec.listen.contains(&spec.target) {
             let found = format!("{} is the forwarder's own address", spec.target);
             return Err(InputError::new(found, "expected another").at_key("target").into());
         }
-        let listen = UdpSocket::bind(spec.listen)
-            .and_then(Socket::new)
-            .map_err(|source| LinkError::Listen { address: spec.listen, source })?;
+        let listeners = Listeners::bind(&spec.listen)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(LinkError::system("make an epoll"))?;
         Ok(Self {
-            run: Run::new(listen.most_segments()),
-            listen,
+            run: Run::new(listeners.sockets().map(Socket::most_segments).min().unwrap_or(1)),
+            listeners,
             target: spec.target,
-            wildcard: spec.listen.ip().is_unspecified(),
             clients: Clients::new(spec.most_clients, spec.idle),
             epoll,
             intake: Intake::new(),
@@ -91,9 +94,9 @@ impl Forwarder {
         })
     }
 
-    /// The address that it listens on.
-    pub(crate) fn address(&self) -> Result<SocketAddr, LinkError> {
-        self.listen.address().map_err(LinkError::system("ask for the socket's address"))
+    /// The addresses that it listens on.
+    pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, LinkError> {
+        self.listeners.addresses()
     }
 
     /// A client's datagrams on their way up.
@@ -103,7 +106,7 @@ impl Forwarder {
         engine: &mut Engine,
         book: &mut Book,
     ) -> Result<(), LinkError> {
-        if let Err(source) = self.intake.read(&self.listen, 0, clock) {
+        if let Err(source) = self.listeners.read(&mut self.intake, clock) {
             self.failures += 1;
             if self.failures >= MOST_FAILURES {
                 return Err(LinkError::System { what: "receive from clients", source });
@@ -115,7 +118,8 @@ impl Forwarder {
         for (arrived, bytes) in intake.arrivals() {
             let key = ClientKey {
                 peer: arrived.meta.addr,
-                local: arrived.meta.dst_ip.filter(|_| self.wildcard),
+                listener: arrived.tag,
+                local: arrived.meta.dst_ip.filter(|_| self.listeners.get(arrived.tag).wildcard),
             };
             let known = self.clients.find(&key, arrived.at);
             let number = match known.map_or_else(|| self.welcome(key, arrived.at), Ok) {
@@ -215,7 +219,7 @@ impl Forwarder {
         };
         let (socket, to, from) = match direction {
             Direction::Up => (upstream, self.target, None),
-            Direction::Down => (&self.listen, key.peer, key.local),
+            Direction::Down => (&self.listeners.get(key.listener).socket, key.peer, key.local),
         };
         let several = deliveries.len() > 1;
         if several {
@@ -246,7 +250,10 @@ impl Forwarder {
     fn part(&mut self, direction: Direction, tag: u32) {
         let socket = match direction {
             Direction::Up => self.clients.get_mut(tag),
-            Direction::Down => Some(&mut self.listen),
+            Direction::Down => {
+                let client = self.clients.get(tag);
+                client.map(|(key, _)| self.listeners.socket_mut(key.listener))
+            }
         };
         if let Some(socket) = socket.filter(|socket| socket.most_segments() == 1) {
             self.run = Run::new(1);
@@ -258,7 +265,7 @@ impl Forwarder {
 
 impl Port for Forwarder {
     fn sources(&self) -> [BorrowedFd<'_>; 2] {
-        [self.listen.as_fd(), self.epoll.as_fd()]
+        [self.listeners.source(), self.epoll.as_fd()]
     }
 
     fn receive(
@@ -302,6 +309,6 @@ impl Port for Forwarder {
 
     fn sockets(&self) -> [Vec<u64>; 2] {
         let upstream = self.clients.values().map(Socket::inode).collect();
-        [vec![self.listen.inode()], upstream]
+        [self.listeners.sockets().map(Socket::inode).collect(), upstream]
     }
 }

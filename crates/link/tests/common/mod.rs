@@ -35,7 +35,7 @@ pub fn socket(address: &str) -> UdpSocket {
 /// A forwarder on a free port of `listen` to this socket.
 pub fn forwarder(link: LinkSpec, listen: &str, target: &UdpSocket) -> Link {
     let target = target.local_addr().expect("a bound socket");
-    start(link, UdpSpec::new(addr(listen), target))
+    start(link, UdpSpec::new([addr(listen)], target))
 }
 
 pub fn start(link: LinkSpec, udp: UdpSpec) -> Link {

@@ -49,7 +49,7 @@ pub(super) fn run(batch: usize, gbps: f64, span: Duration) -> Result<Moved, Prob
     let way = WaySpec::new(rate, QueueSpec::DropTail(Limit::Bytes(8 << 20)));
     let receiver = UdpSocket::bind("127.0.0.1:0").map_err(broken)?;
     let target = receiver.local_addr().map_err(broken)?;
-    let mode = Mode::Udp(UdpSpec::new(([127, 0, 0, 1], 0).into(), target));
+    let mode = Mode::Udp(UdpSpec::new([([127, 0, 0, 1], 0).into()], target));
     let request = Request { link: LinkSpec::new(way.clone(), way, Seed(1)), mode, realtime: None };
     // A thread runs where the one that started it may.
     let start = || {

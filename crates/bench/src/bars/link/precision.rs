@@ -102,7 +102,7 @@ pub(super) fn run(case: Case, seconds: f64, round: u64) -> Result<Run, Problem> 
     let _ = set_socket_recv_buffer_size_force(&receiver, RECEIVER_BYTES)
         .or_else(|_| set_socket_recv_buffer_size(&receiver, RECEIVER_BYTES));
     let target = receiver.local_addr().map_err(broken("address"))?;
-    let mode = Mode::Udp(UdpSpec::new(([127, 0, 0, 1], 0).into(), target));
+    let mode = Mode::Udp(UdpSpec::new([([127, 0, 0, 1], 0).into()], target));
     let mut link = Link::start(&Request { link: spec, mode, realtime: None })?;
     let clock = link.clock();
     let to = link.address().ok_or_else(|| Problem::Broke("no address".to_owned()))?;
