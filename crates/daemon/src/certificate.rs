@@ -238,7 +238,8 @@ mod tests {
         assert!(load(&certificate, &key).is_ok() && load(&both, &both).is_ok());
         let absent = around.path().join("absent.pem");
         let broken = file("broken.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n");
-        let sealed = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+        let sealed =
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
         let sealed = file("sealed.pem", sealed);
         for (chain, secret, of, found) in [
             (&absent, &key, &absent, "cannot read the certificates: "),

@@ -3,12 +3,20 @@
 mod common;
 
 use std::fs;
+use std::sync::Arc;
 
 use airlane_daemon::client::{Speak, Url};
 use airlane_daemon::play::{PlayRequest, play};
 use airlane_daemon::serve::{ServeRequest, Server, Sharing};
+use airlane_quic::Trust;
 use common::*;
 use http::StatusCode;
+use rustls::HandshakeKind;
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 #[test]
 fn files_are_the_same_byte_by_byte_over_every_version_of_http() {
@@ -344,6 +352,35 @@ fn metrics_tell_what_weights_cost() {
         assert_eq!(value("airlane_sessions_total"), 1.0);
         assert!(value("airlane_weight_updates_total") >= 0.0);
         assert!(value("airlane_weight_update_seconds_total") >= 0.0);
+        server.stop().await;
+    });
+}
+
+#[test]
+fn tls_sessions_over_tcp_are_resumed() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 1, true);
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        let at = server.ready().addresses[0];
+        for (alpn, opening) in
+            [("h2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), ("http/1.1", "GET / HTTP/1.1\r\n\r\n")]
+        {
+            let mut config = Trust::Anyone.client_config(&[alpn.into()]).unwrap();
+            config.resumption = Resumption::in_memory_sessions(1);
+            let connector = TlsConnector::from(Arc::new(config));
+            let mut kinds = Vec::new();
+            for _ in 0..3 {
+                let stream = TcpStream::connect(at).await.unwrap();
+                let name = ServerName::try_from("localhost").unwrap();
+                let mut stream = connector.connect(name, stream).await.unwrap();
+                // Tickets come behind the handshake, before the first bytes.
+                stream.write_all(opening.as_bytes()).await.unwrap();
+                assert!(stream.read(&mut [0; 64]).await.unwrap() > 0);
+                kinds.push(stream.get_ref().1.handshake_kind().unwrap());
+            }
+            assert_eq!(kinds[1..], [HandshakeKind::Resumed; 2], "{alpn}: {kinds:?}");
+        }
         server.stop().await;
     });
 }
