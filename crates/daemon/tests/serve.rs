@@ -286,6 +286,15 @@ fn folders_certificates_and_addresses_that_cannot_be_used_are_named() {
         let certificate = Some((pem.clone(), pem));
         let text = told(ServeRequest { certificate, ..request(&folder.0) }).await;
         assert!(text.contains("cert.pem") && text.contains("PEM"), "{text}");
+        let [one, other] = ["one", "other"].map(|name| {
+            let data = folder.0.join(name);
+            airlane_daemon::certificate::development(&data, &["localhost".to_owned()], 0).unwrap();
+            data.join("development.pem")
+        });
+        let certificate = Some((one, other));
+        let text = told(ServeRequest { certificate, ..request(&folder.0) }).await;
+        assert!(text.contains("other/development.pem: the private key is of no use"), "{text}");
+        assert!(text.ends_with("one/development.pem"), "{text}");
         let listen = vec!["192.0.2.1:4433".parse().unwrap()];
         let text = told(ServeRequest { listen, ..request(&folder.0) }).await;
         assert!(text.contains("192.0.2.1:4433"), "{text}");

@@ -22,8 +22,8 @@ use airlane_apps::vod::{Limits, Origin, Policy};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    ALPN_H3, Admission, Certificates, Cipher, Endpoint, Entropy, H3_NO_ERROR, Tls, TransportConfig,
-    Trust,
+    ALPN_H3, Admission, Certificates, Cipher, Endpoint, Entropy, H3_NO_ERROR, QuicError, Tls,
+    TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -115,7 +115,7 @@ impl Server {
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
         let (identity, development) = identity(&request)?;
         let reset_secret = identity.secret("stateless reset");
-        let certificates = identity.shown()?;
+        let certificates = identity.shown().map_err(|e| unfit(&request, e))?;
         let site = Arc::new(Site {
             files,
             catalogue: parking_lot::RwLock::new(catalogue.clone()),
@@ -184,7 +184,7 @@ impl Server {
         if let Some(log) = &self.log {
             log.reopen()?;
         }
-        self.certificates.replace(identity)?;
+        self.certificates.replace(identity).map_err(|e| unfit(&self.request, e))?;
         *self.site.catalogue.write() = Arc::new(catalogue);
         Ok(())
     }
@@ -314,7 +314,7 @@ impl Server {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|e| airlane_quic::QuicError::Tls(e.to_string()))?;
+            .map_err(|e| QuicError::Tls(e.to_string()))?;
         let mut config =
             builder.with_no_client_auth().with_cert_resolver(self.certificates.clone());
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -351,6 +351,13 @@ async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
     let read = move || site::catalogue(&request, PAYLOAD_BYTES.into());
     let done = tokio::task::spawn_blocking(read).await;
     Ok(done.map_err(|e| InputError::new(format!("the titles were not read: {e}"), ""))??)
+}
+
+/// A certificate and a key that do not belong together.
+fn unfit(request: &ServeRequest, reason: QuicError) -> DaemonError {
+    let Some((chain, key)) = &request.certificate else { return reason.into() };
+    let expected = format!("expected that of the first certificate in {}", chain.display());
+    InputError::new(format!("the private key is of no use: {reason}"), expected).at_file(key).into()
 }
 
 /// What the server shows.
