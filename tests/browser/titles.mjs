@@ -45,10 +45,8 @@ export async function storyTitles(airlane, out, { size, length_s }) {
     const title = join(folder, name);
     if (existsSync(join(title, "manifest.mpd"))) continue;
     const drawn = join(clips, `${name}-${size}.mkv`), whole = join(clips, `${name}-${size}-${length_s}s.mkv`);
-    if (!existsSync(drawn)) {
-      await ffmpeg(["-f", "lavfi", "-i", picture(`${width}x${height}`), "-t", String(DRAWN_S),
-        "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
-    }
+    await ffmpeg(["-f", "lavfi", "-i", picture(`${width}x${height}`), "-t", String(DRAWN_S),
+      "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
     await ffmpeg(["-stream_loop", "-1", "-i", drawn, "-t", String(length_s), "-c", "copy"], whole);
     await run(airlane, ["pack", whole, title, "--quiet", "--name", name, "--title", name,
       "--rungs", rungs, "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
@@ -56,7 +54,9 @@ export async function storyTitles(airlane, out, { size, length_s }) {
   return folder;
 }
 
+/** Makes a file that is not there yet: a title that was begun goes on only with the same one. */
 async function ffmpeg(args, to) {
+  if (existsSync(to)) return;
   const part = to.replace(/\.mkv$/, ".part.mkv");
   await run("ffmpeg", ["-v", "error", "-y", ...args, part]);
   renameSync(part, to);
