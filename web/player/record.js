@@ -23,6 +23,8 @@ export class Record {
   chunks = [];
   /** @type {Stall[]} */
   stalls = [];
+  /** Bytes of what came from the title's server before the first chunk: manifest, headers. */
+  opening_bytes = /** @type {number[]} */ ([]);
   /** What our rule decided, and from what. */
   decisions = /** @type {import("./mpc-rule.js").Decision[]} */ ([]);
   /** Wait for the first picture, seconds; `null` while it lasts. */
@@ -82,6 +84,7 @@ export class Record {
     return {
       now_s: this.now_s, place_s: this.#video.currentTime, ended: this.#video.ended,
       startup_s: this.startup_s, stalls: this.stalls, chunks: this.chunks,
+      opening_bytes: this.opening_bytes,
       decisions: this.decisions, faults: this.faults,
       frames: quality.totalVideoFrames, dropped_frames: quality.droppedVideoFrames,
     };
@@ -99,6 +102,7 @@ export function recordDash(record, player, events) {
   const at = (date) => record.at(date.getTime() - performance.timeOrigin);
   player.on(events.FRAGMENT_LOADING_COMPLETED, ({ request, error }) => {
     if (error || request.type !== "MediaSegment" || !["video", "audio"].includes(request.mediaType)) return;
+    if (record.chunks.length === 0) record.opening_bytes = cameBefore(request);
     const { bandwidth, id } = request.representation;
     const ladder = [...player.getRepresentationsByType(request.mediaType)]
       .sort((a, b) => a.bandwidth - b.bandwidth);
@@ -108,4 +112,14 @@ export function recordDash(record, player, events) {
       requested_s: at(request.startDate), arrived_s: at(request.endDate), bytes: request.bytesLoaded,
     });
   });
+}
+
+/** Bytes of what came whole from the server of a request before it was made, in order. */
+function cameBefore({ url, startDate }) {
+  const server = new URL(url, location.href).origin;
+  const asked_ms = startDate.getTime() - performance.timeOrigin;
+  return performance.getEntriesByType("resource")
+    .filter((e) => new URL(e.name).origin === server && e.responseEnd <= asked_ms && e.encodedBodySize > 0)
+    .sort((a, b) => a.startTime - b.startTime)
+    .map((e) => e.encodedBodySize);
 }

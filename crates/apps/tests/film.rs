@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::bulk;
+use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
 use airlane_apps::vod::{
     FetchPattern, Origin, OriginEvents, Player, Policy, Responded, Session, Visitor,
@@ -34,6 +35,9 @@ fn transport(cipher: Cipher) -> TransportConfig {
     }
 }
 
+/// Sizes of the manifest and of the header of a track.
+const OPENING_BYTES: [u64; 2] = [2_090, 801];
+
 #[derive(Default)]
 struct Log(Mutex<Vec<(String, u16, u64)>>);
 
@@ -54,7 +58,8 @@ async fn play(
     let log = Arc::new(Log::default());
     let endpoint = Endpoint::server(&server, listen, transport(cipher.clone())).unwrap();
     let address = endpoint.local_addr();
-    let origin = Origin::new(Arc::new(Library::new([video.clone()])), Policy::Plain, log.clone());
+    let library = Library::new([video.clone()]).with_opening(OPENING_BYTES.to_vec());
+    let origin = Origin::new(Arc::new(library), Policy::Plain, log.clone());
     server.spawn("origin", origin.serve(endpoint));
     let view = Perceptual::new(video.clone(), Metric::Vmaf).unwrap();
     let setting = Arc::new(Setting::new(view, QoeParams::default(), player).unwrap());
@@ -70,7 +75,11 @@ async fn play(
     };
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let caller = Endpoint::client(&client, any, transport(cipher)).unwrap();
-    let connect = FetchPattern::connect(&caller, address, "video.airlane", video);
+    let connect = async {
+        let mut fetch = FetchPattern::connect(&caller, address, "video.airlane", video).await?;
+        fetch.open(OPENING_BYTES.len(), &Cmcd::default()).await?;
+        Ok(fetch)
+    };
     (player.watch(&client, connect, |_| {}).await, log)
 }
 
@@ -80,11 +89,12 @@ fn check(session: &Session, log: &Log, video: &Video) {
     assert_eq!(chunks.len(), video.chunks());
     assert_eq!(chunks[0].rung, 0, "the first chunk comes at the lowest rung");
     let served = log.0.lock().unwrap();
-    let wanted: Vec<_> = chunks
+    let opening = OPENING_BYTES.iter().enumerate();
+    let opening = opening.map(|(i, bytes)| (Library::opening_path(video, i), 200, *bytes));
+    let chunks = chunks
         .iter()
-        .map(|c| (Library::path(video, c.rung, c.chunk), 200, video.size_bytes(c.rung, c.chunk)))
-        .collect();
-    assert_eq!(*served, wanted);
+        .map(|c| (Library::path(video, c.rung, c.chunk), 200, video.size_bytes(c.rung, c.chunk)));
+    assert_eq!(*served, opening.chain(chunks).collect::<Vec<_>>());
 }
 
 #[test]
@@ -99,7 +109,8 @@ fn a_film_plays_over_real_loopback_sockets() {
         let played = async {
             let (session, log) = play(hosts, listen, cipher, video.clone(), player).await;
             // The origin may tell of its last answer a moment after the player has it.
-            while log.0.lock().unwrap().len() < session.model.chunks().len() {
+            let answers = OPENING_BYTES.len() + session.model.chunks().len();
+            while log.0.lock().unwrap().len() < answers {
                 tokio::task::yield_now().await;
             }
             (session, log)

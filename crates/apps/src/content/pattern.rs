@@ -93,16 +93,28 @@ impl Source for Pattern {
     }
 }
 
+/// Where a title's further objects stand.
+const OPENING: &str = "opening";
+
 /// The titles of a server, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     titles: BTreeMap<Arc<str>, Arc<Video>>,
+    opening_bytes: Vec<u64>,
 }
 
 impl Library {
     /// A library of these videos.
     pub fn new(videos: impl IntoIterator<Item = Arc<Video>>) -> Self {
-        Self { titles: videos.into_iter().map(|v| (v.name.as_str().into(), v)).collect() }
+        let titles = videos.into_iter().map(|v| (v.name.as_str().into(), v)).collect();
+        Self { titles, opening_bytes: Vec::new() }
+    }
+
+    /// The same, where each title has further objects of these sizes, such as a manifest and the
+    /// header of a track.
+    #[must_use]
+    pub fn with_opening(self, opening_bytes: Vec<u64>) -> Self {
+        Self { opening_bytes, ..self }
     }
 
     /// The title called `name`.
@@ -115,22 +127,32 @@ impl Library {
         format!("/{}/{rung}/{chunk}.m4s", video.name)
     }
 
+    /// The path of the `i`-th further object of a title.
+    pub fn opening_path(video: &Video, i: usize) -> String {
+        format!("/{}/{OPENING}/{i}.m4s", video.name)
+    }
+
     /// What stands at `path`, without its query. A title's name may contain slashes.
     fn object(&self, path: &str) -> Option<Object> {
         let mut parts = path.strip_prefix('/')?.rsplitn(3, '/');
-        let chunk = parts.next()?.strip_suffix(".m4s")?.parse().ok()?;
-        let rung = parts.next()?.parse().ok()?;
+        let number: usize = parts.next()?.strip_suffix(".m4s")?.parse().ok()?;
+        let of = parts.next()?;
         let (title, video) = self.titles.get_key_value(parts.next()?)?;
-        if rung >= video.rungs.len() || chunk >= video.chunks() {
-            return None;
-        }
-        let len = video.size_bytes(rung, chunk);
+        let (len, role) = if of == OPENING {
+            (*self.opening_bytes.get(number)?, PartRole::Other)
+        } else {
+            let (rung, chunk) = (of.parse().ok()?, number);
+            if rung >= video.rungs.len() || chunk >= video.chunks() {
+                return None;
+            }
+            (video.size_bytes(rung, chunk), PartRole::Picture { rung, chunk })
+        };
         Some(Object {
             len,
             media_type: "video/iso.segment",
             version: None,
             caching: None,
-            part: Some(Part { title: title.clone(), role: PartRole::Picture { rung, chunk } }),
+            part: Some(Part { title: title.clone(), role }),
             source: Arc::new(Pattern::new(path, len)),
         })
     }

@@ -57,13 +57,23 @@ impl FetchPattern {
         let client = H3Client::connect(connection).await.map_err(RoleError::transport(server))?;
         Ok(Self { client, server, host: host.to_owned(), video })
     }
-}
 
-impl Fetch for FetchPattern {
-    async fn chunk(&mut self, rung: usize, chunk: usize, cmcd: &Cmcd) -> Result<u64, RoleError> {
-        let path = Library::path(&self.video, rung, chunk);
+    /// Fetches the title's first `objects` further objects, one after the other, as players fetch
+    /// its manifest and the header of a track before they ask for a chunk.
+    ///
+    /// # Errors
+    /// If one cannot be had whole.
+    pub async fn open(&mut self, objects: usize, cmcd: &Cmcd) -> Result<(), RoleError> {
+        for i in 0..objects {
+            self.whole(&Library::opening_path(&self.video, i), cmcd).await?;
+        }
+        Ok(())
+    }
+
+    /// Fetches an object. Its bytes.
+    async fn whole(&mut self, path: &str, cmcd: &Cmcd) -> Result<u64, RoleError> {
         let failed = RoleError::transport(self.server);
-        let wrong = |problem: String| RoleError::Answer { path: path.clone(), problem };
+        let wrong = |problem: String| RoleError::Answer { path: path.to_owned(), problem };
         let request = Request::get(format!("https://{}{path}?{}", self.host, cmcd.to_query()))
             .body(())
             .map_err(|e| wrong(format!("no request can be made of it: {e}")))?;
@@ -76,7 +86,7 @@ impl Fetch for FetchPattern {
             .get(http::header::CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok()?.parse::<u64>().ok())
             .ok_or_else(|| wrong("the answer has no length".to_owned()))?;
-        let expected = Pattern::new(&path, length);
+        let expected = Pattern::new(path, length);
         let mut body = response.into_body();
         let mut got = 0;
         while let Some(piece) = body.data().await.map_err(RoleError::transport(self.server))? {
@@ -89,6 +99,12 @@ impl Fetch for FetchPattern {
             return Err(wrong(format!("{got} of {length} bytes came")));
         }
         Ok(got)
+    }
+}
+
+impl Fetch for FetchPattern {
+    async fn chunk(&mut self, rung: usize, chunk: usize, cmcd: &Cmcd) -> Result<u64, RoleError> {
+        self.whole(&Library::path(&self.video, rung, chunk), cmcd).await
     }
 
     fn control(&self) -> Option<ControlHandle> {

@@ -18,8 +18,8 @@ use airlane_report::model::Bound;
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
 use crate::plan::RunKey;
-use crate::story::{RunFigures, Samples};
-use crate::summary::{ClaimEntry, PaperValue, Verdict};
+use crate::story::{RunFigures, Samples, words};
+use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
 use crate::world::RunOutput;
 
 /// Share of the processors' time from which on a run is void.
@@ -105,6 +105,38 @@ fn mean(
     stats::mean(&values?)
 }
 
+/// A figure of every player that the laboratory predicts.
+struct Predicted {
+    figure: &'static str,
+    of: fn(&Seen) -> Option<f64>,
+    /// How far off a prediction is, in `unit`s, from what was predicted and what was seen.
+    off: fn(f64, f64) -> f64,
+    unit: &'static str,
+    /// How far off it may be.
+    within: f64,
+    /// The figure itself, for people.
+    words: fn(f64) -> String,
+}
+
+const PREDICTED: [Predicted; 2] = [
+    Predicted {
+        figure: "quality",
+        of: |p| p.quality,
+        off: |lab, seen| lab - seen,
+        unit: "points",
+        within: QUALITY_WITHIN,
+        words: |points| format!("{points:.1}"),
+    },
+    Predicted {
+        figure: "rate",
+        of: |p| p.rate_bps,
+        off: |lab, seen| 100.0 * (lab / seen - 1.0),
+        unit: "%",
+        within: RATE_WITHIN,
+        words: words::mbps,
+    },
+];
+
 /// How far the laboratory is off: the players' greatest differences in quality and in rate.
 fn prediction(
     record: &Record,
@@ -117,57 +149,64 @@ fn prediction(
     // The bound in points is one of VMAF.
     let vmaf = players.iter().all(|p| p.metric == Metric::Vmaf);
     let judged = own_rule && vmaf && scheme == Scheme::Minerva;
-    let both = |figure: fn(&Seen) -> Option<f64>| {
-        let pairs: Option<Vec<(f64, f64)>> = (0..players.len())
-            .map(|i| {
-                let of = |side| mean(runs, (side, scheme), i, figure);
-                Some((of(Side::Laboratory)?, of(Side::Browsers)?))
-            })
-            .collect();
-        pairs
-    };
-    let quality = both(|p| p.quality);
-    let rate = both(|p| p.rate_bps);
     let n =
         runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme)).count();
-    let worst = |pairs: Option<Vec<(f64, f64)>>, off: fn(f64, f64) -> f64| {
-        let all = pairs?.into_iter().map(|(lab, seen)| off(lab, seen).abs());
-        all.max_by(f64::total_cmp)
+    let verdict = |measured: Option<f64>, bound: f64| match measured.map(|m| m.abs() <= bound) {
+        Some(true) if judged => Verdict::Holds,
+        Some(false) if judged => Verdict::Fails,
+        _ => Verdict::Reported,
     };
     let who = if scheme == Scheme::Minerva { "minerva" } else { "cubic" };
-    let entry = |figure: &str, unit: &str, bound: f64, measured: Option<f64>| {
-        let statement = format!(
-            "The laboratory predicts the mean {figure} of each browser's player ({}).",
-            named(Side::Browsers, scheme)
-        );
-        let met = measured.map(|m| m <= bound);
-        let verdict = match met {
-            Some(true) if judged => Verdict::Holds,
-            Some(false) if judged => Verdict::Fails,
-            _ => Verdict::Reported,
-        };
+    let claim = |predicted: &Predicted| {
+        let Predicted { figure, unit, within, .. } = *predicted;
+        let checks = (0..players.len()).map(|i| {
+            let of = |side| mean(runs, (side, scheme), i, predicted.of);
+            let pair = of(Side::Laboratory).zip(of(Side::Browsers));
+            let measured = pair.map(|(lab, seen)| (predicted.off)(lab, seen));
+            let title = &players[i].title;
+            CheckEntry {
+                metric: match pair {
+                    Some((lab, seen)) => format!(
+                        "{figure} of {title}: {} predicted, {} seen",
+                        (predicted.words)(lab),
+                        (predicted.words)(seen)
+                    ),
+                    None => format!("{figure} of {title}"),
+                },
+                rule: format!("at most {within} {unit} apart"),
+                bound: within,
+                above: false,
+                measured,
+                ci95: None,
+                n: n as u64,
+                verdict: verdict(measured, within),
+            }
+        });
+        let checks: Vec<CheckEntry> = checks.collect();
+        let all: Option<Vec<f64>> = checks.iter().map(|c| c.measured.map(f64::abs)).collect();
+        let measured = all.and_then(|all| all.into_iter().max_by(f64::total_cmp));
         ClaimEntry {
             id: format!("browsers.{who}.{figure}"),
             content: content.to_owned(),
             source: "airlane-browsers".to_owned(),
-            statement,
-            paper: PaperValue::Text(format!("within {bound} {unit}")),
+            statement: format!(
+                "The laboratory predicts the mean {figure} of each browser's player ({}).",
+                named(Side::Browsers, scheme)
+            ),
+            paper: PaperValue::Text(format!("within {within} {unit}")),
             measured,
             unit: unit.to_owned(),
             n: n as u64,
             ci95: None,
             rule: format!(
-                "greatest difference of a player at most {bound} {unit}, means over runs"
+                "greatest difference of a player at most {within} {unit}, means over runs"
             ),
-            verdict,
+            verdict: verdict(measured, within),
             reason: reason(n, own_rule, vmaf),
-            checks: Vec::new(),
+            checks,
         }
     };
-    [
-        entry("quality", "points", QUALITY_WITHIN, worst(quality, |lab, seen| lab - seen)),
-        entry("rate", "%", RATE_WITHIN, worst(rate, |lab, seen| 100.0 * (lab / seen - 1.0))),
-    ]
+    PREDICTED.each_ref().map(claim)
 }
 
 /// What a claim's figure must meet.

@@ -25,7 +25,7 @@ use crate::execute::execute;
 use crate::plan::Plan;
 use crate::request::Common;
 use crate::story::{self, Told, words};
-use crate::summary::{ClaimEntry, Summary, Verdict};
+use crate::summary::{CheckEntry, ClaimEntry, Summary, Verdict};
 use crate::world::{self, Content, Options};
 
 /// The name of the file in a folder of results.
@@ -199,7 +199,22 @@ fn shown(claim: &ClaimEntry) -> model::Claim {
         rule: claim.rule.clone(),
         bound: Some(judge::bound(claim)),
         verdict: claim.verdict.shown(),
+        also: claim.checks.iter().map(|c| player(c, &claim.unit)).collect(),
         why: claim.reason.clone(),
         ..model::Claim::default()
+    }
+}
+
+/// What a claim says of one player, as the page shows it.
+fn player(check: &CheckEntry, unit: &str) -> model::Check {
+    model::Check {
+        statement: check.metric.clone(),
+        measured: check.measured,
+        ci95: check.ci95,
+        unit: unit.to_owned(),
+        digits: 1,
+        rule: check.rule.clone(),
+        bound: None,
+        verdict: check.verdict.shown(),
     }
 }

@@ -72,6 +72,9 @@ pub(super) struct Player {
     pub(super) startup_s: Option<f64>,
     pub(super) stalls: Vec<Stall>,
     pub(super) chunks: Vec<Chunk>,
+    /// Bytes of what came before the first chunk, one after the other: manifest, header.
+    #[serde(default)]
+    pub(super) opening_bytes: Vec<u64>,
     pub(super) faults: Vec<String>,
     pub(super) frames: u64,
     pub(super) dropped_frames: u64,
@@ -193,6 +196,11 @@ impl Record {
                 let others = [player.began_s, player.startup_s.unwrap_or(0.0), player.server.now_s];
                 if !times.chain(stalls).chain(others).all(|t| sound(t, 1e7)) {
                     return wrong(&key("players"), "a time".to_owned(), "seconds from 0 on");
+                }
+                let opening = &player.opening_bytes;
+                if opening.len() > MOST || opening.contains(&0) {
+                    let found = format!("{opening:?}");
+                    return wrong(&key("players.opening_bytes"), found, "bytes of each, not zero");
                 }
                 if player.chunks.len() > MOST {
                     return wrong(&key("players"), player.chunks.len().to_string(), "fewer chunks");

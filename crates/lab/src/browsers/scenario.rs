@@ -50,6 +50,7 @@ pub(super) fn text(record: &Record) -> String {
     line(format!("queue = {{ kind = {} }}", quoted(&setup.link.queue)));
     line("\n[transport]\nack = \"decimated\"".to_owned());
     line(format!("\n[player]\nmetric = {}\noverhead_s = 0", quoted(players[0].metric.name())));
+    line(format!("opening_bytes = {:?}", opening_bytes(record)));
     for (side, scheme) in sides(record) {
         line(format!(
             "\n[[scheme]]\nname = {}\ntitle = {}",
@@ -75,6 +76,18 @@ pub(super) fn text(record: &Record) -> String {
         ));
     }
     out
+}
+
+/// What players fetched before the first chunk: means over all of them, so far as all fetched
+/// something.
+fn opening_bytes(record: &Record) -> Vec<u64> {
+    let all: Vec<_> =
+        record.runs.iter().flat_map(|r| &r.players).map(|p| p.opening_bytes.as_slice()).collect();
+    let objects = all.iter().map(|of| of.len()).min().unwrap_or(0);
+    (0..objects)
+        .map(|i| all.iter().map(|of| of[i] as f64).sum::<f64>() / all.len() as f64)
+        .map(|mean| mean.round() as u64)
+        .collect()
 }
 
 /// The scenario of a record; `file` is what errors name.

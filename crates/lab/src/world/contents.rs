@@ -45,7 +45,7 @@ impl Contents {
         if let (Some(corpus), true) = (&plan.corpus, self.checked.insert(key(plan))) {
             let player = &plan.scenario.player;
             for metric in metrics_of(&plan.scenario) {
-                settings_of(&plan.titles(corpus), &Player { metric, ..*player })?;
+                settings_of(&plan.titles(corpus), &Player { metric, ..player.clone() })?;
             }
         }
         Ok(())

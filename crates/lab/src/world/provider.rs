@@ -68,11 +68,11 @@ impl Content {
         let player = &scenario.player;
         let mut settings = BTreeMap::new();
         for metric in metrics_of(scenario) {
-            let of_metric = settings_of(&videos, &Player { metric, ..*player })?;
+            let of_metric = settings_of(&videos, &Player { metric, ..player.clone() })?;
             settings.extend(of_metric.into_iter().map(|(name, s)| ((name, metric), s)));
         }
         let mut content = Self {
-            library: Arc::new(Library::new(videos)),
+            library: Arc::new(Library::new(videos).with_opening(player.opening_bytes.clone())),
             settings,
             curves: BTreeMap::new(),
             providers: Vec::new(),

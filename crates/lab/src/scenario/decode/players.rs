@@ -12,6 +12,8 @@ use super::scheme::control;
 use super::traffic::start;
 use super::{RTT, words};
 
+/// More than a manifest has.
+const MAX_OPENING_BYTES: u64 = 64 << 20;
 const PENALTY: Range = range(0.0, 1e4, "25");
 
 #[derive(Clone, Copy, PartialEq)]
@@ -100,6 +102,13 @@ pub(super) fn player(r: &mut Reader<'_>) -> Player {
             range(0.0, 60.0, "0.6"),
             0.6,
             "Idle time between a response and the next request.",
+        ),
+        opening_bytes: r.counts(
+            "opening_bytes",
+            (1, MAX_OPENING_BYTES),
+            &[],
+            "Sizes of what is fetched before the first chunk, one after the other: the manifest, \
+             the header of the track.",
         ),
         beta: r.number("beta", PENALTY, 25.0, "Cost of a second of rebuffering in the QoE."),
         gamma: r.number("gamma", PENALTY, 2.5, "Cost of a point of change in quality in the QoE."),

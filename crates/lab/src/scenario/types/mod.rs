@@ -111,7 +111,7 @@ pub enum Cipher {
 }
 
 /// The players; the same in every scheme.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Player {
     /// What chooses the rungs.
     pub abr: Abr,
@@ -121,6 +121,8 @@ pub struct Player {
     pub buffer_cap: Duration,
     /// Idle time between a response and the next request.
     pub overhead: Duration,
+    /// Sizes of what is fetched before the first chunk, one after the other.
+    pub opening_bytes: Vec<u64>,
     /// Cost of a second of rebuffering in equation 1.
     pub beta: f64,
     /// Cost of a point of change in equation 1.

@@ -61,9 +61,19 @@ pub(super) fn spawn(
         let (begin, clock, watching) =
             (Time::ZERO + *begin, client.clone(), flows.watching.clone());
         let (server, video) = (SocketAddr::new(ip, PORT), video.clone());
+        let opening = scenario.player.opening_bytes.len();
+        let before = Cmcd {
+            session: Some(player.session_id.clone()),
+            content: Some(video.name.clone()),
+            ..Cmcd::default()
+        };
         client.spawn("player", async move {
             clock.sleep_until(begin).await;
-            let connect = FetchPattern::connect(&caller, server, HOST, video);
+            let connect = async {
+                let mut fetch = FetchPattern::connect(&caller, server, HOST, video).await?;
+                fetch.open(opening, &before).await?;
+                Ok(fetch)
+            };
             let session = player.watch(&clock, connect, |_| {}).await;
             watching.fetch_sub(1, Ordering::Relaxed);
             // Nobody waits for it any more if the world was stopped.
