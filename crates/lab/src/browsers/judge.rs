@@ -122,7 +122,7 @@ const PREDICTED: [Predicted; 2] = [
     Predicted {
         figure: "quality",
         of: |p| p.quality,
-        off: |lab, seen| lab - seen,
+        off: |lab, seen| (lab - seen).abs(),
         unit: "points",
         within: QUALITY_WITHIN,
         words: |points| format!("{points:.1}"),
@@ -130,7 +130,7 @@ const PREDICTED: [Predicted; 2] = [
     Predicted {
         figure: "rate",
         of: |p| p.rate_bps,
-        off: |lab, seen| 100.0 * (lab / seen - 1.0),
+        off: |lab, seen| 100.0 * (lab / seen - 1.0).abs(),
         unit: "%",
         within: RATE_WITHIN,
         words: words::mbps,
@@ -151,7 +151,7 @@ fn prediction(
     let judged = own_rule && vmaf && scheme == Scheme::Minerva;
     let n =
         runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme)).count();
-    let verdict = |measured: Option<f64>, bound: f64| match measured.map(|m| m.abs() <= bound) {
+    let verdict = |measured: Option<f64>, bound: f64| match measured.map(|m| m <= bound) {
         Some(true) if judged => Verdict::Holds,
         Some(false) if judged => Verdict::Fails,
         _ => Verdict::Reported,
@@ -183,7 +183,7 @@ fn prediction(
             }
         });
         let checks: Vec<CheckEntry> = checks.collect();
-        let all: Option<Vec<f64>> = checks.iter().map(|c| c.measured.map(f64::abs)).collect();
+        let all: Option<Vec<f64>> = checks.iter().map(|c| c.measured).collect();
         let measured = all.and_then(|all| all.into_iter().max_by(f64::total_cmp));
         ClaimEntry {
             id: format!("browsers.{who}.{figure}"),

@@ -214,7 +214,7 @@ fn player(check: &CheckEntry, unit: &str) -> model::Check {
         unit: unit.to_owned(),
         digits: 1,
         rule: check.rule.clone(),
-        bound: None,
+        bound: Some(model::Bound::AtMost(check.bound)),
         verdict: check.verdict.shown(),
     }
 }
