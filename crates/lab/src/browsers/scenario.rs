@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::story::words;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
-const LEAST_SEEDS: usize = 8;
+const LEAST_SEEDS: usize = 32;
 
 /// Who plays under a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
