@@ -4,8 +4,11 @@ mod connection;
 mod url;
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use airlane_congestion::ControllerConfig;
@@ -171,10 +174,10 @@ impl Client {
     /// # Errors
     /// If the connection breaks, or nothing comes for too long.
     pub async fn next(&self, answer: &mut Answer, url: &Url) -> Result<Option<Bytes>, FetchError> {
-        match timeout(SILENCE, answer.data()).await {
-            Ok(Ok(piece)) => Ok(piece),
-            Ok(Err(why)) => Err(self.broken(url, why).await),
-            Err(_) => Err(self.broken(url, "nothing came for too long".to_owned()).await),
+        match patiently(answer.data()).await {
+            Some(Ok(piece)) => Ok(piece),
+            Some(Err(why)) => Err(self.broken(url, why).await),
+            None => Err(self.broken(url, "nothing came for too long".to_owned()).await),
         }
     }
 
@@ -232,6 +235,16 @@ impl Client {
     async fn broken(&self, url: &Url, why: String) -> FetchError {
         self.connections.lock().await.remove(&url.origin());
         FetchError::Connection { url: url.to_string(), why }
+    }
+}
+
+/// What an action comes to; `None` if nothing happens for too long. What is there already, as most
+/// pieces of a fast answer are, sets no timer.
+async fn patiently<T>(action: impl Future<Output = T>) -> Option<T> {
+    let mut action = pin!(action);
+    match poll_fn(|cx| Poll::Ready(action.as_mut().poll(cx))).await {
+        Poll::Ready(there) => Some(there),
+        Poll::Pending => timeout(SILENCE, action).await.ok(),
     }
 }
 
