@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{Dir, VarInt};
+use noq_proto::{Dir, StreamId, VarInt};
 
 use crate::control::{ControlHandle, ControlStats};
 use crate::crypto::Negotiated;
@@ -145,6 +145,17 @@ impl Connection {
             acks_sent: s.frame_tx.acks,
             acks_received: s.frame_rx.acks,
         }
+    }
+
+    /// Writes pieces to a stream, one behind the other and without copying them. While it is
+    /// pending they hold what is left.
+    pub(crate) fn poll_write(
+        &self,
+        cx: &mut Context<'_>,
+        id: StreamId,
+        pieces: &mut [Bytes],
+    ) -> Poll<Result<(), QuicError>> {
+        self.0.poll_write(cx, id, pieces)
     }
 
     /// Bytes that may wait or be in flight at the moment.

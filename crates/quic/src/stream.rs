@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::slice;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use noq_proto::{FinishError, StreamId, VarInt};
 
 use crate::driver::Owner;
@@ -44,12 +45,7 @@ impl SendStream {
         cx: &mut Context<'_>,
         data: &mut Bytes,
     ) -> Poll<Result<(), QuicError>> {
-        while !data.is_empty() {
-            let mut rest = &mut [data.clone()][..];
-            let written = ready!(self.link.poll_write(cx, self.id, |s| s.write_chunks(&mut rest)))?;
-            data.advance(written);
-        }
-        Poll::Ready(Ok(()))
+        self.link.poll_write(cx, self.id, slice::from_mut(data))
     }
 
     /// Tells the peer that no more follows. What was written is still delivered.

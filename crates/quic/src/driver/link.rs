@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -31,6 +32,8 @@ pub(crate) struct Link {
     pub(super) clock: Arc<Clock>,
     control: ControlHandle,
     ahead: Ahead,
+    /// Bytes that may wait or be in flight at the moment: changed under the lock, read without.
+    window: AtomicU64,
     /// When its handshake must be done, if the peer opened it.
     pub(super) patience: Option<Time>,
     pub(super) state: Mutex<State>,
@@ -49,8 +52,6 @@ pub(super) struct State {
     pub(super) listed: bool,
     /// When the state machine wanted to be looked at, at the end of the last turn.
     pub(super) deadline: Option<Instant>,
-    /// Bytes that may wait or be in flight at the moment; 0: as it was made.
-    ahead: u64,
     readers: BTreeMap<StreamId, Waker>,
     writers: BTreeMap<StreamId, Waker>,
     /// Who waits until a stream is delivered or refused.
@@ -103,7 +104,6 @@ impl Link {
             confirmed: false,
             listed: true,
             deadline: None,
-            ahead: 0,
             readers: BTreeMap::new(),
             writers: BTreeMap::new(),
             closers: BTreeMap::new(),
@@ -112,13 +112,15 @@ impl Link {
             changes: Wakers::default(),
         };
         let patience = endpoint.config().admission.patience.filter(|_| state.unannounced);
+        let ahead = Ahead::new(endpoint.send_windows(), &endpoint.live);
         let link = Arc::new(Self {
             handle,
             agenda: endpoint.agenda.clone(),
             runtime: endpoint.runtime.clone(),
             clock: endpoint.clock.clone(),
             control,
-            ahead: Ahead::new(endpoint.send_windows(), &endpoint.live),
+            window: AtomicU64::new(ahead.first()),
+            ahead,
             patience: patience.map(|p| endpoint.runtime.now() + p),
             state: Mutex::new(state),
         });
@@ -247,43 +249,56 @@ impl Link {
         Poll::Pending
     }
 
-    /// Writes to a stream with `write`, which tells how much it wrote.
+    /// Writes pieces to a stream, one behind the other and without copying them. While it is
+    /// pending they hold what is left.
     pub(crate) fn poll_write(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
-        write: impl FnOnce(&mut noq_proto::SendStream<'_>) -> Result<usize, noq_proto::WriteError>,
-    ) -> Poll<Result<usize, QuicError>> {
+        pieces: &mut [Bytes],
+    ) -> Poll<Result<(), QuicError>> {
+        if pieces.iter().all(Bytes::is_empty) {
+            return Poll::Ready(Ok(()));
+        }
         let mut state = self.state.lock();
         if let Some(e) = &state.ended {
             return Poll::Ready(Err(e.clone()));
         }
-        if let Some(window) = self.ahead.adapted(state.ahead, self.control.shared()) {
-            state.ahead = window;
+        if let Some(window) = self.ahead.adapted(self.send_window(), self.control.shared()) {
+            self.window.store(window, Ordering::Relaxed);
             state.proto.set_send_window(window);
         }
-        match write(&mut state.proto.send_stream(id)) {
-            Ok(n) => {
-                self.list(state);
-                Poll::Ready(Ok(n))
+        // All that there is room for, before the driver hears of it: it would take the lock.
+        let mut rest = pieces;
+        let mut some = false;
+        let result = loop {
+            if rest.iter().all(Bytes::is_empty) {
+                break Poll::Ready(Ok(()));
             }
-            Err(noq_proto::WriteError::Blocked) => {
-                state.writers.insert(id, cx.waker().clone());
-                Poll::Pending
+            match state.proto.send_stream(id).write_chunks(&mut rest) {
+                Ok(_) => some = true,
+                Err(noq_proto::WriteError::Blocked) => {
+                    state.writers.insert(id, cx.waker().clone());
+                    break Poll::Pending;
+                }
+                Err(noq_proto::WriteError::Stopped(code)) => {
+                    let code = code.into_inner();
+                    break Poll::Ready(Err(QuicError::StreamEnded { code }));
+                }
+                Err(noq_proto::WriteError::ClosedStream) => {
+                    break Poll::Ready(Err(QuicError::StreamClosed));
+                }
             }
-            Err(noq_proto::WriteError::Stopped(code)) => {
-                Poll::Ready(Err(QuicError::StreamEnded { code: code.into_inner() }))
-            }
-            Err(noq_proto::WriteError::ClosedStream) => Poll::Ready(Err(QuicError::StreamClosed)),
+        };
+        if some {
+            self.list(state);
         }
+        result
     }
 
     /// Bytes that may wait or be in flight at the moment.
     pub(crate) fn send_window(&self) -> u64 {
-        match self.state.lock().ahead {
-            0 => self.ahead.first(),
-            adapted => adapted,
-        }
+        self.window.load(Ordering::Relaxed)
     }
 
     /// Reads what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to

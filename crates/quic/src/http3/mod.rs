@@ -1,5 +1,6 @@
 //! HTTP/3 (RFC 9114) over our connections, by h3.
 
+mod body;
 mod client;
 mod server;
 mod transport;

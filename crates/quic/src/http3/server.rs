@@ -1,6 +1,7 @@
 //! The server's side.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::time::Duration;
 
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -9,8 +10,9 @@ use h3::error::Code;
 use http::{Request, Response};
 use tokio::sync::mpsc;
 
+use super::body::BodyWriter;
 use super::h3_error;
-use super::transport::{H3Bidi, H3Connection};
+use super::transport::{H3Bidi, H3Connection, varint};
 use crate::connection::Connection;
 use crate::control::ControlHandle;
 use crate::error::QuicError;
@@ -111,8 +113,7 @@ impl H3Server {
                             };
                             match resolved {
                                 Ok((head, stream)) => {
-                                    let responder =
-                                        Responder { stream, connection, finished: false };
+                                    let responder = Responder::new(stream, connection);
                                     drop(resolver.send((head, responder)));
                                 }
                                 Err(e) => tracing::debug!("a request was not understood: {e}"),
@@ -143,7 +144,9 @@ fn late(runtime: &RuntimeHandle, patience: Option<Duration>) -> impl Future<Outp
 /// the client does not take a part for the whole.
 pub struct Responder {
     stream: h3::server::RequestStream<H3Bidi, Bytes>,
-    connection: Connection,
+    body: BodyWriter,
+    /// The head of the response is written.
+    begun: bool,
     finished: bool,
 }
 
@@ -162,6 +165,12 @@ impl fmt::Debug for Responder {
 }
 
 impl Responder {
+    fn new(stream: h3::server::RequestStream<H3Bidi, Bytes>, connection: Connection) -> Self {
+        let id = varint(stream.send_id().into_inner()).into();
+        let body = BodyWriter::new(connection, id);
+        Self { stream, body, begun: false, finished: false }
+    }
+
     /// The next piece of the request's body; `None` after the last.
     ///
     /// # Errors
@@ -176,21 +185,29 @@ impl Responder {
     /// # Errors
     /// If the client gives up or the connection is lost.
     pub async fn send_response(&mut self, head: Response<()>) -> Result<(), QuicError> {
-        self.stream.send_response(head).await.map_err(h3_error)
+        self.stream.send_response(head).await.map_err(h3_error)?;
+        self.begun = true;
+        Ok(())
     }
 
-    /// Sends a piece of the body; waits until the send window has taken it.
+    /// Sends a piece of the body behind the head, without copying it; waits until the send window
+    /// has taken it.
     ///
     /// # Errors
-    /// If the client gives up or the connection is lost.
+    /// If the client gives up or the connection is lost, or if the head or the piece before this
+    /// one is not written.
     pub async fn send_data(&mut self, data: Bytes) -> Result<(), QuicError> {
-        self.stream.send_data(data).await.map_err(h3_error)
+        if !self.begun {
+            return Err(QuicError::Http("a body was sent before its head".to_owned()));
+        }
+        self.body.begin(data)?;
+        poll_fn(|cx| self.body.poll(cx)).await
     }
 
     /// Half of the bytes that may wait or be in flight on the connection: with pieces of so many one
     /// waits while the other is on its way.
     pub fn room(&self) -> u64 {
-        self.connection.send_window() / 2
+        self.body.connection().send_window() / 2
     }
 
     /// Ends the response. It is still delivered when this returns.
@@ -198,6 +215,7 @@ impl Responder {
     /// # Errors
     /// If the client gives up or the connection is lost.
     pub async fn finish(&mut self) -> Result<(), QuicError> {
+        poll_fn(|cx| self.body.poll(cx)).await?;
         self.stream.finish().await.map_err(h3_error)?;
         self.finished = true;
         Ok(())

@@ -216,8 +216,8 @@ impl quic::SendStream<Bytes> for H3Send {
                 ),
             });
         }
-        // h3 does not give its pieces away: this is the one copy, and nobody waits for it as for
-        // one that is made while the connection is locked.
+        // h3 does not give its pieces away: this is the one copy, of heads and of requests' bodies.
+        // Nobody waits for it as for one that is made while the connection is locked.
         let mut frame: WriteBuf<Bytes> = data.into();
         self.writing = frame.copy_to_bytes(frame.remaining());
         Ok(())
@@ -239,7 +239,7 @@ impl quic::SendStream<Bytes> for H3Send {
     }
 }
 
-fn varint(code: u64) -> VarInt {
+pub(super) fn varint(code: u64) -> VarInt {
     VarInt::from_u64(code).unwrap_or(VarInt::MAX)
 }
 
