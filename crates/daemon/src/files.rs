@@ -17,6 +17,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
+use crate::room::Rooms;
 use crate::said::Said;
 
 /// Longest path that is looked at, in bytes.
@@ -26,6 +27,7 @@ const MAX_PATH_BYTES: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Files {
     dir: Arc<Dir>,
+    rooms: Rooms,
     said: Arc<Said>,
 }
 
@@ -37,7 +39,7 @@ impl Files {
     pub fn open(folder: &Path) -> Result<Self, InputError> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())
             .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
-        Ok(Self { dir: Arc::new(dir), said: Arc::default() })
+        Ok(Self { dir: Arc::new(dir), rooms: Rooms::default(), said: Arc::default() })
     }
 
     /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
@@ -47,10 +49,61 @@ impl Files {
     /// If there is a file that cannot be opened.
     pub async fn find(&self, path: &str) -> io::Result<Option<Object>> {
         let Some(name) = name_of(path) else { return Ok(None) };
-        let (dir, said) = (self.dir.clone(), self.said.clone());
-        let opening = spawn_blocking(move || open(&dir, &name, &said));
+        let files = self.clone();
+        let opening = spawn_blocking(move || files.open_file(&name));
         let found = opening.await.map_err(io::Error::other).flatten();
         found.inspect_err(|e| complain(&self.said, path, e))
+    }
+
+    fn open_file(&self, name: &Path) -> io::Result<Option<Object>> {
+        use io::ErrorKind as Kind;
+        // Looked at first: to open what is no file, such as a pipe, may take for ever.
+        let found = self.dir.metadata(name).and_then(|about| match about.is_file() {
+            true => self.dir.open(name).map(Some),
+            false => Ok(None),
+        });
+        let file = match found {
+            Ok(Some(file)) => file.into_std(),
+            Ok(None) => return Ok(None),
+            // What climbs out is answered as if it were not there: whether it is, is nobody's business.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    Kind::NotFound
+                        | Kind::PermissionDenied
+                        | Kind::NotADirectory
+                        | Kind::InvalidInput
+                        | Kind::InvalidFilename
+                ) =>
+            {
+                return Ok(None);
+            }
+            Err(e) => return Err(e),
+        };
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Ok(None);
+        }
+        let modified = about.modified().ok().and_then(|m| m.duration_since(UNIX_EPOCH).ok());
+        let version = modified.map(|m| Version {
+            etag: format!("\"{:x}-{:x}\"", about.len(), m.as_nanos()),
+            modified_s: m.as_secs(),
+        });
+        let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let extension = extension.to_ascii_lowercase();
+        Ok(Some(Object {
+            len: about.len(),
+            media_type: media_type(&extension),
+            version,
+            caching: Some(caching(&extension)),
+            part: None,
+            source: Arc::new(OpenFile {
+                file: Arc::new(file),
+                name: name.to_owned(),
+                rooms: self.rooms.clone(),
+                said: self.said.clone(),
+            }),
+        }))
     }
 }
 
@@ -82,61 +135,12 @@ fn complain(said: &Said, path: &str, e: &io::Error) {
     }
 }
 
-fn open(dir: &Dir, name: &Path, said: &Arc<Said>) -> io::Result<Option<Object>> {
-    use io::ErrorKind as Kind;
-    // Looked at first: to open what is no file, such as a pipe, may take for ever.
-    let found = dir.metadata(name).and_then(|about| match about.is_file() {
-        true => dir.open(name).map(Some),
-        false => Ok(None),
-    });
-    let file = match found {
-        Ok(Some(file)) => file.into_std(),
-        Ok(None) => return Ok(None),
-        // What climbs out is answered as if it were not there: whether it is, is nobody's business.
-        Err(e)
-            if matches!(
-                e.kind(),
-                Kind::NotFound
-                    | Kind::PermissionDenied
-                    | Kind::NotADirectory
-                    | Kind::InvalidInput
-                    | Kind::InvalidFilename
-            ) =>
-        {
-            return Ok(None);
-        }
-        Err(e) => return Err(e),
-    };
-    let about = file.metadata()?;
-    if !about.is_file() {
-        return Ok(None);
-    }
-    let modified = about.modified().ok().and_then(|m| m.duration_since(UNIX_EPOCH).ok());
-    let version = modified.map(|m| Version {
-        etag: format!("\"{:x}-{:x}\"", about.len(), m.as_nanos()),
-        modified_s: m.as_secs(),
-    });
-    let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let extension = extension.to_ascii_lowercase();
-    Ok(Some(Object {
-        len: about.len(),
-        media_type: media_type(&extension),
-        version,
-        caching: Some(caching(&extension)),
-        part: None,
-        source: Arc::new(OpenFile {
-            file: Arc::new(file),
-            name: name.to_owned(),
-            said: said.clone(),
-        }),
-    }))
-}
-
 /// A file that was found: it is read as it was opened, also if another takes its name meanwhile.
 #[derive(Debug)]
 struct OpenFile {
     file: Arc<File>,
     name: PathBuf,
+    rooms: Rooms,
     said: Arc<Said>,
 }
 
@@ -145,15 +149,14 @@ impl Source for OpenFile {
         let file = self.file.clone();
         Box::pin(async move {
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-            let mut piece = vec![0; len];
+            let mut piece = self.rooms.take(len);
             let got = read_cached(&file, &mut piece, range.start);
             if got > 0 {
-                piece.truncate(got);
-                return Ok(Bytes::from(piece));
+                return Ok(piece.filled(got));
             }
             let read = spawn_blocking(move || {
                 read_at(&file, &mut piece, range.start)?;
-                Ok(Bytes::from(piece))
+                Ok(piece.filled(len))
             });
             let piece = read.await.map_err(io::Error::other).flatten();
             piece.inspect_err(|e| complain(&self.said, &self.name.to_string_lossy(), e))

@@ -7,6 +7,7 @@ mod date;
 pub mod error;
 pub mod files;
 pub mod play;
+mod room;
 mod said;
 pub mod serve;
 

@@ -36,6 +36,7 @@ use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use self::watch::Watch;
 use crate::error::DaemonError;
+use crate::room::PIECE_BYTES;
 use crate::said::Said;
 use crate::{certificate, date};
 
@@ -53,8 +54,6 @@ const LEAST_AHEAD_BYTES: u64 = 128 << 10;
 /// Bytes that the header fields of a request may have: over HTTP/3 with 32 for each, as RFC 9114,
 /// section 4.2.2, counts them.
 const HEAD_BYTES: u32 = 64 << 10;
-/// Bytes of a file that are read and handed over at once where there is room for them.
-const PIECE_BYTES: u64 = 256 << 10;
 /// How long clients may remember that HTTP/3 is to be had here.
 const ALT_SVC_S: u32 = 3600;
 
@@ -272,7 +271,7 @@ impl Server {
         let watch = Watch::new(self.site.clone(), self.log.clone());
         let Patience { head, stalled, idle, .. } = self.request.patience;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
-        limits.piece_bytes = PIECE_BYTES;
+        limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
         limits.request.patience = Some(head);
         Origin::new(self.site.clone(), policy, Arc::new(watch))
