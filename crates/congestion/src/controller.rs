@@ -123,6 +123,15 @@ pub trait Controller: Send + Sync + Debug {
     fn name(&self) -> &'static str;
     /// A copy of the state (the transport makes one when a path migrates).
     fn clone_box(&self) -> Box<dyn Controller>;
+    /// Whether it looks at [`Ack::sample`]: transports need not measure what nobody reads.
+    fn takes_samples(&self) -> bool {
+        true
+    }
+    /// Whether [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports need
+    /// not ask for them after every packet.
+    fn follows_sending(&self) -> bool {
+        true
+    }
     /// For settings that a single controller has, such as the rate of the explicit one.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }

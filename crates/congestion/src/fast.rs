@@ -233,6 +233,14 @@ impl Controller for Fast {
         self.weight
     }
 
+    fn takes_samples(&self) -> bool {
+        false
+    }
+
+    fn follows_sending(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &'static str {
         "fast"
     }

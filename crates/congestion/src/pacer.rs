@@ -30,6 +30,8 @@ pub struct Pacer {
     held: bool,
     /// One did when this turn began.
     late: bool,
+    /// What a pause earns at most at this rate: all of a burst but one packet.
+    credit: Duration,
     burst_packets: f64,
     mtu: u64,
 }
@@ -43,6 +45,7 @@ impl Pacer {
             release: Time::ZERO,
             held: false,
             late: false,
+            credit: Duration::ZERO,
             burst_packets: BURST_PACKETS,
             mtu,
         }
@@ -50,12 +53,20 @@ impl Pacer {
 
     /// The same with another number of packets that may leave at once after a pause.
     pub fn with_burst(self, packets: f64) -> Self {
-        Self { burst_packets: packets.max(1.0), ..self }
+        let mut pacer = Self { burst_packets: packets.max(1.0), ..self };
+        pacer.set_credit();
+        pacer
     }
 
     /// The largest packet changed.
     pub fn set_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
+        self.set_credit();
+    }
+
+    fn set_credit(&mut self) {
+        let burst = |cost| nanos((self.burst_packets - 1.0) * self.mtu as f64 * cost);
+        self.credit = self.cost.map_or(Duration::ZERO, burst);
     }
 
     /// The controller asks for `rate`, or not to be paced. What was sent before is paid off at the
@@ -71,6 +82,7 @@ impl Pacer {
             self.release = now + nanos((self.release - now).as_nanos() as f64 * new / old);
         }
         self.cost = cost;
+        self.set_credit();
     }
 
     /// The sender begins to look at what it may send.
@@ -81,8 +93,7 @@ impl Pacer {
     /// A packet of `bytes` leaves.
     pub fn on_sent(&mut self, now: Time, bytes: u64) {
         let Some(cost) = self.cost else { return };
-        let credit = nanos((self.burst_packets - 1.0) * self.mtu as f64 * cost);
-        let credit = if self.late { credit.max(LATENESS) } else { credit };
+        let credit = if self.late { self.credit.max(LATENESS) } else { self.credit };
         self.release = self.release.max(now - credit) + nanos(bytes as f64 * cost);
     }
 

@@ -125,6 +125,14 @@ impl Controller for Reno {
         self.ssthresh.is_finite().then(|| whole_bytes(self.ssthresh))
     }
 
+    fn takes_samples(&self) -> bool {
+        false
+    }
+
+    fn follows_sending(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &'static str {
         "reno"
     }

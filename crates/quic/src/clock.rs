@@ -36,6 +36,14 @@ impl Clock {
         Time::ZERO + i.saturating_duration_since(self.base)
     }
 
+    /// The same as [`Clock::time`]; `known` is an instant whose time is known, and then this one.
+    pub(crate) fn time_again(&self, i: Instant, known: &mut (Instant, Time)) -> Time {
+        if known.0 != i {
+            *known = (i, self.time(i));
+        }
+        known.1
+    }
+
     /// Keeps `now` for [`Clock::last`].
     pub(crate) fn tell(&self, now: Time) -> Instant {
         self.last.store(now.as_nanos(), Ordering::Relaxed);

@@ -350,6 +350,14 @@ impl Controller for Cubic {
         self.weight
     }
 
+    fn takes_samples(&self) -> bool {
+        false
+    }
+
+    fn follows_sending(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &'static str {
         "cubic"
     }

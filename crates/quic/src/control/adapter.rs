@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use airlane_base::Seed;
+use airlane_base::{Seed, Time};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
 
@@ -40,18 +40,34 @@ impl congestion::ControllerFactory for Factory {
             }
         };
         self.shared.publish(core);
-        Box::new(Adapter(self.shared.clone()))
+        Box::new(Adapter::new(self.shared.clone()))
     }
 }
 
 /// What noq owns.
 #[derive(Debug)]
-struct Adapter(Arc<Shared>);
+struct Adapter {
+    shared: Arc<Shared>,
+    /// noq's names for the present and for when a packet was sent, and the times that they mean:
+    /// they are the same for many packets in turn.
+    now: (Instant, Time),
+    sent: (Instant, Time),
+}
 
 impl Adapter {
+    fn new(shared: Arc<Shared>) -> Self {
+        let start = (shared.clock.instant(Time::ZERO), Time::ZERO);
+        Self { shared, now: start, sent: start }
+    }
+
+    /// The present.
+    fn now(&mut self, now: Instant) -> Time {
+        self.shared.clock.time_again(now, &mut self.now)
+    }
+
     /// Runs `f` on the state.
     fn with(&self, f: impl FnOnce(&mut Core)) {
-        if let Some(core) = &mut *self.0.core.lock() {
+        if let Some(core) = &mut *self.shared.core.lock() {
             f(core);
         }
     }
@@ -60,7 +76,7 @@ impl Adapter {
     fn update(&self, f: impl FnOnce(&mut Core)) {
         self.with(|core| {
             f(core);
-            self.0.publish(core);
+            self.shared.publish(core);
         });
     }
 }
@@ -73,13 +89,14 @@ impl Drop for Adapter {
 
 impl congestion::Controller for Adapter {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
-        let now = self.0.clock.time(now);
-        let waited = self.0.data_left(now);
-        let ours = self.0.seal.was(pn);
-        self.update(|core| {
+        let now = self.now(now);
+        let waited = self.shared.data_left(now);
+        let ours = self.shared.seal.was(pn);
+        self.with(|core| {
             core.on_waited(now, waited);
             if ours {
                 core.on_sent(now, pn, bytes);
+                self.shared.publish_sent(core);
             }
         });
     }
@@ -93,12 +110,12 @@ impl congestion::Controller for Adapter {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        let now = self.0.clock.time(now);
-        let sent_at = self.0.clock.time(sent);
+        let now = self.now(now);
+        let sent_at = self.shared.clock.time_again(sent, &mut self.sent);
         // The flag says that the last poll found nothing to send: what waited, if anything, was
         // withdrawn by a reset.
-        let waited = if app_limited { self.0.data_left(now) } else { Duration::ZERO };
-        let waiting = self.0.has_data();
+        let waited = if app_limited { self.shared.data_left(now) } else { Duration::ZERO };
+        let waiting = self.shared.has_data();
         // What the controller then wants is published when the acknowledgement has been read.
         self.with(|core| {
             core.on_waited(now, waited);
@@ -108,7 +125,7 @@ impl congestion::Controller for Adapter {
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, _: bool, _: Option<u64>) {
-        let now = self.0.clock.time(now);
+        let now = self.now(now);
         self.update(|core| core.on_ack_end(now, in_flight));
     }
 
@@ -121,28 +138,28 @@ impl congestion::Controller for Adapter {
         _lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
-        let now = self.0.clock.time(now);
+        let now = self.now(now);
         self.update(|core| core.on_losses_end(now, is_persistent_congestion));
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
-        let now = self.0.clock.time(now);
+        let now = self.now(now);
         self.update(|core| core.on_lost(now, pn, lost_bytes));
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        let now = self.0.clock.last();
+        let now = self.shared.clock.last();
         self.update(|core| core.on_spurious(now));
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        let now = self.0.clock.last();
+        let now = self.shared.clock.last();
         self.update(|core| core.on_mtu(now, new_mtu.into()));
     }
 
     fn window(&self) -> u64 {
-        self.0.data_waits();
-        if self.0.holds() { 0 } else { self.0.window() }
+        self.shared.data_waits();
+        if self.shared.holds() { 0 } else { self.shared.window() }
     }
 
     fn metrics(&self) -> ControllerMetrics {
@@ -156,11 +173,11 @@ impl congestion::Controller for Adapter {
         // noq copies the controller when the path migrates, and goes on with the copy: it counts
         // what is in flight anew. One connection has one controller here, so the copy shares it.
         self.update(Core::forget);
-        Box::new(Self(self.0.clone()))
+        Box::new(Self::new(self.shared.clone()))
     }
 
     fn initial_window(&self) -> u64 {
-        self.0.window()
+        self.shared.window()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -16,7 +16,10 @@ pub(super) struct Core {
     controller: Box<dyn Controller>,
     pub(super) pacer: Pacer,
     table: Table,
-    sampler: RateSampler,
+    /// Where the controller wants samples.
+    sampler: Option<RateSampler>,
+    /// Sending may change what the controller wants.
+    follows_sending: bool,
     in_flight: u64,
     now: Time,
     rtt: Rtt,
@@ -63,10 +66,11 @@ impl Core {
         log: Option<Qlog>,
     ) -> Self {
         Self {
+            sampler: sampler(&*controller),
+            follows_sending: controller.follows_sending(),
             controller,
             pacer: Pacer::new(payload_bytes),
             table: Table::new(),
-            sampler: RateSampler::new(),
             in_flight: 0,
             now,
             rtt: Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX },
@@ -82,6 +86,7 @@ impl Core {
     /// A new path: a fresh controller, nothing in flight. The counts go on.
     pub(super) fn replace(&mut self, now: Time, controller: Box<dyn Controller>) {
         self.tick(now);
+        self.follows_sending = controller.follows_sending();
         self.controller = controller;
         self.rtt = Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX };
         self.forget();
@@ -90,7 +95,7 @@ impl Core {
     /// Forgets the packets in flight: a path that begins counts from zero.
     pub(super) fn forget(&mut self) {
         self.table.clear();
-        self.sampler = RateSampler::new();
+        self.sampler = sampler(&*self.controller);
         self.in_flight = 0;
     }
 
@@ -129,7 +134,9 @@ impl Core {
         if let Some(log) = &mut self.log {
             log.on_sent(now, pn, bytes.into());
         }
-        self.sampler.on_sent(now, pn, bytes.into(), self.in_flight);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_sent(now, pn, bytes.into(), self.in_flight);
+        }
         self.controller.on_sent(&SentEvent {
             now,
             pn,
@@ -142,8 +149,10 @@ impl Core {
     /// There was nothing to send. If the window had room, delivery-rate samples will measure the
     /// application until what is in flight now has arrived.
     fn ran_dry(&mut self) {
-        if self.in_flight < self.controller.window() {
-            self.sampler.on_app_limited(self.in_flight);
+        if let Some(sampler) = &mut self.sampler
+            && self.in_flight < self.controller.window()
+        {
+            sampler.on_app_limited(self.in_flight);
         }
     }
 
@@ -172,7 +181,9 @@ impl Core {
             min: self.rtt.min.min(latest),
         };
         self.acked_some = true;
-        let sample = self.sampler.on_ack(now, acked.pn, acked.bytes, self.rtt.min);
+        let min_rtt = self.rtt.min;
+        let sample =
+            self.sampler.as_mut().and_then(|s| s.on_ack(now, acked.pn, acked.bytes, min_rtt));
         self.controller.on_ack(&Ack {
             now,
             pn: acked.pn,
@@ -212,7 +223,9 @@ impl Core {
         if let Some(log) = &mut self.log {
             log.on_lost(now, pn, sent.at);
         }
-        self.sampler.on_loss(pn);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_loss(pn);
+        }
         let in_flight = self.in_flight;
         self.controller.on_loss(&Loss { now, pn, bytes, sent_at: sent.at, in_flight });
     }
@@ -291,6 +304,10 @@ impl Core {
         &*self.controller
     }
 
+    pub(super) fn follows_sending(&self) -> bool {
+        self.follows_sending
+    }
+
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
     }
@@ -303,6 +320,11 @@ impl Core {
     pub(super) fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing_rate()
     }
+}
+
+/// What measures for a controller that looks at samples.
+fn sampler(controller: &dyn Controller) -> Option<RateSampler> {
+    controller.takes_samples().then(RateSampler::new)
 }
 
 /// What the outside sets: the weight, and the rate of an explicit controller.

@@ -71,6 +71,19 @@ impl Shared {
         // Under one packet noq would never send again: lower rates are the pacer's.
         let window = core.controller().window().max(self.payload_bytes);
         self.window.store(window, Ordering::Relaxed);
+        self.publish_gate(core, window);
+    }
+
+    /// The same when a packet was sent.
+    pub(super) fn publish_sent(&self, core: &mut Core) {
+        if core.follows_sending() {
+            self.publish(core);
+        } else {
+            self.publish_gate(core, self.window());
+        }
+    }
+
+    fn publish_gate(&self, core: &Core, window: u64) {
         // Where the window holds packets back the pacer does not.
         let room = core.in_flight() + self.payload_bytes <= window;
         let gate = if room { core.pacer.release() } else { Time::ZERO };
