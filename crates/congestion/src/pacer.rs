@@ -102,6 +102,12 @@ impl Pacer {
         if self.cost.is_some() { self.release } else { Time::ZERO }
     }
 
+    /// Whether so many full packets may leave by `now`.
+    pub fn has_earned(&self, now: Time, packets: usize) -> bool {
+        let ahead = packets.saturating_sub(1) as f64 * self.mtu as f64;
+        self.cost.is_none_or(|cost| self.release + nanos(ahead * cost) <= now)
+    }
+
     /// A packet waits until [`release`](Self::release), and nothing else holds it. It is woken for
     /// alone: to wait until several may leave makes fast flows burstier than slow ones, and timers
     /// that are late send several anyway.
@@ -155,6 +161,22 @@ mod tests {
         assert_eq!(turn(&mut p, start, 10), 5);
         assert_eq!(p.release(), start + Duration::from_millis(1));
         assert_eq!(turn(&mut p, start + Duration::from_millis(1), 10), 1);
+    }
+
+    #[test]
+    fn what_is_earned_while_a_turn_lasts_is_let_go() {
+        let mut p = pacer();
+        let at = |ms: u64| Time::from_millis(500 + ms);
+        assert_eq!(turn(&mut p, at(0), 100), 5);
+        // One packet per millisecond: the sixth at 1 ms, the tenth at 5.
+        assert!(p.has_earned(at(1), 1));
+        assert!(!p.has_earned(at(4), 5));
+        assert!(p.has_earned(at(5), 5));
+        assert_eq!(turn(&mut p, at(5), 100), 5);
+        // A turn that is cut short loses nothing either: what follows is late.
+        assert_eq!(turn(&mut p, at(15), 1), 1);
+        p.hold();
+        assert_eq!(turn(&mut p, at(15), 100), 9);
     }
 
     #[test]

@@ -126,6 +126,21 @@ impl Shared {
         (wake != NONE).then(|| Time::from_nanos(wake))
     }
 
+    /// Whether the pacer holds a packet, and by `now` would let so many go.
+    pub(crate) fn has_earned(&self, now: impl FnOnce() -> Time, packets: usize) -> bool {
+        let held = self.wake.load(Ordering::Relaxed) != NONE;
+        let earned = |core: &Core| core.pacer.has_earned(now(), packets);
+        held && self.core.lock().as_ref().is_some_and(earned)
+    }
+
+    /// The driver leaves off, though more could be sent: what waits meanwhile is late, as if the
+    /// pacer had held it.
+    pub(crate) fn cut(&self) {
+        if let Some(core) = &mut *self.core.lock() {
+            core.pacer.hold();
+        }
+    }
+
     /// noq asks for the window exactly when it has data to send, and then either sends or is held
     /// back by window or pacing: from here on data waits.
     pub(super) fn data_waits(&self) {

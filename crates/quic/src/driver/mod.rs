@@ -270,7 +270,11 @@ impl Work {
             self.ready.push_front(handle);
         }
         let settled = turn.settle(proto);
-        if (sent >= most || settled.replies) && turn.enlist() {
+        if sent >= most {
+            turn.cut();
+        }
+        let goes_on = sent >= most || settled.replies || turn.has_earned(batch);
+        if goes_on && turn.enlist() {
             self.ready.push_back(handle);
         }
         let arrived = turn.has_arrived();
@@ -278,7 +282,7 @@ impl Work {
             Some(at) => self.deadlines.set(handle.0, at, 0),
             None => self.deadlines.clear(handle.0),
         }
-        drop(turn);
+        turn.end();
         let arrived = arrived.then(|| Connection::new(link.clone()));
         if settled.drained {
             links.remove(handle);

@@ -109,12 +109,30 @@ impl Turn<'_> {
         self.state.enlist()
     }
 
+    /// Whether the pacer, which goes by the time at which the turn began, holds what by now is a full
+    /// batch: its timer may be a millisecond late, which at high rates is a long time. In virtual
+    /// time turns take none.
+    pub(super) fn has_earned(&self, batch: NonZeroUsize) -> bool {
+        self.link.control().shared().has_earned(|| self.link.runtime().now(), batch.get())
+    }
+
+    /// The turn ends because it has lasted long enough.
+    pub(super) fn cut(&mut self) {
+        self.link.control().shared().cut();
+    }
+
     /// When it wants to be looked at next.
     pub(super) fn deadline(&mut self) -> Option<Time> {
         self.state.deadline = self.state.proto.poll_timeout();
         let timer = self.state.deadline.map(|at| self.link.clock.time(at));
         let pacer = self.link.control().shared().wake();
         timer.into_iter().chain(pacer).chain(self.patience()).min()
+    }
+
+    /// Ends the turn. Whoever waits for the connection, with more to send perhaps, has it next: the
+    /// driver would be back before they wake, again and again until it has nothing left to send.
+    pub(super) fn end(self) {
+        MutexGuard::unlock_fair(self.state);
     }
 
     /// Whether the peer opened it and the handshake has just been done.
