@@ -12,6 +12,10 @@ pub(super) struct Sent {
     pub(super) bytes: u16,
 }
 
+/// Packets that there stays room for when none is in flight: the room for all of a chunk, which may
+/// leave at once, is not for a connection to keep while its player watches.
+const KEPT: usize = 32;
+
 /// Packets sent and neither acknowledged nor lost, sorted by number.
 ///
 /// Numbers rise but have gaps: noq skips some on purpose, and packets that carry nothing but
@@ -50,6 +54,9 @@ impl Table {
         let taken = slot.take();
         while self.slots.front().is_some_and(|(_, s)| s.is_none()) {
             self.slots.pop_front();
+        }
+        if self.slots.is_empty() {
+            self.slots.shrink_to(KEPT);
         }
         taken
     }
