@@ -108,8 +108,8 @@ pub struct TransportConfig {
     pub send_window_bytes: u64,
     /// It grows and shrinks with twice the congestion window, from this many bytes up to
     /// [`send_window_bytes`](Self::send_window_bytes): what waits in a server's memory then follows
-    /// what its clients can take. Nor does it grow beyond the connection's share of 128 MiB, or what
-    /// 2 Gbit/s deliver in a round trip and a millisecond if that is more. The laboratory's are equal.
+    /// what its clients can take. Nor does it grow beyond the connection's share of 64 MiB, or what
+    /// 2 Gbit/s deliver in a round trip and 250 us if that is more. The laboratory's are equal.
     pub least_send_window_bytes: u64,
     /// Streams of each kind that the peer may have open at once.
     pub max_streams: u32,

@@ -9,11 +9,11 @@ use airlane_base::Rate;
 use crate::control::Shared;
 
 /// Bytes that the connections of an endpoint share for send windows that grow.
-const SHARED_BYTES: u64 = 128 << 20;
+const SHARED_BYTES: u64 = 64 << 20;
 /// The rate up to which such a window is never what limits a connection, however many there are.
 const FASTEST: Rate = Rate::from_bps(2_000_000_000);
 /// How much longer than a round trip acknowledgements may take on a busy machine.
-const SLACK: Duration = Duration::from_millis(1);
+const SLACK: Duration = Duration::from_micros(250);
 
 /// The bounds of a connection's send window, and with how many others it shares what there is.
 pub(super) struct Ahead {
