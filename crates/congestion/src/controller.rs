@@ -125,12 +125,12 @@ pub trait Controller: Send + Sync + Debug {
     fn clone_box(&self) -> Box<dyn Controller>;
     /// Whether it looks at [`Ack::sample`]: transports need not measure what nobody reads.
     fn takes_samples(&self) -> bool {
-        true
+        false
     }
     /// Whether [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports need
     /// not ask for them after every packet.
     fn follows_sending(&self) -> bool {
-        true
+        false
     }
     /// For settings that a single controller has, such as the rate of the explicit one.
     fn as_any_mut(&mut self) -> &mut dyn Any;

@@ -72,14 +72,6 @@ impl Controller for Explicit {
         Some(self.rate)
     }
 
-    fn takes_samples(&self) -> bool {
-        false
-    }
-
-    fn follows_sending(&self) -> bool {
-        false
-    }
-
     fn name(&self) -> &'static str {
         "explicit"
     }

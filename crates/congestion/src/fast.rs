@@ -233,14 +233,6 @@ impl Controller for Fast {
         self.weight
     }
 
-    fn takes_samples(&self) -> bool {
-        false
-    }
-
-    fn follows_sending(&self) -> bool {
-        false
-    }
-
     fn name(&self) -> &'static str {
         "fast"
     }

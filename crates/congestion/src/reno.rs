@@ -125,14 +125,6 @@ impl Controller for Reno {
         self.ssthresh.is_finite().then(|| whole_bytes(self.ssthresh))
     }
 
-    fn takes_samples(&self) -> bool {
-        false
-    }
-
-    fn follows_sending(&self) -> bool {
-        false
-    }
-
     fn name(&self) -> &'static str {
         "reno"
     }

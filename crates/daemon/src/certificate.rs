@@ -223,6 +223,7 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
         }
     }
+
     #[test]
     fn what_is_no_certificate_or_key_is_named_with_what_to_do() {
         let around = tempfile::tempdir().unwrap();

@@ -27,7 +27,7 @@ use crate::http::{Answer, Busy, Exchange, Manners, answer};
 /// Where players post what they have to say of themselves (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
 
-/// Bytes of a body that are handed over in one piece: each is copied on its way.
+/// Bytes of a body that are handed over in one piece, or more where there is room for more.
 const PIECE_BYTES: u64 = 65_536;
 
 /// How the origin shares its links among viewers.

@@ -397,6 +397,14 @@ impl Controller for Bbr {
         self.pacing_rate
     }
 
+    fn takes_samples(&self) -> bool {
+        true
+    }
+
+    fn follows_sending(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &'static str {
         "bbr"
     }

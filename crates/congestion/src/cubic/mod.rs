@@ -350,14 +350,6 @@ impl Controller for Cubic {
         self.weight
     }
 
-    fn takes_samples(&self) -> bool {
-        false
-    }
-
-    fn follows_sending(&self) -> bool {
-        false
-    }
-
     fn name(&self) -> &'static str {
         "cubic"
     }

@@ -18,8 +18,6 @@ pub(super) struct Core {
     table: Table,
     /// Where the controller wants samples.
     sampler: Option<RateSampler>,
-    /// Sending may change what the controller wants.
-    follows_sending: bool,
     in_flight: u64,
     now: Time,
     rtt: Rtt,
@@ -67,7 +65,6 @@ impl Core {
     ) -> Self {
         Self {
             sampler: sampler(&*controller),
-            follows_sending: controller.follows_sending(),
             controller,
             pacer: Pacer::new(payload_bytes),
             table: Table::new(),
@@ -86,7 +83,6 @@ impl Core {
     /// A new path: a fresh controller, nothing in flight. The counts go on.
     pub(super) fn replace(&mut self, now: Time, controller: Box<dyn Controller>) {
         self.tick(now);
-        self.follows_sending = controller.follows_sending();
         self.controller = controller;
         self.rtt = Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX };
         self.forget();
@@ -302,10 +298,6 @@ impl Core {
 
     pub(super) fn controller(&self) -> &dyn Controller {
         &*self.controller
-    }
-
-    pub(super) fn follows_sending(&self) -> bool {
-        self.follows_sending
     }
 
     pub(super) fn in_flight(&self) -> u64 {

@@ -76,7 +76,7 @@ impl Shared {
 
     /// The same when a packet was sent.
     pub(super) fn publish_sent(&self, core: &mut Core) {
-        if core.follows_sending() {
+        if core.controller().follows_sending() {
             self.publish(core);
         } else {
             self.publish_gate(core, self.window());
