@@ -93,9 +93,11 @@ pub struct TransportConfig {
     pub controller: ControllerFactory,
     /// The round-trip time assumed before the first sample (RFC 9002, section 6.2.2).
     pub initial_rtt: Duration,
-    /// UDP payload of a full packet in bytes, at least 1200. It never changes: MTU discovery is
-    /// off.
+    /// UDP payload of a full packet in bytes, at least 1200, which is taken to pass every path.
     pub payload_bytes: u16,
+    /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: it never
+    /// changes.
+    pub most_payload_bytes: Option<u16>,
     /// When the peer acknowledges.
     pub acks: AckPolicy,
     /// Bytes that the peer may send on one stream ahead of the reader, or past a hole; at most
@@ -161,6 +163,7 @@ impl TransportConfig {
             controller: Arc::new(controller),
             initial_rtt: Duration::from_millis(100),
             payload_bytes: 1350,
+            most_payload_bytes: None,
             acks: AckPolicy::EverySecond,
             stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
             receive_window_bytes: 12 << 20,

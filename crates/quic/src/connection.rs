@@ -147,15 +147,15 @@ impl Connection {
         }
     }
 
-    /// Writes pieces to a stream, one behind the other and without copying them. While it is
-    /// pending they hold what is left.
-    pub(crate) fn poll_write(
+    /// Writes two pieces to a stream, one behind the other and without copying them. While it is
+    /// pending they lie with the connection.
+    pub(crate) fn poll_leave(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
-        pieces: &mut [Bytes],
+        pieces: &mut [Bytes; 2],
     ) -> Poll<Result<(), QuicError>> {
-        self.0.poll_write(cx, id, pieces)
+        self.0.poll_leave(cx, id, pieces)
     }
 
     /// Bytes that may wait or be in flight at the moment.

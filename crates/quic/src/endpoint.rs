@@ -12,8 +12,8 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use noq_proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig,
-    IdleTimeout, Incoming, NoneTokenStore, ServerConfig, Side, TimeSource, ValidationTokenConfig,
-    VarInt, crypto as proto_crypto,
+    IdleTimeout, Incoming, MtuDiscoveryConfig, NoneTokenStore, ServerConfig, Side, TimeSource,
+    ValidationTokenConfig, VarInt, crypto as proto_crypto,
 };
 use parking_lot::Mutex;
 use ring::hmac;
@@ -167,7 +167,7 @@ impl Endpoint {
         let proto = noq_proto::Endpoint::new(
             Arc::new(endpoint_config),
             server.clone().map(Arc::new),
-            false,
+            config.most_payload_bytes.is_some() && !socket.may_fragment(),
         );
         let (accept, accepted) = accepts.then(mpsc::unbounded_channel).unzip();
         let inner = Arc::new(Inner {
@@ -295,6 +295,14 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
             config.payload_bytes
         ));
     }
+    if let Some(most) = config.most_payload_bytes
+        && !(config.payload_bytes..=65_527).contains(&most)
+    {
+        return refuse(format!(
+            "a payload of {most} bytes at most is not in {}..65527",
+            config.payload_bytes
+        ));
+    }
     if let AckPolicy::Decimated { packets, max_delay } = config.acks
         && (packets == 0 || max_delay < Duration::from_millis(1))
     {
@@ -357,7 +365,11 @@ impl Inner {
             .initial_rtt(config.initial_rtt)
             .initial_mtu(config.payload_bytes)
             .min_mtu(config.payload_bytes)
-            .mtu_discovery_config(None)
+            .mtu_discovery_config(config.most_payload_bytes.map(|most| {
+                let mut discovery = MtuDiscoveryConfig::default();
+                discovery.upper_bound(most);
+                discovery
+            }))
             .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
             .receive_window(VarInt::from_u32(config.receive_window_bytes))
             .send_window(config.least_send_window_bytes.min(config.send_window_bytes))

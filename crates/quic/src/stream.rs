@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
-use std::slice;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use noq_proto::{FinishError, StreamId, VarInt};
 
-use crate::driver::Owner;
+use crate::driver::{Found, Inbox, Owner};
 use crate::error::QuicError;
 
 /// The sending half of a stream. Dropped without [`finish`](Self::finish) it is finished too, with
@@ -45,7 +44,7 @@ impl SendStream {
         cx: &mut Context<'_>,
         data: &mut Bytes,
     ) -> Poll<Result<(), QuicError>> {
-        self.link.poll_write(cx, self.id, slice::from_mut(data))
+        self.link.poll_write(cx, self.id, data)
     }
 
     /// Tells the peer that no more follows. What was written is still delivered.
@@ -107,12 +106,15 @@ impl Drop for SendStream {
     }
 }
 
+/// Pieces, and bytes of each, that a reader of all that comes takes at once.
+const ALL_AT_ONCE: (usize, usize) = (64, usize::MAX);
+
 /// The receiving half of a stream. Dropped before its end it tells the peer to stop.
 pub struct RecvStream {
     link: Arc<Owner>,
     id: StreamId,
-    /// Pieces that are taken at once.
-    at_once: usize,
+    /// Where the driver puts what comes, for readers that take all of it.
+    inbox: Option<Arc<Inbox>>,
     /// Taken, and not asked for yet.
     taken: VecDeque<Bytes>,
     /// How it ended: at its end, or reset with a code. noq-proto then knows it no more.
@@ -127,14 +129,13 @@ impl fmt::Debug for RecvStream {
 
 impl RecvStream {
     pub(crate) fn new(link: &Arc<Owner>, id: StreamId) -> Self {
-        Self { link: link.clone(), id, at_once: 1, taken: VecDeque::new(), ended: None }
+        Self { link: link.clone(), id, inbox: None, taken: VecDeque::new(), ended: None }
     }
 
-    /// The same, which takes up to so many pieces at a time from the connection: whoever reads all
-    /// that comes then need not lock it for every packet. Only for readers that always ask for as
-    /// much: what was taken is handed out as it is.
-    pub(crate) fn taking(mut self, at_once: usize) -> Self {
-        self.at_once = at_once;
+    /// The same for a reader that always asks for all that has come: it then need not lock the
+    /// connection for every packet.
+    pub(crate) fn taking_all(mut self) -> Self {
+        self.inbox = Some(Arc::default());
         self
     }
 
@@ -158,8 +159,20 @@ impl RecvStream {
             if let Some(end) = &self.ended {
                 return Poll::Ready(end.clone().map(|()| None));
             }
-            let wanted = (self.at_once, max);
-            match ready!(self.link.poll_read(cx, self.id, wanted, &mut self.taken)) {
+            let found = match &self.inbox {
+                Some(inbox) => ready!(inbox.poll_take(cx, &mut self.taken)),
+                None => Found::Nothing,
+            };
+            let end = match found {
+                Found::Pieces => None,
+                Found::End(end) => Some(end),
+                Found::Nothing => {
+                    let wanted = if self.inbox.is_some() { ALL_AT_ONCE } else { (1, max) };
+                    let (inbox, taken) = (self.inbox.as_ref(), &mut self.taken);
+                    ready!(self.link.poll_read(cx, self.id, wanted, taken, inbox))
+                }
+            };
+            match end {
                 // A connection that is lost says so again.
                 Some(end @ (Ok(()) | Err(QuicError::StreamEnded { .. }))) => self.ended = Some(end),
                 Some(Err(e)) => return Poll::Ready(Err(e)),

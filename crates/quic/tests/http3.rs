@@ -205,3 +205,58 @@ fn a_request_of_too_many_bytes_is_stopped() {
         })
         .unwrap();
 }
+
+/// A piece that lies with the connection, for want of room, goes on its way when there is room, and
+/// its writer hears when there never will be.
+#[test]
+fn who_waits_for_room_hears_that_a_client_wants_no_more() {
+    let (mut net, config) = (net(1, Link::new(LINK.0, LINK.1, LINK.2)), config(Algorithm::Cubic));
+    let (server, client) = (net.server.clone(), net.client.clone());
+    net.world
+        .run(async move {
+            let listening = Endpoint::server(&server, SERVER_ADDR.into(), config.clone()).unwrap();
+            let (told, mut ends) = tokio::sync::mpsc::unbounded_channel();
+            let spawner = server.clone();
+            server.spawn("serve", async move {
+                let mut h3 = H3Server::new(listening.accept().await.unwrap()).await.unwrap();
+                while let Ok(Some((_, mut responder))) = h3.accept().await {
+                    let told = told.clone();
+                    spawner.spawn("respond", async move {
+                        responder.send_response(Response::new(())).await.unwrap();
+                        // More than the client lets come: it waits in the midst of the piece.
+                        let sent = responder.send_data(Bytes::from(vec![1; 6 << 20])).await;
+                        let whole = sent.is_ok();
+                        drop(told.send(sent));
+                        if whole {
+                            responder.finish().await.unwrap();
+                        }
+                    });
+                }
+            });
+            let caller = Endpoint::client(&client, ([0, 0, 0, 0], 0).into(), config).unwrap();
+            let connection = caller.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap();
+            let h3 = H3Client::connect(connection.clone()).await.unwrap();
+
+            let mut body = h3.send_request(get("")).await.unwrap().into_body();
+            client.sleep(Duration::from_secs(5)).await;
+            assert!(ends.try_recv().is_err(), "it waits");
+            let mut got = 0;
+            while got < 6 << 20 {
+                got += body.data().await.unwrap().unwrap().len();
+            }
+            assert!(ends.recv().await.unwrap().is_ok());
+
+            let given_up = h3.send_request(get("")).await.unwrap().into_body();
+            client.sleep(Duration::from_secs(5)).await;
+            drop(given_up);
+            let end = ends.recv().await.unwrap();
+            assert!(matches!(end, Err(QuicError::StreamEnded { .. })), "{end:?}");
+
+            let _body = h3.send_request(get("")).await.unwrap().into_body();
+            client.sleep(Duration::from_secs(5)).await;
+            connection.close(0, "enough");
+            let end = ends.recv().await.unwrap();
+            assert!(matches!(end, Err(QuicError::ClosedByPeer { .. })), "{end:?}");
+        })
+        .unwrap();
+}

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use airlane_base::{Ecn, Seed, Time};
+use bytes::BytesMut;
 
 /// A boxed future that the runtime can run.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -44,7 +45,9 @@ pub struct Received {
     /// The ECN field.
     pub ecn: Ecn,
     /// UDP payload.
-    pub payload: Vec<u8>,
+    pub payload: BytesMut,
+    /// It shares its memory with others, which the system had joined.
+    pub joined: bool,
 }
 
 /// A resettable timer.
@@ -77,6 +80,10 @@ pub trait UdpSocket: Send + Sync + Debug {
     /// Datagrams that can be sent at once.
     fn max_segments(&self) -> usize {
         1
+    }
+    /// Whether a datagram that is too large for the path may arrive all the same, in fragments.
+    fn may_fragment(&self) -> bool {
+        false
     }
 }
 

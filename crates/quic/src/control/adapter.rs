@@ -26,6 +26,7 @@ pub(crate) struct Factory {
 impl congestion::ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
         let now = self.shared.clock.time(now);
+        self.shared.set_payload_bytes(current_mtu.into());
         let controller =
             (self.make)(NewController { now, payload_bytes: current_mtu.into(), seed: self.seed });
         let mut core = self.shared.core.lock();
@@ -91,7 +92,9 @@ impl congestion::Controller for Adapter {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         let now = self.now(now);
         let waited = self.shared.data_left(now);
-        let ours = self.shared.seal.was(pn);
+        // A packet that is larger than a full one probes the path. No controller hears of it, since
+        // noq tells nobody when it is lost.
+        let ours = self.shared.seal.was(pn) && u64::from(bytes) <= self.shared.payload_bytes();
         self.with(|core| {
             core.on_waited(now, waited);
             if ours {
@@ -154,6 +157,7 @@ impl congestion::Controller for Adapter {
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
         let now = self.shared.clock.last();
+        self.shared.set_payload_bytes(new_mtu.into());
         self.update(|core| core.on_mtu(now, new_mtu.into()));
     }
 

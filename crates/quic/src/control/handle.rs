@@ -26,7 +26,8 @@ pub(crate) struct Shared {
     pub(super) clock: Arc<Clock>,
     /// Tells 1-RTT packets from others when they are sent.
     pub(crate) seal: Arc<Seal>,
-    payload_bytes: u64,
+    /// UDP payload of a full packet.
+    payload_bytes: AtomicU64,
     /// Published from the controller, so that noq may ask without the lock.
     window: AtomicU64,
     /// Until when the pacer holds what the window would let go, in nanoseconds.
@@ -51,7 +52,7 @@ impl Shared {
             core: Mutex::new(None),
             clock,
             seal: Arc::default(),
-            payload_bytes,
+            payload_bytes: AtomicU64::new(payload_bytes),
             window: AtomicU64::new(payload_bytes),
             gate: AtomicU64::new(0),
             wake: AtomicU64::new(NONE),
@@ -65,11 +66,21 @@ impl Shared {
         let _ = self.link.set(Arc::downgrade(link));
     }
 
+    /// UDP payload of a full packet.
+    pub(super) fn payload_bytes(&self) -> u64 {
+        self.payload_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Full packets have so many bytes from now on.
+    pub(super) fn set_payload_bytes(&self, bytes: u64) {
+        self.payload_bytes.store(bytes, Ordering::Relaxed);
+    }
+
     /// Publishes what noq will ask for.
     pub(super) fn publish(&self, core: &mut Core) {
         core.pace();
         // Under one packet noq would never send again: lower rates are the pacer's.
-        let window = core.controller().window().max(self.payload_bytes);
+        let window = core.controller().window().max(self.payload_bytes());
         self.window.store(window, Ordering::Relaxed);
         self.publish_gate(core, window);
     }
@@ -85,7 +96,7 @@ impl Shared {
 
     fn publish_gate(&self, core: &Core, window: u64) {
         // Where the window holds packets back the pacer does not.
-        let room = core.in_flight() + self.payload_bytes <= window;
+        let room = core.in_flight() + self.payload_bytes() <= window;
         let gate = if room { core.pacer.release() } else { Time::ZERO };
         self.gate.store(gate.as_nanos(), Ordering::Relaxed);
     }

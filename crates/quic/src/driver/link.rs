@@ -1,24 +1,23 @@
 //! One connection, as the driver and those who use it share it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::mem;
 use std::net::SocketAddr;
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::task::{Context, Poll};
 
 use airlane_base::Time;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{
-    ConnectionEvent, ConnectionHandle, Dir, Event, PathId, StreamEvent, StreamId, VarInt,
-};
+use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, PathId, StreamId, VarInt};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::Agenda;
 use super::ahead::Ahead;
-use super::wakers::Wakers;
+use super::inbox::{Inbox, Stop};
+use super::state::{Outbox, Reader, State, Writer};
 use crate::clock::Clock;
 use crate::control::ControlHandle;
 use crate::endpoint::Inner;
@@ -34,33 +33,11 @@ pub(crate) struct Link {
     ahead: Ahead,
     /// Bytes that may wait or be in flight at the moment: changed under the lock, read without.
     window: AtomicU64,
+    /// Packets may grow: noq finds out how far.
+    pub(super) probes_mtu: bool,
     /// When its handshake must be done, if the peer opened it.
     pub(super) patience: Option<Time>,
     pub(super) state: Mutex<State>,
-}
-
-pub(super) struct State {
-    pub(super) proto: noq_proto::Connection,
-    /// Why it ended, once it has.
-    pub(super) ended: Option<QuicError>,
-    /// The handshake is done, so far as this side can tell; and in the peer's eyes too.
-    pub(super) connected: bool,
-    pub(super) confirmed: bool,
-    /// The peer opened it, and nobody here knows of it yet.
-    pub(super) unannounced: bool,
-    /// The driver is to look at it, and knows.
-    pub(super) listed: bool,
-    /// When the state machine wanted to be looked at, at the end of the last turn.
-    pub(super) deadline: Option<Instant>,
-    readers: BTreeMap<StreamId, Waker>,
-    writers: BTreeMap<StreamId, Waker>,
-    /// Who waits until a stream is delivered or refused.
-    closers: BTreeMap<StreamId, Waker>,
-    /// Who waits for the peer to open streams, and for leave to open some; by [`Dir`].
-    incoming: [Wakers; 2],
-    leave: [Wakers; 2],
-    /// Who waits for the handshake or the end.
-    changes: Wakers,
 }
 
 /// A reference that does not keep the connection alive.
@@ -96,21 +73,7 @@ impl Link {
         control: ControlHandle,
         endpoint: &Inner,
     ) -> Arc<Self> {
-        let state = State {
-            unannounced: proto.side().is_server(),
-            proto,
-            ended: None,
-            connected: false,
-            confirmed: false,
-            listed: true,
-            deadline: None,
-            readers: BTreeMap::new(),
-            writers: BTreeMap::new(),
-            closers: BTreeMap::new(),
-            incoming: Default::default(),
-            leave: Default::default(),
-            changes: Wakers::default(),
-        };
+        let state = State::new(proto, endpoint.clock.instant(endpoint.runtime.now()));
         let patience = endpoint.config().admission.patience.filter(|_| state.unannounced);
         let ahead = Ahead::new(endpoint.send_windows(), &endpoint.live);
         let link = Arc::new(Self {
@@ -121,6 +84,7 @@ impl Link {
             control,
             window: AtomicU64::new(ahead.first()),
             ahead,
+            probes_mtu: endpoint.config().most_payload_bytes.is_some(),
             patience: patience.map(|p| endpoint.runtime.now() + p),
             state: Mutex::new(state),
         });
@@ -249,51 +213,66 @@ impl Link {
         Poll::Pending
     }
 
-    /// Writes pieces to a stream, one behind the other and without copying them. While it is
-    /// pending they hold what is left.
+    /// Writes a piece to a stream without copying it. While it is pending it holds what is left.
     pub(crate) fn poll_write(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
-        pieces: &mut [Bytes],
+        piece: &mut Bytes,
     ) -> Poll<Result<(), QuicError>> {
-        if pieces.iter().all(Bytes::is_empty) {
+        if piece.is_empty() {
             return Poll::Ready(Ok(()));
         }
         let mut state = self.state.lock();
+        let (result, some) = self.write(&mut state, id, slice::from_mut(piece));
+        if result.is_pending() {
+            state.writers.insert(id, Writer::Task(cx.waker().clone()));
+        }
+        if some {
+            self.list(state);
+        }
+        result
+    }
+
+    /// Writes two pieces to a stream, one behind the other. While it is pending they lie with the
+    /// connection, and the driver goes on with them.
+    pub(crate) fn poll_leave(
+        &self,
+        cx: &mut Context<'_>,
+        id: StreamId,
+        pieces: &mut [Bytes; 2],
+    ) -> Poll<Result<(), QuicError>> {
+        let mut state = self.state.lock();
+        if let Some(Writer::Outbox(outbox)) = state.writers.remove(&id) {
+            *pieces = outbox.pieces;
+        }
+        let (result, some) = self.write(&mut state, id, pieces);
+        if result.is_pending() {
+            let outbox = Outbox { waker: cx.waker().clone(), pieces: mem::take(pieces) };
+            state.writers.insert(id, Writer::Outbox(outbox));
+        }
+        if some {
+            self.list(state);
+        }
+        result
+    }
+
+    /// Writes what there is room for: all that there is, before the driver hears of it, since it would
+    /// take the lock. Whether something was written.
+    fn write(
+        &self,
+        state: &mut State,
+        id: StreamId,
+        pieces: &mut [Bytes],
+    ) -> (Poll<Result<(), QuicError>>, bool) {
         if let Some(e) = &state.ended {
-            return Poll::Ready(Err(e.clone()));
+            return (Poll::Ready(Err(e.clone())), false);
         }
         if let Some(window) = self.ahead.adapted(self.send_window(), self.control.shared()) {
             self.window.store(window, Ordering::Relaxed);
             state.proto.set_send_window(window);
         }
-        // All that there is room for, before the driver hears of it: it would take the lock.
-        let mut rest = pieces;
-        let mut some = false;
-        let result = loop {
-            if rest.iter().all(Bytes::is_empty) {
-                break Poll::Ready(Ok(()));
-            }
-            match state.proto.send_stream(id).write_chunks(&mut rest) {
-                Ok(_) => some = true,
-                Err(noq_proto::WriteError::Blocked) => {
-                    state.writers.insert(id, cx.waker().clone());
-                    break Poll::Pending;
-                }
-                Err(noq_proto::WriteError::Stopped(code)) => {
-                    let code = code.into_inner();
-                    break Poll::Ready(Err(QuicError::StreamEnded { code }));
-                }
-                Err(noq_proto::WriteError::ClosedStream) => {
-                    break Poll::Ready(Err(QuicError::StreamClosed));
-                }
-            }
-        };
-        if some {
-            self.list(state);
-        }
-        result
+        state.write(id, pieces)
     }
 
     /// Bytes that may wait or be in flight at the moment.
@@ -302,41 +281,34 @@ impl Link {
     }
 
     /// Reads what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to
-    /// the end of `into`. Whether the stream has ended behind them.
+    /// the end of `into`. Whether the stream has ended behind them. Where there is an inbox, what is
+    /// waited for comes there.
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
         (pieces, max): (usize, usize),
         into: &mut VecDeque<Bytes>,
+        inbox: Option<&Arc<Inbox>>,
     ) -> Poll<Option<Result<(), QuicError>>> {
         let mut state = self.state.lock();
-        let mut stream = state.proto.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else {
-            return Poll::Ready(Some(Err(QuicError::StreamClosed)));
-        };
         let before = into.len();
-        let stopped = loop {
-            if into.len() - before == pieces {
-                break None;
-            }
-            match chunks.next(max) {
-                Ok(Some(chunk)) => into.push_back(chunk.bytes),
-                other => break Some(other.map(|_| ())),
-            }
-        };
-        let tell_peer = chunks.finalize().should_transmit();
-        let result = match stopped {
-            None => Poll::Ready(None),
-            Some(Ok(())) => Poll::Ready(Some(Ok(()))),
-            Some(Err(noq_proto::ReadError::Reset(code))) => {
-                Poll::Ready(Some(Err(QuicError::StreamEnded { code: code.into_inner() })))
-            }
-            Some(Err(noq_proto::ReadError::Blocked)) if into.len() > before => Poll::Ready(None),
-            Some(Err(noq_proto::ReadError::Blocked)) => match &state.ended {
+        let (stop, tell_peer) = state.take(id, (pieces, max), into);
+        let result = match stop {
+            Stop::Full => Poll::Ready(None),
+            Stop::End(end) => Poll::Ready(Some(end)),
+            Stop::Blocked if into.len() > before => Poll::Ready(None),
+            Stop::Blocked => match &state.ended {
                 Some(e) => Poll::Ready(Some(Err(e.clone()))),
                 None => {
-                    state.readers.insert(id, cx.waker().clone());
+                    let reader = match inbox {
+                        None => Reader::Task(cx.waker().clone()),
+                        Some(inbox) => {
+                            inbox.open(cx.waker());
+                            Reader::Inbox(inbox.clone())
+                        }
+                    };
+                    state.readers.insert(id, reader);
                     Poll::Pending
                 }
             },
@@ -425,67 +397,16 @@ impl Link {
     // The driver's side.
 
     /// Hands over what came for the connection; whether it must now be put on the driver's list.
-    pub(super) fn handle_event(&self, event: ConnectionEvent) -> bool {
+    pub(super) fn handle_events(&self, events: impl Iterator<Item = ConnectionEvent>) -> bool {
         let mut state = self.state.lock();
-        state.proto.handle_event(event);
+        for event in events {
+            state.proto.handle_event(event);
+        }
         state.enlist()
     }
 
     /// Whether it must now be put on the driver's list.
     pub(super) fn enlist(&self) -> bool {
         self.state.lock().enlist()
-    }
-}
-
-impl State {
-    /// Notes that the driver is to look at it; whether that is news.
-    pub(super) fn enlist(&mut self) -> bool {
-        !mem::replace(&mut self.listed, true)
-    }
-
-    pub(super) fn on_event(&mut self, event: Event) {
-        match event {
-            Event::Connected => {
-                self.connected = true;
-                self.changes.wake();
-            }
-            Event::HandshakeConfirmed => self.confirmed = true,
-            Event::ConnectionLost { reason } => self.end(reason.into()),
-            Event::Stream(event) => self.on_stream(event),
-            // Nothing here uses datagrams, several paths, or reads handshake data early.
-            _ => {}
-        }
-    }
-
-    fn on_stream(&mut self, event: StreamEvent) {
-        let wake = |wakers: &mut BTreeMap<StreamId, Waker>, id| {
-            if let Some(waker) = wakers.remove(&id) {
-                waker.wake();
-            }
-        };
-        match event {
-            StreamEvent::Opened { dir } => self.incoming[dir as usize].wake(),
-            StreamEvent::Available { dir } => self.leave[dir as usize].wake(),
-            StreamEvent::Readable { id } => wake(&mut self.readers, id),
-            StreamEvent::Writable { id } => wake(&mut self.writers, id),
-            StreamEvent::Finished { id } => wake(&mut self.closers, id),
-            StreamEvent::Stopped { id, .. } => {
-                wake(&mut self.closers, id);
-                wake(&mut self.writers, id);
-            }
-        }
-    }
-
-    pub(super) fn end(&mut self, why: QuicError) {
-        self.ended.get_or_insert(why);
-        for wakers in [&mut self.readers, &mut self.writers, &mut self.closers] {
-            for waker in mem::take(wakers).into_values() {
-                waker.wake();
-            }
-        }
-        for wakers in self.incoming.iter_mut().chain(&mut self.leave) {
-            wakers.wake();
-        }
-        self.changes.wake();
     }
 }

@@ -8,9 +8,11 @@
 
 mod agenda;
 mod ahead;
+mod inbox;
 mod link;
 mod links;
 mod outlet;
+mod state;
 mod turn;
 mod wakers;
 
@@ -27,10 +29,13 @@ use std::time::Instant;
 
 use airlane_base::{Ecn, Schedule, Time};
 use airlane_runtime::{Received, Timer};
-use bytes::{Bytes, BytesMut};
-use noq_proto::{ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming};
+use bytes::BytesMut;
+use noq_proto::{
+    ConnectionEvent, ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming,
+};
 
 pub(crate) use self::agenda::Agenda;
+pub(crate) use self::inbox::{Found, Inbox};
 pub(crate) use self::link::{Link, Owner, WeakLink};
 pub(crate) use self::links::Links;
 use self::outlet::Outlet;
@@ -68,6 +73,9 @@ struct Work {
     waker: Option<Waker>,
     /// Connections to look at, in turn.
     ready: VecDeque<ConnectionHandle>,
+    /// What has come in a row for one connection, and for which.
+    arrived: Vec<ConnectionEvent>,
+    arrived_for: ConnectionHandle,
     /// The thread's [`SCRATCH`], while the driver is at work.
     buffer: Vec<u8>,
 }
@@ -99,6 +107,8 @@ impl Driver {
             armed: None,
             waker: None,
             ready: VecDeque::new(),
+            arrived: Vec::new(),
+            arrived_for: ConnectionHandle(0),
             buffer: Vec::new(),
         };
         Self { inner, work }
@@ -111,7 +121,9 @@ impl Work {
         let time = inner.runtime.now();
         let now = inner.clock.tell(time);
         let mut links = inner.links.lock();
-        if let Err(e) = self.receive(cx, inner, now, &mut links) {
+        let received = self.receive(cx, inner, now, &mut links);
+        self.hand_over(&links);
+        if let Err(e) = received {
             tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
             links.give_up(&e.into());
             return Poll::Ready(());
@@ -171,24 +183,38 @@ impl Work {
         received: Received,
         links: &mut Links,
     ) {
-        let Received { src, dst_ip, ecn, payload } = received;
+        let Received { src, dst_ip, ecn, payload, joined } = received;
         let path = FourTuple::new(src, (!dst_ip.is_unspecified()).then_some(dst_ip));
-        // The payload's only owner: nothing is copied.
-        let data = BytesMut::from(Bytes::from(payload));
+        // A byte that is kept would hold on to all that came with it: strangers could fill the memory.
+        let apart = joined && links.accepts();
+        let payload = if apart { BytesMut::from(&payload[..]) } else { payload };
         self.buffer.clear();
-        match links.proto().handle(now, path, codepoint(ecn), data, &mut self.buffer) {
+        match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(link) = links.get(handle)
-                    && link.handle_event(event)
-                {
-                    self.ready.push_back(handle);
+                if self.arrived_for != handle {
+                    self.hand_over(links);
+                    self.arrived_for = handle;
                 }
+                self.arrived.push(event);
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 self.admit(cx, inner, now, incoming, links);
             }
             Some(DatagramEvent::Response(t)) => self.outlet.respond(cx, &t, &self.buffer),
             None => {}
+        }
+    }
+
+    /// Hands what has come for a connection to it: all at once, because whoever reads or writes
+    /// waits for its lock meanwhile.
+    fn hand_over(&mut self, links: &Links) {
+        let handle = self.arrived_for;
+        let events = self.arrived.drain(..);
+        if events.len() > 0
+            && let Some(link) = links.get(handle)
+            && link.handle_events(events)
+        {
+            self.ready.push_back(handle);
         }
     }
 
@@ -273,7 +299,7 @@ impl Work {
         if sent >= most {
             turn.cut();
         }
-        let goes_on = sent >= most || settled.replies || turn.has_earned(batch);
+        let goes_on = sent >= most || settled.goes_on || turn.has_earned(batch);
         if goes_on && turn.enlist() {
             self.ready.push_back(handle);
         }

@@ -2,15 +2,19 @@
 
 use std::mem;
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use airlane_base::Time;
 use bytes::Bytes;
 use noq_proto::{PathId, Transmit, VarInt};
 use parking_lot::MutexGuard;
 
-use super::link::{Link, State};
+use super::link::Link;
+use super::state::State;
 use crate::error::QuicError;
+
+/// How long a probe of the path's MTU may wait while there is always something to send.
+const PROBE_PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection that the driver has in its hands.
 pub(super) struct Turn<'a> {
@@ -40,8 +44,8 @@ pub(super) struct Batch {
 pub(super) struct Settled {
     /// The connection is gone for good.
     pub(super) drained: bool,
-    /// The endpoint's replies may have given it something to send.
-    pub(super) replies: bool,
+    /// It may have something to send: replies of the endpoint, or word of room for more.
+    pub(super) goes_on: bool,
 }
 
 impl Turn<'_> {
@@ -70,13 +74,19 @@ impl Turn<'_> {
         max: NonZeroUsize,
         buffer: &mut Vec<u8>,
     ) -> Option<Batch> {
-        let to = self.state.proto.poll_transmit(now, max, buffer)?;
+        let Some(to) = self.state.proto.poll_transmit(now, max, buffer) else {
+            self.state.emptied = now;
+            return None;
+        };
         let segment = to.segment_size.unwrap_or(to.size).max(1);
         let datagrams = to.size.div_ceil(segment);
         // A batch ends early when the connection runs out of data or of window, and then asking
         // again finds nothing. It also ends early when the last datagram has another size than the
         // others, in a handshake, and when it probes an address that the peer has moved to or from.
+        // Probes of the path's MTU leave when nothing else is found: there is time for those.
+        let probes = self.link.probes_mtu && now >= self.state.emptied + PROBE_PAUSE;
         let is_last = self.state.confirmed
+            && !probes
             && datagrams < max.get()
             && to.size.is_multiple_of(segment)
             && self
@@ -90,17 +100,19 @@ impl Turn<'_> {
     /// Passes on what happened.
     pub(super) fn settle(&mut self, endpoint: &mut noq_proto::Endpoint) -> Settled {
         let state = &mut *self.state;
-        let mut settled = Settled { drained: false, replies: false };
+        let mut settled = Settled { drained: false, goes_on: false };
         while let Some(event) = state.proto.poll_endpoint_events() {
             settled.drained |= event.is_drained();
             if let Some(reply) = endpoint.handle_event(self.link.handle, event) {
                 state.proto.handle_event(reply);
-                settled.replies = true;
+                settled.goes_on = true;
             }
         }
         while let Some(event) = state.proto.poll() {
             state.on_event(event);
         }
+        settled.goes_on |= state.fill_inboxes();
+        settled.goes_on |= state.empty_outboxes();
         settled
     }
 

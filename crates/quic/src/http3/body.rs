@@ -3,7 +3,7 @@
 //! h3 gives pieces away for reading only, so that a transport has to copy each. A DATA frame is no
 //! more than its length and the piece, and a stream takes both as they are.
 
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use noq_proto::StreamId;
@@ -15,13 +15,14 @@ use crate::error::QuicError;
 pub(super) struct BodyWriter {
     connection: Connection,
     id: StreamId,
-    /// What is left of the frame that is being written: of its head and of the piece.
+    /// The frame that is being written: its head and the piece, unless the connection has them.
     writing: [Bytes; 2],
+    done: bool,
 }
 
 impl BodyWriter {
     pub(super) fn new(connection: Connection, id: StreamId) -> Self {
-        Self { connection, id, writing: Default::default() }
+        Self { connection, id, writing: Default::default(), done: true }
     }
 
     /// The connection of the stream.
@@ -31,23 +32,23 @@ impl BodyWriter {
 
     /// Begins a frame, unless one is being written.
     pub(super) fn begin(&mut self, piece: Bytes) -> Result<(), QuicError> {
-        if !self.is_done() {
+        if !self.done {
             return Err(QuicError::Http(
                 "a piece of a body was sent before the one before it was written".to_owned(),
             ));
         }
         self.writing = [frame_head(piece.len() as u64), piece];
+        self.done = false;
         Ok(())
     }
 
     /// Writes what is left of it.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), QuicError>> {
-        self.connection.poll_write(cx, self.id, &mut self.writing)
-    }
-
-    /// Whether all that was begun is written.
-    pub(super) fn is_done(&self) -> bool {
-        self.writing.iter().all(Bytes::is_empty)
+        if !self.done {
+            ready!(self.connection.poll_leave(cx, self.id, &mut self.writing))?;
+            self.done = true;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -12,10 +12,6 @@ use crate::connection::Connection;
 use crate::error::QuicError;
 use crate::stream::{RecvStream, SendStream};
 
-/// Pieces of an answer that are taken at once: what a call of the socket brings of it at most. Of a
-/// request they are taken one by one, up to what the server wants of it and no further.
-const AT_ONCE: usize = 64;
-
 /// A connection as h3 sees it, which also opens its streams.
 #[derive(Clone)]
 pub(super) struct H3Connection {
@@ -68,7 +64,9 @@ impl quic::OpenStreams<Bytes> for H3Connection {
     ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
         let most = self.most_bytes;
         let both = self.connection.poll_open_bi(cx);
-        let bidi = |(send, recv): (_, RecvStream)| H3Bidi::new((send, recv.taking(AT_ONCE)), most);
+        // Of an answer all is taken that comes; of a request what the server wants of it, piece by
+        // piece.
+        let bidi = |(send, recv): (_, RecvStream)| H3Bidi::new((send, recv.taking_all()), most);
         both.map(|r| r.map(bidi).map_err(stream_error))
     }
 

@@ -37,6 +37,8 @@ pub struct Link {
     queue_bytes: u64,
     free_at: Time,
     lose_every: u64,
+    /// From when on larger UDP payloads do not pass towards the client.
+    narrow: (Time, usize),
     in_transit: VecDeque<(Time, Box<Packet>)>,
     up: VecDeque<(Time, Box<Packet>)>,
     seen: Arc<Mutex<Seen>>,
@@ -51,6 +53,7 @@ impl Link {
             queue_bytes,
             free_at: Time::ZERO,
             lose_every: u64::MAX,
+            narrow: (Time::FAR_FUTURE, 0),
             in_transit: VecDeque::new(),
             up: VecDeque::new(),
             seen: seen.clone(),
@@ -60,6 +63,11 @@ impl Link {
 
     pub fn losing_every(mut self, n: u64) -> Self {
         self.lose_every = n;
+        self
+    }
+
+    pub fn passing_at_most(mut self, payload_bytes: usize, from: Time) -> Self {
+        self.narrow = (from, payload_bytes);
         self
     }
 }
@@ -72,6 +80,10 @@ impl Fabric for Link {
         seen.hash.write_u64(packet.payload.len() as u64);
         seen.hash.write_u64(packet.src.port().into());
         if packet.dst.ip() == std::net::IpAddr::from(CLIENT_IP) {
+            if now >= self.narrow.0 && packet.payload.len() > self.narrow.1 {
+                seen.dropped += 1;
+                return;
+            }
             let backlog = self.rate.bytes_in(self.free_at - now);
             if backlog + u64::from(packet.ip_bytes()) > self.queue_bytes
                 || seen.packets.is_multiple_of(self.lose_every)

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 
 use airlane_base::Ecn;
+use bytes::BytesMut;
 use parking_lot::Mutex;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use tokio::io::Interest;
@@ -71,9 +72,12 @@ impl TokioSocket {
             for (buffer, meta) in buffers.iter().zip(&metas).take(n) {
                 let dst_ip = meta.dst_ip.unwrap_or(self.addr.ip());
                 let ecn = codepoint(meta.ecn);
-                for payload in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                    let payload = payload.to_vec();
-                    arrived.push_back(Received { src: meta.addr, dst_ip, ecn, payload });
+                // One copy for all datagrams that the system has joined.
+                let mut rest = BytesMut::from(&buffer[..meta.len]);
+                let joined = meta.stride < meta.len;
+                while !rest.is_empty() {
+                    let payload = rest.split_to(meta.stride.clamp(1, rest.len()));
+                    arrived.push_back(Received { src: meta.addr, dst_ip, ecn, payload, joined });
                 }
             }
             Ok(())
@@ -127,6 +131,10 @@ impl UdpSocket for TokioSocket {
 
     fn max_segments(&self) -> usize {
         self.state.max_gso_segments()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.state.may_fragment()
     }
 }
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 
 use airlane_base::{Packet, Seed, Time};
 use airlane_net::Network;
+use bytes::{Bytes, BytesMut};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::executor::{Executor, Inbox, Step};
@@ -412,7 +413,9 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
         match self.core.state.lock().hosts.receive(self.socket, cx.waker()) {
             Some(packet) => {
                 let Packet { src, dst, ecn, payload, .. } = *packet;
-                Poll::Ready(Ok(Received { src, dst_ip: dst.ip(), ecn, payload }))
+                // The payload's only owner: nothing is copied.
+                let payload = BytesMut::from(Bytes::from(payload));
+                Poll::Ready(Ok(Received { src, dst_ip: dst.ip(), ecn, payload, joined: false }))
             }
             None => Poll::Pending,
         }

@@ -1,0 +1,271 @@
+//! What a connection's driver and its users change by turns.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+use noq_proto::{Event, StreamEvent, StreamId};
+
+use super::inbox::{Inbox, Stop};
+use super::wakers::Wakers;
+use crate::error::QuicError;
+
+/// The state of one connection, which its lock guards.
+pub(super) struct State {
+    pub(super) proto: noq_proto::Connection,
+    /// Why it ended, once it has.
+    pub(super) ended: Option<QuicError>,
+    /// The handshake is done, so far as this side can tell; and in the peer's eyes too.
+    pub(super) connected: bool,
+    pub(super) confirmed: bool,
+    /// The peer opened it, and nobody here knows of it yet.
+    pub(super) unannounced: bool,
+    /// The driver is to look at it, and knows.
+    pub(super) listed: bool,
+    /// When the state machine wanted to be looked at, at the end of the last turn.
+    pub(super) deadline: Option<Instant>,
+    /// When the driver last heard that nothing more can be sent.
+    pub(super) emptied: Instant,
+    pub(super) readers: BTreeMap<StreamId, Reader>,
+    /// Inboxes to put what has come into, at the end of the turn.
+    awaited: Vec<(StreamId, Arc<Inbox>)>,
+    pub(super) writers: BTreeMap<StreamId, Writer>,
+    /// Outboxes to empty, at the end of the turn.
+    leaving: Vec<(StreamId, Outbox)>,
+    /// Who waits until a stream is delivered or refused.
+    pub(super) closers: BTreeMap<StreamId, Waker>,
+    /// Who waits for the peer to open streams, and for leave to open some; by [`Dir`](noq_proto::Dir).
+    pub(super) incoming: [Wakers; 2],
+    pub(super) leave: [Wakers; 2],
+    /// Who waits for the handshake or the end.
+    pub(super) changes: Wakers,
+}
+
+/// Who waits for what comes of a stream.
+pub(super) enum Reader {
+    /// A task that asks the connection for it.
+    Task(Waker),
+    /// One that finds it there.
+    Inbox(Arc<Inbox>),
+}
+
+/// Who waits for room in a stream.
+pub(super) enum Writer {
+    /// A task that then writes.
+    Task(Waker),
+    /// One that has left what it writes here.
+    Outbox(Outbox),
+}
+
+impl Writer {
+    fn wake(&self) {
+        match self {
+            Self::Task(waker) | Self::Outbox(Outbox { waker, .. }) => waker.wake_by_ref(),
+        }
+    }
+}
+
+/// What is left of what a task writes. The driver goes on with it as soon as there is room, and the
+/// task need not be there in time.
+pub(super) struct Outbox {
+    pub(super) waker: Waker,
+    pub(super) pieces: [Bytes; 2],
+}
+
+impl State {
+    /// Of a connection that the driver is about to look at.
+    pub(super) fn new(proto: noq_proto::Connection, now: Instant) -> Self {
+        Self {
+            unannounced: proto.side().is_server(),
+            proto,
+            ended: None,
+            connected: false,
+            confirmed: false,
+            listed: true,
+            deadline: None,
+            emptied: now,
+            readers: BTreeMap::new(),
+            awaited: Vec::new(),
+            writers: BTreeMap::new(),
+            leaving: Vec::new(),
+            closers: BTreeMap::new(),
+            incoming: Default::default(),
+            leave: Default::default(),
+            changes: Wakers::default(),
+        }
+    }
+
+    /// Notes that the driver is to look at it; whether that is news.
+    pub(super) fn enlist(&mut self) -> bool {
+        !mem::replace(&mut self.listed, true)
+    }
+
+    pub(super) fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected => {
+                self.connected = true;
+                self.changes.wake();
+            }
+            Event::HandshakeConfirmed => self.confirmed = true,
+            Event::ConnectionLost { reason } => self.end(reason.into()),
+            Event::Stream(event) => self.on_stream(event),
+            // Nothing here uses datagrams, several paths, or reads handshake data early.
+            _ => {}
+        }
+    }
+
+    fn on_stream(&mut self, event: StreamEvent) {
+        let wake = |wakers: &mut BTreeMap<StreamId, Waker>, id| {
+            if let Some(waker) = wakers.remove(&id) {
+                waker.wake();
+            }
+        };
+        match event {
+            StreamEvent::Opened { dir } => self.incoming[dir as usize].wake(),
+            StreamEvent::Available { dir } => self.leave[dir as usize].wake(),
+            StreamEvent::Readable { id } => match self.readers.remove(&id) {
+                Some(Reader::Task(waker)) => waker.wake(),
+                Some(Reader::Inbox(inbox)) => self.awaited.push((id, inbox)),
+                None => {}
+            },
+            StreamEvent::Writable { id } => match self.writers.remove(&id) {
+                Some(Writer::Task(waker)) => waker.wake(),
+                Some(Writer::Outbox(outbox)) => self.leaving.push((id, outbox)),
+                None => {}
+            },
+            StreamEvent::Finished { id } => wake(&mut self.closers, id),
+            StreamEvent::Stopped { id, .. } => {
+                wake(&mut self.closers, id);
+                // Who comes then hears why.
+                if let Some(writer) = self.writers.get(&id) {
+                    writer.wake();
+                }
+            }
+        }
+    }
+
+    /// Takes what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to
+    /// the end of `into`. Where it stops, and whether the peer is to be told that it may send more.
+    pub(super) fn take(
+        &mut self,
+        id: StreamId,
+        (pieces, max): (usize, usize),
+        into: &mut VecDeque<Bytes>,
+    ) -> (Stop, bool) {
+        let mut stream = self.proto.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else {
+            return (Stop::End(Err(QuicError::StreamClosed)), false);
+        };
+        let most = into.len() + pieces;
+        let stop = loop {
+            if into.len() == most {
+                break Stop::Full;
+            }
+            match chunks.next(max) {
+                Ok(Some(chunk)) => into.push_back(chunk.bytes),
+                Ok(None) => break Stop::End(Ok(())),
+                Err(noq_proto::ReadError::Blocked) => break Stop::Blocked,
+                Err(noq_proto::ReadError::Reset(code)) => {
+                    let code = code.into_inner();
+                    break Stop::End(Err(QuicError::StreamEnded { code }));
+                }
+            }
+        };
+        (stop, chunks.finalize().should_transmit())
+    }
+
+    /// Puts what has come into the inboxes of those who wait for it. Whether the peer is to be told
+    /// that it may send more.
+    pub(super) fn fill_inboxes(&mut self) -> bool {
+        let mut tell_peer = false;
+        let mut awaited = mem::take(&mut self.awaited);
+        for (id, inbox) in awaited.drain(..) {
+            let goes_on = inbox.fill(|pieces, into| {
+                let (stop, tell) = self.take(id, (pieces, usize::MAX), into);
+                tell_peer |= tell;
+                stop
+            });
+            if goes_on {
+                self.readers.insert(id, Reader::Inbox(inbox));
+            }
+        }
+        self.awaited = awaited;
+        tell_peer
+    }
+
+    /// Writes pieces to a stream, one behind the other and without copying them, as far as there is
+    /// room: they then hold what is left. Whether some was written.
+    pub(super) fn write(
+        &mut self,
+        id: StreamId,
+        pieces: &mut [Bytes],
+    ) -> (Poll<Result<(), QuicError>>, bool) {
+        let mut rest = pieces;
+        let mut some = false;
+        let result = loop {
+            if rest.iter().all(Bytes::is_empty) {
+                break Poll::Ready(Ok(()));
+            }
+            match self.proto.send_stream(id).write_chunks(&mut rest) {
+                Ok(_) => some = true,
+                Err(noq_proto::WriteError::Blocked) => break Poll::Pending,
+                Err(noq_proto::WriteError::Stopped(code)) => {
+                    let code = code.into_inner();
+                    break Poll::Ready(Err(QuicError::StreamEnded { code }));
+                }
+                Err(noq_proto::WriteError::ClosedStream) => {
+                    break Poll::Ready(Err(QuicError::StreamClosed));
+                }
+            }
+        };
+        (result, some)
+    }
+
+    /// Writes what was left in outboxes that there is room for now. Whether some was.
+    pub(super) fn empty_outboxes(&mut self) -> bool {
+        let mut some = false;
+        let mut leaving = mem::take(&mut self.leaving);
+        for (id, mut outbox) in leaving.drain(..) {
+            let (result, wrote) = self.write(id, &mut outbox.pieces);
+            some |= wrote;
+            if result.is_ready() {
+                outbox.waker.wake_by_ref();
+            }
+            // Whoever left it finds the reason when it comes for the rest.
+            if !matches!(result, Poll::Ready(Ok(()))) {
+                self.writers.insert(id, Writer::Outbox(outbox));
+            }
+        }
+        self.leaving = leaving;
+        some
+    }
+
+    pub(super) fn end(&mut self, why: QuicError) {
+        self.ended.get_or_insert(why);
+        let awaited = mem::take(&mut self.awaited).into_iter().map(|(_, inbox)| inbox);
+        for inbox in awaited {
+            inbox.close();
+        }
+        for reader in mem::take(&mut self.readers).into_values() {
+            match reader {
+                Reader::Task(waker) => waker.wake(),
+                Reader::Inbox(inbox) => inbox.close(),
+            }
+        }
+        let leaving = mem::take(&mut self.leaving).into_iter();
+        let leaving = leaving.map(|(_, outbox)| Writer::Outbox(outbox));
+        for writer in leaving.chain(mem::take(&mut self.writers).into_values()) {
+            writer.wake();
+        }
+        for waker in mem::take(&mut self.closers).into_values() {
+            waker.wake();
+        }
+        for wakers in self.incoming.iter_mut().chain(&mut self.leave) {
+            wakers.wake();
+        }
+        self.changes.wake();
+    }
+}
