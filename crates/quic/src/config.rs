@@ -148,6 +148,9 @@ pub struct TransportConfig {
 /// more than 2048 of them in one stream for an attack: it then closes the connection.
 pub const MAX_STREAM_WINDOW_BYTES: u32 = 2 << 20;
 
+/// UDP payload of the largest packet that Ethernet carries below IPv6, bytes.
+pub const ETHERNET_PAYLOAD_BYTES: u16 = 1452;
+
 /// ALPN of HTTP/3 (RFC 9114, section 3.1).
 pub const ALPN_H3: &[u8] = b"h3";
 /// ALPN of Airlane's own roles on bare streams.

@@ -16,8 +16,8 @@ mod qlog;
 mod stream;
 
 pub use config::{
-    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, Entropy,
-    MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
+    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES,
+    Entropy, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
 };
 pub use connection::{Connection, ConnectionStats};
 pub use control::{ControlHandle, ControlStats};

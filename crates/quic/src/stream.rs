@@ -106,9 +106,6 @@ impl Drop for SendStream {
     }
 }
 
-/// Pieces, and bytes of each, that a reader of all that comes takes at once.
-const ALL_AT_ONCE: (usize, usize) = (64, usize::MAX);
-
 /// The receiving half of a stream. Dropped before its end it tells the peer to stop.
 pub struct RecvStream {
     link: Arc<Owner>,
@@ -167,9 +164,8 @@ impl RecvStream {
                 Found::Pieces => None,
                 Found::End(end) => Some(end),
                 Found::Nothing => {
-                    let wanted = if self.inbox.is_some() { ALL_AT_ONCE } else { (1, max) };
                     let (inbox, taken) = (self.inbox.as_ref(), &mut self.taken);
-                    ready!(self.link.poll_read(cx, self.id, wanted, taken, inbox))
+                    ready!(self.link.poll_read(cx, self.id, max, taken, inbox))
                 }
             };
             match end {

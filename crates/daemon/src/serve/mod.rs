@@ -22,8 +22,8 @@ use airlane_apps::vod::{Limits, Origin, Policy};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    ALPN_H3, Admission, Certificates, Cipher, Endpoint, Entropy, H3_NO_ERROR, QuicError, Tls,
-    TransportConfig, Trust,
+    ALPN_H3, Admission, Certificates, Cipher, ETHERNET_PAYLOAD_BYTES, Endpoint, Entropy,
+    H3_NO_ERROR, QuicError, Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -45,8 +45,6 @@ pub use titles::{Title, Titles};
 
 /// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
 const PAYLOAD_BYTES: u16 = 1350;
-/// The same where the path takes more: what Ethernet carries below IPv6.
-const MOST_PAYLOAD_BYTES: u16 = 1452;
 /// Handshakes under way from which on clients must show that they receive where they send from.
 const VALIDATE_FROM: usize = 64;
 /// Handshakes under way at most.
@@ -290,7 +288,7 @@ impl Server {
             cipher: Cipher::Tls(Arc::new(tls)),
             entropy: Entropy::System,
             payload_bytes: PAYLOAD_BYTES,
-            most_payload_bytes: Some(MOST_PAYLOAD_BYTES),
+            most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
             alpn: vec![ALPN_H3.to_vec()],
             admission: Admission {
                 validate_from: VALIDATE_FROM,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use airlane_base::InputError;
 use airlane_minerva::ALPHA_PER_CONNECTION;
+use airlane_quic::ETHERNET_PAYLOAD_BYTES;
 
 use super::record::{Record, Rule, Scheme};
 use crate::scenario::Scenario;
@@ -11,9 +12,6 @@ use crate::story::words;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
 const LEAST_SEEDS: usize = 32;
-
-/// UDP payload of a full packet, bytes: what `airlane serve` finds that the emulated link takes.
-const PAYLOAD_BYTES: u64 = 1452;
 
 /// Who plays under a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +49,8 @@ pub(super) fn text(record: &Record) -> String {
     ));
     line(format!("\n[link]\nrate_bps = {}\nrtt_s = {}", setup.link.rate_bps, setup.link.rtt_s));
     line(format!("queue = {{ kind = {} }}", quoted(&setup.link.queue)));
-    line(format!("\n[transport]\nack = \"decimated\"\npayload_bytes = {PAYLOAD_BYTES}"));
+    // `airlane serve` finds that the emulated link takes them.
+    line(format!("\n[transport]\nack = \"decimated\"\npayload_bytes = {ETHERNET_PAYLOAD_BYTES}"));
     line(format!("\n[player]\nmetric = {}\noverhead_s = 0", quoted(players[0].metric.name())));
     line(format!("opening_bytes = {:?}", opening_bytes(record)));
     for (side, scheme) in sides(record) {

@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::Agenda;
 use super::ahead::Ahead;
-use super::inbox::{Inbox, Stop};
+use super::inbox::{Inbox, MOST_PIECES, Stop};
 use super::state::{Outbox, Reader, State, Writer};
 use crate::clock::Clock;
 use crate::control::ControlHandle;
@@ -73,7 +73,8 @@ impl Link {
         control: ControlHandle,
         endpoint: &Inner,
     ) -> Arc<Self> {
-        let state = State::new(proto, endpoint.clock.instant(endpoint.runtime.now()));
+        let now = endpoint.runtime.now();
+        let state = State::new(proto, endpoint.clock.instant(now));
         let patience = endpoint.config().admission.patience.filter(|_| state.unannounced);
         let ahead = Ahead::new(endpoint.send_windows(), &endpoint.live);
         let link = Arc::new(Self {
@@ -85,7 +86,7 @@ impl Link {
             window: AtomicU64::new(ahead.first()),
             ahead,
             probes_mtu: endpoint.config().most_payload_bytes.is_some(),
-            patience: patience.map(|p| endpoint.runtime.now() + p),
+            patience: patience.map(|p| now + p),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -280,19 +281,20 @@ impl Link {
         self.window.load(Ordering::Relaxed)
     }
 
-    /// Reads what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to
-    /// the end of `into`. Whether the stream has ended behind them. Where there is an inbox, what is
-    /// waited for comes there.
+    /// Reads what has come of a stream in order, to the end of `into`: a piece of at most `max` bytes,
+    /// or where there is an inbox as many as it holds. Whether the stream has ended behind them. What
+    /// is waited for comes to the inbox.
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
         id: StreamId,
-        (pieces, max): (usize, usize),
+        max: usize,
         into: &mut VecDeque<Bytes>,
         inbox: Option<&Arc<Inbox>>,
     ) -> Poll<Option<Result<(), QuicError>>> {
         let mut state = self.state.lock();
         let before = into.len();
+        let pieces = if inbox.is_some() { MOST_PIECES } else { 1 };
         let (stop, tell_peer) = state.take(id, (pieces, max), into);
         let result = match stop {
             Stop::Full => Poll::Ready(None),

@@ -245,11 +245,9 @@ impl State {
 
     pub(super) fn end(&mut self, why: QuicError) {
         self.ended.get_or_insert(why);
-        let awaited = mem::take(&mut self.awaited).into_iter().map(|(_, inbox)| inbox);
-        for inbox in awaited {
-            inbox.close();
-        }
-        for reader in mem::take(&mut self.readers).into_values() {
+        let awaited = mem::take(&mut self.awaited).into_iter();
+        let awaited = awaited.map(|(_, inbox)| Reader::Inbox(inbox));
+        for reader in awaited.chain(mem::take(&mut self.readers).into_values()) {
             match reader {
                 Reader::Task(waker) => waker.wake(),
                 Reader::Inbox(inbox) => inbox.close(),
