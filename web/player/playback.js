@@ -1,5 +1,6 @@
 // One title played by dash.js: settings, our rule, CMCD, and what the player measures.
 import { cmcdSettings, keyInterceptor } from "./cmcd.js";
+import { abortingLoader } from "./dash-abort.js";
 import { PLAYER } from "./mpc.js";
 import { bufferSettings, useMpc } from "./mpc-rule.js";
 import { Record, recordDash } from "./record.js";
@@ -42,6 +43,7 @@ export class Playback {
     this.#video = video;
     /** What has happened so far. */
     this.record = new Record(video);
+    player.extend("HTTPLoader", abortingLoader, true);
     player.initialize();
     player.updateSettings(cmcdSettings({
       mode: options.cmcd, version: options.version, sid: plan.sid, cid: plan.cid,

@@ -17,15 +17,24 @@ pub struct Playlists {
     pub media: Vec<(String, String)>,
 }
 
+/// What HLS says of a representation's rate (RFC 8216, section 4.3.4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// The highest of a chunk.
+    pub peak: Rate,
+    /// That of all chunks.
+    pub average: Rate,
+}
+
 /// Writes the playlists of a presentation: a variant per video representation with the audio as one
 /// group of renditions, or a variant per audio representation if there is no video. Subtitles are
-/// left out (HLS wants them in another form). `average` is the mean rate of a representation, if it
-/// is known; [`Representation::bandwidth`] counts as the peak.
+/// left out (HLS wants them in another form). `rates` tells those of a representation, if they are
+/// known; [`Representation::bandwidth`] else counts as the peak.
 ///
 /// A representation without chunks, as it is before its index was read, gets an empty playlist.
 pub fn write(
     presentation: &Presentation,
-    average: &dyn Fn(&Representation) -> Option<Rate>,
+    rates: &dyn Fn(&Representation) -> Option<Rates>,
 ) -> Playlists {
     let mut master = String::from("#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n");
     let mut media = Vec::new();
@@ -59,12 +68,14 @@ pub fn write(
         master.push('\n');
     }
     // A variant needs the rate of the dearest rendition of its group on top (section 4.3.4.2).
-    let peak = renditions.iter().map(|r| r.bandwidth.bps()).max().unwrap_or(0);
-    let mean = renditions.iter().filter_map(average).map(Rate::bps).max().unwrap_or(0);
+    let peak = |r: &Representation| rates(r).map_or(r.bandwidth, |r| r.peak).bps();
+    let average = |r: &Representation| rates(r).map(|r| r.average.bps());
+    let loudest = renditions.iter().map(peak).max().unwrap_or(0);
+    let loud = renditions.iter().filter_map(average).max().unwrap_or(0);
     for (i, r) in variants.iter().enumerate() {
-        let mut line = format!("#EXT-X-STREAM-INF:BANDWIDTH={}", r.bandwidth.bps() + peak);
+        let mut line = format!("#EXT-X-STREAM-INF:BANDWIDTH={}", peak(r) + loudest);
         if let Some(average) = average(r) {
-            push(&mut line, "AVERAGE-BANDWIDTH", &(average.bps() + mean).to_string());
+            push(&mut line, "AVERAGE-BANDWIDTH", &(average + loud).to_string());
         }
         let mut codecs = vec![r.codecs.as_str()];
         for rendition in renditions {

@@ -396,7 +396,7 @@ proptest! {
 
     #[test]
     fn any_presentation_has_playlists(p in presentation()) {
-        let playlists = hls::write(&p, &|r| Some(r.bandwidth.scale(0.5)));
+        let playlists = hls::write(&p, &|r| Some(hls::Rates { peak: r.bandwidth.scale(1.5), average: r.bandwidth }));
         prop_assert_eq!(playlists.media.len(), p.video.len() + p.audio.len());
         for (_, text) in &playlists.media {
             prop_assert!(text.ends_with("#EXT-X-ENDLIST\n"));
@@ -445,13 +445,15 @@ fn playlists_hold_rates_codecs_groups_and_ranges() {
  <SegmentURL media="a.mp4" mediaRange="20-39"/></SegmentList></Representation></AdaptationSet>"#,
     );
     let p = parse(&text).unwrap();
-    let playlists = hls::write(&p, &|r| Some(r.bandwidth.scale(0.5)));
+    let playlists = hls::write(&p, &|r| {
+        Some(hls::Rates { peak: r.bandwidth.scale(1.5), average: r.bandwidth })
+    });
     assert_eq!(
         playlists.master,
         "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n\
          #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"en 1\",LANGUAGE=\"en\",DEFAULT=YES,\
          AUTOSELECT=YES,URI=\"audio-_0.m3u8\"\n\
-         #EXT-X-STREAM-INF:BANDWIDTH=928000,AVERAGE-BANDWIDTH=464000,\
+         #EXT-X-STREAM-INF:BANDWIDTH=1392000,AVERAGE-BANDWIDTH=928000,\
          CODECS=\"avc1.64001e,mp4a.40.2\",RESOLUTION=640x360,FRAME-RATE=23.976,AUDIO=\"audio\"\n\
          video-360p.m3u8\n"
     );

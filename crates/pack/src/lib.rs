@@ -23,6 +23,7 @@ mod pace;
 mod pack;
 mod probe;
 mod progress;
+mod rates;
 mod request;
 mod score;
 mod title;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use airlane_base::Rate;
 use airlane_media::dash::{self, Presentation};
 use airlane_media::{hls, table};
 use serde::{Deserialize, Serialize};
@@ -294,20 +293,21 @@ impl Maker<'_> {
         let text = table::to_json_with(&table, &made);
         write_whole(&self.work.path("quality.json"), text.as_bytes())?;
 
-        let means: BTreeMap<String, Rate> =
-            listed.iter().chain(&audio).map(|l| (l.representation.id.clone(), l.mean())).collect();
+        let rates: BTreeMap<String, hls::Rates> =
+            listed.iter().chain(&audio).map(|l| (l.representation.id.clone(), l.rates())).collect();
         let length = |l: &Listed| l.representation.total();
         let longest = listed.iter().chain(&audio).map(length).max();
+        let min_buffer = chunk * BUFFERED_CHUNKS;
         let mut presentation = Presentation {
             duration: longest,
-            min_buffer: Some(chunk * BUFFERED_CHUNKS),
+            min_buffer: Some(min_buffer),
             chunk_table: Some("quality.json".to_owned()),
-            video: listed.into_iter().map(|l| l.representation).collect(),
-            audio: audio.into_iter().map(|l| l.representation).collect(),
+            video: listed.into_iter().map(|l| l.represented(min_buffer)).collect(),
+            audio: audio.into_iter().map(|l| l.represented(min_buffer)).collect(),
             text: Vec::new(),
         };
         presentation.video.sort_by_key(|r| r.bandwidth);
-        let playlists = hls::write(&presentation, &|r| means.get(&r.id).copied());
+        let playlists = hls::write(&presentation, &|r| rates.get(&r.id).copied());
         for (name, text) in &playlists.media {
             write_whole(&self.work.path(name), text.as_bytes())?;
         }

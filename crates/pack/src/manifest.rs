@@ -7,11 +7,12 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate};
 use airlane_media::dash::{Chunk, FrameRate, Kind, Object, Representation};
 use airlane_media::mp4::{Init, Track, fragments};
-use airlane_media::{Rung as TableRung, Video};
+use airlane_media::{Rung as TableRung, Video, hls};
 
 use crate::encode::{Encoded, Settings};
 use crate::error::PackError;
 use crate::ladder::Rung;
+use crate::rates;
 use crate::request::RungReport;
 use crate::score::Scores;
 
@@ -23,22 +24,22 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Bytes of all chunks over their time.
-    pub(crate) fn mean(&self) -> Rate {
-        Rate::of(self.bytes.iter().sum(), self.representation.total())
+    /// Bytes and length of each chunk.
+    fn sizes(&self) -> Vec<(u64, Duration)> {
+        let lengths = (0..self.bytes.len()).filter_map(|i| self.representation.duration(i));
+        self.bytes.iter().copied().zip(lengths).collect()
     }
 
-    /// The highest rate of a chunk, of those that are at least half as long as the longest (RFC
-    /// 8216, section 4.1, counts no shorter ones).
-    fn peak(&self) -> Rate {
-        let r = &self.representation;
-        let longest = r.chunks.iter().map(|c| c.duration).max().unwrap_or(0);
-        let counts = |c: &Chunk| c.duration * 2 >= longest;
-        let chunks = r.chunks.iter().zip(&self.bytes).enumerate();
-        let rates = chunks
-            .filter(|(_, (c, _))| counts(c))
-            .filter_map(|(i, (_, bytes))| Some(Rate::of(*bytes, r.duration(i)?)));
-        rates.max().unwrap_or_default()
+    /// Its rates as HLS has them.
+    pub(crate) fn rates(&self) -> hls::Rates {
+        let sizes = self.sizes();
+        hls::Rates { peak: rates::peak(&sizes), average: rates::mean(&sizes) }
+    }
+
+    /// It with the bandwidth that DASH asks for.
+    pub(crate) fn represented(self, min_buffer: Duration) -> Representation {
+        let bandwidth = rates::bandwidth(&self.sizes(), min_buffer);
+        Representation { bandwidth, ..self.representation }
     }
 }
 
@@ -58,12 +59,6 @@ fn begun(id: &str, kind: Kind, base: &str, init: &Init) -> Representation {
         init: Some(Object { url: format!("{base}/init.mp4"), range: None }),
         ..Representation::new(id, kind, init.codec.clone(), u64::from(init.timescale))
     }
-}
-
-fn finished(mut listed: Listed) -> Listed {
-    // Zero is no bandwidth; nothing real is that small.
-    listed.representation.bandwidth = listed.peak().max(Rate::from_bps(1));
-    listed
 }
 
 /// A rung in the folder `dir`.
@@ -90,7 +85,7 @@ pub(crate) fn video(
             duration: frames * u64::from(ticks),
         });
     }
-    Ok(finished(Listed { representation, bytes }))
+    Ok(Listed { representation, bytes })
 }
 
 /// Frames of each chunk of a rung.
@@ -131,7 +126,7 @@ pub(crate) fn audio(id: &str, dir: &Path) -> Result<Listed, PackError> {
         let error = InputError::new("the encoder left chunks without sound", "expected sound");
         return Err(error.at_file(dir).into());
     }
-    Ok(finished(Listed { representation, bytes }))
+    Ok(Listed { representation, bytes })
 }
 
 /// A rung of a table, from what was encoded and measured.

@@ -107,6 +107,26 @@ test("picking a title plays it by our MPC, with CMCD, and the server knows the s
   await close();
 });
 
+test("a chunk that the player gives up is given up", { skip }, async () => {
+  const { page, close } = await open("/airlane/player");
+  const { titles } = await jsonOf(page, "/airlane/titles");
+  const held = new Promise((resolve) => {
+    // Its answer does not come.
+    page.route(({ pathname }) => /\b0*6\.m4s$/.test(pathname), (route) => resolve(route.request()));
+  });
+  await page.goto(`${server.url}/airlane/player?title=${titles.find((t) => t.table).name}&muted=1`);
+  const chunk = await held;
+  await page.waitForFunction(() => document.querySelector("video").currentTime > 0);
+  const givenUp = page.waitForEvent("requestfailed", (request) => request === chunk);
+  const next = page.waitForRequest((request) => request.url().includes(".m4s"));
+  await page.evaluate(() => { document.querySelector("video").currentTime = 40; });
+  const first = await Promise.race([givenUp, next]);
+  assert.ok(first === chunk, "it asks for another before it has given up the first");
+  assert.equal(chunk.failure().errorText, "net::ERR_ABORTED");
+  await page.waitForFunction(() => document.querySelector("video").currentTime > 41);
+  await close();
+});
+
 test("dash.js's own rules play too, and say what they are", { skip }, async () => {
   for (const abr of ["bola", "dynamic"]) {
     const { page, requests, close } = await open(`/airlane/player?title=${await anyTitle()}&muted&abr=${abr}&metric=vmaf`);
