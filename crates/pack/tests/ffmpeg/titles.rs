@@ -144,6 +144,15 @@ fn a_film_of_23_976_with_sound_is_measured_with_vmaf() {
     assert!(means(Metric::PsnrDb)[1] > 25.0 && means(Metric::Ssim)[1] > 0.8);
     let master = fs::read_to_string(dir.join("master.m3u8")).unwrap();
     assert!(master.contains("RESOLUTION=320x180,FRAME-RATE=23.976,AUDIO=\"audio\""), "{master}");
+    // HLS names the mean and the highest, DASH what lasts: between them.
+    let (best, sound) = (&title.video[1], &title.audio[0]);
+    let said = |key: &str| -> u64 {
+        let line = master.lines().find(|l| l.contains("RESOLUTION=320x180")).unwrap();
+        let value = line.split([':', ',']).find_map(|part| part.strip_prefix(key)).unwrap();
+        value.parse().unwrap()
+    };
+    let (mean, lasts) = (said("AVERAGE-BANDWIDTH="), best.bandwidth.bps() + sound.bandwidth.bps());
+    assert!(mean <= lasts && lasts <= said("BANDWIDTH="), "{lasts} bit/s in\n{master}");
 }
 
 #[test]
