@@ -3,15 +3,18 @@
 /** Keys of a list in CMCD's text form; commas within quotes do not count. */
 const items = (text) => text.match(/(?:"(?:\\.|[^"\\])*"|[^,"])+/g) ?? [];
 
-const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&")}"`;
+/** A value as CMCD writes it: texts in quotes, numbers without. */
+const written = (value) => (typeof value === "number" ? String(value) : `"${value.replace(/["\\]/g, "\\$&")}"`);
+
+/** @typedef {Record<string, string | number>} Keys values by name, texts without quotes */
 
 /**
  * A CMCD text with further keys, in the order of the alphabet as CTA-5004 recommends.
  * @param {string} text such as `bl=1200,su`
- * @param {Record<string, string>} keys by name, values without quotes
+ * @param {Keys} keys
  */
 export function withKeys(text, keys) {
-  const added = Object.entries(keys).map(([name, value]) => `${name}=${quoted(value)}`);
+  const added = Object.entries(keys).map(([name, value]) => `${name}=${written(value)}`);
   const name = (item) => item.split("=", 1)[0];
   return [...items(text), ...added]
     .sort((a, b) => (name(a) < name(b) ? -1 : Number(name(a) > name(b))))
@@ -22,10 +25,11 @@ export function withKeys(text, keys) {
  * A request interceptor of dash.js that adds keys to the CMCD that is there already, be it in the
  * query or in a header. A request without CMCD stays as it is. Interceptors run in the order in
  * which they were added, and dash.js's own, which writes the CMCD, is the first.
- * @param {Record<string, string>} keys
+ * @param {() => Keys} keysNow
  */
-export function keyInterceptor(keys) {
+export function keyInterceptor(keysNow) {
   return (request) => {
+    const keys = keysNow();
     const url = new URL(request.url, location.href);
     const inQuery = url.searchParams.get("CMCD");
     const header = Object.keys(request.headers ?? {}).find((h) => h.toLowerCase() === "cmcd-session");

@@ -49,10 +49,11 @@ export class Playback {
       mode: options.cmcd, version: options.version, sid: plan.sid, cid: plan.cid,
       events: new URL("/airlane/cmcd", location.href).href,
     }));
-    player.addRequestInterceptor(keyInterceptor({
+    player.addRequestInterceptor(keyInterceptor(() => ({
       "com.airlane-abr": ABR_NAMES[options.abr],
       ...(options.metric ? { "com.airlane-metric": options.metric } : {}),
-    }));
+      "com.airlane-rb": Math.round(this.record.stalled_s * 1e3) / 1e3,
+    })));
     if (options.abr === "mpc") this.#useMpc(plan, events);
     else player.updateSettings({ streaming: { abr: { rules: OWN_RULES[options.abr] } } });
     player.on(events.ERROR, ({ error }) => {

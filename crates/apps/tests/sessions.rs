@@ -8,7 +8,7 @@ use std::time::Duration;
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
-use airlane_apps::vod::{Origin, OriginEvents, Policy, Provider, Visitor};
+use airlane_apps::vod::{Origin, OriginEvents, Policy, Provider, Visitor, Weighing};
 use airlane_base::{Rate, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_media::{Metric, Perceptual, Video, synthetic};
@@ -149,4 +149,22 @@ fn a_player_that_sends_its_value_function_is_weighed_by_it() {
     let cmcd = Cmcd { value: Some(curve.clone()), ..Cmcd::default() };
     let read = Cmcd::from_query(&cmcd.to_query()).unwrap();
     assert_eq!(read.value, Some(curve), "it survives the wire");
+}
+
+/// Whatever the rate, what is suggested lets through the highest rung that the rate sustains, as a
+/// player reads it: that of the manifest is about the nominal one, and the sound's comes off.
+#[test]
+fn the_bitrate_that_is_suggested_lets_through_just_what_the_rate_sustains() {
+    let videos = synthetic::corpus(1, 12, Seed(3));
+    let p = provider(&videos);
+    let setting = p.titles.values().next().unwrap();
+    let (means, rungs) = (setting.mean_rate_bps(), &videos[0].rungs);
+    for rate_bps in means.iter().flat_map(|mean| [mean - 1.0, mean + 1.0]).chain([1.0, 1e9]) {
+        let sustained = means.iter().filter(|mean| **mean <= rate_bps).count().max(1);
+        let suggested = p.suggestion_bps(&videos[0].name, rate_bps).unwrap() as f64;
+        let let_through =
+            |share: f64| rungs.iter().filter(|r| r.nominal.as_f64() * share <= suggested).count();
+        assert_eq!([let_through(0.98), let_through(1.1)], [sustained; 2], "at {rate_bps} bit/s");
+    }
+    assert_eq!(p.suggestion_bps("nobody's", 1e6), None);
 }

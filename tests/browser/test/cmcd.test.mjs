@@ -12,11 +12,11 @@ test("keys of ours stand among the others, in order, whatever quotes hold", () =
     withKeys('bl=1200,cid="a,b",nor="x\\",y",su', { "com.airlane-abr": 'q"u' }),
     'bl=1200,cid="a,b",com.airlane-abr="q\\"u",nor="x\\",y",su',
   );
-  assert.equal(withKeys("br=(900;v 64;a),v=2", { "com.airlane-abr": "bola" }), 'br=(900;v 64;a),com.airlane-abr="bola",v=2');
+  assert.equal(withKeys("br=(900;v 64;a),v=2", { "com.airlane-rb": 0.25, "com.airlane-abr": "bola" }), 'br=(900;v 64;a),com.airlane-abr="bola",com.airlane-rb=0.25,v=2');
 });
 
 test("the interceptor extends the query or the session header, and leaves other requests alone", async () => {
-  const add = keyInterceptor({ "com.airlane-abr": "robust-mpc" });
+  const add = keyInterceptor(() => ({ "com.airlane-abr": "robust-mpc" }));
   const query = await add({ url: 'http://server/a?x=1&CMCD=bl%3D100%2Csid%3D%22s%22', headers: {} });
   const sent = cmcdOf(query.url, {});
   assert.deepEqual([sent.mode, sent.keys], ["query", { bl: "100", "com.airlane-abr": "robust-mpc", sid: "s" }]);

@@ -18,8 +18,9 @@ pub trait Weighing: Send + Sync + Debug {
     fn entry(&self, title: &str, session: &str, cmcd: &Cmcd) -> Option<Entry>;
     /// UDP payload of a full packet in bytes, to tell body bytes from packet bytes.
     fn payload_bytes(&self) -> u64;
-    /// The nominal rate that CMSD suggests to a player of `title` at a rate of `rate_bps`, bits per
-    /// second: that of the highest rung that the rate keeps up with, or of the lowest.
+    /// The bitrate that CMSD suggests to a player of `title` at a rate of `rate_bps`, bits per second,
+    /// as the highest to play: it lets through the highest rung that the rate keeps up with, or the
+    /// lowest.
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64>;
 }
 
@@ -67,8 +68,12 @@ impl Weighing for Provider {
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64> {
         let setting = self.titles.get(&(title.to_owned(), self.metric))?;
         let sustained = setting.mean_rate_bps().iter().rposition(|&rate| rate <= rate_bps);
-        let rung = setting.video().rungs.get(sustained.unwrap_or(0))?;
-        Some(rung.nominal.as_f64() as u64)
+        let rungs = setting.video().rungs.get(sustained.unwrap_or(0)..)?;
+        let nominal = |rung: usize| rungs.get(rung).map(|r| r.nominal.as_f64());
+        // Halfway to the next rung, since players compare it with the manifest's rates, which are
+        // not just the nominal ones, and dash.js takes off the sound's first.
+        let next = |rate: f64| nominal(1).unwrap_or(2.0 * rate);
+        nominal(0).map(|rate| f64::midpoint(rate, next(rate)) as u64)
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Watched {
 pub(super) struct Outlook {
     /// The throughput that the player can count on.
     pub(super) throughput_kbps: u64,
-    /// The highest nominal rate that it should choose.
+    /// No rung above it should be chosen.
     pub(super) bitrate_kbps: u64,
 }
 
