@@ -70,12 +70,12 @@ pub fn write(
     // A variant needs the rate of the dearest rendition of its group on top (section 4.3.4.2).
     let peak = |r: &Representation| rates(r).map_or(r.bandwidth, |r| r.peak).bps();
     let average = |r: &Representation| rates(r).map(|r| r.average.bps());
-    let loudest = renditions.iter().map(peak).max().unwrap_or(0);
-    let loud = renditions.iter().filter_map(average).max().unwrap_or(0);
+    let sound_peak = renditions.iter().map(peak).max().unwrap_or(0);
+    let sound_average = renditions.iter().filter_map(average).max().unwrap_or(0);
     for (i, r) in variants.iter().enumerate() {
-        let mut line = format!("#EXT-X-STREAM-INF:BANDWIDTH={}", peak(r) + loudest);
+        let mut line = format!("#EXT-X-STREAM-INF:BANDWIDTH={}", peak(r) + sound_peak);
         if let Some(average) = average(r) {
-            push(&mut line, "AVERAGE-BANDWIDTH", &(average + loud).to_string());
+            push(&mut line, "AVERAGE-BANDWIDTH", &(average + sound_average).to_string());
         }
         let mut codecs = vec![r.codecs.as_str()];
         for rendition in renditions {

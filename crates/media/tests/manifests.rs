@@ -387,6 +387,11 @@ fn presentation() -> impl Strategy<Value = Presentation> {
         })
 }
 
+/// Rates for playlists: the peak half as much again as the mean.
+fn rates(r: &Representation) -> Option<hls::Rates> {
+    Some(hls::Rates { peak: r.bandwidth.scale(1.5), average: r.bandwidth })
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_again(p in presentation()) {
@@ -396,7 +401,7 @@ proptest! {
 
     #[test]
     fn any_presentation_has_playlists(p in presentation()) {
-        let playlists = hls::write(&p, &|r| Some(hls::Rates { peak: r.bandwidth.scale(1.5), average: r.bandwidth }));
+        let playlists = hls::write(&p, &rates);
         prop_assert_eq!(playlists.media.len(), p.video.len() + p.audio.len());
         for (_, text) in &playlists.media {
             prop_assert!(text.ends_with("#EXT-X-ENDLIST\n"));
@@ -445,9 +450,7 @@ fn playlists_hold_rates_codecs_groups_and_ranges() {
  <SegmentURL media="a.mp4" mediaRange="20-39"/></SegmentList></Representation></AdaptationSet>"#,
     );
     let p = parse(&text).unwrap();
-    let playlists = hls::write(&p, &|r| {
-        Some(hls::Rates { peak: r.bandwidth.scale(1.5), average: r.bandwidth })
-    });
+    let playlists = hls::write(&p, &rates);
     assert_eq!(
         playlists.master,
         "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n\

@@ -78,7 +78,7 @@ mod tests {
     }
 
     proptest! {
-        /// No run lacks anything, and at a rate lower by a millionth one would, if not the mean.
+        /// No run lacks anything, and no rate lower by 2 bit/s would do, if not by a run then by the mean.
         #[test]
         fn it_is_the_lowest_that_lasts(
             chunks in prop::collection::vec((1u64..1_000_000, 100u64..8_000), 1..40),

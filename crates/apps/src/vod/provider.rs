@@ -68,12 +68,12 @@ impl Weighing for Provider {
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64> {
         let setting = self.titles.get(&(title.to_owned(), self.metric))?;
         let sustained = setting.mean_rate_bps().iter().rposition(|&rate| rate <= rate_bps);
-        let rungs = setting.video().rungs.get(sustained.unwrap_or(0)..)?;
-        let nominal = |rung: usize| rungs.get(rung).map(|r| r.nominal.as_f64());
+        let (rung, above) = setting.video().rungs.get(sustained.unwrap_or(0)..)?.split_first()?;
+        let rate = rung.nominal.as_f64();
         // Halfway to the next rung, since players compare it with the manifest's rates, which are
         // not just the nominal ones, and dash.js takes off the sound's first.
-        let next = |rate: f64| nominal(1).unwrap_or(2.0 * rate);
-        nominal(0).map(|rate| f64::midpoint(rate, next(rate)) as u64)
+        let next = above.first().map_or(2.0 * rate, |r| r.nominal.as_f64());
+        Some(f64::midpoint(rate, next) as u64)
     }
 }
 
