@@ -34,12 +34,12 @@ function mandelbrot(size, how) {
  * Makes what is not there yet, `length_s` seconds of each.
  * @param {string} airlane the program
  * @param {string} out where clips and titles are kept
- * @param {{size: keyof typeof SIZES, length_s: number}} what
+ * @param {{size: keyof typeof SIZES, length_s: number, chunk_s: number}} what
  * @returns {Promise<string>} the folder of titles
  */
-export async function storyTitles(airlane, out, { size, length_s }) {
+export async function storyTitles(airlane, out, { size, length_s, chunk_s }) {
   const { width, height, rungs } = SIZES[size];
-  const clips = join(out, "clips"), folder = join(out, `titles-${size}-${length_s}s`);
+  const clips = join(out, "clips"), folder = join(out, `titles-${size}-${length_s}s-of-${chunk_s}s`);
   for (const made of [clips, folder]) mkdirSync(made, { recursive: true });
   for (const [name, picture] of Object.entries(CLIPS)) {
     const title = join(folder, name);
@@ -49,7 +49,7 @@ export async function storyTitles(airlane, out, { size, length_s }) {
       "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
     await ffmpeg(["-stream_loop", "-1", "-i", drawn, "-t", String(length_s), "-c", "copy"], whole);
     await run(airlane, ["pack", whole, title, "--quiet", "--name", name, "--title", name,
-      "--rungs", rungs, "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
+      "--rungs", rungs, "--chunk", String(chunk_s), "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
   }
   return folder;
 }

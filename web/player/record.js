@@ -11,12 +11,16 @@
  * @property {number} duration_s
  * @property {number} requested_s
  * @property {number} arrived_s
+ * @property {number | null} sent_s when the browser's network sent the request, and
+ * @property {number | null} received_s when it had the last byte; `null` where it does not tell
  * @property {number} bytes
  */
 /** @typedef {{from_s: number, to_s: number | null, place_s: number}} Stall `to_s` is null while it lasts. */
 
 /** A wait shorter than a picture lasts is none: dash.js has them where it changes what it holds. */
 const PICTURE_S = 0.04;
+/** Chunks that wait for what the network noted of them, at most. */
+const UNTOLD = 16;
 
 export class Record {
   /** @type {Chunk[]} */
@@ -98,6 +102,17 @@ export class Record {
  * @param {any} events `dashjs.MediaPlayer.events`
  */
 export function recordDash(record, player, events) {
+  // What the browser's network noted of a request comes after the player has its answer.
+  const untold = [];
+  new PerformanceObserver((list) => {
+    for (const { name, requestStart, responseEnd } of list.getEntries()) {
+      // Browsers do not tell of servers that do not allow it.
+      const i = untold.findIndex(({ address }) => address === withoutCmcd(name));
+      if (i < 0 || requestStart === 0) continue;
+      const [{ chunk }] = untold.splice(i, 1);
+      [chunk.sent_s, chunk.received_s] = [record.at(requestStart), record.at(responseEnd)];
+    }
+  }).observe({ type: "resource" });
   /** Dates of dash.js on the page's clock. */
   const at = (date) => record.at(date.getTime() - performance.timeOrigin);
   player.on(events.FRAGMENT_LOADING_COMPLETED, ({ request, error }) => {
@@ -109,9 +124,19 @@ export function recordDash(record, player, events) {
     record.chunks.push({
       kind: request.mediaType, rung: ladder.findIndex((r) => r.id === id), bps: bandwidth,
       place_s: request.startTime, duration_s: request.duration,
-      requested_s: at(request.startDate), arrived_s: at(request.endDate), bytes: request.bytesLoaded,
+      requested_s: at(request.startDate), arrived_s: at(request.endDate), sent_s: null, received_s: null,
+      bytes: request.bytesLoaded,
     });
+    untold.push({ chunk: record.chunks.at(-1), address: withoutCmcd(request.url) });
+    if (untold.length > UNTOLD) untold.shift();
   });
+}
+
+/** An address without what CMCD adds to it, which changes on the way from the player to the network. */
+function withoutCmcd(url) {
+  const address = new URL(url, location.href);
+  address.searchParams.delete("CMCD");
+  return address.href;
 }
 
 /** Bytes of what came whole from the server of a request before it was made, in order. */

@@ -131,6 +131,32 @@ fn what_a_browser_saw_counts_as_a_run_does() {
 }
 
 #[test]
+fn the_laboratory_pauses_between_chunks_as_the_browsers_networks_did() {
+    let rate_bps = |name: &str, pause_s: Option<f64>| {
+        let mut run = run("minerva", 0, 0.5, &[0; 7]);
+        for player in run["players"].as_array_mut().unwrap() {
+            for chunk in player["chunks"].as_array_mut().unwrap() {
+                let sent_s = chunk["requested_s"].as_f64().unwrap() + 0.01;
+                chunk["sent_s"] = json!(pause_s.map(|_| sent_s));
+                chunk["received_s"] = json!(pause_s.map(|pause_s| sent_s + 2.0 - pause_s));
+            }
+        }
+        let mut record = record(vec![run], 1);
+        record["setup"]["schemes"] = json!(["minerva"]);
+        let (_, summary) = Folder::new(name).report(&record).unwrap();
+        let rows = summary.rows.iter().filter(|r| {
+            (r.scheme.as_str(), r.metric.as_str()) == ("minerva-laboratory", "mean_rate_bps")
+        });
+        let rates: Vec<f64> = rows.map(|r| r.value).collect();
+        rates.iter().sum::<f64>() / rates.len() as f64
+    };
+    let untold = rate_bps("untold", None);
+    assert!((rate_bps("at-once", Some(0.0)) / untold - 1.0).abs() < 1e-9);
+    let paused = rate_bps("paused", Some(1.5));
+    assert!(paused < 0.9 * untold, "{paused} for {untold}");
+}
+
+#[test]
 fn claims_are_judged_on_runs_that_are_not_void() {
     let good = [0, 1, 1, 1, 1, 1, 1];
     let rounds = |cpu: f64| {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use airlane_base::{Fnv64, InputError};
 
+use crate::dash::CHUNK_TABLE;
 use crate::table::{self, Table, Traps};
 use crate::video::Video;
 
@@ -52,7 +53,8 @@ impl Corpus {
     }
 
     /// The corpus of a folder: each `*.json` and `*.json.gz` in it is a table in one of the
-    /// formats of [`table`]. Other files and folders within are left alone.
+    /// formats of [`table`], and so is a `quality.json` in a folder within it, as a folder of
+    /// packed titles has them. Everything else is left alone.
     ///
     /// # Errors
     /// If the folder cannot be read, holds no table, or one of its tables is refused.
@@ -63,14 +65,17 @@ impl Corpus {
         for entry in fs::read_dir(dir).map_err(io)? {
             let path = entry.map_err(io)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let of_title = path.join(CHUNK_TABLE);
             if (name.ends_with(".json") || name.ends_with(".json.gz")) && path.is_file() {
                 files.push(path);
+            } else if of_title.is_file() {
+                files.push(of_title);
             }
         }
         if files.is_empty() {
             return Err(InputError::new(
                 "no table in this folder",
-                "expected *.json or *.json.gz, see docs/chunk-tables.md",
+                "expected *.json, *.json.gz or */quality.json, see docs/chunk-tables.md",
             )
             .at_file(dir));
         }

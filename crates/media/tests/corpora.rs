@@ -41,6 +41,20 @@ fn a_folder_is_read_in_the_order_of_its_files() {
 }
 
 #[test]
+fn a_folder_of_packed_titles_is_one_of_tables() {
+    let dir = folder("titles");
+    for video in synthetic::corpus(2, 5, Seed(1)) {
+        let title = dir.join(&video.name);
+        fs::create_dir_all(title.join("video")).unwrap();
+        fs::write(title.join("quality.json"), to_json(&video)).unwrap();
+        fs::write(title.join("other.json"), "not a table").unwrap();
+    }
+    let corpus = Corpus::load_dir(&dir).unwrap();
+    let names: Vec<&str> = corpus.videos().map(|v| v.name.as_str()).collect();
+    assert_eq!(names, ["synthetic-0", "synthetic-1"]);
+}
+
+#[test]
 fn errors_name_the_file() {
     let dir = folder("faults");
     let message = || Corpus::load_dir(&dir).unwrap_err().to_string();
@@ -48,7 +62,8 @@ fn errors_name_the_file() {
     assert_eq!(
         message(),
         format!(
-            "{}: no table in this folder; expected *.json or *.json.gz, see docs/chunk-tables.md",
+            "{}: no table in this folder; expected *.json, *.json.gz or */quality.json, see \
+             docs/chunk-tables.md",
             dir.display()
         )
     );

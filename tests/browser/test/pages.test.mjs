@@ -83,6 +83,12 @@ test("picking a title plays it by our MPC, with CMCD, and the server knows the s
     assert.ok(Number(cmcd.keys.bl) >= 0 && Number(cmcd.keys.br) > 0);
   }
 
+  // What the network noted comes a moment after the chunk; dates are of whole milliseconds.
+  for (const c of chunks.slice(0, -1)) {
+    const times = [c.requested_s, c.sent_s, c.received_s, c.arrived_s];
+    assert.ok(times.every((t, i) => t !== null && (i === 0 || times[i - 1] <= t + 0.002)), `${times}`);
+  }
+
   // Each decision is the one that the pure function makes from what had arrived by then.
   const table = await jsonOf(page, title.table);
   const setting = settingOfTable(table, "vmaf" in table.rungs[0].quality ? "vmaf" : Object.keys(table.rungs[0].quality)[0]);

@@ -102,45 +102,60 @@ fn run_of(record: &Record, scheme: Scheme, seed: u64) -> Result<Option<&record::
     })
 }
 
-/// What came out, in a sentence per scheme and one on the gain.
+/// What came out: the gain, then how far predictions are off. What has no verdict is for the table,
+/// unless there is nothing else.
 fn verdict(claims: &[ClaimEntry]) -> String {
     let find = |id: String| claims.iter().find(|c| c.id == id);
-    let judged = |claim: &ClaimEntry, asked: &str| match claim.verdict {
+    let gain = find("browsers.gain".to_owned());
+    let predictions = [("minerva", "Minerva"), ("cubic", "plain Cubic")].map(|(who, scheme)| {
+        let quality = find(format!("browsers.{who}.quality"))?;
+        Some((quality, find(format!("browsers.{who}.rate"))?, scheme))
+    });
+    let predictions: Vec<_> = predictions.into_iter().flatten().collect();
+    let has_verdict = |claim: &ClaimEntry| claim.verdict != Verdict::Reported;
+    let alone = gain.is_none() && !predictions.iter().any(|(quality, ..)| has_verdict(quality));
+    let told = predictions.iter().filter(|(quality, ..)| alone || has_verdict(quality));
+    let predicted = told.map(|(quality, rate, scheme)| predicted(quality, rate, scheme));
+    gain.map(gained).into_iter().chain(predicted).collect::<Vec<_>>().join(" ")
+}
+
+/// How far the laboratory was off.
+fn predicted(quality: &ClaimEntry, rate: &ClaimEntry, scheme: &str) -> String {
+    match quality.measured.zip(rate.measured) {
+        Some((points, percent)) => format!(
+            "Under {scheme} the laboratory predicts every browser's mean quality within \
+             {points:.1} points{} and its mean rate within {percent:.1} %{}; {}.",
+            asked(quality, "5"),
+            asked(rate, "10"),
+            words::plural(quality.n as usize, "run"),
+        ),
+        None => format!("Nothing can be said under {scheme}: {}.", quality.reason),
+    }
+}
+
+/// What Minerva gained.
+fn gained(gain: &ClaimEntry) -> String {
+    match (gain.measured, gain.ci95) {
+        (Some(m), Some([lo, hi])) => format!(
+            "The worst browser's QoE under Minerva is {m:+.1} points from that under plain Cubic \
+             (95 % interval {lo:+.1} to {hi:+.1}, {} pairs){}.",
+            gain.n,
+            asked(gain, "above 0")
+        ),
+        (Some(m), None) => format!(
+            "The worst browser's QoE under Minerva is {m:+.1} points from that under plain Cubic, \
+             in one pair of runs."
+        ),
+        (None, _) => format!("No gain can be told: {}.", gain.reason),
+    }
+}
+
+/// What was asked of a claim that was judged, and whether it is so.
+fn asked(claim: &ClaimEntry, bound: &str) -> String {
+    match claim.verdict {
         Verdict::Reported => String::new(),
-        verdict => format!(" (asked {asked}: {})", verdict.name()),
-    };
-    let mut parts = Vec::new();
-    for (who, scheme) in [("minerva", "Minerva"), ("cubic", "plain Cubic")] {
-        let quality = find(format!("browsers.{who}.quality"));
-        let rate = find(format!("browsers.{who}.rate"));
-        let Some((quality, rate)) = quality.zip(rate) else { continue };
-        parts.push(match quality.measured.zip(rate.measured) {
-            Some((points, percent)) => format!(
-                "Under {scheme} the laboratory predicts every browser's mean quality within \
-                 {points:.1} points{} and its mean rate within {percent:.1} %{}; {}.",
-                judged(quality, "5"),
-                judged(rate, "10"),
-                words::plural(quality.n as usize, "run"),
-            ),
-            None => format!("Nothing can be said under {scheme}: {}.", quality.reason),
-        });
+        verdict => format!(" (asked {bound}: {})", verdict.name()),
     }
-    if let Some(gain) = find("browsers.gain".to_owned()) {
-        parts.push(match (gain.measured, gain.ci95) {
-            (Some(m), Some([lo, hi])) => format!(
-                "The worst browser's QoE under Minerva is {m:+.1} points from that under plain Cubic \
-                 (95 % interval {lo:+.1} to {hi:+.1}, {} pairs){}.",
-                gain.n,
-                judged(gain, "above 0")
-            ),
-            (Some(m), None) => format!(
-                "The worst browser's QoE under Minerva is {m:+.1} points from that under plain \
-                 Cubic, in one pair of runs."
-            ),
-            (None, _) => format!("No gain can be told: {}.", gain.reason),
-        });
-    }
-    parts.join(" ")
 }
 
 fn lead(record: &Record) -> String {

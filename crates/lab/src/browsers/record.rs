@@ -106,6 +106,11 @@ pub(super) struct Chunk {
     pub(super) place_s: f64,
     pub(super) requested_s: f64,
     pub(super) arrived_s: f64,
+    /// When the browser's network sent the request, and when it had the last byte.
+    #[serde(default)]
+    pub(super) sent_s: Option<f64>,
+    #[serde(default)]
+    pub(super) received_s: Option<f64>,
     pub(super) bytes: u64,
 }
 
@@ -192,9 +197,10 @@ impl Record {
             for player in &run.players {
                 let times =
                     player.chunks.iter().flat_map(|c| [c.place_s, c.requested_s, c.arrived_s]);
+                let network = player.chunks.iter().flat_map(|c| [c.sent_s, c.received_s]).flatten();
                 let stalls = player.stalls.iter().flat_map(|s| [s.from_s, s.place_s]);
                 let others = [player.began_s, player.startup_s.unwrap_or(0.0), player.server.now_s];
-                if !times.chain(stalls).chain(others).all(|t| sound(t, 1e7)) {
+                if !times.chain(network).chain(stalls).chain(others).all(|t| sound(t, 1e7)) {
                     return wrong(&key("players"), "a time".to_owned(), "seconds from 0 on");
                 }
                 let opening = &player.opening_bytes;

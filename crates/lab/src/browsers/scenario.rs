@@ -4,14 +4,18 @@ use std::fmt::Write as _;
 
 use airlane_base::InputError;
 use airlane_minerva::ALPHA_PER_CONNECTION;
+use airlane_quality::stats;
 use airlane_quic::ETHERNET_PAYLOAD_BYTES;
 
-use super::record::{Record, Rule, Scheme};
+use super::record::{Chunk, Kind, Record, Rule, Scheme};
 use crate::scenario::Scenario;
 use crate::story::words;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
 const LEAST_SEEDS: usize = 32;
+
+/// Nobody holds enough to wait before chunks of the first so many seconds of video.
+const NEVER_WAITS_S: f64 = 16.0;
 
 /// Who plays under a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +55,8 @@ pub(super) fn text(record: &Record) -> String {
     line(format!("queue = {{ kind = {} }}", quoted(&setup.link.queue)));
     // `airlane serve` finds that the emulated link takes them.
     line(format!("\n[transport]\nack = \"decimated\"\npayload_bytes = {ETHERNET_PAYLOAD_BYTES}"));
-    line(format!("\n[player]\nmetric = {}\noverhead_s = 0", quoted(players[0].metric.name())));
+    line(format!("\n[player]\nmetric = {}", quoted(players[0].metric.name())));
+    line(format!("overhead_s = {:.4}", pause_s(record)));
     line(format!("opening_bytes = {:?}", opening_bytes(record)));
     for (side, scheme) in sides(record) {
         line(format!(
@@ -90,6 +95,21 @@ fn opening_bytes(record: &Record) -> Vec<u64> {
         .map(|i| all.iter().map(|of| of[i] as f64).sum::<f64>() / all.len() as f64)
         .map(|mean| mean.round() as u64)
         .collect()
+}
+
+/// From the last byte of a chunk to the request for the next one, as the browser's network saw
+/// them: the median over all players, 0 if none tells. Where nobody waits for room in the buffer,
+/// and within a rung: a player fetches the header of a new one in between.
+fn pause_s(record: &Record) -> f64 {
+    let mut pauses = Vec::new();
+    for player in record.runs.iter().flat_map(|r| &r.players) {
+        let of_picture = player.chunks.iter().filter(|c| c.kind == Kind::Video);
+        let early: Vec<_> = of_picture.filter(|c| c.place_s < NEVER_WAITS_S).collect();
+        let alike = early.windows(2).filter(|pair| pair[0].rung == pair[1].rung);
+        let pause = |pair: &[&Chunk]| Some((pair[1].sent_s? - pair[0].received_s?).max(0.0));
+        pauses.extend(alike.filter_map(pause));
+    }
+    stats::median(&pauses).unwrap_or(0.0)
 }
 
 /// The scenario of a record; `file` is what errors name.
