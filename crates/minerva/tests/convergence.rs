@@ -41,8 +41,9 @@ impl Utility {
         }
     }
 
+    /// A power of 0.1 and factors that differ by a hundred make rates that differ by 10^20.
     fn inverse(&self, u: f64) -> f64 {
-        bisect(1e-12, 1e12, |r| self.at(r) < u)
+        bisect(1e-60, 1e60, |r| self.at(r) < u)
     }
 }
 
@@ -165,6 +166,23 @@ proptest! {
             prop_assert!(after <= factor * before + 1e-9, "{after} from {before}, factor {factor}");
         }
     }
+}
+
+/// The farthest apart that the strategy makes rates: 10^20 between equals of 0.1 and 9.99.
+#[test]
+fn rates_far_apart_come_closer_as_well() {
+    let power = |a: f64| Utility { a, p: 0.1, b: 0.0, c: 1.0 };
+    let clients = [power(0.1), power(0.1), power(9.99)];
+    let best = optimum(&clients, 0.5);
+    let level = clients[0].at(best[0]);
+    for (client, rate) in clients.iter().zip(&best) {
+        assert!((client.at(*rate) / level - 1.0).abs() < 1e-9, "{best:?}");
+    }
+    let mut rates = on_link(&[1.0; 3], 0.5);
+    for _ in 0..200 {
+        rates = step(&clients, &rates);
+    }
+    assert!(spread(&off(&rates, &best)) < 1e-6, "{rates:?} beside {best:?}");
 }
 
 /// What the proof leaves to the reader: of three clients, one that hardly reacts and one that

@@ -94,7 +94,8 @@ pub(crate) struct Worlds {
     /// Take this seed instead of the scenario's
     #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=u32::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Take videos from the chunk tables in this folder instead of the embedded ones
+    /// Take videos from the chunk tables or packed titles in this folder instead of the embedded
+    /// ones
     #[arg(long, value_name = "DIR")]
     pub(crate) content: Option<PathBuf>,
     /// Take the link's capacity from a recorded trace, or from each trace of a folder
@@ -204,8 +205,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct CorpusArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<CorpusVerb>,
-    /// A folder of chunk tables [default: the embedded content]; one called normalise is
-    /// ./normalise
+    /// A folder of chunk tables or packed titles [default: the embedded content]; one called
+    /// normalise is ./normalise
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// The measure of quality
@@ -221,7 +222,7 @@ pub(crate) enum CorpusVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct NormaliseArgs {
-    /// A folder of chunk tables [default: the embedded content]
+    /// A folder of chunk tables or packed titles [default: the embedded content]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// The measure of quality
