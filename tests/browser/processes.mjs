@@ -1,5 +1,7 @@
 // Programs that the story starts: until they are ready, what they said, and their end.
 import { spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { request } from "node:https";
 
 /** How long a program may take until it is ready, milliseconds. */
@@ -45,6 +47,17 @@ export async function startReady(program, args, expected) {
       clearTimeout(timer);
     },
   };
+}
+
+/** A UDP port of 127.0.0.1 that nobody has, for a program that starts later. */
+export async function freeUdpPort() {
+  const socket = createSocket("udp4");
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, "close");
+  return port;
 }
 
 /** Runs a program to its end; an error has what it said last. */

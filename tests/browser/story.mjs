@@ -1,14 +1,14 @@
 // Four browsers behind one link: starts the server, the link and the browsers, lets them play, and
 // writes what the browsers saw, which `airlane report` judges and draws. `make browsers` runs it;
 // docs/browsers.md describes the file.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, hostname } from "node:os";
-import { join } from "node:path";
+import { join, resolve as absolute } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { launch, openPage, whyNoBrowser } from "./chromium.mjs";
-import { ownJson, startReady } from "./processes.mjs";
+import { freeUdpPort, ownJson, startReady } from "./processes.mjs";
 import { HOST, startServer } from "./server.mjs";
 import { SIZES, storyTitles } from "./titles.mjs";
 
@@ -40,7 +40,11 @@ const { values: given } = parseArgs({
     "duration-s": { type: "string", default: "60" },
     /** Of 2, 3, 4 and 6 s the one where chance decides least (docs/browsers.md). */
     "stagger-s": { type: "string", default: "3" },
-    "rate-bps": { type: "string", default: "10e6" },
+    /** The link's capacity: constant (10e6 unless given), or a recording from a place in it on. */
+    "rate-bps": { type: "string" },
+    trace: { type: "string" },
+    "trace-mean-bps": { type: "string" },
+    "trace-offset-s": { type: "string" },
     "rtt-s": { type: "string", default: "0.02" },
     queue: { type: "string", default: "pie" },
     repeat: { type: "string", default: "1" },
@@ -54,7 +58,7 @@ const number = (name) => {
 const setup = {
   players: number("players"), duration_s: number("duration-s"), stagger_s: number("stagger-s"),
   abr: given.abr.split(","), schemes: given.schemes.split(","), repeat: number("repeat"),
-  link: { rate_bps: number("rate-bps"), rtt_s: number("rtt-s"), queue: given.queue },
+  link: { ...capacity(), rtt_s: number("rtt-s"), queue: given.queue },
 };
 for (const scheme of setup.schemes) {
   if (!SCHEMES[scheme]) refuse(`--schemes ${scheme}: expected some of ${Object.keys(SCHEMES).join(", ")}`);
@@ -93,6 +97,20 @@ function write() {
   console.log(file);
 }
 
+/** What the link carries, by the names that its settings have. */
+function capacity() {
+  const optional = (name) => (given[name] === undefined ? {} : { [name.replaceAll("-", "_")]: number(name) });
+  if (given.trace === undefined) {
+    for (const name of ["trace-mean-bps", "trace-offset-s"]) {
+      if (given[name] !== undefined) refuse(`--${name} ${given[name]}: expected --trace FILE beside it`);
+    }
+    return { rate_bps: 10e6, ...optional("rate-bps") };
+  }
+  if (given["rate-bps"] !== undefined) refuse("--rate-bps beside --trace: expected one of them");
+  if (!existsSync(given.trace)) refuse(`--trace ${given.trace}: there is no such file`);
+  return { trace: absolute(given.trace), trace_offset_s: 0, ...optional("trace-mean-bps"), ...optional("trace-offset-s") };
+}
+
 /** Bad input: one message, and no results. */
 function refuse(message) {
   console.error(message);
@@ -100,12 +118,13 @@ function refuse(message) {
 }
 
 /** The options of `airlane link` for this story. */
-function linkArguments(target) {
-  const { rate_bps, rtt_s, queue } = setup.link;
+function linkArguments(listen, target) {
+  const { rtt_s, queue, ...capacity } = setup.link;
+  const settings = Object.entries({ ...capacity, "queue.kind": queue });
   return [
     // Granted or not: the link says so, and the record has how busy the machine was.
-    "link", "udp", "127.0.0.1:0", target, "--quiet", "--realtime", "10", "--both", `rtt_s=${rtt_s}`,
-    "--down", `rate_bps=${rate_bps}`, "--down", `queue.kind=${queue}`,
+    "link", "udp", listen, target, "--quiet", "--realtime", "10", "--both", `rtt_s=${rtt_s}`,
+    ...settings.flatMap(([key, value]) => ["--down", `${key}=${value}`]),
   ];
 }
 
@@ -116,8 +135,6 @@ async function play(scheme) {
     const about = setup.abr.every((rule) => rule === "mpc") ? OUR_PLAYERS : [];
     const { url, direct, spki, resolve, close } = await startServer(given.airlane, folder, [...SCHEMES[scheme], ...about]);
     running.push({ stop: close });
-    const link = await startReady(given.airlane, linkArguments(direct), [/^ready:.*:(\d+)\b/m]);
-    running.push(link);
     const { titles } = await ownJson(`https://${direct}/airlane/titles`);
     const managed = titles.filter((t) => t.table);
     if (managed.length === 0) throw new Error(`no title of ${folder} has a quality table`);
@@ -125,7 +142,7 @@ async function play(scheme) {
       if (!tables.has(name)) tables.set(name, await ownJson(`https://${direct}${table}`));
     }
     // Starting a browser takes more of the machine than playing: all run before the first plays.
-    const quic = `${HOST}:${link.said[0]}`;
+    const port = await freeUdpPort(), quic = `${HOST}:${port}`;
     const players = [];
     for (let i = 0; i < setup.players; i++) {
       const browser = await launch({ quic, spki, resolve });
@@ -135,6 +152,8 @@ async function play(scheme) {
       players.push(player);
       await player.page.goto(`${url}/airlane/player`, { waitUntil: "networkidle" });
     }
+    // A trace begins with the link.
+    running.push(await startReady(given.airlane, linkArguments(`127.0.0.1:${port}`, direct), [/^ready:.*:(\d+)\b/m]));
     const start_ms = Date.now(), busy = processorTimes();
     const opening = players.map(async (player, i) => {
       await wait(start_ms + i * setup.stagger_s * 1e3 - Date.now());
@@ -145,9 +164,9 @@ async function play(scheme) {
     await wait(first_ms + setup.duration_s * 1e3 - Date.now());
     const cpu = busy();
     const seen = await Promise.all(players.map((player) => read(player, first_ms, direct)));
-    return { cpu, players: seen };
+    return { cpu, link_s: (first_ms - start_ms) / 1e3, players: seen };
   } finally {
-    // The browsers first, then the link, then the server.
+    // The link first, then the browsers, then the server.
     for (const program of running.reverse()) await program.stop();
   }
 }

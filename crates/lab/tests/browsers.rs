@@ -157,6 +157,33 @@ fn the_laboratory_pauses_between_chunks_as_the_browsers_networks_did() {
 }
 
 #[test]
+fn a_trace_goes_on_in_the_laboratory_where_it_was_for_the_browsers() {
+    // Mahimahi's: 30 s with a packet every 12 ms (1 Mbit/s), then 30 s with one every 2 ms.
+    let folder = Folder::new("trace");
+    let trace = folder.0.join("rises.trace");
+    let times = (1..=2_500).map(|i| i * 12).chain((1..=15_000).map(|i| 30_000 + i * 2));
+    fs::write(&trace, times.map(|ms: u32| format!("{ms}\n")).collect::<String>()).unwrap();
+    let rate_bps = |offset_s: f64, link_s: f64| {
+        let mut run = run("minerva", 0, 0.5, &[0; 7]);
+        run["link_s"] = json!(link_s);
+        let mut record = record(vec![run], 1);
+        record["setup"]["schemes"] = json!(["minerva"]);
+        record["setup"]["link"] = json!({
+            "trace": trace, "trace_offset_s": offset_s, "rtt_s": 0.02, "queue": "pie",
+        });
+        let (_, summary) = folder.report(&record).unwrap();
+        let rows = summary.rows.iter().filter(|r| {
+            (r.scheme.as_str(), r.metric.as_str()) == ("minerva-laboratory", "mean_rate_bps")
+        });
+        rows.map(|r| r.value).sum::<f64>() / 64.0
+    };
+    let (slow, fast) = (rate_bps(0.0, 0.0), rate_bps(32.0, 0.0));
+    assert!(fast > 2.0 * slow, "{slow} and {fast}");
+    // The link may have run for a while before the first player began.
+    assert!((rate_bps(0.0, 32.0) / fast - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn claims_are_judged_on_runs_that_are_not_void() {
     let good = [0, 1, 1, 1, 1, 1, 1];
     let rounds = |cpu: f64| {
@@ -194,6 +221,9 @@ fn a_record_that_is_none_is_refused_with_the_key() {
     };
     refused(&|r| r["version"] = json!(2), "version 1");
     refused(&|r| r["runs"][1]["cpu"] = json!(1.5), "runs.1.cpu");
+    refused(&|r| r["runs"][1]["link_s"] = json!(-1.5), "runs.1.link_s");
+    refused(&|r| r["setup"]["link"]["trace"] = json!("there"), "setup.link");
+    refused(&|r| r["setup"]["link"]["rate_bps"] = json!(null), "setup.link");
     refused(&|r| r["runs"][0]["players"][0]["metric"] = json!("beauty"), "beauty");
     refused(&|r| r["runs"][0]["players"][0]["chunks"][0]["rung"] = json!(7), "rung 7");
     refused(&|r| r["runs"][0]["players"][1]["title"] = json!("three"), "runs.1.players");

@@ -45,9 +45,19 @@ pub(super) enum Scheme {
     Minerva,
 }
 
+/// Its capacity is a constant or a trace.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Link {
-    pub(super) rate_bps: f64,
+    #[serde(default)]
+    pub(super) rate_bps: Option<f64>,
+    #[serde(default)]
+    pub(super) trace: Option<String>,
+    /// What the trace is scaled to.
+    #[serde(default)]
+    pub(super) trace_mean_bps: Option<f64>,
+    /// Where in the trace the link began.
+    #[serde(default)]
+    pub(super) trace_offset_s: f64,
     pub(super) rtt_s: f64,
     pub(super) queue: String,
 }
@@ -58,6 +68,9 @@ pub(super) struct Run {
     pub(super) round: usize,
     /// Share of the processors' time that was used while it ran.
     pub(super) cpu: f64,
+    /// From the link's beginning to the first player's.
+    #[serde(default)]
+    pub(super) link_s: f64,
     pub(super) players: Vec<Player>,
 }
 
@@ -182,6 +195,15 @@ impl Record {
         if !(1..=64).contains(&setup.players) {
             return wrong("setup.players", setup.players.to_string(), "1 to 64");
         }
+        let link = &setup.link;
+        if link.rate_bps.is_some() == link.trace.is_some() {
+            let found = if link.trace.is_some() { "both" } else { "neither" };
+            return wrong("setup.link", found.to_owned(), "one of rate_bps and trace");
+        }
+        if !sound(link.trace_offset_s, 1e6) {
+            let found = link.trace_offset_s.to_string();
+            return wrong("setup.link.trace_offset_s", found, "seconds from 0 on");
+        }
         for (i, run) in self.runs.iter().enumerate() {
             let key = |what: &str| format!("runs.{i}.{what}");
             if run.round >= setup.repeat || !setup.schemes.contains(&run.scheme) {
@@ -189,6 +211,9 @@ impl Record {
             }
             if !sound(run.cpu, 1.0) {
                 return wrong(&key("cpu"), run.cpu.to_string(), "a share");
+            }
+            if !sound(run.link_s, 1e3) {
+                return wrong(&key("link_s"), run.link_s.to_string(), "seconds from 0 on");
             }
             if run.players.len() != setup.players {
                 let expected = format!("{} of them", setup.players);

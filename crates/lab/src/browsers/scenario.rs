@@ -38,7 +38,6 @@ pub(super) fn sides(record: &Record) -> Vec<(Side, Scheme)> {
 pub(super) fn text(record: &Record) -> String {
     let setup = &record.setup;
     let players = record.players();
-    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let seeds = (1..=setup.repeat.max(LEAST_SEEDS)).map(|seed| seed.to_string());
     let seeds: Vec<String> = seeds.collect();
     let mut out = String::new();
@@ -51,8 +50,9 @@ pub(super) fn text(record: &Record) -> String {
         setup.duration_s,
         seeds.join(", ")
     ));
-    line(format!("\n[link]\nrate_bps = {}\nrtt_s = {}", setup.link.rate_bps, setup.link.rtt_s));
+    line(format!("\n[link]\nrtt_s = {}", setup.link.rtt_s));
     line(format!("queue = {{ kind = {} }}", quoted(&setup.link.queue)));
+    line(capacity(record));
     // `airlane serve` finds that the emulated link takes them.
     line(format!("\n[transport]\nack = \"decimated\"\npayload_bytes = {ETHERNET_PAYLOAD_BYTES}"));
     line(format!("\n[player]\nmetric = {}", quoted(players[0].metric.name())));
@@ -83,6 +83,23 @@ pub(super) fn text(record: &Record) -> String {
         ));
     }
     out
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// What the link carried from the first player's beginning on. A trace begins with the link, about
+/// as long before in all runs.
+fn capacity(record: &Record) -> String {
+    let link = &record.setup.link;
+    let Some(trace) = &link.trace else {
+        return format!("rate_bps = {}", link.rate_bps.unwrap_or_default());
+    };
+    let before: f64 = record.runs.iter().map(|run| run.link_s).sum();
+    let offset_s = link.trace_offset_s + before / record.runs.len() as f64;
+    let mean = link.trace_mean_bps.map(|bps| format!("\ntrace_mean_bps = {bps}"));
+    format!("trace = {}\ntrace_offset_s = {offset_s:.3}{}", quoted(trace), mean.unwrap_or_default())
 }
 
 /// What players fetched before the first chunk: means over all of them, so far as all fetched
