@@ -186,7 +186,10 @@ function recordOf({ page }) {
   });
 }
 
-/** What a player saw, and what the server says of it. */
+/**
+ * What a player saw, and what the server says of it. Where a link is dead for seconds browsers give
+ * connections up, and players ask again: it is a fault only if they do not, which they tell.
+ */
 async function read(player, first_ms, direct) {
   const { record, began_ms } = await recordOf(player);
   const { now_s, sessions } = await ownJson(`https://${direct}/airlane/sessions?sid=${player.sid}`);
@@ -194,10 +197,11 @@ async function read(player, first_ms, direct) {
   const carriers = sessions.map((s) => s.carrier);
   if (carriers.join() !== "h3") throw new Error(`${title.name} came over ${carriers.join() || "nothing"}, not over h3`);
   const { faults: own, decisions: _, ...seen } = record;
+  const isLoad = (fault) => fault.startsWith("Failed to load resource: net::");
   return {
     title: title.name, abr, sid, metric: title.metric, // The first one is read twice: it began when it did.
     began_s: Math.max(0, began_ms - first_ms) / 1e3,
-    ...seen, faults: [...own, ...faults], server: { now_s, sessions },
+    ...seen, faults: [...own, ...faults.filter((f) => !isLoad(f))], failed_loads: faults.filter(isLoad), server: { now_s, sessions },
   };
 }
 

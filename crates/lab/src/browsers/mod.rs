@@ -196,6 +196,14 @@ fn notes(record: &Record) -> Vec<String> {
     if faults > 0 {
         notes.push(format!("{} reported faults.", words::plural(faults, "player")));
     }
+    let failed: usize = players().map(|p| p.failed_loads.len()).sum();
+    if failed > 0 {
+        notes.push(format!(
+            "{} failed below HTTP, as where a browser gives a connection up because the link \
+             carries nothing for seconds; the players asked again. The laboratory's players wait.",
+            words::sentence(&words::plural(failed, "request"))
+        ));
+    }
     notes
 }
 

@@ -89,6 +89,9 @@ pub(super) struct Player {
     #[serde(default)]
     pub(super) opening_bytes: Vec<u64>,
     pub(super) faults: Vec<String>,
+    /// Requests that failed below HTTP, as on a connection that was given up, and were made again.
+    #[serde(default)]
+    pub(super) failed_loads: Vec<String>,
     pub(super) frames: u64,
     pub(super) dropped_frames: u64,
     pub(super) server: Served,
