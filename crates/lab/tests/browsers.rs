@@ -91,6 +91,15 @@ fn claim<'a>(summary: &'a Summary, id: &str) -> &'a ClaimEntry {
     summary.claims.iter().find(|c| c.id == id).unwrap_or_else(|| panic!("no {id}"))
 }
 
+/// Mean over the players and seeds.
+fn laboratory_rate_bps(summary: &Summary) -> f64 {
+    let rows = summary.rows.iter().filter(|r| {
+        (r.scheme.as_str(), r.metric.as_str()) == ("minerva-laboratory", "mean_rate_bps")
+    });
+    let rates: Vec<f64> = rows.map(|r| r.value).collect();
+    rates.iter().sum::<f64>() / rates.len() as f64
+}
+
 #[test]
 fn what_a_browser_saw_counts_as_a_run_does() {
     let runs = vec![run("plain", 0, 0.5, &[0; 7]), run("minerva", 0, 0.5, &[0, 1, 1, 1, 1, 1, 1])];
@@ -118,6 +127,7 @@ fn what_a_browser_saw_counts_as_a_run_does() {
     near(figure("1/v1", "minerva-browsers", "startup_s"), 0.5);
     near(figure("1/v1", "minerva-browsers", "stall_s"), 0.0);
     // The stall of two seconds is charged to the third chunk, whatever had arrived.
+    near(figure("1", "cubic-browsers", "min_qoe"), 40.0 - 25.0 * 2.0 / 5.0);
     near(figure("1/v2", "cubic-browsers", "stall_s"), 2.0);
     near(figure("1/v2", "cubic-browsers", "stalls"), 1.0);
     near(figure("1/v2", "cubic-browsers", "qoe"), 40.0 - 25.0 * 2.0 / 5.0);
@@ -150,11 +160,7 @@ fn the_laboratory_pauses_between_chunks_as_the_browsers_networks_did() {
         let mut record = record(vec![run], 1);
         record["setup"]["schemes"] = json!(["minerva"]);
         let (_, summary) = Folder::new(name).report(&record).unwrap();
-        let rows = summary.rows.iter().filter(|r| {
-            (r.scheme.as_str(), r.metric.as_str()) == ("minerva-laboratory", "mean_rate_bps")
-        });
-        let rates: Vec<f64> = rows.map(|r| r.value).collect();
-        rates.iter().sum::<f64>() / rates.len() as f64
+        laboratory_rate_bps(&summary)
     };
     let untold = rate_bps("untold", None);
     assert!((rate_bps("at-once", Some(0.0)) / untold - 1.0).abs() < 1e-9);
@@ -178,10 +184,7 @@ fn a_trace_goes_on_in_the_laboratory_where_it_was_for_the_browsers() {
             "trace": trace, "trace_offset_s": offset_s, "rtt_s": 0.02, "queue": "pie",
         });
         let (_, summary) = folder.report(&record).unwrap();
-        let rows = summary.rows.iter().filter(|r| {
-            (r.scheme.as_str(), r.metric.as_str()) == ("minerva-laboratory", "mean_rate_bps")
-        });
-        rows.map(|r| r.value).sum::<f64>() / 64.0
+        laboratory_rate_bps(&summary)
     };
     let (slow, fast) = (rate_bps(0.0, 0.0), rate_bps(32.0, 0.0));
     assert!(fast > 2.0 * slow, "{slow} and {fast}");

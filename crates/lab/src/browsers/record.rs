@@ -48,12 +48,9 @@ pub(super) enum Scheme {
 /// Its capacity is a constant or a trace.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Link {
-    #[serde(default)]
     pub(super) rate_bps: Option<f64>,
-    #[serde(default)]
     pub(super) trace: Option<String>,
     /// What the trace is scaled to.
-    #[serde(default)]
     pub(super) trace_mean_bps: Option<f64>,
     /// Where in the trace the link began.
     #[serde(default)]
@@ -123,9 +120,7 @@ pub(super) struct Chunk {
     pub(super) requested_s: f64,
     pub(super) arrived_s: f64,
     /// When the browser's network sent the request, and when it had the last byte.
-    #[serde(default)]
     pub(super) sent_s: Option<f64>,
-    #[serde(default)]
     pub(super) received_s: Option<f64>,
     pub(super) bytes: u64,
 }

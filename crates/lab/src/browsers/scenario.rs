@@ -96,8 +96,8 @@ fn capacity(record: &Record) -> String {
     let Some(trace) = &link.trace else {
         return format!("rate_bps = {}", link.rate_bps.unwrap_or_default());
     };
-    let before: f64 = record.runs.iter().map(|run| run.link_s).sum();
-    let offset_s = link.trace_offset_s + before / record.runs.len() as f64;
+    let before: Vec<f64> = record.runs.iter().map(|run| run.link_s).collect();
+    let offset_s = link.trace_offset_s + stats::mean(&before).unwrap_or(0.0);
     let mean = link.trace_mean_bps.map(|bps| format!("\ntrace_mean_bps = {bps}"));
     format!("trace = {}\ntrace_offset_s = {offset_s:.3}{}", quoted(trace), mean.unwrap_or_default())
 }
