@@ -149,8 +149,8 @@ fn a_film_plays_in_virtual_time_and_no_byte_goes_astray() {
     network.check_conservation().unwrap();
     // Bytes at the bottleneck are bodies plus headers, lost packets once more.
     let bodies: u64 = chunks.iter().map(|c| video.size_bytes(c.rung, c.chunk)).sum();
-    let link = network.find("downlink").unwrap();
-    let carried = network.node_counters(link).polled.1;
+    let link = network.find("link.down").unwrap();
+    let carried = network.node_counters(link, airlane_net::Port::ONLY).polled.1;
     let full = 1350.0 + 28.0;
     let least = bodies as f64 * full / (1350.0 - 27.0);
     let ratio = carried as f64 / least;
@@ -244,7 +244,7 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     let rtt = Duration::from_millis(120);
     let mut dumbbell = Dumbbell::new(Rate::from_mbps(1_000.0), rtt, 1.0, 1);
     dumbbell.uplink.supply = Rate::from_mbps(100.0).into();
-    dumbbell.flows[0].impair_down = vec![Impairment::Bernoulli(0.001)];
+    dumbbell.downlink.impairments = vec![Impairment::Bernoulli(0.001)];
     let (mut world, server, client, listen) = world_of(&dumbbell);
     let explicit = ControllerConfig {
         rate_bps: Some(480_000_000),

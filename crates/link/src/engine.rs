@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use airlane_base::{Ecn, FlowId, Packet, Progress, Time};
-use airlane_net::{BuiltDumbbell, Counters, LinkStats, Network, NodeId};
+use airlane_net::{BuiltDumbbell, Counters, LinkStats, Network, NodeId, Port};
 
-use crate::spec::{LinkSpec, WaySpec};
+use crate::spec::{LinkSpec, dumbbell};
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,8 +85,8 @@ struct Way {
 }
 
 impl Way {
-    fn new(spec: &WaySpec, seed: airlane_base::Seed) -> Self {
-        let BuiltDumbbell { network, servers, clients, downlink, .. } = spec.dumbbell().build(seed);
+    fn new(spec: &airlane_net::Way, seed: airlane_base::Seed) -> Self {
+        let BuiltDumbbell { network, servers, clients, downlink, .. } = dumbbell(spec).build(seed);
         let ends = (network.addresses(servers[0])[0], network.addresses(clients[0])[0]);
         Self { ends, link: downlink, network, refused: (0, 0) }
     }
@@ -196,7 +196,7 @@ impl Engine {
     /// What waits in or is being served by the link of a direction: packets, bytes.
     pub fn in_link(&self, direction: Direction) -> (u64, u64) {
         let way = &self.ways[direction.index()];
-        way.network.node_counters(way.link).held
+        way.network.node_counters(way.link, Port::ONLY).held
     }
 
     /// What the link of a direction measured until `now`.
@@ -205,7 +205,7 @@ impl Engine {
     /// Never: the node asked is a link.
     pub fn link_stats(&self, direction: Direction, now: Time) -> LinkStats {
         let way = &self.ways[direction.index()];
-        match way.network.link_stats(way.link, now) {
+        match way.network.link_stats(way.link, Port::ONLY, now) {
             Some(stats) => stats,
             None => unreachable!("a dumbbell's bottleneck is a link"),
         }

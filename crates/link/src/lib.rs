@@ -18,12 +18,13 @@ mod tun;
 mod udp;
 mod wake;
 
+pub use airlane_net::Way;
 pub use clock::Clock;
 pub use engine::{Delivery, Direction, Engine};
 pub use error::LinkError;
 pub use figures::{Figures, WayFigures};
 pub use link::{Link, Mode, Request};
-pub use spec::{LinkSpec, WaySpec};
+pub use spec::{LinkSpec, dumbbell};
 pub use totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 pub use tun::{TunEnd, TunSpec, ip};
 pub use udp::UdpSpec;

@@ -13,7 +13,8 @@ use airlane_net::{
 };
 
 use crate::engine::Direction;
-use crate::spec::{LinkSpec, WaySpec};
+use crate::spec::LinkSpec;
+use airlane_net::Way;
 
 /// The way back of a scenario that names none: 10 Mbit/s and 1000 packets.
 const UPLINK: [&str; 2] = ["rate_bps=10e6", "queue.limit_packets=1000"];
@@ -185,14 +186,14 @@ impl Settings {
         Ok(delay.or(half).unwrap_or(Duration::ZERO))
     }
 
-    fn way(&self, delay: Duration, rtt: Duration, seed: Seed) -> Result<WaySpec, InputError> {
+    fn way(&self, delay: Duration, rtt: Duration, seed: Seed) -> Result<Way, InputError> {
         let (supply, offset) = self.supply(seed)?;
         let queue = self.queue(supply.mean(), rtt)?;
         let jitter = self.time("jitter_s", 0.0, 10.0)?.filter(|j| !j.is_zero());
         let jitter =
             jitter.map(|j| Impairment::Jitter { law: JitterLaw::Uniform(j), reorder: false });
         let impairments = self.loss()?.into_iter().chain(jitter).collect();
-        Ok(WaySpec { supply, offset, queue, queue_rtt: rtt, delay, impairments })
+        Ok(Way { supply, offset, queue, queue_rtt: rtt, delay, impairments })
     }
 
     fn supply(&self, seed: Seed) -> Result<(Supply, Duration), InputError> {

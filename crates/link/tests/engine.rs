@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate};
 use airlane_base::{Seed, Time};
-use airlane_link::{Direction, Engine, LinkSpec, WaySpec};
+use airlane_link::{Direction, Engine, LinkSpec, Way, dumbbell};
 use airlane_net::{
     GilbertElliott, Impairment, JitterLaw, Limit, Opportunities, PieConfig, QueueSpec, Supply,
 };
@@ -65,7 +65,7 @@ fn train() -> impl Strategy<Value = Train> {
     })
 }
 
-fn way() -> impl Strategy<Value = WaySpec> {
+fn way() -> impl Strategy<Value = Way> {
     let limit = prop_oneof![
         (1_usize..40).prop_map(Limit::Packets),
         (3_100_u64..60_000).prop_map(Limit::Bytes),
@@ -93,7 +93,7 @@ fn way() -> impl Strategy<Value = WaySpec> {
     let impairments = proptest::collection::vec(impairment, 0..3);
     (supply, queue, 0_u64..50, impairments).prop_map(|(supply, queue, delay, impairments)| {
         let delay = Duration::from_millis(delay);
-        WaySpec { delay, impairments, ..WaySpec::new(supply, queue) }
+        Way { delay, impairments, ..Way::new(supply, queue) }
     })
 }
 
@@ -144,7 +144,7 @@ proptest! {
     ) {
         let spec = LinkSpec::new(common::wide(), way.clone(), Seed(seed));
         let (ours, _) = run(&spec, &train, false);
-        let mut lab = way.dumbbell().build(Seed(seed).split("down"));
+        let mut lab = dumbbell(&way).build(Seed(seed).split("down"));
         let end = |host| SocketAddr::new(lab.network.addresses(host)[0], 9);
         let (src, dst) = (end(lab.servers[0]), end(lab.clients[0]));
         for (at, _, size) in train.iter().filter(|(_, d, _)| *d == Direction::Down) {
@@ -207,7 +207,7 @@ fn an_arrival_that_is_read_late_never_turns_time_back() {
 
 #[test]
 fn memory_is_bounded_and_freed() {
-    let up = WaySpec { delay: Duration::from_secs(1), ..common::wide() };
+    let up = Way { delay: Duration::from_secs(1), ..common::wide() };
     let spec = LinkSpec { most_held_bytes: 100_000, ..LinkSpec::new(up, common::wide(), Seed(1)) };
     let mut engine = Engine::new(&spec);
     let mut fill = |now: Time| {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed};
-use airlane_link::{Link, LinkError, LinkSpec, Mode, Reason, Request, TunEnd, TunSpec, WaySpec};
+use airlane_link::{Link, LinkError, LinkSpec, Mode, Reason, Request, TunEnd, TunSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use proptest::prelude::*;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -90,10 +90,10 @@ fn tcp(test: &str, right: SocketAddr, bytes: usize) {
 
 #[test]
 fn tcp_crosses_a_link_with_delay_and_loss() {
-    let way = WaySpec {
+    let way = Way {
         delay: Duration::from_millis(5),
         impairments: vec![airlane_net::Impairment::Bernoulli(0.01)],
-        ..WaySpec::new(Rate::from_mbps(100.0), QueueSpec::DropTail(Limit::Packets(100)))
+        ..Way::new(Rate::from_mbps(100.0), QueueSpec::DropTail(Limit::Packets(100)))
     };
     let link = LinkSpec::new(way.clone(), way, Seed(1));
     let request = request(link, "tcp", ["10.77.1.1/24", "10.77.1.2/24"]);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed};
-use airlane_link::{Link, LinkError, LinkSpec, Mode, Reason, Request, UdpSpec, WaySpec};
+use airlane_link::{Link, LinkError, LinkSpec, Mode, Reason, Request, UdpSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 
@@ -167,7 +167,7 @@ fn ecn_is_carried_both_ways_and_joined_datagrams_are_taken_apart() {
 
 #[test]
 fn what_overflows_is_dropped_with_its_reason_and_the_rest_keeps_its_order() {
-    let slow = WaySpec::new(Rate::from_mbps(8.0), QueueSpec::DropTail(Limit::Packets(20)));
+    let slow = Way::new(Rate::from_mbps(8.0), QueueSpec::DropTail(Limit::Packets(20)));
     let target = socket("127.0.0.1:0");
     let mut link = forwarder(LinkSpec::new(slow, wide(), Seed(1)), "127.0.0.1:0", &target);
     let client = socket("127.0.0.1:0");
@@ -243,7 +243,7 @@ fn packets_for_a_forgotten_client_are_unreachable() {
     let target = socket("127.0.0.1:0");
     let target_address = target.local_addr().expect("bound");
     let delay = Duration::from_millis(200);
-    let spec = LinkSpec::new(WaySpec { delay, ..wide() }, wide(), Seed(1));
+    let spec = LinkSpec::new(Way { delay, ..wide() }, wide(), Seed(1));
     let udp = UdpSpec { most_clients: 1, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
     let mut link = common::start(spec, udp);
     let to = link.address().expect("an address");
@@ -279,7 +279,7 @@ fn a_target_that_is_not_there_yet_does_no_harm() {
 #[test]
 fn stopping_in_full_traffic_loses_count_of_nothing() {
     let target = socket("127.0.0.1:0");
-    let way = WaySpec { delay: Duration::from_millis(5), ..wide() };
+    let way = Way { delay: Duration::from_millis(5), ..wide() };
     let mut link = forwarder(LinkSpec::new(way.clone(), way, Seed(1)), "127.0.0.1:0", &target);
     let to = link.address().expect("an address");
     let done = AtomicBool::new(false);

@@ -1,8 +1,10 @@
-//! The emulated network: traces, links, queues and topologies, pure.
+//! The emulated network: traces, links, queues, accesses and topologies, pure.
 //!
-//! A [`Network`] is a list of small [`Node`]s and routes through them; [`Dumbbell`] builds the
-//! usual one. Models, equations and what they leave out: `docs/network-model.md`.
+//! A [`Network`] is a list of small [`Node`]s and routes through them; a [`Topology`] builds one
+//! out of an ideal core and named [`Access`]es, a [`Dumbbell`] the smallest useful one. Models,
+//! equations and what they leave out: `docs/network-model.md`.
 
+pub mod access;
 pub mod dumbbell;
 pub mod histogram;
 pub mod impair;
@@ -11,9 +13,11 @@ pub mod meter;
 pub mod network;
 pub mod node;
 pub mod queue;
+pub mod topology;
 pub mod trace;
 
-pub use dumbbell::{BuiltDumbbell, Dumbbell, DumbbellFlow, LinkSpec, SendJitter};
+pub use access::{Access, Carrier, Direction, LinkAccess, Way};
+pub use dumbbell::{BuiltDumbbell, Dumbbell};
 pub use histogram::Histogram;
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
@@ -22,6 +26,7 @@ pub use network::{
     Delivered, Fate, Hop, HostId, LinkSample, Network, NodeId, Observer, PacketHash, Record,
     RouteError, Series, Step,
 };
-pub use node::{Counters, Dropped, Node, Queue};
+pub use node::{Counters, Dequeued, Dropped, Node, Port, Queue};
 pub use queue::{Capacity, DropTail, Latency, Limit, Pie, PieConfig, QueueSpec};
+pub use topology::{AccessId, Client, SendJitter, Topology};
 pub use trace::{CapacityModel, Medium, Shape, Trace, TraceOptions, TraceStats};

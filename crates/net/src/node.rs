@@ -65,6 +65,19 @@ impl Counters {
     }
 }
 
+/// One of the ways through a node, numbered from 0.
+///
+/// A link has one. An element that several ways share, such as a medium that carries both
+/// directions, has one port per way: a packet is pushed into a port and leaves through it, and a
+/// route may cross the node once per port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+impl Port {
+    /// The only port of a node that has one.
+    pub const ONLY: Self = Self(0);
+}
+
 /// One element of a network. Pure: time is an argument and never goes back.
 ///
 /// Drive contract: call [`push`](Self::push) at the time of arrival; then
@@ -72,18 +85,52 @@ impl Counters {
 /// [`next_event`](Self::next_event). A `poll` at its `next_event` that returns `None` must move
 /// `next_event` on.
 pub trait Node: Send {
-    /// Takes a packet at `now`. What it drops goes into `drops`.
-    fn push(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>);
+    /// How many ports it has.
+    fn ports(&self) -> u16 {
+        1
+    }
+    /// Takes a packet into a port at `now`. What it drops, of this port or another, goes into
+    /// `drops`.
+    fn push(&mut self, now: Time, port: Port, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// Gives up the next packet that is due at or before `now`.
     fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>>;
     /// When to poll next; `None` while nothing is pending.
     fn next_event(&self) -> Option<Time>;
-    /// What went through.
-    fn counters(&self) -> Counters;
-    /// What a link measured from the start until `now`; `None` for what is no link.
-    fn link_stats(&self, now: Time) -> Option<LinkStats> {
-        let _ = now;
+    /// What went through a port.
+    fn counters(&self, port: Port) -> Counters;
+    /// What a link measured of a port from the start until `now`; `None` for what is no link.
+    fn link_stats(&self, port: Port, now: Time) -> Option<LinkStats> {
+        let _ = (port, now);
         None
+    }
+}
+
+/// What a queue answers when its link asks for the next packet.
+#[derive(Debug)]
+pub enum Dequeued {
+    /// The packet to serve.
+    Packet(Box<Packet>),
+    /// Nothing waits that will ever be served: the link asks again after the next
+    /// [`Queue::enqueue`].
+    Empty,
+    /// Packets wait, and none may be served before this time, which lies after the call's `now`:
+    /// the link asks again then, or after the next [`Queue::enqueue`].
+    NotBefore(Time),
+}
+
+impl Dequeued {
+    /// The packet, if there is one.
+    pub fn packet(self) -> Option<Box<Packet>> {
+        match self {
+            Self::Packet(packet) => Some(packet),
+            Self::Empty | Self::NotBefore(_) => None,
+        }
+    }
+}
+
+impl From<Option<Box<Packet>>> for Dequeued {
+    fn from(packet: Option<Box<Packet>>) -> Self {
+        packet.map_or(Self::Empty, Self::Packet)
     }
 }
 
@@ -93,9 +140,7 @@ pub trait Queue: Send {
     /// goes into `drops`.
     fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// The next packet to serve; what it drops on the way goes into `drops`.
-    fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>>;
-    /// Size in IP bytes of the packet that `dequeue` would serve next, if any.
-    fn peek_bytes(&self) -> Option<u32>;
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued;
     /// Packets waiting.
     fn len(&self) -> usize;
     /// Whether none waits.

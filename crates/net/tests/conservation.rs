@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use airlane_base::{Ecn, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, LinkSpec, Node,
-    Opportunities, PieConfig, QueueSpec, RateProfile, Supply,
+    Capacity, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node, Opportunities,
+    PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
 };
 use common::{numbered, packet};
 use proptest::prelude::*;
@@ -108,14 +108,14 @@ fn check(node: &mut dyn Node, arrivals: &[(u64, u32)]) {
         if let Some((id, bytes)) = arriving {
             let mut p = numbered(id, bytes);
             p.ecn = if id % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
-            node.push(until, p, &mut drops);
+            node.push(until, Port::ONLY, p, &mut drops);
             totals = Some(count(0, bytes));
         }
         for d in drops.drain(..) {
             totals = Some(count(2, d.packet.ip_bytes()));
         }
         if let Some([pushed, polled, dropped]) = totals {
-            let c = node.counters();
+            let c = node.counters(Port::ONLY);
             assert!(c.conserves(), "{c:?}");
             assert_eq!((c.pushed, c.polled, c.dropped_total()), (pushed, polled, dropped));
         }
@@ -126,7 +126,7 @@ fn check(node: &mut dyn Node, arrivals: &[(u64, u32)]) {
     }
     // Everything leaves or was dropped in the end.
     run(node, Time::from_millis(1_000_000_000), None);
-    assert_eq!(node.counters().held, (0, 0));
+    assert_eq!(node.counters(Port::ONLY).held, (0, 0));
 }
 
 proptest! {
@@ -151,11 +151,9 @@ proptest! {
         seed: u64,
     ) {
         let mut spec = Dumbbell::new(Rate::from_mbps(1.0), Duration::from_millis(7), 1.0, 4);
-        spec.downlink = LinkSpec::new(down.0, down.1);
-        spec.uplink = LinkSpec::new(up.0, up.1);
-        spec.flows[1].impair_down = impair.clone();
-        spec.flows[2].impair_up = impair;
-        spec.flows[3].rtt = Duration::from_millis(3);
+        spec.downlink = Way { impairments: impair.clone(), ..Way::new(down.0, down.1) };
+        spec.uplink = Way { impairments: impair, ..Way::new(up.0, up.1) };
+        spec.rtts[3] = Duration::from_millis(3);
         // Polled at every event, or only when the next packet is sent: all the same.
         let run = |lazily: bool| {
             let mut d = spec.build(Seed(seed));

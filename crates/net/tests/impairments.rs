@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_net::{GilbertElliott, Impairment, JitterLaw, Node, PeriodicLoss};
+use airlane_net::{GilbertElliott, Impairment, JitterLaw, Node, PeriodicLoss, Port};
 use common::numbered;
 
 /// Which of `n` packets, one per millisecond, come out, and when.
@@ -21,12 +21,12 @@ fn run(node: &mut dyn Node, n: u64) -> Vec<(u64, Time)> {
                 out.push((p.id, at));
             }
         } else {
-            node.push(at, numbered(sent, 100), &mut drops);
+            node.push(at, Port::ONLY, numbered(sent, 100), &mut drops);
             sent += 1;
         }
     }
-    assert!(node.counters().conserves());
-    assert_eq!(node.counters().held, (0, 0));
+    assert!(node.counters(Port::ONLY).conserves());
+    assert_eq!(node.counters(Port::ONLY).held, (0, 0));
     assert_eq!(out.len() + drops.len(), n as usize);
     out
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_net::{
-    Capacity, DropTail, Node, Opportunities, RateProfile, SerialLink, Supply, Trace, TraceLink,
+    Capacity, DropTail, Node, Opportunities, Port, RateProfile, SerialLink, Supply, Trace,
+    TraceLink,
 };
 use common::numbered;
 use proptest::prelude::*;
@@ -26,14 +27,14 @@ fn drain(link: &mut impl Node, end: Time) -> Vec<(Time, u64)> {
         while let Some(p) = link.poll(at, &mut drops) {
             out.push((at, p.id));
         }
-        assert!(link.counters().conserves());
+        assert!(link.counters(Port::ONLY).conserves());
     }
     assert!(drops.is_empty());
     out
 }
 
 fn send(link: &mut impl Node, at: Time, id: u64, ip_bytes: u32) {
-    link.push(at, numbered(id, ip_bytes), &mut Vec::new());
+    link.push(at, Port::ONLY, numbered(id, ip_bytes), &mut Vec::new());
 }
 
 fn ms(x: f64) -> Time {
@@ -66,7 +67,7 @@ fn a_periodic_profile_wraps_and_starts_at_its_offset() {
     // After a thousand idle periods the phase is right: 1 s + 59 ms is 19 ms into a period.
     send(&mut link, Time::from_millis(20_000), 2, 1_500);
     assert_eq!(drain(&mut link, Time::FAR_FUTURE), [(ms(20_002.375), 2)]);
-    let stats = link.link_stats(ms(20_010.0)).unwrap();
+    let stats = link.link_stats(Port::ONLY, ms(20_010.0)).unwrap();
     assert!(
         (stats.capacity_bytes - profile.bytes_until(MS(20_069)) + profile.bytes_until(MS(59)))
             .abs()
@@ -96,7 +97,7 @@ fn rate_zero_holds_packets_for_ever() {
     let mut link = SerialLink::constant(Rate::ZERO, queue());
     send(&mut link, Time::ZERO, 1, 100);
     assert_eq!(link.next_event(), None);
-    assert_eq!(link.counters().held, (1, 100));
+    assert_eq!(link.counters(Port::ONLY).held, (1, 100));
 }
 
 fn opportunities(ms: &[u32]) -> Arc<Opportunities> {
@@ -150,7 +151,7 @@ fn saturated(trace: &Arc<Opportunities>, offset_ms: u64, until_ms: u64) {
     let got = drain(&mut link, Time::from_millis(until_ms));
     let got_ms: Vec<u64> = got.iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
     assert_eq!(got_ms, want);
-    let capacity = link.link_stats(Time::from_nanos(until_ms * 1_000_000 + 1)).unwrap();
+    let capacity = link.link_stats(Port::ONLY, Time::from_nanos(until_ms * 1_000_000 + 1)).unwrap();
     assert_eq!(capacity.capacity_bytes, want.len() as f64 * 1_500.0);
 }
 

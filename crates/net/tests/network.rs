@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed, Time};
 use airlane_net::{
-    Dumbbell, Hop, Limit, LinkSpec, Network, Observer, QueueSpec, Record, RouteError, SendJitter,
+    Dumbbell, Hop, Limit, Network, Observer, Port, QueueSpec, Record, RouteError, SendJitter,
     SerialLink, Step,
 };
 use common::packet;
@@ -44,7 +44,7 @@ fn a_burst_arrives_after_delay_queue_and_serialisation_to_the_nanosecond() {
     assert_eq!(got, want);
     // Waiting: 0, 1, ... 4 services; the last packet leaves after five.
     let end = Time::from_nanos(10_000_000 + 5 * service);
-    let r = d.network.link_stats(d.downlink, end).unwrap().report();
+    let r = d.network.link_stats(d.downlink, Port::ONLY, end).unwrap().report();
     assert_eq!(r.mean_sojourn, Duration::from_nanos(2 * service));
     let waited = (1 + 2 + 3 + 4) as f64 * service as f64;
     assert!((r.mean_queue_packets - waited / end.as_nanos() as f64).abs() < 1e-12);
@@ -78,7 +78,7 @@ fn droptail_keeps_what_fits_and_counts_the_rest() {
         let got: Vec<u64> = run(&mut d.network).into_iter().map(|(_, _, id)| id).collect();
         let want: Vec<u64> = (0..=kept).collect();
         assert_eq!(got, want, "{limit:?}: one in service and {kept} waiting");
-        let counters = d.network.node_counters(d.downlink);
+        let counters = d.network.node_counters(d.downlink, Port::ONLY);
         assert_eq!(counters.dropped[DropReason::Overflow.index()].0, 9 - kept);
     }
 }
@@ -106,7 +106,7 @@ fn packets_that_change_places_in_one_instant_are_both_served() {
     let links = ["one", "two"].map(|name| {
         let queue = QueueSpec::DropTail(Limit::Packets(10)).build(Rate::ZERO, MS(0), Seed(1));
         let link = SerialLink::constant(Rate::from_mbps(10.0), queue);
-        Step::Node(network.add_node(name, Box::new(link)))
+        Step::Node(network.add_node(name, Box::new(link)), Port::ONLY)
     });
     let [one, two] = links;
     network.add_route(a, b, &[one, two], None).unwrap();
@@ -137,17 +137,20 @@ fn routes_are_checked() {
     let n = &mut d.network;
     let (s, c) = (n.addresses(d.servers[0])[0], n.addresses(d.clients[0])[0]);
     let other = "192.0.2.1".parse().unwrap();
-    let link = Step::Node(d.downlink);
+    let link = Step::Node(d.downlink, Port::ONLY);
     assert_eq!(n.add_route(s, c, &[], None), Err(RouteError::Taken(s, c)));
     assert_eq!(n.add_route(s, other, &[], None), Err(RouteError::UnknownAddress(other)));
-    assert_eq!(n.add_route(s, s, &[link, link], None), Err(RouteError::Repeated(d.downlink)));
+    let repeated = RouteError::Repeated(d.downlink, Port::ONLY);
+    assert_eq!(n.add_route(s, s, &[link, link], None), Err(repeated));
+    let unknown = RouteError::UnknownPort(d.downlink, Port(1));
+    assert_eq!(n.add_route(s, s, &[Step::Node(d.downlink, Port(1))], None), Err(unknown));
 }
 
 #[test]
 fn the_same_seed_gives_the_same_hash_and_another_packet_another() {
     let hash = |last: u32| {
         let mut spec = Dumbbell::new(Rate::from_mbps(8.0), MS(10), 1.0, 3);
-        spec.uplink = LinkSpec { supply: Rate::from_mbps(1.0).into(), ..spec.uplink };
+        spec.uplink.supply = Rate::from_mbps(1.0).into();
         let mut d = spec.build(Seed(1));
         for i in 0..3 {
             let (s, c) =
@@ -170,7 +173,7 @@ impl Observer for Notes {
         let us = r.at.as_nanos() / 1_000;
         let at = match r.hop {
             Hop::Host(h) => format!("host {}", h.0),
-            Hop::Node(n) => format!("node {} holds {:?}", n.0, r.held),
+            Hop::Node(n, _) => format!("node {} holds {:?}", n.0, r.held),
         };
         self.0.lock().unwrap().push(format!("{us} {:?} at {at}: {}", r.fate, r.packet.id));
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use airlane_base::{DropReason, Ecn, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, Dumbbell, Latency, Limit, LinkReport, Pie, PieConfig, Queue, QueueSpec,
+    Capacity, Dumbbell, Latency, Limit, LinkReport, Pie, PieConfig, Port, Queue, QueueSpec,
 };
 use common::{numbered, packet};
 
@@ -89,7 +89,7 @@ fn beside(config: PieConfig) -> (f64, f64, u64) {
         }
         if us >= next_out {
             next_out = us + [800, 1_100, 1_400, 900, 3_000, 500][us as usize / 2_000_000 % 6];
-            if let Some(out) = pie.dequeue(now, &mut drops) {
+            if let Some(out) = pie.dequeue(now, &mut drops).packet() {
                 sojourn = (now - out.enqueued).as_secs_f64();
                 waiting -= 1;
             }
@@ -137,7 +137,8 @@ fn ecn_marks_instead_of_dropping_and_derandomised_drops_are_spread() {
             }
             // 10 % too much.
             if ms % 11 != 0 {
-                marks += u32::from(pie.dequeue(now, &mut drops).is_some_and(|p| p.ecn == Ecn::Ce));
+                let served = pie.dequeue(now, &mut drops).packet();
+                marks += u32::from(served.is_some_and(|p| p.ecn == Ecn::Ce));
             }
         }
         (gaps, marks)
@@ -224,10 +225,10 @@ fn load(flows: usize, config: PieConfig) -> LinkReport {
     loop {
         let now = n.next_event().map_or(tick, |at| at.min(tick));
         if now >= Time::from_millis(10_000) && before.is_none() {
-            before = n.link_stats(d.downlink, now);
+            before = n.link_stats(d.downlink, Port::ONLY, now);
         }
         if now >= Time::from_millis(30_000) {
-            let after = n.link_stats(d.downlink, now).unwrap();
+            let after = n.link_stats(d.downlink, Port::ONLY, now).unwrap();
             n.check_conservation().unwrap();
             return after.since(&before.unwrap());
         }

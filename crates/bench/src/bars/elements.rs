@@ -52,15 +52,17 @@ impl Chain {
         if self != Self::Jitter {
             spec.send_jitter = SendJitter::Off;
         }
-        for (i, flow) in spec.flows.iter_mut().enumerate() {
-            match self {
-                Self::Jitter => flow.rtt += Duration::from_micros(i as u64 * 50),
-                Self::Loss => {
-                    let law = GilbertElliott::bursts(0.01, 3.0);
-                    flow.impair_down.push(Impairment::GilbertElliott(law));
+        match self {
+            Self::Jitter => {
+                for (i, rtt) in spec.rtts.iter_mut().enumerate() {
+                    *rtt += Duration::from_micros(i as u64 * 50);
                 }
-                Self::DropTail | Self::Pie => {}
             }
+            Self::Loss => {
+                let law = GilbertElliott::bursts(0.01, 3.0);
+                spec.downlink.impairments.push(Impairment::GilbertElliott(law));
+            }
+            Self::DropTail | Self::Pie => {}
         }
         spec.build(Seed(1))
     }

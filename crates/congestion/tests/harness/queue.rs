@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Queue, SerialLink,
+    Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Port, Queue,
+    SerialLink,
 };
 
 use super::PACKET_BYTES;
@@ -83,7 +84,7 @@ impl Bottleneck {
         }
         let mut packet = self.spare.pop().unwrap_or_else(blank);
         (packet.flow, packet.id) = (FlowId(flow as u32), pn);
-        self.link.push(now, packet, &mut self.drops);
+        self.link.push(now, Port::ONLY, packet, &mut self.drops);
         let dropped = !self.drops.is_empty();
         self.spare.extend(self.drops.drain(..).map(|d| d.packet));
         if dropped { Fate::Dropped } else { Fate::Waits }
@@ -104,7 +105,7 @@ impl Bottleneck {
 }
 
 fn stats(link: &SerialLink, now: Time) -> LinkStats {
-    link.link_stats(now).expect("a serial link measures")
+    link.link_stats(Port::ONLY, now).expect("a serial link measures")
 }
 
 fn blank() -> Box<Packet> {

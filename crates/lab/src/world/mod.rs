@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
+use airlane_net::Port;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
@@ -117,7 +118,7 @@ pub fn run(
     let arriving = plan.scenario.arrivals.is_some();
     while ran_to < end && !(arriving && flows.all_watched()) {
         if ran_to == settled {
-            before = world.network().link_stats(bottleneck, settled);
+            before = world.network().link_stats(bottleneck, Port::ONLY, settled);
         }
         let step = ran_to + PROGRESS_EVERY;
         ran_to = if ran_to < settled { step.min(settled) } else { step.min(end) };
@@ -133,7 +134,7 @@ pub fn run(
 
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;
-    let link = network.link_stats(bottleneck, ran_to).map(|s| match &before {
+    let link = network.link_stats(bottleneck, Port::ONLY, ran_to).map(|s| match &before {
         Some(before) => s.since(before),
         None => s.report(),
     });
@@ -145,7 +146,7 @@ pub fn run(
         bulk,
         web,
         link_rows: output::link_rows(series, bottleneck),
-        drops: Some(network.node_counters(bottleneck)),
+        drops: Some(network.node_counters(bottleneck, Port::ONLY)),
         link,
         packet_hash: network.packet_hash(),
         packets: stats.packets_sent,

@@ -7,8 +7,7 @@ use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, PieConfig, QueueSpec};
 use airlane_net::{
-    BuiltDumbbell, Dumbbell, DumbbellFlow, GilbertElliott, Impairment, JitterLaw, LinkSpec,
-    PeriodicLoss, SendJitter,
+    BuiltDumbbell, Dumbbell, GilbertElliott, Impairment, JitterLaw, PeriodicLoss, SendJitter, Way,
 };
 use rand::RngExt;
 
@@ -27,18 +26,20 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltDumbbel
     let rtts = scenario.viewers.iter().map(|v| v.rtt);
     let bulk = scenario.bulk.iter().flat_map(|b| std::iter::repeat_n(b.rtt, b.count));
     let web = scenario.web.iter().flat_map(|w| std::iter::repeat_n(w.rtt, w.servers));
-    let flows = rtts.chain(bulk).chain(web).map(|rtt| DumbbellFlow {
-        impair_down: impairments(scenario),
-        ..DumbbellFlow::new(rtt.unwrap_or(link.rtt))
-    });
-    let queue_spec = queue_spec(queue, supply.mean(), link.rtt);
+    let rtts = rtts.chain(bulk).chain(web).map(|rtt| rtt.unwrap_or(link.rtt));
+    let queue = queue_spec(queue, supply.mean(), link.rtt);
+    let back = QueueSpec::DropTail(Limit::Packets(UPLINK_PACKETS));
     let jitter = scenario.host.send_jitter_packets;
     let dumbbell = Dumbbell {
-        downlink: LinkSpec { offset, ..LinkSpec::new(supply, queue_spec) },
-        uplink: LinkSpec::new(link.uplink, QueueSpec::DropTail(Limit::Packets(UPLINK_PACKETS))),
-        queue_rtt: link.rtt,
+        downlink: Way {
+            offset,
+            queue_rtt: link.rtt,
+            impairments: impairments(scenario),
+            ..Way::new(supply, queue)
+        },
+        uplink: Way::new(link.uplink, back),
         send_jitter: if jitter > 0.0 { SendJitter::Services(jitter) } else { SendJitter::Off },
-        flows: flows.collect(),
+        rtts: rtts.collect(),
     };
     Ok(dumbbell.build(seed.split("network")))
 }

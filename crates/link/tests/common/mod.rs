@@ -5,15 +5,15 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Link, LinkSpec, Mode, Request, Totals, UdpSpec, WaySpec, WayTotals};
+use airlane_link::{Link, LinkSpec, Mode, Request, Totals, UdpSpec, Way, WayTotals};
 use airlane_net::{Limit, QueueSpec};
 
 /// Longer than anything takes here, also on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A way of 1 Gbit/s that holds 4 MB.
-pub fn wide() -> WaySpec {
-    WaySpec::new(Rate::from_mbps(1_000.0), QueueSpec::DropTail(Limit::Bytes(4_000_000)))
+pub fn wide() -> Way {
+    Way::new(Rate::from_mbps(1_000.0), QueueSpec::DropTail(Limit::Bytes(4_000_000)))
 }
 
 /// A link that hardly shows.

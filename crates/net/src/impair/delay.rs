@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_base::{Packet, Rng, Time};
 
 use super::JitterLaw;
-use crate::node::{Counters, Dropped, Node};
+use crate::node::{Counters, Dropped, Node, Port};
 
 /// Holds every packet for the same time.
 ///
@@ -27,7 +27,7 @@ impl Delay {
 }
 
 impl Node for Delay {
-    fn push(&mut self, now: Time, packet: Box<Packet>, _drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, _port: Port, packet: Box<Packet>, _drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
         self.line.push_back((now + self.delay, packet));
     }
@@ -42,7 +42,7 @@ impl Node for Delay {
         self.line.front().map(|(at, _)| *at)
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self, _port: Port) -> Counters {
         Counters { held: held(&self.line), ..self.counters }
     }
 }
@@ -69,7 +69,7 @@ impl Jitter {
 }
 
 impl Node for Jitter {
-    fn push(&mut self, now: Time, packet: Box<Packet>, _drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, _port: Port, packet: Box<Packet>, _drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
         let at = now + self.law.draw(&mut self.rng);
         let last = self.line.back().map_or(Time::ZERO, |(last, _)| *last);
@@ -91,7 +91,7 @@ impl Node for Jitter {
         self.line.front().map(|(at, _)| *at)
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self, _port: Port) -> Counters {
         Counters { held: held(&self.line), ..self.counters }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use airlane_base::{DropReason, Packet, Rng, Time};
 use rand::RngExt;
 
-use crate::node::{Counters, Dropped, Node};
+use crate::node::{Counters, Dropped, Node, Port};
 
 /// The two-state loss model of Gilbert (1960) and Elliott (1963), one step per packet.
 ///
@@ -112,7 +112,7 @@ impl Loss {
 }
 
 impl Node for Loss {
-    fn push(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, _port: Port, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         self.counters.count_push(&packet);
         if self.law.loses() {
             drops.push(Dropped { packet, reason: DropReason::Loss });
@@ -132,7 +132,7 @@ impl Node for Loss {
         self.through.front().map(|(at, _)| *at)
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self, _port: Port) -> Counters {
         let bytes = self.through.iter().map(|(_, p)| u64::from(p.ip_bytes())).sum();
         Counters { held: (self.through.len() as u64, bytes), ..self.counters }
     }

@@ -8,7 +8,7 @@ mod trace_link;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Rate};
+use airlane_base::{InputError, Rate, Time};
 
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use profile::RateProfile;
@@ -16,6 +16,15 @@ pub use serial::SerialLink;
 pub use trace_link::TraceLink;
 
 use crate::node::{Node, Queue};
+
+/// When a link asks its queue again that answered [`Dequeued::NotBefore`](crate::node::Dequeued).
+///
+/// # Panics
+/// If the queue broke its contract: a time that has passed would have the link ask for ever.
+fn later(now: Time, at: Time) -> Time {
+    assert!(at > now, "a queue asked at {now} answered that it serves nothing before {at}");
+    at
+}
 
 /// What a link can carry over time.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use airlane_base::{Packet, Rate, Time};
 
+use super::later;
 use super::profile::{ProfileCursor, RateProfile};
 use crate::meter::{LinkStats, Meter};
-use crate::node::{Counters, Dropped, Node, Queue};
+use crate::node::{Counters, Dequeued, Dropped, Node, Port, Queue};
 
 /// A queue served at a rate: a packet of `n` IP bytes occupies the link for the time in which
 /// the link carries `8 n` bits, rounded up to the nanosecond.
@@ -19,6 +20,8 @@ pub struct SerialLink {
     queue: Box<dyn Queue>,
     /// The packet in service and when its last bit leaves.
     serving: Option<(Time, Box<Packet>)>,
+    /// Nothing is in service, and the queue serves nothing before this time.
+    waits_until: Option<Time>,
     counters: Counters,
     meter: Meter,
 }
@@ -36,6 +39,7 @@ impl SerialLink {
             capacity: ProfileCursor::new(profile, offset),
             queue,
             serving: None,
+            waits_until: None,
             counters: Counters::default(),
             meter: Meter::default(),
         }
@@ -44,16 +48,21 @@ impl SerialLink {
     fn serve_next(&mut self, now: Time, drops: &mut Vec<Dropped>) {
         self.meter.advance(now, self.queue.len(), self.queue.bytes());
         let before = drops.len();
-        self.serving = self.queue.dequeue(now, drops).map(|packet| {
-            self.meter.served(now - packet.enqueued);
-            (self.capacity.serve(now, packet.ip_bytes()), packet)
-        });
+        self.waits_until = None;
+        match self.queue.dequeue(now, drops) {
+            Dequeued::Packet(packet) => {
+                self.meter.served(now - packet.enqueued);
+                self.serving = Some((self.capacity.serve(now, packet.ip_bytes()), packet));
+            }
+            Dequeued::Empty => {}
+            Dequeued::NotBefore(at) => self.waits_until = Some(later(now, at)),
+        }
         self.counters.count_drops(&drops[before..]);
     }
 }
 
 impl Node for SerialLink {
-    fn push(&mut self, now: Time, mut packet: Box<Packet>, drops: &mut Vec<Dropped>) {
+    fn push(&mut self, now: Time, _port: Port, mut packet: Box<Packet>, drops: &mut Vec<Dropped>) {
         packet.enqueued = now;
         self.counters.count_push(&packet);
         self.meter.advance(now, self.queue.len(), self.queue.bytes());
@@ -66,6 +75,9 @@ impl Node for SerialLink {
     }
 
     fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
+        if let Some(at) = self.waits_until.filter(|at| *at <= now) {
+            self.serve_next(at, drops);
+        }
         let (done, packet) = self.serving.take_if(|(done, _)| *done <= now)?;
         self.counters.count_poll(&packet);
         self.meter.carried(packet.ip_bytes());
@@ -75,10 +87,11 @@ impl Node for SerialLink {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.serving.as_ref().map(|(done, _)| *done).filter(|done| *done < Time::FAR_FUTURE)
+        let next = self.serving.as_ref().map(|(done, _)| *done).or(self.waits_until);
+        next.filter(|at| *at < Time::FAR_FUTURE)
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self, _port: Port) -> Counters {
         let serving = self.serving.as_ref().map_or(0, |(_, p)| u64::from(p.ip_bytes()));
         Counters {
             held: (
@@ -89,7 +102,7 @@ impl Node for SerialLink {
         }
     }
 
-    fn link_stats(&self, now: Time) -> Option<LinkStats> {
+    fn link_stats(&self, _port: Port, now: Time) -> Option<LinkStats> {
         let capacity = self.capacity.bytes_until(now);
         Some(self.meter.snapshot(now, self.queue.len(), self.queue.bytes(), capacity))
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use airlane_base::{FlowId, Packet, Schedule, Time};
 
 use crate::meter::LinkStats;
-use crate::node::{Counters, Dropped, Node};
+use crate::node::{Counters, Dropped, Node, Port};
 pub use record::{Fate, Hop, Observer, PacketHash, Record};
 pub use series::{LinkSample, Series};
 
@@ -34,8 +34,8 @@ pub struct NodeId(pub u32);
 /// One step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Through a node.
-    Node(NodeId),
+    /// Through a node, by one of its ports.
+    Node(NodeId, Port),
     /// A constant time on the way, without a node of its own.
     Delay(Duration),
 }
@@ -60,9 +60,12 @@ pub enum RouteError {
     /// Not a node of this network.
     #[error("node {} is not part of this network", .0.0)]
     UnknownNode(NodeId),
-    /// A route passes a node once at most: from there on it would run in a circle.
-    #[error("a route passes node {} twice", .0.0)]
-    Repeated(NodeId),
+    /// Not a port of this node.
+    #[error("node {} has no port {}", .0.0, .1.0)]
+    UnknownPort(NodeId, Port),
+    /// A route passes a port once at most: from there on it would run in a circle.
+    #[error("a route passes port {} of node {} twice", .1.0, .0.0)]
+    Repeated(NodeId, Port),
     /// The pair has a route.
     #[error("there is a route from {0} to {1} already")]
     Taken(IpAddr, IpAddr),
@@ -98,7 +101,7 @@ enum Actor {
 
 #[derive(Clone, Copy)]
 enum Leg {
-    Node(u32),
+    Node(u32, Port),
     Lane(u32),
 }
 
@@ -210,12 +213,15 @@ impl Network {
         let from = self.interface(src).ok_or(RouteError::UnknownAddress(src))?;
         let to = self.interface(dst).ok_or(RouteError::UnknownAddress(dst))?;
         for (i, step) in steps.iter().enumerate() {
-            if let Step::Node(n) = *step {
-                if n.0 as usize >= self.nodes.len() {
+            if let Step::Node(n, port) = *step {
+                let Some(slot) = self.nodes.get(n.0 as usize) else {
                     return Err(RouteError::UnknownNode(n));
+                };
+                if port.0 >= slot.node.ports() {
+                    return Err(RouteError::UnknownPort(n, port));
                 }
                 if steps[..i].contains(step) {
-                    return Err(RouteError::Repeated(n));
+                    return Err(RouteError::Repeated(n, port));
                 }
             }
         }
@@ -226,7 +232,7 @@ impl Network {
             .iter()
             .filter(|s| **s != Step::Delay(Duration::ZERO))
             .map(|step| match *step {
-                Step::Node(n) => Leg::Node(n.0),
+                Step::Node(n, port) => Leg::Node(n.0, port),
                 Step::Delay(d) => Leg::Lane(self.lane(d)),
             })
             .collect();
@@ -269,20 +275,21 @@ impl Network {
         self.nodes.iter().position(|s| s.name == name).map(|i| NodeId(i as u32))
     }
 
-    /// What went through a node.
+    /// What went through a port of a node.
     ///
     /// # Panics
     /// If the node is not of this network.
-    pub fn node_counters(&self, node: NodeId) -> Counters {
-        self.nodes[node.0 as usize].node.counters()
+    pub fn node_counters(&self, node: NodeId, port: Port) -> Counters {
+        self.nodes[node.0 as usize].node.counters(port)
     }
 
-    /// What a link measured from the start until `now`; `None` for nodes that are no links.
+    /// What a link measured of a port from the start until `now`; `None` for nodes that are no
+    /// links.
     ///
     /// # Panics
     /// If the node is not of this network.
-    pub fn link_stats(&self, node: NodeId, now: Time) -> Option<LinkStats> {
-        self.nodes[node.0 as usize].node.link_stats(now)
+    pub fn link_stats(&self, node: NodeId, port: Port, now: Time) -> Option<LinkStats> {
+        self.nodes[node.0 as usize].node.link_stats(port, now)
     }
 
     /// What went through the network as a whole: sent, delivered, dropped anywhere, on the way.
@@ -290,9 +297,8 @@ impl Network {
         let on_the_way = self.lanes.iter().flat_map(|l| &l.travelling).map(|t| &t.packet);
         let waiting = on_the_way.chain(self.ready.iter().map(|d| &d.packet));
         let mut held = waiting.fold((0, 0), |(n, b), p| (n + 1, b + u64::from(p.ip_bytes())));
-        for slot in &self.nodes {
-            let (packets, bytes) = slot.node.counters().held;
-            held = (held.0 + packets, held.1 + bytes);
+        for (_, counters) in self.ports() {
+            held = (held.0 + counters.held.0, held.1 + counters.held.1);
         }
         Counters { held, ..self.counters }
     }
@@ -315,11 +321,18 @@ impl Network {
     /// The name of the node (`network` for the whole) and its counters.
     pub fn check_conservation(&self) -> Result<(), String> {
         let whole = std::iter::once(("network", self.counters()));
-        let nodes = self.nodes.iter().map(|s| (s.name.as_str(), s.node.counters()));
-        match whole.chain(nodes).find(|(_, c)| !c.conserves()) {
+        match whole.chain(self.ports()).find(|(_, c)| !c.conserves()) {
             None => Ok(()),
             Some((name, c)) => Err(format!("{name} does not conserve: {c:?}")),
         }
+    }
+
+    /// What went through every port of every node, with the node's name.
+    fn ports(&self) -> impl Iterator<Item = (&str, Counters)> {
+        self.nodes.iter().flat_map(|slot| {
+            let each = (0..slot.node.ports()).map(Port);
+            each.map(|port| (slot.name.as_str(), slot.node.counters(port)))
+        })
     }
 
     fn interface(&self, address: IpAddr) -> Option<u32> {
@@ -356,10 +369,12 @@ impl Network {
         if let Some(series) = &mut self.series {
             while series.next() <= now {
                 let at = series.next();
-                let links = self.nodes.iter().enumerate();
-                series.add(links.filter_map(|(i, s)| {
-                    let stats = s.node.link_stats(at)?;
-                    Some(LinkSample::new(NodeId(i as u32), &stats, s.node.counters()))
+                let ports = self.nodes.iter().enumerate().flat_map(|(i, slot)| {
+                    (0..slot.node.ports()).map(move |p| (NodeId(i as u32), Port(p), &slot.node))
+                });
+                series.add(ports.filter_map(|(id, port, node)| {
+                    let stats = node.link_stats(port, at)?;
+                    Some(LinkSample::new(id, port, &stats, node.counters(port)))
                 }));
             }
         }

@@ -5,23 +5,25 @@ use std::net::SocketAddr;
 use airlane_base::{DropReason, Fnv64, Packet, Time};
 
 use super::{HostId, NodeId};
+use crate::node::Port;
 
 /// Where in a network something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hop {
     /// At a host: where packets start and end.
     Host(HostId),
-    /// At a node.
-    Node(NodeId),
+    /// At a port of a node.
+    Node(NodeId, Port),
 }
 
 impl Hop {
-    /// A number of its own for each hop, for hashes and tables.
+    /// A number of its own for each hop of a network with fewer than 2^20 nodes of at most 2^11
+    /// ports, for hashes and tables.
     #[inline]
     pub const fn code(self) -> u32 {
         match self {
             Self::Host(h) => h.0 | 1 << 31,
-            Self::Node(n) => n.0,
+            Self::Node(n, port) => n.0 ^ (port.0 as u32) << 20,
         }
     }
 }
@@ -66,8 +68,8 @@ pub struct Record<'a> {
     pub fate: Fate,
     /// The packet. A node that marks ECN has done so when the packet leaves it.
     pub packet: &'a Packet,
-    /// Packets and IP bytes inside the node after the event (a link's include the packet in
-    /// service); zero at hosts.
+    /// Packets and IP bytes inside the node that came by this port, after the event (a link's
+    /// include the packet in service); zero at hosts.
     pub held: (u64, u64),
 }
 

@@ -3,7 +3,7 @@
 use airlane_base::{DropReason, Packet, Progress, Time};
 
 use super::{Actor, Delivered, Fate, Hop, HostId, Leg, Network, NodeId, Record, Travelling};
-use crate::node::Dropped;
+use crate::node::{Dropped, Port};
 
 impl Network {
     /// Takes a packet from its host at `now`: numbers it, stamps the time (and the flow, if the
@@ -107,9 +107,9 @@ impl Network {
                 }
                 lane.travelling.push_back(Travelling { at, seq, packet });
             }
-            Some(&Leg::Node(n)) => {
-                self.note_quietly(now, n, &packet);
-                self.nodes[n as usize].node.push(now, packet, &mut self.drops);
+            Some(&Leg::Node(n, port)) => {
+                self.note_quietly(now, n, port, &packet);
+                self.nodes[n as usize].node.push(now, port, packet, &mut self.drops);
                 self.account_drops(now, n);
                 self.settle(now, n);
             }
@@ -155,10 +155,22 @@ impl Network {
     #[inline]
     fn leave(&mut self, now: Time, n: u32, packet: Box<Packet>) {
         if self.observer.is_some() {
-            let held = self.nodes[n as usize].node.counters().held;
-            self.tell(now, Hop::Node(NodeId(n)), Fate::Left, &packet, held);
+            let port = self.port_of(&packet);
+            let held = self.nodes[n as usize].node.counters(port).held;
+            self.tell(now, Hop::Node(NodeId(n), port), Fate::Left, &packet, held);
         }
         self.go_on(now, packet);
+    }
+
+    /// The port of the node that a packet is in or has just left: its last step.
+    fn port_of(&self, packet: &Packet) -> Port {
+        let Progress { route, step } = packet.progress;
+        let leg =
+            step.checked_sub(1).and_then(|i| self.routes[route as usize].legs.get(i as usize));
+        match leg {
+            Some(Leg::Node(_, port)) => *port,
+            Some(Leg::Lane(_)) | None => Port::ONLY,
+        }
     }
 
     /// Counts and records what node `n` dropped just now.
@@ -169,8 +181,8 @@ impl Network {
         }
         let mut drops = std::mem::take(&mut self.drops);
         self.counters.count_drops(&drops);
-        let hop = Hop::Node(NodeId(n));
         for d in &drops {
+            let hop = Hop::Node(NodeId(n), self.port_of(&d.packet));
             self.note(now, hop, Fate::Dropped(d.reason), &d.packet);
         }
         drops.clear();
@@ -184,19 +196,19 @@ impl Network {
         if self.observer.is_some() {
             let held = match hop {
                 Hop::Host(_) => (0, 0),
-                Hop::Node(n) => self.nodes[n.0 as usize].node.counters().held,
+                Hop::Node(n, port) => self.nodes[n.0 as usize].node.counters(port).held,
             };
             self.tell(at, hop, fate, packet, held);
         }
     }
 
-    /// Notes that a packet enters node `n`, which has not taken it yet.
+    /// Notes that a packet enters a port of node `n`, which has not taken it yet.
     #[inline]
-    fn note_quietly(&mut self, at: Time, n: u32, packet: &Packet) {
-        let hop = Hop::Node(NodeId(n));
+    fn note_quietly(&mut self, at: Time, n: u32, port: Port, packet: &Packet) {
+        let hop = Hop::Node(NodeId(n), port);
         self.hash.add(at, hop, Fate::Entered, packet);
         if self.observer.is_some() {
-            let (packets, bytes) = self.nodes[n as usize].node.counters().held;
+            let (packets, bytes) = self.nodes[n as usize].node.counters(port).held;
             let held = (packets + 1, bytes + u64::from(packet.ip_bytes()));
             self.tell(at, hop, Fate::Entered, packet, held);
         }

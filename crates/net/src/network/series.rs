@@ -6,13 +6,15 @@ use airlane_base::Time;
 
 use super::NodeId;
 use crate::meter::LinkStats;
-use crate::node::Counters;
+use crate::node::{Counters, Port};
 
 /// A link at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSample {
     /// The link.
     pub node: NodeId,
+    /// The port of it that this is about.
+    pub port: Port,
     /// Packets inside, the one in service included.
     pub packets: u64,
     /// IP bytes inside, the packet in service included.
@@ -26,9 +28,10 @@ pub struct LinkSample {
 }
 
 impl LinkSample {
-    pub(super) fn new(node: NodeId, stats: &LinkStats, counters: Counters) -> Self {
+    pub(super) fn new(node: NodeId, port: Port, stats: &LinkStats, counters: Counters) -> Self {
         Self {
             node,
+            port,
             packets: counters.held.0,
             bytes: counters.held.1,
             carried_bytes: stats.carried_bytes,
@@ -45,7 +48,7 @@ pub struct Series {
     next: Time,
     /// The time of each row.
     pub times: Vec<Time>,
-    /// Per time, one sample of each link, in the order of the nodes.
+    /// Per time, one sample of each port of each link, in the order of the nodes.
     pub rows: Vec<Vec<LinkSample>>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airlane_base::{DropReason, Packet, Time};
 
-use crate::node::{Dropped, Queue};
+use crate::node::{Dequeued, Dropped, Queue};
 use crate::queue::Capacity;
 
 /// A FIFO that drops arrivals which would exceed its capacity.
@@ -35,14 +35,10 @@ impl Queue for DropTail {
         }
     }
 
-    fn dequeue(&mut self, _now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
-        let packet = self.waiting.pop_front()?;
+    fn dequeue(&mut self, _now: Time, _drops: &mut Vec<Dropped>) -> Dequeued {
+        let Some(packet) = self.waiting.pop_front() else { return Dequeued::Empty };
         self.bytes -= u64::from(packet.ip_bytes());
-        Some(packet)
-    }
-
-    fn peek_bytes(&self) -> Option<u32> {
-        self.waiting.front().map(|p| p.ip_bytes())
+        Dequeued::Packet(packet)
     }
 
     fn len(&self) -> usize {

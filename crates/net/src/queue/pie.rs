@@ -11,7 +11,7 @@ use std::time::Duration;
 use airlane_base::{DropReason, Ecn, Packet, Rng, Time};
 use rand::RngExt;
 
-use crate::node::{Dropped, Queue};
+use crate::node::{Dequeued, Dropped, Queue};
 use crate::queue::Capacity;
 
 /// How PIE learns the current queueing delay.
@@ -269,20 +269,16 @@ impl Queue for Pie {
         self.waiting.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
+    fn dequeue(&mut self, now: Time, _drops: &mut Vec<Dropped>) -> Dequeued {
         self.update_until(now);
-        let packet = self.waiting.pop_front()?;
+        let Some(packet) = self.waiting.pop_front() else { return Dequeued::Empty };
         let size = u64::from(packet.ip_bytes());
         self.bytes -= size;
         self.last_sojourn = now - packet.enqueued;
         if self.config.latency == Latency::DepartureRate {
             self.measure(now, size);
         }
-        Some(packet)
-    }
-
-    fn peek_bytes(&self) -> Option<u32> {
-        self.waiting.front().map(|p| p.ip_bytes())
+        Dequeued::Packet(packet)
     }
 
     fn len(&self) -> usize {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Clock, Link, LinkSpec, Mode, Request, UdpSpec, WaySpec};
+use airlane_link::{Clock, Link, LinkSpec, Mode, Request, UdpSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -46,7 +46,7 @@ impl Moved {
 pub(super) fn run(batch: usize, gbps: f64, span: Duration) -> Result<Moved, Problem> {
     let broken = |e: std::io::Error| Problem::Broke(format!("UDP at full speed: {e}"));
     let rate = Rate::from_mbps(LINK_GBPS * 1e3);
-    let way = WaySpec::new(rate, QueueSpec::DropTail(Limit::Bytes(8 << 20)));
+    let way = Way::new(rate, QueueSpec::DropTail(Limit::Bytes(8 << 20)));
     let receiver = UdpSocket::bind("127.0.0.1:0").map_err(broken)?;
     let target = receiver.local_addr().map_err(broken)?;
     let mode = Mode::Udp(UdpSpec::new([([127, 0, 0, 1], 0).into()], target));

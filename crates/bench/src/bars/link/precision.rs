@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_link::{Clock, Link, LinkSpec, Mode, Request, UdpSpec, WaySpec};
+use airlane_link::{Clock, Link, LinkSpec, Mode, Request, UdpSpec, Way};
 use airlane_net::trace::{Medium, Trace};
 use airlane_net::{Limit, Opportunities, QueueSpec, Supply};
 
@@ -94,7 +94,7 @@ pub(super) fn run(case: Case, seconds: f64, round: u64) -> Result<Run, Problem> 
     };
     let supply = case.supply(round)?;
     let queue = QueueSpec::DropTail(Limit::Unlimited);
-    let way = WaySpec { delay: DELAY, ..WaySpec::new(supply, queue) };
+    let way = Way { delay: DELAY, ..Way::new(supply, queue) };
     let seed = Seed(round);
     let spec = LinkSpec::new(way.clone(), way.clone(), seed);
     let receiver = UdpSocket::bind("127.0.0.1:0").map_err(broken("bind"))?;

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Clock, Link, LinkSpec, Mode, Request, TunSpec, WaySpec};
+use airlane_link::{Clock, Link, LinkSpec, Mode, Request, TunSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_tcp_congestion;
@@ -41,11 +41,8 @@ pub(super) fn run(algorithm: &'static str, span: Duration) -> Result<f64, Proble
             .map_err(|e: airlane_base::InputError| Problem::Broke(e.to_string()))
     };
     let queue = QueueSpec::DropTail(Limit::Bdp(1.5));
-    let way = WaySpec {
-        delay: DELAY,
-        queue_rtt: DELAY * 2,
-        ..WaySpec::new(Rate::from_mbps(RATE_MBPS), queue)
-    };
+    let way =
+        Way { delay: DELAY, queue_rtt: DELAY * 2, ..Way::new(Rate::from_mbps(RATE_MBPS), queue) };
     let mode = Mode::Tun(TunSpec::new(end(0)?, end(1)?));
     let link = LinkSpec::new(way.clone(), way, Seed(1));
     let link = Link::start(&Request { link, mode, realtime: None })?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Rng, Seed, Time};
-use airlane_link::WaySpec;
+use airlane_link::{Way, dumbbell};
 use rand::RngExt;
 
 /// Payload bytes: small, middling, full.
@@ -58,8 +58,8 @@ pub(super) fn closed_form(rate: Rate, delay: Duration, sent: &[Sent]) -> Vec<Tim
 }
 
 /// When the laboratory's elements deliver them; nothing is lost on the way.
-pub(super) fn laboratory(way: &WaySpec, seed: Seed, sent: &[Sent]) -> Vec<Time> {
-    let mut built = way.dumbbell().build(seed);
+pub(super) fn laboratory(way: &Way, seed: Seed, sent: &[Sent]) -> Vec<Time> {
+    let mut built = dumbbell(way).build(seed);
     let end = |host| SocketAddr::new(built.network.addresses(host)[0], 9);
     let (src, dst) = (end(built.servers[0]), end(built.clients[0]));
     for (at, payload) in sent {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn the_closed_form_is_what_the_laboratory_does() {
         let (rate, delay) = (Rate::from_mbps(10.0), Duration::from_millis(7));
-        let way = WaySpec { delay, ..WaySpec::new(rate, QueueSpec::DropTail(Limit::Unlimited)) };
+        let way = Way { delay, ..Way::new(rate, QueueSpec::DropTail(Limit::Unlimited)) };
         let sent = train(rate.scale(0.8), Time::from_millis(3), 5.0, 9);
         let bits: usize = sent.iter().map(|(_, n)| (n + 28) * 8).sum();
         assert!((bits as f64 / 5.0 / rate.as_f64() - 0.8).abs() < 0.05, "{bits}");

@@ -1,0 +1,128 @@
+//! The access that is a link: a rate or a trace, a queue, delay and impairments, each way.
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed};
+
+use super::{Carrier, Direction};
+use crate::impair::Impairment;
+use crate::link::Supply;
+use crate::network::{Network, NodeId, Step};
+use crate::node::Port;
+use crate::queue::QueueSpec;
+
+/// One direction of a link. A packet passes its parts in this order: delay, impairments, queue,
+/// link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// What it can carry.
+    pub supply: Supply,
+    /// Where in a recorded supply the link starts.
+    pub offset: Duration,
+    /// The queue in front of it.
+    pub queue: QueueSpec,
+    /// The round trip that a queue limit in BDP counts with.
+    pub queue_rtt: Duration,
+    /// Constant time on the way, before impairments and queue.
+    pub delay: Duration,
+    /// What happens to packets between delay and queue, in this order; each flow has its own.
+    pub impairments: Vec<Impairment>,
+}
+
+impl Way {
+    /// A way of this supply and queue without delay and impairments, from the supply's start on. A
+    /// limit in BDP counts with a round trip of 20 ms.
+    pub fn new(supply: impl Into<Supply>, queue: QueueSpec) -> Self {
+        Self {
+            supply: supply.into(),
+            offset: Duration::ZERO,
+            queue,
+            queue_rtt: Duration::from_millis(20),
+            delay: Duration::ZERO,
+            impairments: Vec::new(),
+        }
+    }
+}
+
+/// A link whose two directions share nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkAccess {
+    /// Towards the hosts.
+    pub down: Way,
+    /// Back.
+    pub up: Way,
+}
+
+/// A direction that stands in a network.
+#[derive(Clone, Debug)]
+struct BuiltWay {
+    node: NodeId,
+    delay: Duration,
+    impairments: Vec<Impairment>,
+}
+
+/// A link that stands in a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Built {
+    name: String,
+    seed: Seed,
+    down: BuiltWay,
+    up: BuiltWay,
+    mean_down: Rate,
+}
+
+impl LinkAccess {
+    pub(super) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
+        let mut way = |direction: Direction, way: &Way| {
+            let seed = seed.split(&format!("{}link", direction.name()));
+            let queue = way.queue.build(way.supply.mean(), way.queue_rtt, seed);
+            let link = way.supply.link(way.offset, queue);
+            let node = network.add_node(format!("{name}.{}", direction.name()), link);
+            BuiltWay { node, delay: way.delay, impairments: way.impairments.clone() }
+        };
+        Built {
+            name: name.to_owned(),
+            seed,
+            down: way(Direction::Down, &self.down),
+            up: way(Direction::Up, &self.up),
+            mean_down: self.down.supply.mean(),
+        }
+    }
+}
+
+impl Built {
+    fn way(&self, direction: Direction) -> &BuiltWay {
+        match direction {
+            Direction::Down => &self.down,
+            Direction::Up => &self.up,
+        }
+    }
+
+    pub(super) fn steps(
+        &self,
+        direction: Direction,
+        flow: u32,
+        network: &mut Network,
+    ) -> Vec<Step> {
+        let way = self.way(direction);
+        let seed = self.seed.split("flow").index(flow.into()).split(direction.name());
+        let mut steps = vec![Step::Delay(way.delay)];
+        steps.extend(way.impairments.iter().enumerate().map(|(k, impairment)| {
+            let name = format!("{}.flow{flow}.{}{k}", self.name, direction.name());
+            let node = network.add_node(name, impairment.build(seed.index(k as u64)));
+            Step::Node(node, Port::ONLY)
+        }));
+        steps.push(Step::Node(way.node, Port::ONLY));
+        steps
+    }
+
+    pub(super) fn carriers(&self) -> Vec<Carrier> {
+        let carrier =
+            |direction| Carrier { direction, node: self.way(direction).node, port: Port::ONLY };
+        Direction::BOTH.map(carrier).to_vec()
+    }
+
+    pub(super) fn mean_down(&self) -> Rate {
+        self.mean_down
+    }
+}

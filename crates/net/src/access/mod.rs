@@ -1,0 +1,94 @@
+//! Accesses: the last miles around the ideal core, where bottlenecks are. A file per kind.
+
+mod link;
+
+use airlane_base::{Rate, Seed};
+
+pub use link::{LinkAccess, Way};
+
+use crate::network::{Network, NodeId, Step};
+use crate::node::Port;
+
+/// Which way packets go through an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the core to the hosts on the access.
+    Down,
+    /// From the hosts on the access to the core.
+    Up,
+}
+
+impl Direction {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
+
+    /// The name in tables and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+}
+
+/// An access, as a scenario says it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// A link with a queue, each way.
+    Link(LinkAccess),
+}
+
+/// An access that stands in a network.
+#[derive(Clone, Debug)]
+pub(crate) enum Built {
+    Link(link::Built),
+}
+
+/// A part of an access that measures what it carries: the link of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carrier {
+    /// The direction that it carries.
+    pub direction: Direction,
+    /// Its node.
+    pub node: NodeId,
+    /// The port of that node.
+    pub port: Port,
+}
+
+impl Access {
+    /// Puts the access into a network. Nodes are named after it; everything random draws from a
+    /// part of `seed` of its own.
+    pub(crate) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
+        match self {
+            Self::Link(link) => Built::Link(link.build(name, network, seed)),
+        }
+    }
+}
+
+impl Built {
+    /// What a packet of flow number `flow` passes in this access.
+    pub(crate) fn steps(
+        &self,
+        direction: Direction,
+        flow: u32,
+        network: &mut Network,
+    ) -> Vec<Step> {
+        match self {
+            Self::Link(link) => link.steps(direction, flow, network),
+        }
+    }
+
+    /// What measures, down before up.
+    pub(crate) fn carriers(&self) -> Vec<Carrier> {
+        match self {
+            Self::Link(link) => link.carriers(),
+        }
+    }
+
+    /// The mean rate towards the hosts.
+    pub(crate) fn mean_down(&self) -> Rate {
+        match self {
+            Self::Link(link) => link.mean_down(),
+        }
+    }
+}
