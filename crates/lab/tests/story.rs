@@ -343,3 +343,32 @@ fn several_cases_are_the_units_of_the_interval() {
     assert!(verdict.contains(", 3 cases)"), "{verdict}");
     assert_eq!(sides[0].worst.units(), 3);
 }
+
+/// Unit by metric of the rows of a short run of two viewers on embedded content.
+fn units(metrics: [&str; 2]) -> Vec<(String, String)> {
+    let [one, other] = metrics;
+    let two = format!("[[viewer]]\nmetric = \"{one}\"\n[[viewer]]\nmetric = \"{other}\"\n");
+    let text = TWO_VIEWERS.replace("[[viewer]]\n[[viewer]]\n", &two);
+    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let plan = Plan::new(scenario, &Common::default()).unwrap();
+    let rows = story_of(&plan, &Options::default(), |_| {}).summary.rows;
+    let shown = rows.into_iter().filter(|r| r.scheme == "cubic");
+    shown.map(|r| (r.metric, r.unit)).collect()
+}
+
+#[test]
+fn units_are_those_of_the_metric_and_several_units_have_no_minimum() {
+    let unit = |rows: &[(String, String)], metric: &str| -> Vec<String> {
+        let of = rows.iter().filter(|(name, _)| name == metric);
+        of.map(|(_, unit)| unit.clone()).collect()
+    };
+    let decibels = units(["psnr_db", "psnr_db"]);
+    for metric in ["min_qoe", "mean_qoe", "qoe_range"] {
+        assert_eq!(unit(&decibels, metric), ["dB"], "{metric}");
+    }
+    let mixed = units(["vmaf", "psnr_db"]);
+    assert_eq!(unit(&mixed, "qoe"), ["points", "dB"]);
+    for metric in ["min_qoe", "mean_qoe", "qoe_range"] {
+        assert!(unit(&mixed, metric).is_empty(), "{metric}");
+    }
+}

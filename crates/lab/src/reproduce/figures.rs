@@ -45,6 +45,8 @@ pub(super) struct Viewed {
     pub(super) group: String,
     /// The video.
     pub(super) video: String,
+    /// Unit of its quality and QoE.
+    pub(super) unit: &'static str,
     /// Mean of equation 1 over the chunks that began to play before the run's end.
     pub(super) qoe: Option<f64>,
     /// Mean quality of these chunks.
@@ -82,6 +84,7 @@ impl Figures {
         let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
         let viewed = |(v, viewer): (&ViewerOutput, &crate::scenario::Viewer)| Viewed {
             group: viewer.group.clone(),
+            unit: story::metric_unit(viewer.metric.unwrap_or(scenario.player.metric)),
             over_bulk: rates_over_bulk(v, &output.bulk),
             ..Viewed::of(v, join, end)
         };
@@ -133,14 +136,15 @@ impl Figures {
         };
         for v in &self.viewers {
             let of = || format!("{}/{}", row.case, v.name);
-            add(of(), "qoe", "points", v.qoe);
-            add(of(), "quality", "points", v.quality);
+            add(of(), "qoe", v.unit, v.qoe);
+            add(of(), "quality", v.unit, v.quality);
             add(of(), "stall_s", "s", Some(v.stall_s));
             add(of(), "startup_s", "s", v.startup_s);
             add(of(), "acked_bytes", "B", Some(v.bytes as f64));
             add(of(), "last_weight", "", v.weight);
         }
-        add(row.case.clone(), "min_qoe", "points", self.min_qoe());
+        let unit = self.viewers.first().map_or("", |v| v.unit);
+        add(row.case.clone(), "min_qoe", unit, self.min_qoe());
         add(row.case.clone(), "link_utilisation", "", self.utilisation);
         add(row.case.clone(), "web_offered_bytes", "B", self.web.map(|w| w.0 as f64));
         add(row.case.clone(), "web_received_bytes", "B", self.web.map(|w| w.1 as f64));
@@ -148,8 +152,12 @@ impl Figures {
     }
 }
 
-/// The lowest QoE of these; `None` if one of them has none.
-pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed>) -> Option<f64> {
+/// The lowest QoE of these; `None` if one of them has none, or if they have several units.
+pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed> + Clone) -> Option<f64> {
+    let unit = viewers.clone().next()?.unit;
+    if viewers.clone().any(|v| v.unit != unit) {
+        return None;
+    }
     let all: Option<Vec<f64>> = viewers.map(|v| v.qoe).collect();
     all?.into_iter().min_by(f64::total_cmp)
 }

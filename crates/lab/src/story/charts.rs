@@ -6,7 +6,7 @@ use airlane_report::model::{
     XyLine,
 };
 
-use super::figures::{RunFigures, ViewerFigures, WebFigures, metric_unit};
+use super::figures::{RunFigures, ViewerFigures, WebFigures, metric_unit, watched_metric};
 use super::results::Results;
 use super::verdict::Samples;
 use super::words::{actor_name, metric_title, plural, video_words};
@@ -52,10 +52,10 @@ fn over(results: &Results<'_>) -> String {
 pub(super) fn by_scheme(results: &Results<'_>) -> Table {
     use Better::{Higher, Lower};
     let scenario = &results.plan.scenario;
-    let unit = metric_unit(scenario.player.metric);
+    let unit = metric_unit(watched_metric(scenario));
     let mut figures: Vec<Figure<'_, RunFigures>> = Vec::new();
     if !scenario.viewers.is_empty() {
-        let quality = format!("Mean {}", metric_title(scenario.player.metric));
+        let quality = format!("Mean {}", metric_title(watched_metric(scenario)));
         figures.push((
             Column::number("Worst viewer's QoE", unit, 1)
                 .better(Higher)
@@ -144,7 +144,7 @@ fn mean_of(run: &RunFigures, figure: impl Fn(&ViewerFigures) -> Option<f64>) -> 
 /// A row per viewer and scheme; for plans of one case, in which a viewer has one video.
 pub(super) fn by_viewer(results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
-    let metric = scenario.player.metric;
+    let metric = watched_metric(scenario);
     let unit = metric_unit(metric);
     let figures: Vec<Figure<'_, ViewerFigures>> = vec![
         (Column::number("QoE", unit, 1), Box::new(|v| v.qoe)),
@@ -205,7 +205,7 @@ pub(super) fn by_viewer(results: &Results<'_>) -> Table {
 /// A row per case: who watched what, and how the worst viewer fared under each scheme.
 pub(super) fn by_case(results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
-    let unit = metric_unit(scenario.player.metric);
+    let unit = metric_unit(watched_metric(scenario));
     let mut columns = vec![Column::text("Case"), Column::text("Videos")];
     columns.extend(scenario.schemes.iter().map(|s| Column::number(&s.title, unit, 1)));
     let mut table = Table::new("QoE of the worst viewer, by case", columns);
@@ -319,7 +319,7 @@ pub(super) fn dots(results: &Results<'_>) -> DotChart {
              together is more even.",
             super::words::seconds(scenario.duration)
         ),
-        x: Axis::new("QoE", metric_unit(scenario.player.metric)),
+        x: Axis::new("QoE", metric_unit(watched_metric(scenario))),
         rows: scenario.schemes.iter().enumerate().map(row).collect(),
     }
 }
@@ -328,7 +328,7 @@ pub(super) fn dots(results: &Results<'_>) -> DotChart {
 pub(super) fn curves(results: &Results<'_>, content: &Content) -> XyGroup {
     let plan = results.plan;
     let scenario = &plan.scenario;
-    let metric = scenario.player.metric;
+    let metric = watched_metric(scenario);
     let mut charts = Vec::new();
     for (n, (viewer, video)) in scenario.viewers.iter().zip(&plan.cases[0].videos).enumerate() {
         let Some(setting) = content.setting(scenario, viewer, &video.name) else { continue };
@@ -363,7 +363,7 @@ pub(super) fn curves(results: &Results<'_>, content: &Content) -> XyGroup {
 /// Distributions over chunks, viewers and cases, where there are enough of them.
 pub(super) fn cdfs(results: &Results<'_>) -> Vec<Cdf> {
     let scenario = &results.plan.scenario;
-    let metric = scenario.player.metric;
+    let metric = watched_metric(scenario);
     let unit = metric_unit(metric);
     let cdf = |title: &str, note: &str, x: &str, samples: &dyn Fn(&RunFigures) -> Vec<f64>| Cdf {
         title: title.to_owned(),

@@ -8,6 +8,7 @@ use airlane_media::Metric;
 use airlane_quality::stats;
 
 use crate::plan::{Plan, RunKey};
+use crate::scenario::Scenario;
 use crate::summary::{Row, RunEntry};
 use crate::world::{BulkOutput, FlowSample, RunOutput, ViewerOutput, WebOutput};
 
@@ -140,8 +141,13 @@ impl RunFigures {
     }
 
     /// The viewers' QoE. `None` if there is no viewer, or if one has none or failed: a mean or a
-    /// minimum over the others would say less than it seems to.
+    /// minimum over the others would say less than it seems to; or if their metrics have several
+    /// units: decibels do not compare with points.
     pub fn qoe(&self) -> Option<Vec<f64>> {
+        let unit = metric_unit(self.viewers.first()?.metric);
+        if self.viewers.iter().any(|v| metric_unit(v.metric) != unit) {
+            return None;
+        }
         let all: Option<Vec<f64>> =
             self.viewers.iter().map(|v| v.qoe.filter(|_| v.failure.is_none())).collect();
         all.filter(|v| !v.is_empty())
@@ -193,7 +199,7 @@ impl RunFigures {
     /// The run's rows in a summary: viewer by viewer, transfer by transfer, then the run's own.
     /// What was not measured has no row.
     pub fn rows(&self, plan: &Plan) -> Vec<Row> {
-        let unit = metric_unit(plan.scenario.player.metric);
+        let unit = metric_unit(watched_metric(&plan.scenario));
         let mut rows = Rows { plan, key: self.key, rows: Vec::new() };
         for v in &self.viewers {
             let unit = metric_unit(v.metric);
@@ -245,6 +251,12 @@ impl RunFigures {
         add("failed_sessions", "", Some(self.failures().count() as f64));
         rows.rows
     }
+}
+
+/// The metric of a scenario's viewers: that of the first, where they have several. Figures over
+/// viewers whose metrics have several units are not shown.
+pub(crate) fn watched_metric(scenario: &Scenario) -> Metric {
+    scenario.viewers.first().and_then(|v| v.metric).unwrap_or(scenario.player.metric)
 }
 
 /// The unit of a metric's values, and of QoE under it.

@@ -16,8 +16,8 @@ use airlane_report::Report;
 use airlane_report::model::{Run, Section};
 
 pub(crate) use about::terms;
-pub(crate) use figures::metric_unit;
 pub use figures::{BulkFigures, LinkFigures, RunFigures, ViewerFigures};
+pub(crate) use figures::{metric_unit, watched_metric};
 pub(crate) use series::run as over_time;
 pub(crate) use terminal::aligned;
 pub(crate) use verdict::difference;
@@ -158,7 +158,7 @@ fn verdict(
                 .collect();
             on_transfers(scenario.bulk.iter().map(|b| b.count).sum(), &sides)
         } else {
-            let unit = figures::metric_unit(scenario.player.metric);
+            let unit = figures::metric_unit(watched_metric(scenario));
             on_viewers(scenario.viewers.len(), unit, &results.sides())
         });
     }

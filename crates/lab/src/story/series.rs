@@ -4,7 +4,7 @@ use airlane_abr::PlayerModel;
 use airlane_base::Time;
 use airlane_report::model::{Actor, Draw, Panel, Run, Series, Span};
 
-use super::figures::{buffer_s, metric_unit};
+use super::figures::{buffer_s, metric_unit, watched_metric};
 use super::words::{actor_name, metric_title, video_words};
 use crate::plan::Plan;
 use crate::scenario::{Capacity, Control};
@@ -136,7 +136,7 @@ fn bitrates(output: &RunOutput, end: Time) -> Panel {
 }
 
 fn qualities(plan: &Plan, output: &RunOutput, end: Time) -> Panel {
-    let metric = plan.scenario.player.metric;
+    let metric = watched_metric(&plan.scenario);
     let title = format!("Picture quality ({})", metric_title(metric));
     let panel = Panel::new("quality", title, metric_unit(metric), Draw::Step, 1).help(
         "How good the chunk on the screen looks. Chunks of one encoding differ: hard scenes look \
@@ -146,7 +146,7 @@ fn qualities(plan: &Plan, output: &RunOutput, end: Time) -> Panel {
 }
 
 fn so_far(plan: &Plan, output: &RunOutput, end: Time) -> Panel {
-    let unit = metric_unit(plan.scenario.player.metric);
+    let unit = metric_unit(watched_metric(&plan.scenario));
     let mut panel = Panel::new("qoe", "Experience so far (QoE)", unit, Draw::Step, 1)
         .help(
             "Mean over the chunks played so far, from the fifth on: quality, less a penalty for \

@@ -165,3 +165,15 @@ proptest::proptest! {
         let _ = with_set(GOOD, &[&format!("{key}={value}")]);
     }
 }
+
+#[test]
+fn a_horizon_is_no_longer_than_mpc_looks() {
+    let longest = airlane_abr::mpc::MAX_HORIZON;
+    let with = |horizon| format!("{GOOD}[player]\nhorizon = {horizon}\n");
+    assert!(read(&with(longest)).is_ok());
+    let said = message(&with(longest + 1));
+    assert!(
+        said.contains("player.horizon: found 9; expected a whole number from 1 to 8"),
+        "{said}"
+    );
+}

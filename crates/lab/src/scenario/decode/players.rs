@@ -90,7 +90,12 @@ pub(super) fn player(r: &mut Reader<'_>) -> Player {
     let robust = AbrKind::RobustMpc;
     Player {
         abr: abr(r, Some(robust), "\"robust-mpc\"").unwrap_or(Abr::RobustMpc),
-        horizon: r.count("horizon", (1, 10), 5, "Chunks that MPC looks ahead.") as usize,
+        horizon: r.count(
+            "horizon",
+            (1, airlane_abr::mpc::MAX_HORIZON as u64),
+            5,
+            "Chunks that MPC looks ahead.",
+        ) as usize,
         buffer_cap: r.time(
             "buffer_cap_s",
             range(1.0, 3_600.0, "40"),
