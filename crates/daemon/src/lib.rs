@@ -6,6 +6,7 @@ pub mod client;
 mod date;
 pub mod error;
 pub mod files;
+mod machine;
 pub mod play;
 mod room;
 mod said;

@@ -131,6 +131,9 @@ pub struct TransportConfig {
     pub entropy: Entropy,
     /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it from
     /// before a crash can tell clients at once that their connections are gone. `None`: a new one.
+    ///
+    /// Each endpoint makes a key of its own from it and its local address. Machines that listen at
+    /// the same address must not have the same secret (section 21.11).
     pub reset_secret: Option<[u8; 32]>,
     /// The application protocols, best first (RFC 7301). Both sides need one in common.
     pub alpn: Vec<Vec<u8>>,

@@ -62,6 +62,17 @@ pub(crate) struct Inner {
     initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
 }
 
+/// The key of stateless resets of the endpoint at `local` that was given `secret`.
+///
+/// Endpoints that share a secret must not share the key (RFC 9000, section 21.11): whoever sends one
+/// of them a packet with the connection id of another's connection would be told the token that
+/// ends it.
+fn reset_key(secret: &[u8; 32], local: SocketAddr) -> hmac::Key {
+    let of_secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
+    let of_endpoint = hmac::sign(&of_secret, format!("stateless reset of {local}").as_bytes());
+    hmac::Key::new(hmac::HMAC_SHA256, of_endpoint.as_ref())
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint").field("local_addr", &self.local_addr()).finish_non_exhaustive()
@@ -108,11 +119,10 @@ impl Endpoint {
             Entropy::System => system_secret(),
         };
 
-        let reset_secret = match config.reset_secret {
-            Some(kept) => kept,
-            None => secret("reset key")?,
+        let reset_key = match &config.reset_secret {
+            Some(kept) => reset_key(kept, local_addr),
+            None => hmac::Key::new(hmac::HMAC_SHA256, &secret("reset key")?),
         };
-        let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &reset_secret);
         let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
         endpoint_config
             .max_udp_payload_size(config.payload_bytes.max(PEER_PAYLOAD_BYTES))

@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
 use airlane_base::Seed;
 use airlane_congestion::Algorithm;
 use airlane_quic::{Cipher, Endpoint, Entropy, Identity, QuicError, Tls, TransportConfig, Trust};
@@ -57,4 +60,56 @@ async fn settings_that_quic_does_not_allow_are_named() {
     let server = TransportConfig { cipher: no_key, ..config(Algorithm::Reno) };
     let e = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), server).unwrap_err();
     assert_eq!(e.to_string(), "TLS: a server needs a certificate");
+}
+
+/// The stateless reset token that the endpoint at `server` answers a packet of an unknown
+/// connection with: the last 16 bytes of the answer (RFC 9000, section 10.3).
+async fn reset_token(server: SocketAddr) -> [u8; 16] {
+    let asked = tokio::task::spawn_blocking(move || {
+        let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        // A short header, the same connection id each time, and some bytes.
+        let mut packet = vec![0x40, 1, 2, 3, 4, 5, 6, 7, 8];
+        packet.resize(200, 0xaa);
+        let mut answer = [0; 2_000];
+        // An endpoint does not answer everything: it says so many resets per time.
+        let ask = |_| {
+            socket.send_to(&packet, server).unwrap();
+            socket.recv(&mut answer).ok()
+        };
+        let n = (0..200).find_map(ask).expect("an answer");
+        answer[n - 16..n].try_into().unwrap()
+    });
+    asked.await.unwrap()
+}
+
+#[tokio::test]
+async fn endpoints_that_share_a_secret_do_not_tell_each_others_reset_tokens() {
+    let runtime = TokioRuntime::new(Seed(1));
+    let server = |at: SocketAddr| {
+        let reset_secret = Some([7; 32]);
+        let entropy = Entropy::System;
+        let config = TransportConfig { reset_secret, entropy, ..config(Algorithm::Reno) };
+        Endpoint::server(&runtime, at, config).unwrap()
+    };
+    let any = ([127, 0, 0, 1], 0).into();
+    let (one, other) = (server(any), server(any));
+    let token = reset_token(one.local_addr()).await;
+    assert_ne!(token, reset_token(other.local_addr()).await);
+    assert_eq!(token, reset_token(one.local_addr()).await, "an endpoint always says the same");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_log_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let keylog = folder.path().join("keys.log");
+    let runtime = TokioRuntime::new(Seed(1));
+    let cipher = Cipher::lab_tls().unwrap();
+    let config =
+        TransportConfig { cipher, keylog: Some(keylog.clone()), ..config(Algorithm::Reno) };
+    let _server = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap();
+    let mode = std::fs::metadata(&keylog).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }

@@ -38,7 +38,7 @@ use self::watch::Watch;
 use crate::error::DaemonError;
 use crate::room::PIECE_BYTES;
 use crate::said::Said;
-use crate::{certificate, date};
+use crate::{certificate, date, machine};
 
 pub use request::{Insight, Patience, ServeRequest, Sharing};
 pub use titles::{Title, Titles};
@@ -113,7 +113,8 @@ impl Server {
         let catalogue = Arc::new(read_titles(&request).await?);
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
         let (identity, development) = identity(&request)?;
-        let reset_secret = identity.secret("stateless reset");
+        // Machines that share a certificate must not share the tokens (RFC 9000, section 21.11).
+        let reset_secret = identity.secret(&format!("stateless reset on {}", machine::name()));
         let certificates = identity.shown().map_err(|e| unfit(&request, e))?;
         let site = Arc::new(Site {
             files,

@@ -172,14 +172,19 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// Appends secrets as lines `LABEL client_random secret`, in hexadecimal.
+/// Appends secrets as lines `LABEL client_random secret`, in hexadecimal, to a file that it creates
+/// for its owner alone.
 #[derive(Debug)]
 struct KeyLogFile(Mutex<File>);
 
 impl KeyLogFile {
     fn open(path: &Path) -> Result<Self, QuicError> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        file.map(|f| Self(Mutex::new(f))).map_err(|e| QuicError::io(path, e))
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        // Whoever reads it reads the connections.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path).map(|f| Self(Mutex::new(f))).map_err(|e| QuicError::io(path, e))
     }
 }
 
