@@ -8,6 +8,7 @@ use std::time::Duration;
 use airlane_base::Seed;
 use airlane_congestion::Algorithm;
 use airlane_quic::{Cipher, Endpoint, Entropy, Identity, QuicError, Tls, TransportConfig, Trust};
+use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use common::*;
 
@@ -112,4 +113,45 @@ async fn a_key_log_is_for_its_owner_alone() {
     let _server = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap();
     let mode = std::fs::metadata(&keylog).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn weights_set_from_another_thread_lose_no_acknowledgement() {
+    let runtime = TokioRuntime::new(Seed(1));
+    let config = TransportConfig { entropy: Entropy::System, ..config(Algorithm::Cubic) };
+    let addr = ([127, 0, 0, 1], 0).into();
+    let (server, client, to_server, to_client) =
+        pair(&runtime, &runtime, addr, config).await.unwrap();
+    let control = to_client.control().clone();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let other = std::thread::spawn(move || {
+        let mut set = 0_u64;
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            control.set_weight(if set.is_multiple_of(2) { 4.0 } else { 2.0 });
+            set += 1;
+            std::thread::yield_now();
+        }
+        set
+    });
+    // About a million packets.
+    let bytes = 1_350_000_000;
+    let sender = to_client.clone();
+    runtime.spawn("send", async move { send_bulk(sender, bytes).await.unwrap() });
+    assert_eq!(recv_bulk(&to_server).await.unwrap(), bytes);
+    drop(stop);
+    let set = other.join().unwrap();
+    // The last acknowledgements are on their way.
+    let settled = async {
+        while to_client.stats().control.in_flight > 0 {
+            runtime.sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), settled).await.expect("nothing stays in flight");
+    let stats = to_client.stats().control;
+    assert!(set > 100, "weights were set {set} times");
+    assert!(stats.sent_packets > bytes / 1_400, "{stats:?}");
+    assert_eq!(stats.acked_packets + stats.lost_packets, stats.sent_packets, "{stats:?}");
+    to_server.close(0, "done");
+    client.wait_idle().await;
+    drop(server);
 }

@@ -114,13 +114,15 @@ impl Core {
     }
 
     /// A 1-RTT packet left.
-    pub(super) fn on_sent(&mut self, now: Time, pn: u64, bytes: u16) {
-        let now = self.tick(now);
+    pub(super) fn on_sent(&mut self, at: Time, pn: u64, bytes: u16) {
+        let now = self.tick(at);
         if self.last_sent < now && self.last_wait < now {
             // The packet left without waiting, the first of its run: there was nothing to send.
             self.ran_dry();
         }
-        if !self.table.insert(Sent { pn, at: now, bytes }) {
+        // By the driver's own time, which noq repeats with the acknowledgement: what controllers have
+        // heard may be later, if a handle reached in from another thread since.
+        if !self.table.insert(Sent { pn, at, bytes }) {
             return;
         }
         self.in_flight += u64::from(bytes);
