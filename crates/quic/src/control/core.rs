@@ -80,9 +80,16 @@ impl Core {
         }
     }
 
-    /// A new path: a fresh controller, nothing in flight. The counts go on.
-    pub(super) fn replace(&mut self, now: Time, controller: Box<dyn Controller>) {
-        self.tick(now);
+    /// A new path: a fresh controller, nothing in flight. The counts go on, and what was asked of
+    /// the old controller holds for the new one.
+    pub(super) fn replace(&mut self, now: Time, mut controller: Box<dyn Controller>) {
+        let now = self.tick(now);
+        let (weight, rate) = asked(&mut *self.controller);
+        controller.set_weight(now, weight);
+        let explicit = controller.as_any_mut().downcast_mut::<Explicit>();
+        if let (Some(explicit), Some(rate)) = (explicit, rate) {
+            explicit.set_rate(rate);
+        }
         self.controller = controller;
         self.rtt = Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX };
         self.forget();
@@ -325,4 +332,35 @@ fn sampler(controller: &dyn Controller) -> Option<RateSampler> {
 fn asked(controller: &mut dyn Controller) -> (f64, Option<Rate>) {
     let rate = controller.as_any_mut().downcast_mut::<Explicit>().map(|e| e.rate());
     (controller.weight(), rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_base::Seed;
+    use airlane_congestion::{Algorithm, ControllerConfig};
+
+    use super::*;
+
+    #[test]
+    fn a_new_path_keeps_the_weight_and_the_rate_that_were_set() {
+        let core = |algorithm| {
+            let make = move || ControllerConfig::new(algorithm).build(Time::ZERO, 1350, Seed(1));
+            (Core::new(Time::ZERO, make(), 1350, None), make)
+        };
+        let at = Time::from_millis(1);
+        for algorithm in [Algorithm::Cubic, Algorithm::Fast] {
+            let (mut core, make) = core(algorithm);
+            core.with(at, |now, controller| controller.set_weight(now, 3.5));
+            core.replace(at, make());
+            assert_eq!(core.controller().weight(), 3.5, "{algorithm}");
+        }
+        let (mut core, make) = core(Algorithm::Explicit);
+        let rate = Rate::from_mbps(12.0);
+        core.with(at, |_, controller| {
+            let explicit = controller.as_any_mut().downcast_mut::<Explicit>().unwrap();
+            explicit.set_rate(rate);
+        });
+        core.replace(at, make());
+        assert_eq!(core.pacing_rate(), Some(rate));
+    }
 }
