@@ -42,6 +42,9 @@ pub struct Received {
     pub src: SocketAddr,
     /// The local address that it came to.
     pub dst_ip: IpAddr,
+    /// When it arrived at the host, however late it is asked for. In real time, where the system
+    /// keeps no times, when the socket was read.
+    pub at: Time,
     /// The ECN field.
     pub ecn: Ecn,
     /// UDP payload.
@@ -95,7 +98,9 @@ pub trait Runtime: Send + Sync + Debug + 'static {
     fn timer(&self, at: Time) -> Box<dyn Timer>;
     /// Runs `task` in the background. `name` appears when it panics or never ends.
     fn spawn_boxed(&self, name: &'static str, task: BoxFuture<()>);
-    /// A socket bound to `local`; an unspecified address means the host's own, port 0 any port.
+    /// A socket bound to `local`; port 0 means any port. An unspecified address means all of the
+    /// host's in real time, and the host's first one in virtual time: a host on several accesses
+    /// binds a socket to the address on each.
     ///
     /// # Errors
     /// If the address is not the host's or is in use.

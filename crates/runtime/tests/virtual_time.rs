@@ -153,3 +153,38 @@ fn a_port_is_taken_once_and_free_again_after() {
     drop(first);
     bind(&host, 53);
 }
+
+#[test]
+fn a_host_with_two_addresses_binds_a_socket_to_each_and_hears_when_datagrams_came() {
+    let mut w = world();
+    let ips = [[10, 0, 0, 2].into(), [10, 0, 0, 3].into()];
+    let (a, b) = (w.host("a", [10, 0, 0, 1].into()), w.host_with("b", &ips));
+    w.run(async move {
+        let from = bind(&a, 0);
+        let both = ips.map(|ip| b.bind_udp(SocketAddr::new(ip, 9)).unwrap());
+        assert_eq!(bind(&b, 10).local_addr().ip(), ips[0], "unspecified: the first");
+        let foreign = b.bind_udp(SocketAddr::from(([10, 0, 0, 1], 9)));
+        assert_eq!(foreign.unwrap_err().kind(), std::io::ErrorKind::AddrNotAvailable);
+        for socket in &both {
+            send(&*from, socket.local_addr(), b"to you").await;
+        }
+        // Nobody asks for half a second, and they arrived after a millisecond all the same.
+        b.sleep(Duration::from_millis(500)).await;
+        for (socket, ip) in both.iter().zip(ips) {
+            let (r, _) = recv(&**socket).await;
+            assert_eq!((r.dst_ip, r.at), (ip, Time::from_millis(1)));
+            // What is sent comes from the socket's own address.
+            send(&**socket, r.src, b"back").await;
+            assert_eq!(recv(&*from).await.0.src.ip(), ip);
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+#[should_panic(expected = "two hosts have the address 10.0.0.2")]
+fn an_address_belongs_to_one_host() {
+    let mut w = world();
+    w.host("a", [10, 0, 0, 2].into());
+    w.host_with("b", &[[10, 0, 0, 1].into(), [10, 0, 0, 2].into()]);
+}

@@ -183,7 +183,7 @@ impl Work {
         received: Received,
         links: &mut Links,
     ) {
-        let Received { src, dst_ip, ecn, payload, joined } = received;
+        let Received { src, dst_ip, ecn, payload, joined, .. } = received;
         let path = FourTuple::new(src, (!dst_ip.is_unspecified()).then_some(dst_ip));
         // A byte that is kept would hold on to all that came with it: strangers could fill the memory.
         let apart = joined && links.accepts();

@@ -35,6 +35,12 @@ impl TokioRuntime {
     }
 }
 
+/// The time of a runtime that started at `start`.
+#[expect(clippy::disallowed_methods, reason = "this is the half that reads the clock")]
+fn now(start: Instant) -> Time {
+    Time::ZERO + Instant::now().saturating_duration_since(start)
+}
+
 /// The machine's name for a time. Further than a year ahead, tokio's own arithmetic may overflow.
 fn instant(start: Instant, at: Time) -> tokio::time::Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -42,9 +48,8 @@ fn instant(start: Instant, at: Time) -> tokio::time::Instant {
 }
 
 impl Runtime for TokioRuntime {
-    #[expect(clippy::disallowed_methods, reason = "this is the half that reads the clock")]
     fn now(&self) -> Time {
-        Time::ZERO + Instant::now().saturating_duration_since(self.start)
+        now(self.start)
     }
 
     fn timer(&self, at: Time) -> Box<dyn Timer> {
@@ -70,7 +75,7 @@ impl Runtime for TokioRuntime {
 
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>> {
         let _guard = self.handle.enter();
-        Ok(Box::new(TokioSocket::bind(local)?))
+        Ok(Box::new(TokioSocket::bind(local, self.start)?))
     }
 
     fn seed(&self) -> Seed {

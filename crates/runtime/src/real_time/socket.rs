@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use airlane_base::Ecn;
 use bytes::BytesMut;
@@ -34,6 +35,8 @@ pub(super) struct TokioSocket {
     socket: tokio::net::UdpSocket,
     state: UdpSocketState,
     addr: SocketAddr,
+    /// When its runtime started.
+    start: Instant,
     /// Received and not yet asked for.
     arrived: Mutex<VecDeque<Received>>,
 }
@@ -45,8 +48,8 @@ impl fmt::Debug for TokioSocket {
 }
 
 impl TokioSocket {
-    /// A socket bound to `local`, in the tokio runtime of this thread.
-    pub(super) fn bind(local: SocketAddr) -> io::Result<Self> {
+    /// A socket bound to `local`, in the tokio runtime of this thread; times count from `start`.
+    pub(super) fn bind(local: SocketAddr, start: Instant) -> io::Result<Self> {
         let socket = std::net::UdpSocket::bind(local)?;
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new((&socket).into())?;
@@ -55,7 +58,7 @@ impl TokioSocket {
         let _ = state.set_send_buffer_size((&socket).into(), BUFFER_BYTES);
         let addr = socket.local_addr()?;
         let socket = tokio::net::UdpSocket::from_std(socket)?;
-        Ok(Self { socket, state, addr, arrived: Mutex::default() })
+        Ok(Self { socket, state, addr, start, arrived: Mutex::default() })
     }
 
     /// Receives what has arrived.
@@ -69,6 +72,7 @@ impl TokioSocket {
             let n = self.socket.try_io(Interest::READABLE, || {
                 self.state.recv((&self.socket).into(), &mut buffers, &mut metas)
             })?;
+            let at = super::now(self.start);
             for (buffer, meta) in buffers.iter().zip(&metas).take(n) {
                 let dst_ip = meta.dst_ip.unwrap_or(self.addr.ip());
                 let ecn = codepoint(meta.ecn);
@@ -77,7 +81,14 @@ impl TokioSocket {
                 let joined = meta.stride < meta.len;
                 while !rest.is_empty() {
                     let payload = rest.split_to(meta.stride.clamp(1, rest.len()));
-                    arrived.push_back(Received { src: meta.addr, dst_ip, ecn, payload, joined });
+                    arrived.push_back(Received {
+                        src: meta.addr,
+                        dst_ip,
+                        at,
+                        ecn,
+                        payload,
+                        joined,
+                    });
                 }
             }
             Ok(())

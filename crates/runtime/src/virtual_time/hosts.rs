@@ -27,7 +27,8 @@ struct Socket {
 
 struct Host {
     name: String,
-    ip: IpAddr,
+    /// At least one.
+    ips: Vec<IpAddr>,
 }
 
 /// The hosts of a world.
@@ -44,11 +45,13 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    pub(super) fn add(&mut self, name: &str, ip: IpAddr) -> HostId {
-        let id = self.hosts.len();
-        assert!(self.taken.insert(ip), "two hosts have the address {ip}");
-        self.hosts.push(Host { name: name.to_owned(), ip });
-        id
+    pub(super) fn add(&mut self, name: &str, ips: &[IpAddr]) -> HostId {
+        assert!(!ips.is_empty(), "host {name} has no address");
+        for ip in ips {
+            assert!(self.taken.insert(*ip), "two hosts have the address {ip}");
+        }
+        self.hosts.push(Host { name: name.to_owned(), ips: ips.to_vec() });
+        self.hosts.len() - 1
     }
 
     pub(super) fn name(&self, host: HostId) -> &str {
@@ -61,8 +64,9 @@ impl Hosts {
         local: SocketAddr,
     ) -> io::Result<(SocketId, SocketAddr)> {
         let socket = self.sockets.len();
-        let ip = self.hosts[host].ip;
-        if !local.ip().is_unspecified() && local.ip() != ip {
+        let ips = &self.hosts[host].ips;
+        let ip = if local.ip().is_unspecified() { ips[0] } else { local.ip() };
+        if !ips.contains(&ip) {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
         let is_free = |port: &u16| !self.bound.contains_key(&SocketAddr::new(ip, *port));
@@ -105,9 +109,10 @@ impl Hosts {
         packet
     }
 
-    /// Hands a packet to the socket it is for; the waker is to be woken by the caller, who holds
-    /// no lock then.
-    pub(super) fn deliver(&mut self, packet: Box<Packet>) -> Option<Waker> {
+    /// Hands a packet that arrives at `now` to the socket it is for; the waker is to be woken by the
+    /// caller, who holds no lock then.
+    pub(super) fn deliver(&mut self, now: Time, mut packet: Box<Packet>) -> Option<Waker> {
+        packet.enqueued = now;
         let socket = self.bound.get(&packet.dst).map(|s| &mut self.sockets[*s]);
         match socket {
             Some(s) if s.queue.len() < RECEIVE_BUFFER_PACKETS => {

@@ -184,7 +184,16 @@ impl<F: Fabric> World<F> {
     /// # Panics
     /// If another host has the address.
     pub fn host(&mut self, name: &str, ip: IpAddr) -> RuntimeHandle {
-        let id = self.core.state.lock().hosts.add(name, ip);
+        self.host_with(name, &[ip])
+    }
+
+    /// Adds a host with several addresses, one per access that it is on. A socket binds to one of
+    /// them.
+    ///
+    /// # Panics
+    /// If there is no address, or another host has one of them.
+    pub fn host_with(&mut self, name: &str, ips: &[IpAddr]) -> RuntimeHandle {
+        let id = self.core.state.lock().hosts.add(name, ips);
         Arc::new(HostRuntime {
             core: self.core.clone(),
             host: id,
@@ -284,7 +293,7 @@ impl<F: Fabric> World<F> {
         let State { timers, hosts, fabric } = &mut *state;
         // Waking only queues a task: it takes no lock that is held here.
         while let Some(packet) = fabric.poll(now) {
-            if let Some(waker) = hosts.deliver(packet) {
+            if let Some(waker) = hosts.deliver(now, packet) {
                 waker.wake();
             }
         }
@@ -412,10 +421,11 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
         match self.core.state.lock().hosts.receive(self.socket, cx.waker()) {
             Some(packet) => {
-                let Packet { src, dst, ecn, payload, .. } = *packet;
+                let Packet { src, dst, ecn, enqueued: at, payload, .. } = *packet;
                 // The payload's only owner: nothing is copied.
                 let payload = BytesMut::from(Bytes::from(payload));
-                Poll::Ready(Ok(Received { src, dst_ip: dst.ip(), ecn, payload, joined: false }))
+                let dst_ip = dst.ip();
+                Poll::Ready(Ok(Received { src, dst_ip, at, ecn, payload, joined: false }))
             }
             None => Poll::Pending,
         }
