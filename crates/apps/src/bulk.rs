@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use airlane_base::Time;
-use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError, SendStream};
+use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError, SendStream, TransportConfig};
 use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
 
@@ -44,6 +44,25 @@ pub const MAX_REQUESTS: u32 = 4;
 /// ([`airlane_quic::TransportConfig::receive_window_bytes`]): the sender's, and as much again
 /// behind a hole.
 pub const RECEIVE_WINDOW_BYTES: u32 = 48 << 20;
+
+/// `config` with the windows and streams that a sender of bulk data needs.
+pub fn sender(config: TransportConfig) -> TransportConfig {
+    TransportConfig {
+        send_window_bytes: SEND_WINDOW_BYTES,
+        least_send_window_bytes: SEND_WINDOW_BYTES,
+        max_streams: MAX_REQUESTS,
+        ..config
+    }
+}
+
+/// `config` with the windows and streams that a receiver of bulk data needs.
+pub fn receiver(config: TransportConfig) -> TransportConfig {
+    TransportConfig {
+        receive_window_bytes: RECEIVE_WINDOW_BYTES,
+        max_streams: MAX_STREAMS,
+        ..config
+    }
+}
 
 /// The name under which the pattern's start is found.
 const BODY: &str = "bulk";

@@ -8,7 +8,8 @@ use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::{Cipher, Scenario};
-use airlane_lab::world::{self, Content, Options, RunOutput};
+use airlane_lab::workload::Stocks;
+use airlane_lab::world::{self, Options, RunOutput};
 
 use crate::clock::{Watch, thread_cpu};
 
@@ -24,7 +25,7 @@ pub(crate) const SESSIONS: (&str, &str) = ("sessions", include_str!("../scenes/s
 /// A scenario with all that its runs need: reading it is not what is timed.
 pub(crate) struct Scene {
     pub(crate) plan: Plan,
-    content: Content,
+    stocks: Stocks,
 }
 
 /// A run and how long it took.
@@ -66,8 +67,8 @@ impl Scene {
 
     fn new(scenario: Scenario) -> Result<Self, LabError> {
         let plan = Plan::new(scenario, &Common::default())?;
-        let content = Content::new(&plan)?;
-        Ok(Self { plan, content })
+        let stocks = Stocks::of_plan(&plan)?;
+        Ok(Self { plan, stocks })
     }
 
     /// The same scene with another cipher.
@@ -103,7 +104,7 @@ impl Scene {
             work: Box::new(move |ticket: &pool::Ticket<'_>| {
                 let (watch, cpu) = (Watch::start(), thread_cpu());
                 let options = Options::default();
-                let output = world::run(&self.plan, &self.content, key, &options, ticket)?;
+                let output = world::run(&self.plan, &self.stocks, key, &options, ticket)?;
                 let wall = watch.elapsed();
                 let cpu = thread_cpu().zip(cpu).map_or(wall, |(end, start)| end - start);
                 Ok(Timed { output, wall, cpu })

@@ -13,11 +13,13 @@ use std::time::Instant;
 
 use airlane_base::Seed;
 use airlane_lab::claims::ClaimSet;
-use airlane_lab::plan::{Case, Plan};
+use airlane_lab::plan::Plan;
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::world::{self, Content, Options, RunOutput};
+use airlane_lab::workload::Stocks;
+use airlane_lab::workloads::vod::{Drawn, Output};
+use airlane_lab::world::{self, Options, RunOutput};
 use airlane_quality::Bootstrap;
 use airlane_quality::stats::mean;
 
@@ -48,12 +50,11 @@ fn main() {
         scenario(&alphas, &metric, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
     let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("calibration"), &[])
         .unwrap_or_else(|e| panic!("{e}"));
-    let mut plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
-    leave_out_claimed(&mut plan, &set, &common, mixes);
-    with_cross_traffic(&mut plan);
-    let content = Content::new(&plan).unwrap_or_else(|e| panic!("{e}"));
+    let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
+    let cases = unclaimed(&plan, &set, &common, mixes);
+    let stocks = Stocks::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));
 
-    let keys: Vec<_> = plan.runs().collect();
+    let keys: Vec<_> = plan.runs().filter(|key| cases.contains(&key.case)).collect();
     let jobs = keys
         .iter()
         .map(|&key| Job {
@@ -62,9 +63,9 @@ fn main() {
             command: "calibrate_alpha".to_owned(),
             units: 1,
             work: Box::new({
-                let (plan, content) = (&plan, &content);
+                let (plan, stocks) = (&plan, &stocks);
                 move |ticket| {
-                    let out = world::run(plan, content, key, &Options::default(), ticket)?;
+                    let out = world::run(plan, stocks, key, &Options::default(), ticket)?;
                     let share = share(&out);
                     let name = &plan.scenario.schemes[key.scheme].name;
                     eprintln!(
@@ -82,7 +83,7 @@ fn main() {
         panic!("{e}");
     }
 
-    println!("{} mixes from {}; share of Minerva's video bytes", plan.cases.len(), name(&plan));
+    println!("{} mixes from {}; share of Minerva's video bytes", cases.len(), name(&plan));
     println!("{:>6}  {:>6}  95 % interval", "alpha", "share");
     let mut curve = Vec::new();
     for (scheme, alpha) in alphas.iter().enumerate() {
@@ -121,15 +122,21 @@ fn scenario(alphas: &[f64], metric: &str, mixes: usize, seed: Seed) -> String {
              minerva = {{ alpha = {alpha} }}\n"
         );
     }
-    text += &format!("[[viewer]]\nmetric = \"{metric}\"\n").repeat(VIEWERS);
+    text += &format!("[[viewer]]\nname = \"v\"\ncount = {VIEWERS}\nmetric = \"{metric}\"\n");
+    // As many over plain connections, of the same videos.
+    text += &format!(
+        "[[viewer]]\nname = \"cross\"\ncount = {VIEWERS}\nsame_as = \"v\"\nmetric = \"{metric}\"\n\
+         controller = \"cubic\"\nweight = {BASELINE}\n"
+    );
     text += &format!("[cases]\ncount = {mixes}\nseed = {}\n", seed.0 >> 32);
     text
 }
 
-/// Keeps `mixes` mixes that no claim has, in whatever order of its viewers.
-fn leave_out_claimed(plan: &mut Plan, set: &ClaimSet, common: &Common<'_>, mixes: usize) {
-    let names = |case: &Case| {
-        let mut names: Vec<String> = case.videos.iter().map(|v| v.name.clone()).collect();
+/// The first `mixes` cases whose mix no claim has, in whatever order of its viewers.
+fn unclaimed(plan: &Plan, set: &ClaimSet, common: &Common<'_>, mixes: usize) -> Vec<usize> {
+    let names = |plan: &Plan, case: usize| {
+        let videos = Drawn::in_case(plan, case).map_or(&[][..], |watched| &watched.videos);
+        let mut names: Vec<String> = videos.iter().map(|v| v.name.clone()).collect();
         names.sort_unstable();
         names
     };
@@ -142,31 +149,20 @@ fn leave_out_claimed(plan: &mut Plan, set: &ClaimSet, common: &Common<'_>, mixes
             .scenario(claim, claim.full, common.content.is_some(), &cell)
             .unwrap_or_else(|e| panic!("{e}"));
         let plan = Plan::new(scenario, common).unwrap_or_else(|e| panic!("{e}"));
-        claimed.extend(plan.cases.iter().map(names));
+        claimed.extend((0..plan.cases.len()).map(|case| names(&plan, case)));
     }
-    plan.cases.retain(|case| !claimed.contains(&names(case)));
-    plan.cases.truncate(mixes);
-}
-
-/// Adds a viewer over plain Cubic for every viewer, of the same video.
-fn with_cross_traffic(plan: &mut Plan) {
-    let control = plan.scenario.schemes[0].control;
-    for i in 0..VIEWERS {
-        let mut other = plan.scenario.viewers[i].clone();
-        other.name = format!("cross{}", i + 1);
-        other.control = Some(control);
-        plan.scenario.viewers.push(other);
-    }
-    for case in &mut plan.cases {
-        case.videos.extend_from_within(..);
-        case.starts.extend_from_within(..);
-    }
+    // Every mix stands twice in a case: once for the viewers under Minerva, once for the others.
+    let first = |case: usize| {
+        let mut all: Vec<String> = names(plan, case);
+        all.dedup();
+        all
+    };
+    (0..plan.cases.len()).filter(|case| !claimed.contains(&first(*case))).take(mixes).collect()
 }
 
 /// The first viewers' part of what all servers had acknowledged at the end.
 fn share(out: &RunOutput) -> f64 {
-    let acked: Vec<f64> = out
-        .viewers
+    let acked: Vec<f64> = Output::of(out)
         .iter()
         .map(|v| v.samples.last().map_or(0.0, |s| s.acked_bytes as f64))
         .collect();
@@ -174,7 +170,7 @@ fn share(out: &RunOutput) -> f64 {
 }
 
 fn name(plan: &Plan) -> &str {
-    plan.corpus.as_ref().map_or("no content", |c| c.name.as_str())
+    Drawn::of(plan).and_then(|d| d.corpus.as_ref()).map_or("no content", |c| c.name.as_str())
 }
 
 /// Where the curve first passes one half, by a straight line between the neighbours.

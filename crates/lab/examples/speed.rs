@@ -9,7 +9,9 @@ use airlane_lab::plan::Plan;
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::world::{self, Content, Options};
+use airlane_lab::workload::Stocks;
+use airlane_lab::workloads::{bulk, vod};
+use airlane_lab::world::{self, Options};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -25,11 +27,11 @@ fn main() {
     let start = Instant::now();
     let common = Common { seed: Some(1), content, stop: stop.clone(), ..Common::default() };
     let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
-    let content = Content::new(&plan).unwrap_or_else(|e| panic!("{e}"));
+    let stocks = Stocks::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));
     println!("prepared in {:.2} s", start.elapsed().as_secs_f64());
     let mut jobs = Vec::new();
     for key in plan.runs() {
-        let (plan, content) = (&plan, &content);
+        let (plan, stocks) = (&plan, &stocks);
         jobs.push(Job {
             label: plan.label(key),
             seed: key.seed,
@@ -37,7 +39,7 @@ fn main() {
             units: 1,
             work: Box::new(move |ticket| {
                 let t = Instant::now();
-                let out = world::run(plan, content, key, &Options::default(), ticket)?;
+                let out = world::run(plan, stocks, key, &Options::default(), ticket)?;
                 Ok((plan.label(key), t.elapsed().as_secs_f64(), out))
             }),
         });
@@ -53,11 +55,11 @@ fn main() {
             v / wall,
             out.packets,
             out.packets as f64 / wall,
-            out.packet_hash,
+            out.packet_hash.unwrap_or_default(),
             out.link.as_ref().map_or(0.0, |l| l.utilisation),
             out.link.as_ref().map_or(0.0, |l| l.mean_queue_packets),
         );
-        for viewer in &out.viewers {
+        for viewer in vod::Output::of(&out) {
             let m = &viewer.model;
             println!(
                 "  {} {}: qoe {:?}, vmaf {:?}, stalled {:.2} s, startup {:?}, chunks {}, updates {}, last weight {:?} {}",
@@ -73,7 +75,7 @@ fn main() {
                 viewer.failure.as_deref().unwrap_or("")
             );
         }
-        for b in &out.bulk {
+        for b in bulk::Output::of(&out) {
             println!(
                 "  {}: {:.3} Mbit/s {}",
                 b.name,

@@ -1,60 +1,57 @@
 //! Everything that a run needs, read and checked before anything runs.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{InputError, Seed};
-use airlane_media::{Corpus, Video};
 use airlane_net::trace::{Trace, TraceOptions};
-use rand::RngExt;
 
-use crate::minerva_files::{FileCache, MinervaFiles};
 use crate::request::Common;
-use crate::scenario::{Abr, Capacity, Draw, Scenario, Start, TraceFrom, TraceSource, Viewer};
+use crate::scenario::{Capacity, Scenario, Scheme, TraceFrom, TraceSource};
+use crate::workload::AllDraws;
 
 /// A made-up trace is at least so long.
 const LEAST_MADE: Duration = Duration::from_secs(60);
 
-/// A scenario with its content and traces, and the runs that it means.
+/// A scenario with all that its runs need, and these runs.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The scenario, with what the command line overrides.
     pub scenario: Scenario,
-    /// The content, cut as the scenario says; `None` if nobody watches.
-    pub corpus: Option<Corpus>,
-    /// The hash of the whole content; 0 without.
-    pub content_hash: u64,
     /// The cases, in order.
     pub cases: Vec<Case>,
-    /// What the schemes' own files say.
-    pub minerva: MinervaFiles,
+    /// What the cases draw, by workload.
+    pub draws: AllDraws,
 }
 
-/// Content, traces and the schemes' files that have been read, and how traces are used.
-#[derive(Clone, Debug)]
+/// What has been read for plans, each file once, and how traces are used.
+#[derive(Debug)]
 pub struct Sources {
     usage: TraceUse,
-    corpus: Option<Corpus>,
     /// By file and column.
     traces: BTreeMap<(PathBuf, Option<String>), Trace>,
-    minerva: FileCache,
+    /// What workloads keep.
+    kept: Vec<Box<dyn Any>>,
 }
 
 impl Sources {
     /// Nothing was read yet.
     pub fn new(usage: TraceUse) -> Self {
-        Self { usage, corpus: None, traces: BTreeMap::new(), minerva: FileCache::default() }
+        Self { usage, traces: BTreeMap::new(), kept: Vec::new() }
     }
 
-    fn corpus(&mut self, folder: Option<&Path>) -> Result<Corpus, InputError> {
-        let corpus = match (self.corpus.take(), folder) {
-            (Some(corpus), _) => corpus,
-            (None, Some(folder)) => Corpus::load_dir(folder)?,
-            (None, None) => Corpus::embedded()?,
+    /// What a workload keeps here between plans; at first its default.
+    pub(crate) fn kept<T: Any + Default>(&mut self) -> &mut T {
+        let place = match self.kept.iter().position(|kept| kept.is::<T>()) {
+            Some(place) => place,
+            None => {
+                self.kept.push(Box::<T>::default());
+                self.kept.len() - 1
+            }
         };
-        Ok(self.corpus.insert(corpus).clone())
+        self.kept[place].downcast_mut().expect("it was found by its type")
     }
 
     fn trace(&mut self, file: &Path, column: Option<&String>) -> Result<Trace, InputError> {
@@ -69,15 +66,13 @@ impl Sources {
     }
 }
 
-/// One draw of videos on one trace. Under every scheme and seed it is a run.
+/// One draw on one trace. Under every scheme and seed it is a run.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Its name in rows: its number from 1, and the trace's if there are several.
     pub name: String,
-    /// The video of each viewer.
-    pub videos: Vec<Arc<Video>>,
-    /// When each viewer starts.
-    pub starts: Vec<Duration>,
+    /// The number of the draw, from 0.
+    pub draw: usize,
     /// The recorded capacity, if it is one.
     pub trace: Option<Trace>,
 }
@@ -133,30 +128,10 @@ impl Plan {
             _ => common.trace.as_deref(),
         };
         let traces = traces(&mut scenario, given, sources)?;
-        let wanted = common.content.is_some() || !scenario.viewers.is_empty();
-        let corpus = if wanted { Some(sources.corpus(common.content.as_deref())?) } else { None };
-        let content_hash = corpus.as_ref().map_or(0, Corpus::content_hash);
-        let corpus = match scenario.player.max_chunks {
-            Some(chunks) => corpus.map(|c| c.cut_to(chunks)),
-            None => corpus,
-        };
-        let cases = cases(&scenario, corpus.as_ref(), &traces)?;
-        let minerva = MinervaFiles::default();
-        let mut plan = Self { scenario, corpus, content_hash, cases, minerva };
-        plan.minerva = MinervaFiles::read(&plan, &mut sources.minerva)?;
-        Ok(plan)
-    }
-
-    /// Every title of the plan's `corpus` that may be watched: popularity is a matter of what is
-    /// drawn from, and what is named counts as drawn.
-    pub(crate) fn titles(&self, corpus: &Corpus) -> Vec<Arc<Video>> {
-        let named: Vec<&Arc<Video>> = self.cases.iter().flat_map(|c| &c.videos).collect();
-        let least = self.scenario.min_chunks;
-        corpus
-            .videos()
-            .filter(|v| v.chunks() >= least || named.iter().any(|n| n.name == v.name))
-            .cloned()
-            .collect()
+        let cases = cases(&scenario, &traces);
+        let prepared = scenario.casts.iter().map(|c| c.prepare(&scenario, common, sources));
+        let draws = AllDraws::new(prepared.collect::<Result<_, InputError>>()?);
+        Ok(Self { scenario, cases, draws })
     }
 
     /// The runs in the order of results: by case, then seed, then scheme, so that what has
@@ -271,151 +246,54 @@ fn trace_files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(files)
 }
 
-fn cases(
-    scenario: &Scenario,
-    corpus: Option<&Corpus>,
-    traces: &Traces,
-) -> Result<Vec<Case>, InputError> {
+fn cases(scenario: &Scenario, traces: &Traces) -> Vec<Case> {
     let mut cases = Vec::new();
-    for number in 0..scenario.cases.count {
-        let videos = match corpus {
-            Some(corpus) => videos(scenario, corpus, number)?,
-            None => Vec::new(),
-        };
-        let name = (number + 1).to_string();
-        let starts = starts(scenario, &videos, number);
-        let case = |name: String, trace| Case {
-            name,
-            videos: videos.clone(),
-            starts: starts.clone(),
-            trace,
-        };
-        let traces = traces.of(number);
+    for draw in 0..scenario.cases.count {
+        let name = (draw + 1).to_string();
+        let traces = traces.of(draw);
         if traces.is_empty() {
-            cases.push(case(name.clone(), None));
+            cases.push(Case { name: name.clone(), draw, trace: None });
         }
         for trace in traces {
             let name = match traces.len() {
                 1 => name.clone(),
                 _ => format!("{name}@{}", file_name(trace.name())),
             };
-            cases.push(case(name, Some(trace.clone())));
+            cases.push(Case { name, draw, trace: Some(trace.clone()) });
         }
     }
-    Ok(cases)
+    cases
 }
 
 fn file_name(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |n| n.to_string_lossy().into())
 }
 
-/// When the viewers of a case start.
-fn starts(scenario: &Scenario, videos: &[Arc<Video>], case: usize) -> Vec<Duration> {
-    let mut rng = Seed(scenario.cases.seed).split("arrivals").index(case as u64).rng();
-    // A Poisson process at whose rate so many watch at once, by Little's law.
-    let films = videos.iter().map(|v| v.duration().as_secs_f64());
-    let film_s = films.sum::<f64>() / videos.len().max(1) as f64;
-    let gap_s = scenario.arrivals.map_or(0.0, |a| film_s / a.at_once);
-    let mut now_s = 0.0;
-    let each = scenario.viewers.iter().map(|viewer| match viewer.start {
-        Start::At(at) => at,
-        Start::Arrives => {
-            now_s -= gap_s * (1.0 - rng.random::<f64>()).ln();
-            Duration::from_secs_f64(now_s)
-        }
-    });
-    each.collect()
-}
-
-/// The videos of a case: those named, and drawn ones for the viewers that name none.
-fn videos(
-    scenario: &Scenario,
-    corpus: &Corpus,
-    case: usize,
-) -> Result<Vec<Arc<Video>>, InputError> {
-    let about = |e: InputError| e.at_file(&scenario.source.name);
-    let own = |v: &&Viewer| v.video.is_none() && v.same_as.is_none();
-    let mut drawn = draw(scenario, corpus, scenario.viewers.iter().filter(own).count(), case)
-        .map_err(about)?
-        .into_iter();
-    let mut videos: Vec<Arc<Video>> = Vec::new();
-    for (i, viewer) in scenario.viewers.iter().enumerate() {
-        let next = match (&viewer.video, viewer.same_as) {
-            (Some(name), _) => Some(video(corpus, name, i).map_err(about)?),
-            (None, Some(other)) => videos.get(other).cloned(),
-            (None, None) => drawn.next(),
-        };
-        videos.extend(next);
-    }
-    for (i, (viewer, video)) in scenario.viewers.iter().zip(&videos).enumerate() {
-        suits(scenario, viewer, video, i).map_err(about)?;
-    }
-    Ok(videos)
-}
-
-/// Draws `count` videos for a case.
-fn draw(
-    scenario: &Scenario,
-    corpus: &Corpus,
-    count: usize,
-    case: usize,
-) -> Result<Vec<Arc<Video>>, InputError> {
-    let seed = Seed(scenario.cases.seed).split("case").index(case as u64);
-    let distinct = |k| airlane_media::select::draw(corpus, k, scenario.min_chunks, seed);
-    match (scenario.cases.draw, count) {
-        (_, 0) => Ok(Vec::new()),
-        (Draw::Distinct, _) => distinct(count),
-        (Draw::Identical, _) => Ok(vec![distinct(1)?.remove(0); count]),
-        (Draw::Independent, _) => {
-            airlane_media::select::draw_independent(corpus, count, scenario.min_chunks, seed)
-        }
-    }
-}
-
-fn video(corpus: &Corpus, name: &str, viewer: usize) -> Result<Arc<Video>, InputError> {
-    corpus.video(name).cloned().ok_or_else(|| {
-        let mut names: Vec<&str> = corpus.videos().map(|v| v.name.as_str()).collect();
-        names.truncate(12);
-        let more = if corpus.entries.len() > names.len() { ", ..." } else { "" };
-        InputError::new(
-            format!("no video \"{name}\" in {}", corpus.name),
-            format!("expected one of {}{more}", names.join(", ")),
-        )
-        .at_key(format!("viewer.{viewer}.video"))
-    })
-}
-
-/// Whether a video has what the player asks of it.
-fn suits(
-    scenario: &Scenario,
-    viewer: &Viewer,
-    video: &Video,
-    index: usize,
-) -> Result<(), InputError> {
-    let metric = viewer.metric.unwrap_or(scenario.player.metric);
-    if video.quality(metric, 0, 0).is_none() {
-        let known: Vec<&str> = video.metrics().map(|m| m.name()).collect();
-        let expected =
-            format!("expected one of {}, or content that has it: --content DIR", known.join(", "));
-        return Err(InputError::new(
-            format!("\"{}\" has no {}", video.name, metric.name()),
-            expected,
-        )
-        .at_key(match viewer.metric {
-            Some(_) => format!("viewer.{index}.metric"),
-            None => "player.metric".to_owned(),
-        }));
-    }
-    if let Abr::Fixed(rung) = viewer.abr.unwrap_or(scenario.player.abr)
-        && rung >= video.rungs.len()
-    {
-        let found = format!("found rung {rung} of \"{}\"", video.name);
-        let expected = format!("expected a rung below {}", video.rungs.len());
-        let key = match viewer.abr {
-            Some(_) => format!("viewer.{index}.fixed_rung"),
-            None => "player.fixed_rung".to_owned(),
-        };
-        return Err(InputError::new(found, expected).at_key(key));
-    }
-    Ok(())
+/// All that a run depends on but the content of its trace, as text: everything in the scenario but
+/// names for people, what the case draws, and the seed. Runs that agree in it are the same.
+pub(crate) fn identity(plan: &Plan, key: RunKey) -> String {
+    // Each field by name: one that is added later has to be thought of here.
+    let Scenario {
+        name: _,
+        title: _,
+        story: _,
+        duration,
+        seeds: _,
+        link,
+        host,
+        transport,
+        schemes,
+        cases: _,
+        casts,
+        source: _,
+    } = &plan.scenario;
+    let Scheme { name: _, title: _, note: _, control, queue, parts } = &schemes[key.scheme];
+    let Case { name, draw: _, trace } = &plan.cases[key.case];
+    let trace = trace.as_ref().map(Trace::name);
+    let drawn: Vec<String> = plan.draws.iter().map(|draws| draws.identity(plan, key)).collect();
+    format!(
+        "{duration:?} {link:?} {host:?} {transport:?} {control:?} {queue:?} {parts:?} {casts:?} \
+         {name:?} {trace:?} {drawn:?} {}",
+        key.seed
+    )
 }

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_base::InputError;
-use airlane_media::Metric;
-pub use airlane_minerva::Form;
 
 use crate::pool::{Progress, Stop};
-use crate::scenario::{Abr, Cipher};
+use crate::scenario::Cipher;
 use crate::summary::{OutFolder, RunInfo};
 
 /// What every command that runs worlds is given.
@@ -144,29 +142,6 @@ pub struct DiffRequest {
     /// Whether a difference counts as a failure.
     pub check: bool,
     /// Where a report of it goes, if one is wanted.
-    pub out: Option<PathBuf>,
-}
-
-/// Compute Minerva's normalisation of a corpus.
-#[derive(Clone, Debug)]
-pub struct NormaliseRequest {
-    /// A folder of chunk tables; `None`: the embedded content.
-    pub folder: Option<PathBuf>,
-    /// The measure of quality.
-    pub metric: Metric,
-    /// What chooses the rungs.
-    pub abr: Abr,
-    /// What it averages: one of [`FORMS`](crate::normalise::FORMS).
-    pub form: Form,
-    /// Factor on every weight. `None`: the corpus's own, per plain connection, times `baseline`.
-    pub alpha: Option<f64>,
-    /// Plain connections that a viewer counts for on average.
-    pub baseline: f64,
-    /// How popular each title is: a CSV file. `None`: all the same.
-    pub popularity: Option<PathBuf>,
-    /// Titles with fewer chunks are left out.
-    pub min_chunks: usize,
-    /// The file to write. `None`: a table for people.
     pub out: Option<PathBuf>,
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use airlane_base::InputError;
 use airlane_report::Report;
 
-use crate::browsers;
 use crate::error::LabError;
 use crate::execute::{execute, leave};
 use crate::plan::Plan;
@@ -14,7 +13,9 @@ use crate::request::{Common, Outcome, ReportRequest, RunRequest};
 use crate::scenario::Scenario;
 use crate::story::{self, Told};
 use crate::summary::OutFolder;
-use crate::world::{self, Content, Options};
+use crate::workload::{Measured, Stocks};
+use crate::workloads;
+use crate::world::{self, Options};
 
 /// The report as data, from which `airlane report` makes pages again.
 const DATA: &str = "report.json.gz";
@@ -34,17 +35,17 @@ pub fn run(request: &RunRequest<'_>) -> Result<Outcome, LabError> {
 /// Runs a scenario that has been read.
 pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, LabError> {
     let plan = Plan::new(scenario, common)?;
-    let content = Content::new(&plan)?;
+    let stocks = Stocks::of_plan(&plan)?;
     common.captures.prepare()?;
     let folder = OutFolder::prepare(&common.out)?;
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let done = execute(&plan, common, |key, ticket| {
-        let output = world::run(&plan, &content, key, &options, ticket)?;
+        let output = world::run(&plan, &stocks, key, &options, ticket)?;
         Ok(Told::of(&plan, &output))
     })?;
     let (planned, stopped) = (done.planned, done.stopped);
     let told = done.results.into_iter().map(|(_, told)| told).collect();
-    let story = story::tell(&plan, &content, common, told, (planned, stopped));
+    let story = story::tell(&plan, &stocks, common, told, (planned, stopped));
     folder.write(DATA, &story.report.to_json_gz())?;
     let page = airlane_report::render(&story.report);
     leave(&folder, common, &story.summary, &page, (planned, stopped))?;
@@ -64,9 +65,9 @@ pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Ou
 /// If a folder holds no report, or if the page would take the place of one that it is made of.
 pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
     if let [folder] = request.folders.as_slice()
-        && folder.join(browsers::FILE).is_file()
+        && let Some(found) = workloads::ALL.iter().find_map(|w| w.measured_elsewhere(folder))
     {
-        return report_of_browsers(folder, &request.out);
+        return report_of_measured(found?, &request.out);
     }
     let reports: Vec<Report> =
         request.folders.iter().map(|folder| read(folder)).collect::<Result<_, _>>()?;
@@ -94,9 +95,8 @@ pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
     })
 }
 
-/// What browsers saw, beside what the laboratory predicts: page and summary.
-fn report_of_browsers(folder: &Path, out: &Path) -> Result<Outcome, LabError> {
-    let found = browsers::findings(folder)?;
+/// What was measured elsewhere, beside what the laboratory says of it: page and summary.
+fn report_of_measured(found: Measured, out: &Path) -> Result<Outcome, LabError> {
     let out_folder = OutFolder::prepare(out)?;
     let page = leave_page(&out_folder, &found.report)?;
     let summary = found.summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;

@@ -78,7 +78,7 @@ fn what_finished_before_a_stop_is_left_complete_and_readable() {
                 case: plan.cases[key.case].name.clone(),
                 scheme: plan.scenario.schemes[key.scheme].name.clone(),
                 seed: key.seed,
-                packet_hash: format!("{:016x}", key.seed),
+                packet_hash: Some(format!("{:016x}", key.seed)),
             });
         }
         let folder = OutFolder::prepare(&dir).unwrap();

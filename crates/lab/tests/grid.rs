@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_lab::scenario::*;
+use airlane_lab::workloads::vod::minerva_of;
 use proptest::prelude::*;
 
 const SWEEP: &str = r#"
@@ -100,7 +101,7 @@ fn the_command_line_changes_all_cells_and_gives_axes() {
     let last = grid.scenario(grid.cells() - 1).unwrap();
     assert_eq!(last.duration, Duration::from_secs(3));
     assert_eq!(last.schemes[0].control.weight(), 2.5);
-    assert_eq!(last.schemes[0].minerva.as_ref().unwrap().mu, Some(2.0));
+    assert_eq!(minerva_of(&last.schemes[0]).unwrap().mu, Some(2.0));
 
     let bulk = grid_with(SWEEP.split("[grid]").next().unwrap(), &[], &["bulk.0.count=[1, 2]"]);
     assert_eq!(shape(&bulk.unwrap()), [axis("bulk.0.count", &["1", "2"])]);

@@ -5,12 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use airlane_base::Seed;
-use airlane_lab::normalise::{FORMS, normalise};
 use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::{Common, Form, NormaliseRequest, RunRequest};
-use airlane_lab::scenario::{Abr, Scenario};
-use airlane_lab::world::{self, Content, Options, RunOutput};
+use airlane_lab::request::{Common, RunRequest};
+use airlane_lab::scenario::Scenario;
+use airlane_lab::workload::Stocks;
+use airlane_lab::workloads::vod::normalise::{FORMS, Form, NormaliseRequest, normalise};
+use airlane_lab::workloads::vod::{self, Abr};
+use airlane_lab::world::{self, Options, RunOutput};
 use airlane_media::{Corpus, Metric, synthetic, table};
 
 /// A folder with six made-up titles of eight chunks, and whatever a test writes beside them.
@@ -52,7 +54,7 @@ impl Scratch {
 
     /// The hash of the packets of a run.
     fn hash(&self, minerva: &str, more: &str) -> u64 {
-        run(&self.plan(minerva, more).unwrap(), 0).packet_hash
+        run(&self.plan(minerva, more).unwrap(), 0).packet_hash.unwrap()
     }
 
     /// Writes f.json.
@@ -88,14 +90,14 @@ impl Drop for Scratch {
 }
 
 fn run(plan: &Plan, scheme: usize) -> RunOutput {
-    let content = Content::new(plan).unwrap();
+    let stocks = Stocks::of_plan(plan).unwrap();
     let key = RunKey { case: 0, scheme, seed: 1 };
     let job = Job {
         label: plan.label(key),
         seed: 1,
         command: String::new(),
         units: 1,
-        work: Box::new(|ticket| world::run(plan, &content, key, &Options::default(), ticket)),
+        work: Box::new(|ticket| world::run(plan, &stocks, key, &Options::default(), ticket)),
     };
     let mut done = pool::run(vec![job], 1, "normalise", &Stop::default(), &());
     done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))
@@ -236,13 +238,14 @@ fn devices_say_which_measure_the_embedded_content_lacks() {
 fn televisions_desktops_and_phones_watch_the_same_films() {
     let Some(content) = comyco() else { return };
     let plan = devices(Some(content)).unwrap();
-    let films: Vec<&str> = plan.cases[0].videos.iter().map(|v| v.name.as_str()).collect();
+    let films: Vec<&str> =
+        vod::Drawn::in_case(&plan, 0).unwrap().videos.iter().map(|v| v.name.as_str()).collect();
     assert_ne!(films[0], films[1]);
     assert_eq!((&films[2..4], &films[4..]), (&films[..2], &films[..2]));
     for scheme in 0..plan.scenario.schemes.len() {
         let out = run(&plan, scheme);
-        assert_eq!(out.viewers.len(), 6);
-        for viewer in &out.viewers {
+        assert_eq!(vod::Output::of(&out).len(), 6);
+        for viewer in vod::Output::of(&out) {
             assert!(viewer.failure.is_none(), "{:?}", viewer.failure);
             assert!(!viewer.model.chunks().is_empty());
         }

@@ -8,6 +8,7 @@ use airlane_lab::plan::Plan;
 use airlane_lab::request::Common;
 use airlane_lab::scenario::{Capacity, Cipher, Scenario};
 use airlane_lab::summary::RunInfo;
+use airlane_lab::workloads::vod::{Drawn, Watched};
 
 struct Scratch(PathBuf);
 
@@ -65,6 +66,10 @@ fn message(text: &str, dir: &Scratch, change: impl FnOnce(&mut Common<'_>)) -> S
     plan(text, dir, change).unwrap_err().to_string()
 }
 
+fn watched(plan: &Plan, case: usize) -> &Watched {
+    Drawn::in_case(plan, case).unwrap()
+}
+
 #[test]
 fn cases_schemes_and_seeds_make_the_runs() {
     let dir = Scratch::new("runs");
@@ -77,12 +82,14 @@ fn cases_schemes_and_seeds_make_the_runs() {
     assert_eq!(runs.len(), 12);
     assert_eq!(runs[..3], [(0, 0, 5), (0, 1, 5), (0, 0, 6)]);
     assert_eq!(plan.label(plan.runs().nth(3).unwrap()), "s, b, case 1, seed 6");
-    for case in &plan.cases {
-        assert_eq!((case.videos.len(), case.videos[1].name.as_str()), (2, "two"));
+    for case in 0..plan.cases.len() {
+        let videos = &watched(&plan, case).videos;
+        assert_eq!((videos.len(), videos[1].name.as_str()), (2, "two"));
     }
     let again = self::plan(&text, &dir, |_| {}).unwrap();
-    let names =
-        |p: &Plan| -> Vec<String> { p.cases.iter().map(|c| c.videos[0].name.clone()).collect() };
+    let names = |p: &Plan| -> Vec<String> {
+        (0..p.cases.len()).map(|case| watched(p, case).videos[0].name.clone()).collect()
+    };
     assert_eq!(names(&plan), names(&again), "the same seed draws the same videos");
 }
 
@@ -112,7 +119,9 @@ fn nobody_who_watches_needs_no_content() {
     let dir = Scratch::new("bulk");
     let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
     let plan = plan(text, &dir, |common| common.content = None).unwrap();
-    assert!(plan.corpus.is_none() && plan.cases.len() == 1 && plan.cases[0].videos.is_empty());
+    assert!(
+        Drawn::of(&plan).is_none() && plan.cases.len() == 1 && watched(&plan, 0).videos.is_empty()
+    );
 }
 
 #[test]
@@ -231,17 +240,18 @@ fn viewers_who_arrive_do_so_as_a_poisson_process() {
                 [[viewer]]\ncount = 2000\n[arrivals]\nat_once = 4\n[cases]\ncount = 2\n\
                 draw = \"independent\"\n[player]\nmax_chunks = 2\n";
     let plan = plan(text, &dir, |_| {}).unwrap();
-    let starts: Vec<f64> = plan.cases[0].starts.iter().map(|s| s.as_secs_f64()).collect();
+    let starts: Vec<f64> = watched(&plan, 0).starts.iter().map(|s| s.as_secs_f64()).collect();
     // Films of 8 s, four at once: one in two seconds, with the deviation of an exponential law.
     let gaps: Vec<f64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let sd = (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
     assert!((mean - 2.0).abs() < 0.15 && (sd - 2.0).abs() < 0.2, "{mean} {sd}");
-    assert_ne!(plan.cases[0].starts, plan.cases[1].starts);
-    let ones = plan.cases[0].videos.iter().filter(|v| v.name == "one").count();
+    assert_ne!(watched(&plan, 0).starts, watched(&plan, 1).starts);
+    let ones = watched(&plan, 0).videos.iter().filter(|v| v.name == "one").count();
     assert!((900..1100).contains(&ones), "each drawn from all: {ones}");
-    assert!(plan.cases[0].videos.iter().all(|v| v.chunks() == 2), "cut");
-    assert_eq!(plan.content_hash, self::plan(WATCH, &dir, |_| {}).unwrap().content_hash);
+    assert!(watched(&plan, 0).videos.iter().all(|v| v.chunks() == 2), "cut");
+    let hash = |plan: &Plan| Drawn::of(plan).unwrap().content_hash;
+    assert_eq!(hash(&plan), hash(&self::plan(WATCH, &dir, |_| {}).unwrap()));
 }
 
 #[test]
@@ -253,7 +263,7 @@ fn viewers_may_watch_what_others_watch_or_all_the_same() {
     let head = "min_chunks = 2\n[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n";
     let names = |text: &str| -> Vec<String> {
         let plan = plan(&format!("{head}{text}"), &dir, |_| {}).unwrap();
-        plan.cases[0].videos.iter().map(|v| v.name.clone()).collect()
+        watched(&plan, 0).videos.iter().map(|v| v.name.clone()).collect()
     };
     let pairs = names(
         "[[viewer]]\nname = \"a\"\ncount = 3\n[[viewer]]\nname = \"b\"\ncount = 3\nsame_as = \"a\"\n",

@@ -6,19 +6,21 @@ use std::time::Duration;
 use airlane_base::Seed;
 use airlane_lab::LabError;
 use airlane_lab::execute::execute;
-use airlane_lab::minerva_files::MinervaFiles;
-use airlane_lab::plan::{Case, Plan};
+use airlane_lab::plan::{Plan, Sources, TraceUse};
 use airlane_lab::pool::Stop;
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::story::{Samples, Side, Story, Told, on_transfers, on_viewers, tell};
+use airlane_lab::story::{Samples, Story, Told, tell};
 use airlane_lab::summary::Row;
-use airlane_lab::world::{self, Content, Options};
+use airlane_lab::workload::Stocks;
+use airlane_lab::workloads::bulk::on_transfers;
+use airlane_lab::workloads::vod::{self, Side, on_viewers};
+use airlane_lab::world::{self, Options, RunOutput};
 use airlane_media::{Corpus, synthetic};
 use airlane_report::model::Cell;
 
 const TWO_VIEWERS: &str = "name = \"two\"\ntitle = \"Two viewers\"\nstory = \"Look.\"\n\
-    duration_s = 30\nseeds = [1]\n[link]\nrate_bps = 4e6\nrtt_s = 0.02\n\
+    duration_s = 30\nseeds = [1]\nmin_chunks = 1\n[link]\nrate_bps = 4e6\nrtt_s = 0.02\n\
     queue = { kind = \"droptail\", limit_bdp = 1.5 }\n\
     [[scheme]]\nname = \"cubic\"\ntitle = \"Cubic\"\n\
     [[scheme]]\nname = \"minerva\"\ntitle = \"Minerva\"\nminerva = {}\n[[viewer]]\n[[viewer]]\n";
@@ -33,17 +35,10 @@ fn plan(text: &str, seed: Option<u64>) -> Plan {
     if let Some(seed) = seed {
         scenario.seeds = vec![seed];
     }
-    let videos = synthetic::corpus(4, 20, Seed(5));
-    let chosen = scenario.viewers.iter().zip([&videos[0], &videos[3]]);
-    let case = Case {
-        name: "1".to_owned(),
-        videos: chosen.map(|(_, v)| v.clone()).collect(),
-        trace: None,
-        starts: vec![std::time::Duration::ZERO; 4],
-    };
-    let corpus = (!case.videos.is_empty())
-        .then(|| Corpus::from_videos("synthetic", videos.clone()).unwrap());
-    Plan { scenario, corpus, content_hash: 0, cases: vec![case], minerva: MinervaFiles::default() }
+    let mut sources = Sources::new(TraceUse::Each);
+    let corpus = Corpus::from_videos("synthetic", synthetic::corpus(4, 20, Seed(5))).unwrap();
+    vod::draw_from(corpus, &mut sources);
+    Plan::with(scenario, &Common::default(), &mut sources).unwrap()
 }
 
 fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {
@@ -58,18 +53,18 @@ fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {
 }
 
 /// The story of a plan's runs; `change` may spoil what came out of each.
-fn story_of(plan: &Plan, options: &Options, change: impl Fn(&mut Told) + Sync) -> Story {
+fn story_of(plan: &Plan, options: &Options, change: impl Fn(&mut RunOutput) + Sync) -> Story {
     let stop = Stop::default();
     with_common(&stop, |common| {
-        let content = Content::new(plan).unwrap();
+        let stocks = Stocks::of_plan(plan).unwrap();
         let done = execute(plan, common, |key, ticket| {
-            let mut told = Told::of(plan, &world::run(plan, &content, key, options, ticket)?);
-            change(&mut told);
-            Ok::<_, LabError>(told)
+            let mut output = world::run(plan, &stocks, key, options, ticket)?;
+            change(&mut output);
+            Ok::<_, LabError>(Told::of(plan, &output))
         })
         .unwrap();
         let told = done.results.into_iter().map(|(_, told)| told).collect();
-        tell(plan, &content, common, told, (done.planned, done.stopped))
+        tell(plan, &stocks, common, told, (done.planned, done.stopped))
     })
 }
 
@@ -188,7 +183,7 @@ fn a_seed_fixes_every_byte_and_every_packet() {
         let options = Options { clock_shift, ..Options::default() };
         let story = story_of(&plan(TWO_VIEWERS, Some(seed)), &options, |_| {});
         let hashes: Vec<String> =
-            story.summary.runs.iter().map(|r| r.packet_hash.clone()).collect();
+            story.summary.runs.iter().filter_map(|r| r.packet_hash.clone()).collect();
         (story.summary.to_json().unwrap(), hashes, story.report.to_json())
     };
     let one = of(1, Duration::ZERO);
@@ -206,9 +201,10 @@ fn a_seed_fixes_every_byte_and_every_packet() {
 #[test]
 fn a_failed_session_is_counted_and_shown_and_spoils_no_mean() {
     let plan = plan(TWO_VIEWERS, None);
-    let story = story_of(&plan, &Options::default(), |told| {
-        if told.figures.key.scheme == 1 {
-            told.figures.viewers[0].failure = Some("the connection was lost".to_owned());
+    let story = story_of(&plan, &Options::default(), |output| {
+        if output.key.scheme == 1 {
+            let viewers = &mut output.parts.of_mut::<vod::Output>().unwrap().0;
+            viewers[0].failure = Some("the connection was lost".to_owned());
         }
     });
     assert_eq!(story.failed, 1);
@@ -244,8 +240,8 @@ fn transfers_alone_have_their_own_table_and_verdict() {
 fn what_finished_before_a_stop_is_told_as_such() {
     let plan = plan(TRANSFERS, None);
     let story = with_common(&Stop::default(), |common| {
-        let content = Content::new(&plan).unwrap();
-        tell(&plan, &content, common, Vec::new(), (2, true))
+        let stocks = Stocks::of_plan(&plan).unwrap();
+        tell(&plan, &stocks, common, Vec::new(), (2, true))
     });
     assert_eq!(story.verdict, "Stopped after 0 of 2 runs.");
     assert!(story.table.is_empty() && story.summary.rows.is_empty());

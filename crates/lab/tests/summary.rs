@@ -31,7 +31,7 @@ fn summary() -> Summary {
             case: case.clone(),
             scheme: scheme.clone(),
             seed,
-            packet_hash: format!("{:016x}", 0xabcu64),
+            packet_hash: Some(format!("{:016x}", 0xabcu64)),
         });
         s.rows.push(Row {
             experiment,

@@ -6,46 +6,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_lab::minerva_files::MinervaFiles;
-use airlane_lab::plan::{Case, Plan, RunKey};
+use airlane_lab::plan::{Plan, RunKey, Sources, TraceUse};
 use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::scenario::{Scenario, Start};
-use airlane_lab::world::{self, Content, Options, RunOutput};
+use airlane_lab::request::Common;
+use airlane_lab::scenario::Scenario;
+use airlane_lab::workload::Stocks;
+use airlane_lab::workloads::{vod, web};
+use airlane_lab::world::{self, Options, RunOutput};
 use airlane_media::{Corpus, Video, synthetic};
 
 /// A plan on made-up videos, each viewer with one of its own.
 fn plan(text: &str, chunks: usize) -> Plan {
     let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
-    let videos: Vec<Arc<Video>> = synthetic::corpus(scenario.viewers.len().max(1), chunks, Seed(5));
-    let starts = scenario.viewers.iter().enumerate().map(|(i, v)| match v.start {
-        Start::At(at) => at,
-        Start::Arrives => Duration::from_secs(5 * i as u64),
-    });
-    let case = Case {
-        name: "1".to_owned(),
-        videos: videos.iter().take(scenario.viewers.len()).cloned().collect(),
-        starts: starts.collect(),
-        trace: None,
-    };
-    let corpus = Corpus::from_videos("synthetic", videos).unwrap();
-    Plan {
-        scenario,
-        corpus: Some(corpus),
-        content_hash: 0,
-        cases: vec![case],
-        minerva: MinervaFiles::default(),
-    }
+    let count = vod::Viewers::of(&scenario).viewers.len().max(1);
+    let videos: Vec<Arc<Video>> = synthetic::corpus(count, chunks, Seed(5));
+    let mut sources = Sources::new(TraceUse::Each);
+    vod::draw_from(Corpus::from_videos("synthetic", videos).unwrap(), &mut sources);
+    Plan::with(scenario, &Common::default(), &mut sources).unwrap()
 }
 
 fn run(plan: &Plan, scheme: usize, seed: u64) -> RunOutput {
-    let content = Content::new(plan).unwrap();
+    let stocks = Stocks::of_plan(plan).unwrap();
     let key = RunKey { case: 0, scheme, seed };
     let job = Job {
         label: plan.label(key),
         seed,
         command: String::new(),
         units: 1,
-        work: Box::new(|ticket| world::run(plan, &content, key, &Options::default(), ticket)),
+        work: Box::new(|ticket| world::run(plan, &stocks, key, &Options::default(), ticket)),
     };
     let mut done = pool::run(vec![job], 1, "traffic", &Stop::default(), &());
     done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))
@@ -62,7 +50,7 @@ fn web_traffic_carries_what_is_offered_and_is_the_same_under_every_scheme() {
     );
     let plan = plan(&text, 4);
     let out = run(&plan, 0, 1);
-    let web = &out.web[0];
+    let web = &web::Output::of(&out)[0];
     let offered = web.offered_bytes as f64 * 8.0 / 60.0;
     assert!((3e6..5e6).contains(&offered), "{offered} offered");
     assert!(web.received_bytes as f64 > 0.98 * web.offered_bytes as f64, "{web:?}");
@@ -72,15 +60,17 @@ fn web_traffic_carries_what_is_offered_and_is_the_same_under_every_scheme() {
         "a handshake and a transfer take two round trips"
     );
     let other = run(&plan, 1, 1);
-    assert_eq!(other.web[0].offered_bytes, web.offered_bytes);
-    assert_ne!(run(&plan, 0, 2).web[0].offered_bytes, web.offered_bytes);
+    assert_eq!(web::Output::of(&other)[0].offered_bytes, web.offered_bytes);
+    assert_ne!(web::Output::of(&run(&plan, 0, 2))[0].offered_bytes, web.offered_bytes);
 }
 
 #[test]
 fn a_run_ends_with_the_last_of_those_who_come_and_go() {
     let text = format!("duration_s = 5000\n{HEAD}[[viewer]]\ncount = 3\n[arrivals]\nat_once = 2\n");
     let out = run(&plan(&text, 6), 1, 1);
-    assert!(out.viewers.iter().all(|v| v.model.chunks().len() == 6 && v.failure.is_none()));
+    assert!(
+        vod::Output::of(&out).iter().all(|v| v.model.chunks().len() == 6 && v.failure.is_none())
+    );
     let ended = out.ended.since_start();
     assert!((Duration::from_secs(10)..Duration::from_secs(60)).contains(&ended), "{ended:?}");
 }
@@ -88,11 +78,14 @@ fn a_run_ends_with_the_last_of_those_who_come_and_go() {
 #[test]
 fn a_liar_hardly_gets_more_than_an_honest_viewer() {
     let bytes = |reports: &str| {
-        let text = format!(
-            "duration_s = 120\n{HEAD}[[viewer]]\nreports = \"{reports}\"\n[[viewer]]\n[[viewer]]\n[[viewer]]\n"
-        );
+        let films = synthetic::corpus(4, 40, Seed(5));
+        let mut text = format!("duration_s = 120\n{HEAD}");
+        for (film, reports) in films.iter().zip([reports, "truth", "truth", "truth"]) {
+            let name = &film.name;
+            text += &format!("[[viewer]]\nvideo = \"{name}\"\nreports = \"{reports}\"\n");
+        }
         let out = run(&plan(&text, 40), 1, 1);
-        out.viewers[0].samples.last().unwrap().acked_bytes as f64
+        vod::Output::of(&out)[0].samples.last().unwrap().acked_bytes as f64
     };
     let honest = bytes("truth");
     for lie in ["empty-buffer", "stalls"] {

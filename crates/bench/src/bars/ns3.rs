@@ -1,5 +1,7 @@
 //! Fidelity: goodput and mean queue of one Cubic flow, beside ns-3's.
 
+use airlane_lab::workloads::bulk;
+
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::ns3::{Build, Builds, Counts, Run};
 use crate::scene::{ONE_FLOW, Scene};
@@ -16,7 +18,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let (mut goodput, mut queue) = (Vec::new(), Vec::new());
     for seed in 1..=setting.rounds(3) as u64 {
         let run = scene.run_seed(seed)?.output;
-        let Some((bulk, link)) = run.bulk.first().zip(run.link) else {
+        let Some((bulk, link)) = bulk::Output::of(&run).first().zip(run.link.as_ref()) else {
             return Err(Problem::Broke("the scene has a transfer and a bottleneck".into()));
         };
         goodput.push(bulk.bytes as f64 * 8.0 / (bulk.end - bulk.start).as_secs_f64() / 1e6);

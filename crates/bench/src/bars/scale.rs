@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use airlane_lab::workloads::bulk;
 use airlane_lab::world::FlowSample;
 use serde::{Deserialize, Serialize};
 
@@ -41,12 +42,10 @@ pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, 
         set.push(format!("bulk.1.count={}", flows - at_work));
     }
     let run = Scene::own((MANY_FLOWS.0, &text), &set)?.run_seed(1)?;
-    if let Some(failed) = run.output.bulk.iter().find_map(|b| b.failure.as_ref()) {
+    if let Some(failed) = bulk::Output::of(&run.output).iter().find_map(|b| b.failure.as_ref()) {
         return Err(Problem::Broke(failed.clone()));
     }
-    let late: Vec<f64> = run
-        .output
-        .bulk
+    let late: Vec<f64> = bulk::Output::of(&run.output)
         .iter()
         .flat_map(|b| &b.samples[b.samples.len() / 2..])
         .map(|s: &FlowSample| s.sent_bytes.saturating_sub(s.acked_bytes + s.lost_bytes) as f64)

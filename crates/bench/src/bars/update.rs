@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting as Film};
 use airlane_base::{Seed, Time};
-use airlane_lab::world::ViewerOutput;
+use airlane_lab::workloads::vod::{Output, ViewerOutput};
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual};
 use airlane_minerva::{Config, Form, Minerva, Normalisation, Progress, RateCurve, Request};
@@ -71,7 +71,7 @@ fn of_sessions(setting: &Setting, mean_us: f64) -> Result<[Figure; 2], Problem> 
     let short = setting.quick.then(|| "duration_s=8".to_owned());
     let scene = Scene::own(SESSIONS, &Vec::from_iter(short))?;
     let run = scene.run_seed(1)?;
-    let viewers = &run.output.viewers;
+    let viewers = Output::of(&run.output);
     if let Some(failed) = viewers.iter().find_map(|v| v.failure.as_ref()) {
         return Err(Problem::Broke(failed.clone()));
     }

@@ -8,9 +8,8 @@ mod serve;
 
 use std::path::PathBuf;
 
-use airlane_lab::normalise::FORMS;
-use airlane_lab::request::Form;
-use airlane_lab::scenario::{Abr, MIN_CHUNKS};
+use airlane_lab::workloads::vod::normalise::{FORMS, Form};
+use airlane_lab::workloads::vod::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
 

@@ -12,11 +12,12 @@ use airlane_daemon::DaemonError;
 use airlane_lab::LabError;
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::request::{
-    Captures, Common, DemoRequest, DiffRequest, NormaliseRequest, Outcome, ReportRequest,
-    ReproduceRequest, RunRequest, SweepRequest,
+    Captures, Common, DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest,
+    RunRequest, SweepRequest,
 };
 use airlane_lab::scenario::Cipher;
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
+use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
 use airlane_media::{Corpus, CorpusStatistics};
 use clap::CommandFactory;
 
@@ -50,7 +51,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             say(&airlane_lab::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
         }
         Verb::Corpus(CorpusArgs { verb: Some(CorpusVerb::Normalise(args)), .. }) => {
-            say(&airlane_lab::normalise(&normalisation(args))?, false)
+            say(&normalise(&normalisation(args))?, false)
         }
         Verb::Corpus(args) => corpus(&args),
         Verb::Pack(args) => pack::pack(args),

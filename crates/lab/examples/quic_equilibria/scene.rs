@@ -11,7 +11,9 @@ use airlane_lab::plan::Plan;
 use airlane_lab::pool::{self, Job, Progress, Stop, Ticket};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::world::{self, BulkHook, BulkOutput, Content, Options};
+use airlane_lab::workload::Stocks;
+use airlane_lab::workloads::bulk::{Output, TransferOutput};
+use airlane_lab::world::{self, Options, SenderHook};
 use airlane_net::LinkReport;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -195,12 +197,12 @@ impl Scene {
         let text = self.text(seed);
         let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("equilibria"), &[])?;
         let plan = Plan::new(scenario, &Common { stop: ticket.stop.clone(), ..Common::default() })?;
-        let content = Content::new(&plan)?;
+        let stocks = Stocks::of_plan(&plan)?;
         let shuffles = Arc::new(self.shuffles(seed));
         let seen = Arc::new(Mutex::new(Slope::default()));
         let hook = {
             let (shuffles, seen, shuffled) = (shuffles.clone(), seen.clone(), self.shuffled);
-            BulkHook::new(move |number, host, control| {
+            SenderHook::new(move |number, host, control| {
                 if number < shuffled {
                     let task = change(number, host, control, &shuffles, &seen);
                     host.spawn("weights", task);
@@ -209,17 +211,17 @@ impl Scene {
         };
         let options = Options {
             settle: Duration::from_secs_f64(self.settle),
-            on_bulk: Some(hook),
+            on_sender: Some(hook),
             ..Options::default()
         };
         let key = plan.runs().next().ok_or_else(|| LabError::fault("a scene without runs"))?;
-        let out = world::run(&plan, &content, key, &options, ticket)?;
-        if let Some(failure) = out.bulk.iter().find_map(|b| b.failure.clone()) {
+        let out = world::run(&plan, &stocks, key, &options, ticket)?;
+        if let Some(failure) = Output::of(&out).iter().find_map(|b| b.failure.clone()) {
             return Err(LabError::fault(failure));
         }
-        let link = out.link.ok_or_else(|| LabError::fault("a bottleneck without a report"))?;
         let slope = lock(&seen).value(self.settle);
-        let flows = out.bulk.iter().map(|b| Figures::of(b, self.settle)).collect();
+        let flows = Output::of(&out).iter().map(|b| Figures::of(b, self.settle)).collect();
+        let link = out.link.ok_or_else(|| LabError::fault("a bottleneck without a report"))?;
         Ok(Outcome { flows, link, slope })
     }
 }
@@ -288,7 +290,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(bulk: &BulkOutput, settle: f64) -> Self {
+    fn of(bulk: &TransferOutput, settle: f64) -> Self {
         let after: Vec<_> =
             bulk.samples.iter().filter(|s| s.at.as_secs_f64() >= settle).copied().collect();
         let (Some(first), Some(last)) = (after.first(), after.last()) else {

@@ -76,12 +76,11 @@ impl<'a> Comparison<'a> {
     }
 
     fn runs(&mut self, a: &'a Summary, b: &'a Summary) {
-        let runs =
-            |s: &'a Summary| {
-                by_key(s.runs.iter().map(|r| {
-                    ((&*r.experiment, &*r.case, &*r.scheme, r.seed), r.packet_hash.as_str())
-                }))
-            };
+        let runs = |s: &'a Summary| {
+            by_key(s.runs.iter().map(|r| {
+                ((&*r.experiment, &*r.case, &*r.scheme, r.seed), r.packet_hash.as_deref())
+            }))
+        };
         let paired = pair(runs(a), runs(b));
         self.common.runs = paired.common.len();
         (self.only_a.runs, self.only_b.runs) = (paired.only_a, paired.only_b);

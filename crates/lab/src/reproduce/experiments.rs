@@ -12,10 +12,12 @@ use super::samples::{self, Mix};
 use super::value;
 use crate::claims::{Claim, ClaimSet, Measure, Patch, Samples, Statistic};
 use crate::error::LabError;
-use crate::plan::{Plan, RunKey, Sources, TraceUse};
+use crate::plan::{Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
-use crate::scenario::{Capacity, Scenario};
-use crate::world::{Content, Contents};
+use crate::scenario::Capacity;
+use crate::workload::Stocks;
+use crate::workloads::vod::{Drawn, Stock, Viewers};
+use crate::world::SharedStocks;
 
 /// More viewers than this are not drawn over time: nobody could tell their lines apart.
 const MOST_DRAWN: usize = 16;
@@ -57,7 +59,7 @@ pub(super) struct Experiment<'a> {
     /// The scene.
     pub(super) plan: Plan,
     /// What its runs share.
-    pub(super) content: Arc<Content>,
+    pub(super) stocks: Stocks,
     /// The runs, each with the number of the world that it is.
     pub(super) runs: Vec<(RunKey, usize)>,
     /// The claim's schemes among those of the scene.
@@ -73,7 +75,7 @@ pub(super) struct Experiments<'a> {
     /// Those that are drawn over time.
     pub(super) drawn: BTreeSet<usize>,
     known: BTreeMap<String, usize>,
-    contents: Contents,
+    shared: SharedStocks,
     sources: Sources,
 }
 
@@ -84,7 +86,7 @@ impl Default for Experiments<'_> {
             worlds: Vec::new(),
             drawn: BTreeSet::new(),
             known: BTreeMap::new(),
-            contents: Contents::default(),
+            shared: SharedStocks::default(),
             sources: Sources::new(TraceUse::InTurn),
         }
     }
@@ -132,7 +134,7 @@ impl<'a> Experiments<'a> {
     ) -> Result<(), LabError> {
         let scenario = set.scenario(claim, size, common.content.is_some(), patches)?;
         let plan = Plan::with(scenario, common, &mut self.sources)?;
-        let content = self.contents.of(&plan)?;
+        let stocks = self.shared.of(&plan)?;
         let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
         let compare: Vec<usize> = claim.compare.iter().filter_map(place).collect();
         let index = self.list.len();
@@ -146,7 +148,7 @@ impl<'a> Experiments<'a> {
             runs.push((key, world));
         }
         let shown = shown.to_vec();
-        self.list.push(Experiment { claim, part, shown, plan, content, runs, compare });
+        self.list.push(Experiment { claim, part, shown, plan, stocks, runs, compare });
         Ok(())
     }
 }
@@ -198,32 +200,6 @@ fn known(metric: &str, claim: &Claim) -> bool {
     metric && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
 }
 
-/// All that a run depends on. The names of scenario and schemes do not matter.
-fn identity(plan: &Plan, key: RunKey) -> String {
-    let Scenario {
-        duration,
-        link,
-        host,
-        transport,
-        player,
-        viewers,
-        arrivals,
-        bulk,
-        web,
-        min_chunks,
-        ..
-    } = &plan.scenario;
-    let scheme = &plan.scenario.schemes[key.scheme];
-    let case = &plan.cases[key.case];
-    let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
-    let trace = case.trace.as_ref().map(|t| t.name().to_owned());
-    format!(
-        "{duration:?} {link:?} {host:?} {transport:?} {player:?} {viewers:?} {arrivals:?} \
-         {bulk:?} {web:?} {min_chunks} {:?} {:?} {:?} {} {videos:?} {:?} {trace:?} {}",
-        scheme.control, scheme.queue, scheme.minerva, case.name, case.starts, key.seed
-    )
-}
-
 impl Experiment<'_> {
     /// What it is called in rows: the claim's id, with the cell or variant behind a `/`.
     pub(super) fn name(&self) -> String {
@@ -247,7 +223,7 @@ impl Experiment<'_> {
     /// seed, which was drawn before anything was measured.
     pub(super) fn drawn(&self) -> impl Iterator<Item = (RunKey, usize)> {
         let scenario = &self.plan.scenario;
-        let few = scenario.viewers.len() <= MOST_DRAWN;
+        let few = Viewers::of(scenario).viewers.len() <= MOST_DRAWN;
         let first = scenario.seeds.first().copied();
         let is = move |key: &RunKey| few && key.case == 0 && Some(key.seed) == first;
         self.runs.iter().copied().filter(move |(key, _)| is(key))
@@ -261,7 +237,7 @@ impl Experiment<'_> {
     /// Its samples; none unless every run finished.
     pub(super) fn samples(&self, worlds: &[Option<Figures>]) -> Samples {
         match self.claim.measure {
-            Measure::ValueFunction => value::samples(&self.plan, &self.content),
+            Measure::ValueFunction => value::samples(&self.plan, &self.stocks),
             Measure::Runs => self
                 .mixes(worlds)
                 .map(|mixes| samples::samples(&mixes, &self.claim.compare))
@@ -293,15 +269,20 @@ impl Experiment<'_> {
     /// video.
     fn optimum(&self, case: usize) -> (f64, f64) {
         let scenario = &self.plan.scenario;
+        let cast = Viewers::of(scenario);
+        let (Some(watched), Some(stock)) =
+            (Drawn::in_case(&self.plan, case), Stock::of(&self.stocks))
+        else {
+            return (f64::NAN, f64::NAN);
+        };
         let curve = |(viewer, video): (_, &Arc<airlane_media::Video>)| {
-            self.content.curve(scenario, viewer, &video.name)
+            stock.curve(cast, viewer, &video.name)
         };
         let curves: Option<Vec<&RateCurve>> =
-            scenario.viewers.iter().zip(&self.plan.cases[case].videos).map(curve).collect();
-        let alone = scenario.bulk.is_empty()
-            && scenario.web.is_empty()
-            && scenario.viewers.iter().all(|v| v.control.is_none())
-            && scenario.arrivals.is_none();
+            cast.viewers.iter().zip(&watched.videos).map(curve).collect();
+        let others = scenario.casts.iter().filter(|cast| !cast.is_empty()).count() > 1;
+        let alone =
+            !others && cast.viewers.iter().all(|v| v.control.is_none()) && cast.arrivals.is_none();
         let (Some(curves), Capacity::Constant(rate), true) =
             (curves, &scenario.link.capacity, alone)
         else {

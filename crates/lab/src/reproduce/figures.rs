@@ -9,7 +9,9 @@ use super::measures::{rates_over_bulk, settling};
 use crate::plan::{Plan, RunKey};
 use crate::story;
 use crate::summary::Row;
-use crate::world::{RunOutput, ViewerOutput};
+use crate::workloads::vod::{Drawn, Output, ViewerOutput, Viewers, metric_unit, minerva_of};
+use crate::workloads::web;
+use crate::world::RunOutput;
 
 /// How long after the join the first viewer's buffer is looked at.
 const AFTER_JOIN: Duration = Duration::from_secs(60);
@@ -18,7 +20,7 @@ const AFTER_JOIN: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figures {
     /// Hash over what happened to every packet.
-    pub(super) packet_hash: u64,
+    pub(super) packet_hash: Option<u64>,
     /// Virtual time that it took, seconds.
     pub(super) virtual_s: f64,
     /// Share of the link that carried something.
@@ -79,26 +81,30 @@ impl Figures {
     /// The figures of a run of `plan`, with what happened over time if it is `drawn`.
     pub(super) fn of(plan: &Plan, key: RunKey, output: &RunOutput, drawn: bool) -> Self {
         let scenario = &plan.scenario;
+        let cast = Viewers::of(scenario);
         let end = Time::ZERO + scenario.duration;
-        let starts = &plan.cases[key.case].starts;
+        let starts = Drawn::in_case(plan, key.case).map_or(&[][..], |watched| &watched.starts);
         let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
-        let viewed = |(v, viewer): (&ViewerOutput, &crate::scenario::Viewer)| Viewed {
+        let flows = output.flows();
+        let viewers = Output::of(output);
+        let viewed = |(v, viewer): (&ViewerOutput, &crate::workloads::vod::Viewer)| Viewed {
             group: viewer.group.clone(),
-            unit: story::metric_unit(viewer.metric.unwrap_or(scenario.player.metric)),
-            over_bulk: rates_over_bulk(v, &output.bulk),
+            unit: metric_unit(cast.metric_of(viewer)),
+            over_bulk: rates_over_bulk(v, &flows),
             ..Viewed::of(v, join, end)
         };
-        let web = output.web.iter().fold((0, 0), |(offered, received), w| {
+        let traffic = web::Output::of(output);
+        let web = traffic.iter().fold((0, 0), |(offered, received), w| {
             (offered + w.offered_bytes, received + w.received_bytes)
         });
         Self {
             packet_hash: output.packet_hash,
             virtual_s: output.ended.since_start().as_secs_f64(),
             utilisation: output.link.as_ref().map(|l| l.utilisation),
-            web: (!output.web.is_empty()).then_some(web),
-            settling_s: settling(&output.viewers, join, end),
-            mu: scenario.schemes[key.scheme].minerva.as_ref().and_then(|m| m.mu),
-            viewers: output.viewers.iter().zip(&scenario.viewers).map(viewed).collect(),
+            web: (!traffic.is_empty()).then_some(web),
+            settling_s: settling(viewers, join, end),
+            mu: minerva_of(&scenario.schemes[key.scheme]).and_then(|m| m.mu),
+            viewers: viewers.iter().zip(&cast.viewers).map(viewed).collect(),
             over_time: drawn.then(|| story::over_time(plan, output)),
         }
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use crate::world::{BulkOutput, FlowSample, ViewerOutput};
+use crate::workload::Flow;
+use crate::workloads::vod::ViewerOutput;
+use crate::world::FlowSample;
 
 /// Weights are settled if they stay near their mean for so long.
 const SETTLED_FOR: Duration = Duration::from_secs(20);
@@ -46,14 +48,15 @@ pub(super) fn settling(viewers: &[ViewerOutput], join: Time, end: Time) -> Optio
 
 /// The viewer's rate while it had data to send over the mean rate of the bulk flows, in bins of
 /// 5 s from 20 s on; bins in which it was mostly idle are left out.
-pub(super) fn rates_over_bulk(viewer: &ViewerOutput, bulk: &[BulkOutput]) -> Vec<f64> {
+pub(super) fn rates_over_bulk(viewer: &ViewerOutput, flows: &[Flow<'_>]) -> Vec<f64> {
+    let greedy: Vec<&Flow<'_>> = flows.iter().filter(|flow| flow.greedy).collect();
     let last = viewer.samples.last().map_or(Time::ZERO, |s| s.at);
     let bins = (last - Time::ZERO).as_nanos() / BIN.as_nanos();
     let ratio = |bin: u32| {
         let (from, to) = (Time::ZERO + BIN * bin, Time::ZERO + BIN * (bin + 1));
         let (bytes, busy) = within(&viewer.samples, from, to)?;
         let others: Vec<u64> =
-            bulk.iter().filter_map(|b| Some(within(&b.samples, from, to)?.0)).collect();
+            greedy.iter().filter_map(|b| Some(within(b.samples, from, to)?.0)).collect();
         let other = others.iter().sum::<u64>() as f64 / others.len() as f64 / BIN.as_secs_f64();
         let busy_s = busy.as_secs_f64();
         (busy_s >= LEAST_BUSY * BIN.as_secs_f64() && other > 0.0)

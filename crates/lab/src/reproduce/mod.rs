@@ -19,6 +19,7 @@ use crate::execute::{Course, leave_after};
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, ReproduceRequest};
 use crate::summary::{ClaimEntry, OutFolder, Row, RunEntry, Summary, Verdict};
+use crate::workloads::vod::Drawn;
 use crate::world::{self, Options};
 use experiments::{Experiment, Experiments};
 use figures::Figures;
@@ -151,7 +152,7 @@ fn run(
             command: common.repeat_command(key.seed),
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
-                let output = world::run(plan, &experiment.content, key, options, ticket)?;
+                let output = world::run(plan, &experiment.stocks, key, options, ticket)?;
                 Ok(Figures::of(plan, key, &output, drawn))
             }),
         }
@@ -177,7 +178,7 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
             case: plan.cases[key.case].name.clone(),
             scheme: plan.scenario.schemes[key.scheme].name.clone(),
             seed: key.seed,
-            packet_hash: format!("{:016x}", figures.packet_hash),
+            packet_hash: figures.packet_hash.map(|hash| format!("{hash:016x}")),
         };
         let row = Row {
             experiment: run.experiment.clone(),
@@ -261,7 +262,7 @@ fn judged(
     common: &Common<'_>,
 ) -> ClaimEntry {
     let own = || of_claim.iter().filter(|(e, _)| !e.part.is_variant());
-    let corpus = own().find_map(|(e, _)| e.plan.corpus.as_ref());
+    let corpus = own().find_map(|(e, _)| Drawn::of(&e.plan)?.corpus.as_ref());
     let content = corpus.map_or("", |c| c.name.as_str());
     let (finished, planned) = own().fold((0, 0), |(finished, planned), (e, _)| {
         (finished + e.finished(worlds), planned + e.runs.len())

@@ -16,6 +16,7 @@ use crate::plan::RunKey;
 use crate::request::Common;
 use crate::scenario::Capacity;
 use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary};
+use crate::workloads::vod::{Drawn, Viewers};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";
@@ -197,7 +198,7 @@ fn facts<'f, 'e: 'f>(
     vec![
         Fact::new("Link", links.join(", ")),
         Fact::new("RTT", format!("{} ms", scenario.link.rtt.as_secs_f64() * 1e3)),
-        Fact::new("Viewers", scenario.viewers.len().to_string()),
+        Fact::new("Viewers", Viewers::of(scenario).viewers.len().to_string()),
         Fact::new("Mixes", experiment.plan.cases.len().to_string()),
         Fact::new("Seeds per mix", scenario.seeds.len().to_string()),
         Fact::new("Length", format!("{} s", scenario.duration.as_secs_f64())),
@@ -250,7 +251,9 @@ fn mixes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Table {
                 mix.runs.iter().map(|run| run[scheme].min_qoe()).collect();
             values.and_then(|v| airlane_quality::stats::mean(&v)).map_or(Cell::Empty, Cell::number)
         };
-        let mut videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
+        let watched = experiment.plan.draws.of::<Drawn>().map(|d| &d.draws[case.draw].videos);
+        let mut videos: Vec<&str> =
+            watched.into_iter().flatten().map(|v| v.name.as_str()).collect();
         if videos.len() > MOST_VIDEOS {
             videos.truncate(MOST_VIDEOS);
             videos.push("...");
@@ -344,9 +347,10 @@ fn cdfs(experiment: &Experiment<'_>, samples: &Samples, worlds: &[Option<Figures
     };
     let Some(baseline) = experiment.baseline_name() else { return vec![lowest] };
     let a = experiment.treatment_name();
-    let starts = experiment.plan.cases.iter().flat_map(|c| &c.starts);
-    let joined =
-        experiment.plan.scenario.viewers.len() == 2 && starts.into_iter().any(|s| !s.is_zero());
+    let starts = Drawn::of(&experiment.plan).into_iter().flat_map(|d| &d.draws);
+    let starts = starts.flat_map(|watched| &watched.starts);
+    let joined = Viewers::of(&experiment.plan.scenario).viewers.len() == 2
+        && starts.into_iter().any(|s| !s.is_zero());
     let mut gains = Cdf {
         title: "Gain of the worst viewer".to_owned(),
         note: format!(
@@ -410,6 +414,7 @@ fn provenance(experiment: &Experiment<'_>, summary: &Summary, common: &Common<'_
     let scenario = &experiment.plan.scenario;
     let name = experiment.name();
     let of_it = summary.runs.iter().filter(|r| r.experiment == name);
+    let content: Vec<String> = experiment.plan.draws.iter().filter_map(|d| d.content()).collect();
     Provenance {
         label: experiment.claim.id.clone(),
         command: common.circumstances.command.join(" "),
@@ -418,10 +423,8 @@ fn provenance(experiment: &Experiment<'_>, summary: &Summary, common: &Common<'_
         seeds: scenario.seeds.clone(),
         airlane: summary.airlane.clone(),
         commit: summary.commit.clone(),
-        packet_hashes: of_it.map(|r| r.packet_hash.clone()).collect(),
-        content: experiment.plan.corpus.as_ref().map_or_else(String::new, |c| {
-            format!("{}, digest {:016x}", super::column(&c.name), experiment.plan.content_hash)
-        }),
+        packet_hashes: of_it.filter_map(|r| r.packet_hash.clone()).collect(),
+        content: content.join("; "),
         trace: String::new(),
         more: Vec::new(),
     }

@@ -242,7 +242,7 @@ mod tests {
             ..Viewed::default()
         };
         Figures {
-            packet_hash: 0,
+            packet_hash: None,
             virtual_s: 200.0,
             utilisation: None,
             web: None,

@@ -7,8 +7,8 @@ use airlane_minerva::{Blend, ValueFunction};
 
 use crate::claims::Samples;
 use crate::plan::Plan;
-use crate::scenario::Value;
-use crate::world::{Content, abr_of, spread, value_function};
+use crate::workload::Stocks;
+use crate::workloads::vod::{Stock, Value, Viewers, abr_of, minerva_of, spread, value_function};
 
 /// The metrics of such claims.
 pub(super) const METRICS: [&str; 6] = [
@@ -69,14 +69,17 @@ struct Shape {
 
 /// The samples: a pair per video, as many as the plan has cases, in the order of the corpus. The
 /// value function and its horizon are those of the first scheme that has any.
-pub(super) fn samples(plan: &Plan, content: &Content) -> Samples {
+pub(super) fn samples(plan: &Plan, stocks: &Stocks) -> Samples {
     let scenario = &plan.scenario;
-    let Some(viewer) = scenario.viewers.first() else { return Samples::new() };
-    let abr = abr_of(scenario, viewer);
-    let minerva = scenario.schemes.iter().find_map(|s| s.minerva.as_ref());
+    let cast = Viewers::of(scenario);
+    let (Some(viewer), Some(stock)) = (cast.viewers.first(), Stock::of(stocks)) else {
+        return Samples::new();
+    };
+    let abr = abr_of(cast, viewer);
+    let minerva = scenario.schemes.iter().find_map(minerva_of);
     let kind = minerva.and_then(|m| m.value).unwrap_or(Value::OnDemand);
     let horizon = minerva.and_then(|m| m.horizon).unwrap_or(Blend::default().horizon);
-    let settings = content.settings(viewer.metric.unwrap_or(scenario.player.metric));
+    let settings = stock.settings(cast.metric_of(viewer));
     let settings: Vec<_> = settings.take(plan.cases.len()).enumerate().collect();
     let shapes = spread(settings, |(_, setting)| {
         let v = value_function(kind, setting, abr, horizon);

@@ -4,22 +4,22 @@ use super::tree::plain;
 
 /// The numbers that a key may hold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
+pub(crate) struct Range {
     /// Least; itself allowed.
-    pub(super) lo: f64,
+    pub(crate) lo: f64,
     /// Greatest; itself allowed.
-    pub(super) hi: f64,
+    pub(crate) hi: f64,
     /// A sensible value, for messages.
-    pub(super) such_as: &'static str,
+    pub(crate) such_as: &'static str,
 }
 
 /// The numbers from `lo` to `hi`, such as the example.
-pub(super) const fn range(lo: f64, hi: f64, such_as: &'static str) -> Range {
+pub(crate) const fn range(lo: f64, hi: f64, such_as: &'static str) -> Range {
     Range { lo, hi, such_as }
 }
 
 /// A word that stands for a value.
-pub(super) trait Word: Copy + PartialEq + 'static {
+pub(crate) trait Word: Copy + PartialEq + 'static {
     /// All words with what they stand for.
     const WORDS: &'static [(&'static str, Self)];
 }
@@ -36,11 +36,11 @@ fn unit(key: &str) -> &'static str {
     UNITS.iter().find(|(suffix, _)| key.ends_with(suffix)).map_or("", |(_, unit)| unit)
 }
 
-pub(super) fn number_kind(key: &str, range: Range) -> String {
+pub(crate) fn number_kind(key: &str, range: Range) -> String {
     format!("number, {} to {}{}", plain(range.lo), plain(range.hi), unit(key))
 }
 
-pub(super) fn expected_number(key: &str, range: Range) -> String {
+pub(crate) fn expected_number(key: &str, range: Range) -> String {
     format!(
         "expected a number from {} to {}{}, such as {}",
         plain(range.lo),

@@ -37,10 +37,14 @@ use std::sync::OnceLock;
 
 use airlane_base::InputError;
 
+pub(crate) use bounds::{Range, Word, range};
+pub(crate) use decode::{DURATION, RATE, RTT, control, of_nothing, start, words};
 pub use embedded::EMBEDDED;
 pub(crate) use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
+pub(crate) use reader::{NONE, Reader};
 pub(crate) use suggest::nearest;
+pub(crate) use tree::plain;
 pub use types::*;
 
 /// Longest file that is read as a scenario, in bytes.

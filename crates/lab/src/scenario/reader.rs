@@ -17,7 +17,7 @@ use super::suggest;
 use super::tree::{Data, Node, Origin, plain};
 
 /// One table, or what is asked of an absent one.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     entries: Option<&'a BTreeMap<String, Node>>,
     /// The path of the table in messages: list entries by number.
     path: String,
@@ -72,13 +72,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes an error about `key` of this table, whether it is given or missing.
-    pub(super) fn fail(&self, key: &str, found: impl Into<String>, expected: impl Into<String>) {
+    pub(crate) fn fail(&self, key: &str, found: impl Into<String>, expected: impl Into<String>) {
         let origin = self.entries.and_then(|e| e.get(key)).map_or(self.origin, |n| n.origin);
         self.note(origin, self.key_path(key), found.into(), expected.into());
     }
 
     /// Whether `key` is given.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.is_some_and(|e| e.contains_key(key))
     }
 
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number, `None` if it is not given.
-    pub(super) fn number_or_none(
+    pub(crate) fn number_or_none(
         &mut self,
         key: &'static str,
         range: Range,
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number with a default.
-    pub(super) fn number(
+    pub(crate) fn number(
         &mut self,
         key: &'static str,
         range: Range,
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A time with a default, both in seconds.
-    pub(super) fn time(
+    pub(crate) fn time(
         &mut self,
         key: &'static str,
         range: Range,
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A time in seconds, `None` if it is not given.
-    pub(super) fn time_or_none(
+    pub(crate) fn time_or_none(
         &mut self,
         key: &'static str,
         range: Range,
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A rate in bits per second, `None` if it is not given.
-    pub(super) fn rate_or_none(
+    pub(crate) fn rate_or_none(
         &mut self,
         key: &'static str,
         range: Range,
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number, `None` if it is not given.
-    pub(super) fn count_or_none(
+    pub(crate) fn count_or_none(
         &mut self,
         key: &'static str,
         (lo, hi): (u64, u64),
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number with a default.
-    pub(super) fn count(
+    pub(crate) fn count(
         &mut self,
         key: &'static str,
         bounds: (u64, u64),
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of whole numbers with a default.
-    pub(super) fn counts(
+    pub(crate) fn counts(
         &mut self,
         key: &'static str,
         bounds: (u64, u64),
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Rows of numbers, one range per column; `None` if the key is not given.
-    pub(super) fn rows<const N: usize>(
+    pub(crate) fn rows<const N: usize>(
         &mut self,
         key: &'static str,
         columns: [(&'static str, Range); N],
@@ -274,7 +274,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text, `None` if it is not given.
-    pub(super) fn text_or_none(
+    pub(crate) fn text_or_none(
         &mut self,
         key: &'static str,
         default: &str,
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text that is the name of a thing, of a file, of a row: letters, digits, `-`, `_`, `.`.
-    pub(super) fn name_or_none(
+    pub(crate) fn name_or_none(
         &mut self,
         key: &'static str,
         default: &str,
@@ -313,7 +313,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One of several words, `None` if it is not given.
-    pub(super) fn word_or_none<T: Word>(
+    pub(crate) fn word_or_none<T: Word>(
         &mut self,
         key: &'static str,
         default: &str,
@@ -338,12 +338,12 @@ impl<'a> Reader<'a> {
     }
 
     /// One of several words with a default.
-    pub(super) fn word<T: Word>(&mut self, key: &'static str, default: T, doc: &str) -> T {
+    pub(crate) fn word<T: Word>(&mut self, key: &'static str, default: T, doc: &str) -> T {
         let name = T::WORDS.iter().find(|(_, v)| *v == default).map_or("", |(w, _)| w);
         self.word_or_none(key, &format!("\"{name}\""), doc).unwrap_or(default)
     }
 
-    pub(super) fn flag_or_none(
+    pub(crate) fn flag_or_none(
         &mut self,
         key: &'static str,
         default: &str,
@@ -360,7 +360,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table whose keys have defaults of their own: an absent one reads as an empty one.
-    pub(super) fn section<T>(
+    pub(crate) fn section<T>(
         &mut self,
         key: &'static str,
         doc: &str,
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table that may be absent.
-    pub(super) fn table<T>(
+    pub(crate) fn table<T>(
         &mut self,
         key: &'static str,
         default: &str,
@@ -398,7 +398,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of tables.
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         key: &'static str,
         doc: &str,
@@ -440,7 +440,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The default of a key that may be absent.
-pub(super) const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
 fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }

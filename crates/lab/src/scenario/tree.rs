@@ -21,7 +21,7 @@ pub(super) enum Origin {
 }
 
 /// A number as people write it in a scenario: `10e6`, `0.02`, `1e-9`.
-pub(super) fn plain(x: f64) -> String {
+pub(crate) fn plain(x: f64) -> String {
     let size = x.abs();
     if (size != 0.0 && size < 1e-4) || size >= 1e15 {
         return format!("{x:e}");

@@ -2,13 +2,13 @@
 
 use airlane_report::model::{Fact, Provenance, Scheme, Term};
 
-use super::figures::RunFigures;
 use super::results::Results;
-use super::words::{self, actor_name, count, list, metric_title, plural, sentence};
-use crate::plan::Plan;
+use super::words::{self, list, sentence};
+use crate::plan::{Plan, RunKey};
 use crate::request::{Common, quoted};
 use crate::scenario::{Capacity, Cipher};
 use crate::summary::{COMMIT, VERSION};
+use crate::workload::{About, RunResult};
 
 /// Failures that are told one by one.
 const FAILURES_TOLD: usize = 12;
@@ -16,23 +16,9 @@ const FAILURES_TOLD: usize = 12;
 /// What was run, in two or three sentences.
 pub(super) fn lead(plan: &Plan) -> String {
     let scenario = &plan.scenario;
-    let mut who = Vec::new();
-    match scenario.viewers.len() {
-        0 => {}
-        1 => who.push("one viewer".to_owned()),
-        n => who.push(format!("{} viewers{}", count(n), which_videos(plan))),
-    }
-    match scenario.bulk.iter().map(|b| b.count).sum() {
-        0 => {}
-        1 => who.push("one transfer of data".to_owned()),
-        n => who.push(format!("{} transfers of data", count(n))),
-    }
-    let alone = scenario.viewers.len() + scenario.bulk.iter().map(|b| b.count).sum::<usize>() == 1
-        && scenario.web.is_empty();
-    for web in &scenario.web {
-        let (load, servers) = (words::mbps(web.load.as_f64()), web.servers);
-        who.push(format!("web traffic of {load} from {servers} servers"));
-    }
+    let about = about(plan);
+    let who: Vec<String> = about.iter().flat_map(|a| a.who.iter().cloned()).collect();
+    let alone = about.iter().map(|a| a.count).sum::<usize>() == 1;
     let verb = if alone { "has" } else { "share" };
     let mut text = format!(
         "{} {verb} one link ({}) for {}.",
@@ -41,10 +27,16 @@ pub(super) fn lead(plan: &Plan) -> String {
         words::seconds(scenario.duration)
     );
     if scenario.schemes.len() > 1 {
-        text.push_str(
-            " Videos, players and link are the same every time; what differs is how the servers \
-             send.",
-        );
+        let mut same: Vec<String> =
+            about.iter().flat_map(|a| &a.constants).map(|c| (*c).to_owned()).collect();
+        if same.is_empty() {
+            same.push("traffic".to_owned());
+        }
+        same.push("link".to_owned());
+        text.push_str(&format!(
+            " {} are the same every time; what differs is how the servers send.",
+            sentence(&list(&same))
+        ));
     }
     if !scenario.story.is_empty() {
         text.push(' ');
@@ -53,18 +45,10 @@ pub(super) fn lead(plan: &Plan) -> String {
     text
 }
 
-fn which_videos(plan: &Plan) -> &'static str {
-    let distinct = |videos: &[std::sync::Arc<airlane_media::Video>]| {
-        let names: std::collections::BTreeSet<&str> =
-            videos.iter().map(|v| v.name.as_str()).collect();
-        (names.len(), videos.len())
-    };
-    let counts: Vec<(usize, usize)> = plan.cases.iter().map(|c| distinct(&c.videos)).collect();
-    match counts.as_slice() {
-        c if c.iter().all(|(names, all)| names == all) => " with different videos",
-        c if c.iter().all(|(names, _)| *names == 1) => " with the same video",
-        _ => "",
-    }
+/// What the workloads that take part say of themselves.
+fn about(plan: &Plan) -> Vec<About> {
+    let casts = plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
+    casts.map(|cast| cast.about(plan)).collect()
 }
 
 /// The files of the traces.
@@ -90,11 +74,7 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
     if let Some(loss) = &link.loss {
         facts.push(Fact::new("Loss", words::loss(loss)));
     }
-    if let (Some(corpus), false) = (&plan.corpus, scenario.viewers.is_empty()) {
-        let videos = plural(corpus.entries.len(), "video");
-        facts.push(Fact::new("Content", format!("{}, {videos}", words::file_name(&corpus.name))));
-        facts.push(Fact::new("Player", words::player(&scenario.player)));
-    }
+    facts.extend(about(plan).into_iter().flat_map(|a| a.facts));
     facts.push(Fact::new("Duration", words::seconds(scenario.duration)));
     if plan.cases.len() > 1 {
         facts.push(Fact::new("Cases", plan.cases.len().to_string()));
@@ -117,42 +97,11 @@ pub(super) fn schemes(plan: &Plan) -> Vec<Scheme> {
 
 pub(crate) fn terms(plan: &Plan) -> Vec<Term> {
     let scenario = &plan.scenario;
-    let mut terms = Vec::new();
-    if !scenario.viewers.is_empty() {
-        let player = &scenario.player;
-        let metric = metric_title(player.metric);
-        if metric.starts_with("VMAF") {
-            let meaning = "How good a picture looks, 0 to 100, as a model of viewers judges it. \
-                           Six points are about what people notice.";
-            terms.push(Term::new(metric, meaning));
-        }
-        terms.extend([
-            Term::new(
-                "QoE",
-                format!(
-                    "Quality of experience, per chunk: its {metric}, less {} for each second of \
-                     stall, less {} for each point by which the version changed. A viewer's QoE \
-                     is the mean over the chunks that began to play.",
-                    player.beta, player.gamma
-                ),
-            ),
-            Term::new("Chunk", "A few seconds of video, fetched at once in one of its versions."),
-            Term::new(
-                "Version",
-                "One encoding of a video. The player takes a better one (a higher rung of the \
-                 ladder) when it expects to get it in time.",
-            ),
-            Term::new(
-                "Stall",
-                "The picture stands still because the buffer is empty. The wait before the first \
-                 picture is start-up and counts apart.",
-            ),
-        ]);
-    }
-    if scenario.schemes.iter().any(|s| s.minerva.is_some()) {
+    let mut terms: Vec<Term> = about(plan).into_iter().flat_map(|a| a.terms).collect();
+    if scenario.schemes.iter().flat_map(|s| s.parts.iter()).any(|p| p.sets_weights()) {
         terms.push(Term::new(
             "Weight",
-            "How many ordinary connections a viewer's connection counts for when it competes.",
+            "How many ordinary connections a connection counts for when it competes.",
         ));
     }
     terms.extend([
@@ -180,7 +129,7 @@ pub(super) fn notes(results: &Results<'_>, (planned, stopped): (usize, bool)) ->
     }
     let failures: Vec<String> = results
         .all()
-        .flat_map(|run| run.failures().map(move |(name, why)| failure(plan, run, name, why)))
+        .flat_map(|(key, run)| run.failures().map(move |(name, why)| failure(plan, key, name, why)))
         .collect();
     notes.extend(failures.iter().take(FAILURES_TOLD).cloned());
     if failures.len() > FAILURES_TOLD {
@@ -195,19 +144,16 @@ pub(super) fn notes(results: &Results<'_>, (planned, stopped): (usize, bool)) ->
         };
         notes.push(format!("What is drawn over time is of seed {seed}{cases}."));
     }
-    if let Some(corpus) = &plan.corpus {
-        notes.extend(corpus.warnings().into_iter().map(|w| format!("About the content: {w}.")));
-    }
+    let warnings = plan.draws.iter().flat_map(|draws| draws.warnings());
+    notes.extend(warnings.map(|w| format!("About the content: {w}.")));
     notes
 }
 
-fn failure(plan: &Plan, run: &RunFigures, name: &str, why: &str) -> String {
-    let scheme = &plan.scenario.schemes[run.key.scheme].title;
+fn failure(plan: &Plan, key: RunKey, name: &str, why: &str) -> String {
+    let scheme = &plan.scenario.schemes[key.scheme].title;
     format!(
-        "{} failed under {scheme} (case {}, seed {}): {why}",
-        actor_name(name),
-        plan.cases[run.key.case].name,
-        run.key.seed
+        "{name} failed under {scheme} (case {}, seed {}): {why}",
+        plan.cases[key.case].name, key.seed
     )
 }
 
@@ -220,10 +166,7 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
         1 => String::new(),
         n => format!("{n} cases, each "),
     };
-    let content = plan
-        .corpus
-        .as_ref()
-        .map(|c| format!("{}, hash {:016x}", words::file_name(&c.name), plan.content_hash));
+    let content: Vec<String> = plan.draws.iter().filter_map(|draws| draws.content()).collect();
     let trace = match (&scenario.link.capacity, traces(plan)) {
         (Capacity::Trace(source), names) => {
             let offset = match source.offset {
@@ -237,7 +180,8 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
     };
     let mut all = Vec::new();
     for (i, &seed) in scenario.seeds.iter().enumerate() {
-        let runs: Vec<&RunFigures> = results.all().filter(|r| r.key.seed == seed).collect();
+        let runs: Vec<&RunResult> =
+            results.all().filter(|(key, _)| key.seed == seed).map(|(_, run)| run).collect();
         if runs.is_empty() {
             continue;
         }
@@ -249,8 +193,8 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
             seeds: vec![seed],
             airlane: VERSION.to_owned(),
             commit: COMMIT.to_owned(),
-            packet_hashes: runs.iter().map(|r| format!("{:016x}", r.packet_hash)).collect(),
-            content: content.clone().unwrap_or_default(),
+            packet_hashes: runs.iter().filter_map(|r| r.packet_hash.clone()).collect(),
+            content: content.join("; "),
             trace: trace.clone(),
             more: Vec::new(),
         });

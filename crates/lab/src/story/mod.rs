@@ -1,33 +1,34 @@
 //! The story that finished runs tell: the figures, the report and what stands on the terminal.
 //!
-//! Everything is computed from what the runs left ([`RunFigures`]); no sentence is fixed
+//! Everything is computed from what the runs left ([`RunResult`]); no sentence is fixed
 //! beforehand.
 
 mod about;
-mod charts;
-mod figures;
+mod measure;
 mod results;
+mod samples;
 mod series;
+mod tables;
 mod terminal;
-mod verdict;
 pub(crate) mod words;
 
 use airlane_report::Report;
 use airlane_report::model::{Run, Section};
 
 pub(crate) use about::terms;
-pub use figures::{BulkFigures, LinkFigures, RunFigures, ViewerFigures};
-pub(crate) use figures::{metric_unit, watched_metric};
-pub(crate) use series::run as over_time;
+pub(crate) use measure::{entry, rows};
+pub(crate) use results::Results;
+pub use samples::Samples;
+pub(crate) use samples::difference;
+pub(crate) use series::{run as over_time, series};
+pub(crate) use tables::{cell, headlines, over};
 pub(crate) use terminal::aligned;
-pub(crate) use verdict::difference;
-pub use verdict::{Samples, Side, on_transfers, on_viewers};
 
 use crate::plan::{Plan, RunKey};
 use crate::request::Common;
 use crate::summary::Summary;
-use crate::world::{Content, RunOutput};
-use results::Results;
+use crate::workload::{RunResult, Stocks};
+use crate::world::RunOutput;
 use words::plural;
 
 /// Cases that are drawn over time, if there are several.
@@ -36,8 +37,10 @@ pub(crate) const DRAWN_CASES: usize = 3;
 /// What is kept of a run.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// Its figures.
-    pub figures: RunFigures,
+    /// Which run.
+    pub key: RunKey,
+    /// Its result.
+    pub result: RunResult,
     /// What happened over time, of the runs that are drawn.
     pub series: Option<Run>,
 }
@@ -46,7 +49,8 @@ impl Told {
     /// What to keep of a run of `plan`.
     pub fn of(plan: &Plan, output: &RunOutput) -> Self {
         Self {
-            figures: RunFigures::of(plan, output),
+            key: output.key,
+            result: output.result(plan),
             series: is_drawn(plan, output.key).then(|| series::run(plan, output)),
         }
     }
@@ -77,20 +81,21 @@ pub struct Story {
 /// how many there should be, `stopped` whether a stop kept some from finishing.
 pub fn tell(
     plan: &Plan,
-    content: &Content,
+    stocks: &Stocks,
     common: &Common<'_>,
     told: Vec<Told>,
     (planned, stopped): (usize, bool),
 ) -> Story {
     let scenario = &plan.scenario;
-    let (figures, drawn): (Vec<RunFigures>, Vec<Option<Run>>) =
-        told.into_iter().map(|t| (t.figures, t.series)).unzip();
-    let results = Results::new(plan, &figures);
+    let results = Results::new(plan, told.iter().map(|t| (t.key, &t.result)));
 
     let mut summary = Summary::new(&scenario.name, scenario.seeds.clone());
-    summary.virtual_s = figures.iter().map(|f| f.virtual_s).sum();
-    summary.runs = figures.iter().map(|f| f.entry(plan)).collect();
-    summary.rows = figures.iter().flat_map(|f| f.rows(plan)).collect();
+    for Told { key, result, .. } in &told {
+        let run = entry(plan, &scenario.name, *key, result);
+        summary.virtual_s += result.virtual_s;
+        summary.rows.extend(rows(&run, result));
+        summary.runs.push(run);
+    }
 
     let (sessions, failed) = results.sessions();
     let verdict = verdict(&results, (sessions, failed), (planned, stopped));
@@ -99,9 +104,9 @@ pub fn tell(
     report.lead = about::lead(plan);
     let mut section =
         Section { facts: about::facts(plan), schemes: about::schemes(plan), ..Section::default() };
-    section.runs = drawn.into_iter().flatten().collect();
-    if !figures.is_empty() {
-        fill(&mut section, &results, content);
+    section.runs = told.iter().filter_map(|t| t.series.clone()).collect();
+    if !told.is_empty() {
+        fill(&mut section, &results, stocks);
     }
     report.sections = vec![section];
     report.terms = about::terms(plan);
@@ -111,21 +116,15 @@ pub fn tell(
     Story { summary, report, table, verdict, failed }
 }
 
-fn fill(section: &mut Section, results: &Results<'_>, content: &Content) {
-    let plan = results.plan;
-    section.tables = vec![charts::by_scheme(results)];
-    if !plan.scenario.viewers.is_empty() {
-        if let [_] = plan.cases.as_slice() {
-            section.dots = vec![charts::dots(results)];
-            section.tables.push(charts::by_viewer(results));
-            section.curves = vec![charts::curves(results, content)];
-        } else {
-            section.tables.push(charts::by_case(results));
-        }
-        section.cdfs = charts::cdfs(results);
+fn fill(section: &mut Section, results: &Results<'_>, stocks: &Stocks) {
+    section.tables = vec![tables::by_scheme(results)];
+    for cast in results.plan.scenario.casts.iter().filter(|cast| !cast.is_empty()) {
+        let chapter = cast.chapter(results, stocks);
+        section.tables.extend(chapter.tables);
+        section.dots.extend(chapter.dots);
+        section.curves.extend(chapter.curves);
+        section.cdfs.extend(chapter.cdfs);
     }
-    section.tables.extend(charts::by_transfer(results));
-    section.tables.extend(charts::by_web(results));
 }
 
 fn verdict(
@@ -133,7 +132,6 @@ fn verdict(
     (sessions, failed): (usize, usize),
     (planned, stopped): (usize, bool),
 ) -> String {
-    let scenario = &results.plan.scenario;
     let mut parts = Vec::new();
     if stopped {
         parts.push(format!("Stopped after {} of {planned} runs.", results.all().count()));
@@ -142,25 +140,8 @@ fn verdict(
         parts.push(format!("{} of {} failed.", failed, plural(sessions, "session")));
     }
     if results.all().next().is_some() {
-        parts.push(if scenario.viewers.is_empty() {
-            let slowest = |r: &RunFigures| {
-                let all: Option<Vec<f64>> = r.bulk.iter().map(|b| b.goodput_bps).collect();
-                all?.into_iter().min_by(f64::total_cmp)
-            };
-            let sides: Vec<(String, Samples, Samples)> = scenario
-                .schemes
-                .iter()
-                .enumerate()
-                .map(|(i, s)| {
-                    let used = results.samples(i, |r| Some(r.link?.utilisation));
-                    (s.title.clone(), results.samples(i, slowest), used)
-                })
-                .collect();
-            on_transfers(scenario.bulk.iter().map(|b| b.count).sum(), &sides)
-        } else {
-            let unit = figures::metric_unit(watched_metric(scenario));
-            on_viewers(scenario.viewers.len(), unit, &results.sides())
-        });
+        let mut casts = results.plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
+        parts.extend(casts.find_map(|cast| cast.verdict(results)));
     }
     parts.join(" ")
 }

@@ -2,100 +2,102 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{RunFigures, ViewerFigures};
-use super::verdict::{Samples, Side};
-use crate::plan::Plan;
+use super::samples::Samples;
+use crate::plan::{Plan, RunKey};
+use crate::workload::{ActorResult, RunResult};
 
 /// The finished runs of a plan.
-pub(super) struct Results<'a> {
-    pub(super) plan: &'a Plan,
+pub(crate) struct Results<'a> {
+    /// The plan.
+    pub(crate) plan: &'a Plan,
     /// By case, scheme and position of the seed.
-    runs: BTreeMap<(usize, usize, usize), &'a RunFigures>,
+    runs: BTreeMap<(usize, usize, usize), (RunKey, &'a RunResult)>,
 }
 
 impl<'a> Results<'a> {
-    pub(super) fn new(plan: &'a Plan, runs: &'a [RunFigures]) -> Self {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        runs: impl IntoIterator<Item = (RunKey, &'a RunResult)>,
+    ) -> Self {
         let place =
             |seed| plan.scenario.seeds.iter().position(|s| *s == seed).unwrap_or(usize::MAX);
-        let runs =
-            runs.iter().map(|r| ((r.key.case, r.key.scheme, place(r.key.seed)), r)).collect();
+        let runs = runs.into_iter();
+        let runs = runs.map(|(k, r)| ((k.case, k.scheme, place(k.seed)), (k, r))).collect();
         Self { plan, runs }
     }
 
     /// In the order of the plan: by case, scheme, seed.
-    pub(super) fn all(&self) -> impl Iterator<Item = &'a RunFigures> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (RunKey, &'a RunResult)> {
         self.runs.values().copied()
     }
 
-    pub(super) fn of_scheme(&self, scheme: usize) -> impl Iterator<Item = &'a RunFigures> {
-        self.all().filter(move |r| r.key.scheme == scheme)
+    /// The runs of a scheme.
+    pub(crate) fn of_scheme(&self, scheme: usize) -> impl Iterator<Item = (RunKey, &'a RunResult)> {
+        self.all().filter(move |(key, _)| key.scheme == scheme)
     }
 
     /// A figure under a scheme, by case and seed; runs without it are left out.
-    pub(super) fn samples(
+    pub(crate) fn samples(
         &self,
         scheme: usize,
-        figure: impl Fn(&RunFigures) -> Option<f64>,
+        figure: impl Fn(&RunResult) -> Option<f64>,
     ) -> Samples {
         let cases = (0..self.plan.cases.len()).map(|case| {
-            let runs = self.of_scheme(scheme).filter(|r| r.key.case == case);
-            runs.filter_map(&figure).collect()
+            let runs = self.of_scheme(scheme).filter(|(key, _)| key.case == case);
+            runs.filter_map(|(_, run)| figure(run)).collect()
         });
         Samples(cases.collect())
     }
 
-    /// A figure of a viewer's sessions that did not fail.
-    pub(super) fn of_viewer(
+    /// A figure of the `number`-th actor of a workload, of the runs in which it did not fail.
+    pub(crate) fn of_actor(
         &self,
         scheme: usize,
-        viewer: usize,
-        figure: impl Fn(&ViewerFigures) -> Option<f64>,
+        (workload, number): (&str, usize),
+        figure: impl Fn(&ActorResult) -> Option<f64>,
     ) -> Samples {
         self.samples(scheme, |run| {
-            let viewer = run.viewers.get(viewer).filter(|v| v.failure.is_none())?;
-            figure(viewer)
+            let actor = run.of(workload).nth(number).filter(|a| a.failure.is_none())?;
+            figure(actor)
         })
     }
 
-    /// What the verdict compares: the runs in which every scheme has a QoE of every viewer.
-    pub(super) fn sides(&self) -> Vec<Side> {
-        let scenario = &self.plan.scenario;
-        let schemes = 0..scenario.schemes.len();
-        let mut sides: Vec<Side> = scenario
-            .schemes
-            .iter()
-            .map(|s| Side {
-                title: s.title.clone(),
-                worst: Samples::default(),
-                stalled: Samples::default(),
-            })
-            .collect();
+    /// The names of a workload's actors.
+    pub(crate) fn actors(&self, workload: &str) -> Vec<&'a str> {
+        let Some((_, run)) = self.all().next() else { return Vec::new() };
+        run.actors.iter().filter(|a| a.workload == workload).map(|a| a.name.as_str()).collect()
+    }
+
+    /// A figure under every scheme, of those cases and seeds alone for which all schemes have it:
+    /// sample by sample the circumstances are the same.
+    pub(crate) fn paired<T>(&self, figure: impl Fn(&RunResult) -> Option<T>) -> Vec<Vec<Vec<T>>> {
+        let schemes = 0..self.plan.scenario.schemes.len();
+        let seeds = 0..self.plan.scenario.seeds.len();
+        // Case by case and seed by seed, the figure under each scheme.
+        let mut by_case: Vec<Vec<Vec<T>>> = Vec::new();
         for case in 0..self.plan.cases.len() {
-            for side in &mut sides {
-                side.worst.0.push(Vec::new());
-                side.stalled.0.push(Vec::new());
-            }
-            for seed in 0..scenario.seeds.len() {
-                let runs: Option<Vec<(f64, f64)>> = schemes
-                    .clone()
-                    .map(|scheme| {
-                        let run = self.runs.get(&(case, scheme, seed))?;
-                        Some((run.min_qoe()?, run.stall_total_s()))
-                    })
-                    .collect();
-                for (side, (worst, stalled)) in sides.iter_mut().zip(runs.into_iter().flatten()) {
-                    side.worst.0[case].push(worst);
-                    side.stalled.0[case].push(stalled);
+            let of_seed = |seed| -> Option<Vec<T>> {
+                let of = |scheme| figure(self.runs.get(&(case, scheme, seed))?.1);
+                schemes.clone().map(of).collect()
+            };
+            by_case.push(seeds.clone().filter_map(of_seed).collect());
+        }
+        let mut all: Vec<Vec<Vec<T>>> = schemes.map(|_| Vec::new()).collect();
+        for seeds in by_case {
+            all.iter_mut().for_each(|cases| cases.push(Vec::new()));
+            for figures in seeds {
+                for (cases, figure) in all.iter_mut().zip(figures) {
+                    cases.last_mut().expect("this case was just added").push(figure);
                 }
             }
         }
-        sides
+        all
     }
 
-    /// Sessions and transfers of all runs, and how many of them failed.
-    pub(super) fn sessions(&self) -> (usize, usize) {
-        self.all().fold((0, 0), |(all, failed), r| {
-            (all + r.viewers.len() + r.bulk.len(), failed + r.failures().count())
+    /// Actors of all runs, and how many of them failed.
+    pub(crate) fn sessions(&self) -> (usize, usize) {
+        self.all().fold((0, 0), |(all, failed), (_, r)| {
+            (all + r.actors.len(), failed + r.failures().count())
         })
     }
 }

@@ -2,29 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::figures::RunFigures;
 use super::results::Results;
-
-type Figure = (&'static str, &'static str, usize, fn(&RunFigures) -> Option<f64>);
-
-const OF_VIEWERS: &[Figure] = &[
-    ("worst QoE", "", 1, RunFigures::min_qoe),
-    ("mean QoE", "", 1, RunFigures::mean_qoe),
-    ("stalled", " s", 1, |r| Some(r.stall_total_s())),
-];
-
-const OF_TRANSFERS: &[Figure] = &[
-    ("goodput", " Mbit/s", 2, |r| {
-        let all: Option<Vec<f64>> = r.bulk.iter().map(|b| b.goodput_bps).collect();
-        Some(all?.into_iter().sum::<f64>() / 1e6)
-    }),
-    ("evenness", "", 3, RunFigures::jain),
-];
-
-const OF_LINK: &[Figure] = &[
-    ("link use", " %", 1, |r| Some(r.link?.utilisation * 100.0)),
-    ("queueing", " ms", 1, |r| Some(r.link?.mean_queue_ms)),
-];
+use super::tables::headlines;
+use crate::workload::Headline;
 
 /// A row per scheme, means over cases and seeds, with a line break at the end of each; empty if no
 /// run finished.
@@ -32,26 +12,30 @@ pub(super) fn table(results: &Results<'_>) -> String {
     if results.all().next().is_none() {
         return String::new();
     }
-    let scenario = &results.plan.scenario;
-    let mut figures: Vec<&Figure> = Vec::new();
-    if !scenario.viewers.is_empty() {
-        figures.extend(OF_VIEWERS);
-    }
-    if !scenario.bulk.is_empty() {
-        figures.extend(OF_TRANSFERS);
-    }
-    figures.extend(OF_LINK);
+    let figures: Vec<(&str, Headline)> = headlines(results.plan)
+        .into_iter()
+        .filter_map(|figure| Some((figure.terminal?, figure)))
+        .collect();
     let mut lines = vec![vec![String::new()]];
-    lines[0].extend(figures.iter().map(|f| f.0.to_owned()));
-    for (i, scheme) in scenario.schemes.iter().enumerate() {
+    lines[0].extend(figures.iter().map(|(heading, _)| (*heading).to_owned()));
+    for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
         let mut line = vec![scheme.title.clone()];
-        for (_, unit, digits, figure) in &figures {
-            let mean = results.samples(i, figure).mean();
-            line.push(mean.map_or_else(|| "-".to_owned(), |v| format!("{v:.digits$}{unit}")));
+        for (_, figure) in &figures {
+            let mean = results.samples(i, |run| figure.of(run)).mean();
+            line.push(mean.map_or_else(|| "-".to_owned(), |value| shown(figure, value)));
         }
         lines.push(line);
     }
     aligned(&lines)
+}
+
+/// A value with its unit; points go without.
+fn shown(figure: &Headline, value: f64) -> String {
+    let digits = usize::from(figure.column.digits);
+    match figure.column.unit.as_str() {
+        "" | "points" => format!("{value:.digits$}"),
+        unit => format!("{value:.digits$} {unit}"),
+    }
 }
 
 /// The first column to the left, the others to the right.

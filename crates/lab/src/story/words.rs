@@ -3,38 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_media::{Metric, Video};
-
-use crate::scenario::{Abr, Scenario};
-use crate::scenario::{Capacity, Discipline, Loss, Player, Queue, QueueLimit, Scheme, TraceFrom};
-
-/// The name of a viewer, `Viewer 1` for one that has its number only.
-pub(super) fn actor_name(name: &str) -> String {
-    match name.strip_prefix('v') {
-        Some(n) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => format!("Viewer {n}"),
-        _ => name.to_owned(),
-    }
-}
-
-/// What somebody watches: the title and what kind of content it is.
-pub(super) fn video_words(video: &Video) -> String {
-    let title = if video.title.is_empty() { &video.name } else { &video.title };
-    match video.character.as_str() {
-        "" => title.clone(),
-        character => format!("{title}: {character}"),
-    }
-}
-
-/// A metric's name, for people.
-pub(super) fn metric_title(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Vmaf => "VMAF",
-        Metric::VmafPhone => "VMAF, phone",
-        Metric::Vmaf4k => "VMAF, 4K",
-        Metric::PsnrDb => "PSNR",
-        Metric::Ssim => "SSIM",
-    }
-}
+use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario, Scheme, TraceFrom};
 
 /// `one` to `twelve`, then digits.
 pub(crate) fn count(n: usize) -> String {
@@ -132,18 +101,6 @@ pub(super) fn loss(loss: &Loss) -> String {
     }
 }
 
-pub(super) fn player(player: &Player) -> String {
-    let abr = match player.abr {
-        Abr::RobustMpc => "RobustMPC".to_owned(),
-        Abr::Mpc => "MPC".to_owned(),
-        Abr::Bola => "BOLA".to_owned(),
-        Abr::Buffer => "buffer-based".to_owned(),
-        Abr::Rate => "rate-based".to_owned(),
-        Abr::Fixed(rung) => format!("rung {rung} always"),
-    };
-    format!("{abr}, at most {} in the buffer", seconds(player.buffer_cap))
-}
-
 /// The circumstances that a scheme brings along.
 pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
     let mut note = scheme.note.clone();
@@ -154,21 +111,13 @@ pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
         note.push_str(&more);
     };
     let weight = scheme.control.weight();
-    if weight != 1.0 && scheme.minerva.is_none() {
+    if weight != 1.0 && !scheme.parts.iter().any(|part| part.sets_weights()) {
         add(format!("Each server sends like {} connections.", short(weight)));
     }
     if let Some(own) = scheme.queue.as_ref().filter(|q| *q != queue_of_link) {
         add(format!("Queue: {}.", queue(own)));
     }
-    if let Some(minerva) = &scheme.minerva {
-        let name = |path: &Path| file_name(&path.to_string_lossy()).to_owned();
-        if let Some(file) = &minerva.popularity {
-            add(format!("Popular titles count for more, as {} says.", name(file)));
-        }
-        if let Some(file) = &minerva.normalisation_file {
-            add(format!("Its normalisation is that of {}.", name(file)));
-        }
-    }
+    scheme.parts.iter().flat_map(|part| part.note()).for_each(add);
     note
 }
 

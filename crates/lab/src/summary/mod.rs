@@ -54,8 +54,9 @@ pub struct RunEntry {
     /// The seed.
     pub seed: u64,
     /// Hash over every packet's (time, hop, flow, addresses, size, ECN, fate, clear header), 16
-    /// hexadecimal digits.
-    pub packet_hash: String,
+    /// hexadecimal digits; none of what was measured elsewhere than in the laboratory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_hash: Option<String>,
 }
 
 /// One figure.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use airlane_base::InputError;
 
 use super::identity::Identities;
-use super::record::Record;
 use crate::plan::{Plan, RunKey, Sources, TraceUse};
 use crate::request::Common;
 use crate::scenario::{Grid, OPTION_KEYS, within};
-use crate::world::Contents;
+use crate::workload::RunResult;
+use crate::world::SharedStocks;
 
 /// Most runs of a sweep.
 const MAX_RUNS: usize = 1_000_000;
@@ -36,7 +36,7 @@ impl Cells {
         refuse_overridden(grid, common)?;
         let (mut sources, mut identities) = (Sources::new(TraceUse::Each), Identities::default());
         let mut cells = Self { name: String::new(), list: Vec::new() };
-        let mut contents = Contents::default();
+        let mut shared = SharedStocks::default();
         let mut count = 0;
         for index in 0..grid.cells() {
             let scenario = grid.scenario(index)?;
@@ -47,7 +47,7 @@ impl Cells {
                 cells.name.clone_from(&plan.scenario.name);
             }
             plan.scenario.name = format!("{}: {label}", cells.name);
-            contents.check(&plan).map_err(in_cell)?;
+            shared.check(&plan).map_err(in_cell)?;
             let runs: Vec<_> = plan.runs().map(|key| (key, identities.key(&plan, key))).collect();
             count += runs.len();
             if count > MAX_RUNS {
@@ -66,14 +66,14 @@ impl Cells {
     }
 
     /// How many of them have a record.
-    pub(super) fn finished(&self, records: &BTreeMap<String, Record>) -> usize {
+    pub(super) fn finished(&self, records: &BTreeMap<String, RunResult>) -> usize {
         let runs = self.list.iter().flat_map(|c| &c.runs);
         runs.filter(|(_, id)| records.contains_key(id)).count()
     }
 
     /// The runs whose worlds are not among `records`, each world once: first the first pair of
     /// every cell, then the second, so that a sweep that is stopped has something of all cells.
-    pub(super) fn pending(&self, records: &BTreeMap<String, Record>) -> Vec<Pending<'_>> {
+    pub(super) fn pending(&self, records: &BTreeMap<String, RunResult>) -> Vec<Pending<'_>> {
         let mut all = Vec::new();
         for cell in &self.list {
             let schemes = cell.plan.scenario.schemes.len().max(1);

@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 use airlane_base::Fnv64;
 use airlane_net::trace::Trace;
 
-use crate::plan::{Plan, RunKey};
-use crate::scenario::{Scenario, Scheme};
+use crate::plan::{Plan, RunKey, identity};
 use crate::summary::{COMMIT, VERSION};
 
 /// Keys of worlds of one sweep; remembers the digests of traces, which are long.
@@ -21,44 +20,10 @@ impl Identities {
     /// The key of a run of `plan`: 16 hexadecimal digits of a hash over this build of Airlane, the
     /// content, the trace, and everything in the scenario but names for people.
     pub(super) fn key(&mut self, plan: &Plan, key: RunKey) -> String {
-        // Each field by name: one that is added later has to be thought of here.
-        let Scenario {
-            name: _,
-            title: _,
-            story: _,
-            duration,
-            seeds: _,
-            min_chunks,
-            link,
-            host,
-            transport,
-            player,
-            schemes,
-            viewers,
-            arrivals,
-            cases: _,
-            bulk,
-            web,
-            source: _,
-        } = &plan.scenario;
-        let Scheme { name: _, title: _, note: _, control, queue, minerva } = &schemes[key.scheme];
-        let files = plan.minerva.digest(minerva.as_ref());
-        let case = &plan.cases[key.case];
-        let videos: Vec<&str> = case.videos.iter().map(|v| v.name.as_str()).collect();
-        let trace = case.trace.as_ref().map(|t| self.digest(t));
+        let trace = plan.cases[key.case].trace.as_ref().map(|t| self.digest(t));
         let mut hash = HashWriter(Fnv64::new());
-        write!(
-            hash,
-            "{VERSION} {COMMIT} {:x} {duration:?} {min_chunks} {link:?} {host:?} {transport:?} \
-             {player:?} {control:?} {queue:?} {minerva:?} {files:x} {viewers:?} {arrivals:?} \
-             {bulk:?} {web:?} {:?} {videos:?} {:?} {:x} {trace:?} {}",
-            build(),
-            case.name,
-            case.starts,
-            plan.content_hash,
-            key.seed
-        )
-        .expect("a hash takes everything");
+        write!(hash, "{VERSION} {COMMIT} {:x} {} {trace:?}", build(), identity(plan, key))
+            .expect("a hash takes everything");
         format!("{:016x}", hash.0.finish())
     }
 

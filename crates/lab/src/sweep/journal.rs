@@ -11,13 +11,13 @@ use std::time::Duration;
 use airlane_base::{Fnv64, InputError};
 use serde::{Deserialize, Serialize};
 
-use super::record::Record;
+use crate::workload::RunResult;
 
 /// The file in the folder of results.
 pub(super) const FILE: &str = "sweep.journal.jsonl";
 
 /// The first line.
-const HEAD: &str = "{\"format\":\"airlane-sweep-journal\",\"version\":1}";
+const HEAD: &str = "{\"format\":\"airlane-sweep-journal\",\"version\":2}";
 
 /// What was written longer ago than this is on the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ struct Entry {
     key: String,
     /// What it was when it ran, for people.
     what: String,
-    record: Record,
+    record: RunResult,
 }
 
 /// A journal that is open for adding to; nobody else can open it meanwhile.
@@ -56,7 +56,7 @@ struct State {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// The worlds, by key.
-    pub(super) records: BTreeMap<String, Record>,
+    pub(super) records: BTreeMap<String, RunResult>,
     /// Lines that could not be used: torn or changed.
     pub(super) damaged: usize,
 }
@@ -106,7 +106,7 @@ impl Journal {
         &self,
         key: &str,
         what: String,
-        record: &Record,
+        record: &RunResult,
         elapsed: Duration,
     ) -> Result<(), InputError> {
         let entry = Entry { key: key.to_owned(), what, record: record.clone() };
@@ -169,6 +169,7 @@ fn json<T: Serialize>(value: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::ActorResult;
 
     /// A folder of its own for each test, gone when the test is.
     struct Scratch(PathBuf);
@@ -196,12 +197,11 @@ mod tests {
         }
     }
 
-    fn record(value: f64) -> Record {
-        let json = format!(
-            "{{\"virtual_s\":8.0,\"packet_hash\":\"0a\",\"figures\":[[\"v1\",\"qoe\",\"points\",{value:?}]],\
-             \"failures\":[]}}"
-        );
-        serde_json::from_str(&json).unwrap()
+    fn record(value: f64) -> RunResult {
+        let mut actor = ActorResult { name: "v1".to_owned(), ..ActorResult::default() };
+        actor.figures.add("qoe", "points", Some(value));
+        let packet_hash = Some("0a".to_owned());
+        RunResult { packet_hash, virtual_s: 8.0, actors: vec![actor], ..RunResult::default() }
     }
 
     #[test]

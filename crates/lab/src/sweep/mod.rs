@@ -9,7 +9,6 @@ mod page;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod places;
-mod record;
 mod table;
 mod terminal;
 mod verdict;
@@ -21,13 +20,13 @@ use crate::execute::{Course, leave_after};
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, SweepRequest};
 use crate::scenario::Grid;
-use crate::story::RunFigures;
-use crate::summary::{OutFolder, RunEntry, Summary};
-use crate::world::{self, Contents, Options};
+use crate::story::{entry, rows};
+use crate::summary::{OutFolder, Summary};
+use crate::workload::RunResult;
+use crate::world::{self, Options, SharedStocks};
 use cells::{Cells, Pending};
 use headline::Findings;
 use journal::{Found, Journal};
-use record::Record;
 
 /// Runs a scenario under every combination of the values of its grid; leaves `summary.json`,
 /// `sweep.csv` (and `sweep.parquet` with the feature `parquet`), `report.html`, `report.json.gz`,
@@ -85,7 +84,7 @@ fn run(
     cells: &Cells,
     common: &Common<'_>,
     journal: &Journal,
-    records: &mut BTreeMap<String, Record>,
+    records: &mut BTreeMap<String, RunResult>,
 ) -> Result<bool, LabError> {
     let pending = cells.pending(records);
     if pending.is_empty() {
@@ -93,8 +92,8 @@ fn run(
     }
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
-    let contents = Contents::default();
-    let contents = &contents;
+    let shared = SharedStocks::default();
+    let shared = &shared;
     let mut jobs = Vec::with_capacity(pending.len());
     for &Pending { cell, key, id } in &pending {
         let plan = &cell.plan;
@@ -105,11 +104,13 @@ fn run(
             command: places::command(grid, Some(&cell.position), plan, common, Some(key.seed)),
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
-                let content = contents.of(plan)?;
-                let output = world::run(plan, &content, key, options, ticket)?;
-                let record = Record::of(plan, &RunFigures::of(plan, &output))?;
-                journal.add(id, label, &record, (common.elapsed)())?;
-                Ok(record)
+                let stocks = shared.of(plan)?;
+                let result = world::run(plan, &stocks, key, options, ticket)?.result(plan);
+                if let Some(what) = result.not_finite() {
+                    return Err(LabError::fault(format!("{what} is no finite number")));
+                }
+                journal.add(id, label, &result, (common.elapsed)())?;
+                Ok(result)
             }),
         });
     }
@@ -128,22 +129,16 @@ fn run(
 }
 
 /// What the seeds determine, in the order of cells and runs.
-fn summary(cells: &Cells, records: &BTreeMap<String, Record>) -> Summary {
+fn summary(cells: &Cells, records: &BTreeMap<String, RunResult>) -> Summary {
     let mut summary = Summary::new(&cells.name, Vec::new());
     for cell in &cells.list {
         let plan = &cell.plan;
         summary.seeds.clone_from(&plan.scenario.seeds);
         for (key, id) in &cell.runs {
             let Some(record) = records.get(id) else { continue };
-            let run = RunEntry {
-                experiment: plan.scenario.name.clone(),
-                case: plan.cases[key.case].name.clone(),
-                scheme: plan.scenario.schemes[key.scheme].name.clone(),
-                seed: key.seed,
-                packet_hash: record.packet_hash.clone(),
-            };
+            let run = entry(plan, &plan.scenario.name, *key, record);
             summary.virtual_s += record.virtual_s;
-            summary.rows.extend(record.rows(&run));
+            summary.rows.extend(rows(&run, record));
             summary.runs.push(run);
         }
     }

@@ -7,12 +7,13 @@ use airlane_report::model::{
 };
 
 use super::cells::Cell;
-use super::headline::{Findings, Headline};
+use super::headline::Findings;
 use super::places;
 use crate::request::Common;
 use crate::scenario::Axis;
 use crate::story::{terms, words};
 use crate::summary::Summary;
+use crate::workload::{Headline, InSweep};
 
 /// Cells that are drawn and listed: a page of more could not be opened.
 const SHOWN: usize = 1_000;
@@ -151,11 +152,11 @@ impl Layout {
                 .collect(),
         };
         Multiples {
-            title: headline.title.to_owned(),
+            title: headline.column.title.clone(),
             note: String::new(),
             y: model::Axis {
-                title: headline.title.to_owned(),
-                unit: headline.unit.to_owned(),
+                title: headline.column.title.clone(),
+                unit: headline.column.unit.clone(),
                 range,
             },
             columns: self.facet(findings, self.columns),
@@ -172,7 +173,7 @@ impl Layout {
         let mut columns: Vec<Column> =
             axes.clone().map(|(_, axis)| Column::text(&axis.key).merged()).collect();
         columns.push(Column::text("Scheme"));
-        columns.extend(headlines.iter().map(|h| Column::number(h.title, h.unit, h.digits)));
+        columns.extend(headlines.iter().map(|h| h.plain_column()));
         let mut table = Table::new("By cell and scheme", columns);
         table.note = "Means over cases and seeds, with 95 % intervals where there are several. \
                       The rest of the figures is in sweep.csv."
@@ -210,7 +211,7 @@ fn estimate(
 
 /// What all panels of all sections show at least.
 fn range(findings: &Findings<'_>, cells: &[Cell], headline: &Headline) -> Option<[f64; 2]> {
-    let mut range: Option<[f64; 2]> = headline.from_zero.then_some([0.0; 2]);
+    let mut range: Option<[f64; 2]> = (headline.in_sweep == InSweep::Drawn).then_some([0.0; 2]);
     for cell in cells {
         for (scheme, _) in findings.schemes() {
             let Some(m) = findings.measured(cell, scheme, headline) else { continue };
@@ -268,9 +269,8 @@ fn notes(findings: &Findings<'_>, stopped: bool) -> Vec<String> {
     if findings.cells.len() > SHOWN {
         notes.push(format!("The first {SHOWN} of {} cells are shown.", findings.cells.len()));
     }
-    if let Some(corpus) = findings.cells.first().and_then(|c| c.plan.corpus.as_ref()) {
-        notes.extend(corpus.warnings().into_iter().map(|w| format!("About the content: {w}.")));
-    }
+    let draws = findings.cells.first().into_iter().flat_map(|c| c.plan.draws.iter());
+    notes.extend(draws.flat_map(|d| d.warnings()).map(|w| format!("About the content: {w}.")));
     notes
 }
 
@@ -281,9 +281,9 @@ fn provenance(
     common: &Common<'_>,
 ) -> Provenance {
     let scenario = &first.plan.scenario;
-    let hashes: Vec<String> = summary.runs.iter().map(|r| r.packet_hash.clone()).collect();
+    let hashes: Vec<String> = summary.runs.iter().filter_map(|r| r.packet_hash.clone()).collect();
     let many = hashes.len() > TOLD;
-    let content = first.plan.corpus.as_ref();
+    let content: Vec<String> = first.plan.draws.iter().filter_map(|d| d.content()).collect();
     Provenance {
         label: "All cells".to_owned(),
         command: places::command(findings.grid, None, &first.plan, common, None),
@@ -292,9 +292,7 @@ fn provenance(
         seeds: summary.seeds.clone(),
         airlane: summary.airlane.clone(),
         commit: summary.commit.clone(),
-        content: content.map_or_else(String::new, |c| {
-            format!("{}, hash {:016x}", words::file_name(&c.name), c.content_hash())
-        }),
+        content: content.join("; "),
         more: if many {
             vec![Fact::new("Packet hashes", "in summary.json, one per run")]
         } else {

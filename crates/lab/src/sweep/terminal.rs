@@ -17,13 +17,14 @@ pub(super) fn table(findings: &Findings<'_>) -> String {
         return String::new();
     };
     let schemes = findings.schemes();
-    let unit = if first.unit.is_empty() { String::new() } else { format!(", {}", first.unit) };
-    let mut lines = vec![vec![format!("{}{unit}", first.title)]];
+    let unit = &first.column.unit;
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    let mut lines = vec![vec![format!("{}{unit}", first.column.title)]];
     lines[0].extend(schemes.iter().map(|(_, title)| (*title).to_owned()));
     for cell in findings.cells.iter().take(PRINTED) {
         let mut line = vec![places::of(findings.grid, cell)];
         for (scheme, _) in &schemes {
-            let digits = usize::from(first.digits);
+            let digits = usize::from(first.column.digits);
             line.push(match findings.measured(cell, scheme, first) {
                 None => "-".to_owned(),
                 Some(m) => match m.ci95 {

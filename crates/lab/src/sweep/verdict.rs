@@ -1,10 +1,10 @@
 //! The one sentence on what came out of a sweep, computed from the figures.
 
 use super::cells::Cell;
-use super::headline::{Findings, link_use, worst_qoe};
+use super::headline::Findings;
 use super::places;
-use super::record::Record;
 use crate::story::{difference, words};
+use crate::workload::{GridVerdict, Headline};
 
 /// A difference that rounds to nothing in the digits shown.
 const NOTHING: f64 = 0.05;
@@ -22,13 +22,17 @@ pub(super) fn verdict(findings: &Findings<'_>, stopped: bool) -> String {
         n => parts.push(format!("{} failed.", words::plural(n, "session"))),
     }
     if finished > 0 {
-        let said = if findings.viewers() {
-            on_viewers(findings)
-        } else {
-            range(findings, "the link is in use for", "%", link_use)
+        let sentence = match findings.grid_verdict() {
+            Some((wording, figure)) => gains(findings, &wording, &figure),
+            None => {
+                let headlines = findings.headlines();
+                let used = headlines.iter().find(|h| h.column.title == "Link use");
+                used.and_then(|used| range(findings, "the link is in use for", used))
+            }
         };
         parts.push(
-            said.unwrap_or_else(|| "No run has the figures that a comparison needs.".to_owned()),
+            sentence
+                .unwrap_or_else(|| "No run has the figures that a comparison needs.".to_owned()),
         );
     }
     parts.join(" ")
@@ -42,8 +46,8 @@ struct Gain<'a> {
 }
 
 impl<'a> Gain<'a> {
-    fn of(findings: &Findings<'a>, cell: &'a Cell) -> Option<Self> {
-        let sides = findings.pairs(cell, worst_qoe);
+    fn of(findings: &Findings<'a>, cell: &'a Cell, figure: &Headline) -> Option<Self> {
+        let sides = findings.pairs(cell, figure);
         let (ours, others) = sides.split_last()?;
         let means = others.iter().filter_map(|s| Some((s, s.mean()?)));
         let (best, _) = means.max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -65,10 +69,10 @@ impl<'a> Gain<'a> {
     }
 }
 
-fn on_viewers(findings: &Findings<'_>) -> Option<String> {
-    let range = || range(findings, "the worst viewer's QoE is", findings.qoe_unit(), worst_qoe);
+fn gains(findings: &Findings<'_>, wording: &GridVerdict, figure: &Headline) -> Option<String> {
+    let range = || range(findings, &format!("{} is", wording.figure), figure);
     let gains: Vec<Gain<'_>> =
-        findings.cells.iter().filter_map(|c| Gain::of(findings, c)).collect();
+        findings.cells.iter().filter_map(|c| Gain::of(findings, c, figure)).collect();
     let (Some(least), Some(most)) = (
         gains.iter().min_by(|a, b| a.mean.total_cmp(&b.mean)),
         gains.iter().max_by(|a, b| a.mean.total_cmp(&b.mean)),
@@ -85,15 +89,16 @@ fn on_viewers(findings: &Findings<'_>) -> Option<String> {
     let alone = gains.iter().all(|g| g.ci95.is_none());
     let chance = if alone { " (one run each: chance is not ruled out)" } else { "" };
     let none_or = |n: usize| if n == 0 { "none".to_owned() } else { n.to_string() };
-    let unit = findings.qoe_unit();
+    let unit = &figure.column.unit;
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     let ci95 = most
         .ci95
         .map_or_else(String::new, |[lo, hi]| format!(" (95 % interval {lo:+.1} to {hi:+.1})"));
     let place = |g: &Gain<'_>| places::of(findings.grid, g.cell);
     let mut text = format!(
-        "The worst viewer is better off under {ours} than under {over} in {} of {}, worse off in \
+        "{} is better off under {ours} than under {over} in {} of {}, worse off in \
          {}, without a clear difference in {}{chance}; {:+.1}{unit}{ci95} at {}",
+        words::sentence(wording.who),
         none_or(count(1)),
         words::plural(gains.len(), "cell"),
         none_or(count(-1)),
@@ -108,23 +113,19 @@ fn on_viewers(findings: &Findings<'_>) -> Option<String> {
 }
 
 /// From where to where a figure goes over all cells and schemes.
-fn range(
-    findings: &Findings<'_>,
-    what: &str,
-    unit: &str,
-    of: fn(&Record) -> Option<f64>,
-) -> Option<String> {
+fn range(findings: &Findings<'_>, what: &str, figure: &Headline) -> Option<String> {
     let schemes = findings.schemes();
     let mut all = Vec::new();
     for cell in findings.cells {
         for (name, title) in &schemes {
-            if let Some(mean) = findings.samples(cell, name, of).mean() {
+            if let Some(mean) = findings.samples(cell, name, figure).mean() {
                 all.push((mean, cell, *title));
             }
         }
     }
     let least = all.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let most = all.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let unit = &figure.column.unit;
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     let place = |(mean, cell, title): &(f64, &Cell, &str)| {
         let under = if schemes.len() > 1 { format!(" under {title}") } else { String::new() };

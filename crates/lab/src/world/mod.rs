@@ -1,11 +1,9 @@
 //! One run: a world built from a plan, run to its end, and what came out of it.
 
-mod alpha;
-mod contents;
-mod flows;
 mod network;
 mod output;
-mod provider;
+mod stage;
+mod stocks;
 mod tap;
 
 use std::fmt;
@@ -18,17 +16,17 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
-pub(crate) use alpha::per_connection as alpha_per_connection;
-pub use contents::Contents;
-pub use output::{BulkOutput, FlowSample, LinkSampleRow, RunOutput, ViewerOutput, WebOutput};
-pub use provider::{Content, settings_of};
-pub(crate) use provider::{SESSION, abr_kind, abr_of, spread, value_function};
+pub use output::{FlowSample, LinkSampleRow, RunOutput};
+pub(crate) use stage::Stage;
+pub(crate) use stocks::SharedStocks;
+pub use stocks::Stocks;
+pub(crate) use tap::Tap;
 
 use crate::error::{Fault, LabError};
 use crate::plan::{Plan, RunKey};
 use crate::pool::Ticket;
 use crate::request::Captures;
-use flows::Collected;
+use crate::workload::{Parts, Running};
 
 /// How often flows and links are sampled.
 pub const SAMPLE_EVERY: Duration = Duration::from_millis(500);
@@ -45,21 +43,21 @@ pub struct Options {
     pub clock_shift: Duration,
     /// What the report of the bottleneck leaves out at the start: until flows have settled.
     pub settle: Duration,
-    /// Sees the sender of each bulk transfer.
-    pub on_bulk: Option<BulkHook>,
+    /// Sees the sender of each greedy flow.
+    pub on_sender: Option<SenderHook>,
 }
 
-/// The number of a transfer in the order of the scenario, its sending host, its controller.
-type OnBulk = dyn Fn(usize, &RuntimeHandle, &ControlHandle) + Send + Sync;
+/// The number of a greedy flow in the order of the scenario, its sending host, its controller.
+type OnSender = dyn Fn(usize, &RuntimeHandle, &ControlHandle) + Send + Sync;
 
-/// What is done when the sender of a bulk transfer has its connection: for measurements that
-/// change a weight or a rate while a world runs.
+/// What is done when the sender of a flow that always has data to send has its connection: for
+/// measurements that change a weight or a rate while a world runs.
 #[derive(Clone)]
-pub struct BulkHook(Arc<OnBulk>);
+pub struct SenderHook(Arc<OnSender>);
 
-impl BulkHook {
-    /// Calls `act` with the number of the transfer in the order of the scenario, the host that
-    /// sends, and the sender's controller.
+impl SenderHook {
+    /// Calls `act` with the number of the flow in the order of the scenario, the host that sends,
+    /// and the sender's controller.
     pub fn new(
         act: impl Fn(usize, &RuntimeHandle, &ControlHandle) + Send + Sync + 'static,
     ) -> Self {
@@ -71,9 +69,9 @@ impl BulkHook {
     }
 }
 
-impl fmt::Debug for BulkHook {
+impl fmt::Debug for SenderHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BulkHook")
+        f.write_str("SenderHook")
     }
 }
 
@@ -84,7 +82,7 @@ impl fmt::Debug for BulkHook {
 /// node that loses packets.
 pub fn run(
     plan: &Plan,
-    content: &Content,
+    stocks: &Stocks,
     key: RunKey,
     options: &Options,
     ticket: &Ticket<'_>,
@@ -107,16 +105,19 @@ pub fn run(
 
     let mut world = World::new(seed, network);
     world.stop_on(ticket.stop.flag());
-    let roles = (addresses.as_slice(), seed);
-    let flows = flows::spawn(plan, content, key, options, &mut world, roles)?;
-    let end = Time::ZERO + plan.scenario.duration;
-    let clock = flows.clock.clone();
+    let mut stage =
+        Stage::new(plan, stocks, key, options, &mut world, (addresses.as_slice(), seed))?;
+    let Some(clock) = stage.clock() else {
+        return Err(LabError::fault("a world without hosts"));
+    };
+    let running: Vec<Box<dyn Running>> =
+        plan.scenario.casts.iter().map(|c| c.start(&mut stage)).collect::<Result<_, _>>()?;
+    let end = stage.end;
+    let endpoints = stage.into_endpoints();
     let settled = (Time::ZERO + options.settle).min(end);
     let mut before = None;
     let mut ran_to = Time::ZERO;
-    // Where viewers come one by one, the run ends with the last of them.
-    let arriving = plan.scenario.arrivals.is_some();
-    while ran_to < end && !(arriving && flows.all_watched()) {
+    while ran_to < end && !running.iter().any(|roles| roles.is_over()) {
         if ran_to == settled {
             before = world.network().link_stats(bottleneck, Port::ONLY, settled);
         }
@@ -129,8 +130,15 @@ pub fn run(
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
     let stats = world.stats();
-    let Collected { viewers, bulk, web } =
-        world.run(flows.collect()).map_err(|e| lab_error(plan, key, e))?;
+    let collected = world.run(async move {
+        let mut parts = Vec::with_capacity(running.len());
+        for roles in running {
+            parts.push(roles.end().await);
+        }
+        drop(endpoints);
+        parts
+    });
+    let parts = Parts::new(collected.map_err(|e| lab_error(plan, key, e))?);
 
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;
@@ -142,13 +150,11 @@ pub fn run(
     let output = RunOutput {
         key,
         ended: ran_to,
-        viewers,
-        bulk,
-        web,
+        parts,
         link_rows: output::link_rows(series, bottleneck),
         drops: Some(network.node_counters(bottleneck, Port::ONLY)),
         link,
-        packet_hash: network.packet_hash(),
+        packet_hash: Some(network.packet_hash()),
         packets: stats.packets_sent,
     };
     drop(network);

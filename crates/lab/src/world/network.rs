@@ -17,16 +17,14 @@ use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario};
 /// What the way back holds: it is never the bottleneck of a download.
 const UPLINK_PACKETS: usize = 1_000;
 
-/// Builds the dumbbell: one flow per viewer, then one per bulk transfer, then one per web server.
+/// Builds the dumbbell: a pair of hosts for each place of each workload.
 pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltDumbbell, InputError> {
     let scenario = &plan.scenario;
     let link = &scenario.link;
     let (supply, offset) = supply(plan, key, seed)?;
     let queue = scenario.schemes[key.scheme].queue.as_ref().unwrap_or(&link.queue);
-    let rtts = scenario.viewers.iter().map(|v| v.rtt);
-    let bulk = scenario.bulk.iter().flat_map(|b| std::iter::repeat_n(b.rtt, b.count));
-    let web = scenario.web.iter().flat_map(|w| std::iter::repeat_n(w.rtt, w.servers));
-    let rtts = rtts.chain(bulk).chain(web).map(|rtt| rtt.unwrap_or(link.rtt));
+    let places = scenario.casts.iter().flat_map(|cast| cast.places());
+    let rtts = places.map(|place| place.rtt.unwrap_or(link.rtt));
     let queue = queue_spec(queue, supply.mean(), link.rtt);
     let back = QueueSpec::DropTail(Limit::Packets(UPLINK_PACKETS));
     let jitter = scenario.host.send_jitter_packets;

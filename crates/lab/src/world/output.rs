@@ -2,84 +2,33 @@
 
 use std::time::Duration;
 
-use airlane_abr::PlayerModel;
 use airlane_base::Time;
-use airlane_minerva::Update;
 use airlane_net::network::{NodeId, Series};
 use airlane_net::{Counters, LinkReport};
 
 use crate::plan::RunKey;
+use crate::workload::Parts;
 
 /// What came out of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RunOutput {
     /// Which run.
     pub key: RunKey,
     /// When it ended.
     pub ended: Time,
-    /// The viewers, in the order of the scenario.
-    pub viewers: Vec<ViewerOutput>,
-    /// The bulk transfers, in the order of the scenario.
-    pub bulk: Vec<BulkOutput>,
-    /// Web traffic, in the order of the scenario.
-    pub web: Vec<WebOutput>,
+    /// What came out of each workload.
+    pub parts: Parts,
     /// The bottleneck over time.
     pub link_rows: Vec<LinkSampleRow>,
     /// What the bottleneck carried, from [`Options::settle`](super::Options) to the end.
     pub link: Option<LinkReport>,
     /// What went through the bottleneck; `None` if nobody counted.
     pub drops: Option<Counters>,
-    /// Hash over what happened to every packet.
-    pub packet_hash: u64,
+    /// Hash over what happened to every packet; `None` of what was measured elsewhere than in the
+    /// laboratory.
+    pub packet_hash: Option<u64>,
     /// Packets that hosts sent.
     pub packets: u64,
-}
-
-/// A viewer's session.
-#[derive(Clone, Debug)]
-pub struct ViewerOutput {
-    /// Name.
-    pub name: String,
-    /// The buffer and all chunks; `model.setting()` has the video.
-    pub model: PlayerModel,
-    /// Why it ended early, if it did.
-    pub failure: Option<String>,
-    /// Minerva's updates.
-    pub updates: Vec<Update>,
-    /// The server's side of the connection over time.
-    pub samples: Vec<FlowSample>,
-}
-
-/// A bulk transfer.
-#[derive(Clone, Debug)]
-pub struct BulkOutput {
-    /// Name.
-    pub name: String,
-    /// When it started.
-    pub start: Time,
-    /// Application bytes received and found right.
-    pub bytes: u64,
-    /// When it ended: by itself or with the run.
-    pub end: Time,
-    /// Why it ended early, if it did.
-    pub failure: Option<String>,
-    /// The sender's side of the connection over time.
-    pub samples: Vec<FlowSample>,
-}
-
-/// Web traffic.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WebOutput {
-    /// Name.
-    pub name: String,
-    /// Transfers that were begun.
-    pub started: u64,
-    /// Bytes of bodies that these are of.
-    pub offered_bytes: u64,
-    /// Bytes of bodies received and found right.
-    pub received_bytes: u64,
-    /// Seconds that each finished transfer took, handshake included, in the order of their ends.
-    pub took_s: Vec<f64>,
 }
 
 /// A connection at one moment; counts since it began, in bytes of UDP payload.

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::vod::{OriginEvents, Visitor};
-use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
@@ -12,18 +10,17 @@ use super::output::FlowSample;
 
 /// What is known of one flow's sending side.
 #[derive(Debug, Default)]
-pub(super) struct Tap(Mutex<Seen>);
+pub(crate) struct Tap(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
     control: Option<ControlHandle>,
-    updates: Vec<Update>,
     samples: Vec<FlowSample>,
 }
 
 impl Tap {
     /// A tap whose samples are taken on `runtime` from now on.
-    pub(super) fn start(runtime: &RuntimeHandle) -> Arc<Self> {
+    pub(crate) fn start(runtime: &RuntimeHandle) -> Arc<Self> {
         let tap = Arc::new(Self::default());
         let (sampled, clock) = (tap.clone(), runtime.clone());
         runtime.spawn("flow samples", async move {
@@ -36,14 +33,13 @@ impl Tap {
     }
 
     /// The flow's connection came.
-    pub(super) fn connect(&self, control: &ControlHandle) {
+    pub(crate) fn connect(&self, control: &ControlHandle) {
         self.lock().control = Some(control.clone());
     }
 
-    /// What was seen: Minerva's updates and the samples.
-    pub(super) fn take(&self) -> (Vec<Update>, Vec<FlowSample>) {
-        let mut seen = self.lock();
-        (std::mem::take(&mut seen.updates), std::mem::take(&mut seen.samples))
+    /// The samples.
+    pub(crate) fn take(&self) -> Vec<FlowSample> {
+        std::mem::take(&mut self.lock().samples)
     }
 
     fn sample(&self) {
@@ -63,20 +59,5 @@ impl Tap {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The origin's events of one flow.
-pub(super) struct TapEvents(pub(super) Arc<Tap>);
-
-impl OriginEvents for TapEvents {
-    fn connected(&self, _: &Visitor, control: Option<&ControlHandle>) {
-        if let Some(control) = control {
-            self.0.connect(control);
-        }
-    }
-
-    fn weighed(&self, _: &Visitor, _: &str, update: &Update) {
-        self.0.lock().updates.push(*update);
     }
 }

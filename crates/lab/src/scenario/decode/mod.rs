@@ -1,23 +1,23 @@
 //! Every key of a scenario, defined once: its meaning, bounds and default.
 
 mod network;
-mod players;
 mod scheme;
-mod traffic;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use airlane_base::InputError;
 
 use super::KeyDoc;
 use super::bounds::{Range, Word, range};
 use super::notes::Notes;
-use super::reader::{NONE, Reader};
-use super::tree::{Data, Node, Origin};
+use super::reader::Reader;
+use super::tree::{Data, Node, Origin, plain};
 use super::types::*;
+use crate::workload::Casts;
+use crate::workloads;
 use network::link;
-use players::player;
 use scheme::scheme;
 
 macro_rules! words {
@@ -27,11 +27,12 @@ macro_rules! words {
         })+
     };
 }
-use words;
+pub(crate) use scheme::control;
+pub(crate) use words;
 
-const RATE: Range = range(1e3, 1e12, "10e6");
-const RTT: Range = range(1e-5, 60.0, "0.02");
-const DURATION: Range = range(1e-3, 1e6, "200");
+pub(crate) const RATE: Range = range(1e3, 1e12, "10e6");
+pub(crate) const RTT: Range = range(1e-5, 60.0, "0.02");
+pub(crate) const DURATION: Range = range(1e-3, 1e6, "200");
 const MOMENT: Range = range(0.0, 1e6, "70");
 
 words! {
@@ -52,7 +53,7 @@ pub(super) fn scenario(root: &Node, source: Source) -> Result<Scenario, InputErr
 }
 
 /// What a table without keys says: the defaults.
-fn of_nothing<T>(read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
+pub(crate) fn of_nothing<T>(read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
     Reader::all(&empty(), &Notes::default(), read)
 }
 
@@ -84,12 +85,6 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
     if let Some(twice) = duplicate(&seeds) {
         r.fail("seeds", format!("found {twice} twice"), "expected distinct seeds");
     }
-    let min_chunks = r.count(
-        "min_chunks",
-        (1, 100_000),
-        MIN_CHUNKS,
-        "Videos with fewer chunks are not drawn for viewers that name none.",
-    );
     let link = r.section("link", "The shared bottleneck.", link);
     let host = r.section("host", "The hosts.", |r| Host {
         send_jitter_packets: r.number(
@@ -101,7 +96,6 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
         ),
     });
     let transport = r.section("transport", "The QUIC connections.", transport);
-    let player = r.section("player", "The players, the same under every scheme.", player);
     let schemes = r.list("scheme", "What is compared, in order: baselines first.", scheme);
     if schemes.is_empty() {
         r.fail("scheme", "found no scheme", "expected at least one [[scheme]] table");
@@ -109,61 +103,32 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
     if let Some(twice) = duplicate(schemes.iter().map(|s| &s.name)) {
         r.fail("scheme", format!("found \"{twice}\" twice"), "expected distinct names");
     }
-    let arrivals = r.table(
-        "arrivals",
-        NONE,
-        "Viewers without a start_s come one by one, a Poisson process; the run ends with the last \
-         of them.",
-        |r| Arrivals {
-            at_once: r.number(
-                "at_once",
-                range(0.01, 1e4, "4"),
-                4.0,
-                "How many watch at once on average, if films take as long as they last.",
-            ),
-        },
-    );
-    let viewers = players::viewers(r, duration, arrivals.is_some());
-    let cases = r.section("cases", "Draws of videos for the viewers that name none.", |r| Cases {
+    let cases = r.section("cases", "Draws of what the scenario leaves open.", |r| Cases {
         count: r.count("count", (1, 100_000), 1, "How many draws; each is a case.") as usize,
         seed: r.count("seed", (0, u32::MAX.into()), 1, "What they are drawn with."),
         draw: r.word(
             "draw",
             Draw::Distinct,
-            "How the videos of a case go together: all different, each drawn from all, or one for \
-             all.",
+            "How what is drawn for one case goes together: all different, each drawn from all, or \
+             one for all.",
         ),
     });
-    let drawn = |v: &Viewer| v.video.is_none() && v.same_as.is_none();
-    if cases.count > 1 && arrivals.is_none() && !viewers.is_empty() && !viewers.iter().any(drawn) {
-        r.fail(
-            "cases",
-            format!("found {} cases of the same videos", cases.count),
-            "expected a [[viewer]] without `video`, or count = 1",
-        );
+    let frame = Frame { duration, cases };
+    let casts = Casts::new(workloads::ALL.iter().map(|w| w.read(r, &frame)).collect());
+    let first = workloads::ALL[0].table();
+    if casts.iter().all(|cast| cast.is_empty()) {
+        let tables: Vec<String> =
+            workloads::ALL.iter().map(|w| format!("[[{}]]", w.table())).collect();
+        let expected = match tables.as_slice() {
+            [rest @ .., last] => {
+                format!("expected at least one {} or {last} table", rest.join(", "))
+            }
+            [] => String::new(),
+        };
+        r.fail(first, "found nobody who uses the link", expected);
     }
-    let mut number = 0;
-    let bulk = r.list("bulk", "Transfers of data beside the viewers.", |r| {
-        number += 1;
-        traffic::bulk(r, number, duration)
-    });
-    let mut number = 0;
-    let web = r.list(
-        "web",
-        "Web traffic beside the viewers: short transfers, each on a connection of its own.",
-        |r| {
-            number += 1;
-            traffic::web(r, number)
-        },
-    );
-    if viewers.is_empty() && bulk.is_empty() && web.is_empty() {
-        let expected = "expected at least one [[viewer]], [[bulk]] or [[web]] table";
-        r.fail("viewer", "found nobody who uses the link", expected);
-    }
-    let names = viewers.iter().map(|v| &v.name);
-    let names = names.chain(bulk.iter().map(|b| &b.name)).chain(web.iter().map(|w| &w.name));
-    if let Some(twice) = duplicate(names) {
-        r.fail("viewer", format!("found \"{twice}\" twice"), "expected distinct names");
+    if let Some(twice) = duplicate(casts.iter().flat_map(|cast| cast.names())) {
+        r.fail(first, format!("found \"{twice}\" twice"), "expected distinct names");
     }
     Scenario {
         title: title.unwrap_or_else(|| name.clone()),
@@ -171,19 +136,25 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
         name,
         duration,
         seeds,
-        min_chunks: min_chunks as usize,
         link,
         host,
         transport,
-        player,
         schemes,
-        viewers,
-        arrivals,
         cases,
-        bulk,
-        web,
+        casts,
         source,
     }
+}
+
+/// When something starts, within the run.
+pub(crate) fn start(r: &mut Reader<'_>, duration: Duration, default: &str) -> Option<Duration> {
+    let start = r.time_or_none("start_s", MOMENT, default, "When it starts.")?;
+    if start >= duration {
+        let found = format!("found {}", plain(start.as_secs_f64()));
+        let expected = format!("expected less than duration_s = {}", plain(duration.as_secs_f64()));
+        r.fail("start_s", found, expected);
+    }
+    Some(start)
 }
 
 fn duplicate<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Option<T> {

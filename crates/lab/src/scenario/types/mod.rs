@@ -2,27 +2,21 @@
 
 mod link;
 mod scheme;
-mod traffic;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use airlane_media::Metric;
-use airlane_quality::Smoothness;
+use crate::workload::Casts;
 
 pub use link::*;
 pub use scheme::*;
-pub use traffic::*;
 
-/// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
-pub const MIN_CHUNKS: u64 = 50;
-
-/// A scenario: who shares which link, under which schemes, for how long.
+/// A scenario: who shares which network, under which schemes, for how long.
 ///
 /// Read one with [`Scenario::from_file`](super::Scenario::from_file) or
 /// [`Scenario::from_bytes`](super::Scenario::from_bytes); the keys of the file are described in
 /// `docs/scenarios.md`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Scenario {
     /// Name, of files and rows.
     pub name: String,
@@ -34,30 +28,51 @@ pub struct Scenario {
     pub duration: Duration,
     /// One run of every case and scheme per seed; distinct, at least one.
     pub seeds: Vec<u64>,
-    /// Videos with fewer chunks are not drawn.
-    pub min_chunks: usize,
     /// The shared bottleneck.
     pub link: Link,
     /// The hosts.
     pub host: Host,
     /// The QUIC connections.
     pub transport: Transport,
-    /// The players.
-    pub player: Player,
     /// What is compared, in order; at least one, names distinct.
     pub schemes: Vec<Scheme>,
-    /// Who watches.
-    pub viewers: Vec<Viewer>,
-    /// How those viewers come that have no time of their own. `None`: all at the start.
-    pub arrivals: Option<Arrivals>,
-    /// How many draws of videos.
+    /// How many draws, and how.
     pub cases: Cases,
-    /// Transfers beside the viewers.
-    pub bulk: Vec<Bulk>,
-    /// Web traffic beside the viewers.
-    pub web: Vec<Web>,
+    /// Who takes part, by workload.
+    pub casts: Casts,
     /// Where it was read from.
     pub source: Source,
+}
+
+/// Draws of what scenarios leave open: of titles, say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cases {
+    /// How many.
+    pub count: usize,
+    /// What they are drawn with.
+    pub seed: u64,
+    /// How what is drawn for one case goes together.
+    pub draw: Draw,
+}
+
+/// How what is drawn for one case goes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// All different.
+    Distinct,
+    /// Each drawn from all.
+    Independent,
+    /// One for all.
+    Identical,
+}
+
+/// What is the same for all workloads of a scenario while their tables are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// Length of a run.
+    pub(crate) duration: Duration,
+    /// The draws.
+    pub(crate) cases: Cases,
 }
 
 /// Where a scenario came from.
@@ -108,49 +123,4 @@ pub enum Cipher {
     Null,
     /// TLS 1.3.
     Tls,
-}
-
-/// The players; the same in every scheme.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Player {
-    /// What chooses the rungs.
-    pub abr: Abr,
-    /// Chunks that MPC looks ahead.
-    pub horizon: usize,
-    /// Most that the player holds.
-    pub buffer_cap: Duration,
-    /// Idle time between a response and the next request.
-    pub overhead: Duration,
-    /// Sizes of what is fetched before the first chunk, one after the other.
-    pub opening_bytes: Vec<u64>,
-    /// Cost of a second of rebuffering in equation 1.
-    pub beta: f64,
-    /// Cost of a point of change in equation 1.
-    pub gamma: f64,
-    /// The measure of quality.
-    pub metric: Metric,
-    /// What a change of quality is taken from.
-    pub smoothness: Smoothness,
-    /// Beta and gamma are for a measure from 0 to 100: for others they are multiplied by the
-    /// measure's span over 100 ([`Metric::span`]).
-    pub scaled_penalties: bool,
-    /// Longer videos are cut to so many chunks.
-    pub max_chunks: Option<usize>,
-}
-
-/// What chooses the rungs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abr {
-    /// RobustMPC.
-    RobustMpc,
-    /// MPC.
-    Mpc,
-    /// BOLA.
-    Bola,
-    /// Buffer-based.
-    Buffer,
-    /// The highest rung below the predicted throughput.
-    Rate,
-    /// Always the same rung, from 0.
-    Fixed(usize),
 }

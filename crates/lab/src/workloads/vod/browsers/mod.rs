@@ -14,7 +14,6 @@ mod scenario;
 use std::path::Path;
 
 use airlane_base::InputError;
-use airlane_report::Report;
 use airlane_report::model;
 
 use self::judge::Judged;
@@ -25,36 +24,27 @@ use crate::execute::execute;
 use crate::plan::Plan;
 use crate::request::Common;
 use crate::story::{self, Told, words};
-use crate::summary::{CheckEntry, ClaimEntry, Summary, Verdict};
-use crate::world::{self, Content, Options};
+use crate::summary::{CheckEntry, ClaimEntry, Verdict};
+use crate::workload::{Measured, Stocks};
+use crate::world::{self, Options};
 
 /// The name of the file in a folder of results.
-pub(crate) const FILE: &str = "browsers.json";
+pub(super) const FILE: &str = "browsers.json";
 /// The folder of quality tables beside it.
 const TABLES: &str = "tables";
-
-/// What browsers saw and what the laboratory says of it.
-pub(crate) struct Findings {
-    pub(crate) summary: Summary,
-    pub(crate) report: Report,
-    /// A table for the terminal.
-    pub(crate) table: String,
-    /// Claims and sessions that failed.
-    pub(crate) failed: usize,
-}
 
 /// Reads what browsers left in `folder`, runs the same in the laboratory, and judges.
 ///
 /// # Errors
 /// If the file or the tables beside it are not what they should be; a fault of a run.
-pub(crate) fn findings(folder: &Path) -> Result<Findings, LabError> {
+pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
     let file = folder.join(FILE);
     let record = Record::read(&file)?;
     let mut common = Common { content: Some(folder.join(TABLES)), ..Common::default() };
     common.circumstances.command = vec![record.command.clone()];
     let scenario = scenario::scenario(&record, &file)?;
     let plan = Plan::new(scenario, &common)?;
-    let content = Content::new(&plan)?;
+    let stocks = Stocks::of_plan(&plan)?;
     let sides = sides(&record);
     let done = execute(&plan, &common, |key, ticket| {
         let (side, scheme) = sides[key.scheme];
@@ -67,14 +57,14 @@ pub(crate) fn findings(folder: &Path) -> Result<Findings, LabError> {
             },
         };
         let output = match run {
-            None => world::run(&plan, &content, key, &Options::default(), ticket)?,
-            Some(run) => replay::output(&plan, &content, key, run).map_err(|e| e.at_file(&file))?,
+            None => world::run(&plan, &stocks, key, &Options::default(), ticket)?,
+            Some(run) => replay::output(&plan, &stocks, key, run).map_err(|e| e.at_file(&file))?,
         };
         let told = Told::of(&plan, &output);
-        Ok(Some((Judged::of(key, (side, scheme), run, &output, &told.figures), told)))
+        Ok(Some((Judged::of((side, scheme), run, &output, &told), told)))
     })?;
     let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().filter_map(|(_, r)| r).unzip();
-    let mut story = story::tell(&plan, &content, &common, told, (done.planned, false));
+    let mut story = story::tell(&plan, &stocks, &common, told, (done.planned, false));
     let content = folder.join(TABLES).display().to_string();
     story.summary.claims = judge::claims(&record, &judged, &content);
     story.report.claims = story.summary.claims.iter().map(shown).collect();
@@ -82,7 +72,7 @@ pub(crate) fn findings(folder: &Path) -> Result<Findings, LabError> {
     story.report.lead = lead(&record);
     story.report.notes.splice(0..0, notes(&record));
     let fails = story.summary.claims.iter().filter(|c| c.verdict == Verdict::Fails).count();
-    Ok(Findings {
+    Ok(Measured {
         table: story.table,
         failed: story.failed + fails,
         summary: story.summary,

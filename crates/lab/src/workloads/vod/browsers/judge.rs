@@ -15,11 +15,13 @@ use airlane_media::Metric;
 use airlane_quality::stats;
 use airlane_report::model::Bound;
 
+use super::super::{NAME, Output};
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
 use crate::plan::RunKey;
-use crate::story::{RunFigures, Samples, words};
+use crate::story::{Samples, Told, words};
 use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
+use crate::workload::ActorResult;
 use crate::world::RunOutput;
 
 /// Share of the processors' time from which on a run is void.
@@ -51,17 +53,19 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn of(
-        key: RunKey,
         (side, scheme): (Side, Scheme),
         run: Option<&Run>,
         output: &RunOutput,
-        figures: &RunFigures,
+        told: &Told,
     ) -> Self {
-        let rates = output.viewers.iter().map(|v| rate_bps(&v.model, output.ended));
-        let players = figures.viewers.iter().zip(rates);
-        let players = players.map(|(v, rate_bps)| Seen { quality: v.quality, rate_bps }).collect();
-        let valid = run.is_none_or(is_valid);
-        Self { key, side, scheme, valid, players, min_qoe: figures.min_qoe() }
+        let viewers = Output::of(output);
+        let rates = viewers.iter().map(|v| rate_bps(&v.model, output.ended));
+        let actors = told.result.of(NAME).zip(rates);
+        let quality = |a: &ActorResult| stats::mean(a.samples_of("quality"));
+        let players = actors.map(|(a, rate_bps)| Seen { quality: quality(a), rate_bps });
+        let (key, valid) = (told.key, run.is_none_or(is_valid));
+        let min_qoe = told.result.value("min_qoe");
+        Self { key, side, scheme, valid, players: players.collect(), min_qoe }
     }
 }
 

@@ -1,64 +1,10 @@
-//! The one sentence on what came out, computed from the figures.
+//! The one sentence on what viewers got, computed from the figures.
 
-use airlane_base::Seed;
-use airlane_quality::{Bootstrap, Interval, stats};
-
-use super::words::{count, list, plural, sentence};
+use crate::story::words::{count, list, plural, sentence};
+use crate::story::{Samples, difference};
 
 /// A difference that rounds to nothing in the digits shown.
 const NOTHING: f64 = 0.05;
-
-/// The 97.5th percentile of Student's t with one degree of freedom and up.
-const STUDENT_T: [f64; 8] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306];
-
-/// A figure under one scheme, case by case and seed by seed.
-///
-/// Groups are cases, members are seeds. The independent unit is the case if there are several,
-/// else the seed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Samples(pub Vec<Vec<f64>>);
-
-impl Samples {
-    /// The mean over cases of the mean over seeds; `None` without a sample.
-    pub fn mean(&self) -> Option<f64> {
-        let means: Vec<f64> = self.0.iter().filter_map(|case| stats::mean(case)).collect();
-        stats::mean(&means)
-    }
-
-    /// The 95 % interval of [`Self::mean`]: over cases with their seeds nested, or over the seeds
-    /// of the only case. `None` below two units.
-    ///
-    /// Below ten units it is Student's: no resample of three values leaves their range, which
-    /// holds the true mean three times in four only.
-    pub fn ci95(&self, name: &str) -> Option<Interval> {
-        let cases: Vec<Vec<f64>> = self.0.iter().filter(|case| !case.is_empty()).cloned().collect();
-        let units: Vec<f64> = match cases.as_slice() {
-            [seeds] => seeds.clone(),
-            cases => cases.iter().filter_map(|case| stats::mean(case)).collect(),
-        };
-        let degrees = units.len().checked_sub(1)?;
-        if let Some(t) = degrees.checked_sub(1).and_then(|i| STUDENT_T.get(i)) {
-            let (mean, n) = (stats::mean(&units)?, units.len() as f64);
-            let squares: f64 = units.iter().map(|u| (u - mean).powi(2)).sum();
-            let half = t * (squares / (n - 1.0) / n).sqrt();
-            return Some(Interval { lo: mean - half, hi: mean + half });
-        }
-        let bootstrap = Bootstrap::new(Seed(0).split("story").split(name));
-        match cases.as_slice() {
-            [seeds] => bootstrap.mean(seeds),
-            cases => bootstrap.nested_mean(cases),
-        }
-    }
-
-    /// How many independent units there are.
-    pub fn units(&self) -> usize {
-        let cases = self.0.iter().filter(|case| !case.is_empty());
-        match cases.clone().count() {
-            1 => cases.map(Vec::len).sum(),
-            n => n,
-        }
-    }
-}
 
 /// What the verdict needs to know of a scheme. `worst` and `stalled` hold the same runs in every
 /// scheme: those in which all sessions of all schemes have a QoE.
@@ -150,33 +96,4 @@ fn stalls(ours: &Side, theirs: &Side, gain: bool) -> String {
         (false, true) => format!("but with more stalling ({figures})"),
         (false, false) => format!("and with more stalling ({figures})"),
     }
-}
-
-/// The difference sample by sample.
-pub(crate) fn difference(a: &Samples, b: &Samples) -> Samples {
-    let pairs = a.0.iter().zip(&b.0);
-    Samples(pairs.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a - b).collect()).collect())
-}
-
-/// The verdict where nobody watches: per scheme the slowest transfer's goodput in bits/s and the
-/// share of the link that was used.
-pub fn on_transfers(transfers: usize, sides: &[(String, Samples, Samples)]) -> String {
-    let who = match transfers {
-        1 => "the transfer".to_owned(),
-        2 => "the slower of two transfers".to_owned(),
-        n => format!("the slowest of {} transfers", count(n)),
-    };
-    let got: Vec<String> = sides
-        .iter()
-        .filter_map(|(title, slowest, used)| {
-            let used = used.mean().map_or_else(String::new, |u| {
-                format!(" with {:.1} % of the link in use", 100.0 * u)
-            });
-            Some(format!("{:.2} Mbit/s under {title}{used}", slowest.mean()? / 1e6))
-        })
-        .collect();
-    if got.is_empty() {
-        return "No run has the figures that a comparison needs.".to_owned();
-    }
-    format!("{} gets {}.", sentence(&who), list(&got))
 }

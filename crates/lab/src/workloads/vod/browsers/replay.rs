@@ -6,28 +6,33 @@ use std::time::Duration;
 use airlane_abr::PlayerModel;
 use airlane_base::{InputError, Time};
 
+use super::super::{Drawn, Output, Stock, ViewerOutput, Viewers};
 use super::record::{Chunk, Kind, Player, Run};
 use crate::plan::{Plan, RunKey};
-use crate::world::{Content, FlowSample, RunOutput, ViewerOutput};
+use crate::workload::{Parts, Stocks};
+use crate::world::{FlowSample, RunOutput};
 
 /// Between samples of a connection.
 const SAMPLE_EVERY: Duration = Duration::from_millis(500);
 
 /// A run of browsers as the run `key` of the plan. Nothing is known of packets: there are none in
-/// it, and its hash is 0.
+/// it, and it has no hash.
 ///
 /// # Errors
 /// If a player's chunks are not those of its title.
 pub(super) fn output(
     plan: &Plan,
-    content: &Content,
+    stocks: &Stocks,
     key: RunKey,
     run: &Run,
 ) -> Result<RunOutput, InputError> {
     let ended = Time::ZERO + plan.scenario.duration;
-    let viewers = plan.scenario.viewers.iter().zip(&plan.cases[key.case].videos).zip(&run.players);
+    let cast = Viewers::of(&plan.scenario);
+    let videos = Drawn::in_case(plan, key.case).map_or(&[][..], |watched| &watched.videos);
+    let viewers = cast.viewers.iter().zip(videos).zip(&run.players);
     let viewers = viewers.map(|((viewer, video), player)| {
-        let setting = content.setting(&plan.scenario, viewer, &video.name).ok_or_else(|| {
+        let setting = Stock::of(stocks).and_then(|s| s.setting(cast, viewer, &video.name));
+        let setting = setting.ok_or_else(|| {
             let expected = "expected the quality table of each title beside browsers.json";
             InputError::new(format!("nothing is known of {}", video.name), expected)
         })?;
@@ -44,13 +49,11 @@ pub(super) fn output(
     Ok(RunOutput {
         key,
         ended,
-        viewers: viewers.collect::<Result<_, InputError>>()?,
-        bulk: Vec::new(),
-        web: Vec::new(),
+        parts: Parts::new(vec![Box::new(Output(viewers.collect::<Result<_, InputError>>()?))]),
         link_rows: Vec::new(),
         link: None,
         drops: None,
-        packet_hash: 0,
+        packet_hash: None,
         packets: 0,
     })
 }

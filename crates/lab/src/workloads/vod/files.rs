@@ -8,13 +8,14 @@ use std::sync::Arc;
 use airlane_base::{Fnv64, InputError};
 use airlane_minerva::{Form, StoredNormalisation};
 
-use crate::plan::Plan;
-use crate::popularity::Popularity;
-use crate::scenario::{Fairness, Minerva, Scenario};
+use super::drawn::Drawn;
+use super::popularity::Popularity;
+use super::types::{Fairness, Minerva, Viewer, Viewers};
+use crate::scenario::Scenario;
 
 /// The files that have been read, for plans of several scenarios.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FileCache {
+pub(super) struct FileCache {
     popularities: BTreeMap<PathBuf, Arc<Popularity>>,
     normalisations: BTreeMap<PathBuf, Arc<StoredNormalisation>>,
 }
@@ -28,24 +29,29 @@ pub struct MinervaFiles {
 }
 
 impl MinervaFiles {
-    /// Reads the files that the schemes of `plan` name, and checks that they go together with it.
+    /// Reads the files that the schemes name, and checks that they go together with it.
     ///
     /// # Errors
     /// What is wrong with a file; a popularity of an unknown title or none of a known one; a
     /// normalisation of another measure of quality, or for another fairness.
-    pub(crate) fn read(plan: &Plan, cache: &mut FileCache) -> Result<Self, InputError> {
+    pub(super) fn read(
+        drawn: &Drawn,
+        cast: &Viewers,
+        scenario: &Scenario,
+        cache: &mut FileCache,
+    ) -> Result<Self, InputError> {
         let mut files = Self::default();
-        let folder = plan.scenario.source.folder.clone().unwrap_or_default();
+        let folder = scenario.source.folder.clone().unwrap_or_default();
         // Nobody watches: there is nothing that f could be of.
-        let Some(corpus) = &plan.corpus else { return Ok(files) };
-        for (number, scheme) in plan.scenario.schemes.iter().enumerate() {
-            let Some(minerva) = &scheme.minerva else { continue };
+        let Some(corpus) = &drawn.corpus else { return Ok(files) };
+        for (number, scheme) in scenario.schemes.iter().enumerate() {
+            let Some(minerva) = super::minerva_of(scheme) else { continue };
             if let Some(name) = &minerva.popularity {
                 let popularity = cached(&mut cache.popularities, &folder.join(name), |file| {
                     Popularity::load(file)
                 })?;
                 let known: Vec<&str> = corpus.videos().map(|v| v.name.as_str()).collect();
-                let titles = plan.titles(corpus);
+                let titles = drawn.titles(cast);
                 let titles = titles.iter().map(|v| v.name.as_str());
                 files
                     .popularities
@@ -55,8 +61,8 @@ impl MinervaFiles {
                 let stored = cached(&mut cache.normalisations, &folder.join(name), |file| {
                     StoredNormalisation::load(file)
                 })?;
-                suits(&plan.scenario, minerva, &stored).map_err(|e| {
-                    e.at_file(&plan.scenario.source.name)
+                suits(cast, minerva, &stored).map_err(|e| {
+                    e.at_file(&scenario.source.name)
                         .at_key(format!("scheme.{number}.minerva.normalisation_file"))
                 })?;
                 files.normalisations.insert(name.clone(), stored);
@@ -66,18 +72,18 @@ impl MinervaFiles {
     }
 
     /// The popularity of a title under a scheme: that of its file, or the same for all.
-    pub(crate) fn popularity(&self, minerva: &Minerva, title: &str) -> f64 {
+    pub(super) fn popularity(&self, minerva: &Minerva, title: &str) -> f64 {
         let of = minerva.popularity.as_ref().and_then(|name| self.popularities.get(name));
         of.map_or(1.0, |of| of.get(title).copied().unwrap_or(0.0))
     }
 
     /// The normalisation that a scheme has from a file.
-    pub(crate) fn normalisation(&self, minerva: &Minerva) -> Option<&StoredNormalisation> {
+    pub(super) fn normalisation(&self, minerva: &Minerva) -> Option<&StoredNormalisation> {
         self.normalisations.get(minerva.normalisation_file.as_ref()?).map(|stored| &**stored)
     }
 
     /// A hash of what a scheme has from its files: a file may change and keep its name.
-    pub(crate) fn digest(&self, minerva: Option<&Minerva>) -> u64 {
+    pub(super) fn digest(&self, minerva: Option<&Minerva>) -> u64 {
         let popularity = minerva.and_then(|m| self.popularities.get(m.popularity.as_ref()?));
         let normalisation = minerva.and_then(|m| self.normalisation(m));
         let mut hash = Fnv64::new();
@@ -103,12 +109,12 @@ fn cached<T>(
 /// Whether utilities of a scenario's viewers are what a stored normalisation maps to rates. Titles,
 /// players and their settings may be others: what is loaded is what the provider decided on.
 fn suits(
-    scenario: &Scenario,
+    cast: &Viewers,
     minerva: &Minerva,
     stored: &StoredNormalisation,
 ) -> Result<(), InputError> {
-    let of_scheme = scenario.viewers.iter().filter(|v| v.control.is_none());
-    let metric = |v: &crate::scenario::Viewer| v.metric.unwrap_or(scenario.player.metric);
+    let of_scheme = cast.viewers.iter().filter(|v| v.control.is_none());
+    let metric = |v: &Viewer| cast.metric_of(v);
     if let Some(viewer) = of_scheme.clone().find(|v| metric(v) != stored.metric) {
         let found = format!("found a normalisation of {}", stored.metric);
         let expected = format!("expected one of {}, as {} watches", metric(viewer), viewer.name);

@@ -1,20 +1,20 @@
-//! Keys of players and of viewers.
+//! The tables of viewers and players, and what schemes say of Minerva.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_media::Metric;
 use airlane_quality::Smoothness;
 
-use super::super::bounds::{Range, Word, range};
-use super::super::reader::{NONE, Reader};
-use super::super::types::*;
-use super::scheme::control;
-use super::traffic::start;
-use super::{RTT, words};
+use super::types::*;
+use crate::scenario::{
+    Control, Frame, NONE, RTT, Range, Reader, Word, control, of_nothing, range, start, words,
+};
 
 /// More than a manifest has.
 const MAX_OPENING_BYTES: u64 = 64 << 20;
 const PENALTY: Range = range(0.0, 1e4, "25");
+const PART: Range = range(0.0, 1e3, "1");
 
 #[derive(Clone, Copy, PartialEq)]
 enum AbrKind {
@@ -34,6 +34,63 @@ words! {
     Smoothness: "mean-curve" => Self::MeanCurve, "chunk" => Self::Chunk;
     Reports: "truth" => Self::Truth, "empty-buffer" => Self::EmptyBuffer,
         "stalls" => Self::Stalls;
+    Utility: "client-aware" => Self::ClientAware, "basic" => Self::Basic;
+    Normalisation: "fixed-rate" => Self::FixedRate, "mean-curve" => Self::MeanCurve,
+        "fitted" => Self::Fitted, "none" => Self::None;
+    Fairness: "max-min" => Self::MaxMin, "proportional" => Self::Proportional;
+    Value: "on-demand" => Self::OnDemand, "table" => Self::Table, "fitted" => Self::Fitted,
+        "optimal" => Self::Optimal, "sent" => Self::Sent;
+}
+
+/// The tables of those who watch.
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame) -> Viewers {
+    let min_chunks = r.count(
+        "min_chunks",
+        (1, 100_000),
+        MIN_CHUNKS,
+        "Videos with fewer chunks are not drawn for viewers that name none.",
+    );
+    let player = r.section("player", "The players, the same under every scheme.", player);
+    let arrivals = r.table(
+        "arrivals",
+        NONE,
+        "Viewers without a start_s come one by one, a Poisson process; the run ends with the last \
+         of them.",
+        |r| Arrivals {
+            at_once: r.number(
+                "at_once",
+                range(0.01, 1e4, "4"),
+                4.0,
+                "How many watch at once on average, if films take as long as they last.",
+            ),
+        },
+    );
+    let viewers = viewers(r, frame.duration, arrivals.is_some());
+    let drawn = |v: &Viewer| v.video.is_none() && v.same_as.is_none();
+    let count = frame.cases.count;
+    if count > 1 && arrivals.is_none() && !viewers.is_empty() && !viewers.iter().any(drawn) {
+        r.fail(
+            "cases",
+            format!("found {count} cases of the same videos"),
+            "expected a [[viewer]] without `video`, or count = 1",
+        );
+    }
+    Viewers { viewers, arrivals, player, min_chunks: min_chunks as usize }
+}
+
+/// What a scheme says of Minerva, if anything.
+pub(super) fn of_scheme(r: &mut Reader<'_>, control: &Control) -> Option<Minerva> {
+    let minerva = r.table(
+        "minerva",
+        NONE,
+        "Minerva sets the weights; keys left out have the algorithm's defaults.",
+        minerva,
+    );
+    if minerva.is_some() && !matches!(control, Control::Cubic { .. } | Control::Fast { .. }) {
+        let expected = "expected controller = \"cubic\" or \"fast\", the ones with a weight";
+        r.fail("minerva", "found beside a controller without weights", expected);
+    }
+    minerva
 }
 
 fn abr(r: &mut Reader<'_>, default: Option<AbrKind>, default_text: &str) -> Option<Abr> {
@@ -82,11 +139,11 @@ impl Abr {
 impl Default for Player {
     /// The player of a scenario that says nothing about it.
     fn default() -> Self {
-        super::of_nothing(player)
+        of_nothing(player)
     }
 }
 
-pub(super) fn player(r: &mut Reader<'_>) -> Player {
+fn player(r: &mut Reader<'_>) -> Player {
     let robust = AbrKind::RobustMpc;
     Player {
         abr: abr(r, Some(robust), "\"robust-mpc\"").unwrap_or(Abr::RobustMpc),
@@ -143,7 +200,7 @@ pub(super) fn player(r: &mut Reader<'_>) -> Player {
 }
 
 /// The viewers: an entry stands for one or for several.
-pub(super) fn viewers(r: &mut Reader<'_>, duration: Duration, arriving: bool) -> Vec<Viewer> {
+fn viewers(r: &mut Reader<'_>, duration: Duration, arriving: bool) -> Vec<Viewer> {
     let mut viewers: Vec<Viewer> = Vec::new();
     r.list("viewer", "Somebody who watches a film.", |r| {
         let first = viewers.len();
@@ -231,4 +288,88 @@ fn viewer(
     };
     let count = r.count("count", (1, 10_000), 1, "How many of the same kind.") as usize;
     (viewer, count, same_as)
+}
+
+fn minerva(r: &mut Reader<'_>) -> Minerva {
+    const OWN: &str = "the algorithm's";
+    let minerva = Minerva {
+        alpha: r.number_or_none("alpha", range(1e-3, 1e3, "1.96"), OWN, "Factor on every weight."),
+        mu: r.number_or_none(
+            "mu",
+            range(1.0, 1e3, "1.5"),
+            NONE,
+            "Weights stay within 1/mu and mu of the scheme's `weight`.",
+        ),
+        utility: r.word_or_none(
+            "utility",
+            OWN,
+            "What is made equal among viewers; \"basic\" if `fairness` is \"proportional\".",
+        ),
+        normalisation: r.word_or_none(
+            "normalisation",
+            OWN,
+            "What the normalisation averages over the corpus: the player's QoE at constant rates, \
+             mean curves, exponentials that fit the first; or that there is none.",
+        ),
+        popularity: r
+            .text_or_none(
+                "popularity",
+                "uniform",
+                "How popular each title is, which the normalisation averages with: a CSV file of \
+                 `title,popularity` ([chunk tables](chunk-tables.md)); the path is relative to the \
+                 scenario.",
+            )
+            .map(PathBuf::from),
+        normalisation_file: r
+            .text_or_none(
+                "normalisation_file",
+                NONE,
+                "A normalisation that `airlane corpus normalise` wrote, instead of computing one; \
+                 its alpha counts unless `alpha` is given. The path is relative to the scenario.",
+            )
+            .map(PathBuf::from),
+        fairness: r.word_or_none(
+            "fairness",
+            OWN,
+            "What the weights make equal: utility, or what more rate brings over what is there.",
+        ),
+        value: r.word_or_none(
+            "value",
+            OWN,
+            "How the value function is had: simulated with every update, from a table, from \
+             exponentials that fit the table, as the best that any player could do, or sent by the \
+             player.",
+        ),
+        past: r.number_or_none(
+            "past",
+            PART,
+            OWN,
+            "Weight of the mean QoE of the past in the utility, beside 1 for the current chunk.",
+        ),
+        future: r.number_or_none(
+            "future",
+            PART,
+            OWN,
+            "Weight of the value function in the utility, beside 1 for the current chunk.",
+        ),
+        horizon: r
+            .count_or_none("horizon", (1, 100), OWN, "Chunks that the value function looks ahead.")
+            .map(|n| n as usize),
+        interval_rtts: r
+            .count_or_none("interval_rtts", (1, 1000), OWN, "Round trips between updates.")
+            .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+        conservative: r.flag_or_none(
+            "conservative",
+            OWN,
+            "Whether rates are lowered by half the deviation of the last ones.",
+        ),
+        smoothed: r.flag_or_none("smoothed", OWN, "Whether rates and weights are smoothed."),
+    };
+    for key in ["normalisation", "popularity"] {
+        if r.has("normalisation_file") && r.has(key) {
+            let found = "found beside normalisation_file";
+            r.fail(key, found, "expected one of them: the file was computed with its own");
+        }
+    }
+    minerva
 }

@@ -1,5 +1,4 @@
-//! Web traffic: transfers that begin as a Poisson process, each from a server drawn at random, on
-//! a connection of its own. The sizes follow a bounded Pareto distribution (`docs/traffic.md`).
+//! The roles: servers, and a client that calls one of them for each transfer.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +11,14 @@ use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use rand::RngExt;
 
-use super::super::output::WebOutput;
-use super::{Flows, PORT, Pair, Start};
+use super::{Entry, EntryOutput, Output, Traffic};
 use crate::error::LabError;
-use crate::scenario::Web;
+use crate::workload::{Later, Part, Running};
+use crate::world::Stage;
 
-/// What is known of one entry's traffic.
+/// What is known of one entry's transfers.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+struct Counted {
     started: AtomicU64,
     offered_bytes: AtomicU64,
     received_bytes: AtomicU64,
@@ -27,10 +26,10 @@ pub(super) struct Traffic {
     took_s: Mutex<Vec<f64>>,
 }
 
-impl Traffic {
-    pub(super) fn output(&self, name: String) -> WebOutput {
+impl Counted {
+    fn output(&self, name: String) -> EntryOutput {
         let took_s = self.took_s.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        WebOutput {
+        EntryOutput {
             name,
             started: self.started.load(Ordering::Relaxed),
             offered_bytes: self.offered_bytes.load(Ordering::Relaxed),
@@ -40,50 +39,38 @@ impl Traffic {
     }
 }
 
-impl Web {
-    /// The mean size of a transfer in bytes: that of the Pareto distribution between its bounds.
-    pub fn mean_bytes(&self) -> f64 {
-        let (a, l, h) = (self.shape, self.least_bytes as f64, self.most_bytes as f64);
-        let cut = 1.0 - (l / h).powf(a);
-        if (a - 1.0).abs() < 1e-9 {
-            return l * (h / l).ln() / cut;
-        }
-        a * l.powf(a) * (l.powf(1.0 - a) - h.powf(1.0 - a)) / ((a - 1.0) * cut)
-    }
+/// Entries whose transfers run, by name.
+struct Roles(Vec<(String, Arc<Counted>)>);
 
-    /// The size of a transfer, by inversion of the distribution function.
-    fn draw_bytes(&self, rng: &mut Rng) -> u64 {
-        let (l, h) = (self.least_bytes as f64, self.most_bytes as f64);
-        let cut = 1.0 - (l / h).powf(self.shape);
-        let u: f64 = rng.random();
-        (l * (1.0 - u * cut).powf(-1.0 / self.shape)).round().clamp(l, h) as u64
+impl Running for Roles {
+    fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
+        let outputs = self.0.into_iter().map(|(name, counted)| counted.output(name)).collect();
+        Box::pin(async { Box::new(Output(outputs)) as Box<dyn Part> })
     }
 }
 
-pub(super) fn spawn(
-    start: &Start<'_>,
-    pairs: &mut impl Iterator<Item = Pair>,
-    flows: &mut Flows,
-) -> Result<(), LabError> {
-    for web in &start.scenario().web {
+pub(super) fn start(cast: &Traffic, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    let mut roles = Vec::new();
+    for entry in &cast.0 {
         let mut servers = Vec::new();
-        for (server, client, ip) in pairs.take(web.servers) {
-            let listen = start.server(&server, start.sender(&web.control))?;
-            server.spawn("web server", bulk::serve(listen, |_, _| {}));
+        for _ in 0..entry.servers {
+            let pair = stage.attach()?;
+            let listen = stage.server(&pair, bulk::sender(stage.transport(&entry.control)))?;
+            pair.server.spawn("web server", bulk::serve(listen, |_, _| {}));
             // Several transfers from one server at once are told apart by their ids.
-            let receiver = TransportConfig { empty_client_ids: false, ..start.receiver() };
-            let caller = Arc::new(start.client(&client, receiver)?);
-            flows.endpoints.push(caller.clone());
-            servers.push((client, caller, SocketAddr::new(ip, PORT)));
+            let receiver = bulk::receiver(stage.client_transport());
+            let receiver = TransportConfig { empty_client_ids: false, ..receiver };
+            let caller = stage.client(&pair, receiver)?;
+            servers.push((pair.client, caller, pair.address));
         }
-        let traffic = Arc::new(Traffic::default());
-        flows.web.push((web.name.clone(), traffic.clone()));
+        let counted = Arc::new(Counted::default());
+        roles.push((entry.name.clone(), counted.clone()));
         let Some((clock, _, _)) = servers.first().cloned() else { continue };
-        let rng = start.seed.split("web").split(&web.name).rng();
-        let offer = offer(web.clone(), servers, clock.clone(), start.end, rng, traffic);
+        let rng = stage.seed.split("web").split(&entry.name).rng();
+        let offer = offer(entry.clone(), servers, clock.clone(), stage.end, rng, counted);
         clock.spawn("web traffic", offer);
     }
-    Ok(())
+    Ok(Box::new(Roles(roles)))
 }
 
 /// A client's host, its endpoint, and the address of its server.
@@ -91,12 +78,12 @@ type Server = (RuntimeHandle, Arc<Endpoint>, SocketAddr);
 
 /// Starts transfers until `end`.
 async fn offer(
-    web: Web,
+    web: Entry,
     servers: Vec<Server>,
     clock: RuntimeHandle,
     end: Time,
     mut rng: Rng,
-    traffic: Arc<Traffic>,
+    traffic: Arc<Counted>,
 ) {
     let gap_s = web.mean_bytes() * 8.0 / web.load.as_f64();
     let mut at = Time::ZERO;

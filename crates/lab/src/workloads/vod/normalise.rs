@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 
 use airlane_abr::PlayerConfig;
 use airlane_base::InputError;
-use airlane_media::Corpus;
+use airlane_media::{Corpus, Metric};
+pub use airlane_minerva::Form;
 use airlane_minerva::stored::{FORMAT, PlayerSettings, StoredNormalisation, Titles, VERSION};
-use airlane_minerva::{Form, Normalisation, RateCurve};
+use airlane_minerva::{Normalisation, RateCurve};
 use airlane_quality::QoeParams;
 
+use super::popularity::Popularity;
+use super::stock::{SESSION, abr_kind, settings_of, spread};
+use super::{Abr, Player, alpha};
 use crate::error::LabError;
-use crate::popularity::Popularity;
-use crate::request::{NormaliseRequest, Outcome};
-use crate::scenario::{Abr, Player};
+use crate::request::Outcome;
 use crate::summary::{self, OutFolder};
-use crate::world::{self, SESSION, settings_of, spread};
 
 /// The forms that a request may ask for, by their names on the command line and in the file.
 pub const FORMS: [(&str, Form); 3] = [
@@ -23,6 +24,29 @@ pub const FORMS: [(&str, Form); 3] = [
     ("equation2", Form::Equation2),
     ("fixed-rate-fitted", Form::FixedRateFitted),
 ];
+
+/// Compute Minerva's normalisation of a corpus.
+#[derive(Clone, Debug)]
+pub struct NormaliseRequest {
+    /// A folder of chunk tables; `None`: the embedded content.
+    pub folder: Option<PathBuf>,
+    /// The measure of quality.
+    pub metric: Metric,
+    /// What chooses the rungs.
+    pub abr: Abr,
+    /// What it averages: one of [`FORMS`].
+    pub form: Form,
+    /// Factor on every weight. `None`: the corpus's own, per plain connection, times `baseline`.
+    pub alpha: Option<f64>,
+    /// Plain connections that a viewer counts for on average.
+    pub baseline: f64,
+    /// How popular each title is: a CSV file. `None`: all the same.
+    pub popularity: Option<PathBuf>,
+    /// Titles with fewer chunks are left out.
+    pub min_chunks: usize,
+    /// The file to write. `None`: a table for people.
+    pub out: Option<PathBuf>,
+}
 
 /// How many points of f are shown.
 const SHOWN: usize = 12;
@@ -76,11 +100,10 @@ fn stored(request: &NormaliseRequest) -> Result<StoredNormalisation, LabError> {
     };
     let player = Player { metric: request.metric, abr: request.abr, ..Player::default() };
     let settings = settings_of(&videos, &player)?;
-    let abr = world::abr_kind(player.abr, player.horizon);
+    let abr = abr_kind(player.abr, player.horizon);
     let content_hash = corpus.content_hash();
-    let alpha = request
-        .alpha
-        .unwrap_or_else(|| world::alpha_per_connection(content_hash) * request.baseline);
+    let alpha =
+        request.alpha.unwrap_or_else(|| alpha::per_connection(content_hash) * request.baseline);
     let of = |title: &str| match &popularity {
         None => 1.0,
         Some(of) => of.get(title).copied().unwrap_or(0.0),

@@ -17,17 +17,19 @@ use airlane_minerva::{
 use airlane_quality::QoeParams;
 
 use super::alpha;
+use super::drawn::Drawn;
+use super::files::MinervaFiles;
+use super::types::{self, Abr, Player, Viewer, Viewers};
 use crate::error::LabError;
-use crate::minerva_files::MinervaFiles;
 use crate::plan::Plan;
-use crate::scenario::{self, Abr, Player, Scenario, Viewer};
+use crate::workload::Stocks;
 
 /// The session that f and the optimum simulate: as long as the paper's.
 pub(crate) const SESSION: Duration = Duration::from_secs(200);
 
 /// What all runs of a plan share.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct Stock {
     /// Every title that may be watched.
     pub library: Arc<Library>,
     settings: BTreeMap<(String, Metric), Arc<Setting>>,
@@ -49,47 +51,53 @@ struct Named {
     kind: AbrKind,
 }
 
-impl Content {
+impl Stock {
+    /// What the runs of a plan share.
+    pub fn of(stocks: &Stocks) -> Option<&Self> {
+        stocks.of::<Self>()
+    }
+
     /// Prepares what the runs of `plan` share; Minerva's normalisation takes a moment.
     ///
     /// # Errors
     /// If a title does not go together with the player's settings.
-    pub fn new(plan: &Plan) -> Result<Self, LabError> {
+    pub(super) fn new(drawn: &Drawn, plan: &Plan) -> Result<Self, LabError> {
         let scenario = &plan.scenario;
-        let Some(corpus) = &plan.corpus else {
+        let cast = Viewers::of(scenario);
+        if drawn.corpus.is_none() {
             return Ok(Self {
                 library: Arc::default(),
                 settings: BTreeMap::new(),
                 curves: BTreeMap::new(),
                 providers: vec![BTreeMap::new(); scenario.schemes.len()],
             });
-        };
-        let videos = plan.titles(corpus);
-        let player = &scenario.player;
+        }
+        let videos = drawn.titles(cast);
+        let player = &cast.player;
         let mut settings = BTreeMap::new();
-        for metric in metrics_of(scenario) {
+        for metric in cast.metrics() {
             let of_metric = settings_of(&videos, &Player { metric, ..player.clone() })?;
             settings.extend(of_metric.into_iter().map(|(name, s)| ((name, metric), s)));
         }
-        let mut content = Self {
+        let mut stock = Self {
             library: Arc::new(Library::new(videos).with_opening(player.opening_bytes.clone())),
             settings,
             curves: BTreeMap::new(),
             providers: Vec::new(),
         };
-        if scenario.schemes.iter().any(|s| s.minerva.is_some()) {
-            content.curves = content.curves_of(scenario);
+        if scenario.schemes.iter().any(|s| super::minerva_of(s).is_some()) {
+            stock.curves = stock.curves_of(cast);
         }
-        let alpha = alpha::per_connection(plan.content_hash);
-        content.providers = scenario
+        let alpha = alpha::per_connection(drawn.content_hash);
+        stock.providers = scenario
             .schemes
             .iter()
-            .map(|s| match &s.minerva {
+            .map(|s| match super::minerva_of(s) {
                 None => Ok(BTreeMap::new()),
-                Some(m) => content.providers_of(plan, s.control.weight(), m, alpha),
+                Some(m) => stock.providers_of((drawn, plan), s.control.weight(), m, alpha),
             })
             .collect::<Result<_, InputError>>()?;
-        Ok(content)
+        Ok(stock)
     }
 
     /// Minerva's provider for a viewer under the `scheme`-th scheme, if it has one.
@@ -98,19 +106,13 @@ impl Content {
     }
 
     /// A title as the viewer's decisions see it.
-    pub fn setting(
-        &self,
-        scenario: &Scenario,
-        viewer: &Viewer,
-        title: &str,
-    ) -> Option<&Arc<Setting>> {
-        let metric = viewer.metric.unwrap_or(scenario.player.metric);
-        self.settings.get(&(title.to_owned(), metric))
+    pub fn setting(&self, cast: &Viewers, viewer: &Viewer, title: &str) -> Option<&Arc<Setting>> {
+        self.settings.get(&(title.to_owned(), cast.metric_of(viewer)))
     }
 
     /// What a constant rate is worth to the viewer on a title; `None` where nobody asked for it.
-    pub fn curve(&self, scenario: &Scenario, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
-        self.curves.get(&(title.to_owned(), watched(scenario, viewer)))
+    pub fn curve(&self, cast: &Viewers, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
+        self.curves.get(&(title.to_owned(), watched(cast, viewer)))
     }
 
     /// The titles as decisions see them under `metric`, by name.
@@ -121,12 +123,12 @@ impl Content {
 
     /// `Q_i(r)` of every title for everybody whose weight follows it: the titles are spread over
     /// the machine's cores.
-    fn curves_of(&self, scenario: &Scenario) -> BTreeMap<(String, Watched), RateCurve> {
+    fn curves_of(&self, cast: &Viewers) -> BTreeMap<(String, Watched), RateCurve> {
         let mut all: BTreeMap<(String, Watched), (&Arc<Setting>, AbrKind)> = BTreeMap::new();
-        for viewer in scenario.viewers.iter().filter(|v| v.control.is_none()) {
-            let watched = watched(scenario, viewer);
+        for viewer in cast.viewers.iter().filter(|v| v.control.is_none()) {
+            let watched = watched(cast, viewer);
             for (title, setting) in self.settings(watched.metric) {
-                let abr = abr_of(scenario, viewer);
+                let abr = abr_of(cast, viewer);
                 all.insert((title.to_owned(), watched.clone()), (setting, abr));
             }
         }
@@ -139,29 +141,29 @@ impl Content {
     /// viewers watch.
     fn providers_of(
         &self,
-        plan: &Plan,
+        (drawn, plan): (&Drawn, &Plan),
         baseline: f64,
-        minerva: &scenario::Minerva,
+        minerva: &types::Minerva,
         alpha: f64,
     ) -> Result<BTreeMap<String, Arc<Provider>>, InputError> {
-        let scenario = &plan.scenario;
+        let cast = Viewers::of(&plan.scenario);
         let mut ways: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
-        for viewer in scenario.viewers.iter().filter(|v| v.control.is_none()) {
-            ways.entry(&viewer.provider).or_default().insert(watched(scenario, viewer));
+        for viewer in cast.viewers.iter().filter(|v| v.control.is_none()) {
+            ways.entry(&viewer.provider).or_default().insert(watched(cast, viewer));
         }
         let provider = |(name, ways): (&str, BTreeSet<Watched>)| {
-            let f = self.normalisation(&plan.minerva, &ways, minerva, alpha * baseline)?;
+            let f = self.normalisation(&drawn.files, &ways, minerva, alpha * baseline)?;
             let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
-            let viewer = scenario.viewers.iter().find(|v| v.provider == name);
+            let viewer = cast.viewers.iter().find(|v| v.provider == name);
             let config = config(minerva, baseline);
             let provider = Provider {
-                values: self.values(plan, &ways, minerva, config.blend.horizon),
+                values: self.values(drawn, &ways, minerva, config.blend.horizon),
                 titles: titles.collect(),
-                metric: viewer.and_then(|v| v.metric).unwrap_or(scenario.player.metric),
-                abr: abr_kind(scenario.player.abr, scenario.player.horizon),
+                metric: viewer.and_then(|v| v.metric).unwrap_or(cast.player.metric),
+                abr: abr_kind(cast.player.abr, cast.player.horizon),
                 normalisation: Arc::new(f),
                 config,
-                payload_bytes: scenario.transport.payload_bytes,
+                payload_bytes: plan.scenario.transport.payload_bytes,
             };
             Ok((name.to_owned(), Arc::new(provider)))
         };
@@ -174,7 +176,7 @@ impl Content {
         &self,
         files: &MinervaFiles,
         ways: &BTreeSet<Watched>,
-        minerva: &scenario::Minerva,
+        minerva: &types::Minerva,
         alpha: f64,
     ) -> Result<Normalisation, InputError> {
         let about = |e: NormaliseError| InputError::new(e.to_string(), "").at_key("scheme.minerva");
@@ -190,9 +192,9 @@ impl Content {
             let setting = self.settings.get(&(title.clone(), w.metric))?;
             Some((setting.clone(), curve.qoe().clone(), popularity(title)))
         };
-        use scenario::Normalisation as N;
+        use types::Normalisation as N;
         match (minerva.fairness, minerva.normalisation) {
-            (Some(scenario::Fairness::Proportional), _) => {
+            (Some(types::Fairness::Proportional), _) => {
                 let titles: Vec<_> = watched().filter_map(setting).collect();
                 Normalisation::proportional(alpha, titles.iter().map(|(s, q, p)| (&**s, q, *p)))
             }
@@ -212,17 +214,17 @@ impl Content {
     /// some case: tables take seconds each.
     fn values(
         &self,
-        plan: &Plan,
+        drawn: &Drawn,
         ways: &BTreeSet<Watched>,
-        minerva: &scenario::Minerva,
+        minerva: &types::Minerva,
         horizon: usize,
     ) -> Values {
-        use scenario::Value as V;
+        use types::Value as V;
         let kind = match minerva.value {
             None | Some(V::OnDemand | V::Sent) => return Values::new(),
             Some(kind) => kind,
         };
-        let videos = plan.cases.iter().flat_map(|c| &c.videos).map(|v| v.name.as_str());
+        let videos = drawn.draws.iter().flat_map(|d| &d.videos).map(|v| v.name.as_str());
         let mut wanted: BTreeMap<(String, Metric, String), (&Arc<Setting>, AbrKind)> =
             BTreeMap::new();
         for title in videos {
@@ -242,12 +244,12 @@ impl Content {
 
 /// The value function of one title for a player that runs `abr`.
 pub(crate) fn value_function(
-    kind: scenario::Value,
+    kind: types::Value,
     setting: &Arc<Setting>,
     abr: AbrKind,
     horizon: usize,
 ) -> Arc<dyn ValueFunction> {
-    use scenario::Value as V;
+    use types::Value as V;
     match kind {
         // What a player sends is what it simulates.
         V::OnDemand | V::Sent => Arc::new(OnDemand::new(setting.clone(), Arc::new(abr), horizon)),
@@ -286,22 +288,15 @@ pub(crate) fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
     })
 }
 
-/// The measures of quality that somebody watches under.
-pub(super) fn metrics_of(scenario: &Scenario) -> BTreeSet<Metric> {
-    scenario.viewers.iter().map(|v| v.metric.unwrap_or(scenario.player.metric)).collect()
-}
-
-fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
+fn config(minerva: &types::Minerva, baseline: f64) -> Config {
     let own = Config::default();
     Config {
         baseline_connections: baseline,
         utility: match minerva.utility {
-            Some(scenario::Utility::ClientAware) => UtilityKind::ClientAware,
-            Some(scenario::Utility::Basic) => UtilityKind::Basic,
+            Some(types::Utility::ClientAware) => UtilityKind::ClientAware,
+            Some(types::Utility::Basic) => UtilityKind::Basic,
             // Appendix D is about mean curves: docs/minerva.md has both beside each other.
-            None if minerva.fairness == Some(scenario::Fairness::Proportional) => {
-                UtilityKind::Basic
-            }
+            None if minerva.fairness == Some(types::Fairness::Proportional) => UtilityKind::Basic,
             None => UtilityKind::ClientAware,
         },
         blend: Blend {
@@ -310,8 +305,8 @@ fn config(minerva: &scenario::Minerva, baseline: f64) -> Config {
             horizon: minerva.horizon.unwrap_or(own.blend.horizon),
         },
         fairness: match minerva.fairness {
-            None | Some(scenario::Fairness::MaxMin) => Fairness::MaxMin,
-            Some(scenario::Fairness::Proportional) => Fairness::Proportional,
+            None | Some(types::Fairness::MaxMin) => Fairness::MaxMin,
+            Some(types::Fairness::Proportional) => Fairness::Proportional,
         },
         mu: minerva.mu,
         interval_round_trips: minerva.interval_rtts.unwrap_or(own.interval_round_trips),
@@ -344,11 +339,8 @@ pub fn settings_of(
         .collect()
 }
 
-fn watched(scenario: &Scenario, viewer: &Viewer) -> Watched {
-    Watched {
-        metric: viewer.metric.unwrap_or(scenario.player.metric),
-        abr: Named::of(abr_of(scenario, viewer)),
-    }
+fn watched(cast: &Viewers, viewer: &Viewer) -> Watched {
+    Watched { metric: cast.metric_of(viewer), abr: Named::of(abr_of(cast, viewer)) }
 }
 
 impl Named {
@@ -378,8 +370,8 @@ impl Ord for Named {
 }
 
 /// The algorithm that the viewer's player runs.
-pub(crate) fn abr_of(scenario: &Scenario, viewer: &Viewer) -> AbrKind {
-    abr_kind(viewer.abr.unwrap_or(scenario.player.abr), scenario.player.horizon)
+pub(crate) fn abr_of(cast: &Viewers, viewer: &Viewer) -> AbrKind {
+    abr_kind(viewer.abr.unwrap_or(cast.player.abr), cast.player.horizon)
 }
 
 /// The algorithm by the scenario's name for it.
@@ -392,4 +384,40 @@ pub(crate) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
         Abr::Rate => AbrKind::RateBased(RateBased::default()),
         Abr::Fixed(rung) => AbrKind::Fixed(Fixed(rung)),
     }
+}
+
+/// Checks what [`Stock::new`] checks of the input, without its work.
+pub(super) fn check(drawn: &Drawn, plan: &Plan) -> Result<(), InputError> {
+    let cast = Viewers::of(&plan.scenario);
+    for metric in cast.metrics() {
+        settings_of(&drawn.titles(cast), &Player { metric, ..cast.player.clone() })?;
+    }
+    Ok(())
+}
+
+/// All that a stock depends on but the corpus.
+pub(super) fn key(drawn: &Drawn, plan: &Plan) -> String {
+    let Viewers { viewers, player, min_chunks, arrivals: _ } = Viewers::of(&plan.scenario);
+    let schemes: Vec<_> = plan
+        .scenario
+        .schemes
+        .iter()
+        .map(|s| {
+            let minerva = super::minerva_of(s);
+            (s.control.weight(), minerva, drawn.files.digest(minerva))
+        })
+        .collect();
+    let watched: BTreeSet<String> = viewers
+        .iter()
+        .map(|v| format!("{:?}", (v.metric, v.abr, &v.provider, v.control.is_some())))
+        .collect();
+    // Value functions are had for what is watched; else titles that are drawn are among those of
+    // enough chunks.
+    let all = schemes.iter().any(|(_, m, _)| m.is_some_and(|m| m.value.is_some()));
+    let named = drawn.draws.iter().flat_map(|d| &d.videos);
+    let named: BTreeSet<&str> =
+        named.filter(|v| all || v.chunks() < *min_chunks).map(|v| v.name.as_str()).collect();
+    let none = drawn.corpus.is_none();
+    let payload = plan.scenario.transport.payload_bytes;
+    format!("{none} {player:?} {min_chunks} {payload} {schemes:?} {watched:?} {named:?}")
 }

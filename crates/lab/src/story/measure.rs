@@ -1,0 +1,98 @@
+//! From the output of a run to its result.
+
+use airlane_base::DropReason;
+use airlane_quality::stats;
+
+use crate::plan::Plan;
+use crate::plan::RunKey;
+use crate::summary::{Row, RunEntry};
+use crate::workload::{Ended, Figure, Figures, Flow, Metric, Of, PartResult, RunResult};
+use crate::world::RunOutput;
+
+impl RunOutput {
+    /// All connections that were sampled.
+    pub(crate) fn flows(&self) -> Vec<Flow<'_>> {
+        self.parts.iter().flat_map(|part| part.flows()).collect()
+    }
+
+    /// Its result as a run of `plan`.
+    pub fn result(&self, plan: &Plan) -> RunResult {
+        let ended = Ended { plan, at: self.ended };
+        let mut result = RunResult {
+            packet_hash: self.packet_hash.map(|hash| format!("{hash:016x}")),
+            virtual_s: self.ended.since_start().as_secs_f64(),
+            ..RunResult::default()
+        };
+        for part in self.parts.iter() {
+            let part = part.result(&ended);
+            debug_assert_eq!(unlisted(plan, &part), None, "every figure is one of a metric");
+            result.actors.extend(part.actors);
+            result.figures.extend(part.figures);
+        }
+        self.of_network(&mut result.figures);
+        let jain = jain(&result);
+        result.figures.add("jain_rates", "", jain);
+        let failed = result.failures().count() as f64;
+        result.figures.add("failed_sessions", "", Some(failed));
+        result
+    }
+
+    /// What the bottleneck did.
+    fn of_network(&self, figures: &mut Figures) {
+        if let Some(link) = &self.link {
+            figures.add("link_utilisation", "", Some(link.utilisation));
+            figures.add("mean_queue_packets", "packets", Some(link.mean_queue_packets));
+            let sojourn_ms = link.mean_sojourn.as_secs_f64() * 1e3;
+            figures.add("mean_queue_ms", "ms", Some(sojourn_ms));
+        }
+        for reason in DropReason::ALL {
+            let packets = self.drops.map(|d| d.dropped[reason.index()].0 as f64);
+            figures.add(&format!("drops_{}", reason.name()), "packets", packets);
+        }
+    }
+}
+
+/// The first figure that is none of the metrics of any workload.
+fn unlisted(plan: &Plan, part: &PartResult) -> Option<String> {
+    let metrics: Vec<Metric> = plan.scenario.casts.iter().flat_map(|c| c.metrics()).collect();
+    let listed =
+        |Figure(name, ..): &Figure, of: Of| metrics.iter().any(|m| m.name == *name && m.of == of);
+    let of_actors = part.actors.iter().flat_map(|a| a.figures.iter()).map(|f| (f, Of::Actor));
+    let all = of_actors.chain(part.figures.iter().map(|f| (f, Of::Run)));
+    all.into_iter().find(|(f, of)| !listed(f, *of)).map(|(f, _)| f.0.clone())
+}
+
+/// Jain's index of the rates of all that count; `None` below two of them.
+fn jain(result: &RunResult) -> Option<f64> {
+    let rates: Vec<f64> = result.actors.iter().filter_map(|a| a.rate_bps).collect();
+    (rates.len() > 1).then(|| stats::jain(&rates)).flatten()
+}
+
+/// A run's entry in a summary, as one of `experiment`.
+pub(crate) fn entry(plan: &Plan, experiment: &str, key: RunKey, result: &RunResult) -> RunEntry {
+    RunEntry {
+        experiment: experiment.to_owned(),
+        case: plan.cases[key.case].name.clone(),
+        scheme: plan.scenario.schemes[key.scheme].name.clone(),
+        seed: key.seed,
+        packet_hash: result.packet_hash.clone(),
+    }
+}
+
+/// A run's rows in a summary: actor by actor, then the run's own. What was not measured has no row.
+pub(crate) fn rows<'a>(run: &'a RunEntry, result: &'a RunResult) -> impl Iterator<Item = Row> + 'a {
+    let row = |case: String, Figure(metric, unit, value): &Figure| Row {
+        experiment: run.experiment.clone(),
+        case,
+        scheme: run.scheme.clone(),
+        seed: run.seed,
+        metric: metric.clone(),
+        unit: unit.clone(),
+        value: *value,
+    };
+    let of_actors = result.actors.iter().flat_map(move |actor| {
+        let of_actor = move |figure| row(format!("{}/{}", run.case, actor.name), figure);
+        actor.figures.iter().map(of_actor)
+    });
+    of_actors.chain(result.figures.iter().map(move |figure| row(run.case.clone(), figure)))
+}

@@ -1,0 +1,125 @@
+//! Metrics and the figures that stand first.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use airlane_report::model::Column;
+
+use super::RunResult;
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither.
+    Neutral,
+}
+
+/// What a metric is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// An actor: one who has rows of its own.
+    Actor,
+    /// A run.
+    Run,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name in rows and claims.
+    pub name: Cow<'static, str>,
+    /// Its unit; empty for counts and shares.
+    pub unit: Cow<'static, str>,
+    /// Which way is better.
+    pub sense: Sense,
+    /// What it is of.
+    pub of: Of,
+}
+
+impl Metric {
+    /// A metric of an actor.
+    pub fn of_actor(
+        name: impl Into<Cow<'static, str>>,
+        unit: impl Into<Cow<'static, str>>,
+        sense: Sense,
+    ) -> Self {
+        Self { name: name.into(), unit: unit.into(), sense, of: Of::Actor }
+    }
+
+    /// A metric of a run.
+    pub fn of_run(
+        name: impl Into<Cow<'static, str>>,
+        unit: impl Into<Cow<'static, str>>,
+        sense: Sense,
+    ) -> Self {
+        Self { of: Of::Run, ..Self::of_actor(name, unit, sense) }
+    }
+}
+
+type OfRun = dyn Fn(&RunResult) -> Option<f64> + Send + Sync;
+
+/// A figure of a run that stands in tables by scheme, on the terminal and in sweeps.
+#[derive(Clone)]
+pub(crate) struct Headline {
+    /// How the column is headed, with unit, digits, sense and help.
+    pub(crate) column: Column,
+    /// How it is headed on the terminal, which has little room; `None` if it is not shown there.
+    pub(crate) terminal: Option<&'static str>,
+    /// Whether sweeps show it, and whether they draw it too.
+    pub(crate) in_sweep: InSweep,
+    /// What it cannot be below, where there is such a bound.
+    pub(crate) floor: Option<f64>,
+    of: Arc<OfRun>,
+}
+
+/// What a sweep makes of a headline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InSweep {
+    /// Nothing.
+    No,
+    /// It stands in tables.
+    Table,
+    /// And is drawn, on an axis from zero.
+    Drawn,
+    /// And is drawn, on an axis of its own range.
+    DrawnInRange,
+}
+
+impl Headline {
+    pub(crate) fn new(
+        column: Column,
+        of: impl Fn(&RunResult) -> Option<f64> + Send + Sync + 'static,
+    ) -> Self {
+        Self { column, terminal: None, in_sweep: InSweep::No, floor: Some(0.0), of: Arc::new(of) }
+    }
+
+    /// With a place on the terminal.
+    pub(crate) fn on_terminal(self, heading: &'static str) -> Self {
+        Self { terminal: Some(heading), ..self }
+    }
+
+    /// With a place in sweeps.
+    pub(crate) fn in_sweep(self, in_sweep: InSweep) -> Self {
+        Self { in_sweep, ..self }
+    }
+
+    /// It may be below zero.
+    pub(crate) fn signed(self) -> Self {
+        Self { floor: None, ..self }
+    }
+
+    /// Of a run.
+    pub(crate) fn of(&self, run: &RunResult) -> Option<f64> {
+        (self.of)(run)
+    }
+
+    /// The column without sense and help.
+    pub(crate) fn plain_column(&self) -> Column {
+        let Column { title, unit, digits, .. } = &self.column;
+        Column::number(title, unit, *digits)
+    }
+}

@@ -1,0 +1,296 @@
+//! What a workload is to the laboratory: one kind of traffic, with everything that belongs to it.
+//!
+//! The life of a workload follows that of a scenario. [`Workload::read`] reads its tables into a
+//! [`Cast`]: who takes part. [`Cast::prepare`] reads what it needs beside the scenario, and draws
+//! what differs from case to case: its [`Draws`]. [`Draws::stock`] computes what all runs of a plan
+//! share. [`Cast::start`] starts its roles in a world; they are [`Running`] until [`Running::end`]
+//! collects what came of them, the workload's [`Part`] of the output. [`Part::result`] makes figures
+//! of it, and the cast's chapter the words, tables and charts of the report.
+//!
+//! The kernel knows workloads by these traits alone, and derives from figures all that compares
+//! them: means, intervals, changes and verdicts. Each workload is a folder in
+//! [`workloads`](crate::workloads).
+
+mod held;
+mod metric;
+mod result;
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{InputError, Time};
+use airlane_report::model;
+
+pub use held::{AllDraws, Casts, Parts, SchemeParts, Stocks};
+pub(crate) use metric::{Headline, InSweep};
+pub use metric::{Metric, Of, Sense};
+pub use result::{ActorResult, Figure, Figures, RunResult};
+
+use crate::error::LabError;
+use crate::plan::{Plan, RunKey, Sources};
+use crate::request::Common;
+use crate::scenario::{Control, Frame, Reader, Scenario};
+use crate::story::Results;
+use crate::world::{FlowSample, Stage};
+
+/// A kind of traffic.
+pub(crate) trait Workload: Sync {
+    /// The table of a scenario that says who takes part: `[[NAME]]`.
+    fn table(&self) -> &'static str;
+
+    /// Reads its tables of a scenario.
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast>;
+
+    /// Reads its keys of a scheme whose servers use `control`.
+    fn read_scheme(&self, _: &mut Reader<'_>, _control: &Control) -> Option<Arc<dyn SchemePart>> {
+        None
+    }
+
+    /// What was measured elsewhere than in the laboratory and lies in `folder`, as a result; `None`
+    /// if there is nothing of this workload.
+    fn measured_elsewhere(&self, _folder: &Path) -> Option<Result<Measured, LabError>> {
+        None
+    }
+}
+
+/// What was measured elsewhere, judged beside what the laboratory says of it.
+pub(crate) struct Measured {
+    /// The figures and claims.
+    pub(crate) summary: crate::summary::Summary,
+    /// The page.
+    pub(crate) report: airlane_report::Report,
+    /// A table for the terminal.
+    pub(crate) table: String,
+    /// Claims and sessions that failed.
+    pub(crate) failed: usize,
+}
+
+/// What a scheme says of a workload.
+pub(crate) trait SchemePart: Any + Debug + Send + Sync {
+    /// Whether it sets weights of connections while they run.
+    fn sets_weights(&self) -> bool {
+        false
+    }
+
+    /// What a reader of the report should know of it, in sentences.
+    fn note(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Where a pair of hosts, a server and its client, is attached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The round trip of propagation, if it is not the link's.
+    pub(crate) rtt: Option<Duration>,
+}
+
+/// Who of a workload takes part in a scenario. What `Debug` prints is all that its runs depend on.
+pub(crate) trait Cast: Any + Debug + Send + Sync {
+    /// Whether nobody does.
+    fn is_empty(&self) -> bool;
+
+    /// The names of all that have rows of their own; names are distinct in a scenario.
+    fn names(&self) -> Vec<String>;
+
+    /// The pairs of hosts that it takes, in order.
+    fn places(&self) -> Vec<Place>;
+
+    /// What is measured of it: each with its unit and sense.
+    fn metrics(&self) -> Vec<Metric>;
+
+    /// Reads what it needs beside the scenario, and draws its part of every case.
+    ///
+    /// # Errors
+    /// What is wrong with what it reads, or how it goes together with the scenario.
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError>;
+
+    /// Starts its roles.
+    ///
+    /// # Errors
+    /// By a fault of ours.
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError>;
+
+    /// Its part of the report but for the results: who it is, and the words used of it.
+    fn about(&self, plan: &Plan) -> About;
+
+    /// The figures that stand in the tables by scheme, the first of them the one that matters most.
+    fn headlines(&self, plan: &Plan) -> Vec<Headline>;
+
+    /// What came out, in one sentence, if it is this workload that the scenario is about.
+    fn verdict(&self, results: &Results<'_>) -> Option<String>;
+
+    /// What came out of a sweep: how it says where in a grid a gain is.
+    fn verdict_of_grid(&self) -> Option<GridVerdict> {
+        None
+    }
+
+    /// Its tables and charts, of at least one run.
+    fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter;
+}
+
+/// How the verdict of a sweep is worded.
+#[derive(Clone, Debug)]
+pub(crate) struct GridVerdict {
+    /// Who is better off: `the worst viewer`.
+    pub(crate) who: &'static str,
+    /// The figure, as in `the worst viewer's QoE is`.
+    pub(crate) figure: &'static str,
+}
+
+/// Who takes part, in words.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About {
+    /// Who uses the network: `four viewers with different videos`.
+    pub(crate) who: Vec<String>,
+    /// How many these are, 1 only if it is one alone.
+    pub(crate) count: usize,
+    /// What is the same under every scheme: `Videos, players`.
+    pub(crate) constants: Vec<&'static str>,
+    /// Facts of the scenario.
+    pub(crate) facts: Vec<model::Fact>,
+    /// Words that the report uses.
+    pub(crate) terms: Vec<model::Term>,
+}
+
+/// The tables and charts of a workload in a report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chapter {
+    /// Tables.
+    pub(crate) tables: Vec<model::Table>,
+    /// Charts of dots.
+    pub(crate) dots: Vec<model::DotChart>,
+    /// Curves.
+    pub(crate) curves: Vec<model::XyGroup>,
+    /// Distributions.
+    pub(crate) cdfs: Vec<model::Cdf>,
+}
+
+/// What cases draw for a workload.
+pub(crate) trait Draws: Any + Debug + Send + Sync {
+    /// All that a world of this case under this scheme depends on, as text.
+    fn identity(&self, _plan: &Plan, _key: RunKey) -> String {
+        String::new()
+    }
+
+    /// All that [`Self::stock`] depends on, as text: plans that agree in it share a stock.
+    fn stock_key(&self, _plan: &Plan) -> String {
+        String::new()
+    }
+
+    /// Checks what [`Self::stock`] checks of the input, without its work.
+    ///
+    /// # Errors
+    /// As [`Self::stock`], of the input.
+    fn check(&self, _plan: &Plan) -> Result<(), InputError> {
+        Ok(())
+    }
+
+    /// What all runs of the plan share.
+    ///
+    /// # Errors
+    /// If what was read does not go together with the scenario.
+    fn stock(&self, _plan: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
+        Ok(Arc::new(()))
+    }
+
+    /// The content that figures depend on, for people; `None` without.
+    fn content(&self) -> Option<String> {
+        None
+    }
+
+    /// What readers should know about the content.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What a case draws, in a few words: `a, b, b`.
+    fn case(&self, _case: usize) -> String {
+        String::new()
+    }
+}
+
+/// Nothing differs from case to case.
+#[derive(Debug)]
+pub(crate) struct NoDraws;
+
+impl Draws for NoDraws {}
+
+/// What a future brings.
+pub(crate) type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A workload's roles in a world.
+pub(crate) trait Running: Send {
+    /// Whether the run may end before its time.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Waits for the roles, which end with the run, and collects what came of them.
+    fn end(self: Box<Self>) -> Later<Box<dyn Part>>;
+}
+
+/// What came out of a workload in a run.
+pub(crate) trait Part: Any + Debug + Send + Sync {
+    /// The connections that were sampled.
+    fn flows(&self) -> Vec<Flow<'_>> {
+        Vec::new()
+    }
+
+    /// The figures.
+    fn result(&self, run: &Ended<'_>) -> PartResult;
+
+    /// What happened over time, beside what connections and links did.
+    fn over_time(&self, _run: &Ended<'_>) -> OverTime {
+        OverTime::default()
+    }
+}
+
+/// A connection of an actor, over time.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow<'a> {
+    /// The actor, for people.
+    pub(crate) title: String,
+    /// What it does, in a few words.
+    pub(crate) note: String,
+    /// Whether it always has data to send.
+    pub(crate) greedy: bool,
+    /// The sending side.
+    pub(crate) samples: &'a [FlowSample],
+}
+
+/// A run that has ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Ended<'a> {
+    /// The plan that it is of.
+    pub(crate) plan: &'a Plan,
+    /// When it ended.
+    pub(crate) at: Time,
+}
+
+/// The figures of a workload in a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartResult {
+    /// Of each actor.
+    pub(crate) actors: Vec<ActorResult>,
+    /// Of the run.
+    pub(crate) figures: Figures,
+}
+
+/// What happened over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OverTime {
+    /// Panels, in order.
+    pub(crate) panels: Vec<model::Panel>,
+    /// Spans of time that something lasted.
+    pub(crate) spans: Vec<model::Span>,
+}

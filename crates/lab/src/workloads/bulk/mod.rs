@@ -1,0 +1,202 @@
+//! Bulk transfers: data that is sent as fast as the network takes it, from a server each.
+
+mod read;
+mod report;
+mod roles;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{InputError, Time};
+
+use crate::error::LabError;
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{Control, Frame, Reader, Scenario};
+use crate::story::Results;
+use crate::workload::{
+    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Flow, Headline, Metric, NoDraws,
+    Part, PartResult, Place, Running, Sense, Stocks, Workload,
+};
+use crate::world::{FlowSample, RunOutput, Stage};
+
+pub use report::on_transfers;
+
+/// The name of the workload.
+const NAME: &str = "bulk";
+
+/// The workload.
+pub(crate) struct Bulk;
+
+impl Workload for Bulk {
+    fn table(&self) -> &'static str {
+        "bulk"
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables, frame))
+    }
+}
+
+/// The transfers of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfers(pub Vec<Transfer>);
+
+/// Transfers of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// Name, of rows; distinct.
+    pub name: String,
+    /// Its controller. `None`: that of the scheme, with its weight.
+    pub control: Option<Control>,
+    /// When it starts.
+    pub start: Duration,
+    /// When it ends.
+    pub until: TransferEnd,
+    /// Its round trip, if it is not the link's.
+    pub rtt: Option<Duration>,
+    /// How many of the same kind.
+    pub count: usize,
+}
+
+/// When a transfer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferEnd {
+    /// With the run.
+    Run,
+    /// At this time.
+    At(Duration),
+    /// After so many bytes.
+    Bytes(u64),
+}
+
+impl Transfers {
+    /// The transfers of a scenario.
+    pub fn of(scenario: &Scenario) -> &[Transfer] {
+        scenario.casts.of::<Self>().map_or(&[], |transfers| &transfers.0)
+    }
+
+    /// Each transfer with its name.
+    fn each(&self) -> impl Iterator<Item = (&Transfer, String)> {
+        self.0.iter().flat_map(|transfer| {
+            (1..=transfer.count).map(move |n| match transfer.count {
+                1 => (transfer, transfer.name.clone()),
+                _ => (transfer, format!("{}.{n}", transfer.name)),
+            })
+        })
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.0.iter().map(|transfer| transfer.count).sum()
+    }
+}
+
+impl Cast for Transfers {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|transfer| transfer.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        self.each().map(|(transfer, _)| Place { rtt: transfer.rtt }).collect()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::of_actor("goodput_bps", "bit/s", Sense::Higher)]
+    }
+
+    fn prepare(
+        &self,
+        _: &Scenario,
+        _: &Common<'_>,
+        _: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        Ok(Arc::new(NoDraws))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+
+    fn about(&self, _: &Plan) -> About {
+        report::about(self)
+    }
+
+    fn headlines(&self, _: &Plan) -> Vec<Headline> {
+        report::headlines()
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        Some(report::verdict(self, results))
+    }
+
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+/// What came of the transfers of a run.
+#[derive(Clone, Debug)]
+pub struct Output(pub Vec<TransferOutput>);
+
+/// A transfer that ended.
+#[derive(Clone, Debug)]
+pub struct TransferOutput {
+    /// Name.
+    pub name: String,
+    /// When it started.
+    pub start: Time,
+    /// Application bytes received and found right.
+    pub bytes: u64,
+    /// When it ended: by itself or with the run.
+    pub end: Time,
+    /// Why it ended early, if it did.
+    pub failure: Option<String>,
+    /// The sender's side of the connection over time.
+    pub samples: Vec<FlowSample>,
+}
+
+impl TransferOutput {
+    /// Application bytes received over the time from its start to its end, bits/s.
+    fn goodput_bps(&self) -> Option<f64> {
+        let span = (self.end - self.start).as_secs_f64();
+        (span > 0.0).then(|| self.bytes as f64 * 8.0 / span)
+    }
+}
+
+impl Output {
+    /// The transfers of a run.
+    pub fn of(run: &RunOutput) -> &[TransferOutput] {
+        run.parts.of::<Self>().map_or(&[], |output| &output.0)
+    }
+}
+
+impl Part for Output {
+    fn flows(&self) -> Vec<Flow<'_>> {
+        fn flow(TransferOutput { name, samples, .. }: &TransferOutput) -> Flow<'_> {
+            Flow { title: name.clone(), note: "transfer".to_owned(), greedy: true, samples }
+        }
+        self.0.iter().map(flow).collect()
+    }
+
+    fn result(&self, _: &Ended<'_>) -> PartResult {
+        let actor = |transfer: &TransferOutput| {
+            let mut figures = Figures::default();
+            let goodput = transfer.goodput_bps();
+            figures.add("goodput_bps", "bit/s", goodput);
+            ActorResult {
+                workload: NAME.to_owned(),
+                name: transfer.name.clone(),
+                failure: transfer.failure.clone(),
+                rate_bps: Some(goodput.unwrap_or(0.0)),
+                figures,
+                ..ActorResult::default()
+            }
+        };
+        PartResult { actors: self.0.iter().map(actor).collect(), figures: Figures::default() }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the report says of transfers.
+
+use airlane_report::model::{Better, Column, Table};
+
+use super::{NAME, Transfers};
+use crate::story::words::{count, list, sentence};
+use crate::story::{Results, Samples, cell, over};
+use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+
+/// Goodput of each transfer, bits/s; `None` if one has none.
+fn goodput(run: &RunResult) -> Option<Vec<f64>> {
+    let all: Option<Vec<f64>> = run.of(NAME).map(|a| a.value("goodput_bps")).collect();
+    all.filter(|all| !all.is_empty())
+}
+
+fn slowest(run: &RunResult) -> Option<f64> {
+    goodput(run)?.into_iter().min_by(f64::total_cmp)
+}
+
+pub(super) fn about(transfers: &Transfers) -> About {
+    let count_all = transfers.count();
+    let who = match count_all {
+        1 => "one transfer of data".to_owned(),
+        n => format!("{} transfers of data", count(n)),
+    };
+    About { who: vec![who], count: count_all, ..About::default() }
+}
+
+pub(super) fn headlines() -> Vec<Headline> {
+    vec![
+        Headline::new(
+            Column::number("Slowest transfer", "Mbit/s", 2).better(Better::Higher),
+            |r| Some(slowest(r)? / 1e6),
+        )
+        .in_sweep(InSweep::Drawn),
+        Headline::new(Column::number("All transfers", "Mbit/s", 2).better(Better::Higher), |r| {
+            Some(goodput(r)?.into_iter().sum::<f64>() / 1e6)
+        })
+        .on_terminal("goodput")
+        .in_sweep(InSweep::Table),
+        Headline::new(
+            Column::number("Evenness of rates", "", 3).help(
+                "Jain's index of the rates: 1 if all have the same, 1/n if one has everything.",
+            ),
+            |r| r.value("jain_rates"),
+        )
+        .on_terminal("evenness"),
+    ]
+}
+
+/// A table with a row per transfer and scheme.
+pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+    let columns = vec![
+        Column::text("Transfer").merged(),
+        Column::text("Scheme"),
+        Column::number("Goodput", "Mbit/s", 2).help("Application bytes over the time it ran."),
+    ];
+    let mut table = Table::new("By transfer", columns);
+    table.note = over(results);
+    for (n, name) in results.actors(NAME).into_iter().enumerate() {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let samples =
+                results.samples(i, |r| Some(r.of(NAME).nth(n)?.value("goodput_bps")? / 1e6));
+            let goodput = cell(&samples, &format!("{name}/{}", scheme.name), Some(0.0));
+            table.push(vec![name.into(), scheme.title.as_str().into(), goodput]);
+        }
+    }
+    Chapter { tables: vec![table], ..Chapter::default() }
+}
+
+/// What came out, in one sentence.
+pub(super) fn verdict(transfers: &Transfers, results: &Results<'_>) -> String {
+    let sides: Vec<(String, Samples, Samples)> = results
+        .plan
+        .scenario
+        .schemes
+        .iter()
+        .enumerate()
+        .map(|(i, s)| {
+            let used = results.samples(i, |r| r.value("link_utilisation"));
+            (s.title.clone(), results.samples(i, slowest), used)
+        })
+        .collect();
+    on_transfers(transfers.count(), &sides)
+}
+
+/// The verdict on transfers: per scheme the slowest transfer's goodput in bits/s and the
+/// share of the link that was used.
+pub fn on_transfers(transfers: usize, sides: &[(String, Samples, Samples)]) -> String {
+    let who = match transfers {
+        1 => "the transfer".to_owned(),
+        2 => "the slower of two transfers".to_owned(),
+        n => format!("the slowest of {} transfers", count(n)),
+    };
+    let got: Vec<String> = sides
+        .iter()
+        .filter_map(|(title, slowest, used)| {
+            let used = used.mean().map_or_else(String::new, |u| {
+                format!(" with {:.1} % of the link in use", 100.0 * u)
+            });
+            Some(format!("{:.2} Mbit/s under {title}{used}", slowest.mean()? / 1e6))
+        })
+        .collect();
+    if got.is_empty() {
+        return "No run has the figures that a comparison needs.".to_owned();
+    }
+    format!("{} gets {}.", sentence(&who), list(&got))
+}

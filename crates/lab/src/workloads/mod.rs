@@ -1,0 +1,10 @@
+//! The workloads: a folder and a line of [`ALL`] each. Nothing else in the crate names one.
+
+pub mod bulk;
+pub mod vod;
+pub mod web;
+
+use crate::workload::Workload;
+
+/// The workloads, in the order of hosts, rows and chapters.
+pub(crate) const ALL: &[&dyn Workload] = &[&vod::Vod, &bulk::Bulk, &web::Web];

@@ -1,0 +1,169 @@
+//! The figures of viewers.
+
+use std::time::Duration;
+
+use airlane_abr::{PlayedChunk, PlayerModel};
+use airlane_base::Time;
+use airlane_media::Metric as Quality;
+use airlane_quality::stats;
+
+use super::{NAME, Output, ViewerOutput, Viewers};
+use crate::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense};
+use crate::world::FlowSample;
+
+/// The metrics of those who watch.
+pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {
+    use Sense::{Higher, Lower, Neutral};
+    let unit = cast.unit();
+    let mut metrics = vec![Metric::of_actor("qoe", unit, Higher)];
+    for quality in cast.metrics() {
+        metrics.push(Metric::of_actor(quality.name(), metric_unit(quality), Higher));
+    }
+    metrics.extend([
+        Metric::of_actor("mean_rate_bps", "bit/s", Neutral),
+        Metric::of_actor("bitrate_bps", "bit/s", Neutral),
+        Metric::of_actor("stall_s", "s", Lower),
+        Metric::of_actor("stalls", "", Lower),
+        Metric::of_actor("startup_s", "s", Lower),
+        Metric::of_actor("mean_buffer_s", "s", Neutral),
+        Metric::of_actor("switches", "", Lower),
+        Metric::of_actor("chunks", "", Neutral),
+        Metric::of_run("min_qoe", unit, Higher),
+        Metric::of_run("mean_qoe", unit, Higher),
+        Metric::of_run("qoe_range", unit, Lower),
+        Metric::of_run("stall_total_s", "s", Lower),
+    ]);
+    metrics
+}
+
+/// The figures of a run: of each viewer, from its start to the end of the run, and of all.
+pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
+    let cast = Viewers::of(&run.plan.scenario);
+    let end = Time::ZERO + run.plan.scenario.duration;
+    let viewers = output.0.iter().zip(&cast.viewers);
+    let actors: Vec<ActorResult> = viewers
+        .map(|(output, viewer)| {
+            let group = viewer.group.clone();
+            let figures = actor(output, cast.metric_of(viewer), end, run.at);
+            ActorResult { group, ..figures }
+        })
+        .collect();
+    let mut figures = Figures::default();
+    if !actors.is_empty() {
+        let unit = cast.unit();
+        let qoe = qoe(cast, &actors);
+        let lowest = qoe.as_ref().and_then(|all| all.iter().copied().min_by(f64::total_cmp));
+        let highest = qoe.as_ref().and_then(|all| all.iter().copied().max_by(f64::total_cmp));
+        figures.add("min_qoe", unit, lowest);
+        figures.add("mean_qoe", unit, qoe.as_deref().and_then(stats::mean));
+        figures.add("qoe_range", unit, highest.zip(lowest).map(|(high, low)| high - low));
+        let stalls = actors.iter().filter_map(|a| a.value("stall_s"));
+        figures.add("stall_total_s", "s", Some(stalls.sum()));
+    }
+    PartResult { actors, figures }
+}
+
+/// The viewers' QoE. `None` if there is no viewer, or if one has none or failed: a mean or a
+/// minimum over the others would say less than it seems to; or if their metrics have several
+/// units: decibels do not compare with points.
+fn qoe(cast: &Viewers, actors: &[ActorResult]) -> Option<Vec<f64>> {
+    let mut units = cast.viewers.iter().map(|v| metric_unit(cast.metric_of(v)));
+    let first = units.next()?;
+    if units.any(|unit| unit != first) {
+        return None;
+    }
+    actors.iter().map(|a| a.value("qoe").filter(|_| a.failure.is_none())).collect()
+}
+
+/// The figures of a viewer over the chunks that began to play before `end`; its run ended at
+/// `run_end`. Means of nothing are left out.
+fn actor(viewer: &ViewerOutput, metric: Quality, end: Time, run_end: Time) -> ActorResult {
+    let model = &viewer.model;
+    let began = |c: &&PlayedChunk| c.begins >= model.start() && c.begins < end;
+    let played: Vec<_> = model.chunks().iter().filter(began).collect();
+    let quality: Vec<f64> = played.iter().map(|c| c.quality).collect();
+    let setting = model.setting();
+    let rates: Vec<f64> =
+        played.iter().map(|c| setting.bits(c.chunk)[c.rung] / setting.chunk_s()).collect();
+    // One that has every chunk takes nothing more from the link.
+    let whole = model.chunks().last().filter(|c| c.chunk + 1 == setting.chunks());
+    let fetched = whole.map_or(run_end, |c| c.arrived);
+    let waits = usize::from(model.stalled(run_end) > stalls_so_far(model));
+    let stalls = model.chunks().iter().filter(|c| !c.stall.is_zero()).count() + waits;
+    let switches = played.windows(2).filter(|w| w[0].rung != w[1].rung).count();
+    let rate = mean_rate(&viewer.samples, model.start(), fetched);
+    let unit = metric_unit(metric);
+    let mut figures = Figures::default();
+    figures.add("qoe", unit, model.mean_over(model.start(), end, |c| c.qoe));
+    figures.add(metric.name(), unit, stats::mean(&quality));
+    // The rate that the connection got until it had the whole video or the run ended.
+    figures.add("mean_rate_bps", "bit/s", rate);
+    figures.add("bitrate_bps", "bit/s", stats::mean(&rates));
+    // A stall that lasts until the end counts too.
+    figures.add("stall_s", "s", Some(model.stalled(run_end).as_secs_f64()));
+    figures.add("stalls", "", Some(stalls as f64));
+    figures.add("startup_s", "s", model.startup().map(|s| s.as_secs_f64()));
+    figures.add("mean_buffer_s", "s", mean_buffer(model, run_end));
+    figures.add("switches", "", Some(switches as f64));
+    figures.add("chunks", "", Some(played.len() as f64));
+    ActorResult {
+        workload: NAME.to_owned(),
+        name: viewer.name.clone(),
+        title: super::words::viewer_title(&viewer.name),
+        failure: viewer.failure.clone(),
+        rate_bps: Some(rate.unwrap_or(0.0)),
+        figures,
+        samples: vec![("quality", quality)],
+        ..ActorResult::default()
+    }
+}
+
+/// The unit of a metric's values, and of QoE under it.
+pub(crate) fn metric_unit(metric: Quality) -> &'static str {
+    match metric {
+        Quality::Vmaf | Quality::VmafPhone | Quality::Vmaf4k => "points",
+        Quality::PsnrDb => "dB",
+        Quality::Ssim => "",
+    }
+}
+
+/// The stalls that have ended.
+fn stalls_so_far(model: &PlayerModel) -> Duration {
+    model.chunks().iter().map(|c| c.stall).sum()
+}
+
+/// Bits acknowledged until the first sample at or after `until`, over that time; `None` without
+/// a sample.
+fn mean_rate(samples: &[FlowSample], from: Time, until: Time) -> Option<f64> {
+    let last = samples.iter().find(|s| s.at >= until).or(samples.last())?;
+    let span = (last.at.min(until.max(from)) - from).as_secs_f64();
+    (span > 0.0).then(|| last.acked_bytes as f64 * 8.0 / span)
+}
+
+/// The buffer at a moment: what had arrived by then and was not yet played.
+pub(super) fn buffer_s(model: &PlayerModel, at: Time) -> f64 {
+    let arrived = model.chunks().partition_point(|c| c.arrived <= at);
+    arrived.checked_sub(1).map_or(0.0, |last| {
+        let runs_out = model.chunks()[last].begins + model.setting().chunk();
+        (runs_out - at).as_secs_f64()
+    })
+}
+
+/// The buffer's mean over time from the first picture until `end`. It falls by a second per
+/// second between arrivals, until it is empty: each stretch is a trapezium.
+fn mean_buffer(model: &PlayerModel, end: Time) -> Option<f64> {
+    let chunks = model.chunks();
+    let first = chunks.first()?.arrived;
+    let span = (end - first).as_secs_f64();
+    if span <= 0.0 {
+        return None;
+    }
+    let mut area = 0.0;
+    for (i, chunk) in chunks.iter().enumerate() {
+        let until = chunks.get(i + 1).map_or(end, |next| next.arrived).min(end);
+        let held = (chunk.begins + model.setting().chunk() - chunk.arrived).as_secs_f64();
+        let falls = (until - chunk.arrived).as_secs_f64().min(held);
+        area += falls * (held - falls / 2.0);
+    }
+    Some(area / span)
+}

@@ -1,0 +1,215 @@
+//! Video on demand: viewers who watch films, each from an origin of its own; under Minerva origins
+//! weigh their connections by what viewers get out of them.
+
+mod alpha;
+mod browsers;
+mod drawn;
+mod figures;
+mod files;
+pub mod normalise;
+pub mod popularity;
+mod read;
+mod report;
+mod roles;
+mod series;
+mod stock;
+mod types;
+mod verdict;
+mod words;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use airlane_abr::PlayerModel;
+use airlane_base::InputError;
+use airlane_media::Metric as Quality;
+use airlane_minerva::Update;
+
+use crate::error::LabError;
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{Control, Frame, Reader, Scenario, Scheme};
+use crate::story::Results;
+use crate::workload::{
+    About, Cast, Chapter, Draws, Ended, Flow, GridVerdict, Headline, Measured, Metric, OverTime,
+    Part, PartResult, Place, Running, SchemePart, Stocks, Workload,
+};
+use crate::world::{FlowSample, RunOutput, Stage};
+
+pub use drawn::{Drawn, Watched, draw_from};
+pub(crate) use figures::metric_unit;
+pub use files::MinervaFiles;
+pub use stock::{Stock, settings_of};
+pub(crate) use stock::{abr_of, spread, value_function};
+pub use types::*;
+pub use verdict::{Side, on_viewers};
+
+/// The name of the workload.
+pub(crate) const NAME: &str = "vod";
+
+/// The workload.
+pub(crate) struct Vod;
+
+impl Workload for Vod {
+    fn table(&self) -> &'static str {
+        "viewer"
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables, frame))
+    }
+
+    fn read_scheme(&self, keys: &mut Reader<'_>, control: &Control) -> Option<Arc<dyn SchemePart>> {
+        Some(Arc::new(read::of_scheme(keys, control)?))
+    }
+
+    fn measured_elsewhere(&self, folder: &Path) -> Option<Result<Measured, LabError>> {
+        folder.join(browsers::FILE).is_file().then(|| browsers::findings(folder))
+    }
+}
+
+/// What a scheme says of Minerva; `None` without it.
+pub fn minerva_of(scheme: &Scheme) -> Option<&Minerva> {
+    scheme.parts.of()
+}
+
+impl SchemePart for Minerva {
+    fn sets_weights(&self) -> bool {
+        true
+    }
+
+    fn note(&self) -> Vec<String> {
+        words::minerva_note(self)
+    }
+}
+
+impl Viewers {
+    /// Those of a scenario.
+    ///
+    /// # Panics
+    /// Never: every scenario that was read has viewers, if none at all.
+    pub fn of(scenario: &Scenario) -> &Self {
+        scenario.casts.of().expect("every workload reads every scenario")
+    }
+
+    /// The measure of a viewer's quality.
+    pub fn metric_of(&self, viewer: &Viewer) -> Quality {
+        viewer.metric.unwrap_or(self.player.metric)
+    }
+
+    /// The measures of quality that somebody watches under.
+    fn metrics(&self) -> BTreeSet<Quality> {
+        self.viewers.iter().map(|v| self.metric_of(v)).collect()
+    }
+
+    /// The metric of those who watch: that of the first, where they have several. Figures over
+    /// viewers whose metrics have several units are not shown.
+    fn watched_metric(&self) -> Quality {
+        self.viewers.first().map_or(self.player.metric, |first| self.metric_of(first))
+    }
+
+    /// The unit of that metric.
+    fn unit(&self) -> &'static str {
+        metric_unit(self.watched_metric())
+    }
+}
+
+impl Cast for Viewers {
+    fn is_empty(&self) -> bool {
+        self.viewers.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.viewers.iter().map(|viewer| viewer.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        self.viewers.iter().map(|viewer| Place { rtt: viewer.rtt }).collect()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        figures::metrics(self)
+    }
+
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        Ok(Arc::new(Drawn::read(self, scenario, common, sources)?))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+
+    fn about(&self, plan: &Plan) -> About {
+        words::about(self, plan)
+    }
+
+    fn headlines(&self, _: &Plan) -> Vec<Headline> {
+        report::headlines(self)
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        Some(report::verdict(self, results))
+    }
+
+    fn verdict_of_grid(&self) -> Option<GridVerdict> {
+        Some(GridVerdict { who: "the worst viewer", figure: "the worst viewer's QoE" })
+    }
+
+    fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter {
+        report::chapter(self, results, stocks)
+    }
+}
+
+/// What came of the viewers of a run.
+#[derive(Clone, Debug)]
+pub struct Output(pub Vec<ViewerOutput>);
+
+/// A viewer's session.
+#[derive(Clone, Debug)]
+pub struct ViewerOutput {
+    /// Name.
+    pub name: String,
+    /// The buffer and all chunks; `model.setting()` has the video.
+    pub model: PlayerModel,
+    /// Why it ended early, if it did.
+    pub failure: Option<String>,
+    /// Minerva's updates.
+    pub updates: Vec<Update>,
+    /// The server's side of the connection over time.
+    pub samples: Vec<FlowSample>,
+}
+
+impl Output {
+    /// The viewers of a run.
+    pub fn of(run: &RunOutput) -> &[ViewerOutput] {
+        run.parts.of::<Self>().map_or(&[], |output| &output.0)
+    }
+}
+
+impl Part for Output {
+    fn flows(&self) -> Vec<Flow<'_>> {
+        fn flow(ViewerOutput { name, model, samples, .. }: &ViewerOutput) -> Flow<'_> {
+            Flow {
+                title: words::viewer_title(name),
+                note: words::video(model.setting().video()),
+                greedy: false,
+                samples,
+            }
+        }
+        self.0.iter().map(flow).collect()
+    }
+
+    fn result(&self, run: &Ended<'_>) -> PartResult {
+        figures::result(self, run)
+    }
+
+    fn over_time(&self, run: &Ended<'_>) -> OverTime {
+        series::over_time(self, run)
+    }
+}

@@ -1,0 +1,173 @@
+//! The roles: an origin and a player each.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use airlane_apps::cmcd::Cmcd;
+use airlane_apps::vod::{FetchPattern, Origin, OriginEvents, Player, Policy, Session, Visitor};
+use airlane_base::Time;
+use airlane_minerva::Update;
+use airlane_quic::ControlHandle;
+use airlane_runtime::RuntimeExt;
+use tokio::sync::oneshot;
+
+use super::drawn::{Drawn, Watched};
+use super::stock::{Stock, abr_of};
+use super::types::{Reports, Value, Viewer, Viewers};
+use super::{Output, ViewerOutput, minerva_of};
+use crate::error::LabError;
+use crate::workload::{Later, Part, Running};
+use crate::world::{Stage, Tap};
+
+/// What viewers call their origins.
+const HOST: &str = "video.airlane";
+
+/// A viewer's session that runs.
+struct Role {
+    name: String,
+    session: oneshot::Receiver<Session>,
+    seen: Arc<Seen>,
+}
+
+/// What is known of one viewer's connection.
+struct Seen {
+    tap: Arc<Tap>,
+    updates: Mutex<Vec<Update>>,
+}
+
+impl OriginEvents for Seen {
+    fn connected(&self, _: &Visitor, control: Option<&ControlHandle>) {
+        if let Some(control) = control {
+            self.tap.connect(control);
+        }
+    }
+
+    fn weighed(&self, _: &Visitor, _: &str, update: &Update) {
+        self.updates.lock().unwrap_or_else(PoisonError::into_inner).push(*update);
+    }
+}
+
+struct Roles {
+    roles: Vec<Role>,
+    /// Whether viewers come one by one: the run ends with the last of them.
+    arriving: bool,
+    /// Viewers whose session has not ended.
+    watching: Arc<AtomicUsize>,
+}
+
+impl Running for Roles {
+    fn is_over(&self) -> bool {
+        self.arriving && self.watching.load(Ordering::Relaxed) == 0
+    }
+
+    fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
+        Box::pin(async {
+            let mut viewers = Vec::new();
+            for Role { name, session, seen } in self.roles {
+                // Its task cannot be gone: a panic would have ended the world.
+                let Ok(session) = session.await else { continue };
+                let mut updates = seen.updates.lock().unwrap_or_else(PoisonError::into_inner);
+                viewers.push(ViewerOutput {
+                    name,
+                    model: session.model,
+                    failure: session.failure.map(|e| e.to_string()),
+                    updates: std::mem::take(&mut updates),
+                    samples: seen.tap.take(),
+                });
+            }
+            Box::new(Output(viewers)) as Box<dyn Part>
+        })
+    }
+}
+
+pub(super) fn start(cast: &Viewers, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    let watching = Arc::new(AtomicUsize::new(cast.viewers.len()));
+    let mut roles = Vec::new();
+    if let (Some(Watched { videos, starts }), Some(stock)) =
+        (Drawn::in_case(stage.plan, stage.key.case), Stock::of(stage.stocks))
+    {
+        let watched = videos.iter().zip(starts);
+        for (number, (viewer, watched)) in cast.viewers.iter().zip(watched).enumerate() {
+            roles.push(view(cast, (number, viewer), watched, stock, stage, &watching)?);
+        }
+    }
+    Ok(Box::new(Roles { roles, arriving: cast.arrivals.is_some(), watching }))
+}
+
+/// Starts the roles of one viewer.
+fn view(
+    cast: &Viewers,
+    (number, viewer): (usize, &Viewer),
+    (video, begin): (&Arc<airlane_media::Video>, &Duration),
+    stock: &Stock,
+    stage: &mut Stage<'_>,
+    watching: &Arc<AtomicUsize>,
+) -> Result<Role, LabError> {
+    let pair = stage.attach()?;
+    let seen = Arc::new(Seen { tap: stage.tap(&pair), updates: Mutex::default() });
+    let policy = match stock.provider(stage.key.scheme, viewer) {
+        Some(p) => Policy::Minerva(p.clone()),
+        None => Policy::Plain,
+    };
+    let origin = Origin::new(stock.library.clone(), policy, seen.clone());
+    let control = viewer.control.as_ref().unwrap_or(&stage.scheme().control);
+    let listen = stage.server(&pair, stage.transport(control))?;
+    pair.server.spawn("origin", origin.serve(listen));
+    let abr = abr_of(cast, viewer);
+    let Some(setting) = stock.setting(cast, viewer, &video.name) else {
+        return Err(LabError::fault(format!("no setting for {}", video.name)));
+    };
+    let player = Player {
+        setting: setting.clone(),
+        abr_name: abr.to_string(),
+        abr: Arc::new(abr),
+        metric_name: viewer.metric.map(|m| m.name().to_owned()),
+        session_id: format!("{:08x}-{number}", stage.key.seed),
+        send_value: value_sent(stage, viewer),
+        lie: lie(viewer.reports),
+        until: Some(stage.end),
+    };
+    let caller = stage.client(&pair, stage.client_transport())?;
+    let (done, session) = oneshot::channel();
+    let (begin, clock, watching) = (Time::ZERO + *begin, pair.client.clone(), watching.clone());
+    let (server, video) = (pair.address, video.clone());
+    let opening = cast.player.opening_bytes.len();
+    let before = Cmcd {
+        session: Some(player.session_id.clone()),
+        content: Some(video.name.clone()),
+        ..Cmcd::default()
+    };
+    pair.client.spawn("player", async move {
+        clock.sleep_until(begin).await;
+        let connect = async {
+            let mut fetch = FetchPattern::connect(&caller, server, HOST, video).await?;
+            fetch.open(opening, &before).await?;
+            Ok(fetch)
+        };
+        let session = player.watch(&clock, connect, |_| {}).await;
+        watching.fetch_sub(1, Ordering::Relaxed);
+        // Nobody waits for it any more if the world was stopped.
+        drop(done.send(session));
+    });
+    Ok(Role { name: viewer.name.clone(), session, seen })
+}
+
+/// Chunks that the value function looks ahead which a viewer sends, if the scheme wants it to.
+fn value_sent(stage: &Stage<'_>, viewer: &Viewer) -> Option<usize> {
+    let minerva = minerva_of(stage.scheme())?;
+    let sent = minerva.value == Some(Value::Sent) && viewer.control.is_none();
+    sent.then(|| minerva.horizon.unwrap_or_else(|| airlane_minerva::Blend::default().horizon))
+}
+
+fn lie(reports: Reports) -> Option<fn(&mut Cmcd)> {
+    const PER_CHUNK: Duration = Duration::from_secs(8);
+    match reports {
+        Reports::Truth => None,
+        Reports::EmptyBuffer => Some(|c| c.buffer = Some(Duration::ZERO)),
+        Reports::Stalls => Some(|c| {
+            let chunks = u32::try_from(c.chunks_played.unwrap_or(0)).unwrap_or(u32::MAX);
+            c.stalled = Some(c.stalled.unwrap_or_default() + PER_CHUNK.saturating_mul(chunks));
+        }),
+    }
+}

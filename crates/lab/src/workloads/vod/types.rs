@@ -1,0 +1,205 @@
+//! What a scenario says of viewers and of the schemes that serve them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airlane_media::Metric;
+use airlane_quality::Smoothness;
+
+use crate::scenario::Control;
+
+/// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
+pub const MIN_CHUNKS: u64 = 50;
+
+/// Who watches, with which players.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Viewers {
+    /// Who watches.
+    pub viewers: Vec<Viewer>,
+    /// How those come that have no time of their own. `None`: all at the start.
+    pub arrivals: Option<Arrivals>,
+    /// The players.
+    pub player: Player,
+    /// Videos with fewer chunks are not drawn.
+    pub min_chunks: usize,
+}
+
+/// The players; the same in every scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Player {
+    /// What chooses the rungs.
+    pub abr: Abr,
+    /// Chunks that MPC looks ahead.
+    pub horizon: usize,
+    /// Most that the player holds.
+    pub buffer_cap: Duration,
+    /// Idle time between a response and the next request.
+    pub overhead: Duration,
+    /// Sizes of what is fetched before the first chunk, one after the other.
+    pub opening_bytes: Vec<u64>,
+    /// Cost of a second of rebuffering in equation 1.
+    pub beta: f64,
+    /// Cost of a point of change in equation 1.
+    pub gamma: f64,
+    /// The measure of quality.
+    pub metric: Metric,
+    /// What a change of quality is taken from.
+    pub smoothness: Smoothness,
+    /// Beta and gamma are for a measure from 0 to 100: for others they are multiplied by the
+    /// measure's span over 100 ([`Metric::span`]).
+    pub scaled_penalties: bool,
+    /// Longer videos are cut to so many chunks.
+    pub max_chunks: Option<usize>,
+}
+
+/// What chooses the rungs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abr {
+    /// RobustMPC.
+    RobustMpc,
+    /// MPC.
+    Mpc,
+    /// BOLA.
+    Bola,
+    /// Buffer-based.
+    Buffer,
+    /// The highest rung below the predicted throughput.
+    Rate,
+    /// Always the same rung, from 0.
+    Fixed(usize),
+}
+
+/// Somebody who watches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Viewer {
+    /// Name, of rows; distinct.
+    pub name: String,
+    /// The name without its number: viewers that one entry of the scenario makes share it.
+    pub group: String,
+    /// The video. `None`: drawn per case.
+    pub video: Option<String>,
+    /// The number of the viewer whose video it watches too.
+    pub same_as: Option<usize>,
+    /// When it starts.
+    pub start: Start,
+    /// Its round trip, if it is not the link's.
+    pub rtt: Option<Duration>,
+    /// Its ABR, if it is not the player's.
+    pub abr: Option<Abr>,
+    /// Its measure of quality, if it is not the player's: of its device, or of its provider.
+    pub metric: Option<Metric>,
+    /// Whose titles it watches: each provider has a normalisation of its own.
+    pub provider: String,
+    /// What it says of itself.
+    pub reports: Reports,
+    /// The controller of its server, without Minerva: cross traffic of the same kind under every
+    /// scheme. `None`: what the scheme says.
+    pub control: Option<Control>,
+}
+
+/// When a viewer starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At this time.
+    At(Duration),
+    /// When it arrives: [`Viewers::arrivals`].
+    Arrives,
+}
+
+/// What a viewer says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// The truth.
+    Truth,
+    /// That its buffer is empty.
+    EmptyBuffer,
+    /// Eight more seconds of stalls with every chunk.
+    Stalls,
+}
+
+/// Viewers that come one by one: a Poisson process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrivals {
+    /// How many watch at once on average, if films take as long as they last.
+    pub at_once: f64,
+}
+
+/// Minerva's parameters; what is `None` has the default of the algorithm.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Minerva {
+    /// Factor on every weight.
+    pub alpha: Option<f64>,
+    /// Weights stay within n_e/mu and n_e*mu.
+    pub mu: Option<f64>,
+    /// What is made equal.
+    pub utility: Option<Utility>,
+    /// What the normalisation averages.
+    pub normalisation: Option<Normalisation>,
+    /// How popular each title is, which the normalisation averages with: a file, as the scenario
+    /// names it. `None`: all the same.
+    pub popularity: Option<PathBuf>,
+    /// A normalisation that was computed before: a file, as the scenario names it.
+    pub normalisation_file: Option<PathBuf>,
+    /// What is to be equal among viewers.
+    pub fairness: Option<Fairness>,
+    /// How the value function is had.
+    pub value: Option<Value>,
+    /// Weight of the past in the utility, beside 1 for the current chunk.
+    pub past: Option<f64>,
+    /// Weight of the value function.
+    pub future: Option<f64>,
+    /// Chunks that the value function looks ahead.
+    pub horizon: Option<usize>,
+    /// Round trips between updates.
+    pub interval_rtts: Option<u32>,
+    /// Whether rates are taken at their conservative form.
+    pub conservative: Option<bool>,
+    /// Whether rates and weights are smoothed.
+    pub smoothed: Option<bool>,
+}
+
+/// What Minerva makes equal among viewers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Utility {
+    /// Past QoE, the current chunk and the value function over the player's own ABR.
+    ClientAware,
+    /// Equation 2: the quality at the current rate.
+    Basic,
+}
+
+/// What the normalisation averages over the corpus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normalisation {
+    /// The QoE of the player at a constant rate.
+    FixedRate,
+    /// The mean quality curve.
+    MeanCurve,
+    /// The QoE of the player at a constant rate, as the exponential of appendix C that fits it.
+    Fitted,
+    /// Nothing: weights go with rate over utility.
+    None,
+}
+
+/// What is to be equal among viewers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fairness {
+    /// Utility.
+    MaxMin,
+    /// What more rate brings, over what is there: the sum of the logarithms is the largest.
+    Proportional,
+}
+
+/// How the value function is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The player's algorithm is simulated with every update.
+    OnDemand,
+    /// It was simulated beforehand, on a grid.
+    Table,
+    /// That grid, as the exponentials of appendix C that fit it.
+    Fitted,
+    /// What the best algorithm could reach (appendix C).
+    Optimal,
+    /// The player sends it with its requests.
+    Sent,
+}

@@ -1,0 +1,175 @@
+//! Web traffic: transfers that begin as a Poisson process, each from a server drawn at random, on a
+//! connection of its own. The sizes follow a bounded Pareto distribution (`docs/traffic.md`).
+
+mod read;
+mod report;
+mod roles;
+mod sizes;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{InputError, Rate};
+use airlane_quality::stats;
+
+use crate::error::LabError;
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{Control, Frame, Reader, Scenario};
+use crate::story::Results;
+use crate::workload::{
+    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Headline, Metric, NoDraws, Part,
+    PartResult, Place, Running, Sense, Stocks, Workload,
+};
+use crate::world::{RunOutput, Stage};
+
+/// The name of the workload.
+const NAME: &str = "web";
+
+/// The workload.
+pub(crate) struct Web;
+
+impl Workload for Web {
+    fn table(&self) -> &'static str {
+        "web"
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, _: &Frame) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables))
+    }
+}
+
+/// The web traffic of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic(pub Vec<Entry>);
+
+/// Short transfers that begin as a Poisson process, each from one of many servers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Name, of rows; distinct.
+    pub name: String,
+    /// Bodies offered per time.
+    pub load: Rate,
+    /// How many servers.
+    pub servers: usize,
+    /// The servers' controller.
+    pub control: Control,
+    /// Their round trip, if it is not the link's.
+    pub rtt: Option<Duration>,
+    /// The shape of the sizes' Pareto distribution.
+    pub shape: f64,
+    /// The least size of a transfer in bytes.
+    pub least_bytes: u64,
+    /// The greatest.
+    pub most_bytes: u64,
+}
+
+impl Traffic {
+    /// The web traffic of a scenario.
+    pub fn of(scenario: &Scenario) -> &[Entry] {
+        scenario.casts.of::<Self>().map_or(&[], |traffic| &traffic.0)
+    }
+}
+
+impl Cast for Traffic {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|entry| entry.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let place = |entry: &Entry| std::iter::repeat_n(Place { rtt: entry.rtt }, entry.servers);
+        self.0.iter().flat_map(place).collect()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            Metric::of_actor("offered_bps", "bit/s", Sense::Neutral),
+            Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("transfers", "", Sense::Neutral),
+            Metric::of_actor("finished", "", Sense::Higher),
+            Metric::of_actor("took_mean_s", "s", Sense::Lower),
+            Metric::of_actor("took_p95_s", "s", Sense::Lower),
+        ]
+    }
+
+    fn prepare(
+        &self,
+        _: &Scenario,
+        _: &Common<'_>,
+        _: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        Ok(Arc::new(NoDraws))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+
+    fn about(&self, _: &Plan) -> About {
+        report::about(self)
+    }
+
+    fn headlines(&self, _: &Plan) -> Vec<Headline> {
+        Vec::new()
+    }
+
+    fn verdict(&self, _: &Results<'_>) -> Option<String> {
+        None
+    }
+
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+/// What came of the web traffic of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output(pub Vec<EntryOutput>);
+
+/// What came of an entry's transfers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryOutput {
+    /// Name.
+    pub name: String,
+    /// Transfers that were begun.
+    pub started: u64,
+    /// Bytes of bodies that these are of.
+    pub offered_bytes: u64,
+    /// Bytes of bodies received and found right.
+    pub received_bytes: u64,
+    /// Seconds that each finished transfer took, handshake included, in the order of their ends.
+    pub took_s: Vec<f64>,
+}
+
+impl Output {
+    /// The entries of a run.
+    pub fn of(run: &RunOutput) -> &[EntryOutput] {
+        run.parts.of::<Self>().map_or(&[], |output| &output.0)
+    }
+}
+
+impl Part for Output {
+    fn result(&self, run: &Ended<'_>) -> PartResult {
+        let span = run.at.since_start().as_secs_f64().max(f64::MIN_POSITIVE);
+        let actor = |web: &EntryOutput| {
+            let mut figures = Figures::default();
+            figures.add("offered_bps", "bit/s", Some(web.offered_bytes as f64 * 8.0 / span));
+            figures.add("goodput_bps", "bit/s", Some(web.received_bytes as f64 * 8.0 / span));
+            figures.add("transfers", "", Some(web.started as f64));
+            figures.add("finished", "", Some(web.took_s.len() as f64));
+            figures.add("took_mean_s", "s", stats::mean(&web.took_s));
+            figures.add("took_p95_s", "s", stats::quantile(&web.took_s, 0.95));
+            ActorResult {
+                workload: NAME.to_owned(),
+                name: web.name.clone(),
+                figures,
+                ..ActorResult::default()
+            }
+        };
+        PartResult { actors: self.0.iter().map(actor).collect(), figures: Figures::default() }
+    }
+}

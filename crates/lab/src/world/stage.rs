@@ -1,0 +1,233 @@
+//! Where the roles of a run are started: hosts for them, and endpoints on these hosts.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Seed, Time};
+use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
+use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, NewController, TransportConfig};
+use airlane_runtime::RuntimeHandle;
+use airlane_runtime::virtual_time::World;
+
+use super::Options;
+use super::tap::Tap;
+use crate::error::LabError;
+use crate::pcap;
+use crate::plan::{Plan, RunKey};
+use crate::scenario::{self, Control, Scenario, Scheme};
+use crate::workload::Stocks;
+
+/// The port of every server.
+const PORT: u16 = 443;
+
+/// Clients send requests and acknowledgements only.
+const CLIENT_CONTROL: Control = Control::Reno;
+
+/// A server's host and its client's.
+#[derive(Clone)]
+pub(crate) struct Pair {
+    /// The host that sends.
+    pub(crate) server: RuntimeHandle,
+    /// The host that receives.
+    pub(crate) client: RuntimeHandle,
+    /// Where the server listens.
+    pub(crate) address: SocketAddr,
+}
+
+/// What starting roles takes.
+pub(crate) struct Stage<'a> {
+    /// The plan.
+    pub(crate) plan: &'a Plan,
+    /// What its runs share.
+    pub(crate) stocks: &'a Stocks,
+    /// Which run.
+    pub(crate) key: RunKey,
+    /// The seed of the world.
+    pub(crate) seed: Seed,
+    /// When the run ends.
+    pub(crate) end: Time,
+    options: &'a Options,
+    tls: Cipher,
+    qlog: Option<PathBuf>,
+    pairs: VecDeque<Pair>,
+    /// Senders that were told of.
+    senders: usize,
+    /// The clients' endpoints: they live until all roles have ended.
+    endpoints: Vec<Arc<Endpoint>>,
+}
+
+impl<'a> Stage<'a> {
+    /// The stage of a run, with a pair of hosts in `world` for each pair of addresses.
+    pub(super) fn new(
+        plan: &'a Plan,
+        stocks: &'a Stocks,
+        key: RunKey,
+        options: &'a Options,
+        world: &mut World,
+        (addresses, seed): (&[(IpAddr, IpAddr)], Seed),
+    ) -> Result<Self, LabError> {
+        let tls = match plan.scenario.transport.cipher {
+            scenario::Cipher::Null => Cipher::Null,
+            scenario::Cipher::Tls => {
+                Cipher::lab_tls().map_err(|e| LabError::fault(e.to_string()))?
+            }
+        };
+        let pairs = addresses.iter().enumerate().map(|(i, (server, client))| Pair {
+            server: world.host(&format!("server{i}"), *server),
+            client: world.host(&format!("client{i}"), *client),
+            address: SocketAddr::new(*server, PORT),
+        });
+        // The schemes of a case share their seeds, and so the names of their connections.
+        let label = pcap::file_name(&plan.label(key));
+        Ok(Self {
+            plan,
+            stocks,
+            key,
+            seed,
+            end: Time::ZERO + plan.scenario.duration,
+            options,
+            tls,
+            qlog: options.captures.qlog.as_ref().map(|dir| dir.join(label)),
+            pairs: pairs.collect(),
+            senders: 0,
+            endpoints: Vec::new(),
+        })
+    }
+
+    /// A host of the world, to ask for the time.
+    pub(super) fn clock(&self) -> Option<RuntimeHandle> {
+        self.pairs.front().map(|pair| pair.client.clone())
+    }
+
+    /// The scenario.
+    pub(crate) fn scenario(&self) -> &'a Scenario {
+        &self.plan.scenario
+    }
+
+    /// The scheme of the run.
+    pub(crate) fn scheme(&self) -> &'a Scheme {
+        &self.plan.scenario.schemes[self.key.scheme]
+    }
+
+    /// The next pair of hosts, in the order of [`places`](crate::workload::Cast::places).
+    ///
+    /// # Errors
+    /// If there is none left: a fault of ours.
+    pub(crate) fn attach(&mut self) -> Result<Pair, LabError> {
+        self.pairs.pop_front().ok_or_else(|| LabError::fault("more roles than places"))
+    }
+
+    /// Samples of what `pair`'s server sends, from now on.
+    pub(crate) fn tap(&self, pair: &Pair) -> Arc<Tap> {
+        Tap::start(&pair.server)
+    }
+
+    /// A function to call with the sender's side of the next greedy flow's connection: it connects
+    /// `tap` and tells whoever asked for such senders.
+    pub(crate) fn sender_seen(
+        &mut self,
+        pair: &Pair,
+        tap: &Arc<Tap>,
+    ) -> impl Fn(&ControlHandle) + Send + Sync + 'static {
+        let (tap, hook, host) = (tap.clone(), self.options.on_sender.clone(), pair.server.clone());
+        let number = self.senders;
+        self.senders += 1;
+        move |control| {
+            tap.connect(control);
+            if let Some(hook) = &hook {
+                hook.call(number, &host, control);
+            }
+        }
+    }
+
+    /// What connections of a sender under `control` are.
+    pub(crate) fn transport(&self, control: &Control) -> TransportConfig {
+        let scenario = self.scenario();
+        let controller = controller(control);
+        TransportConfig {
+            payload_bytes: u16::try_from(scenario.transport.payload_bytes).unwrap_or(u16::MAX),
+            acks: match scenario.transport.ack {
+                scenario::AckPolicy::Every2 => AckPolicy::EverySecond,
+                scenario::AckPolicy::Decimated => AckPolicy::chromium(scenario.link.rtt),
+            },
+            // A trace may carry nothing for longer than a minute, and a connection survives it.
+            idle_timeout: Some(Duration::from_secs(300)),
+            cipher: self.tls.clone(),
+            empty_client_ids: true,
+            qlog_dir: self.qlog.clone(),
+            keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
+            clock_shift: self.options.clock_shift,
+            ..TransportConfig::new(move |n: NewController| {
+                controller.build(n.now, n.payload_bytes, n.seed)
+            })
+        }
+    }
+
+    /// What connections of a client are.
+    pub(crate) fn client_transport(&self) -> TransportConfig {
+        self.transport(&CLIENT_CONTROL)
+    }
+
+    /// A client's endpoint on the pair's client.
+    ///
+    /// # Errors
+    /// If it cannot be made: a fault of ours.
+    pub(crate) fn client(
+        &mut self,
+        pair: &Pair,
+        config: TransportConfig,
+    ) -> Result<Arc<Endpoint>, LabError> {
+        let endpoint = Arc::new(made(Endpoint::client(&pair.client, any(0), config))?);
+        self.endpoints.push(endpoint.clone());
+        Ok(endpoint)
+    }
+
+    /// The clients' endpoints, to be dropped when all roles have ended.
+    pub(super) fn into_endpoints(self) -> Vec<Arc<Endpoint>> {
+        self.endpoints
+    }
+
+    /// A server's endpoint on the pair's server.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub(crate) fn server(
+        &self,
+        pair: &Pair,
+        config: TransportConfig,
+    ) -> Result<Endpoint, LabError> {
+        made(Endpoint::server(&pair.server, any(PORT), config))
+    }
+}
+
+fn any(port: u16) -> SocketAddr {
+    SocketAddr::from(([0, 0, 0, 0], port))
+}
+
+fn made<E: std::fmt::Display>(endpoint: Result<Endpoint, E>) -> Result<Endpoint, LabError> {
+    endpoint.map_err(|e| LabError::fault(format!("an endpoint cannot be made: {e}")))
+}
+
+fn controller(control: &Control) -> ControllerConfig {
+    match *control {
+        Control::Reno => ControllerConfig::new(Algorithm::Reno),
+        Control::Bbr => ControllerConfig::new(Algorithm::Bbr),
+        Control::Fast { weight } => {
+            ControllerConfig { weight: Some(weight), ..ControllerConfig::new(Algorithm::Fast) }
+        }
+        Control::Explicit(rate) => ControllerConfig {
+            rate_bps: Some(rate.bps()),
+            ..ControllerConfig::new(Algorithm::Explicit)
+        },
+        Control::Cubic { weight, rule } => ControllerConfig {
+            weight_rule: Some(match rule {
+                scenario::WeightRule::Synchronised => WeightRule::Synchronised,
+                scenario::WeightRule::Textbook => WeightRule::Textbook,
+            }),
+            ..ControllerConfig::cubic(weight)
+        },
+    }
+}
