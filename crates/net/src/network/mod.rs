@@ -256,9 +256,9 @@ impl Network {
         self.series = Some(Series::new(interval));
     }
 
-    /// The samples until `now`.
+    /// The samples until `now`, or until the last event where that was later.
     pub fn take_series(&mut self, now: Time) -> Option<Series> {
-        self.clock(now);
+        self.clock(now.max(self.now));
         self.series.take()
     }
 
