@@ -28,11 +28,7 @@ fn film(chunks: usize) -> Arc<Video> {
 
 fn transport(cipher: Cipher) -> TransportConfig {
     let controller = ControllerConfig::cubic(1.0);
-    TransportConfig {
-        cipher,
-        empty_client_ids: true,
-        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
-    }
+    TransportConfig { empty_client_ids: true, ..TransportConfig::laboratory(cipher, controller) }
 }
 
 /// Sizes of the manifest and of the header of a track.
@@ -253,7 +249,7 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     let sender = TransportConfig {
         send_window_bytes: bulk::SEND_WINDOW_BYTES,
         least_send_window_bytes: bulk::SEND_WINDOW_BYTES,
-        ..TransportConfig::new(move |n| explicit.build(n.now, n.payload_bytes, n.seed))
+        ..TransportConfig::laboratory(Cipher::Null, explicit)
     };
     let receiver = TransportConfig {
         receive_window_bytes: bulk::RECEIVE_WINDOW_BYTES,

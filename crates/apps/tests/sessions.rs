@@ -39,11 +39,7 @@ impl OriginEvents for Log {
 }
 
 fn transport() -> TransportConfig {
-    let controller = ControllerConfig::cubic(2.0);
-    TransportConfig {
-        cipher: Cipher::Null,
-        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
-    }
+    TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(2.0))
 }
 
 fn provider(videos: &[Arc<Video>]) -> Provider {

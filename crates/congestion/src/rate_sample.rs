@@ -48,11 +48,6 @@ impl RateSampler {
         Self::default()
     }
 
-    /// Bytes delivered so far.
-    pub fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
     /// A packet of `bytes` leaves; `in_flight` counts the bytes in flight with this packet.
     /// Numbers rise; skipping some is fine.
     pub fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, in_flight: u64) {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_congestion::Controller;
+use airlane_congestion::{Controller, ControllerConfig};
 
-use crate::crypto::Cipher;
+use crate::crypto::{Cipher, Security, Tls};
 
 /// What a controller is made from.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,27 @@ pub struct NewController {
 }
 
 /// Makes the congestion controller of each connection.
-pub type ControllerFactory = Arc<dyn Fn(NewController) -> Box<dyn Controller> + Send + Sync>;
+#[derive(Clone)]
+pub struct ControllerFactory(Arc<dyn Fn(NewController) -> Box<dyn Controller> + Send + Sync>);
+
+impl ControllerFactory {
+    /// One that asks `make`, for controllers that no [`ControllerConfig`] names.
+    pub fn new(
+        make: impl Fn(NewController) -> Box<dyn Controller> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(make))
+    }
+
+    pub(crate) fn make(&self, new: NewController) -> Box<dyn Controller> {
+        (self.0)(new)
+    }
+}
+
+impl From<ControllerConfig> for ControllerFactory {
+    fn from(config: ControllerConfig) -> Self {
+        Self::new(move |n| config.build(n.now, n.payload_bytes, n.seed))
+    }
+}
 
 /// When the peer acknowledges what this endpoint sends.
 ///
@@ -51,15 +71,6 @@ impl AckPolicy {
         let max_delay = (rtt / 4).clamp(Duration::from_millis(1), Duration::from_millis(25));
         Self::Decimated { packets: 10, max_delay }
     }
-}
-
-/// Where connection ids, keys and tokens come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entropy {
-    /// From the runtime's seed: repeatable, and good for the laboratory only.
-    Seeded,
-    /// From the operating system: for whoever faces a network.
-    System,
 }
 
 /// Whom a server lets in.
@@ -125,10 +136,8 @@ pub struct TransportConfig {
     pub idle_timeout: Option<Duration>,
     /// Silence after which a PING goes out.
     pub keep_alive: Option<Duration>,
-    /// The cipher.
-    pub cipher: Cipher,
-    /// Where secrets come from.
-    pub entropy: Entropy,
+    /// How packets are protected and where secrets come from. Only the two constructors make one.
+    pub security: Security,
     /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it from
     /// before a crash can tell clients at once that their connections are gone. `None`: a new one.
     ///
@@ -160,13 +169,22 @@ pub const ALPN_H3: &[u8] = b"h3";
 pub const ALPN_AIRLANE: &[u8] = b"airlane/1";
 
 impl TransportConfig {
-    /// The laboratory's settings: null cipher, payload of 1350 bytes, an acknowledgement for
-    /// every second packet, secrets from the seed.
-    pub fn new(
-        controller: impl Fn(NewController) -> Box<dyn Controller> + Send + Sync + 'static,
-    ) -> Self {
+    /// The laboratory's settings: payload of 1350 bytes, an acknowledgement for every second packet,
+    /// connection ids, keys and tokens from the runtime's seed, and any cipher, the one that
+    /// protects nothing included.
+    pub fn laboratory(cipher: Cipher, controller: impl Into<ControllerFactory>) -> Self {
+        Self::with(Security::laboratory(cipher), controller.into())
+    }
+
+    /// The settings of whoever faces a network, server or client: the same sizes, TLS, and
+    /// connection ids, keys and tokens from the operating system.
+    pub fn network(tls: Tls, controller: impl Into<ControllerFactory>) -> Self {
+        Self::with(Security::network(tls), controller.into())
+    }
+
+    fn with(security: Security, controller: ControllerFactory) -> Self {
         Self {
-            controller: Arc::new(controller),
+            controller,
             initial_rtt: Duration::from_millis(100),
             payload_bytes: 1350,
             most_payload_bytes: None,
@@ -180,8 +198,7 @@ impl TransportConfig {
             admission: Admission::ALL,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,
-            cipher: Cipher::Null,
-            entropy: Entropy::Seeded,
+            security,
             reset_secret: None,
             alpn: vec![ALPN_H3.to_vec(), ALPN_AIRLANE.to_vec()],
             qlog_dir: None,
@@ -197,7 +214,7 @@ impl fmt::Debug for TransportConfig {
             .field("initial_rtt", &self.initial_rtt)
             .field("payload_bytes", &self.payload_bytes)
             .field("acks", &self.acks)
-            .field("cipher", &self.cipher)
+            .field("security", &self.security)
             .finish_non_exhaustive()
     }
 }

@@ -10,8 +10,7 @@ use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use noq_proto::{Dir, StreamId, VarInt};
 
-use crate::control::{ControlHandle, ControlStats};
-use crate::crypto::Negotiated;
+use crate::control::ControlHandle;
 use crate::driver::{Link, Owner};
 use crate::error::QuicError;
 use crate::stream::{RecvStream, SendStream};
@@ -25,25 +24,6 @@ impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("remote", &self.remote_addr()).finish_non_exhaustive()
     }
-}
-
-/// What a connection has sent and received.
-#[derive(Clone, Copy, Debug)]
-pub struct ConnectionStats {
-    /// The sending side as its congestion controller sees it.
-    pub control: ControlStats,
-    /// Datagrams sent, the handshake's and bare acknowledgements included.
-    pub datagrams_sent: u64,
-    /// Their bytes of UDP payload.
-    pub bytes_sent: u64,
-    /// Datagrams received.
-    pub datagrams_received: u64,
-    /// Their bytes of UDP payload.
-    pub bytes_received: u64,
-    /// ACK frames sent.
-    pub acks_sent: u64,
-    /// ACK frames received.
-    pub acks_received: u64,
 }
 
 impl Connection {
@@ -131,22 +111,6 @@ impl Connection {
         self.0.control()
     }
 
-    /// Counts as of now.
-    pub fn stats(&self) -> ConnectionStats {
-        // noq asks the controller for its window to fill a field that is not used here.
-        let control = self.control();
-        let s = control.shared().without_data(|| self.0.look(noq_proto::Connection::stats));
-        ConnectionStats {
-            control: control.stats(),
-            datagrams_sent: s.udp_tx.datagrams,
-            bytes_sent: s.udp_tx.bytes,
-            datagrams_received: s.udp_rx.datagrams,
-            bytes_received: s.udp_rx.bytes,
-            acks_sent: s.frame_tx.acks,
-            acks_received: s.frame_rx.acks,
-        }
-    }
-
     /// Writes two pieces to a stream, one behind the other and without copying them. While it is
     /// pending they lie with the connection.
     pub(crate) fn poll_leave(
@@ -161,21 +125,6 @@ impl Connection {
     /// Bytes that may wait or be in flight at the moment.
     pub(crate) fn send_window(&self) -> u64 {
         self.0.send_window()
-    }
-
-    /// The application protocol that both sides chose.
-    pub fn alpn(&self) -> Option<Vec<u8>> {
-        self.negotiated().protocol
-    }
-
-    /// The name that the client asked for, where this side is the server.
-    pub fn server_name(&self) -> Option<String> {
-        self.negotiated().server_name
-    }
-
-    fn negotiated(&self) -> Negotiated {
-        let data = self.0.look(|c| c.crypto_session().handshake_data());
-        data.map(Negotiated::of).unwrap_or_default()
     }
 
     /// The peer's address. It changes when the peer migrates.

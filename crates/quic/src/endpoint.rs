@@ -20,10 +20,10 @@ use ring::hmac;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
-use crate::config::{AckPolicy, Entropy, MAX_STREAM_WINDOW_BYTES, TransportConfig};
+use crate::config::{AckPolicy, MAX_STREAM_WINDOW_BYTES, TransportConfig};
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
-use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey, system_secret};
+use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey};
 use crate::driver::{Agenda, Driver, Link, Links};
 use crate::error::QuicError;
 use crate::qlog;
@@ -114,10 +114,7 @@ impl Endpoint {
         let socket = runtime.bind_udp(local)?;
         let local_addr = socket.local_addr();
         let seed = runtime.seed().split("quic").split(&local_addr.to_string());
-        let secret = |name: &str| match config.entropy {
-            Entropy::Seeded => Ok(seed.split(name).bytes()),
-            Entropy::System => system_secret(),
-        };
+        let secret = |name: &str| config.security.secret(seed, name);
 
         let reset_key = match &config.reset_secret {
             Some(kept) => reset_key(kept, local_addr),
@@ -131,39 +128,41 @@ impl Endpoint {
         endpoint_config.rng_seed(Some(secret("noq")?));
         // A server needs ids: its connections may come from behind one address, or move.
         let empty_ids = config.empty_client_ids && !accepts;
-        let initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync> = match config.entropy {
-            Entropy::Seeded => {
-                let ids = seed.split("connection ids");
-                endpoint_config.cid_generator(Arc::new(move || {
-                    Box::new(SeededIds::new(ids, if empty_ids { 0 } else { SERVER_ID_BYTES }))
-                }));
-                let ids = Mutex::new(SeededIds::new(
-                    seed.split("initial connection ids"),
-                    INITIAL_ID_BYTES,
-                ));
-                Arc::new(move || ids.lock().generate_cid())
-            }
-            Entropy::System => {
-                // noq's own ids come from the system.
-                let bytes = if empty_ids { 0 } else { SERVER_ID_BYTES };
-                endpoint_config.cid_generator(Arc::new(move || {
-                    Box::new(noq_proto::RandomConnectionIdGenerator::new(bytes))
-                }));
-                Arc::new(|| {
-                    noq_proto::RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid()
-                })
-            }
-        };
+        let initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync> =
+            match config.security.repeats() {
+                true => {
+                    let ids = seed.split("connection ids");
+                    endpoint_config.cid_generator(Arc::new(move || {
+                        Box::new(SeededIds::new(ids, if empty_ids { 0 } else { SERVER_ID_BYTES }))
+                    }));
+                    let ids = Mutex::new(SeededIds::new(
+                        seed.split("initial connection ids"),
+                        INITIAL_ID_BYTES,
+                    ));
+                    Arc::new(move || ids.lock().generate_cid())
+                }
+                false => {
+                    // noq's own ids come from the system.
+                    let bytes = if empty_ids { 0 } else { SERVER_ID_BYTES };
+                    endpoint_config.cid_generator(Arc::new(move || {
+                        Box::new(noq_proto::RandomConnectionIdGenerator::new(bytes))
+                    }));
+                    Arc::new(|| {
+                        noq_proto::RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid()
+                    })
+                }
+            };
 
-        let client = config.cipher.client(&config)?;
+        let cipher = config.security.cipher();
+        let client = cipher.client(&config)?;
         let server = if accepts {
             let token_key = Arc::new(TokenKey::new(&secret("token key")?));
-            let mut server = ServerConfig::new(config.cipher.server(&config)?, token_key);
+            let mut server = ServerConfig::new(cipher.server(&config)?, token_key);
             // No NEW_TOKEN frames: they would carry the date.
             let mut tokens = ValidationTokenConfig::default();
             tokens.sent(0);
             server.validation_token_config(tokens);
-            if config.entropy == Entropy::Seeded {
+            if config.security.repeats() {
                 server.time_source(Arc::new(NoDate));
             }
             Some(server)

@@ -17,11 +17,11 @@ mod stream;
 
 pub use config::{
     ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES,
-    Entropy, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
+    MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
 };
-pub use connection::{Connection, ConnectionStats};
+pub use connection::Connection;
 pub use control::{ControlHandle, ControlStats};
-pub use crypto::{Certificates, Cipher, Identity, Tls, Trust};
+pub use crypto::{Certificates, Cipher, Identity, Security, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use http3::{Body, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder};

@@ -115,7 +115,7 @@ fn a_full_socket_slows_connections_down_and_loses_nothing() {
                 }
                 let (a, b) = tokio::join!(recv_bulk(&one), recv_bulk(&two));
                 assert_eq!((a.unwrap(), b.unwrap()), (2_000_000, 2_000_000));
-                let lost = |c: &airlane_quic::Connection| c.stats().control.lost_packets;
+                let lost = |c: &airlane_quic::Connection| c.control().stats().lost_packets;
                 (client.now() - start, lost(&to_one) + lost(&to_two))
             })
             .unwrap();

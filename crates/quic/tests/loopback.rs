@@ -7,32 +7,30 @@ use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_congestion::Algorithm;
-use airlane_quic::{Cipher, Endpoint, Entropy, Identity, QuicError, Tls, TransportConfig, Trust};
+use airlane_congestion::ControllerConfig;
+use airlane_quic::{Cipher, Endpoint, Identity, QuicError, Tls, TransportConfig, Trust};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use common::*;
 
 #[tokio::test]
 async fn a_bulk_transfer_over_loopback_with_either_cipher() {
-    for cipher in [Cipher::Null, Cipher::lab_tls().unwrap()] {
+    for config in [config(Algorithm::Cubic), deployed(Algorithm::Cubic)] {
         let runtime = TokioRuntime::new(Seed(1));
-        let config =
-            TransportConfig { cipher, entropy: Entropy::System, ..config(Algorithm::Cubic) };
         let addr = ([127, 0, 0, 1], 0).into();
         let (_, stats) = transfer(runtime.clone(), runtime, addr, config, 20_000_000).await;
-        assert!(stats.control.acked_bytes >= 20_000_000, "{stats:?}");
+        assert!(stats.acked_bytes >= 20_000_000, "{stats:?}");
     }
 }
 
 #[tokio::test]
 async fn a_client_refuses_a_server_that_it_does_not_trust() {
     let runtime = TokioRuntime::new(Seed(1));
-    let tls = |trust| {
+    let with = |trust| {
         let identity = Identity::generate(&["localhost"]).unwrap();
-        let identity = Some(identity.shown().unwrap());
-        Cipher::Tls(std::sync::Arc::new(Tls { identity, trust }))
+        let tls = Tls { identity: Some(identity.shown().unwrap()), trust };
+        TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
     };
-    let with = |trust| TransportConfig { cipher: tls(trust), ..config(Algorithm::Reno) };
     let loopback = ([127, 0, 0, 1], 0).into();
     let server = Endpoint::server(&runtime, loopback, with(Trust::Anyone)).unwrap();
     let other = Identity::generate(&["localhost"]).unwrap();
@@ -57,8 +55,8 @@ async fn settings_that_quic_does_not_allow_are_named() {
     let small = TransportConfig { payload_bytes: 1000, ..config(Algorithm::Reno) };
     let e = Endpoint::client(&runtime, ([127, 0, 0, 1], 0).into(), small).unwrap_err();
     assert_eq!(e.to_string(), "a payload of 1000 bytes is not in 1200..65527");
-    let no_key = Cipher::Tls(std::sync::Arc::new(Tls { identity: None, trust: Trust::Anyone }));
-    let server = TransportConfig { cipher: no_key, ..config(Algorithm::Reno) };
+    let no_key = Tls { identity: None, trust: Trust::Anyone };
+    let server = TransportConfig::network(no_key, ControllerConfig::new(Algorithm::Reno));
     let e = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), server).unwrap_err();
     assert_eq!(e.to_string(), "TLS: a server needs a certificate");
 }
@@ -89,8 +87,7 @@ async fn endpoints_that_share_a_secret_do_not_tell_each_others_reset_tokens() {
     let runtime = TokioRuntime::new(Seed(1));
     let server = |at: SocketAddr| {
         let reset_secret = Some([7; 32]);
-        let entropy = Entropy::System;
-        let config = TransportConfig { reset_secret, entropy, ..config(Algorithm::Reno) };
+        let config = TransportConfig { reset_secret, ..deployed(Algorithm::Reno) };
         Endpoint::server(&runtime, at, config).unwrap()
     };
     let any = ([127, 0, 0, 1], 0).into();
@@ -102,23 +99,27 @@ async fn endpoints_that_share_a_secret_do_not_tell_each_others_reset_tokens() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_key_log_is_for_its_owner_alone() {
+async fn a_key_log_is_for_its_owner_alone_be_it_new_or_there_already() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    let keylog = folder.path().join("keys.log");
+    let (new, old) = (folder.path().join("new.log"), folder.path().join("old.log"));
+    std::fs::write(&old, "CLIENT_RANDOM 00 00\n").unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o664)).unwrap();
     let runtime = TokioRuntime::new(Seed(1));
-    let cipher = Cipher::lab_tls().unwrap();
-    let config =
-        TransportConfig { cipher, keylog: Some(keylog.clone()), ..config(Algorithm::Reno) };
-    let _server = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap();
-    let mode = std::fs::metadata(&keylog).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    for keylog in [&new, &old] {
+        let tls = sealed(Cipher::lab_tls().unwrap(), Algorithm::Reno);
+        let config = TransportConfig { keylog: Some(keylog.clone()), ..tls };
+        let _server = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap();
+        let mode = std::fs::metadata(keylog).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", keylog.display());
+    }
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), "CLIENT_RANDOM 00 00\n");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn weights_set_from_another_thread_lose_no_acknowledgement() {
     let runtime = TokioRuntime::new(Seed(1));
-    let config = TransportConfig { entropy: Entropy::System, ..config(Algorithm::Cubic) };
+    let config = config(Algorithm::Cubic);
     let addr = ([127, 0, 0, 1], 0).into();
     let (server, client, to_server, to_client) =
         pair(&runtime, &runtime, addr, config).await.unwrap();
@@ -142,12 +143,12 @@ async fn weights_set_from_another_thread_lose_no_acknowledgement() {
     let set = other.join().unwrap();
     // The last acknowledgements are on their way.
     let settled = async {
-        while to_client.stats().control.in_flight > 0 {
+        while to_client.control().stats().in_flight > 0 {
             runtime.sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), settled).await.expect("nothing stays in flight");
-    let stats = to_client.stats().control;
+    let stats = to_client.control().stats();
     assert!(set > 100, "weights were set {set} times");
     assert!(stats.sent_packets > bytes / 1_400, "{stats:?}");
     assert_eq!(stats.acked_packets + stats.lost_packets, stats.sent_packets, "{stats:?}");

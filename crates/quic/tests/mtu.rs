@@ -20,7 +20,7 @@ fn run(most: usize, from: Time) -> (Duration, ControlStats, Vec<usize>) {
     let transfer = transfer(s, c, SERVER_ADDR.into(), config, 4_000_000);
     let (took, stats) = net.world.run(transfer).unwrap();
     let sizes = net.seen.lock().down.iter().map(|(_, size)| *size).collect();
-    (took, stats.control, sizes)
+    (took, stats, sizes)
 }
 
 #[test]

@@ -123,26 +123,6 @@ impl Bbr {
         }
     }
 
-    /// The estimate of the bottleneck's bandwidth, zero before the first sample.
-    pub fn bandwidth(&self) -> Rate {
-        self.bandwidth.get()
-    }
-
-    /// The estimate of the path's round-trip time without queues.
-    pub fn rtprop(&self) -> Option<Duration> {
-        self.rtprop.get()
-    }
-
-    /// What it is doing, for traces.
-    pub fn mode(&self) -> &'static str {
-        match self.mode {
-            Mode::Startup => "startup",
-            Mode::Drain => "drain",
-            Mode::ProbeBw { .. } => "probe_bw",
-            Mode::ProbeRtt { .. } => "probe_rtt",
-        }
-    }
-
     fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,

@@ -127,11 +127,6 @@ impl Cubic {
         self.state.cwnd < self.state.ssthresh
     }
 
-    /// The window in packets, before it is rounded for the transport.
-    pub fn window_packets(&self) -> f64 {
-        self.state.cwnd
-    }
-
     /// Least window in packets: two per plain flow, and one in all.
     fn floor(&self) -> f64 {
         (MINIMUM_WINDOW_PACKETS * self.weight).max(1.0)

@@ -12,9 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use airlane_congestion::ControllerConfig;
-use airlane_quic::{
-    ALPN_H3, Cipher, ControlHandle, Endpoint, Entropy, QuicError, Tls, TransportConfig, Trust,
-};
+use airlane_quic::{ALPN_H3, ControlHandle, Endpoint, QuicError, Tls, TransportConfig, Trust};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
@@ -258,14 +256,13 @@ fn any_address() -> SocketAddr {
 fn transport(trust: &Trust) -> TransportConfig {
     // Requests are all that it sends.
     let controller = ControllerConfig::cubic(1.0);
+    let tls = Tls { identity: None, trust: trust.clone() };
     TransportConfig {
-        cipher: Cipher::Tls(Arc::new(Tls { identity: None, trust: trust.clone() })),
-        entropy: Entropy::System,
         alpn: vec![ALPN_H3.to_vec()],
         // Whoever waits for the rest of an answer sends nothing, and would not hear from a server
         // that was started anew that it knows nothing of the connection.
         keep_alive: Some(ASK_AFTER),
-        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
+        ..TransportConfig::network(tls, controller)
     }
 }
 

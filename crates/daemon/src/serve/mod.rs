@@ -22,8 +22,8 @@ use airlane_apps::vod::{Limits, Origin, Policy};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    ALPN_H3, Admission, Certificates, Cipher, ETHERNET_PAYLOAD_BYTES, Endpoint, Entropy,
-    H3_NO_ERROR, QuicError, Tls, TransportConfig, Trust,
+    ALPN_H3, Admission, Certificates, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, QuicError,
+    Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -286,8 +286,6 @@ impl Server {
         let tls =
             Tls { identity: Some(self.certificates.clone()), trust: Trust::Roots(Vec::new()) };
         TransportConfig {
-            cipher: Cipher::Tls(Arc::new(tls)),
-            entropy: Entropy::System,
             payload_bytes: PAYLOAD_BYTES,
             most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
             alpn: vec![ALPN_H3.to_vec()],
@@ -306,7 +304,7 @@ impl Server {
             receive_window_bytes: 256 << 10,
             qlog_dir: request.qlog.clone(),
             keylog: request.keylog.clone(),
-            ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
+            ..TransportConfig::network(tls, controller)
         }
     }
 

@@ -5,9 +5,8 @@ use std::time::Duration;
 use airlane_congestion::ControllerConfig;
 use airlane_daemon::client::Speak;
 use airlane_daemon::serve::Server;
-use airlane_quic::{ALPN_H3, Cipher, Endpoint, Entropy, H3Client, Tls, TransportConfig, Trust};
+use airlane_quic::{ALPN_H3, Endpoint, H3Client, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
-use std::sync::Arc;
 
 use crate::common::*;
 use crate::impatient;
@@ -28,11 +27,9 @@ pub fn pinging() -> Endpoint {
     let tls = Tls { identity: None, trust: Trust::Anyone };
     let controller = ControllerConfig::cubic(1.0);
     let config = TransportConfig {
-        cipher: Cipher::Tls(Arc::new(tls)),
-        entropy: Entropy::System,
         alpn: vec![ALPN_H3.to_vec()],
         keep_alive: Some(Duration::from_millis(200)),
-        ..TransportConfig::new(move |n| controller.build(n.now, n.payload_bytes, n.seed))
+        ..TransportConfig::network(tls, controller)
     };
     let runtime = TokioRuntime::new(airlane_base::Seed(4));
     Endpoint::client(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use airlane_base::{Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
-use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, NewController, TransportConfig};
+use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::World;
 
@@ -155,14 +155,11 @@ impl<'a> Stage<'a> {
             },
             // A trace may carry nothing for longer than a minute, and a connection survives it.
             idle_timeout: Some(Duration::from_secs(300)),
-            cipher: self.tls.clone(),
             empty_client_ids: true,
             qlog_dir: self.qlog.clone(),
             keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
             clock_shift: self.options.clock_shift,
-            ..TransportConfig::new(move |n: NewController| {
-                controller.build(n.now, n.payload_bytes, n.seed)
-            })
+            ..TransportConfig::laboratory(self.tls.clone(), controller)
         }
     }
 

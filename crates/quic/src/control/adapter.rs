@@ -27,8 +27,11 @@ impl congestion::ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
         let now = self.shared.clock.time(now);
         self.shared.set_payload_bytes(current_mtu.into());
-        let controller =
-            (self.make)(NewController { now, payload_bytes: current_mtu.into(), seed: self.seed });
+        let controller = self.make.make(NewController {
+            now,
+            payload_bytes: current_mtu.into(),
+            seed: self.seed,
+        });
         let mut core = self.shared.core.lock();
         let core = match &mut *core {
             Some(core) => {

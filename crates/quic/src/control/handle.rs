@@ -173,15 +173,6 @@ impl Shared {
         self.waiting.load(Ordering::Relaxed) != NONE
     }
 
-    /// Runs `f`, in which noq asks for the window without having data to send.
-    pub(crate) fn without_data<T>(&self, f: impl FnOnce() -> T) -> T {
-        let asked = [&self.waiting, &self.wake];
-        let before = asked.map(|a| a.load(Ordering::Relaxed));
-        let value = f();
-        asked.into_iter().zip(before).for_each(|(a, v)| a.store(v, Ordering::Relaxed));
-        value
-    }
-
     fn waited(&self, now: Time) -> Option<Duration> {
         match self.waiting.load(Ordering::Relaxed) {
             NONE => None,

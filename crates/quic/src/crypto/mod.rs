@@ -4,6 +4,7 @@ mod identity;
 mod keys;
 mod null;
 mod seal;
+mod security;
 mod tls;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use noq_proto::crypto;
 pub use identity::{Certificates, Identity};
 pub(crate) use keys::{SeededIds, TokenKey};
 pub(crate) use seal::{Seal, SealedClient, SealedServer};
+pub use security::Security;
 pub use tls::{Tls, Trust};
 
 use crate::config::TransportConfig;
@@ -71,27 +73,6 @@ impl fmt::Debug for Cipher {
     }
 }
 
-/// What the handshake agreed on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Negotiated {
-    pub(crate) protocol: Option<Vec<u8>>,
-    pub(crate) server_name: Option<String>,
-}
-
-impl Negotiated {
-    /// Reads what either cipher's session tells.
-    pub(crate) fn of(data: Box<dyn std::any::Any>) -> Self {
-        let data = match data.downcast::<Self>() {
-            Ok(null) => return *null,
-            Err(data) => data,
-        };
-        match data.downcast::<crypto::rustls::HandshakeData>() {
-            Ok(tls) => Self { protocol: tls.protocol, server_name: tls.server_name },
-            Err(_) => Self::default(),
-        }
-    }
-}
-
 /// A secret from the operating system.
 pub(crate) fn system_secret() -> Result<[u8; 32], QuicError> {
     let mut secret = [0; 32];
@@ -109,9 +90,8 @@ mod tests {
 
     /// Lengths of what the two sides write in turn until the handshake is over.
     fn flights(cipher: &Cipher) -> Vec<usize> {
-        let config = TransportConfig::new(|n| {
-            ControllerConfig::new(Algorithm::Reno).build(n.now, n.payload_bytes, n.seed)
-        });
+        let reno = ControllerConfig::new(Algorithm::Reno);
+        let config = TransportConfig::laboratory(cipher.clone(), reno);
         let v1 = 1;
         let params = TransportParameters::read(noq_proto::Side::Server, &mut &[][..]).unwrap();
         let client = cipher.client(&config).unwrap().start_session(v1, "lab.airlane", &params);

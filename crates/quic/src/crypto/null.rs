@@ -14,8 +14,6 @@ use noq_proto::crypto::{
 use noq_proto::transport_parameters::TransportParameters;
 use noq_proto::{ConnectError, ConnectionId, PathId, Side, TransportError, TransportErrorCode};
 
-use super::Negotiated;
-
 /// Length of the seal (AES-GCM and ChaCha20-Poly1305 alike).
 const TAG_BYTES: usize = 16;
 /// What the seal says: packets of another cipher are not taken for ours.
@@ -53,23 +51,19 @@ impl NullConfig {
         Self { alpn }
     }
 
-    fn session(
-        &self,
-        side: Side,
-        params: &TransportParameters,
-        name: Option<String>,
-    ) -> NullSession {
+    fn session(&self, side: Side, params: &TransportParameters, name: String) -> NullSession {
         let mut ours = Vec::new();
         params.write(&mut ours);
         NullSession {
             side,
             step: 0,
             received: Vec::new(),
-            expected: if side.is_client() { SERVER_HELLO } else { CLIENT_HELLO },
+            expected: Some(if side.is_client() { SERVER_HELLO } else { CLIENT_HELLO }),
             alpn: self.alpn.clone(),
             params: ours,
             peer_params: None,
-            negotiated: Negotiated { protocol: None, server_name: name },
+            server_name: name,
+            protocol: None,
         }
     }
 }
@@ -81,7 +75,7 @@ impl crypto::ClientConfig for NullConfig {
         server_name: &str,
         params: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
-        Ok(Box::new(self.session(Side::Client, params, Some(server_name.to_owned()))))
+        Ok(Box::new(self.session(Side::Client, params, server_name.to_owned())))
     }
 }
 
@@ -95,7 +89,7 @@ impl crypto::ServerConfig for NullConfig {
     }
 
     fn start_session(&self, _version: u32, params: &TransportParameters) -> Box<dyn Session> {
-        Box::new(self.session(Side::Server, params, None))
+        Box::new(self.session(Side::Server, params, String::new()))
     }
 }
 
@@ -105,53 +99,50 @@ struct NullSession {
     step: u8,
     /// Bytes of messages not read yet.
     received: Vec<u8>,
-    /// The message that comes next; [`DONE`] after the last.
-    expected: u8,
+    /// The message that comes next; none after the last.
+    expected: Option<u8>,
     alpn: Vec<Vec<u8>>,
     /// Our transport parameters, encoded.
     params: Vec<u8>,
     peer_params: Option<Vec<u8>>,
-    negotiated: Negotiated,
+    /// Whom a client asks for.
+    server_name: String,
+    /// The protocol that a server chose.
+    protocol: Option<Vec<u8>>,
 }
 
-/// No message is a zero.
-const DONE: u8 = 0;
-
 impl NullSession {
-    /// Acts on a whole message. True if it settled what [`Session::handshake_data`] tells.
-    fn read_message(&mut self, kind: u8, body: &[u8]) -> Result<bool, TransportError> {
-        if kind != self.expected {
+    /// Acts on a whole message of the handshake.
+    fn read_message(&mut self, kind: u8, body: &[u8]) -> Result<(), TransportError> {
+        if Some(kind) != self.expected {
             return Err(alert(DECODE_ERROR, "handshake message out of order"));
         }
         match kind {
-            SERVER_HELLO => self.expected = SERVER_FLIGHT,
-            FINISHED => self.expected = DONE,
+            SERVER_HELLO => self.expected = Some(SERVER_FLIGHT),
+            FINISHED => self.expected = None,
             CLIENT_HELLO => {
                 let mut fields = Fields(body);
-                let (name, offer) = (fields.next()?, fields.next()?);
-                self.negotiated.server_name = Some(String::from_utf8_lossy(name).into_owned());
+                let (_name, offer) = (fields.next()?, fields.next()?);
                 let mut offer = Fields(offer);
                 let mut offered = Vec::new();
                 while !offer.0.is_empty() {
                     offered.push(offer.next()?);
                 }
                 let common = self.alpn.iter().find(|p| offered.contains(&p.as_slice()));
-                self.negotiated.protocol = Some(common.cloned().ok_or_else(|| {
+                self.protocol = Some(common.cloned().ok_or_else(|| {
                     alert(NO_APPLICATION_PROTOCOL, "no application protocol in common")
                 })?);
                 self.peer_params = Some(fields.next()?.to_vec());
-                self.expected = FINISHED;
-                return Ok(true);
+                self.expected = Some(FINISHED);
             }
             _ => {
                 let mut fields = Fields(body);
-                self.negotiated.protocol = Some(fields.next()?.to_vec());
+                let _protocol = fields.next()?;
                 self.peer_params = Some(fields.next()?.to_vec());
-                self.expected = DONE;
-                return Ok(true);
+                self.expected = None;
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     fn client_hello(&self) -> Vec<u8> {
@@ -160,7 +151,7 @@ impl NullSession {
             put_field(&mut offer, protocol);
         }
         let mut body = Vec::new();
-        put_field(&mut body, self.negotiated.server_name.as_deref().unwrap_or("").as_bytes());
+        put_field(&mut body, self.server_name.as_bytes());
         put_field(&mut body, &offer);
         put_field(&mut body, &self.params);
         body
@@ -168,7 +159,7 @@ impl NullSession {
 
     fn server_flight(&self) -> Vec<u8> {
         let mut body = Vec::new();
-        put_field(&mut body, self.negotiated.protocol.as_deref().unwrap_or_default());
+        put_field(&mut body, self.protocol.as_deref().unwrap_or_default());
         put_field(&mut body, &self.params);
         body
     }
@@ -180,7 +171,7 @@ impl Session for NullSession {
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
-        self.peer_params.is_some().then(|| -> Box<dyn Any> { Box::new(self.negotiated.clone()) })
+        None
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -196,22 +187,32 @@ impl Session for NullSession {
     }
 
     fn is_handshaking(&self) -> bool {
-        self.expected != DONE
+        self.expected.is_some()
     }
 
     fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
+        // Real servers go on with tickets and the like: what comes after the handshake changes
+        // nothing.
+        if self.expected.is_none() {
+            return Ok(false);
+        }
         self.received.extend_from_slice(buf);
-        let mut ready = false;
-        while let [kind, a, b, c, rest @ ..] = self.received.as_slice() {
+        while self.expected.is_some()
+            && let [kind, a, b, c, rest @ ..] = self.received.as_slice()
+        {
             let (kind, len) = (*kind, u32::from_be_bytes([0, *a, *b, *c]) as usize);
             if rest.len() < len {
                 break;
             }
             let body = rest[..len].to_vec();
-            ready |= self.read_message(kind, &body)?;
+            self.read_message(kind, &body)?;
             self.received.drain(..FRAMING_BYTES + len);
         }
-        Ok(ready)
+        if self.expected.is_none() {
+            self.received = Vec::new();
+        }
+        // Nobody asks for handshake data.
+        Ok(false)
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
@@ -228,12 +229,12 @@ impl Session for NullSession {
                 put_message(buf, CLIENT_HELLO, &body, CLIENT_HELLO_BYTES + body.len());
                 false
             }
-            (Side::Client, 1, SERVER_FLIGHT | DONE) => true,
-            (Side::Client, 2, DONE) => {
+            (Side::Client, 1, Some(SERVER_FLIGHT) | None) => true,
+            (Side::Client, 2, None) => {
                 put_message(buf, FINISHED, &[], FINISHED_BYTES);
                 true
             }
-            (Side::Server, 0, FINISHED) => {
+            (Side::Server, 0, Some(FINISHED)) => {
                 put_message(buf, SERVER_HELLO, &[], SERVER_HELLO_BYTES);
                 true
             }
@@ -350,5 +351,49 @@ impl PacketKey for NullKey {
 
     fn integrity_limit(&self) -> u64 {
         u64::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crypto::{ClientConfig, ServerConfig};
+
+    /// A client and a server whose handshake is done.
+    fn connected() -> [Box<dyn Session>; 2] {
+        let config = NullConfig::new(vec![b"h3".to_vec()]);
+        let params = TransportParameters::read(Side::Server, &mut &[][..]).unwrap();
+        let client = ClientConfig::start_session(&config, 1, "lab.airlane", &params).unwrap();
+        let mut sides = [client, ServerConfig::start_session(&config, 1, &params)];
+        for turn in 0..4 {
+            let mut keys = true;
+            while keys {
+                let mut flight = Vec::new();
+                keys = sides[turn % 2].write_handshake(&mut flight).is_some();
+                sides[(turn + 1) % 2].read_handshake(&flight).unwrap();
+            }
+        }
+        sides
+    }
+
+    #[test]
+    fn messages_after_the_handshake_change_nothing() {
+        for mut side in connected() {
+            assert!(!side.is_handshaking());
+            let before = format!("{:?}", side.transport_parameters().unwrap());
+            // Of no kind that there is, of each that there is, and one whose end never comes.
+            for kind in [0, CLIENT_HELLO, SERVER_HELLO, SERVER_FLIGHT, FINISHED, 4] {
+                let mut body = Vec::new();
+                put_field(&mut body, b"another protocol");
+                // max_idle_timeout = 5 (RFC 9000, section 18.2).
+                put_field(&mut body, &[1, 1, 5]);
+                let mut message = Vec::new();
+                put_message(&mut message, kind, &body, 0);
+                message.extend_from_slice(&[kind, 0xff, 0xff, 0xff]);
+                assert!(!side.read_handshake(&message).unwrap(), "message {kind}");
+            }
+            assert!(!side.is_handshaking());
+            assert_eq!(format!("{:?}", side.transport_parameters().unwrap()), before);
+        }
     }
 }

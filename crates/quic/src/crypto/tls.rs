@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -172,8 +172,8 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// Appends secrets as lines `LABEL client_random secret`, in hexadecimal, to a file that it creates
-/// for its owner alone.
+/// Appends secrets as lines `LABEL client_random secret`, in hexadecimal, to a file that only its
+/// owner may read, be it new or there already.
 #[derive(Debug)]
 struct KeyLogFile(Mutex<File>);
 
@@ -184,8 +184,31 @@ impl KeyLogFile {
         // Whoever reads it reads the connections.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map(|f| Self(Mutex::new(f))).map_err(|e| QuicError::io(path, e))
+        let open = || {
+            let file = options.open(path)?;
+            close_to_others(&file)?;
+            Ok(file)
+        };
+        open().map(|f| Self(Mutex::new(f))).map_err(|e: io::Error| QuicError::io(path, e))
     }
+}
+
+/// Takes everybody else's permissions from a file. Pipes and devices keep theirs.
+#[cfg(unix)]
+fn close_to_others(file: &File) -> io::Result<()> {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = file.metadata()?;
+    let mode = metadata.permissions().mode();
+    if metadata.is_file() && mode & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(mode & 0o700))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 impl KeyLog for KeyLogFile {

@@ -131,11 +131,6 @@ impl Link {
         }
     }
 
-    /// Looks at the state machine, and changes nothing that would be sent.
-    pub(crate) fn look<T>(&self, f: impl FnOnce(&mut noq_proto::Connection) -> T) -> T {
-        f(&mut self.state.lock().proto)
-    }
-
     /// Closes the connection, if it is open.
     pub(crate) fn close(&self, code: VarInt, reason: Bytes) {
         let now = self.clock.instant(self.runtime.now());

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use airlane_base::{Fnv64, Packet, Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
-use airlane_quic::{Connection, Endpoint, QuicError, TransportConfig};
+use airlane_quic::{
+    Cipher, Connection, ControlStats, Endpoint, Identity, QuicError, Tls, TransportConfig, Trust,
+};
 use airlane_runtime::virtual_time::{Fabric, World};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
@@ -21,6 +23,10 @@ pub struct Seen {
     pub hash: Fnv64,
     pub packets: u64,
     pub dropped: u64,
+    /// Packets towards the server: mostly acknowledgements.
+    pub up_packets: u64,
+    /// UDP payload that arrived at the client, bytes.
+    pub down_bytes: u64,
     /// UDP payload sizes with the first byte of each packet, towards the client.
     pub down: Vec<(u8, usize)>,
     /// Arrival times and IP bytes, towards the client.
@@ -94,6 +100,7 @@ impl Fabric for Link {
             self.free_at = self.free_at.max(now) + self.rate.time_for(packet.ip_bytes().into());
             self.in_transit.push_back((self.free_at + self.delay, packet));
         } else {
+            seen.up_packets += 1;
             self.up.push_back((now + self.delay, packet));
         }
     }
@@ -109,6 +116,7 @@ impl Fabric for Link {
                 && let Some((at, packet)) = q.pop_front()
             {
                 let mut seen = self.seen.lock();
+                seen.down_bytes += if down { packet.payload.len() as u64 } else { 0 };
                 if down && seen.keep {
                     seen.down.push((packet.payload[0], packet.payload.len()));
                     seen.down_times.push((at, packet.ip_bytes()));
@@ -137,7 +145,18 @@ pub fn config(algorithm: Algorithm) -> TransportConfig {
 }
 
 pub fn controlled(controller: ControllerConfig) -> TransportConfig {
-    TransportConfig::new(move |new| controller.build(new.now, new.payload_bytes, new.seed))
+    TransportConfig::laboratory(Cipher::Null, controller)
+}
+
+pub fn sealed(cipher: Cipher, algorithm: Algorithm) -> TransportConfig {
+    TransportConfig::laboratory(cipher, ControllerConfig::new(algorithm))
+}
+
+/// What faces a network: TLS with a certificate of its own, and any server is trusted.
+pub fn deployed(algorithm: Algorithm) -> TransportConfig {
+    let identity = Identity::generate(&["localhost"]).unwrap();
+    let tls = Tls { identity: Some(identity.shown().unwrap()), trust: Trust::Anyone };
+    TransportConfig::network(tls, ControllerConfig::new(algorithm))
 }
 
 pub struct Net {
@@ -203,7 +222,7 @@ pub async fn transfer(
     addr: SocketAddr,
     config: TransportConfig,
     bytes: u64,
-) -> (Duration, airlane_quic::ConnectionStats) {
+) -> (Duration, ControlStats) {
     let (s, c, to_server, to_client) = pair(&server, &client, addr, config).await.unwrap();
     let start = client.now();
     let sender = to_client.clone();
@@ -211,7 +230,7 @@ pub async fn transfer(
     assert_eq!(recv_bulk(&to_server).await.unwrap(), bytes);
     let took = client.now() - start;
     client.sleep(Duration::from_millis(200)).await;
-    let stats = to_client.stats();
+    let stats = to_client.control().stats();
     to_server.close(0, "done");
     c.wait_idle().await;
     drop(s);
