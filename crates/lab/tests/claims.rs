@@ -9,7 +9,7 @@ use airlane_lab::scenario::{Capacity, Control, Discipline, Scenario};
 use airlane_lab::summary::{PaperValue, Verdict};
 use airlane_lab::workloads::vod::{Start, Viewers};
 
-const HEAD: &str = "schema = 2\nsystem = \"x\"\nseed = 7\n\
+const HEAD: &str = "schema = 3\nsystem = \"x\"\nseed = 7\n\
     [scenario]\nlink = { rtt_s = 0.02, rate_bps = 10e6 }\n\
     [schemes.one]\n[schemes.two]\nweight = 2\n\
     [variants]\nfour = { scenario = { link = { rate_bps = 4e6 } }, schemes = { two = { weight = 3 } } }\n";
@@ -42,7 +42,11 @@ fn around(mean: f64, spread: f64) -> Vec<Vec<f64>> {
 }
 
 fn samples(of: &[(&str, Vec<Vec<f64>>)]) -> Samples {
-    of.iter().map(|(name, pairs)| ((*name).to_owned(), pairs.clone())).collect()
+    Samples::whole(by_metric(of))
+}
+
+fn by_metric(of: &[(&str, Vec<Vec<f64>>)]) -> ByMetric {
+    of.iter().map(|(name, draws)| ((*name).to_owned(), draws.clone())).collect()
 }
 
 fn verdict(rule: &str, of: &[(&str, Vec<Vec<f64>>)]) -> Verdict {
@@ -124,7 +128,7 @@ fn an_offline_reference_has_one_figure_for_all_seeds_of_a_pair() {
     let of = samples(&[("gain", gain), ("best", share(11, 11))]);
     let judged = judge(&claim(SHARE), &of, Seed(1));
     assert_eq!((judged.verdict, judged.n), (Verdict::Fails, 0));
-    assert_eq!(judged.reason, "12 pairs of gain, 11 of best");
+    assert_eq!(judged.reason, "12 draws of gain, 11 of best");
 }
 
 #[test]
@@ -145,16 +149,102 @@ fn all_fails_with_one_and_holds_with_all() {
 }
 
 #[test]
-fn what_was_left_out_is_not_held_and_one_pair_decides_nothing() {
+fn what_was_left_out_is_not_held_and_nine_draws_decide_nothing() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
-    let none = judge(&claim(rule), &Samples::new(), Seed(1));
+    let none = judge(&claim(rule), &Samples::default(), Seed(1));
     assert_eq!((none.verdict, none.n, none.measured), (Verdict::Fails, 0, None));
     assert_eq!(none.reason, "no sample of gain");
     assert_eq!(verdict(rule, &[("gain", vec![vec![1.0], vec![f64::NAN]])]), Verdict::Fails);
     assert_eq!(verdict(rule, &[("gain", vec![vec![1.0], vec![]])]), Verdict::Fails);
-    let one = judge(&claim(rule), &samples(&[("gain", vec![vec![9.0]])]), Seed(1));
+    let few = |n: usize| {
+        let draws = (0..n).map(|i| vec![9.0 + 0.1 * i as f64]).collect();
+        judge(&claim(rule), &samples(&[("gain", draws)]), Seed(1))
+    };
+    let (one, nine, ten) = (few(1), few(9), few(10));
     assert_eq!((one.verdict, one.n, one.ci95), (Verdict::Undecided, 1, None));
-    assert_eq!(one.reason, "no interval over 1 pair");
+    assert_eq!(one.reason, "1 draw, of at least 10 that decide");
+    assert_eq!((nine.verdict, nine.ci95), (Verdict::Undecided, None));
+    assert_eq!((ten.verdict, ten.reason.as_str()), (Verdict::Holds, ""));
+}
+
+/// A claim over two cells, `a` and `b`, under `rule`, with gains of so many draws in each.
+fn over_cells(rule: &str, draws: &str, a: Vec<Vec<f64>>, b: Vec<Vec<f64>>) -> Judged {
+    let text = set(rule).replace("mixes = ", "cells = [\"a\", \"b\"]\nmixes = ");
+    let text = text.replace("[variants]\n", "[variants]\na = {}\nb = {}\n");
+    let text = text.replace("unit = \"% of mixes\"", &format!("unit = \"points\"\n{draws}"));
+    let claim = read(&text).unwrap().claims.remove(0);
+    let cells = [("a", a), ("b", b)];
+    let cells = cells.map(|(name, gain)| (name.to_owned(), by_metric(&[("gain", gain)])));
+    judge(&claim, &Samples::of_cells(claim.draws, cells.to_vec()), Seed(1))
+}
+
+#[test]
+fn a_draw_is_one_however_many_cells_it_was_measured_in() {
+    let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
+    let gain = around(1.0, 3.0);
+    let one = judge(&claim(rule), &samples(&[("gain", gain.clone())]), Seed(1));
+    let shared = over_cells(rule, "", gain.clone(), gain.clone());
+    assert_eq!((one.n, shared.n), (12, 12));
+    // In percent of the unit there, as it stands here.
+    let width = |j: &Judged, unit: f64| j.ci95.map(|[lo, hi]| (hi - lo) / unit).unwrap();
+    assert!((width(&one, 100.0) / width(&shared, 1.0) - 1.0).abs() < 0.02);
+    // Cells with draws of their own are strata: twice as many draws.
+    let own = over_cells(rule, "draws = \"own\"", gain.clone(), gain);
+    assert_eq!(own.n, 24);
+    assert!((0.6..0.75).contains(&(width(&own, 1.0) / width(&shared, 1.0))));
+}
+
+#[test]
+fn a_claim_over_cells_shows_each_and_its_worst_and_fails_with_one() {
+    let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
+    let judged = over_cells(rule, "", around(9.0, 3.0), around(5.0, 3.0));
+    let of = |j: &Judged| -> Vec<(String, bool, Verdict)> {
+        j.checks.iter().map(|c| (c.cell.clone(), c.worst, c.verdict)).collect()
+    };
+    let held = |cell: &str, worst: bool| (cell.to_owned(), worst, Verdict::Holds);
+    assert_eq!(of(&judged), [held("", false), held("a", false), held("b", true)]);
+    assert_eq!((judged.verdict, judged.reason.as_str()), (Verdict::Holds, ""));
+
+    let judged = over_cells(rule, "", around(90.0, 3.0), around(-5.0, 3.0));
+    assert_eq!(judged.checks[0].verdict, Verdict::Holds, "all cells together");
+    assert_eq!(judged.verdict, Verdict::Fails);
+    assert_eq!(judged.reason, "wholly on the wrong side in b");
+    // A cell that says nothing by itself does not hold the others back.
+    let judged = over_cells(rule, "", around(90.0, 3.0), around(0.0, 3.0));
+    assert_eq!((judged.checks[2].verdict, judged.verdict), (Verdict::Undecided, Verdict::Holds));
+}
+
+#[test]
+fn cells_with_draws_of_their_own_are_not_compared_draw_by_draw() {
+    let rule = r#"{ kind = "above", of = "gain@a - gain@b", bound = 0.0 }"#;
+    let shared = over_cells(rule, "", around(9.0, 3.0), around(5.0, 3.0));
+    assert_eq!((shared.verdict, shared.n), (Verdict::Holds, 12));
+    let own = over_cells(rule, "draws = \"own\"", around(9.0, 3.0), around(5.0, 3.0));
+    assert_eq!(own.verdict, Verdict::Fails);
+    assert_eq!(own.reason, "gain@a and gain@b have draws of their own");
+}
+
+#[test]
+fn all_of_twelve_is_not_certainty_for_yes_and_no() {
+    let rule = r#"{ kind = "above", of = "share(gain)", bound = 0.8 }"#;
+    let judged = judge(&claim(rule), &samples(&[("gain", share(12, 12))]), Seed(1));
+    assert_eq!((judged.verdict, judged.measured), (Verdict::Undecided, Some(100.0)));
+    let points = rule.replace("share(gain)", "gain");
+    assert_eq!(verdict(&points, &[("gain", share(12, 12))]), Verdict::Holds, "figures that agree");
+}
+
+#[test]
+fn a_saturated_cell_leaves_nothing_to_judge_in_it() {
+    let text = set(SHARE).replace("mixes = ", "cells = [\"a\", \"b\"]\nmixes = ");
+    let text = text.replace("[variants]\n", "[variants]\na = {}\nb = {}\n");
+    let claim = read(&text).unwrap().claims.remove(0);
+    let cell = |gain: usize, best: usize| {
+        by_metric(&[("gain", share(gain, 44)), ("best", share(best, 44))])
+    };
+    let cells = vec![("a".to_owned(), cell(30, 30)), ("b".to_owned(), cell(0, 4))];
+    let judged = judge(&claim, &Samples::of_cells(claim.draws, cells), Seed(1));
+    let of_b = judged.checks.iter().find(|c| c.cell == "b").unwrap();
+    assert_eq!((of_b.verdict, judged.verdict), (Verdict::Reported, Verdict::Holds));
 }
 
 #[test]
@@ -231,7 +321,7 @@ fn bad_claims_are_named() {
     };
     assert!(bad("mixes = ", "mixs = ").starts_with("x.toml:"), "{}", bad("mixes = ", "mixs = "));
     assert!(bad("mixes = ", "mixs = ").contains("mixs"));
-    assert!(bad("schema = 2", "schema = 1").contains("schema: schema 1; expected 2"));
+    assert!(bad("schema = 3", "schema = 1").contains("schema: schema 1; expected 3"));
     assert!(bad("x.one", "y.one").contains("claim.0.id"));
     assert!(bad("pairs = 44", "pairs = 0").contains("claim.0.full: 0 pairs of 2 seeds"));
     assert!(bad("\"two\", \"one\"", "\"three\"").contains("claim.0.compare: \"three\""));

@@ -69,6 +69,7 @@ fn claim(id: &str, measured: f64, verdict: Verdict) -> ClaimEntry {
         rule: String::new(),
         verdict,
         reason: String::new(),
+        stream: String::new(),
         checks: Vec::new(),
     }
 }

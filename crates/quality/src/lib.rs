@@ -3,16 +3,27 @@
 //! - [`qoe`]: the quality of experience of a chunk and of a session (Minerva, equation 1).
 //! - [`curve`]: strictly increasing piecewise linear curves, such as quality over rate.
 //! - [`stats`]: means, deviations, quantiles, distribution functions, Jain's index.
-//! - [`bootstrap`]: confidence intervals by seeded resampling: plain, paired, nested.
+//! - [`clusters`], [`bootstrap`]: means and ratios over independent draws, with intervals by seeded
+//!   resampling of whole clusters.
+//! - [`shares`]: intervals of shares of yes and no, of their differences, and of quantiles.
+//! - [`student`]: Student's t, for few values.
+//!
+//! How intervals are chosen and what they cover: `docs/judgement.md`.
 //!
 //! Everything here is pure: no I/O, no clock, and randomness comes from an
 //! [`airlane_base::Seed`].
 
 pub mod bootstrap;
+pub mod clusters;
 pub mod curve;
+mod interval;
 pub mod qoe;
+pub mod shares;
 pub mod stats;
+pub mod student;
 
-pub use bootstrap::{Bootstrap, Interval};
+pub use bootstrap::{Bootstrap, LEAST_CLUSTERS};
+pub use clusters::Cluster;
 pub use curve::{CurveError, PiecewiseLinear};
+pub use interval::Interval;
 pub use qoe::{QoeParams, SessionQoe, Smoothness};

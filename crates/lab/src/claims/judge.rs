@@ -1,18 +1,13 @@
 //! Verdicts: a rule, and the 95 % interval of what was measured.
 
-use std::collections::BTreeMap;
-
 use airlane_base::Seed;
-use airlane_quality::Bootstrap;
+use airlane_quality::stats;
 
+use super::estimate::{Estimate, measure, measure_shares};
+use super::samples::Samples;
 use super::spec::{Claim, Rule};
 use super::statistic::Statistic;
 use crate::summary::{CheckEntry, ClaimEntry, Verdict};
-
-/// What was measured: for each metric a list of pairs, each with its figure per seed. The lists of
-/// all metrics of a claim are about the same pairs and seeds in the same order; of cells, those of
-/// one after the other, and again for each cell alone under `metric@cell`.
-pub type Samples = BTreeMap<String, Vec<Vec<f64>>>;
 
 /// The outcome of a rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,31 +16,26 @@ pub struct Judged {
     pub measured: Option<f64>,
     /// Its interval.
     pub ci95: Option<[f64; 2]>,
-    /// Independent pairs.
+    /// Independent draws.
     pub n: usize,
     /// The verdict.
     pub verdict: Verdict,
     /// Why, where the figures do not say it; else empty.
     pub reason: String,
-    /// The conditions that it is made of.
+    /// The conditions that it is made of, each followed by the same in every cell.
     pub checks: Vec<CheckEntry>,
 }
 
 /// Judges a claim by its rule. `seed` feeds the resampling: the same samples and seed give the
 /// same interval.
 ///
-/// A claim without samples is not held.
+/// A claim without samples is not held. One whose condition is wholly on the wrong side in one of
+/// its cells is not held either.
 pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
     let judge = Judge { samples, seed: seed.split("judge").split(&claim.id) };
     let judged = judge.rule(&claim.rule);
     // Shares and changes are of 1 among the samples, and in the claim's unit when shown.
     if claim.unit.starts_with('%') { judged.times(100.0) } else { judged }
-}
-
-/// A statistic of samples as judged ones are: its value, `None` if there is none.
-pub fn estimate(of: &Statistic, samples: &Samples) -> Option<f64> {
-    let pairs = pairs_of(of, samples).ok()?;
-    Some(value(of, &pairs)).filter(|x| x.is_finite())
 }
 
 /// The entry of `summary.json` for a claim judged on `content`.
@@ -64,16 +54,9 @@ pub fn entry(claim: &Claim, content: &str, samples: &Samples, seed: Seed) -> Cla
         rule: claim.rule_text.clone(),
         verdict: judged.verdict,
         reason: judged.reason,
+        stream: String::new(),
         checks: judged.checks,
     }
-}
-
-/// A statistic over pairs and its interval.
-#[derive(Clone, Copy)]
-struct Estimate {
-    value: f64,
-    ci95: Option<[f64; 2]>,
-    n: usize,
 }
 
 struct Judge<'a> {
@@ -81,129 +64,131 @@ struct Judge<'a> {
     seed: Seed,
 }
 
+/// What a figure has to meet.
+#[derive(Clone, Copy)]
+struct Bound {
+    at: f64,
+    /// Whether its good side is above it.
+    above: bool,
+    /// Whether meeting it exactly decides nothing.
+    excluded: bool,
+}
+
 impl Judge<'_> {
     fn rule(&self, rule: &Rule) -> Judged {
+        let bound = |at: f64, above: bool| Bound { at, above, excluded: at == 0.0 };
         match rule {
-            Rule::Above { of, bound } => self.against(of, &[(*bound, true)]),
-            Rule::Below { of, bound } => self.against(of, &[(*bound, false)]),
-            Rule::Within { of, low, high } => self.against(of, &[(*low, true), (*high, false)]),
+            Rule::Above { of, bound: at } => self.against(of, &[bound(*at, true)]),
+            Rule::Below { of, bound: at } => self.against(of, &[bound(*at, false)]),
+            Rule::Within { of, low, high } => {
+                self.against(of, &[bound(*low, true), bound(*high, false)])
+            }
             Rule::HalfOfPaper { of, paper } => {
                 let above = *paper > 0.0;
-                self.against(of, &[(0.5 * paper, above), (0.0, above)])
+                self.against(of, &[bound(0.5 * paper, above), bound(0.0, above)])
             }
             Rule::ShareOfReference { metric, reference, factor, saturated_below } => {
                 self.share(metric, reference, *factor, *saturated_below)
             }
-            Rule::All { of } => {
-                let parts = of.iter().map(|rule| self.rule(rule)).collect();
-                all(parts)
-            }
-            Rule::Reported { of } => match self.estimate(of) {
+            Rule::All { of } => all(of.iter().map(|rule| self.rule(rule)).collect()),
+            Rule::Reported { of } => match measure(of, self.samples, self.seed) {
                 Ok(e) => Judged { verdict: Verdict::Reported, ..plain(e) },
                 Err(reason) => not_held(reason),
             },
         }
     }
 
-    /// Judges one statistic by bounds, each with whether its good side is above it.
-    fn against(&self, of: &Statistic, bounds: &[(f64, bool)]) -> Judged {
-        let estimate = match self.estimate(of) {
+    /// Judges one statistic by bounds, in all cells together and in each.
+    fn against(&self, of: &Statistic, bounds: &[Bound]) -> Judged {
+        let estimate = match measure(of, self.samples, self.seed) {
             Ok(estimate) => estimate,
             Err(reason) => return not_held(reason),
         };
-        let checks = bounds.iter().map(|&(bound, above)| {
-            // A sign is one only if the interval excludes zero.
-            let excluded = bound == 0.0;
-            check(&of.to_string(), words(bound, above), estimate, bound, above, excluded)
-        });
-        let checks: Vec<CheckEntry> = checks.collect();
-        let verdict = together(checks.iter().map(|c| c.verdict));
-        Judged { verdict, reason: why(estimate), checks, ..plain(estimate) }
+        let in_cells =
+            match self.in_cells(of.names_a_cell(), |samples, seed| measure(of, samples, seed)) {
+                Ok(in_cells) => in_cells,
+                Err(reason) => return not_held(reason),
+            };
+        let name = of.to_string();
+        let mut checks = Vec::new();
+        for &bound in bounds {
+            checks.push(check(&name, "", words(bound.at, bound.above), estimate, bound));
+            checks.extend(cell_checks(&name, &in_cells, bound));
+        }
+        Judged {
+            verdict: verdict_of(&checks),
+            reason: reason_of(estimate.why(), &checks),
+            checks,
+            ..plain(estimate)
+        }
     }
 
-    /// Judges the paired mean of metric - factor * reference; shows the share itself.
-    fn share(&self, metric: &str, reference: &str, factor: f64, saturated_below: f64) -> Judged {
-        let figures = || {
-            let one = |name: &str| self.estimate(&Statistic::Mean(name.to_owned()));
-            let (of_metric, of_reference) = (one(metric)?, one(reference)?);
-            let both = Statistic::Difference(metric.to_owned(), reference.to_owned());
-            let mut pairs = pairs_of(&both, self.samples)?;
-            pairs.iter_mut().flatten().for_each(|p| p[1] *= factor);
-            let name = format!("{metric} - {factor} {reference}");
-            Ok((of_metric, of_reference, self.interval(&name, &both, &pairs)))
+    /// An estimate in each cell; none if there are no cells or the statistic names some.
+    fn in_cells(
+        &self,
+        names_cells: bool,
+        of: impl Fn(&Samples, Seed) -> Result<Estimate, String>,
+    ) -> Result<Vec<(String, Estimate)>, String> {
+        if names_cells || self.samples.cells().count() < 2 {
+            return Ok(Vec::new());
+        }
+        let one = |name: &str| {
+            let estimate = of(&self.samples.cell(name), self.seed.split(name))?;
+            Ok((name.to_owned(), estimate))
         };
-        let (share, reference_share, difference) = match figures() {
+        self.samples.cells().map(one).collect()
+    }
+
+    /// Judges the difference of shares metric - factor * reference; shows the share itself. A cell
+    /// whose own reference is under the bound is left out.
+    fn share(&self, metric: &str, reference: &str, factor: f64, saturated_below: f64) -> Judged {
+        let share = |name: &str, samples: &Samples, seed: Seed| {
+            measure(&Statistic::Share(name.to_owned()), samples, seed)
+        };
+        let figures = || {
+            let one = |name: &str| share(name, self.samples, self.seed);
+            let difference = measure_shares(metric, reference, factor, self.samples)?;
+            let in_cells = self.in_cells(false, |samples, seed| {
+                share(reference, samples, seed)?;
+                measure_shares(metric, reference, factor, samples)
+            })?;
+            Ok((one(metric)?, one(reference)?, difference, in_cells))
+        };
+        let (share_of_metric, share_of_reference, difference, in_cells) = match figures() {
             Ok(figures) => figures,
             Err(reason) => return not_held(reason),
         };
+        let saturated = |samples: &Samples| {
+            let values: Vec<f64> = samples.values(reference).collect();
+            stats::mean(&values).is_none_or(|share| share < saturated_below)
+        };
+        let bound = Bound { at: 0.0, above: true, excluded: false };
         let name = format!("{metric} - {factor} x {reference}");
         let rule = "at least 0".to_owned();
-        let mut check = check(&name, rule, difference, 0.0, true, false);
-        let reference_percent = 100.0 * reference_share.value;
-        let mut reason = format!("{reference}: {reference_percent:.1} %");
-        if reference_share.value < saturated_below {
-            check.verdict = Verdict::Reported;
-            reason = format!("saturated: {reason}, under {:.1} %", 100.0 * saturated_below);
-        } else if difference.ci95.is_none() {
-            reason = format!("{reason}; {}", why(difference));
+        let mut checks = vec![check(&name, "", rule.clone(), difference, bound)];
+        for mut cell in cell_checks(&name, &in_cells, bound) {
+            cell.rule.clone_from(&rule);
+            if saturated(&self.samples.cell(&cell.cell)) {
+                cell.verdict = Verdict::Reported;
+            }
+            checks.push(cell);
         }
-        Judged { verdict: check.verdict, reason, checks: vec![check], ..plain(share) }
+        let percent = 100.0 * share_of_reference.value;
+        let mut reason = format!("{reference}: {percent:.1} %");
+        let mut verdict = verdict_of(&checks);
+        if share_of_reference.value < saturated_below {
+            checks.iter_mut().for_each(|c| c.verdict = Verdict::Reported);
+            verdict = Verdict::Reported;
+            reason = format!("saturated: {reason}, under {:.1} %", 100.0 * saturated_below);
+        } else {
+            for more in [difference.why(), reason_of(String::new(), &checks)] {
+                if !more.is_empty() {
+                    reason = format!("{reason}; {more}");
+                }
+            }
+        }
+        Judged { verdict, reason, checks, ..plain(share_of_metric) }
     }
-
-    fn estimate(&self, of: &Statistic) -> Result<Estimate, String> {
-        let pairs = pairs_of(of, self.samples)?;
-        Ok(self.interval(&of.to_string(), of, &pairs))
-    }
-
-    fn interval(&self, name: &str, of: &Statistic, pairs: &[Vec<[f64; 2]>]) -> Estimate {
-        let bootstrap = Bootstrap::new(self.seed.split(name));
-        let interval = bootstrap.nested(pairs, |sample| value(of, sample));
-        Estimate { value: value(of, pairs), ci95: interval.map(Into::into), n: pairs.len() }
-    }
-}
-
-/// The statistic over pairs of the mean over their seeds.
-fn value(of: &Statistic, pairs: &[Vec<[f64; 2]>]) -> f64 {
-    let over_seeds = |seeds: &Vec<[f64; 2]>| {
-        let n = seeds.len() as f64;
-        [0, 1].map(|i| seeds.iter().map(|s| s[i]).sum::<f64>() / n)
-    };
-    of.of(pairs.iter().map(over_seeds))
-}
-
-/// The figures of a statistic's metrics, pair by pair and seed by seed.
-fn pairs_of(of: &Statistic, samples: &Samples) -> Result<Vec<Vec<[f64; 2]>>, String> {
-    let metrics = of.metrics();
-    let first = figures(metrics[0], samples)?;
-    let Some(name) = metrics.get(1) else {
-        return Ok(first.iter().map(|p| p.iter().map(|x| [*x, 0.0]).collect()).collect());
-    };
-    let second = figures(name, samples)?;
-    if first.len() != second.len() {
-        let (n, m) = (first.len(), second.len());
-        return Err(format!("{n} pairs of {}, {m} of {name}", metrics[0]));
-    }
-    let pair = |(a, b): (&Vec<f64>, &Vec<f64>)| match b.as_slice() {
-        // An offline reference has one figure per pair, whatever the number of seeds.
-        [one] => Ok(a.iter().map(|x| [*x, *one]).collect()),
-        b if b.len() == a.len() => Ok(a.iter().zip(b).map(|(x, y)| [*x, *y]).collect()),
-        _ => Err(format!("{} and {name} have different seeds", metrics[0])),
-    };
-    first.iter().zip(second).map(pair).collect()
-}
-
-fn figures<'a>(metric: &str, samples: &'a Samples) -> Result<&'a [Vec<f64>], String> {
-    let pairs = samples.get(metric).map_or(&[][..], Vec::as_slice);
-    if pairs.is_empty() {
-        return Err(format!("no sample of {metric}"));
-    }
-    if let Some(empty) = pairs.iter().position(Vec::is_empty) {
-        return Err(format!("no sample of {metric} in pair {empty}"));
-    }
-    if pairs.iter().flatten().any(|x| !x.is_finite()) {
-        return Err(format!("a sample of {metric} is no finite number"));
-    }
-    Ok(pairs)
 }
 
 /// A condition on one side of a bound in words.
@@ -218,32 +203,65 @@ fn words(bound: f64, above: bool) -> String {
 
 /// A condition judged by where its interval is. A bound met exactly is on the good side, unless it
 /// has to be excluded: then it decides nothing.
-fn check(
-    metric: &str,
-    rule: String,
-    e: Estimate,
-    bound: f64,
-    above: bool,
-    excluded: bool,
-) -> CheckEntry {
+fn check(metric: &str, cell: &str, rule: String, e: Estimate, bound: Bound) -> CheckEntry {
     // The bound is above or below the figures once the sign is turned.
-    let sign = if above { 1.0 } else { -1.0 };
-    let ends = e.ci95.map(|ci| ci.map(|x| sign * (x - bound)));
+    let sign = if bound.above { 1.0 } else { -1.0 };
+    let ends = e.ci95.map(|ci| ci.map(|x| sign * (x - bound.at)));
     let verdict = match ends.map(|[a, b]| (a.min(b), a.max(b))) {
-        Some((least, _)) if least > 0.0 || (least == 0.0 && !excluded) => Verdict::Holds,
+        Some((least, _)) if least > 0.0 || (least == 0.0 && !bound.excluded) => Verdict::Holds,
         Some((_, most)) if most < 0.0 => Verdict::Fails,
         _ => Verdict::Undecided,
     };
     CheckEntry {
         metric: metric.to_owned(),
+        cell: cell.to_owned(),
+        worst: false,
         rule,
-        bound,
-        above,
+        bound: bound.at,
+        above: bound.above,
         measured: Some(e.value),
         ci95: e.ci95,
         n: e.n as u64,
         verdict,
     }
+}
+
+/// The same condition in each cell; the worst is the one whose figure is furthest to the wrong
+/// side.
+fn cell_checks(metric: &str, in_cells: &[(String, Estimate)], bound: Bound) -> Vec<CheckEntry> {
+    let sign = if bound.above { 1.0 } else { -1.0 };
+    let good = |e: &Estimate| sign * (e.value - bound.at);
+    let worst = in_cells.iter().map(|(_, e)| good(e)).min_by(f64::total_cmp);
+    let mut checks: Vec<CheckEntry> = Vec::new();
+    for (cell, e) in in_cells {
+        let mut check = check(metric, cell, words(bound.at, bound.above), *e, bound);
+        check.worst = Some(good(e)) == worst && !checks.iter().any(|c| c.worst);
+        checks.push(check);
+    }
+    checks
+}
+
+/// Of the conditions over all cells together, unless one fails in a cell: then it does not hold.
+/// That one is undecided in a cell says nothing: a cell has fewer rows than all of them.
+fn verdict_of(checks: &[CheckEntry]) -> Verdict {
+    let counts = checks.iter().filter(|c| c.cell.is_empty() || c.verdict == Verdict::Fails);
+    together(counts.map(|c| c.verdict))
+}
+
+/// Why a verdict is not what the figures over all cells say.
+fn reason_of(mut reason: String, checks: &[CheckEntry]) -> String {
+    let all_fail = checks.iter().any(|c| c.cell.is_empty() && c.verdict == Verdict::Fails);
+    let mut cells: Vec<&str> = Vec::new();
+    for check in checks.iter().filter(|c| !c.cell.is_empty() && c.verdict == Verdict::Fails) {
+        if !cells.contains(&check.cell.as_str()) {
+            cells.push(&check.cell);
+        }
+    }
+    if !cells.is_empty() && !all_fail {
+        let cells = format!("wholly on the wrong side in {}", cells.join(", "));
+        reason = if reason.is_empty() { cells } else { format!("{reason}; {cells}") };
+    }
+    reason
 }
 
 fn all(parts: Vec<Judged>) -> Judged {
@@ -299,13 +317,6 @@ fn plain(e: Estimate) -> Judged {
         verdict: Verdict::Undecided,
         reason: String::new(),
         checks: Vec::new(),
-    }
-}
-
-fn why(e: Estimate) -> String {
-    match e.ci95 {
-        Some(_) => String::new(),
-        None => format!("no interval over {} pair", e.n),
     }
 }
 

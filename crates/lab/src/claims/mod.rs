@@ -3,7 +3,9 @@
 //! Claims are data: `claims/SYSTEM.toml`, whose schema is at the head of `claims/minerva.toml`.
 //! This module reads them and judges samples by their rules; it never holds a verdict of its own.
 
+mod estimate;
 mod judge;
+mod samples;
 mod scene;
 mod spec;
 mod statistic;
@@ -12,7 +14,9 @@ use std::path::Path;
 
 use airlane_base::InputError;
 
-pub use judge::{Judged, Samples, entry, estimate, judge};
+pub use estimate::estimate;
+pub use judge::{Judged, entry, judge};
+pub use samples::{ByMetric, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
 

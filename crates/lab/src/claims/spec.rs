@@ -1,4 +1,4 @@
-//! The schema of `claims/SYSTEM.toml`, version 2.
+//! The schema of `claims/SYSTEM.toml`, version 3.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::statistic::Statistic;
 use crate::summary::PaperValue;
 
 /// The version of the schema that is read.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The claims of one system.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -80,6 +80,9 @@ pub struct Claim {
     /// Names of the variants that it is measured in; none: as it stands.
     #[serde(default)]
     pub cells: Vec<String>,
+    /// What its cells are measured on.
+    #[serde(default)]
+    pub draws: Draws,
     /// How much is run.
     pub full: Size,
     /// How much is run with `--quick`.
@@ -93,6 +96,21 @@ pub struct Claim {
     /// Rules that this one replaced.
     #[serde(default)]
     pub superseded: Vec<Superseded>,
+    /// Earlier verdicts with their figures, by content: on other draws, by the last rule of
+    /// `superseded` or, where there is none, by this one over rows instead of draws.
+    #[serde(default)]
+    pub before: BTreeMap<String, String>,
+}
+
+/// What the cells of a claim are measured on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draws {
+    /// All on the same draws: a draw with what was measured on it in every cell is one cluster.
+    #[default]
+    Shared,
+    /// Each on its own: cells are strata.
+    Own,
 }
 
 /// What a claim's figures are taken from.
@@ -160,7 +178,7 @@ impl From<Paper> for PaperValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// Independent pairs, in each cell.
+    /// Independent draws, in each cell: pairs of runs if there is a baseline.
     pub pairs: usize,
     /// Runs per pair.
     pub seeds: usize,
@@ -200,9 +218,9 @@ pub enum Rule {
         /// The paper's figure, in the unit of the metric.
         paper: f64,
     },
-    /// The share of pairs with `metric` is at least `factor` times that with `reference`.
+    /// The share of draws with `metric` is at least `factor` times that with `reference`.
     ShareOfReference {
-        /// 0 or 1 per pair, or the mean of that over seeds.
+        /// 0 or 1 per draw and seed.
         metric: String,
         /// The same of what it is compared with.
         reference: String,
@@ -233,7 +251,7 @@ impl Rule {
             | Self::HalfOfPaper { of, .. }
             | Self::Reported { of } => vec![of.clone()],
             Self::ShareOfReference { metric, reference, .. } => {
-                [metric, reference].map(|m| Statistic::Mean(m.clone())).to_vec()
+                [metric, reference].map(|m| Statistic::Share(m.clone())).to_vec()
             }
             Self::All { of } => of.iter().flat_map(Self::statistics).collect(),
         }

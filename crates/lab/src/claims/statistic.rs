@@ -1,20 +1,25 @@
-//! Statistics over the pairs of a claim, written as in `claims/SYSTEM.toml`.
+//! Statistics over the draws of a claim, written as in `claims/SYSTEM.toml`.
 
 use std::fmt;
 
 use airlane_quality::stats::{mean, quantile};
 use serde::Deserialize;
 
-/// A statistic over pairs: `x`, `median(x)`, `lower(x)`, `upper(x)`, `x - y`, `sum(x / y)` or
-/// `sum(x / y) - 1`, where `x` and `y` are metrics, with `@CELL` behind them or not.
+use super::samples::cell_of;
+
+/// A statistic over draws: `x`, `share(x)`, `median(x)`, `lower(x)`, `upper(x)`, `x - y`,
+/// `sum(x / y)` or `sum(x / y) - 1`, where `x` and `y` are metrics, with `@CELL` behind them or
+/// not.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Statistic {
-    /// The mean over pairs.
+    /// The mean over draws.
     Mean(String),
-    /// A quantile over pairs, from 0 to 1.
+    /// The mean of a metric that is yes (1) or no (0): a share.
+    Share(String),
+    /// A quantile over draws, from 0 to 1.
     Quantile(String, f64),
-    /// The mean over pairs of the first less the second.
+    /// The mean over draws of the first less the second.
     Difference(String, String),
     /// The sum of the first over the sum of the second.
     Ratio(String, String),
@@ -26,7 +31,7 @@ impl Statistic {
     /// The metrics that it is of.
     pub fn metrics(&self) -> Vec<&str> {
         match self {
-            Self::Mean(x) | Self::Quantile(x, _) => vec![x],
+            Self::Mean(x) | Self::Share(x) | Self::Quantile(x, _) => vec![x],
             Self::Difference(x, y) | Self::Ratio(x, y) | Self::Change(x, y) => vec![x, y],
         }
     }
@@ -43,6 +48,7 @@ impl Statistic {
         };
         Some(match self {
             Self::Mean(x) => Self::Mean(parted(x).0),
+            Self::Share(x) => Self::Share(parted(x).0),
             Self::Quantile(x, q) => Self::Quantile(parted(x).0, *q),
             Self::Difference(x, y) => of_two(x, y).map(|(x, y)| Self::Difference(x, y))?,
             Self::Ratio(x, y) => of_two(x, y).map(|(x, y)| Self::Ratio(x, y))?,
@@ -50,12 +56,19 @@ impl Statistic {
         })
     }
 
+    /// Whether it names a cell.
+    pub(crate) fn names_a_cell(&self) -> bool {
+        self.metrics().into_iter().any(|m| cell_of(m).is_some())
+    }
+
     /// Its value on pairs of figures, of each metric one; a metric alone stands in the first place.
     pub(super) fn of(&self, pairs: impl Iterator<Item = [f64; 2]> + Clone) -> f64 {
         let first = || pairs.clone().map(|p| p[0]);
         let ratio = || first().sum::<f64>() / pairs.clone().map(|p| p[1]).sum::<f64>();
         match self {
-            Self::Mean(_) => mean(&first().collect::<Vec<_>>()).unwrap_or(f64::NAN),
+            Self::Mean(_) | Self::Share(_) => {
+                mean(&first().collect::<Vec<_>>()).unwrap_or(f64::NAN)
+            }
             Self::Quantile(_, q) => quantile(&first().collect::<Vec<_>>(), *q).unwrap_or(f64::NAN),
             Self::Difference(..) => {
                 let all: Vec<f64> = pairs.map(|[x, y]| x - y).collect();
@@ -71,6 +84,7 @@ impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mean(x) => f.write_str(x),
+            Self::Share(x) => write!(f, "share({x})"),
             Self::Quantile(x, q) => match QUARTILES.iter().find(|(_, known)| known == q) {
                 Some((name, _)) => write!(f, "{name}({x})"),
                 None => write!(f, "quantile {q} of {x}"),
@@ -104,6 +118,10 @@ impl TryFrom<String> for Statistic {
                 _ => Err(bad()),
             };
         }
+        let share = text.strip_prefix("share(").and_then(|r| r.strip_suffix(')'));
+        if let Some(inner) = share {
+            return Ok(Self::Share(metric(inner)?));
+        }
         for (name, q) in QUARTILES {
             let inner = text.strip_prefix(name).and_then(|r| r.strip_prefix('('));
             if let Some(inner) = inner.and_then(|r| r.strip_suffix(')')) {
@@ -130,7 +148,7 @@ mod tests {
     #[test]
     fn statistics_are_what_they_say() {
         assert_eq!(value("a"), 3.0);
-        assert_eq!(value("median(a@x)"), 2.0);
+        assert_eq!((value("median(a@x)"), value("share(a)")), (2.0, 3.0));
         assert_eq!((value("lower(a)"), value("upper(a)")), (1.5, 4.0));
         assert!((value("a@x - a@y") - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!((value("sum(a / b)"), value("sum(a / b) - 1")), (9.0 / 8.0, 1.0 / 8.0));

@@ -10,7 +10,7 @@ use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
 use super::figures::Figures;
 use super::samples::{self, Mix};
 use super::value;
-use crate::claims::{Claim, ClaimSet, Measure, Patch, Samples, Statistic};
+use crate::claims::{ByMetric, Claim, ClaimSet, Measure, Patch, Statistic};
 use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
@@ -235,7 +235,7 @@ impl Experiment<'_> {
     }
 
     /// Its samples; none unless every run finished.
-    pub(super) fn samples(&self, worlds: &[Option<Figures>]) -> Samples {
+    pub(super) fn samples(&self, worlds: &[Option<Figures>]) -> ByMetric {
         match self.claim.measure {
             Measure::ValueFunction => value::samples(&self.plan, &self.stocks),
             Measure::Runs => self

@@ -13,7 +13,7 @@ mod value;
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
 
-use crate::claims::{self, Claim, ClaimSet, EMBEDDED, Samples, Statistic};
+use crate::claims::{self, ByMetric, Claim, ClaimSet, EMBEDDED, Samples, Statistic};
 use crate::error::LabError;
 use crate::execute::{Course, leave_after};
 use crate::pool::{self, Job, Ticket};
@@ -68,14 +68,15 @@ pub fn reproduce_sets(
     }
     for (set, claim) in &claims {
         let of_claim: Vec<_> = findings.iter().filter(|(e, _)| e.claim.id == claim.id).collect();
-        let samples = together(&of_claim);
+        let samples = together(claim, &of_claim);
         // The figures of cells stand under the claim, one by one and together.
         if let Some((first, _)) = of_claim.first() {
             add_beside(&mut summary, first, claim.id.clone(), &samples);
         }
         for (experiment, own) in &of_claim {
             if experiment.part.is_variant() {
-                add_beside(&mut summary, experiment, experiment.name(), own);
+                let own = Samples::whole(own.clone());
+                add_beside(&mut summary, experiment, experiment.name(), &own);
             }
         }
         let judged = judged(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
@@ -194,23 +195,15 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
     }
 }
 
-/// The samples of a claim over all its cells: each metric of one cell after the other, and that of
-/// each cell alone.
-fn together(of_claim: &[&(&Experiment<'_>, Samples)]) -> Samples {
-    let mut all = Samples::new();
-    for (experiment, samples) in of_claim {
-        if experiment.part.is_variant() {
-            continue;
-        }
-        let cell = experiment.part.name();
-        for (metric, pairs) in samples {
-            all.entry(metric.clone()).or_default().extend(pairs.iter().cloned());
-            if let Some(cell) = cell {
-                all.insert(format!("{metric}@{cell}"), pairs.clone());
-            }
-        }
+/// What was measured for a claim, in all its cells.
+fn together(claim: &Claim, of_claim: &[&(&Experiment<'_>, ByMetric)]) -> Samples {
+    let own = of_claim.iter().filter(|(e, _)| !e.part.is_variant());
+    let mut cells =
+        own.map(|(e, figures)| (e.part.name().unwrap_or_default().to_owned(), figures.clone()));
+    if claim.cells.is_empty() {
+        return cells.next().map(|(_, figures)| Samples::whole(figures)).unwrap_or_default();
     }
-    all
+    Samples::of_cells(claim.draws, cells.collect())
 }
 
 /// The rows over all mixes: the statistics that the claim looks at and what it lists beside. Their
@@ -255,7 +248,7 @@ fn unit_of(statistic: &str) -> &'static str {
 /// The verdict on a claim. One whose runs are not all there has no samples, and does not hold.
 fn judged(
     claim: &Claim,
-    of_claim: &[&(&Experiment<'_>, Samples)],
+    of_claim: &[&(&Experiment<'_>, ByMetric)],
     samples: &Samples,
     seed: Seed,
     worlds: &[Option<Figures>],
@@ -268,7 +261,7 @@ fn judged(
         (finished + e.finished(worlds), planned + e.runs.len())
     });
     if finished < planned {
-        let mut entry = claims::entry(claim, column(content), &Samples::new(), seed);
+        let mut entry = claims::entry(claim, column(content), &Samples::default(), seed);
         entry.reason = format!("stopped: {finished} of {planned} runs finished");
         return entry;
     }

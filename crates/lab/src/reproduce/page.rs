@@ -11,7 +11,7 @@ use super::experiments::{Experiment, Part};
 use super::figures::Figures;
 use super::samples::STEP;
 use super::{besides, unit_of};
-use crate::claims::{Samples, Statistic, Superseded, estimate};
+use crate::claims::{ByMetric, Samples, Statistic, Superseded, estimate};
 use crate::plan::RunKey;
 use crate::request::Common;
 use crate::scenario::Capacity;
@@ -31,7 +31,7 @@ const MOST_VIDEOS: usize = 8;
 /// The report of a reproduction.
 pub(super) fn report(
     summary: &Summary,
-    findings: &[(&Experiment<'_>, Samples)],
+    findings: &[(&Experiment<'_>, ByMetric)],
     worlds: &[Option<Figures>],
     verdict: &str,
     common: &Common<'_>,
@@ -102,7 +102,7 @@ pub(super) fn report(
 }
 
 /// A claim as the page draws it.
-fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, Samples)]) -> model::Claim {
+fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, ByMetric)]) -> model::Claim {
     let spec = findings.iter().map(|(e, _)| e.claim).find(|c| c.id == entry.id);
     let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
     let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
@@ -272,12 +272,12 @@ fn mixes(experiment: &Experiment<'_>, worlds: &[Option<Figures>]) -> Table {
 }
 
 /// The claim's own figures over all mixes.
-fn over_all(experiment: &Experiment<'_>, samples: &Samples) -> Table {
+fn over_all(experiment: &Experiment<'_>, figures: &ByMetric) -> Table {
     let mut table = Table::new(
         "Over all mixes",
         vec![Column::text("Figure"), Column::number("Value", "", 3), Column::text("Unit")],
     );
-    for (metric, value) in besides(experiment, samples) {
+    for (metric, value) in besides(experiment, &Samples::whole(figures.clone())) {
         let unit = unit_of(&metric);
         table.push(vec![metric.into(), value.into(), unit.into()]);
     }
@@ -288,7 +288,7 @@ fn over_all(experiment: &Experiment<'_>, samples: &Samples) -> Table {
 fn part_by_part<'f, 'e: 'f>(
     name: &str,
     note: &str,
-    parts: impl Iterator<Item = &'f (&'f Experiment<'e>, Samples)>,
+    parts: impl Iterator<Item = &'f (&'f Experiment<'e>, ByMetric)>,
 ) -> Table {
     let parts: Vec<_> = parts.collect();
     let mut figures: Vec<Statistic> = Vec::new();
@@ -308,7 +308,8 @@ fn part_by_part<'f, 'e: 'f>(
     columns.extend(figures.iter().map(column));
     let mut table = Table::new(name, columns);
     table.note = note.to_owned();
-    for (experiment, samples) in parts {
+    for (experiment, figures_of_it) in parts {
+        let samples = &Samples::whole(figures_of_it.clone());
         let name = experiment.part.name().unwrap_or_default();
         let mut cells: Vec<Cell> = vec![name.into(), (experiment.plan.cases.len() as f64).into()];
         let values = figures.iter().map(|figure| estimate(figure, samples));
@@ -318,7 +319,7 @@ fn part_by_part<'f, 'e: 'f>(
     table
 }
 
-fn cdfs(experiment: &Experiment<'_>, samples: &Samples, worlds: &[Option<Figures>]) -> Vec<Cdf> {
+fn cdfs(experiment: &Experiment<'_>, samples: &ByMetric, worlds: &[Option<Figures>]) -> Vec<Cdf> {
     let flat = |metric: &str| -> Vec<f64> {
         samples
             .get(metric)

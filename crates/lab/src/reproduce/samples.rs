@@ -1,7 +1,7 @@
 //! From runs to the samples that a rule judges, and to the figures beside them.
 
 use super::figures::{Figures, Viewed, lowest};
-use crate::claims::Samples;
+use crate::claims::ByMetric;
 
 /// A step from 720p to 1080p, the paper's measure of a gain worth having (section 8.2).
 pub(super) const STEP: f64 = 7.65;
@@ -27,8 +27,8 @@ pub(super) struct Mix<'a> {
 /// names of the schemes.
 ///
 /// What could not be measured (a viewer that saw nothing) is a NaN: no rule holds on it.
-pub(super) fn samples(mixes: &[Mix<'_>], compare: &[String]) -> Samples {
-    let mut out = Samples::new();
+pub(super) fn samples(mixes: &[Mix<'_>], compare: &[String]) -> ByMetric {
+    let mut out = ByMetric::new();
     let mut add = |name: String, of: &dyn Fn(&Mix<'_>, &[&Figures]) -> f64| {
         let per_mix = |mix: &Mix<'_>| mix.runs.iter().map(|run| of(mix, run)).collect();
         out.insert(name, mixes.iter().map(per_mix).collect());
@@ -228,7 +228,7 @@ fn change(a: &Figures, b: &Figures, viewer: usize, of: impl Fn(&Viewed) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::{Statistic, estimate};
+    use crate::claims::{Samples, Statistic, estimate};
 
     fn run(qoe: [f64; 2]) -> Figures {
         let viewer = |qoe: f64| Viewed {
@@ -257,8 +257,8 @@ mod tests {
         vec!["minerva".to_owned(), "cubic".to_owned()]
     }
 
-    fn statistic(text: &str, s: &Samples) -> Option<f64> {
-        estimate(&Statistic::try_from(text.to_owned()).unwrap(), s)
+    fn statistic(text: &str, s: &ByMetric) -> Option<f64> {
+        estimate(&Statistic::try_from(text.to_owned()).unwrap(), &Samples::whole(s.clone()))
     }
 
     #[test]

@@ -5,7 +5,7 @@ use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::value::Ahead;
 use airlane_minerva::{Blend, ValueFunction};
 
-use crate::claims::Samples;
+use crate::claims::ByMetric;
 use crate::plan::Plan;
 use crate::workload::Stocks;
 use crate::workloads::vod::{Stock, Value, Viewers, abr_of, minerva_of, spread, value_function};
@@ -69,11 +69,11 @@ struct Shape {
 
 /// The samples: a pair per video, as many as the plan has cases, in the order of the corpus. The
 /// value function and its horizon are those of the first scheme that has any.
-pub(super) fn samples(plan: &Plan, stocks: &Stocks) -> Samples {
+pub(super) fn samples(plan: &Plan, stocks: &Stocks) -> ByMetric {
     let scenario = &plan.scenario;
     let cast = Viewers::of(scenario);
     let (Some(viewer), Some(stock)) = (cast.viewers.first(), Stock::of(stocks)) else {
-        return Samples::new();
+        return ByMetric::new();
     };
     let abr = abr_of(cast, viewer);
     let minerva = scenario.schemes.iter().find_map(minerva_of);

@@ -1,10 +1,7 @@
 //! A figure under one scheme over cases and seeds: its mean and interval.
 
 use airlane_base::Seed;
-use airlane_quality::{Bootstrap, Interval, stats};
-
-/// The 97.5th percentile of Student's t with one degree of freedom and up.
-const STUDENT_T: [f64; 8] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306];
+use airlane_quality::{Bootstrap, Interval, LEAST_CLUSTERS, stats, student};
 
 /// A figure under one scheme, case by case and seed by seed.
 ///
@@ -20,29 +17,20 @@ impl Samples {
         stats::mean(&means)
     }
 
-    /// The 95 % interval of [`Self::mean`]: over cases with their seeds nested, or over the seeds
-    /// of the only case. `None` below two units.
+    /// The 95 % interval of [`Self::mean`]: over cases, or over the seeds of the only case. `None`
+    /// below two units.
     ///
-    /// Below ten units it is Student's: no resample of three values leaves their range, which
-    /// holds the true mean three times in four only.
+    /// Below ten units it is Student's, else one of resampling.
     pub fn ci95(&self, name: &str) -> Option<Interval> {
-        let cases: Vec<Vec<f64>> = self.0.iter().filter(|case| !case.is_empty()).cloned().collect();
+        let cases: Vec<&Vec<f64>> = self.0.iter().filter(|case| !case.is_empty()).collect();
         let units: Vec<f64> = match cases.as_slice() {
-            [seeds] => seeds.clone(),
+            [seeds] => (*seeds).clone(),
             cases => cases.iter().filter_map(|case| stats::mean(case)).collect(),
         };
-        let degrees = units.len().checked_sub(1)?;
-        if let Some(t) = degrees.checked_sub(1).and_then(|i| STUDENT_T.get(i)) {
-            let (mean, n) = (stats::mean(&units)?, units.len() as f64);
-            let squares: f64 = units.iter().map(|u| (u - mean).powi(2)).sum();
-            let half = t * (squares / (n - 1.0) / n).sqrt();
-            return Some(Interval { lo: mean - half, hi: mean + half });
+        if units.len() < LEAST_CLUSTERS {
+            return student::mean_interval(&units);
         }
-        let bootstrap = Bootstrap::new(Seed(0).split("story").split(name));
-        match cases.as_slice() {
-            [seeds] => bootstrap.mean(seeds),
-            cases => bootstrap.nested_mean(cases),
-        }
+        Bootstrap::new(Seed(0).split("story").split(name)).mean(&units)
     }
 
     /// How many independent units there are.

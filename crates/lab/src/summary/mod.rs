@@ -98,9 +98,9 @@ pub struct ClaimEntry {
     pub measured: Option<f64>,
     /// Unit of both.
     pub unit: String,
-    /// Independent pairs.
+    /// Independent draws.
     pub n: u64,
-    /// 95 % interval of `measured`; `None` below two pairs.
+    /// 95 % interval of `measured`; `None` below ten draws.
     pub ci95: Option<[f64; 2]>,
     /// The rule in words.
     pub rule: String,
@@ -108,7 +108,10 @@ pub struct ClaimEntry {
     pub verdict: Verdict,
     /// Why, where the figures do not say it by themselves; else empty.
     pub reason: String,
-    /// The conditions that the rule is made of.
+    /// The stream that its draws are from; its name changes with rule, n and defaults.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stream: String,
+    /// The conditions that the rule is made of, each followed by the same in every cell.
     pub checks: Vec<CheckEntry>,
 }
 
@@ -118,6 +121,12 @@ pub struct ClaimEntry {
 pub struct CheckEntry {
     /// What is compared.
     pub metric: String,
+    /// The cell that it is of; empty over all cells.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cell: String,
+    /// Whether it is the worst of the cells.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub worst: bool,
     /// The condition in words.
     pub rule: String,
     /// What it is compared with.
@@ -128,7 +137,7 @@ pub struct CheckEntry {
     pub measured: Option<f64>,
     /// Its 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// Independent pairs.
+    /// Independent draws.
     pub n: u64,
     /// The outcome of this condition alone.
     pub verdict: Verdict,
@@ -281,6 +290,10 @@ pub struct RunInfo {
     pub runs_reused: usize,
     /// Whether it was stopped before its end.
     pub stopped: bool,
+}
+
+fn is_false(yes: &bool) -> bool {
+    !yes
 }
 
 fn is_zero(n: &usize) -> bool {

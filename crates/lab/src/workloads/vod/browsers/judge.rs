@@ -177,6 +177,8 @@ fn prediction(
                     ),
                     None => format!("{figure} of {title}"),
                 },
+                cell: String::new(),
+                worst: false,
                 rule: format!("at most {within} {unit} apart"),
                 bound: within,
                 above: false,
@@ -207,6 +209,7 @@ fn prediction(
             ),
             verdict: verdict(measured, within),
             reason: reason(n, own_rule, vmaf),
+            stream: String::new(),
             checks,
         }
     };
@@ -275,6 +278,7 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
         rule: "the 95 % interval over pairs of runs above 0".to_owned(),
         verdict,
         reason: if n == 0 { reason(0, true, true) } else { String::new() },
+        stream: String::new(),
         checks: Vec::new(),
     }
 }

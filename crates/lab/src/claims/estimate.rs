@@ -1,0 +1,125 @@
+//! A statistic over draws and its interval.
+
+use airlane_base::Seed;
+use airlane_quality::shares::{quantile_interval, share_difference_interval, share_interval};
+use airlane_quality::{Bootstrap, Cluster, Interval, LEAST_CLUSTERS};
+
+use super::samples::{Row, Rows, Samples};
+use super::statistic::Statistic;
+
+/// A statistic over draws and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Estimate {
+    pub(super) value: f64,
+    pub(super) ci95: Option<[f64; 2]>,
+    /// Independent draws.
+    pub(super) n: usize,
+}
+
+impl Estimate {
+    /// Why there is no interval; empty if there is one.
+    pub(super) fn why(&self) -> String {
+        match (self.ci95, self.n) {
+            (Some(_), _) => String::new(),
+            (None, n) if n < LEAST_CLUSTERS => {
+                let noun = if n == 1 { "draw" } else { "draws" };
+                format!("{n} {noun}, of at least {LEAST_CLUSTERS} that decide")
+            }
+            (None, n) => format!("no interval over {n} draws"),
+        }
+    }
+}
+
+/// A statistic of samples as judged ones are: its value, `None` if there is none.
+pub fn estimate(of: &Statistic, samples: &Samples) -> Option<f64> {
+    let rows = samples.rows(&of.metrics()).ok()?;
+    Some(value(of, &rows)).filter(|x| x.is_finite())
+}
+
+/// The statistic of `samples` with its interval. `seed` feeds the resampling.
+///
+/// # Errors
+/// Why it was not measured.
+pub(super) fn measure(of: &Statistic, samples: &Samples, seed: Seed) -> Result<Estimate, String> {
+    let rows = samples.rows(&of.metrics())?;
+    let value = value(of, &rows);
+    if !value.is_finite() {
+        return Err(format!("{of} is no finite number"));
+    }
+    let bootstrap = Bootstrap::new(seed.split(&of.to_string()));
+    let interval = match of {
+        Statistic::Share(_) => share_interval(&by_seed(&rows, |seed| seed[0])),
+        Statistic::Quantile(_, q) => quantile_interval(&by_row(&rows, |row| mean(row)[0]), *q),
+        Statistic::Mean(_) => bootstrap.clusters(&clusters(&rows, |[x, _]| [x, 1.0])),
+        Statistic::Difference(..) => bootstrap.clusters(&clusters(&rows, |[x, y]| [x - y, 1.0])),
+        Statistic::Ratio(..) => bootstrap.clusters(&clusters(&rows, |row| row)),
+        Statistic::Change(..) => {
+            bootstrap.clusters(&clusters(&rows, |row| row)).map(|i| i.shifted(-1.0))
+        }
+    };
+    Ok(Estimate { value, ci95: finite(interval), n: draws(&rows) })
+}
+
+/// The share with `metric` less `factor` times that with `reference`, of the same draws.
+///
+/// # Errors
+/// Why it was not measured.
+pub(super) fn measure_shares(
+    metric: &str,
+    reference: &str,
+    factor: f64,
+    samples: &Samples,
+) -> Result<Estimate, String> {
+    let rows = samples.rows(&[metric, reference])?;
+    let of = |i: usize| {
+        let all: Vec<f64> = rows.iter().flatten().flatten().map(|row| mean(row)[i]).collect();
+        airlane_quality::stats::mean(&all).unwrap_or(f64::NAN)
+    };
+    let interval = share_difference_interval(&by_seed(&rows, |seed| *seed), factor);
+    Ok(Estimate { value: of(0) - factor * of(1), ci95: finite(interval), n: draws(&rows) })
+}
+
+fn finite(interval: Option<Interval>) -> Option<[f64; 2]> {
+    interval.map(<[f64; 2]>::from).filter(|ends| ends.iter().all(|x| x.is_finite()))
+}
+
+fn draws(rows: &Rows) -> usize {
+    rows.iter().map(Vec::len).sum()
+}
+
+/// The statistic over rows of the mean over their seeds.
+fn value(of: &Statistic, rows: &Rows) -> f64 {
+    let rows: Vec<[f64; 2]> = rows.iter().flatten().flatten().map(|row| mean(row)).collect();
+    of.of(rows.iter().copied())
+}
+
+fn mean(row: &[[f64; 2]]) -> [f64; 2] {
+    let n = row.len() as f64;
+    [0, 1].map(|i| row.iter().map(|seed| seed[i]).sum::<f64>() / n)
+}
+
+/// What each draw adds to numerator and denominator: `of` each row, with the means over its seeds.
+fn clusters(rows: &Rows, of: impl Fn([f64; 2]) -> [f64; 2]) -> Vec<Vec<Cluster>> {
+    let cluster = |draw: &Vec<Row>| {
+        draw.iter().fold(Cluster::default(), |sum, row| {
+            let [numerator, denominator] = of(mean(row));
+            Cluster {
+                numerator: sum.numerator + numerator,
+                denominator: sum.denominator + denominator,
+            }
+        })
+    };
+    rows.iter().map(|stratum| stratum.iter().map(cluster).collect()).collect()
+}
+
+/// A figure of each row of each draw.
+fn by_row<T>(rows: &Rows, of: impl Fn(&Row) -> T) -> Vec<Vec<Vec<T>>> {
+    let draw = |draw: &Vec<Row>| draw.iter().map(&of).collect();
+    rows.iter().map(|stratum| stratum.iter().map(draw).collect()).collect()
+}
+
+/// A figure of each seed of each row of each draw: yes and no have no mean.
+fn by_seed<T>(rows: &Rows, of: impl Fn(&[f64; 2]) -> T) -> Vec<Vec<Vec<T>>> {
+    let draw = |draw: &Vec<Row>| draw.iter().flatten().map(&of).collect();
+    rows.iter().map(|stratum| stratum.iter().map(draw).collect()).collect()
+}
