@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use airlane_base::Seed;
+use airlane_base::{Seed, Time};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use noq_proto::{
@@ -20,7 +20,7 @@ use ring::hmac;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
-use crate::config::{AckPolicy, MAX_STREAM_WINDOW_BYTES, TransportConfig};
+use crate::config::{AckPolicy, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig};
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey};
@@ -230,7 +230,8 @@ impl Endpoint {
     /// ([`TransportConfig::empty_client_ids`]) and has a connection to `addr` already.
     pub async fn connect(&self, addr: SocketAddr, name: &str) -> Result<Connection, QuicError> {
         let id = (self.inner.initial_ids)();
-        let (transport, control) = self.inner.connection(Side::Client, addr, id);
+        let now = self.inner.runtime.now();
+        let (transport, control) = self.inner.connection(now, Side::Client, addr, id);
         let crypto = SealedClient { inner: self.inner.client.clone(), seal: seal(&control) };
         let mut client = ClientConfig::new(Arc::new(crypto));
         client
@@ -238,7 +239,7 @@ impl Endpoint {
             .token_store(Arc::new(NoneTokenStore))
             .initial_dst_cid_provider(Arc::new(move || id));
         let connection = {
-            let now = self.inner.clock.instant(self.inner.runtime.now());
+            let now = self.inner.clock.instant(now);
             let mut links = self.inner.links.lock();
             if let Some(why) = links.closed() {
                 return Err(why.clone());
@@ -350,6 +351,7 @@ impl Inner {
     /// packet goes to.
     fn connection(
         &self,
+        now: Time,
         side: Side,
         remote: SocketAddr,
         original_id: ConnectionId,
@@ -357,10 +359,14 @@ impl Inner {
         let config = &self.config;
         let shared = Arc::new(Shared::new(self.clock.clone(), config.payload_bytes.into()));
         let n = self.connections.fetch_add(1, Ordering::Relaxed);
+        let seed = self.seed.split("connection").index(n);
+        let payload_bytes = config.payload_bytes.into();
+        let first = config.controller.make(NewController { now, payload_bytes, seed });
         let factory = Factory {
             shared: shared.clone(),
             make: config.controller.clone(),
-            seed: self.seed.split("connection").index(n),
+            seed,
+            first: Mutex::new(Some(first)),
             qlog: config.qlog_dir.clone().map(|dir| qlog::Target {
                 dir,
                 side,
@@ -401,8 +407,9 @@ impl Inner {
     /// Settings and control of a connection that a client opens; `None` if it is to be refused.
     pub(crate) fn answer(&self, incoming: &Incoming) -> Option<(ServerConfig, ControlHandle)> {
         let server = self.server.as_ref()?;
+        let (remote, original_id) = (incoming.remote_address(), incoming.orig_dst_cid());
         let (transport, control) =
-            self.connection(Side::Server, incoming.remote_address(), incoming.orig_dst_cid());
+            self.connection(self.clock.last(), Side::Server, remote, original_id);
         let crypto = SealedServer { inner: server.crypto.clone(), seal: seal(&control) };
         let mut config = server.clone();
         config.crypto = Arc::new(crypto);

@@ -42,6 +42,9 @@ pub enum QuicError {
     /// The transport failed: a violation of the protocol, a reset, an unknown version.
     #[error("{0}")]
     Transport(String),
+    /// This side failed inside, in its congestion controller say: a fault of the program.
+    #[error("this side failed inside: {0}")]
+    Fault(String),
     /// The stream was reset by the peer, or the peer does not want what is written.
     #[error("the stream was ended by the peer with code {code}")]
     StreamEnded {

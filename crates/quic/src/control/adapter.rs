@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use airlane_base::{Seed, Time};
+use airlane_congestion::Controller;
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{self, ControllerMetrics};
+use parking_lot::Mutex;
 
 use super::core::{Acked, Core};
 use super::handle::Shared;
@@ -19,6 +21,9 @@ pub(crate) struct Factory {
     pub(crate) shared: Arc<Shared>,
     pub(crate) make: ControllerFactory,
     pub(crate) seed: Seed,
+    /// The first one, made beforehand: where noq asks for it, a panic would leave the table of all
+    /// connections half changed.
+    pub(crate) first: Mutex<Option<Box<dyn Controller>>>,
     /// The log, where one is asked for.
     pub(crate) qlog: Option<qlog::Target>,
 }
@@ -26,11 +31,11 @@ pub(crate) struct Factory {
 impl congestion::ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn congestion::Controller> {
         let now = self.shared.clock.time(now);
-        self.shared.set_payload_bytes(current_mtu.into());
-        let controller = self.make.make(NewController {
-            now,
-            payload_bytes: current_mtu.into(),
-            seed: self.seed,
+        let payload_bytes = current_mtu.into();
+        self.shared.set_payload_bytes(payload_bytes);
+        let first = self.first.lock().take();
+        let controller = first.unwrap_or_else(|| {
+            self.make.make(NewController { now, payload_bytes, seed: self.seed })
         });
         let mut core = self.shared.core.lock();
         let core = match &mut *core {
@@ -40,7 +45,7 @@ impl congestion::ControllerFactory for Factory {
             }
             none => {
                 let log = self.qlog.as_ref().and_then(|q| q.open(now, &*controller));
-                none.insert(Core::new(now, controller, current_mtu.into(), log))
+                none.insert(Core::new(now, controller, payload_bytes, log))
             }
         };
         self.shared.publish(core);

@@ -1,13 +1,15 @@
 //! What an adapter knows: the controller, its pacer, the packets in flight, and the counts.
 
+use std::mem;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{
-    Ack, Controller, Explicit, Loss, Pacer, RateSampler, Rtt, Sent as SentEvent,
+    Ack, Controller, Explicit, Loss, Pacer, RateSampler, Reno, Rtt, Sent as SentEvent,
 };
 
 use super::table::{Sent, Table};
+use crate::driver::caught;
 use crate::qlog::Qlog;
 
 /// The part of the state that the lock guards.
@@ -92,6 +94,16 @@ impl Core {
         }
         self.controller = controller;
         self.rtt = Rtt { latest: Duration::ZERO, smoothed: Duration::ZERO, min: Duration::MAX };
+        self.forget();
+    }
+
+    /// The controller has panicked and is asked no more: another one, that nobody told anything, takes
+    /// its place while the connection ends. The counts stay.
+    pub(super) fn retire(&mut self, payload_bytes: u64) {
+        let failed = mem::replace(&mut self.controller, Box::new(Reno::new(payload_bytes)));
+        // Of what it does when it goes nothing is known either.
+        let _ = caught(|| drop(failed));
+        self.log = None;
         self.forget();
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use parking_lot::Mutex;
 use super::core::Core;
 use crate::clock::Clock;
 use crate::crypto::Seal;
-use crate::driver::{Link, WeakLink};
+use crate::driver::{Link, WeakLink, caught, message};
 
 /// Stands for "none" in the atomics.
 const NONE: u64 = u64::MAX;
@@ -74,6 +75,14 @@ impl Shared {
     /// Full packets have so many bytes from now on.
     pub(super) fn set_payload_bytes(&self, bytes: u64) {
         self.payload_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The connection has panicked and ends: its controller may be what did, and is asked no more.
+    pub(crate) fn fail(&self) {
+        if let Some(core) = &mut *self.core.lock() {
+            core.retire(self.payload_bytes());
+            self.publish(core);
+        }
     }
 
     /// Publishes what noq will ask for.
@@ -252,9 +261,11 @@ impl ControlHandle {
     /// Never on a handle from a connection: those have a controller.
     pub fn stats(&self) -> ControlStats {
         let now = self.runtime.now();
-        let core = self.shared.core.lock();
-        let core = core.as_ref().expect("a connection has a controller");
         let waited = self.shared.waited(now);
+        self.guarded(|core| Self::read(core, now, waited))
+    }
+
+    fn read(core: &Core, now: Time, waited: Option<Duration>) -> ControlStats {
         let (c, k) = (core.counts, core.controller());
         ControlStats {
             now,
@@ -302,18 +313,33 @@ impl ControlHandle {
     /// # Panics
     /// Never on a handle from a connection: those have a controller.
     pub fn with<T>(&self, f: impl FnOnce(Time, &mut dyn Controller) -> T) -> T {
-        let value = {
-            let mut core = self.shared.core.lock();
-            let core = core.as_mut().expect("a connection has a controller");
-            let value = core.with(self.runtime.now(), f);
+        let now = self.runtime.now();
+        let value = self.guarded(|core| {
+            let value = core.with(now, f);
             self.shared.publish(core);
             value
-        };
+        });
         // Nothing else would look at the new rate before the pacer's timer, which was set for the
         // old one.
         if let Some(link) = self.shared.link.get().and_then(WeakLink::upgrade) {
             link.stir();
         }
         value
+    }
+
+    /// Runs `f` on the state. A panic in it is the caller's, and ends the connection.
+    fn guarded<T>(&self, f: impl FnOnce(&mut Core) -> T) -> T {
+        let result = {
+            let mut core = self.shared.core.lock();
+            let core = core.as_mut().expect("a connection has a controller");
+            caught(|| f(core))
+        };
+        result.unwrap_or_else(|panic| {
+            match self.shared.link.get().and_then(WeakLink::upgrade) {
+                Some(link) => link.fail_from_outside(&message(&panic)),
+                None => self.shared.fail(),
+            }
+            resume_unwind(panic)
+        })
     }
 }

@@ -16,6 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::agenda::Agenda;
 use super::ahead::Ahead;
+use super::guard::caught;
 use super::inbox::{Inbox, MOST_PIECES, Stop};
 use super::state::{Outbox, Reader, State, Writer};
 use crate::clock::Clock;
@@ -39,6 +40,9 @@ pub(crate) struct Link {
     pub(super) patience: Option<Time>,
     pub(super) state: Mutex<State>,
 }
+
+/// The application's code with which a connection is closed that has failed inside.
+const FAULT_CODE: u32 = 1;
 
 /// A reference that does not keep the connection alive.
 pub(crate) type WeakLink = Weak<Link>;
@@ -145,6 +149,31 @@ impl Link {
     /// The connection is over, whatever noq-proto thinks of it.
     pub(super) fn end(&self, why: &QuicError) {
         self.state.lock().end(why.clone());
+    }
+
+    /// What belongs to the connection panicked, in the driver or in a handle: it ends, and `what` is
+    /// why. Whether its peer can still be told: false if it has failed before.
+    pub(crate) fn fail(&self, what: &str) -> bool {
+        self.control.shared().fail();
+        // Not the driver's: to print a panic may take longer than the closing period.
+        let now = self.clock.instant(self.runtime.now());
+        let mut state = self.state.lock();
+        let fault = QuicError::Fault(what.to_owned());
+        if mem::replace(&mut state.failed, true) {
+            state.end(fault);
+            return false;
+        }
+        let closed = caught(|| {
+            state.proto.close(now, VarInt::from_u32(FAULT_CODE), Bytes::from_static(b"fault"));
+        });
+        state.end(fault);
+        closed.is_ok()
+    }
+
+    /// The same by a handle, not the driver, which then has the connection tell its peer.
+    pub(crate) fn fail_from_outside(&self, what: &str) {
+        self.fail(what);
+        self.stir();
     }
 
     /// Ready when the handshake is done.

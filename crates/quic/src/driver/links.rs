@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use noq_proto::{ConnectionHandle, VarInt};
+use noq_proto::{ConnectionHandle, EndpointEvent, VarInt};
 use tokio::sync::mpsc;
 
 use super::link::Link;
@@ -140,6 +140,19 @@ impl Links {
     ) -> Option<(&Arc<Link>, &mut noq_proto::Endpoint)> {
         let link = self.links.get(handle.0)?.as_ref()?;
         Some((link, &mut self.proto))
+    }
+
+    /// What belongs to a connection panicked: it ends, and `what` is why. Whether it must now be put
+    /// on the driver's list, to tell its peer.
+    pub(super) fn fail(&mut self, handle: ConnectionHandle, what: &str) -> bool {
+        let Some(link) = self.get(handle).cloned() else { return false };
+        if link.fail(what) {
+            return link.enlist();
+        }
+        // Its state machine will not say that it is drained any more.
+        self.proto.handle_event(handle, EndpointEvent::drained());
+        self.remove(handle);
+        false
     }
 
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {

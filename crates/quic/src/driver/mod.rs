@@ -8,6 +8,7 @@
 
 mod agenda;
 mod ahead;
+mod guard;
 mod inbox;
 mod link;
 mod links;
@@ -35,6 +36,8 @@ use noq_proto::{
 };
 
 pub(crate) use self::agenda::Agenda;
+use self::guard::Panic;
+pub(crate) use self::guard::{caught, message};
 pub(crate) use self::inbox::{Found, Inbox};
 pub(crate) use self::link::{Link, Owner, WeakLink};
 pub(crate) use self::links::Links;
@@ -122,7 +125,7 @@ impl Work {
         let now = inner.clock.tell(time);
         let mut links = inner.links.lock();
         let received = self.receive(cx, inner, now, &mut links);
-        self.hand_over(&links);
+        self.hand_over(inner, &mut links);
         if let Err(e) = received {
             tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
             links.give_up(&e.into());
@@ -131,7 +134,7 @@ impl Work {
         self.expire(time, &links);
         inner.agenda.take(&mut self.ready, cx.waker());
         if self.outlet.poll_flush(cx).is_ready() {
-            self.give_turns(cx, now, &mut links);
+            self.give_turns(cx, inner, now, &mut links);
         }
         if links.are_over() {
             return Poll::Ready(());
@@ -142,11 +145,13 @@ impl Work {
 
     /// Gives each connection on the list one turn. Those that want another wait until what has
     /// arrived meanwhile was received.
-    fn give_turns(&mut self, cx: &mut Context<'_>, now: Instant, links: &mut Links) {
+    fn give_turns(&mut self, cx: &mut Context<'_>, inner: &Inner, now: Instant, links: &mut Links) {
         for _ in 0..self.ready.len() {
             let Some(handle) = self.ready.pop_front() else { return };
-            if self.drive(handle, cx, now, links).is_pending() {
-                return;
+            match guard::caught(|| self.drive(handle, cx, now, links)) {
+                Ok(Poll::Ready(())) => {}
+                Ok(Poll::Pending) => return,
+                Err(panic) => self.fail(handle, inner, links, panic),
             }
         }
         if !self.ready.is_empty() {
@@ -192,7 +197,7 @@ impl Work {
         match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if self.arrived_for != handle {
-                    self.hand_over(links);
+                    self.hand_over(inner, links);
                     self.arrived_for = handle;
                 }
                 self.arrived.push(event);
@@ -207,15 +212,26 @@ impl Work {
 
     /// Hands what has come for a connection to it: all at once, because whoever reads or writes
     /// waits for its lock meanwhile.
-    fn hand_over(&mut self, links: &Links) {
+    fn hand_over(&mut self, inner: &Inner, links: &mut Links) {
         let handle = self.arrived_for;
         let events = self.arrived.drain(..);
-        if events.len() > 0
-            && let Some(link) = links.get(handle)
-            && link.handle_events(events)
-        {
+        let Some(link) = links.get(handle).filter(|_| events.len() > 0) else { return };
+        match guard::caught(|| link.handle_events(events)) {
+            Ok(true) => self.ready.push_back(handle),
+            Ok(false) => {}
+            Err(panic) => self.fail(handle, inner, links, panic),
+        }
+    }
+
+    /// What belongs to a connection panicked: it ends, and the runtime hears of it.
+    fn fail(&mut self, handle: ConnectionHandle, inner: &Inner, links: &mut Links, panic: Panic) {
+        if links.fail(handle, &guard::message(&panic)) {
             self.ready.push_back(handle);
         }
+        if links.get(handle).is_none() {
+            self.deadlines.clear(handle.0);
+        }
+        guard::report(&inner.runtime, panic);
     }
 
     /// Begins a handshake with a client, unless nobody would take the connection.
@@ -236,7 +252,15 @@ impl Work {
             return;
         }
         let room = links.handshakes() < admission.handshakes && links.len() < admission.connections;
-        let answer = if links.accepts() && room { inner.answer(&incoming) } else { None };
+        let answer = if links.accepts() && room {
+            // Its controller is made here.
+            guard::caught(|| inner.answer(&incoming)).unwrap_or_else(|panic| {
+                guard::report(&inner.runtime, panic);
+                None
+            })
+        } else {
+            None
+        };
         let Some((config, control)) = answer else {
             let t = links.proto().refuse(incoming, &mut self.buffer);
             self.outlet.respond(cx, &t, &self.buffer);

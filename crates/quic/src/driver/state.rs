@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) proto: noq_proto::Connection,
     /// Why it ended, once it has.
     pub(super) ended: Option<QuicError>,
+    /// Something of it has panicked.
+    pub(super) failed: bool,
     /// The handshake is done, so far as this side can tell; and in the peer's eyes too.
     pub(super) connected: bool,
     pub(super) confirmed: bool,
@@ -82,6 +84,7 @@ impl State {
             unannounced: proto.side().is_server(),
             proto,
             ended: None,
+            failed: false,
             connected: false,
             confirmed: false,
             listed: true,
