@@ -16,7 +16,7 @@ use crate::plan::{Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
 use crate::scenario::Capacity;
 use crate::workload::Stocks;
-use crate::workloads::vod::{Drawn, Stock, Viewers};
+use crate::workloads::vod::{Drawn, Stock, Viewer, Viewers, metric_unit};
 use crate::world::SharedStocks;
 
 /// More viewers than this are not drawn over time: nobody could tell their lines apart.
@@ -264,9 +264,11 @@ impl Experiment<'_> {
             .collect()
     }
 
-    /// Lowest QoE at the fixed-rate optimum of a mix and at its bound; no number where the link
-    /// is not constant or shared with others, where viewers come and go, or nothing is known of a
-    /// video.
+    /// Lowest QoE at the fixed-rate optimum of a mix and at its bound, of the viewers under the
+    /// scheme: on what web traffic leaves of the link, and of that on an even share per viewer
+    /// where others watch beside them. No number where the link is not constant or shared with
+    /// bulk transfers, where viewers come and go, where their QoE has several units, or where
+    /// nothing is known of a video.
     fn optimum(&self, case: usize) -> (f64, f64) {
         let scenario = &self.plan.scenario;
         let cast = Viewers::of(scenario);
@@ -275,24 +277,32 @@ impl Experiment<'_> {
         else {
             return (f64::NAN, f64::NAN);
         };
-        let curve = |(viewer, video): (_, &Arc<airlane_media::Video>)| {
+        let all = cast.viewers.iter().zip(&watched.videos);
+        let own: Vec<_> = all.filter(|(viewer, _)| viewer.control.is_none()).collect();
+        let unit = |viewer: &Viewer| metric_unit(cast.metric_of(viewer));
+        let curve = |(viewer, video): &(&Viewer, &Arc<airlane_media::Video>)| {
             stock.curve(cast, viewer, &video.name)
         };
-        let curves: Option<Vec<&RateCurve>> =
-            cast.viewers.iter().zip(&watched.videos).map(curve).collect();
-        let others = scenario.casts.iter().filter(|cast| !cast.is_empty()).count() > 1;
-        let alone =
-            !others && cast.viewers.iter().all(|v| v.control.is_none()) && cast.arrivals.is_none();
+        let curves: Option<Vec<&RateCurve>> = own.iter().map(curve).collect();
+        let comparable = own.windows(2).all(|pair| unit(pair[0].0) == unit(pair[1].0));
+        // Who takes as much as there is leaves nothing that is known beforehand.
+        let others: Option<f64> =
+            scenario.casts.iter().filter(|c| !c.adapts()).map(|c| c.offered_bps()).sum();
+        let steady = others.is_some() && cast.arrivals.is_none() && comparable;
         let (Some(curves), Capacity::Constant(rate), true) =
-            (curves, &scenario.link.capacity, alone)
+            (curves, &scenario.link.capacity, steady)
         else {
             return (f64::NAN, f64::NAN);
         };
         let payload = scenario.transport.payload_bytes;
         let body = payload.saturating_sub(PACKET_OVERHEAD_BYTES) as f64;
         let packet = payload + u64::from(IP_UDP_HEADER_BYTES);
-        let bodies = rate.bps() as f64 * body / packet as f64;
-        let optimum = fixed_rate_optimum(&curves, bodies).worst_qoe;
-        (optimum, fixed_rate_bound(&curves, bodies).worst_qoe)
+        let bodies = rate.bps() as f64 * body / packet as f64 - others.unwrap_or_default();
+        let share = own.len() as f64 / cast.viewers.len().max(1) as f64;
+        if curves.is_empty() || bodies <= 0.0 {
+            return (f64::NAN, f64::NAN);
+        }
+        let optimum = fixed_rate_optimum(&curves, share * bodies).worst_qoe;
+        (optimum, fixed_rate_bound(&curves, share * bodies).worst_qoe)
     }
 }

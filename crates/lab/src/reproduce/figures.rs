@@ -5,11 +5,13 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_report::model::Run;
 
-use super::measures::{rates_over_bulk, settling};
+use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
 use crate::plan::{Plan, RunKey};
 use crate::story;
 use crate::summary::Row;
-use crate::workloads::vod::{Drawn, Output, ViewerOutput, Viewers, metric_unit, minerva_of};
+use crate::workloads::vod::{
+    Drawn, Output, ViewerOutput, Viewers, metric_unit, minerva_of, session,
+};
 use crate::workloads::web;
 use crate::world::RunOutput;
 
@@ -31,6 +33,9 @@ pub(super) struct Figures {
     pub(super) settling_s: Option<f64>,
     /// The bound mu on weights, if there is one.
     pub(super) mu: Option<f64>,
+    /// The rate of the first bulk flow over the mean of all, in bins of time: how much equals
+    /// scatter.
+    pub(super) bulk_over_bulk: Vec<f64>,
     /// The viewers, in the order of the scenario.
     pub(super) viewers: Vec<Viewed>,
     /// What happened over time, of the runs that a page draws.
@@ -49,7 +54,8 @@ pub(super) struct Viewed {
     pub(super) video: String,
     /// Unit of its quality and QoE.
     pub(super) unit: &'static str,
-    /// Mean of equation 1 over the chunks that began to play before the run's end.
+    /// Mean of equation 1 over the chunks that began to play before its end, with what it waited
+    /// for and did not get.
     pub(super) qoe: Option<f64>,
     /// Mean quality of these chunks.
     pub(super) quality: Option<f64>,
@@ -64,9 +70,11 @@ pub(super) struct Viewed {
     /// The same over the whole run.
     pub(super) stall_s: f64,
     /// How often the picture stood still in the middle.
-    pub(super) stalls: usize,
+    pub(super) stalls: u64,
     /// Seconds from play to the first picture.
     pub(super) startup_s: Option<f64>,
+    /// The same, or the length of the session if none came.
+    pub(super) wait_s: f64,
     /// Bytes acknowledged to its server.
     pub(super) bytes: u64,
     /// The rate while it had data to send, over the mean of the bulk flows', in bins of time.
@@ -83,6 +91,7 @@ impl Figures {
         let scenario = &plan.scenario;
         let cast = Viewers::of(scenario);
         let end = Time::ZERO + scenario.duration;
+        let until = |v: &ViewerOutput| session::over_at(scenario, v.model.start(), output.ended);
         let starts = Drawn::in_case(plan, key.case).map_or(&[][..], |watched| &watched.starts);
         let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
         let flows = output.flows();
@@ -90,9 +99,14 @@ impl Figures {
         let viewed = |(v, viewer): (&ViewerOutput, &crate::workloads::vod::Viewer)| Viewed {
             group: viewer.group.clone(),
             unit: metric_unit(cast.metric_of(viewer)),
-            over_bulk: rates_over_bulk(v, &flows),
-            ..Viewed::of(v, join, end)
+            over_bulk: rates_over_greedy(&v.samples, &flows),
+            ..Viewed::of(v, join, end, until(v))
         };
+        // Who has a weight by the scheme; without one there is nothing to settle.
+        let minerva = minerva_of(&scenario.schemes[key.scheme]);
+        let weighted = viewers.iter().zip(&cast.viewers);
+        let weighted = weighted.filter(|(_, v)| minerva.is_some() && v.control.is_none());
+        let weighted: Vec<&ViewerOutput> = weighted.map(|(v, _)| v).collect();
         let traffic = web::Output::of(output);
         let web = traffic.iter().fold((0, 0), |(offered, received), w| {
             (offered + w.offered_bytes, received + w.received_bytes)
@@ -102,8 +116,9 @@ impl Figures {
             virtual_s: output.ended.since_start().as_secs_f64(),
             utilisation: output.link.as_ref().map(|l| l.utilisation),
             web: (!traffic.is_empty()).then_some(web),
-            settling_s: settling(viewers, join, end),
-            mu: minerva_of(&scenario.schemes[key.scheme]).and_then(|m| m.mu),
+            settling_s: settling(&weighted, join, end),
+            bulk_over_bulk: greedy_over_greedy(&flows),
+            mu: minerva.and_then(|m| m.mu),
             viewers: viewers.iter().zip(&cast.viewers).map(viewed).collect(),
             over_time: drawn.then(|| story::over_time(plan, output)),
         }
@@ -159,19 +174,15 @@ impl Figures {
 }
 
 /// The lowest QoE of these; `None` if one of them has none, or if they have several units.
-pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed> + Clone) -> Option<f64> {
-    let unit = viewers.clone().next()?.unit;
-    if viewers.clone().any(|v| v.unit != unit) {
-        return None;
-    }
-    let all: Option<Vec<f64>> = viewers.map(|v| v.qoe).collect();
-    all?.into_iter().min_by(f64::total_cmp)
+pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed>) -> Option<f64> {
+    let all = session::of_one_unit(viewers.map(|v| (v.unit, v.qoe)))?;
+    all.into_iter().min_by(f64::total_cmp)
 }
 
 impl Viewed {
-    fn of(viewer: &ViewerOutput, join: Time, end: Time) -> Self {
+    fn of(viewer: &ViewerOutput, join: Time, end: Time, until: Time) -> Self {
         let model = &viewer.model;
-        let from = model.start();
+        let session = session::of(model, until);
         let at = join + AFTER_JOIN;
         // The buffer as it was then: chunks that came later are not in it.
         let held_s = |at: Time| {
@@ -187,19 +198,20 @@ impl Viewed {
                 c.begins.min(join).since_start().saturating_sub(began.since_start())
             })
             .sum::<Duration>();
-        let stalled = model.stalled(end);
+        let stalled = Duration::from_secs_f64(session.stall_s);
         Self {
             name: viewer.name.clone(),
             video: model.setting().video().name.clone(),
-            qoe: model.mean_over(from, end, |c| c.qoe),
-            quality: model.mean_over(from, end, |c| c.quality),
-            quality_after_join: model.mean_over(join, end, |c| c.quality),
+            qoe: session.qoe,
+            quality: session.quality,
+            quality_after_join: model.mean_over(join, until, |c| c.quality),
             buffer_at_join_s: held_s(join),
             buffer_after_join_s: (at <= end).then(|| held_s(at)),
             stall_after_join_s: stalled.saturating_sub(before_join).as_secs_f64(),
-            stall_s: stalled.as_secs_f64(),
-            stalls: model.chunks().iter().filter(|c| !c.stall.is_zero()).count(),
-            startup_s: model.startup().map(|s| s.as_secs_f64()),
+            stall_s: session.stall_s,
+            stalls: session.stalls,
+            startup_s: session.startup_s,
+            wait_s: session.wait_s,
             bytes: viewer.samples.last().map_or(0, |s| s.acked_bytes),
             weight: viewer.updates.last().map(|u| u.weight),
             failure: viewer.failure.clone(),

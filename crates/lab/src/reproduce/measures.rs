@@ -21,12 +21,13 @@ const SETTLE: Duration = Duration::from_secs(20);
 /// A bin counts if the viewer had data to send for so much of it.
 const LEAST_BUSY: f64 = 0.25;
 
-/// Seconds from `join` until, for 20 s, every viewer's weight stays within 10 % of its mean over
-/// these 20 s; to 20 s before `end` if that never happens. `None` without weights.
-pub(super) fn settling(viewers: &[ViewerOutput], join: Time, end: Time) -> Option<f64> {
-    let weights = |v: &ViewerOutput| v.updates.iter().map(|u| (u.at, u.weight)).collect();
+/// Seconds from `join` until, for 20 s, every viewer's weight is updated and stays within 10 % of
+/// its mean over these 20 s; to 20 s before `end` if that never happens. `None` without viewers
+/// that have weights. A viewer whose weight nobody updates has not settled.
+pub(super) fn settling(viewers: &[&ViewerOutput], join: Time, end: Time) -> Option<f64> {
+    let weights = |v: &&ViewerOutput| v.updates.iter().map(|u| (u.at, u.weight)).collect();
     let weights: Vec<Vec<(Time, f64)>> = viewers.iter().map(weights).collect();
-    if weights.iter().all(Vec::is_empty) {
+    if weights.is_empty() {
         return None;
     }
     let latest = end - SETTLED_FOR;
@@ -39,22 +40,32 @@ pub(super) fn settling(viewers: &[ViewerOutput], join: Time, end: Time) -> Optio
             let within = updates.iter().filter(|(at, _)| (from..from + SETTLED_FOR).contains(at));
             let within: Vec<f64> = within.map(|(_, w)| *w).collect();
             let mean = within.iter().sum::<f64>() / within.len().max(1) as f64;
-            within.iter().all(|w| (w - mean).abs() <= NEAR * mean)
+            !within.is_empty() && within.iter().all(|w| (w - mean).abs() <= NEAR * mean)
         })
     };
     let settled = moments.into_iter().find(|at| near(*at)).unwrap_or(latest);
     Some((settled - join).as_secs_f64())
 }
 
-/// The viewer's rate while it had data to send over the mean rate of the bulk flows, in bins of
-/// 5 s from 20 s on; bins in which it was mostly idle are left out.
-pub(super) fn rates_over_bulk(viewer: &ViewerOutput, flows: &[Flow<'_>]) -> Vec<f64> {
+/// The rate of the first greedy flow over the mean rate of all, as [`rates_over_greedy`]; empty below
+/// two flows, as one alone is its own mean.
+pub(super) fn greedy_over_greedy(flows: &[Flow<'_>]) -> Vec<f64> {
+    let mut greedy = flows.iter().filter(|flow| flow.greedy);
+    match (greedy.next(), greedy.next()) {
+        (Some(first), Some(_)) => rates_over_greedy(first.samples, flows),
+        _ => Vec::new(),
+    }
+}
+
+/// A flow's rate while it had data to send over the mean rate of the flows that always have, in
+/// bins of 5 s from 20 s on; bins in which it was mostly idle are left out.
+pub(super) fn rates_over_greedy(flow: &[FlowSample], flows: &[Flow<'_>]) -> Vec<f64> {
     let greedy: Vec<&Flow<'_>> = flows.iter().filter(|flow| flow.greedy).collect();
-    let last = viewer.samples.last().map_or(Time::ZERO, |s| s.at);
+    let last = flow.last().map_or(Time::ZERO, |s| s.at);
     let bins = (last - Time::ZERO).as_nanos() / BIN.as_nanos();
     let ratio = |bin: u32| {
         let (from, to) = (Time::ZERO + BIN * bin, Time::ZERO + BIN * (bin + 1));
-        let (bytes, busy) = within(&viewer.samples, from, to)?;
+        let (bytes, busy) = within(flow, from, to)?;
         let others: Vec<u64> =
             greedy.iter().filter_map(|b| Some(within(b.samples, from, to)?.0)).collect();
         let other = others.iter().sum::<u64>() as f64 / others.len() as f64 / BIN.as_secs_f64();

@@ -266,7 +266,8 @@ fn judged(
         return entry;
     }
     let mut entry = claims::entry(claim, column(content), samples, seed);
-    if common.content.is_some() && claim.real.reported {
+    // What was not measured is not held, and not reported either.
+    if common.content.is_some() && claim.real.reported && entry.measured.is_some() {
         entry.verdict = Verdict::Reported;
         entry.reason.clone_from(&claim.real.why);
     }

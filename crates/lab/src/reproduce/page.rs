@@ -93,8 +93,8 @@ pub(super) fn report(
         Term {
             term: "Optimum".to_owned(),
             meaning: "The constant rates, found offline, that give all viewers of a mix the same \
-                      QoE and add up to the link. No bound: it leaves the pauses between chunks \
-                      unused."
+                      QoE and add up to the link, or to what other traffic leaves of it, or to \
+                      their even share. No bound: it leaves the pauses between chunks unused."
                 .to_owned(),
         },
     ];

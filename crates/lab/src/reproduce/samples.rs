@@ -1,5 +1,7 @@
 //! From runs to the samples that a rule judges, and to the figures beside them.
 
+use airlane_quality::stats;
+
 use super::figures::{Figures, Viewed, lowest};
 use crate::claims::ByMetric;
 
@@ -23,38 +25,62 @@ pub(super) struct Mix<'a> {
     pub(super) bound: f64,
 }
 
+impl Mix<'_> {
+    /// Lowest QoE under the first baseline with the seed after the `seed`-th; `None` if there is
+    /// only one seed, or no baseline.
+    ///
+    /// Whether a mix leaves something to gain is asked of it: asked of the same run, mixes in
+    /// which the baseline was unlucky would be taken for such, and its luck for a gain.
+    fn other_baseline(&self, seed: usize) -> Option<f64> {
+        let other = (seed + 1) % self.runs.len();
+        (other != seed).then(|| self.runs[other].get(1).map(|b| worst(b))).flatten()
+    }
+}
+
 /// The samples of a claim by metric, one entry per mix, one figure per seed. `compare` has the
 /// names of the schemes.
 ///
 /// What could not be measured (a viewer that saw nothing) is a NaN: no rule holds on it.
 pub(super) fn samples(mixes: &[Mix<'_>], compare: &[String]) -> ByMetric {
     let mut out = ByMetric::new();
-    let mut add = |name: String, of: &dyn Fn(&Mix<'_>, &[&Figures]) -> f64| {
-        let per_mix = |mix: &Mix<'_>| mix.runs.iter().map(|run| of(mix, run)).collect();
+    let mut add = |name: String, of: &dyn Fn(&Mix<'_>, &[&Figures], usize) -> f64| {
+        let per_mix = |mix: &Mix<'_>| {
+            mix.runs.iter().enumerate().map(|(seed, run)| of(mix, run, seed)).collect()
+        };
         out.insert(name, mixes.iter().map(per_mix).collect());
     };
     for (name, of) in OF_A_RUN {
-        add((*name).to_owned(), &|_, run| of(run[0]));
+        add((*name).to_owned(), &|_, run, _| of(run[0]));
         if compare.len() > 1 {
-            add(format!("{name}_of_baseline"), &|_, run| of(run[1]));
-            add(change_name(name), &|_, run| of(run[0]) - of(run[1]));
+            add(format!("{name}_of_baseline"), &|_, run, _| of(run[1]));
+            add(change_name(name), &|_, run, _| of(run[0]) - of(run[1]));
         }
     }
     for (i, baseline) in compare.iter().enumerate().skip(1) {
         for (name, of) in GAINS {
             if i == 1 {
-                add((*name).to_owned(), &|_, run| of(run[0]) - of(run[1]));
+                add((*name).to_owned(), &|_, run, _| of(run[0]) - of(run[1]));
             }
-            add(format!("{name}_over_{baseline}"), &|_, run| of(run[0]) - of(run[i]));
+            add(format!("{name}_over_{baseline}"), &|_, run, _| of(run[0]) - of(run[i]));
         }
     }
+    for (name, of) in OF_GROUPS {
+        add((*name).to_owned(), &|mix, run, _| of(mix, run[0]));
+    }
     if compare.len() > 1 {
+        for (name, of) in OF_A_GAP {
+            let gap =
+                |mix: &Mix<'_>, seed: usize| mix.other_baseline(seed).map(|b| (of.to)(mix) - b);
+            add((*name).to_owned(), &|mix, run, seed| {
+                where_a_gap(gap(mix, seed).unwrap_or(f64::NAN), (of.figure)(mix, run[0], run[1]))
+            });
+        }
         for (name, of) in OF_A_MIX {
-            add((*name).to_owned(), &|mix, run| of(mix, run[0], run[1]));
+            add((*name).to_owned(), &|mix, run, _| of(mix, run[0], run[1]));
         }
         if mixes.iter().flat_map(|m| &m.runs).flatten().all(|f| f.viewers.len() > 1) {
             for (name, of) in OF_TWO {
-                add((*name).to_owned(), &|_, run| of(run[0], run[1]));
+                add((*name).to_owned(), &|_, run, _| of(run[0], run[1]));
             }
         }
     }
@@ -72,6 +98,8 @@ pub(super) fn is_known(name: &str, compare: &[String]) -> bool {
     };
     OF_A_RUN.iter().any(|(known, _)| run(known))
         || GAINS.iter().any(|(known, _)| over(known))
+        || OF_GROUPS.iter().any(|(known, _)| name == *known)
+        || OF_A_GAP.iter().any(|(known, _)| name == *known)
         || OF_A_MIX.iter().any(|(known, _)| name == *known)
         || OF_TWO.iter().any(|(known, _)| name == *known)
 }
@@ -90,17 +118,18 @@ const OF_A_RUN: &[(&str, OfRun)] = &[
     ("minimum_qoe", worst),
     ("stall_s", |f| mean(f, |v| Some(v.stall_s))),
     ("stalls", |f| mean(f, |v| Some(v.stalls as f64))),
-    ("startup_s", |f| mean(f, |v| v.startup_s)),
-    ("waiting_s", |f| mean(f, |v| Some(v.startup_s? + v.stall_s))),
+    ("startup_s", |f| mean(f, |v| Some(v.wait_s))),
+    ("waiting_s", |f| mean(f, |v| Some(v.wait_s + v.stall_s))),
     ("quality", |f| mean(f, |v| v.quality)),
     ("video_bytes", |f| f.viewers.iter().map(|v| v.bytes as f64).sum()),
     ("settling_s", |f| f.settling_s.unwrap_or(f64::NAN)),
     ("first_bytes", |f| f.viewers.first().map_or(f64::NAN, |v| v.bytes as f64)),
     ("first_qoe", |f| f.viewers.first().and_then(|v| v.qoe).unwrap_or(f64::NAN)),
     ("qoe_gap", |f| range(f, |_| true)),
-    ("rate_high", |f| rates(f).fold(f64::NAN, f64::max)),
-    ("rate_low", |f| rates(f).fold(f64::NAN, f64::min)),
-    ("rate_within", within),
+    ("rate_high", |f| rates(f).map_or(f64::NAN, |r| r.into_iter().fold(f64::NAN, f64::max))),
+    ("rate_low", |f| rates(f).map_or(f64::NAN, |r| r.into_iter().fold(f64::NAN, f64::min))),
+    ("rate_within", |f| within(f, f.viewers.iter().map(|v| v.over_bulk.as_slice()))),
+    ("bulk_within", |f| within(f, std::iter::once(f.bulk_over_bulk.as_slice()))),
     ("group_gain", |f| group(f, 0, worst_of) - group(f, 1, worst_of)),
     ("group_gain_at_least_7_65", |f| at_least_step(group(f, 0, worst_of) - group(f, 1, worst_of))),
     ("group_range_change", |f| group(f, 0, range_of) - group(f, 1, range_of)),
@@ -123,12 +152,34 @@ const OF_A_MIX: &[(&str, OfMix)] = &[
     ("bound_gain", |mix, _, b| mix.bound - worst(b)),
     ("optimum_gain_at_least_7_65", |mix, _, b| at_least_step(mix.optimum - worst(b))),
     ("bound_gain_at_least_7_65", |mix, _, b| at_least_step(mix.bound - worst(b))),
-    ("gap", |mix, _, b| where_a_gap(mix.optimum - worst(b), mix.optimum - worst(b))),
-    ("gap_closed", |mix, a, b| where_a_gap(mix.optimum - worst(b), worst(a) - worst(b))),
-    ("bound_gap", |mix, _, b| where_a_gap(mix.bound - worst(b), mix.bound - worst(b))),
-    ("bound_gap_closed", |mix, a, b| where_a_gap(mix.bound - worst(b), worst(a) - worst(b))),
     ("first_group_gain", |_, a, b| group(a, 0, worst_of) - group(b, 0, worst_of)),
     ("second_group_gain", |_, a, b| group(a, 1, worst_of) - group(b, 1, worst_of)),
+];
+
+/// A figure of the mixes that leave something to gain, 0 in others.
+struct OfGap {
+    /// What could be reached.
+    to: fn(&Mix<'_>) -> f64,
+    /// The figure, under the scheme and the first baseline.
+    figure: OfMix,
+}
+
+const OF_A_GAP: &[(&str, OfGap)] = &[
+    ("gap", OfGap { to: |mix| mix.optimum, figure: |mix, _, b| mix.optimum - worst(b) }),
+    ("gap_closed", OfGap { to: |mix| mix.optimum, figure: |_, a, b| worst(a) - worst(b) }),
+    ("bound_gap", OfGap { to: |mix| mix.bound, figure: |mix, _, b| mix.bound - worst(b) }),
+    ("bound_gap_closed", OfGap { to: |mix| mix.bound, figure: |_, a, b| worst(a) - worst(b) }),
+];
+
+type OfGroups = fn(&Mix<'_>, &Figures) -> f64;
+
+/// Of the groups of a run, beside what constant rates could have brought the first on its even
+/// share of the link.
+const OF_GROUPS: &[(&str, OfGroups)] = &[
+    ("group_optimum_gain", |mix, f| mix.optimum - group(f, 1, worst_of)),
+    ("group_optimum_gain_at_least_7_65", |mix, f| {
+        at_least_step(mix.optimum - group(f, 1, worst_of))
+    }),
 ];
 
 type OfTwo = fn(&Figures, &Figures) -> f64;
@@ -137,7 +188,7 @@ type OfTwo = fn(&Figures, &Figures) -> f64;
 const OF_TWO: &[(&str, OfTwo)] = &[
     ("second_quality_gain", |a, b| change(a, b, 1, |v| v.quality_after_join)),
     ("second_qoe_gain", |a, b| change(a, b, 1, |v| v.qoe)),
-    ("second_startup_change_s", |a, b| change(a, b, 1, |v| v.startup_s)),
+    ("second_startup_change_s", |a, b| change(a, b, 1, |v| Some(v.wait_s))),
     ("second_stall_change_s", |a, b| change(a, b, 1, |v| Some(v.stall_after_join_s))),
     ("first_buffer_at_join_s", |_, b| b.viewers[0].buffer_at_join_s),
     ("first_buffer_change_s", |a, b| change(a, b, 0, |v| v.buffer_after_join_s)),
@@ -196,18 +247,24 @@ fn range(figures: &Figures, of: impl Fn(&Viewed) -> bool) -> f64 {
     range_of(&figures.viewers.iter().filter(|v| of(v)).collect::<Vec<_>>())
 }
 
-/// The mean rate of each viewer over that of the bulk flows.
-fn rates(figures: &Figures) -> impl Iterator<Item = f64> + '_ {
-    let of = |v: &Viewed| v.over_bulk.iter().sum::<f64>() / v.over_bulk.len() as f64;
-    figures.viewers.iter().filter(|v| !v.over_bulk.is_empty()).map(of)
+/// The mean rate of each viewer over that of the bulk flows; `None` if one has none.
+fn rates(figures: &Figures) -> Option<Vec<f64>> {
+    figures.viewers.iter().map(|v| stats::mean(&v.over_bulk)).collect()
 }
 
-/// The share of the bins whose rate is within the bounds with slack; 1 without bounds.
-fn within(figures: &Figures) -> f64 {
-    let Some(mu) = figures.mu else { return 1.0 };
-    let bins: Vec<f64> = figures.viewers.iter().flat_map(|v| v.over_bulk.clone()).collect();
-    let inside = |x: &&f64| (1.0 / (mu * SLACK)..=mu * SLACK).contains(*x);
-    bins.iter().filter(inside).count() as f64 / bins.len() as f64
+/// The share of the bins of all `flows` whose rate is within the bounds with slack; no number
+/// without bounds, or if a flow has no bin.
+fn within<'a>(figures: &Figures, flows: impl Iterator<Item = &'a [f64]>) -> f64 {
+    let Some(mu) = figures.mu else { return f64::NAN };
+    let (mut inside, mut all) = (0, 0);
+    for bins in flows {
+        if bins.is_empty() {
+            return f64::NAN;
+        }
+        all += bins.len();
+        inside += bins.iter().filter(|x| (1.0 / (mu * SLACK)..=mu * SLACK).contains(*x)).count();
+    }
+    f64::from(inside as u32) / f64::from(all as u32)
 }
 
 /// 1 or 0; no number stays none.
@@ -237,7 +294,7 @@ mod tests {
             quality_after_join: Some(qoe),
             buffer_at_join_s: qoe / 5.0,
             buffer_after_join_s: Some(qoe / 10.0),
-            startup_s: Some(0.5),
+            wait_s: 0.5,
             bytes: 1000 * qoe as u64,
             ..Viewed::default()
         };
@@ -247,6 +304,7 @@ mod tests {
             utilisation: None,
             web: None,
             settling_s: None,
+            bulk_over_bulk: Vec::new(),
             over_time: None,
             mu: None,
             viewers: qoe.map(viewer).to_vec(),
@@ -297,18 +355,60 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_closed_is_over_mixes_with_a_gap() {
-        let runs = [(run([58.0; 2]), run([50.0; 2])), (run([40.0; 2]), run([50.0; 2]))];
-        let mix = |i: usize, optimum| Mix {
-            runs: vec![vec![&runs[i].0, &runs[i].1]],
-            optimum,
-            bound: optimum + 6.0,
+    fn a_mix_has_a_gap_if_it_has_one_under_another_seed() {
+        let [ours, lucky, unlucky] = [[58.0; 2], [59.0; 2], [50.0; 2]].map(run);
+        let mix = |baselines: [&'static str; 2]| {
+            let of = |name| if name == "lucky" { &lucky } else { &unlucky };
+            let runs = baselines.map(|name| vec![&ours, of(name)]).to_vec();
+            Mix { runs, optimum: 60.0, bound: 66.0 }
         };
-        let s = samples(&[mix(0, 60.0), mix(1, 52.0)], &against_cubic());
-        assert_eq!(statistic("sum(gap_closed / gap)", &s), Some(0.8));
-        let bound = statistic("sum(bound_gap_closed / bound_gap)", &s);
-        assert!((bound.unwrap() - (1.0 - (8.0 + 18.0) / (16.0 + 8.0))).abs() < 1e-12);
-        assert_eq!(statistic("minimum_qoe_gain", &s), Some(-1.0));
+        let closed = |mixes: &[Mix<'_>], what: &str| {
+            let s = samples(mixes, &against_cubic());
+            (s["gap"].clone(), statistic(&format!("sum({what}gap_closed / {what}gap)"), &s))
+        };
+        // Where the baseline is as far away under both seeds both count.
+        assert_eq!(closed(&[mix(["unlucky"; 2])], ""), (vec![vec![10.0, 10.0]], Some(0.8)));
+        assert_eq!(closed(&[mix(["unlucky"; 2])], "bound_").1, Some(0.5));
+        assert_eq!(closed(&[mix(["lucky"; 2])], "").0, [[0.0, 0.0]]);
+        // Where it was unlucky once, the other seed's run counts, and not that one.
+        assert_eq!(closed(&[mix(["lucky", "unlucky"])], ""), (vec![vec![1.0, 0.0]], Some(-1.0)));
+        // One seed cannot say.
+        let mut one = mix(["unlucky"; 2]);
+        one.runs.truncate(1);
+        assert_eq!(closed(&[one], "").1, None);
+    }
+
+    #[test]
+    fn what_a_group_could_have_is_compared_with_the_other_group() {
+        let mut one = run([60.0, 58.0]);
+        one.viewers.extend(run([50.0, 90.0]).viewers);
+        one.viewers[2..].iter_mut().for_each(|v| v.group = "cubic".to_owned());
+        let mix = Mix { runs: vec![vec![&one]], optimum: 62.0, bound: 57.0 };
+        let s = samples(&[mix], &["minerva".to_owned()]);
+        assert_eq!((s["group_optimum_gain"][0][0], s["group_gain"][0][0]), (12.0, 8.0));
+        assert_eq!(s["group_optimum_gain_at_least_7_65"][0][0], 1.0);
+    }
+
+    #[test]
+    fn rates_are_judged_bin_by_bin() {
+        let mut one = run([60.0, 58.0]);
+        one.mu = Some(1.25);
+        one.viewers[0].over_bulk = vec![1.0, 1.3, 1.4, 0.8];
+        one.viewers[1].over_bulk = vec![0.7, 1.0, 1.0, 1.0];
+        one.bulk_over_bulk = vec![1.0, 2.0];
+        let of = |one: &Figures, name: &str| {
+            let mix = Mix { runs: vec![vec![one]], optimum: f64::NAN, bound: f64::NAN };
+            samples(&[mix], &["minerva".to_owned()])[name][0][0]
+        };
+        assert_eq!((of(&one, "rate_within"), of(&one, "bulk_within")), (6.0 / 8.0, 0.5));
+        assert_eq!((of(&one, "rate_high"), of(&one, "rate_low")), (1.125, 0.925));
+        // A viewer without a rate does not leave the others to be judged alone.
+        one.viewers[1].over_bulk.clear();
+        for name in ["rate_within", "rate_high", "rate_low"] {
+            assert!(of(&one, name).is_nan(), "{name}");
+        }
+        one.mu = None;
+        assert!(of(&one, "bulk_within").is_nan(), "without bounds there is none to keep");
     }
 
     #[test]

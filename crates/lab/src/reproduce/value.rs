@@ -40,13 +40,15 @@ struct Steps {
 impl Steps {
     fn add(&mut self, from: f64, to: f64) {
         self.all += 1;
-        if to < from - EQUAL {
+        // What is no number does not rise either, and leaves no mean fall.
+        let rises = to >= from - EQUAL;
+        if !rises {
             self.falls += 1;
             self.fallen += from - to;
         }
     }
 
-    /// The share that does not fall.
+    /// The share that does not fall; no number without a step.
     fn rising(&self) -> f64 {
         (self.all - self.falls) as f64 / self.all as f64
     }

@@ -49,17 +49,14 @@ impl<'a> Results<'a> {
         Samples(cases.collect())
     }
 
-    /// A figure of the `number`-th actor of a workload, of the runs in which it did not fail.
+    /// A figure of the `number`-th actor of a workload.
     pub(crate) fn of_actor(
         &self,
         scheme: usize,
         (workload, number): (&str, usize),
         figure: impl Fn(&ActorResult) -> Option<f64>,
     ) -> Samples {
-        self.samples(scheme, |run| {
-            let actor = run.of(workload).nth(number).filter(|a| a.failure.is_none())?;
-            figure(actor)
-        })
+        self.samples(scheme, |run| figure(run.of(workload).nth(number)?))
     }
 
     /// The names of a workload's actors.

@@ -100,6 +100,15 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// The pairs of hosts that it takes, in order.
     fn places(&self) -> Vec<Place>;
 
+    /// Whether it takes what others leave: its own size does not tell what it offers.
+    fn adapts(&self) -> bool {
+        false
+    }
+
+    /// What it offers to the network on average, bits/s of bodies; `None` if it is as much as
+    /// there is.
+    fn offered_bps(&self) -> Option<f64>;
+
     /// What is measured of it: each with its unit and sense.
     fn metrics(&self) -> Vec<Metric>;
 

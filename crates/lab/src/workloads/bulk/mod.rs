@@ -105,6 +105,10 @@ impl Cast for Transfers {
         self.each().map(|(transfer, _)| Place { rtt: transfer.rtt }).collect()
     }
 
+    fn offered_bps(&self) -> Option<f64> {
+        self.is_empty().then_some(0.0)
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![Metric::of_actor("goodput_bps", "bit/s", Sense::Higher)]
     }

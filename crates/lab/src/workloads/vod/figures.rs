@@ -1,13 +1,11 @@
 //! The figures of viewers.
 
-use std::time::Duration;
-
 use airlane_abr::{PlayedChunk, PlayerModel};
 use airlane_base::Time;
 use airlane_media::Metric as Quality;
 use airlane_quality::stats;
 
-use super::{NAME, Output, ViewerOutput, Viewers};
+use super::{NAME, Output, ViewerOutput, Viewers, session};
 use crate::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense};
 use crate::world::FlowSample;
 
@@ -36,22 +34,23 @@ pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {
     metrics
 }
 
-/// The figures of a run: of each viewer, from its start to the end of the run, and of all.
+/// The figures of a run: of each viewer's session and of all.
 pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
     let cast = Viewers::of(&run.plan.scenario);
-    let end = Time::ZERO + run.plan.scenario.duration;
+    let until = |v: &ViewerOutput| session::over_at(&run.plan.scenario, v.model.start(), run.at);
     let viewers = output.0.iter().zip(&cast.viewers);
     let actors: Vec<ActorResult> = viewers
         .map(|(output, viewer)| {
             let group = viewer.group.clone();
-            let figures = actor(output, cast.metric_of(viewer), end, run.at);
+            let figures = actor(output, cast.metric_of(viewer), until(output), run.at);
             ActorResult { group, ..figures }
         })
         .collect();
     let mut figures = Figures::default();
     if !actors.is_empty() {
         let unit = cast.unit();
-        let qoe = qoe(cast, &actors);
+        let units = cast.viewers.iter().map(|v| metric_unit(cast.metric_of(v)));
+        let qoe = session::of_one_unit(units.zip(actors.iter().map(|a| a.value("qoe"))));
         let lowest = qoe.as_ref().and_then(|all| all.iter().copied().min_by(f64::total_cmp));
         let highest = qoe.as_ref().and_then(|all| all.iter().copied().max_by(f64::total_cmp));
         figures.add("min_qoe", unit, lowest);
@@ -63,23 +62,11 @@ pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
     PartResult { actors, figures }
 }
 
-/// The viewers' QoE. `None` if there is no viewer, or if one has none or failed: a mean or a
-/// minimum over the others would say less than it seems to; or if their metrics have several
-/// units: decibels do not compare with points.
-fn qoe(cast: &Viewers, actors: &[ActorResult]) -> Option<Vec<f64>> {
-    let mut units = cast.viewers.iter().map(|v| metric_unit(cast.metric_of(v)));
-    let first = units.next()?;
-    if units.any(|unit| unit != first) {
-        return None;
-    }
-    actors.iter().map(|a| a.value("qoe").filter(|_| a.failure.is_none())).collect()
-}
-
-/// The figures of a viewer over the chunks that began to play before `end`; its run ended at
-/// `run_end`. Means of nothing are left out.
-fn actor(viewer: &ViewerOutput, metric: Quality, end: Time, run_end: Time) -> ActorResult {
+/// The figures of a viewer whose session was over at `until`; its run ended at `run_end`. Means of
+/// nothing are left out.
+fn actor(viewer: &ViewerOutput, metric: Quality, until: Time, run_end: Time) -> ActorResult {
     let model = &viewer.model;
-    let began = |c: &&PlayedChunk| c.begins >= model.start() && c.begins < end;
+    let began = |c: &&PlayedChunk| c.begins >= model.start() && c.begins < until;
     let played: Vec<_> = model.chunks().iter().filter(began).collect();
     let quality: Vec<f64> = played.iter().map(|c| c.quality).collect();
     let setting = model.setting();
@@ -88,21 +75,19 @@ fn actor(viewer: &ViewerOutput, metric: Quality, end: Time, run_end: Time) -> Ac
     // One that has every chunk takes nothing more from the link.
     let whole = model.chunks().last().filter(|c| c.chunk + 1 == setting.chunks());
     let fetched = whole.map_or(run_end, |c| c.arrived);
-    let waits = usize::from(model.stalled(run_end) > stalls_so_far(model));
-    let stalls = model.chunks().iter().filter(|c| !c.stall.is_zero()).count() + waits;
     let switches = played.windows(2).filter(|w| w[0].rung != w[1].rung).count();
     let rate = mean_rate(&viewer.samples, model.start(), fetched);
     let unit = metric_unit(metric);
+    let session = session::of(model, until);
     let mut figures = Figures::default();
-    figures.add("qoe", unit, model.mean_over(model.start(), end, |c| c.qoe));
-    figures.add(metric.name(), unit, stats::mean(&quality));
+    figures.add("qoe", unit, session.qoe);
+    figures.add(metric.name(), unit, session.quality);
     // The rate that the connection got until it had the whole video or the run ended.
     figures.add("mean_rate_bps", "bit/s", rate);
     figures.add("bitrate_bps", "bit/s", stats::mean(&rates));
-    // A stall that lasts until the end counts too.
-    figures.add("stall_s", "s", Some(model.stalled(run_end).as_secs_f64()));
-    figures.add("stalls", "", Some(stalls as f64));
-    figures.add("startup_s", "s", model.startup().map(|s| s.as_secs_f64()));
+    figures.add("stall_s", "s", Some(session.stall_s));
+    figures.add("stalls", "", Some(session.stalls as f64));
+    figures.add("startup_s", "s", session.startup_s);
     figures.add("mean_buffer_s", "s", mean_buffer(model, run_end));
     figures.add("switches", "", Some(switches as f64));
     figures.add("chunks", "", Some(played.len() as f64));
@@ -125,11 +110,6 @@ pub(crate) fn metric_unit(metric: Quality) -> &'static str {
         Quality::PsnrDb => "dB",
         Quality::Ssim => "",
     }
-}
-
-/// The stalls that have ended.
-fn stalls_so_far(model: &PlayerModel) -> Duration {
-    model.chunks().iter().map(|c| c.stall).sum()
 }
 
 /// Bits acknowledged until the first sample at or after `until`, over that time; `None` without

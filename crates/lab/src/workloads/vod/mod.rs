@@ -12,6 +12,7 @@ mod read;
 mod report;
 mod roles;
 mod series;
+pub(crate) mod session;
 mod stock;
 mod types;
 mod verdict;
@@ -126,6 +127,14 @@ impl Cast for Viewers {
 
     fn places(&self) -> Vec<Place> {
         self.viewers.iter().map(|viewer| Place { rtt: viewer.rtt }).collect()
+    }
+
+    fn adapts(&self) -> bool {
+        true
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        None
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -155,16 +155,10 @@ fn by_viewer(cast: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
                 video(watched).into(),
                 scheme.title.as_str().into(),
             ];
-            let failed = results
-                .of_scheme(i)
-                .any(|(_, r)| r.of(NAME).nth(viewer).is_some_and(|v| v.failure.is_some()));
             for (column, figure) in &figures {
                 let samples = results.of_actor(i, (NAME, viewer), figure);
                 let name = format!("{}/{}/{}", named.name, scheme.name, column.title);
-                cells.push(match cell(&samples, &name, floor(column, unit)) {
-                    Cell::Empty if failed => "failed".into(),
-                    cell => cell,
-                });
+                cells.push(cell(&samples, &name, floor(column, unit)));
             }
             table.push(cells);
         }

@@ -85,6 +85,10 @@ impl Cast for Traffic {
         self.0.iter().flat_map(place).collect()
     }
 
+    fn offered_bps(&self) -> Option<f64> {
+        Some(self.0.iter().map(|entry| entry.load.as_f64()).sum())
+    }
+
     fn metrics(&self) -> Vec<Metric> {
         vec![
             Metric::of_actor("offered_bps", "bit/s", Sense::Neutral),
