@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use airlane_base::Seed;
-use airlane_lab::claims::ClaimSet;
+use airlane_lab::claims::{ClaimSet, Purpose};
 use airlane_lab::plan::Plan;
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::request::Common;
@@ -145,8 +145,9 @@ fn unclaimed(plan: &Plan, set: &ClaimSet, common: &Common<'_>, mixes: usize) -> 
         // Without cells it is measured as it stands. Cells do not change what is drawn.
         let cell: Vec<_> =
             claim.cells.first().map(|name| &set.variants[name]).into_iter().collect();
+        let stream = set.stream(claim, Purpose::Verdict).unwrap_or_else(|e| panic!("{e}"));
         let scenario = set
-            .scenario(claim, claim.full, common.content.is_some(), &cell)
+            .scenario(claim, claim.full, &stream, common.content.is_some(), &cell)
             .unwrap_or_else(|e| panic!("{e}"));
         let plan = Plan::new(scenario, common).unwrap_or_else(|e| panic!("{e}"));
         claimed.extend((0..plan.cases.len()).map(|case| names(&plan, case)));

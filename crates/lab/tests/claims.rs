@@ -342,7 +342,10 @@ fn each_claim_of_minerva_says_a_scenario() {
     for (claim, real) in set.claims.iter().flat_map(|c| [(c, false), (c, true)]) {
         let cell = claim.cells.first().map(|name| &set.variants[name]);
         let patches: Vec<&Patch> = cell.into_iter().collect();
-        let s = set.scenario(claim, claim.quick, real, &patches).unwrap_or_else(|e| panic!("{e}"));
+        let stream = set.stream(claim, Purpose::Exploration).unwrap();
+        let s = set
+            .scenario(claim, claim.quick, &stream, real, &patches)
+            .unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(s.cases.count, claim.quick.pairs, "{}", claim.id);
         assert_eq!(s.seeds.len(), claim.quick.seeds);
         assert_eq!(s.schemes.len(), claim.compare.len());
@@ -354,7 +357,8 @@ fn each_claim_of_minerva_says_a_scenario() {
     }
     let of = |id: &str, patches: &[&Patch]| {
         let claim = set.claims.iter().find(|c| c.id == id).unwrap();
-        set.scenario(claim, claim.full, false, patches).unwrap()
+        let stream = set.stream(claim, Purpose::Exploration).unwrap();
+        set.scenario(claim, claim.full, &stream, false, patches).unwrap()
     };
     let fig2 = of("minerva.fig2", &[]);
     assert_eq!(Viewers::of(&fig2).viewers[1].start, Start::At(Duration::from_secs(70)));
@@ -372,8 +376,10 @@ fn each_claim_of_minerva_says_a_scenario() {
 fn patches_change_what_they_name_and_nothing_else() {
     let set = read(&set(r#"{ kind = "reported", of = "gain" }"#)).unwrap();
     let claim = &set.claims[0];
-    let plain = set.scenario(claim, claim.full, false, &[]).unwrap();
-    let four = set.scenario(claim, claim.full, false, &[&set.variants["four"]]).unwrap();
+    let stream = set.stream(claim, Purpose::Exploration).unwrap();
+    let plain = set.scenario(claim, claim.full, &stream, false, &[]).unwrap();
+    let patches = [&set.variants["four"]];
+    let four = set.scenario(claim, claim.full, &stream, false, &patches).unwrap();
     assert_eq!(plain.link.capacity, Capacity::Constant(Rate::from_mbps(10.0)));
     assert_eq!(four.link.capacity, Capacity::Constant(Rate::from_mbps(4.0)));
     assert_eq!((four.link.rtt, four.cases), (plain.link.rtt, plain.cases));
@@ -385,6 +391,72 @@ fn patches_change_what_they_name_and_nothing_else() {
 fn a_scene_without_a_link_is_named() {
     let text = set(r#"{ kind = "reported", of = "gain" }"#).replace(", rate_bps = 10e6 }", " }");
     let set = read(&text).unwrap();
-    let e = set.scenario(&set.claims[0], set.claims[0].full, false, &[]).unwrap_err().to_string();
+    let claim = &set.claims[0];
+    let stream = set.stream(claim, Purpose::Exploration).unwrap();
+    let e = set.scenario(claim, claim.full, &stream, false, &[]).unwrap_err().to_string();
     assert!(e.starts_with("x.one") && e.contains("link"), "{e}");
+}
+
+#[test]
+fn verdicts_draw_from_a_stream_that_is_named_after_all_they_hang_on() {
+    let rule = r#"{ kind = "above", of = "gain", bound = 2.0 }"#;
+    let good = set(rule);
+    let name = |text: &str, purpose| {
+        let set = read(text).unwrap();
+        set.stream(&set.claims[0], purpose).unwrap().name().to_owned()
+    };
+    let verdict = |text: &str| name(text, Purpose::Verdict);
+    let first = verdict(&good);
+    assert_eq!(first.len(), "m/0123456789abcdef".len(), "{first}");
+    assert_eq!(first, verdict(&good.replace("statistic = \"a\"", "statistic = \"b\"")), "in words");
+    assert_eq!(first, verdict(&good.replace("{ pairs = 12,", "{ pairs = 3,")), "a quick run's n");
+    for (from, to) in [
+        ("bound = 2.0", "bound = 2.5"),
+        ("rule_text = \"r\"", "rule_text = \"s\""),
+        ("{ pairs = 44,", "{ pairs = 45,"),
+        ("seeds = 2 }", "seeds = 3 }"),
+        ("rate_bps = 10e6", "rate_bps = 11e6"),
+        ("[schemes.two]\nweight = 2", "[schemes.two]\nweight = 3"),
+        ("{ viewer = [{}] }", "{ viewer = [{}], player = { buffer_cap_s = 39 } }"),
+        ("mixes = \"m\"", "mixes = \"l\""),
+    ] {
+        let other = good.replacen(from, to, 1);
+        assert_ne!(other, good, "{from}");
+        assert_ne!(first, verdict(&other), "{to}");
+    }
+    // What a default says and what says it are the same.
+    let said =
+        good.replace("{ viewer = [{}] }", "{ viewer = [{}], player = { buffer_cap_s = 40 } }");
+    assert_eq!(first, verdict(&said));
+    assert_eq!(name(&good, Purpose::Exploration), "exploration/m");
+}
+
+#[test]
+fn claims_with_the_same_mixes_draw_the_same_ones_and_change_them_together() {
+    let set = ClaimSet::of_system("minerva").unwrap();
+    let of = |set: &ClaimSet, id: &str| {
+        let claim = set.claims.iter().find(|c| c.id == id).unwrap();
+        set.stream(claim, Purpose::Verdict).unwrap().name().to_owned()
+    };
+    assert_eq!(of(&set, "minerva.fig9.4"), of(&set, "minerva.gap"));
+    assert_ne!(of(&set, "minerva.fig9.4"), of(&set, "minerva.fig2"));
+    let mut more = set.clone();
+    more.claims.iter_mut().find(|c| c.id == "minerva.gap").unwrap().full.pairs += 1;
+    assert_ne!(of(&set, "minerva.fig9.4"), of(&more, "minerva.fig9.4"));
+    assert_eq!(of(&set, "minerva.fig2"), of(&more, "minerva.fig2"));
+}
+
+#[test]
+fn streams_share_no_draws() {
+    let set = read(&set(r#"{ kind = "reported", of = "gain" }"#)).unwrap();
+    let claim = &set.claims[0];
+    let verdict = set.stream(claim, Purpose::Verdict).unwrap();
+    let streams = [verdict.of_cell("a"), set.stream(claim, Purpose::Exploration).unwrap(), verdict];
+    let scenes = streams.map(|s| set.scenario(claim, claim.full, &s, false, &[]).unwrap());
+    for (i, a) in scenes.iter().enumerate() {
+        for b in &scenes[i + 1..] {
+            assert_ne!((a.cases.seed, &a.seeds), (b.cases.seed, &b.seeds));
+            assert!(a.seeds.iter().all(|seed| !b.seeds.contains(seed)));
+        }
+    }
 }

@@ -265,6 +265,6 @@ fn what_is_no_result_is_refused_with_its_place() {
     let later = summary().to_json().unwrap().replace("\"seeds\"", "\"sedes\"");
     fs::write(&file, later).unwrap();
     let message = about(&folder);
-    assert!(message.starts_with("/b/summary.json:5: unknown field `sedes`"), "{message}");
+    assert!(message.starts_with("/b/summary.json:6: unknown field `sedes`"), "{message}");
     assert!(message.ends_with("expected a summary.json of this version of airlane"), "{message}");
 }

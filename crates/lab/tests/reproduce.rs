@@ -184,6 +184,9 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert_eq!((c.verdict, c.n, c.reason.as_str()), (Verdict::Reported, 2, "made up"));
     assert!(outcome.table.contains("x.turned") && !outcome.stopped);
     assert_eq!(outcome.failed, s.tally()[1]);
+    // Two draws decide nothing, and so chance gets nothing wrong.
+    assert_eq!((s.schema, s.judgement), (3, None));
+    assert!(a.stream.starts_with("m/") && a.stream == c.stream, "{} {}", a.stream, c.stream);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("x.turned") && page.contains("The other way round."));
 
@@ -228,6 +231,7 @@ fn claims_left_out_by_a_stop_are_not_held() {
     for claim in &s.claims {
         assert_eq!((claim.verdict, claim.measured), (Verdict::Fails, None));
         assert_eq!(claim.reason, "stopped: 0 of 2 runs finished", "{}", claim.id);
+        assert_eq!(claim.stream, "exploration/m", "a quick run draws elsewhere");
     }
     let info: RunInfo =
         serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();

@@ -61,7 +61,17 @@ fn a_summary_reads_back_and_is_the_same_bytes_again() {
         .keys()
         .cloned()
         .collect();
-    for name in ["airlane", "commit", "scenario", "seeds", "virtual_s", "rows", "claims"] {
+    for name in [
+        "schema",
+        "airlane",
+        "commit",
+        "scenario",
+        "seeds",
+        "virtual_s",
+        "rows",
+        "claims",
+        "judgement",
+    ] {
         assert!(names.iter().any(|n| n == name), "{name} of the contract");
     }
     assert_eq!(text.lines().filter(|l| l.starts_with("{\"experiment\"")).count(), 4);
@@ -121,4 +131,51 @@ fn circumstances_read_back() {
         ..RunInfo::default()
     };
     assert_eq!(serde_json::from_str::<RunInfo>(&info.to_json()).unwrap(), info);
+}
+
+#[test]
+fn verdicts_are_counted_with_how_many_chance_gets_wrong() {
+    let check = |ci95, verdict| CheckEntry {
+        metric: "gain".to_owned(),
+        cell: String::new(),
+        worst: false,
+        rule: "above 0".to_owned(),
+        bound: 0.0,
+        above: true,
+        measured: Some(1.0),
+        ci95,
+        n: 20,
+        verdict,
+    };
+    let claim = |verdict, checks| ClaimEntry {
+        id: "x.one".to_owned(),
+        content: "embedded".to_owned(),
+        source: "here".to_owned(),
+        statement: "It is.".to_owned(),
+        paper: PaperValue::Value(1.0),
+        measured: Some(1.0),
+        unit: String::new(),
+        n: 20,
+        ci95: Some([0.5, 1.5]),
+        rule: "above 0".to_owned(),
+        verdict,
+        reason: String::new(),
+        stream: "x/1".to_owned(),
+        checks,
+    };
+    let (holds, few) = (check(Some([0.5, 1.5]), Verdict::Holds), check(None, Verdict::Undecided));
+    let mut s = summary();
+    s.count_verdicts();
+    assert_eq!(s.judgement, None, "nothing was judged");
+    s.claims = vec![
+        claim(Verdict::Holds, vec![holds.clone(), holds.clone(), few.clone()]),
+        claim(Verdict::Undecided, vec![few]),
+        claim(Verdict::Reported, vec![holds.clone()]),
+        claim(Verdict::Fails, vec![holds]),
+    ];
+    s.count_verdicts();
+    let counted = Judgement { claims: 2, conditions: 3, expected_false: 0.075 };
+    assert_eq!(s.judgement, Some(counted));
+    let text = s.to_json().unwrap();
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), s);
 }

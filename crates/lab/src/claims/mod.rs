@@ -9,6 +9,7 @@ mod samples;
 mod scene;
 mod spec;
 mod statistic;
+mod stream;
 
 use std::path::Path;
 
@@ -19,6 +20,7 @@ pub use judge::{Judged, entry, judge};
 pub use samples::{ByMetric, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
+pub use stream::{Purpose, Stream};
 
 /// Name and text of the claims that the binary carries.
 pub const EMBEDDED: &[(&str, &str)] =

@@ -6,15 +6,15 @@ use airlane_base::{InputError, Seed};
 use toml::{Table, Value};
 
 use super::spec::{Claim, ClaimSet, Patch, Size};
+use super::stream::Stream;
 use crate::scenario::Scenario;
 
 impl ClaimSet {
-    /// The scenario that `claim` of this set is measured on, with as many mixes and seeds as
-    /// `size` says: the set's, under the claim's, under what differs on `real` content, under the
+    /// The scenario that `claim` of this set is measured on, with as many mixes and seeds of
+    /// `stream` as `size` says: the set's, under the claim's, under what differs on `real` content, under the
     /// `patches` in order.
     ///
-    /// Claims with the same stream of mixes get the same mixes in the same order, and all claims
-    /// get the same seeds. The scenario's text ([`Source::text`](crate::scenario::Source)) is a
+    /// Claims with the same stream get the same mixes in the same order, and the same seeds. The scenario's text ([`Source::text`](crate::scenario::Source)) is a
     /// whole scenario file: it repeats the runs without the claims.
     ///
     /// # Errors
@@ -23,6 +23,7 @@ impl ClaimSet {
         &self,
         claim: &Claim,
         size: Size,
+        stream: &Stream,
         real: bool,
         patches: &[&Patch],
     ) -> Result<Scenario, InputError> {
@@ -45,12 +46,11 @@ impl ClaimSet {
             scheme.insert("name".to_owned(), name.as_str().into());
             schemes.push(Value::Table(scheme));
         }
-        let run_seeds = Seed(self.seed).split("runs");
+        let run_seeds = stream.seed("runs");
         let seeds = (0..size.seeds as u64).map(|i| small(run_seeds.index(i)));
         let mut cases = Table::new();
         cases.insert("count".to_owned(), whole(size.pairs as u64));
-        let mixes = Seed(self.seed).split("mixes").split(&claim.mixes);
-        cases.insert("seed".to_owned(), small(mixes));
+        cases.insert("seed".to_owned(), small(stream.seed("mixes")));
         put_over(
             &mut scene,
             &Table::from_iter([

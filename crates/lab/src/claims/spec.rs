@@ -150,6 +150,9 @@ pub struct Superseded {
     pub rule_text: String,
     /// Why it was replaced.
     pub reason: String,
+    /// When: year, month and day; empty if nobody noted it.
+    #[serde(default)]
+    pub date: String,
 }
 
 /// A published figure.

@@ -10,7 +10,9 @@ use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
 use super::figures::Figures;
 use super::samples::{self, Mix};
 use super::value;
-use crate::claims::{ByMetric, Claim, ClaimSet, Measure, Patch, Statistic};
+use crate::claims::{
+    ByMetric, Claim, ClaimSet, Draws, Measure, Patch, Purpose, Size, Statistic, Stream,
+};
 use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
@@ -54,6 +56,8 @@ pub(super) struct Experiment<'a> {
     pub(super) claim: &'a Claim,
     /// What it is to the claim.
     pub(super) part: Part<'a>,
+    /// What it draws from; cells with draws of their own split it.
+    pub(super) stream: Stream,
     /// The figures over all mixes that are shown.
     pub(super) shown: Vec<Statistic>,
     /// The scene.
@@ -93,16 +97,19 @@ impl Default for Experiments<'_> {
 }
 
 impl<'a> Experiments<'a> {
-    /// Adds a claim; its variants only if not `quick`, and those as large as a quick run.
+    /// Adds a claim. To look around it is as large as a quick run, and so are its variants, which
+    /// are there beside verdicts only.
     pub(super) fn add(
         &mut self,
         set: &'a ClaimSet,
         claim: &'a Claim,
-        quick: bool,
+        purpose: Purpose,
         common: &Common<'_>,
     ) -> Result<(), LabError> {
         let (variants, statistics) = beside(set, claim)?;
+        let quick = purpose == Purpose::Exploration;
         let size = if quick { claim.quick } else { claim.full };
+        let stream = set.stream(claim, purpose)?;
         let none = Patch::default();
         let cells: Vec<(Part<'a>, &Patch)> = match claim.cells.as_slice() {
             [] => vec![(Part::Whole, &none)],
@@ -111,12 +118,20 @@ impl<'a> Experiments<'a> {
         let base = cells[0].1;
         let first = self.list.len();
         for (part, patch) in &cells {
-            self.add_scene(set, claim, *part, size, &[patch], &statistics, common)?;
+            self.add_scene(set, claim, *part, (size, &stream), &[patch], &statistics, common)?;
         }
         self.drawn.extend(self.list[first].drawn().map(|(_, world)| world));
         for name in variants.iter().filter(|_| !quick) {
             let (part, patches) = (Part::Variant(name), [base, &set.variants[*name]]);
-            self.add_scene(set, claim, part, claim.quick, &patches, &statistics, common)?;
+            self.add_scene(
+                set,
+                claim,
+                part,
+                (claim.quick, &stream),
+                &patches,
+                &statistics,
+                common,
+            )?;
         }
         Ok(())
     }
@@ -127,12 +142,16 @@ impl<'a> Experiments<'a> {
         set: &ClaimSet,
         claim: &'a Claim,
         part: Part<'a>,
-        size: crate::claims::Size,
+        (size, stream): (Size, &Stream),
         patches: &[&Patch],
         shown: &[Statistic],
         common: &Common<'_>,
     ) -> Result<(), LabError> {
-        let scenario = set.scenario(claim, size, common.content.is_some(), patches)?;
+        let draws = match part {
+            Part::Cell(name) if claim.draws == Draws::Own => stream.of_cell(name),
+            _ => stream.clone(),
+        };
+        let scenario = set.scenario(claim, size, &draws, common.content.is_some(), patches)?;
         let plan = Plan::with(scenario, common, &mut self.sources)?;
         let stocks = self.shared.of(&plan)?;
         let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
@@ -148,7 +167,8 @@ impl<'a> Experiments<'a> {
             runs.push((key, world));
         }
         let shown = shown.to_vec();
-        self.list.push(Experiment { claim, part, shown, plan, stocks, runs, compare });
+        let stream = stream.clone();
+        self.list.push(Experiment { claim, part, stream, shown, plan, stocks, runs, compare });
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Figures {
     pub(super) settling_s: Option<f64>,
     /// The bound mu on weights, if there is one.
     pub(super) mu: Option<f64>,
-    /// The rate of the first bulk flow over the mean of all, in bins of time: how much equals
+    /// The rate of the first bulk flow over the mean of the others, in bins of time: how much equals
     /// scatter.
     pub(super) bulk_over_bulk: Vec<f64>,
     /// The viewers, in the order of the scenario.

@@ -47,12 +47,12 @@ pub(super) fn settling(viewers: &[&ViewerOutput], join: Time, end: Time) -> Opti
     Some((settled - join).as_secs_f64())
 }
 
-/// The rate of the first greedy flow over the mean rate of all, as [`rates_over_greedy`]; empty below
-/// two flows, as one alone is its own mean.
+/// The rate of the first greedy flow over the mean rate of the other greedy ones, as
+/// [`rates_over_greedy`]; empty below two of them.
 pub(super) fn greedy_over_greedy(flows: &[Flow<'_>]) -> Vec<f64> {
-    let mut greedy = flows.iter().filter(|flow| flow.greedy);
-    match (greedy.next(), greedy.next()) {
-        (Some(first), Some(_)) => rates_over_greedy(first.samples, flows),
+    let greedy: Vec<&Flow<'_>> = flows.iter().filter(|flow| flow.greedy).collect();
+    match greedy.as_slice() {
+        [first, others @ ..] if !others.is_empty() => rates_over(first.samples, others),
         _ => Vec::new(),
     }
 }
@@ -60,7 +60,10 @@ pub(super) fn greedy_over_greedy(flows: &[Flow<'_>]) -> Vec<f64> {
 /// A flow's rate while it had data to send over the mean rate of the flows that always have, in
 /// bins of 5 s from 20 s on; bins in which it was mostly idle are left out.
 pub(super) fn rates_over_greedy(flow: &[FlowSample], flows: &[Flow<'_>]) -> Vec<f64> {
-    let greedy: Vec<&Flow<'_>> = flows.iter().filter(|flow| flow.greedy).collect();
+    rates_over(flow, &flows.iter().filter(|flow| flow.greedy).collect::<Vec<_>>())
+}
+
+fn rates_over(flow: &[FlowSample], greedy: &[&Flow<'_>]) -> Vec<f64> {
     let last = flow.last().map_or(Time::ZERO, |s| s.at);
     let bins = (last - Time::ZERO).as_nanos() / BIN.as_nanos();
     let ratio = |bin: u32| {

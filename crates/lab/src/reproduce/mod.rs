@@ -13,7 +13,7 @@ mod value;
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
 
-use crate::claims::{self, ByMetric, Claim, ClaimSet, EMBEDDED, Samples, Statistic};
+use crate::claims::{self, ByMetric, Claim, ClaimSet, EMBEDDED, Purpose, Samples, Statistic};
 use crate::error::LabError;
 use crate::execute::{Course, leave_after};
 use crate::pool::{self, Job, Ticket};
@@ -23,6 +23,7 @@ use crate::workloads::vod::Drawn;
 use crate::world::{self, Options};
 use experiments::{Experiment, Experiments};
 use figures::Figures;
+pub(crate) use samples::defaults;
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
 /// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
@@ -53,7 +54,8 @@ pub fn reproduce_sets(
     let mut experiments = Experiments::default();
     let claims = selected(sets, &request.only)?;
     for (set, claim) in &claims {
-        experiments.add(set, claim, request.quick, common)?;
+        let purpose = if request.quick { Purpose::Exploration } else { Purpose::Verdict };
+        experiments.add(set, claim, purpose, common)?;
     }
     common.captures.prepare()?;
     let folder = OutFolder::prepare(&common.out)?;
@@ -82,12 +84,13 @@ pub fn reproduce_sets(
         let judged = judged(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
         summary.claims.push(judged);
     }
+    summary.count_verdicts();
     summary.virtual_s = worlds.iter().flatten().map(|figures| figures.virtual_s).sum();
 
     let planned = worlds.len();
     let finished = worlds.iter().flatten().count();
     let verdict = terminal::verdict(&summary, done.stopped.then_some((finished, planned)));
-    let report = page::report(&summary, &findings, &worlds, &verdict, common);
+    let report = page::report(&summary, &findings, &worlds, &verdict, request);
     let course = Course { planned, finished, reused: 0, stopped: done.stopped };
     write(&folder, common, &summary, report, course)?;
     let place = folder.path("report.html");
@@ -255,6 +258,7 @@ fn judged(
     common: &Common<'_>,
 ) -> ClaimEntry {
     let own = || of_claim.iter().filter(|(e, _)| !e.part.is_variant());
+    let stream = own().next().map(|(e, _)| e.stream.name().to_owned()).unwrap_or_default();
     let corpus = own().find_map(|(e, _)| Drawn::of(&e.plan)?.corpus.as_ref());
     let content = corpus.map_or("", |c| c.name.as_str());
     let (finished, planned) = own().fold((0, 0), |(finished, planned), (e, _)| {
@@ -263,9 +267,11 @@ fn judged(
     if finished < planned {
         let mut entry = claims::entry(claim, column(content), &Samples::default(), seed);
         entry.reason = format!("stopped: {finished} of {planned} runs finished");
+        entry.stream = stream;
         return entry;
     }
     let mut entry = claims::entry(claim, column(content), samples, seed);
+    entry.stream = stream;
     // What was not measured is not held, and not reported either.
     if common.content.is_some() && claim.real.reported && entry.measured.is_some() {
         entry.verdict = Verdict::Reported;

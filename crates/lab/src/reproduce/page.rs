@@ -13,9 +13,9 @@ use super::samples::STEP;
 use super::{besides, unit_of};
 use crate::claims::{ByMetric, Samples, Statistic, Superseded, estimate};
 use crate::plan::RunKey;
-use crate::request::Common;
+use crate::request::{Common, ReproduceRequest};
 use crate::scenario::Capacity;
-use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Summary};
+use crate::summary::{CheckEntry, ClaimEntry, FALSE_RATE, Judgement, PaperValue, Summary};
 use crate::workloads::vod::{Drawn, Viewers};
 
 /// The name of the offline optimum among the lines of a chart.
@@ -34,15 +34,12 @@ pub(super) fn report(
     findings: &[(&Experiment<'_>, ByMetric)],
     worlds: &[Option<Figures>],
     verdict: &str,
-    common: &Common<'_>,
+    request: &ReproduceRequest<'_>,
 ) -> Report {
+    let common = &request.common;
     let mut report = Report::new(format!("{}: the paper's claims, measured", summary.scenario));
     report.verdict = verdict.to_owned();
-    report.lead = "Every claim of the paper is judged by a rule that was written before the code: \
-                   it holds if the whole 95 % interval over independent mixes is on the good side \
-                   of the rule, fails if the whole of it is on the other, and is undecided \
-                   between. Both sides of a comparison have the same videos, start times and seed."
-        .to_owned();
+    report.lead = lead(summary, request.quick);
     report.claims = summary.claims.iter().map(|c| claim(c, findings)).collect();
     let mut claims: Vec<&str> = Vec::new();
     for (experiment, samples) in findings {
@@ -101,6 +98,31 @@ pub(super) fn report(
     report
 }
 
+/// How claims are judged, and how far that goes.
+fn lead(summary: &Summary, quick: bool) -> String {
+    let mut text =
+        "Every claim of the paper is judged by a rule that was written before its draws \
+                    were run: it holds if the whole 95 % interval over independent draws is on the \
+                    good side of the rule, fails if the whole of it is on the other, and is \
+                    undecided between; under ten draws it is undecided. All cells and seeds of a \
+                    draw count as one. Both sides of a comparison have the same videos, start \
+                    times and seed."
+            .to_owned();
+    if let Some(Judgement { claims, conditions, expected_false }) = summary.judgement {
+        text += &format!(
+            " {claims} claims were judged by {conditions} conditions. An interval lies wholly on \
+             the wrong side in {:.1} % of cases, so that by chance up to {expected_false:.1} of \
+             the conditions have a false outcome.",
+            100.0 * FALSE_RATE
+        );
+    }
+    if quick {
+        text += " This was a quick run, to look around: its draws are others than those of \
+                 verdicts, and few.";
+    }
+    text
+}
+
 /// A claim as the page draws it.
 fn claim(entry: &ClaimEntry, findings: &[(&Experiment<'_>, ByMetric)]) -> model::Claim {
     let spec = findings.iter().map(|(e, _)| e.claim).find(|c| c.id == entry.id);
@@ -151,11 +173,20 @@ fn digits(usual: u8, ci95: Option<[f64; 2]>) -> u8 {
     if narrow { 3 } else { usual }
 }
 
+/// What a condition is about, with its cell.
+pub(super) fn named(entry: &CheckEntry) -> String {
+    match (entry.cell.as_str(), entry.worst) {
+        ("", _) => entry.metric.clone(),
+        (cell, false) => format!("{} in {cell}", entry.metric),
+        (cell, true) => format!("{} in {cell}, the worst", entry.metric),
+    }
+}
+
 /// A condition; `percent` says that its figures are in hundredths.
 fn check(entry: &CheckEntry, percent: bool) -> Check {
     let unit = unit_of(&entry.metric);
     Check {
-        statement: entry.metric.clone(),
+        statement: named(entry),
         measured: entry.measured,
         ci95: entry.ci95,
         unit: if percent { "%" } else { unit }.to_owned(),

@@ -1,9 +1,11 @@
 //! From runs to the samples that a rule judges, and to the figures beside them.
 
+use airlane_minerva::{Blend, Config};
 use airlane_quality::stats;
 
 use super::figures::{Figures, Viewed, lowest};
 use crate::claims::ByMetric;
+use crate::workloads::vod::CALIBRATED;
 
 /// A step from 720p to 1080p, the paper's measure of a gain worth having (section 8.2).
 pub(super) const STEP: f64 = 7.65;
@@ -13,6 +15,13 @@ const LEAST_GAP: f64 = 3.0;
 
 /// Slack of the bounds on rates.
 const SLACK: f64 = 1.1;
+
+/// What figures hang on that no scenario says, as text: the constants above, the defaults of
+/// Minerva's controller, and alpha where nobody sets it.
+pub(crate) fn defaults() -> String {
+    let (config, blend) = (Config::default(), Blend::default());
+    format!("{STEP} {LEAST_GAP} {SLACK} {config:?} {blend:?} {CALIBRATED:?}")
+}
 
 /// One mix: what was measured with each seed, and what constant rates could have reached.
 #[derive(Clone, Debug)]

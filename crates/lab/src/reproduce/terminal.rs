@@ -1,6 +1,7 @@
 //! What people see in the terminal.
 
-use crate::summary::{ClaimEntry, PaperValue, Summary};
+use super::page::named;
+use crate::summary::{ClaimEntry, Judgement, PaperValue, Summary};
 
 /// The claims: id, paper, measured with its interval, n, verdict; below each the conditions it is
 /// made of, if there are several, and why it is as it is.
@@ -19,7 +20,7 @@ pub(super) fn table(summary: &Summary) -> String {
         if claim.checks.len() > 1 {
             below.extend(claim.checks.iter().map(|c| {
                 let figure = measured(c.measured, c.ci95);
-                format!("{}: {figure}, {}: {}", c.metric, c.rule, c.verdict.name())
+                format!("{}: {figure}, {}: {}", named(c), c.rule, c.verdict.name())
             }));
         }
         if !claim.reason.is_empty() {
@@ -52,6 +53,10 @@ pub(super) fn verdict(summary: &Summary, stopped: Option<(usize, usize)>) -> Str
         if n > 0 {
             text += &format!(", {n} {what}");
         }
+    }
+    if let Some(Judgement { conditions, expected_false, .. }) = summary.judgement {
+        text +=
+            &format!(" (of {conditions} conditions chance gets up to {expected_false:.1} wrong)");
     }
     match stopped {
         Some((finished, planned)) => {

@@ -17,12 +17,18 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The commit that Airlane was built from, `unknown` outside a git repository.
 pub const COMMIT: &str = env!("AIRLANE_COMMIT");
 
+/// The version of the layout of `summary.json`.
+pub const SCHEMA: u32 = 3;
+
 /// What was measured and judged: the whole content of `summary.json`.
 ///
 /// It holds nothing but what the seeds determine: two runs of the same commit give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
+    /// Version of this file's layout: [`SCHEMA`]. It was not told before 3.
+    #[serde(default)]
+    pub schema: u32,
     /// Version of Airlane.
     pub airlane: String,
     /// Commit of Airlane.
@@ -39,7 +45,27 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// The claims judged.
     pub claims: Vec<ClaimEntry>,
+    /// How many verdicts there are, and how many of them chance would get wrong; `None` without
+    /// one.
+    #[serde(default)]
+    pub judgement: Option<Judgement>,
 }
+
+/// How many verdicts there are, and how many of them chance would get wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judgement {
+    /// Claims with a verdict by an interval.
+    pub claims: u64,
+    /// Conditions that these are made of, those of cells included.
+    pub conditions: u64,
+    /// False verdicts to expect at most, were the truth of every condition exactly at its bound:
+    /// [`FALSE_RATE`] per condition.
+    pub expected_false: f64,
+}
+
+/// How often the whole of a 95 % interval lies on the wrong side of what it estimates.
+pub const FALSE_RATE: f64 = 0.025;
 
 /// A run that finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -200,6 +226,7 @@ impl Summary {
     /// A summary of this build without results.
     pub fn new(scenario: impl Into<String>, seeds: Vec<u64>) -> Self {
         Self {
+            schema: SCHEMA,
             airlane: VERSION.to_owned(),
             commit: COMMIT.to_owned(),
             scenario: scenario.into(),
@@ -208,7 +235,24 @@ impl Summary {
             runs: Vec::new(),
             rows: Vec::new(),
             claims: Vec::new(),
+            judgement: None,
         }
+    }
+
+    /// Counts the verdicts of the claims.
+    pub fn count_verdicts(&mut self) {
+        let by_interval = |c: &CheckEntry| c.ci95.is_some() && c.verdict != Verdict::Reported;
+        let judged = self.claims.iter().filter(|c| c.verdict != Verdict::Reported);
+        let conditions: Vec<usize> = judged
+            .map(|c| c.checks.iter().filter(|c| by_interval(c)).count())
+            .filter(|n| *n > 0)
+            .collect();
+        let all: usize = conditions.iter().sum();
+        self.judgement = (all > 0).then(|| Judgement {
+            claims: conditions.len() as u64,
+            conditions: all as u64,
+            expected_false: (FALSE_RATE * all as f64 * 1e3).round() / 1e3,
+        });
     }
 
     /// The summary as JSON text, a line per run, row and claim: it compares and greps well.
@@ -224,6 +268,7 @@ impl Summary {
         let one = |out: &mut String, name: &str, value: String| {
             writeln!(out, "\"{name}\": {value},").expect("a String takes it");
         };
+        one(&mut out, "schema", json(&self.schema));
         one(&mut out, "airlane", json(&self.airlane));
         one(&mut out, "commit", json(&self.commit));
         one(&mut out, "scenario", json(&self.scenario));
@@ -231,7 +276,8 @@ impl Summary {
         one(&mut out, "virtual_s", json(&self.virtual_s));
         one(&mut out, "runs", lines(&self.runs));
         one(&mut out, "rows", lines(&self.rows));
-        writeln!(out, "\"claims\": {}\n}}", lines(&self.claims)).expect("a String takes it");
+        one(&mut out, "claims", lines(&self.claims));
+        writeln!(out, "\"judgement\": {}\n}}", json(&self.judgement)).expect("a String takes it");
         Ok(out)
     }
 

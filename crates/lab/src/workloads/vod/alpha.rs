@@ -4,7 +4,7 @@ use airlane_minerva::ALPHA_PER_CONNECTION;
 
 /// What was calibrated: content hash of the corpus, alpha per plain connection. The curves stand
 /// in `docs/minerva.md`.
-const CALIBRATED: [(u64, f64); 2] =
+pub(crate) const CALIBRATED: [(u64, f64); 2] =
     [(0x85d0_9684_67d8_d51f, ALPHA_PER_CONNECTION), (0x6ae0_f20c_9bef_7fa7, 1.055)];
 
 /// Alpha per plain connection of the baseline at which viewers under Minerva take the share of as

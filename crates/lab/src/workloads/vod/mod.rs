@@ -38,6 +38,7 @@ use crate::workload::{
 };
 use crate::world::{FlowSample, RunOutput, Stage};
 
+pub(crate) use alpha::CALIBRATED;
 pub use drawn::{Drawn, Watched, draw_from};
 pub(crate) use figures::metric_unit;
 pub use files::MinervaFiles;
