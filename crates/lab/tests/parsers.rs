@@ -9,7 +9,7 @@ use std::time::Duration;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::vod::Viewer;
 use airlane_base::{Rng, Seed, Time};
-use airlane_lab::scenario::{EMBEDDED, Grid, Scenario};
+use airlane_lab::scenario::{Grid, Scenario, embedded};
 use airlane_lab::workloads::vod::popularity::Popularity;
 use airlane_media::mp4::{Index, Init, fragments, retime};
 use airlane_media::{dash, hls, synthetic, table};
@@ -215,10 +215,9 @@ fn damaged_tables_are_survived() {
 
 #[test]
 fn damaged_scenarios_are_survived() {
-    let mut valid: Vec<Vec<u8>> =
-        EMBEDDED.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
+    let mut valid: Vec<Vec<u8>> = embedded().map(|(_, text)| text.as_bytes().to_vec()).collect();
     let grid = "[grid]\n\"link.rate_bps\" = [4e6, 10e6]\nlink.queue = [{ kind = \"pie\" }, {}]\n";
-    valid.push([EMBEDDED[0].1, grid].concat().into_bytes());
+    valid.push([embedded().next().unwrap().1, grid].concat().into_bytes());
     batter("scenario", scenario, &valid);
 }
 

@@ -202,7 +202,7 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     let table = &report.sections[2].tables[0];
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
     assert_eq!((table.title.as_str(), table.rows.len()), ("Cell by cell", 2));
-    assert_eq!(titles, ["Scene", "Mixes", "minimum qoe"]);
+    assert_eq!(titles, ["Scene", "Draws", "minimum qoe"]);
     assert!(format!("{:?}", table.rows[0]).contains(&format!("{:?}", cell("slow"))));
     let drawn = |i: usize| -> Vec<&str> {
         report.sections[i].runs.iter().map(|r| r.scheme.as_str()).collect()

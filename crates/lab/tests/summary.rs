@@ -137,6 +137,7 @@ fn circumstances_read_back() {
 fn verdicts_are_counted_with_how_many_chance_gets_wrong() {
     let check = |ci95, verdict| CheckEntry {
         metric: "gain".to_owned(),
+        unit: String::new(),
         cell: String::new(),
         worst: false,
         rule: "above 0".to_owned(),

@@ -214,6 +214,7 @@ fn check(metric: &str, cell: &str, rule: String, e: Estimate, bound: Bound) -> C
     };
     CheckEntry {
         metric: metric.to_owned(),
+        unit: String::new(),
         cell: cell.to_owned(),
         worst: false,
         rule,

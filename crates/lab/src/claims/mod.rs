@@ -15,6 +15,8 @@ use std::path::Path;
 
 use airlane_base::InputError;
 
+use crate::workloads;
+
 pub use estimate::estimate;
 pub use judge::{Judged, entry, judge};
 pub use samples::{ByMetric, Samples};
@@ -22,9 +24,10 @@ pub use spec::*;
 pub use statistic::Statistic;
 pub use stream::{Purpose, Stream};
 
-/// Name and text of the claims that the binary carries.
-pub const EMBEDDED: &[(&str, &str)] =
-    &[("minerva", include_str!("../../../../claims/minerva.toml"))];
+/// Name and text of the claims that the binary carries, by system.
+pub fn embedded() -> impl Iterator<Item = (&'static str, &'static str)> {
+    workloads::ALL.iter().flat_map(|workload| workload.claims()).copied()
+}
 
 impl ClaimSet {
     /// The embedded claims of a system.
@@ -32,10 +35,10 @@ impl ClaimSet {
     /// # Errors
     /// If there is no such system.
     pub fn of_system(system: &str) -> Result<Self, InputError> {
-        match EMBEDDED.iter().find(|(name, _)| *name == system) {
+        match embedded().find(|(name, _)| *name == system) {
             Some((name, text)) => Self::from_text(text, Path::new(&format!("claims/{name}.toml"))),
             None => {
-                let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
+                let names: Vec<&str> = embedded().map(|(name, _)| name).collect();
                 let expected = format!("expected one of {}, or all", names.join(", "));
                 Err(InputError::new(format!("no claims of \"{system}\""), expected))
             }

@@ -1,12 +1,7 @@
 //! What was measured: figures by metric, cell, draw and seed.
 
-use std::collections::BTreeMap;
-
 use super::spec::Draws;
-
-/// The figures of one cell: for each metric a list of draws, each with its figure per seed. The
-/// lists of all metrics are about the same draws and seeds in the same order.
-pub type ByMetric = BTreeMap<String, Vec<Vec<f64>>>;
+pub use crate::workload::ByMetric;
 
 /// What was measured for a claim.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -71,9 +71,9 @@ pub struct Claim {
     pub compare: Vec<String>,
     /// The stream of mixes that it draws from.
     pub mixes: String,
-    /// What its figures are taken from.
+    /// The measure of a workload that its figures are taken from; `None`: runs of worlds.
     #[serde(default)]
-    pub measure: Measure,
+    pub measure: Option<String>,
     /// What is run, over the set's scenario.
     #[serde(default)]
     pub scenario: Table,
@@ -111,17 +111,6 @@ pub enum Draws {
     Shared,
     /// Each on its own: cells are strata.
     Own,
-}
-
-/// What a claim's figures are taken from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Runs of worlds.
-    #[default]
-    Runs,
-    /// Minerva's value function, video by video, without a run.
-    ValueFunction,
 }
 
 /// What differs on real content.

@@ -9,6 +9,7 @@ use airlane_base::{Fnv64, InputError, Seed};
 
 use super::spec::{Claim, ClaimSet, Patch};
 use crate::scenario::{Scenario, Source};
+use crate::workloads;
 
 /// What draws are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl ClaimSet {
             hash.write_u64(text.len() as u64);
             hash.write(text.as_bytes());
         };
-        add(&crate::reproduce::defaults());
+        workloads::ALL.iter().for_each(|w| add(&w.defaults()));
         // Anything: it is taken out again.
         let blank = Stream { name: String::new(), seed: Seed(0) };
         for claim in self.claims.iter().filter(|c| c.mixes == mixes) {

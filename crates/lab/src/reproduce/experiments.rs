@@ -1,27 +1,18 @@
 //! Which worlds the claims need. What two claims have in common is run once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use airlane_apps::vod::PACKET_OVERHEAD_BYTES;
-use airlane_base::{IP_UDP_HEADER_BYTES, InputError};
-use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
+use airlane_base::InputError;
 
-use super::figures::Figures;
-use super::samples::{self, Mix};
-use super::value;
-use crate::claims::{
-    ByMetric, Claim, ClaimSet, Draws, Measure, Patch, Purpose, Size, Statistic, Stream,
-};
+use super::measured::{self, Metrics};
+use crate::claims::{ByMetric, Claim, ClaimSet, Draws, Patch, Purpose, Size, Statistic, Stream};
 use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
-use crate::scenario::Capacity;
-use crate::workload::Stocks;
-use crate::workloads::vod::{Drawn, Stock, Viewer, Viewers, metric_unit};
+use crate::workload::{ClaimChapter, ClaimRun, Compared, Stocks};
 use crate::world::SharedStocks;
 
-/// More viewers than this are not drawn over time: nobody could tell their lines apart.
+/// More actors than this are not drawn over time: nobody could tell their lines apart.
 const MOST_DRAWN: usize = 16;
 
 /// What a scene is to its claim.
@@ -58,7 +49,9 @@ pub(super) struct Experiment<'a> {
     pub(super) part: Part<'a>,
     /// What it draws from; cells with draws of their own split it.
     pub(super) stream: Stream,
-    /// The figures over all mixes that are shown.
+    /// The metrics that it can have.
+    pub(super) metrics: Metrics,
+    /// The figures over all draws that are shown.
     pub(super) shown: Vec<Statistic>,
     /// The scene.
     pub(super) plan: Plan,
@@ -106,7 +99,6 @@ impl<'a> Experiments<'a> {
         purpose: Purpose,
         common: &Common<'_>,
     ) -> Result<(), LabError> {
-        let (variants, statistics) = beside(set, claim)?;
         let quick = purpose == Purpose::Exploration;
         let size = if quick { claim.quick } else { claim.full };
         let stream = set.stream(claim, purpose)?;
@@ -116,6 +108,8 @@ impl<'a> Experiments<'a> {
             names => names.iter().map(|n| (Part::Cell(n), &set.variants[n])).collect(),
         };
         let base = cells[0].1;
+        let scene = set.scenario(claim, size, &stream, common.content.is_some(), &[base])?;
+        let (variants, statistics) = beside(set, claim, &Metrics::of(claim, &scene))?;
         let first = self.list.len();
         for (part, patch) in &cells {
             self.add_scene(set, claim, *part, (size, &stream), &[patch], &statistics, common)?;
@@ -158,7 +152,7 @@ impl<'a> Experiments<'a> {
         let compare: Vec<usize> = claim.compare.iter().filter_map(place).collect();
         let index = self.list.len();
         let mut runs = Vec::new();
-        for key in plan.runs().filter(|_| claim.measure == Measure::Runs) {
+        for key in plan.runs().filter(|_| claim.measure.is_none()) {
             let next = self.worlds.len();
             let world = *self.known.entry(identity(&plan, key)).or_insert(next);
             if world == next {
@@ -166,9 +160,17 @@ impl<'a> Experiments<'a> {
             }
             runs.push((key, world));
         }
-        let shown = shown.to_vec();
-        let stream = stream.clone();
-        self.list.push(Experiment { claim, part, stream, shown, plan, stocks, runs, compare });
+        self.list.push(Experiment {
+            claim,
+            part,
+            stream: stream.clone(),
+            metrics: Metrics::of(claim, &plan.scenario),
+            shown: shown.to_vec(),
+            plan,
+            stocks,
+            runs,
+            compare,
+        });
         Ok(())
     }
 }
@@ -177,6 +179,7 @@ impl<'a> Experiments<'a> {
 fn beside<'a>(
     set: &'a ClaimSet,
     claim: &'a Claim,
+    metrics: &Metrics,
 ) -> Result<(Vec<&'a str>, Vec<Statistic>), InputError> {
     let mut statistics = claim.rule.statistics();
     let mut variants = Vec::new();
@@ -190,7 +193,7 @@ fn beside<'a>(
             InputError::new(found, expected).at_key(format!("{}.beside", claim.id))
         };
         let statistic = Statistic::try_from(text.clone()).map_err(bad)?;
-        if let Some(unknown) = statistic.metrics().into_iter().find(|m| !known(m, claim)) {
+        if let Some(unknown) = statistic.metrics().into_iter().find(|m| !metrics.has(m, claim)) {
             return Err(bad(format!("\"{unknown}\"")));
         }
         if !statistics.contains(&statistic) {
@@ -198,26 +201,13 @@ fn beside<'a>(
         }
     }
     for statistic in &statistics {
-        if let Some(unknown) = statistic.metrics().into_iter().find(|m| !known(m, claim)) {
+        if let Some(unknown) = statistic.metrics().into_iter().find(|m| !metrics.has(m, claim)) {
             let found = format!("\"{unknown}\"");
             let error = InputError::new(found, "expected a metric that is known");
             return Err(error.at_key(format!("{}.rule", claim.id)));
         }
     }
     Ok((variants, statistics))
-}
-
-/// Whether a claim can have a metric of that name.
-fn known(metric: &str, claim: &Claim) -> bool {
-    let (name, cell) = match metric.split_once('@') {
-        Some((name, cell)) => (name, Some(cell)),
-        None => (metric, None),
-    };
-    let metric = match claim.measure {
-        Measure::Runs => samples::is_known(name, &claim.compare),
-        Measure::ValueFunction => value::METRICS.contains(&name),
-    };
-    metric && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
 }
 
 impl Experiment<'_> {
@@ -229,100 +219,51 @@ impl Experiment<'_> {
         }
     }
 
-    /// The name of the scheme that it is about.
-    pub(super) fn treatment_name(&self) -> &str {
-        &self.claim.compare[0]
-    }
-
-    /// The name of what it is compared with, if anything.
-    pub(super) fn baseline_name(&self) -> Option<&str> {
-        self.claim.compare.get(1).map(String::as_str)
-    }
-
-    /// Those of its runs that a page draws over time, a world each: the first mix under the first
+    /// Those of its runs that a page draws over time, a world each: the first draw under the first
     /// seed, which was drawn before anything was measured.
     pub(super) fn drawn(&self) -> impl Iterator<Item = (RunKey, usize)> {
         let scenario = &self.plan.scenario;
-        let few = Viewers::of(scenario).viewers.len() <= MOST_DRAWN;
+        let few = scenario.casts.iter().map(|c| c.names().len()).sum::<usize>() <= MOST_DRAWN;
         let first = scenario.seeds.first().copied();
         let is = move |key: &RunKey| few && key.case == 0 && Some(key.seed) == first;
         self.runs.iter().copied().filter(move |(key, _)| is(key))
     }
 
     /// How many of its runs finished.
-    pub(super) fn finished(&self, worlds: &[Option<Figures>]) -> usize {
+    pub(super) fn finished(&self, worlds: &[Option<ClaimRun>]) -> usize {
         self.runs.iter().filter(|(_, world)| worlds[*world].is_some()).count()
     }
 
-    /// Its samples; none unless every run finished.
-    pub(super) fn samples(&self, worlds: &[Option<Figures>]) -> ByMetric {
-        match self.claim.measure {
-            Measure::ValueFunction => value::samples(&self.plan, &self.stocks),
-            Measure::Runs => self
-                .mixes(worlds)
-                .map(|mixes| samples::samples(&mixes, &self.claim.compare))
-                .unwrap_or_default(),
+    /// Its runs under the schemes of the claim; `None` unless all finished, or if it takes none.
+    fn compared<'w>(&'w self, worlds: &'w [Option<ClaimRun>]) -> Option<Compared<'w>> {
+        if self.claim.measure.is_some() {
+            return None;
         }
-    }
-
-    /// Its mixes in order; `None` unless every run finished.
-    pub(super) fn mixes<'w>(&self, worlds: &'w [Option<Figures>]) -> Option<Vec<Mix<'w>>> {
-        let done: BTreeMap<(usize, usize, u64), &Figures> = self
+        let done: BTreeMap<(usize, usize, u64), &ClaimRun> = self
             .runs
             .iter()
             .filter_map(|(k, world)| Some(((k.case, k.scheme, k.seed), worlds[*world].as_ref()?)))
             .collect();
-        (0..self.plan.cases.len())
-            .map(|case| {
-                let run = |&seed: &u64| -> Option<Vec<&Figures>> {
-                    self.compare.iter().map(|s| done.get(&(case, *s, seed)).copied()).collect()
-                };
-                let runs = self.plan.scenario.seeds.iter().map(run);
-                let (optimum, bound) = self.optimum(case);
-                Some(Mix { runs: runs.collect::<Option<_>>()?, optimum, bound })
-            })
-            .collect()
+        let schemes = (self.claim.compare.as_slice(), self.compare.as_slice());
+        Compared::new(&self.plan, &self.stocks, schemes, &done)
     }
 
-    /// Lowest QoE at the fixed-rate optimum of a mix and at its bound, of the viewers under the
-    /// scheme: on what web traffic leaves of the link, and of that on an even share per viewer
-    /// where others watch beside them. No number where the link is not constant or shared with
-    /// bulk transfers, where viewers come and go, where their QoE has several units, or where
-    /// nothing is known of a video.
-    fn optimum(&self, case: usize) -> (f64, f64) {
-        let scenario = &self.plan.scenario;
-        let cast = Viewers::of(scenario);
-        let (Some(watched), Some(stock)) =
-            (Drawn::in_case(&self.plan, case), Stock::of(&self.stocks))
-        else {
-            return (f64::NAN, f64::NAN);
-        };
-        let all = cast.viewers.iter().zip(&watched.videos);
-        let own: Vec<_> = all.filter(|(viewer, _)| viewer.control.is_none()).collect();
-        let unit = |viewer: &Viewer| metric_unit(cast.metric_of(viewer));
-        let curve = |(viewer, video): &(&Viewer, &Arc<airlane_media::Video>)| {
-            stock.curve(cast, viewer, &video.name)
-        };
-        let curves: Option<Vec<&RateCurve>> = own.iter().map(curve).collect();
-        let comparable = own.windows(2).all(|pair| unit(pair[0].0) == unit(pair[1].0));
-        // Who takes as much as there is leaves nothing that is known beforehand.
-        let others: Option<f64> =
-            scenario.casts.iter().filter(|c| !c.adapts()).map(|c| c.offered_bps()).sum();
-        let steady = others.is_some() && cast.arrivals.is_none() && comparable;
-        let (Some(curves), Capacity::Constant(rate), true) =
-            (curves, &scenario.link.capacity, steady)
-        else {
-            return (f64::NAN, f64::NAN);
-        };
-        let payload = scenario.transport.payload_bytes;
-        let body = payload.saturating_sub(PACKET_OVERHEAD_BYTES) as f64;
-        let packet = payload + u64::from(IP_UDP_HEADER_BYTES);
-        let bodies = rate.bps() as f64 * body / packet as f64 - others.unwrap_or_default();
-        let share = own.len() as f64 / cast.viewers.len().max(1) as f64;
-        if curves.is_empty() || bodies <= 0.0 {
-            return (f64::NAN, f64::NAN);
+    /// Its samples; none unless every run finished.
+    pub(super) fn samples(&self, worlds: &[Option<ClaimRun>]) -> ByMetric {
+        match &self.claim.measure {
+            Some(measure) => measured::of_measure(measure, &self.plan, &self.stocks),
+            None => self.compared(worlds).map(|c| measured::figures(&c)).unwrap_or_default(),
         }
-        let optimum = fixed_rate_optimum(&curves, share * bodies).worst_qoe;
-        (optimum, fixed_rate_bound(&curves, share * bodies).worst_qoe)
+    }
+
+    /// What workloads say of it, given its samples.
+    pub(super) fn chapters(
+        &self,
+        worlds: &[Option<ClaimRun>],
+        samples: &ByMetric,
+    ) -> Vec<ClaimChapter> {
+        let Some(compared) = self.compared(worlds) else { return Vec::new() };
+        let casts = self.plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
+        casts.map(|cast| cast.claim_chapter(&compared, samples)).collect()
     }
 }

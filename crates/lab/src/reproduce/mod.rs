@@ -2,28 +2,25 @@
 //! before the code.
 
 mod experiments;
-mod figures;
-mod measures;
+mod measured;
 mod page;
 mod pages;
-mod samples;
 mod terminal;
-mod value;
+mod verdicts;
 
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
 
-use crate::claims::{self, ByMetric, Claim, ClaimSet, EMBEDDED, Purpose, Samples, Statistic};
+use crate::claims::{self, ByMetric, Claim, ClaimSet, Purpose, Samples, Statistic};
 use crate::error::LabError;
 use crate::execute::{Course, leave_after};
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, ReproduceRequest};
-use crate::summary::{ClaimEntry, OutFolder, Row, RunEntry, Summary, Verdict};
-use crate::workloads::vod::Drawn;
+use crate::story::{entry, rows};
+use crate::summary::{ClaimEntry, OutFolder, Row, Summary, Verdict};
+use crate::workload::ClaimRun;
 use crate::world::{self, Options};
 use experiments::{Experiment, Experiments};
-use figures::Figures;
-pub(crate) use samples::defaults;
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
 /// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
@@ -36,7 +33,7 @@ pub(crate) use samples::defaults;
 /// refuses.
 pub fn reproduce(request: &ReproduceRequest<'_>) -> Result<Outcome, LabError> {
     let sets = match request.system.as_str() {
-        "all" => EMBEDDED.iter().map(|(name, _)| ClaimSet::of_system(name)).collect(),
+        "all" => claims::embedded().map(|(name, _)| ClaimSet::of_system(name)).collect(),
         name => ClaimSet::of_system(name).map(|set| vec![set]),
     }?;
     reproduce_sets(&sets, request)
@@ -85,7 +82,7 @@ pub fn reproduce_sets(
         summary.claims.push(judged);
     }
     summary.count_verdicts();
-    summary.virtual_s = worlds.iter().flatten().map(|figures| figures.virtual_s).sum();
+    summary.virtual_s = worlds.iter().flatten().map(|world| world.result.virtual_s).sum();
 
     let planned = worlds.len();
     let finished = worlds.iter().flatten().count();
@@ -143,7 +140,7 @@ fn run(
     experiments: &Experiments<'_>,
     common: &Common<'_>,
     what: &str,
-) -> Result<pool::Done<Figures>, LabError> {
+) -> Result<pool::Done<ClaimRun>, LabError> {
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
     let jobs = experiments.worlds.iter().enumerate().map(|(world, &(e, key))| {
@@ -157,7 +154,7 @@ fn run(
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
                 let output = world::run(plan, &experiment.stocks, key, options, ticket)?;
-                Ok(Figures::of(plan, key, &output, drawn))
+                Ok(output.for_claims(plan, drawn))
             }),
         }
     });
@@ -170,30 +167,15 @@ fn run(
 }
 
 /// The rows of every run of an experiment; a world that several share is listed under each.
-fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option<Figures>]) {
+fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option<ClaimRun>]) {
     let plan = &experiment.plan;
     for (key, world) in &experiment.runs {
-        let Some(figures) = &worlds[*world] else { continue };
+        let Some(world) = &worlds[*world] else { continue };
         if !summary.seeds.contains(&key.seed) {
             summary.seeds.push(key.seed);
         }
-        let run = RunEntry {
-            experiment: experiment.name(),
-            case: plan.cases[key.case].name.clone(),
-            scheme: plan.scenario.schemes[key.scheme].name.clone(),
-            seed: key.seed,
-            packet_hash: figures.packet_hash.map(|hash| format!("{hash:016x}")),
-        };
-        let row = Row {
-            experiment: run.experiment.clone(),
-            case: run.case.clone(),
-            scheme: run.scheme.clone(),
-            seed: run.seed,
-            metric: String::new(),
-            unit: String::new(),
-            value: 0.0,
-        };
-        summary.rows.extend(figures.rows(&row));
+        let run = entry(plan, &experiment.name(), *key, &world.result);
+        summary.rows.extend(rows(&run, &world.result));
         summary.runs.push(run);
     }
 }
@@ -209,7 +191,7 @@ fn together(claim: &Claim, of_claim: &[&(&Experiment<'_>, ByMetric)]) -> Samples
     Samples::of_cells(claim.draws, cells.collect())
 }
 
-/// The rows over all mixes: the statistics that the claim looks at and what it lists beside. Their
+/// The rows over all draws: the statistics that the claim looks at and what it lists beside. Their
 /// case is `all`, their scheme names all that were compared, their seed is the first.
 fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, name: String, samples: &Samples) {
     for (metric, value) in besides(experiment, samples) {
@@ -218,34 +200,18 @@ fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, name: String, 
             case: "all".to_owned(),
             scheme: experiment.claim.compare.join(" over "),
             seed: experiment.plan.scenario.seeds[0],
-            unit: unit_of(&metric).to_owned(),
+            unit: experiment.metrics.unit(&metric),
             metric,
             value,
         });
     }
 }
 
-/// The figures over all mixes of an experiment, by name; those of which nothing can be said are
+/// The figures over all draws of an experiment, by name; those of which nothing can be said are
 /// left out.
 fn besides(experiment: &Experiment<'_>, samples: &Samples) -> Vec<(String, f64)> {
     let value = |s: &Statistic| Some((s.to_string(), claims::estimate(s, samples)?));
     experiment.shown.iter().filter_map(value).collect()
-}
-
-/// The unit of a statistic over all mixes.
-fn unit_of(statistic: &str) -> &'static str {
-    if statistic.contains(" / ") {
-        return "";
-    }
-    let metric = statistic.split_once('@').map_or(statistic, |(name, _)| name);
-    let metric = metric.trim_end_matches(')').rsplit('(').next().unwrap_or(metric);
-    let share = ["_at_least_", "rising", "share", "rate_", "stalls", "log_"];
-    match metric {
-        m if share.iter().any(|s| m.contains(s)) => "",
-        m if m.contains("bytes") => "B",
-        m if m.ends_with("_s") || m.contains("_s_") => "s",
-        _ => "points",
-    }
 }
 
 /// The verdict on a claim. One whose runs are not all there has no samples, and does not hold.
@@ -254,33 +220,37 @@ fn judged(
     of_claim: &[&(&Experiment<'_>, ByMetric)],
     samples: &Samples,
     seed: Seed,
-    worlds: &[Option<Figures>],
+    worlds: &[Option<ClaimRun>],
     common: &Common<'_>,
 ) -> ClaimEntry {
     let own = || of_claim.iter().filter(|(e, _)| !e.part.is_variant());
     let stream = own().next().map(|(e, _)| e.stream.name().to_owned()).unwrap_or_default();
-    let corpus = own().find_map(|(e, _)| Drawn::of(&e.plan)?.corpus.as_ref());
-    let content = corpus.map_or("", |c| c.name.as_str());
+    let content: Vec<String> = own()
+        .take(1)
+        .flat_map(|(e, _)| e.plan.draws.iter())
+        .filter_map(|d| d.content_name())
+        .collect();
+    let content = content.join(", ");
     let (finished, planned) = own().fold((0, 0), |(finished, planned), (e, _)| {
         (finished + e.finished(worlds), planned + e.runs.len())
     });
     if finished < planned {
-        let mut entry = claims::entry(claim, column(content), &Samples::default(), seed);
+        let mut entry = claims::entry(claim, &content, &Samples::default(), seed);
         entry.reason = format!("stopped: {finished} of {planned} runs finished");
         entry.stream = stream;
         return entry;
     }
-    let mut entry = claims::entry(claim, column(content), samples, seed);
+    let mut entry = claims::entry(claim, &content, samples, seed);
     entry.stream = stream;
+    if let Some((first, _)) = own().next() {
+        for check in &mut entry.checks {
+            check.unit = first.metrics.unit(&check.metric);
+        }
+    }
     // What was not measured is not held, and not reported either.
     if common.content.is_some() && claim.real.reported && entry.measured.is_some() {
         entry.verdict = Verdict::Reported;
         entry.reason.clone_from(&claim.real.why);
     }
     entry
-}
-
-/// The column's name: `embedded`, or the folder's name without where it lies.
-fn column(corpus: &str) -> &str {
-    std::path::Path::new(corpus).file_name().and_then(|n| n.to_str()).unwrap_or(corpus)
 }

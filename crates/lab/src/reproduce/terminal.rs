@@ -1,6 +1,6 @@
 //! What people see in the terminal.
 
-use super::page::named;
+use super::verdicts::named;
 use crate::summary::{ClaimEntry, Judgement, PaperValue, Summary};
 
 /// The claims: id, paper, measured with its interval, n, verdict; below each the conditions it is

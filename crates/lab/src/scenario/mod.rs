@@ -23,7 +23,6 @@
 
 mod bounds;
 mod decode;
-mod embedded;
 mod grid;
 mod notes;
 mod reader;
@@ -39,7 +38,6 @@ use airlane_base::InputError;
 
 pub(crate) use bounds::{Range, Word, range};
 pub(crate) use decode::{DURATION, RATE, RTT, control, of_nothing, start, words};
-pub use embedded::EMBEDDED;
 pub(crate) use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
 pub(crate) use reader::{NONE, Reader};
@@ -47,11 +45,18 @@ pub(crate) use suggest::nearest;
 pub(crate) use tree::plain;
 pub use types::*;
 
+use crate::workloads;
+
+/// Name and text of each scenario that the binary carries, those of each workload with it.
+pub fn embedded() -> impl Iterator<Item = (&'static str, &'static str)> {
+    workloads::ALL.iter().flat_map(|workload| workload.scenarios()).copied()
+}
+
 /// Longest file that is read as a scenario, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
 impl Scenario {
-    /// Reads a scenario from a file, or the embedded one of that name (see [`EMBEDDED`]) if there
+    /// Reads a scenario from a file, or the embedded one of that name (see [`embedded`]) if there
     /// is no such file, and applies the `key=value` assignments of the command line.
     ///
     /// # Errors
@@ -127,9 +132,9 @@ impl Source {
 /// file.
 fn read(file: &Path) -> Result<Cow<'static, str>, InputError> {
     if !file.exists()
-        && let Some((_, text)) = EMBEDDED.iter().find(|(name, _)| Path::new(name) == file)
+        && let Some((_, text)) = embedded().find(|(name, _)| Path::new(name) == file)
     {
-        return Ok(Cow::Borrowed(*text));
+        return Ok(Cow::Borrowed(text));
     }
     let size = std::fs::metadata(file).map_err(|e| no_file(file, &e))?.len();
     if size > MAX_BYTES {
@@ -154,7 +159,7 @@ fn no_file(file: &Path, error: &std::io::Error) -> InputError {
     if error.kind() != std::io::ErrorKind::NotFound {
         return InputError::io(file, "read the scenario", error);
     }
-    let names: Vec<&str> = EMBEDDED.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = embedded().map(|(name, _)| name).collect();
     let expected = format!("expected a scenario, or one of the built-in {}", names.join(", "));
     InputError::new("no such file", expected).at_file(file)
 }

@@ -45,6 +45,12 @@ pub(super) fn lead(plan: &Plan) -> String {
     text
 }
 
+/// Who uses the network.
+pub(crate) fn who(plan: &Plan) -> String {
+    let who: Vec<String> = about(plan).into_iter().flat_map(|a| a.who).collect();
+    list(&who)
+}
+
 /// What the workloads that take part say of themselves.
 fn about(plan: &Plan) -> Vec<About> {
     let casts = plan.scenario.casts.iter().filter(|cast| !cast.is_empty());

@@ -6,8 +6,28 @@ use airlane_quality::stats;
 use crate::plan::Plan;
 use crate::plan::RunKey;
 use crate::summary::{Row, RunEntry};
-use crate::workload::{Ended, Figure, Figures, Flow, Metric, Of, PartResult, RunResult};
+use crate::workload::{
+    ClaimRun, Ended, Figure, Figures, Flow, Keeping, Metric, Of, PartResult, RunResult, Sense,
+    Stocks,
+};
 use crate::world::RunOutput;
+
+/// The metrics of a run that are no workload's: what the bottleneck did, how even rates were, how
+/// many sessions failed.
+pub(crate) fn network_metrics() -> Vec<Metric> {
+    let dropped = |reason: DropReason| {
+        Metric::of_run(format!("drops_{}", reason.name()), "packets", Sense::Lower)
+    };
+    let mut metrics = vec![
+        Metric::of_run("link_utilisation", "", Sense::Higher),
+        Metric::of_run("mean_queue_packets", "packets", Sense::Lower),
+        Metric::of_run("mean_queue_ms", "ms", Sense::Lower),
+    ];
+    metrics.extend(DropReason::ALL.into_iter().map(dropped));
+    metrics.push(Metric::of_run("jain_rates", "", Sense::Higher));
+    metrics.push(Metric::of_run("failed_sessions", "", Sense::Lower));
+    metrics
+}
 
 impl RunOutput {
     /// All connections that were sampled.
@@ -35,6 +55,17 @@ impl RunOutput {
         let failed = result.failures().count() as f64;
         result.figures.add("failed_sessions", "", Some(failed));
         result
+    }
+
+    /// What claims need of it, with what happened over time if it is `drawn`.
+    pub(crate) fn for_claims(&self, plan: &Plan, drawn: bool) -> ClaimRun {
+        let flows = self.flows();
+        let run = Keeping { plan, key: self.key, at: self.ended, flows: &flows };
+        ClaimRun {
+            result: self.result(plan),
+            kept: Stocks::new(self.parts.iter().filter_map(|part| part.keep(&run)).collect()),
+            over_time: drawn.then(|| super::over_time(plan, self)),
+        }
     }
 
     /// What the bottleneck did.

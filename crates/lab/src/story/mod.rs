@@ -15,8 +15,8 @@ pub(crate) mod words;
 use airlane_report::Report;
 use airlane_report::model::{Run, Section};
 
-pub(crate) use about::terms;
-pub(crate) use measure::{entry, rows};
+pub(crate) use about::{terms, who};
+pub(crate) use measure::{entry, network_metrics, rows};
 pub(crate) use results::Results;
 pub use samples::Samples;
 pub(crate) use samples::difference;

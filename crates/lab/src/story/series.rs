@@ -46,8 +46,8 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
 
 fn rates(flows: &[Flow<'_>]) -> Panel {
     let mut panel = Panel::new("rate", "Delivery rate", "Mbit/s", Draw::Line, 2).help(
-        "What each connection got from the link, over the last four seconds. A player pauses \
-         between chunks, and longer when its buffer is full.",
+        "What each connection got from the link, over the last four seconds. One whose \
+         application waits between requests falls meanwhile.",
     );
     for Flow { title, samples, .. } in flows {
         let bits = |s: &FlowSample| s.acked_bytes as f64 * 8.0;

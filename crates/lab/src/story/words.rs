@@ -5,6 +5,15 @@ use std::time::Duration;
 
 use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario, Scheme, TraceFrom};
 
+/// A scheme's name with a capital, or in capitals if it is an abbreviation.
+pub(crate) fn scheme_title(name: &str) -> String {
+    if name.len() <= 3 {
+        return name.to_uppercase();
+    }
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+}
+
 /// `one` to `twelve`, then digits.
 pub(crate) fn count(n: usize) -> String {
     const WORDS: [&str; 13] = [

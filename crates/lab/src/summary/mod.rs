@@ -147,6 +147,9 @@ pub struct ClaimEntry {
 pub struct CheckEntry {
     /// What is compared.
     pub metric: String,
+    /// The unit of its figures; empty for counts, shares and ratios.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
     /// The cell that it is of; empty over all cells.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cell: String,

@@ -11,6 +11,7 @@
 //! them: means, intervals, changes and verdicts. Each workload is a folder in
 //! [`workloads`](crate::workloads).
 
+mod claim;
 mod held;
 mod metric;
 mod result;
@@ -25,6 +26,8 @@ use std::time::Duration;
 use airlane_base::{InputError, Time};
 use airlane_report::model;
 
+pub use claim::ByMetric;
+pub(crate) use claim::{ClaimChapter, ClaimRun, Compared, Keeping, Kept, add_derived, derived};
 pub use held::{AllDraws, Casts, Parts, SchemeParts, Stocks};
 pub(crate) use metric::{Headline, InSweep};
 pub use metric::{Metric, Of, Sense};
@@ -48,6 +51,21 @@ pub(crate) trait Workload: Sync {
     /// Reads its keys of a scheme whose servers use `control`.
     fn read_scheme(&self, _: &mut Reader<'_>, _control: &Control) -> Option<Arc<dyn SchemePart>> {
         None
+    }
+
+    /// Name and text of the scenarios that are about it.
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Name and text of the claims that are measured with it, by system.
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// What its figures in claims hang on that no scenario says, as text: defaults, constants.
+    fn defaults(&self) -> String {
+        String::new()
     }
 
     /// What was measured elsewhere than in the laboratory and lies in `folder`, as a result; `None`
@@ -91,6 +109,9 @@ pub(crate) struct Place {
 
 /// Who of a workload takes part in a scenario. What `Debug` prints is all that its runs depend on.
 pub(crate) trait Cast: Any + Debug + Send + Sync {
+    /// The name of its workload: that of the folder, and of its actors in results.
+    fn workload(&self) -> &'static str;
+
     /// Whether nobody does.
     fn is_empty(&self) -> bool;
 
@@ -141,6 +162,42 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// What came out of a sweep: how it says where in a grid a gain is.
     fn verdict_of_grid(&self) -> Option<GridVerdict> {
         None
+    }
+
+    /// The metrics of a run that claims have beside its figures.
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    /// The figure of one of these metrics; `None` if it was not measured.
+    fn claim_figure(&self, _metric: &str, _run: &ClaimRun) -> Option<f64> {
+        None
+    }
+
+    /// The metrics of a draw that the kernel cannot derive from those of its runs, for a claim that
+    /// compares schemes of these names.
+    fn claim_metrics(&self, _names: &[String]) -> Vec<Metric> {
+        Vec::new()
+    }
+
+    /// The figures of these metrics.
+    fn claim_samples(&self, _compared: &Compared<'_>) -> ByMetric {
+        ByMetric::new()
+    }
+
+    /// The metrics of a measure of its own, which takes no runs; `None` if it has no such measure.
+    fn measure_metrics(&self, _measure: &str) -> Option<Vec<Metric>> {
+        None
+    }
+
+    /// The figures of that measure.
+    fn measure(&self, _measure: &str, _plan: &Plan, _stocks: &Stocks) -> Option<ByMetric> {
+        None
+    }
+
+    /// What a claim's page says of it, given its figures.
+    fn claim_chapter(&self, _compared: &Compared<'_>, _samples: &ByMetric) -> ClaimChapter {
+        ClaimChapter::default()
     }
 
     /// Its tables and charts, of at least one run.
@@ -212,7 +269,12 @@ pub(crate) trait Draws: Any + Debug + Send + Sync {
         Ok(Arc::new(()))
     }
 
-    /// The content that figures depend on, for people; `None` without.
+    /// The name of the content that figures depend on, without where it lies; `None` without.
+    fn content_name(&self) -> Option<String> {
+        None
+    }
+
+    /// The same with its hash.
     fn content(&self) -> Option<String> {
         None
     }
@@ -257,6 +319,11 @@ pub(crate) trait Part: Any + Debug + Send + Sync {
 
     /// The figures.
     fn result(&self, run: &Ended<'_>) -> PartResult;
+
+    /// What claims need of it beside the figures.
+    fn keep(&self, _run: &Keeping<'_>) -> Option<Kept> {
+        None
+    }
 
     /// What happened over time, beside what connections and links did.
     fn over_time(&self, _run: &Ended<'_>) -> OverTime {

@@ -351,9 +351,9 @@ fn set_of_one_capacity_replaces_the_other() {
 
 #[test]
 fn the_built_in_scenarios_are_sound() {
-    for (name, text) in EMBEDDED {
+    for (name, text) in embedded() {
         let s = read(text).unwrap_or_else(|e| panic!("{name}: {e}"));
-        assert_eq!(s.name, *name);
+        assert_eq!(s.name, name);
         assert!(!s.story.is_empty());
         let again = Scenario::from_file(Path::new(name), &[]).unwrap();
         assert_eq!(format!("{:?}", again.schemes), format!("{:?}", s.schemes));

@@ -1,4 +1,4 @@
-//! Keys of a scheme: its controller, its weight and Minerva.
+//! Keys of a scheme: its controller, its weight, its queue.
 
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
@@ -35,7 +35,7 @@ pub(crate) fn control(
         "weight",
         WEIGHT,
         "1",
-        "How many plain connections Cubic or FAST counts for; under Minerva, until the first update.",
+        "How many plain connections Cubic or FAST counts for; where weights are set while it runs, until the first update.",
     );
     let rule = r.word_or_none(
         "weight_rule",

@@ -36,6 +36,10 @@ impl Workload for Bulk {
     fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast> {
         Arc::new(read::tables(tables, frame))
     }
+
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[("bulk", include_str!("../../../../../scenarios/bulk.toml"))]
+    }
 }
 
 /// The transfers of a scenario.
@@ -93,6 +97,10 @@ impl Transfers {
 }
 
 impl Cast for Transfers {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

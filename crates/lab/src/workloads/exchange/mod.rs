@@ -62,6 +62,10 @@ fn slowest(run: &RunResult) -> Option<f64> {
 }
 
 impl Cast for Callers {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -16,6 +16,7 @@ use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources};
 use crate::request::Common;
 use crate::scenario::{Draw, Scenario};
+use crate::story::words::file_name;
 use crate::workload::Draws;
 
 /// What viewers watch.
@@ -136,9 +137,12 @@ impl Draws for Drawn {
         Ok(Arc::new(Stock::new(self, plan)?))
     }
 
+    fn content_name(&self) -> Option<String> {
+        Some(file_name(&self.corpus.as_ref()?.name).to_owned())
+    }
+
     fn content(&self) -> Option<String> {
-        let name = crate::story::words::file_name(&self.corpus.as_ref()?.name).to_owned();
-        Some(format!("{name}, hash {:016x}", self.content_hash))
+        Some(format!("{}, hash {:016x}", self.content_name()?, self.content_hash))
     }
 
     fn warnings(&self) -> Vec<String> {

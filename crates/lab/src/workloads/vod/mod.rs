@@ -3,6 +3,7 @@
 
 mod alpha;
 mod browsers;
+mod claims;
 mod drawn;
 mod figures;
 mod files;
@@ -33,8 +34,9 @@ use crate::request::Common;
 use crate::scenario::{Control, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, Cast, Chapter, Draws, Ended, Flow, GridVerdict, Headline, Measured, Metric, OverTime,
-    Part, PartResult, Place, Running, SchemePart, Stocks, Workload,
+    About, ByMetric, Cast, Chapter, ClaimChapter, ClaimRun, Compared, Draws, Ended, Flow,
+    GridVerdict, Headline, Keeping, Kept, Measured, Metric, OverTime, Part, PartResult, Place,
+    Running, SchemePart, Stocks, Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
 
@@ -64,6 +66,23 @@ impl Workload for Vod {
 
     fn read_scheme(&self, keys: &mut Reader<'_>, control: &Control) -> Option<Arc<dyn SchemePart>> {
         Some(Arc::new(read::of_scheme(keys, control)?))
+    }
+
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("four-viewers", include_str!("../../../../../scenarios/four-viewers.toml")),
+            ("buffer-pooling", include_str!("../../../../../scenarios/buffer-pooling.toml")),
+            ("fig9", include_str!("../../../../../scenarios/fig9.toml")),
+            ("devices", include_str!("../../../../../scenarios/devices.toml")),
+        ]
+    }
+
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("minerva", include_str!("../../../../../claims/minerva.toml"))]
+    }
+
+    fn defaults(&self) -> String {
+        claims::defaults()
     }
 
     fn measured_elsewhere(&self, folder: &Path) -> Option<Result<Measured, LabError>> {
@@ -118,6 +137,10 @@ impl Viewers {
 }
 
 impl Cast for Viewers {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
     fn is_empty(&self) -> bool {
         self.viewers.is_empty()
     }
@@ -171,6 +194,34 @@ impl Cast for Viewers {
         Some(GridVerdict { who: "the worst viewer", figure: "the worst viewer's QoE" })
     }
 
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics(self)
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
+    }
+
+    fn claim_metrics(&self, names: &[String]) -> Vec<Metric> {
+        claims::metrics(self, names)
+    }
+
+    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+        claims::of_draws(compared)
+    }
+
+    fn measure_metrics(&self, measure: &str) -> Option<Vec<Metric>> {
+        claims::measure_metrics(self, measure)
+    }
+
+    fn measure(&self, measure: &str, plan: &Plan, stocks: &Stocks) -> Option<ByMetric> {
+        claims::measure(measure, plan, stocks)
+    }
+
+    fn claim_chapter(&self, compared: &Compared<'_>, samples: &ByMetric) -> ClaimChapter {
+        claims::chapter(self, compared, samples)
+    }
+
     fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter {
         report::chapter(self, results, stocks)
     }
@@ -217,6 +268,10 @@ impl Part for Output {
 
     fn result(&self, run: &Ended<'_>) -> PartResult {
         figures::result(self, run)
+    }
+
+    fn keep(&self, run: &Keeping<'_>) -> Option<Kept> {
+        Some(claims::keep(self, run))
     }
 
     fn over_time(&self, run: &Ended<'_>) -> OverTime {

@@ -72,6 +72,10 @@ impl Traffic {
 }
 
 impl Cast for Traffic {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

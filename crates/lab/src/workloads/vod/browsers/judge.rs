@@ -177,6 +177,7 @@ fn prediction(
                     ),
                     None => format!("{figure} of {title}"),
                 },
+                unit: unit.to_owned(),
                 cell: String::new(),
                 worst: false,
                 rule: format!("at most {within} {unit} apart"),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use super::super::ViewerOutput;
 use crate::workload::Flow;
-use crate::workloads::vod::ViewerOutput;
 use crate::world::FlowSample;
 
 /// Weights are settled if they stay near their mean for so long.

@@ -1,34 +1,22 @@
-//! What claims need of a run: a few numbers per viewer, so that hundreds of runs fit in memory.
+//! What claims need of the viewers of a run: a few numbers each, so that hundreds of runs fit in
+//! memory.
 
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_report::model::Run;
 
-use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
-use crate::plan::{Plan, RunKey};
-use crate::story;
-use crate::summary::Row;
-use crate::workloads::vod::{
-    Drawn, Output, ViewerOutput, Viewers, metric_unit, minerva_of, session,
+use super::super::{
+    Drawn, Output, Viewer, ViewerOutput, Viewers, metric_unit, minerva_of, session,
 };
-use crate::workloads::web;
-use crate::world::RunOutput;
+use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
+use crate::workload::Keeping;
 
 /// How long after the join the first viewer's buffer is looked at.
 const AFTER_JOIN: Duration = Duration::from_secs(60);
 
-/// What claims need of a run.
+/// What claims need of the viewers of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Figures {
-    /// Hash over what happened to every packet.
-    pub(super) packet_hash: Option<u64>,
-    /// Virtual time that it took, seconds.
-    pub(super) virtual_s: f64,
-    /// Share of the link that carried something.
-    pub(super) utilisation: Option<f64>,
-    /// Bytes of web bodies offered and received; `None` without web traffic.
-    pub(super) web: Option<(u64, u64)>,
     /// Seconds from the join until the weights were settled; `None` without weights.
     pub(super) settling_s: Option<f64>,
     /// The bound mu on weights, if there is one.
@@ -38,20 +26,14 @@ pub(super) struct Figures {
     pub(super) bulk_over_bulk: Vec<f64>,
     /// The viewers, in the order of the scenario.
     pub(super) viewers: Vec<Viewed>,
-    /// What happened over time, of the runs that a page draws.
-    pub(super) over_time: Option<Run>,
 }
 
 /// What a viewer saw. "After the join" is from the moment at which the last viewer of the run
 /// pressed play. What is a mean of nothing is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Viewed {
-    /// Name.
-    pub(super) name: String,
     /// The name without its number.
     pub(super) group: String,
-    /// The video.
-    pub(super) video: String,
     /// Unit of its quality and QoE.
     pub(super) unit: &'static str,
     /// Mean of equation 1 over the chunks that began to play before its end, with what it waited
@@ -71,56 +53,40 @@ pub(super) struct Viewed {
     pub(super) stall_s: f64,
     /// How often the picture stood still in the middle.
     pub(super) stalls: u64,
-    /// Seconds from play to the first picture.
-    pub(super) startup_s: Option<f64>,
-    /// The same, or the length of the session if none came.
+    /// Seconds from play to the first picture, or the length of the session if none came.
     pub(super) wait_s: f64,
     /// Bytes acknowledged to its server.
     pub(super) bytes: u64,
     /// The rate while it had data to send, over the mean of the bulk flows', in bins of time.
     pub(super) over_bulk: Vec<f64>,
-    /// Minerva's last weight.
-    pub(super) weight: Option<f64>,
-    /// Why the session ended early, if it did.
-    pub(super) failure: Option<String>,
 }
 
 impl Figures {
-    /// The figures of a run of `plan`, with what happened over time if it is `drawn`.
-    pub(super) fn of(plan: &Plan, key: RunKey, output: &RunOutput, drawn: bool) -> Self {
-        let scenario = &plan.scenario;
+    /// The figures of the viewers of a run.
+    pub(super) fn of(output: &Output, run: &Keeping<'_>) -> Self {
+        let scenario = &run.plan.scenario;
         let cast = Viewers::of(scenario);
         let end = Time::ZERO + scenario.duration;
-        let until = |v: &ViewerOutput| session::over_at(scenario, v.model.start(), output.ended);
-        let starts = Drawn::in_case(plan, key.case).map_or(&[][..], |watched| &watched.starts);
+        let until = |v: &ViewerOutput| session::over_at(scenario, v.model.start(), run.at);
+        let starts = Drawn::in_case(run.plan, run.key.case).map_or(&[][..], |w| &w.starts);
         let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
-        let flows = output.flows();
-        let viewers = Output::of(output);
-        let viewed = |(v, viewer): (&ViewerOutput, &crate::workloads::vod::Viewer)| Viewed {
+        let viewers = &output.0;
+        let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| Viewed {
             group: viewer.group.clone(),
             unit: metric_unit(cast.metric_of(viewer)),
-            over_bulk: rates_over_greedy(&v.samples, &flows),
+            over_bulk: rates_over_greedy(&v.samples, run.flows),
             ..Viewed::of(v, join, end, until(v))
         };
         // Who has a weight by the scheme; without one there is nothing to settle.
-        let minerva = minerva_of(&scenario.schemes[key.scheme]);
+        let minerva = minerva_of(&scenario.schemes[run.key.scheme]);
         let weighted = viewers.iter().zip(&cast.viewers);
         let weighted = weighted.filter(|(_, v)| minerva.is_some() && v.control.is_none());
         let weighted: Vec<&ViewerOutput> = weighted.map(|(v, _)| v).collect();
-        let traffic = web::Output::of(output);
-        let web = traffic.iter().fold((0, 0), |(offered, received), w| {
-            (offered + w.offered_bytes, received + w.received_bytes)
-        });
         Self {
-            packet_hash: output.packet_hash,
-            virtual_s: output.ended.since_start().as_secs_f64(),
-            utilisation: output.link.as_ref().map(|l| l.utilisation),
-            web: (!traffic.is_empty()).then_some(web),
             settling_s: settling(&weighted, join, end),
-            bulk_over_bulk: greedy_over_greedy(&flows),
+            bulk_over_bulk: greedy_over_greedy(run.flows),
             mu: minerva.and_then(|m| m.mu),
             viewers: viewers.iter().zip(&cast.viewers).map(viewed).collect(),
-            over_time: drawn.then(|| story::over_time(plan, output)),
         }
     }
 
@@ -143,33 +109,6 @@ impl Figures {
             }
         }
         groups
-    }
-
-    /// The rows of the run in a summary: each viewer's, then the run's. What was not measured has
-    /// no row; `row` has everything but the figure.
-    pub(super) fn rows(&self, row: &Row) -> Vec<Row> {
-        let mut rows = Vec::new();
-        let mut add = |case: String, metric: &str, unit: &str, value: Option<f64>| {
-            if let Some(value) = value {
-                let (metric, unit) = (metric.to_owned(), unit.to_owned());
-                rows.push(Row { case, metric, unit, value, ..row.clone() });
-            }
-        };
-        for v in &self.viewers {
-            let of = || format!("{}/{}", row.case, v.name);
-            add(of(), "qoe", v.unit, v.qoe);
-            add(of(), "quality", v.unit, v.quality);
-            add(of(), "stall_s", "s", Some(v.stall_s));
-            add(of(), "startup_s", "s", v.startup_s);
-            add(of(), "acked_bytes", "B", Some(v.bytes as f64));
-            add(of(), "last_weight", "", v.weight);
-        }
-        let unit = self.viewers.first().map_or("", |v| v.unit);
-        add(row.case.clone(), "min_qoe", unit, self.min_qoe());
-        add(row.case.clone(), "link_utilisation", "", self.utilisation);
-        add(row.case.clone(), "web_offered_bytes", "B", self.web.map(|w| w.0 as f64));
-        add(row.case.clone(), "web_received_bytes", "B", self.web.map(|w| w.1 as f64));
-        rows
     }
 }
 
@@ -200,8 +139,6 @@ impl Viewed {
             .sum::<Duration>();
         let stalled = Duration::from_secs_f64(session.stall_s);
         Self {
-            name: viewer.name.clone(),
-            video: model.setting().video().name.clone(),
             qoe: session.qoe,
             quality: session.quality,
             quality_after_join: model.mean_over(join, until, |c| c.quality),
@@ -210,11 +147,8 @@ impl Viewed {
             stall_after_join_s: stalled.saturating_sub(before_join).as_secs_f64(),
             stall_s: session.stall_s,
             stalls: session.stalls,
-            startup_s: session.startup_s,
             wait_s: session.wait_s,
             bytes: viewer.samples.last().map_or(0, |s| s.acked_bytes),
-            weight: viewer.updates.last().map(|u| u.weight),
-            failure: viewer.failure.clone(),
             ..Self::default()
         }
     }

@@ -5,20 +5,29 @@ use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::value::Ahead;
 use airlane_minerva::{Blend, ValueFunction};
 
-use crate::claims::ByMetric;
+use super::super::{Stock, Value, Viewers, abr_of, minerva_of, spread, value_function};
 use crate::plan::Plan;
-use crate::workload::Stocks;
-use crate::workloads::vod::{Stock, Value, Viewers, abr_of, minerva_of, spread, value_function};
+use crate::workload::{ByMetric, Metric, Sense, Stocks};
 
-/// The metrics of such claims.
-pub(super) const METRICS: [&str; 6] = [
-    "rising_in_rate",
-    "rising_in_buffer",
-    "fall_in_rate",
-    "fall_in_buffer",
-    "low_buffer_gain",
-    "high_buffer_gain",
+/// The name of the measure in claims.
+pub(super) const NAME: &str = "value-function";
+
+/// Its metrics, in the order of [`shape`]: name and sense. The first two are shares of steps, the
+/// others points.
+const METRICS: [(&str, Sense); 6] = [
+    ("rising_in_rate", Sense::Higher),
+    ("rising_in_buffer", Sense::Higher),
+    ("fall_in_rate", Sense::Lower),
+    ("fall_in_buffer", Sense::Lower),
+    ("low_buffer_gain", Sense::Neutral),
+    ("high_buffer_gain", Sense::Neutral),
 ];
+
+/// The metrics of the measure.
+pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {
+    let unit = |name: &str| if name.starts_with("rising") { "" } else { cast.unit() };
+    METRICS.iter().map(|&(name, sense)| Metric::of_run(name, unit(name), sense)).collect()
+}
 
 /// Of every so many chunks one is looked at.
 const EVERY: usize = 10;
@@ -88,7 +97,7 @@ pub(super) fn samples(plan: &Plan, stocks: &Stocks) -> ByMetric {
         shape(setting, &*v, horizon)
     });
     let metric = |i: usize| shapes.values().map(|s| vec![s[i]]).collect();
-    METRICS.iter().enumerate().map(|(i, name)| ((*name).to_owned(), metric(i))).collect()
+    METRICS.iter().enumerate().map(|(i, (name, _))| ((*name).to_owned(), metric(i))).collect()
 }
 
 /// The figures of one video, in the order of [`METRICS`].

@@ -1,0 +1,99 @@
+//! What was measured for a claim: the figures of runs, what is derived from them for baselines and
+//! changes, and what workloads add.
+
+use airlane_quality::stats;
+
+use crate::claims::{ByMetric, Claim, Statistic};
+use crate::plan::Plan;
+use crate::scenario::Scenario;
+use crate::story::network_metrics;
+use crate::workload::{Cast, ClaimRun, Compared, Metric, Of, Stocks, add_derived, derived};
+
+/// The metrics that a claim may name, by its scene.
+pub(super) struct Metrics(Vec<Metric>);
+
+impl Metrics {
+    /// Those of `claim` on `scenario`. Of equal names the later counts, as in [`figures`].
+    pub(super) fn of(claim: &Claim, scenario: &Scenario) -> Self {
+        let names = &claim.compare;
+        let casts = || scenario.casts.iter();
+        if let Some(measure) = &claim.measure {
+            return Self(casts().find_map(|c| c.measure_metrics(measure)).unwrap_or_default());
+        }
+        let of_runs = casts().flat_map(|c| c.metrics()).chain(network_metrics());
+        let of_runs = of_runs.chain(casts().flat_map(|c| c.claim_run_metrics()));
+        let mut all: Vec<Metric> = of_runs.flat_map(|m| derived(&m, names)).collect();
+        all.extend(casts().flat_map(|c| c.claim_metrics(names)));
+        Self(all)
+    }
+
+    fn find(&self, metric: &str) -> Option<&Metric> {
+        let name = metric.split_once('@').map_or(metric, |(name, _)| name);
+        self.0.iter().rfind(|m| m.name == name)
+    }
+
+    /// Whether a claim can have a metric of that name: one of these, in one of its cells or in all.
+    pub(super) fn has(&self, metric: &str, claim: &Claim) -> bool {
+        let cell = metric.split_once('@').map(|(_, cell)| cell);
+        self.find(metric).is_some() && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
+    }
+
+    /// The unit of a statistic; none of a share, of a ratio or of what is no statistic.
+    pub(super) fn unit(&self, statistic: &str) -> String {
+        let of = |metric: &String| self.find(metric).map(|m| m.unit.to_string());
+        match Statistic::try_from(statistic.to_owned()) {
+            Ok(Statistic::Mean(x) | Statistic::Quantile(x, _) | Statistic::Difference(x, _)) => {
+                of(&x).unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// The figures of a scene whose runs are all there. What was not measured is no number.
+pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
+    let casts = || compared.plan.scenario.casts.iter();
+    let mut samples = ByMetric::new();
+    for cast in casts().filter(|cast| !cast.is_empty()) {
+        for metric in cast.metrics() {
+            add_derived(&mut samples, compared, &metric.name, |run| {
+                of_run(run, &**cast, &metric).unwrap_or(f64::NAN)
+            });
+        }
+    }
+    for metric in network_metrics() {
+        add_derived(&mut samples, compared, &metric.name, |run| {
+            run.result.value(&metric.name).unwrap_or(f64::NAN)
+        });
+    }
+    for cast in casts() {
+        for metric in cast.claim_run_metrics() {
+            add_derived(&mut samples, compared, &metric.name, |run| {
+                cast.claim_figure(&metric.name, run).unwrap_or(f64::NAN)
+            });
+        }
+    }
+    for cast in casts() {
+        samples.extend(cast.claim_samples(compared));
+    }
+    samples
+}
+
+/// A figure of a run: its own, or the mean over the actors of the workload; `None` if one of these
+/// has none.
+fn of_run(run: &ClaimRun, cast: &dyn Cast, metric: &Metric) -> Option<f64> {
+    match metric.of {
+        Of::Run => run.result.value(&metric.name),
+        Of::Actor => {
+            let actors = run.result.of(cast.workload());
+            let all: Option<Vec<f64>> = actors.map(|actor| actor.value(&metric.name)).collect();
+            stats::mean(&all?)
+        }
+    }
+}
+
+/// The figures of a workload's own measure.
+pub(super) fn of_measure(measure: &str, plan: &Plan, stocks: &Stocks) -> ByMetric {
+    let mut casts = plan.scenario.casts.iter();
+    casts.find_map(|cast| cast.measure(measure, plan, stocks)).unwrap_or_default()
+}

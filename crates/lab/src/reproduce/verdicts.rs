@@ -1,0 +1,152 @@
+//! Claims and their verdicts as the page draws them.
+
+use airlane_report::model::{self, Bound, Check};
+
+use crate::claims::{Claim, Superseded};
+use crate::summary::{CheckEntry, ClaimEntry, FALSE_RATE, Judgement, PaperValue, Summary};
+
+/// What a claim is judged by that has no rule of its own.
+const GENERAL_RULE: &str = "general rule: the paper's sign with the interval excluding zero, and \
+                            at least half of its gain";
+
+/// How claims are judged, and how far that goes.
+pub(super) fn lead(summary: &Summary, quick: bool) -> String {
+    let mut text =
+        "Every claim of the paper is judged by a rule that was written before its draws \
+                    were run: it holds if the whole 95 % interval over independent draws is on the \
+                    good side of the rule, fails if the whole of it is on the other, and is \
+                    undecided between; under ten draws it is undecided. All cells and seeds of a \
+                    draw count as one. Both sides of a comparison have the same videos, start \
+                    times and seed."
+            .to_owned();
+    if let Some(Judgement { claims, conditions, expected_false }) = summary.judgement {
+        text += &format!(
+            " {claims} claims were judged by {conditions} conditions. An interval lies wholly on \
+             the wrong side in {:.1} % of cases, so that by chance up to {expected_false:.1} of \
+             the conditions have a false outcome.",
+            100.0 * FALSE_RATE
+        );
+    }
+    if quick {
+        text += " This was a quick run, to look around: its draws are others than those of \
+                 verdicts, and few.";
+    }
+    text
+}
+
+/// A claim as the page draws it.
+pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
+    let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
+    let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
+    let digits = if entry.unit.starts_with("share") { 3 } else { digits(1, entry.ci95) };
+    // With a single condition on the headline itself the rule can be drawn.
+    let bound = match entry.checks.as_slice() {
+        [first, ..] if first.measured == entry.measured => Some(bound(first)),
+        _ => None,
+    };
+    let also = if entry.checks.len() > 1 || bound.is_none() { &entry.checks[..] } else { &[] };
+    model::Claim {
+        id: entry.id.clone(),
+        statement: entry.statement.clone(),
+        source: entry.source.clone(),
+        content: entry.content.clone(),
+        paper: match &entry.paper {
+            PaperValue::Value(v) => format!("{v}\u{a0}{}", entry.unit),
+            PaperValue::Range([a, b]) => format!("{a} to {b} {}", entry.unit),
+            PaperValue::Text(text) => text.clone(),
+        },
+        paper_value: match &entry.paper {
+            PaperValue::Value(v) => Some(*v),
+            _ => None,
+        },
+        measured: entry.measured,
+        ci95: entry.ci95,
+        unit: entry.unit.clone(),
+        digits,
+        n: entry.n,
+        rule: match entry.rule.as_str() {
+            "general" => GENERAL_RULE.to_owned(),
+            text => text.to_owned(),
+        },
+        bound,
+        rule_before: before.join("; "),
+        verdict: entry.verdict.shown(),
+        also: also.iter().map(|c| check(c, entry.unit.starts_with('%'))).collect(),
+        why: entry.reason.clone(),
+        page: String::new(),
+    }
+}
+
+/// Digits behind the point: `usual`, and more for an interval that would shrink to a point.
+fn digits(usual: u8, ci95: Option<[f64; 2]>) -> u8 {
+    let narrow = ci95.is_some_and(|[low, high]| high - low < 2.0 * 0.1f64.powi(usual.into()));
+    if narrow { 3 } else { usual }
+}
+
+/// What a condition is about, with its cell.
+pub(super) fn named(entry: &CheckEntry) -> String {
+    match (entry.cell.as_str(), entry.worst) {
+        ("", _) => entry.metric.clone(),
+        (cell, false) => format!("{} in {cell}", entry.metric),
+        (cell, true) => format!("{} in {cell}, the worst", entry.metric),
+    }
+}
+
+/// A condition; `percent` says that its figures are in hundredths.
+fn check(entry: &CheckEntry, percent: bool) -> Check {
+    let unit = entry.unit.as_str();
+    Check {
+        statement: named(entry),
+        measured: entry.measured,
+        ci95: entry.ci95,
+        unit: if percent { "%" } else { unit }.to_owned(),
+        digits: digits(if percent { 1 } else { 2 }, entry.ci95),
+        rule: entry.rule.clone(),
+        bound: Some(bound(entry)),
+        verdict: entry.verdict.shown(),
+    }
+}
+
+fn bound(entry: &CheckEntry) -> Bound {
+    if entry.above { Bound::AtLeast(entry.bound) } else { Bound::AtMost(entry.bound) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Verdict;
+
+    fn check_of(cell: &str, worst: bool) -> CheckEntry {
+        CheckEntry {
+            metric: "gain".to_owned(),
+            unit: String::new(),
+            cell: cell.to_owned(),
+            worst,
+            rule: "above 0".to_owned(),
+            bound: 0.0,
+            above: true,
+            measured: Some(1.0),
+            ci95: Some([0.5, 1.5]),
+            n: 20,
+            verdict: Verdict::Holds,
+        }
+    }
+
+    #[test]
+    fn the_page_says_how_many_verdicts_chance_gets_wrong() {
+        let mut summary = Summary::new("x", vec![1]);
+        assert!(!lead(&summary, false).contains("by chance"));
+        summary.judgement = Some(Judgement { claims: 3, conditions: 8, expected_false: 0.2 });
+        let text = lead(&summary, false);
+        assert!(text.contains("3 claims were judged by 8 conditions."), "{text}");
+        assert!(text.contains("2.5 % of cases, so that by chance up to 0.2 of"), "{text}");
+        assert!(!text.contains("quick run") && lead(&summary, true).contains("quick run"));
+    }
+
+    #[test]
+    fn conditions_are_named_with_their_cell() {
+        assert_eq!(named(&check_of("", false)), "gain");
+        assert_eq!(named(&check_of("slow", false)), "gain in slow");
+        assert_eq!(named(&check_of("slow", true)), "gain in slow, the worst");
+    }
+}

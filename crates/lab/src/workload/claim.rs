@@ -1,0 +1,134 @@
+//! What workloads add to claims: metrics beyond the figures of runs, and a chapter of the page.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use airlane_base::Time;
+use airlane_report::model;
+
+use super::{Flow, Metric, RunResult, Stocks};
+use crate::plan::{Plan, RunKey};
+
+/// The figures of one cell: for each metric a list of draws, each with its figure per seed. The
+/// lists of all metrics are about the same draws and seeds in the same order. What could not be
+/// measured is no number.
+pub type ByMetric = BTreeMap<String, Vec<Vec<f64>>>;
+
+/// What is kept of a run for claims.
+#[derive(Debug)]
+pub(crate) struct ClaimRun {
+    /// Its result.
+    pub(crate) result: RunResult,
+    /// What workloads keep of it beside, in the order of the registry.
+    pub(crate) kept: Stocks,
+    /// What happened over time, of the runs that a page draws.
+    pub(crate) over_time: Option<model::Run>,
+}
+
+/// The finished runs of one scene of a claim.
+pub(crate) struct Compared<'a> {
+    /// The scene.
+    pub(crate) plan: &'a Plan,
+    /// What its runs share.
+    pub(crate) stocks: &'a Stocks,
+    /// Names of the schemes: the one that is judged, then what it is compared with.
+    pub(crate) names: &'a [String],
+    /// By case and seed, the run under each of these schemes.
+    pub(crate) runs: Vec<Vec<Vec<&'a ClaimRun>>>,
+}
+
+impl<'a> Compared<'a> {
+    /// The runs of a scene; `None` unless all finished. `compare` are the places of its schemes.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        stocks: &'a Stocks,
+        (names, compare): (&'a [String], &[usize]),
+        finished: &BTreeMap<(usize, usize, u64), &'a ClaimRun>,
+    ) -> Option<Self> {
+        let of = |case: usize| -> Option<Vec<Vec<&'a ClaimRun>>> {
+            let of_seed = |seed: &u64| -> Option<Vec<&'a ClaimRun>> {
+                compare.iter().map(|s| finished.get(&(case, *s, *seed)).copied()).collect()
+            };
+            plan.scenario.seeds.iter().map(of_seed).collect()
+        };
+        let runs = (0..plan.cases.len()).map(of).collect::<Option<_>>()?;
+        Some(Self { plan, stocks, names, runs })
+    }
+
+    /// `of` of every case and seed.
+    pub(crate) fn each(&self, of: impl Fn(&[&ClaimRun]) -> f64) -> Vec<Vec<f64>> {
+        let of_case = |seeds: &Vec<Vec<&ClaimRun>>| seeds.iter().map(|runs| of(runs)).collect();
+        self.runs.iter().map(of_case).collect()
+    }
+}
+
+/// What a workload says of a claim on its page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClaimChapter {
+    /// A table with a row per draw.
+    pub(crate) tables: Vec<model::Table>,
+    /// Distributions.
+    pub(crate) cdfs: Vec<model::Cdf>,
+    /// What is shown among schemes and is none.
+    pub(crate) schemes: Vec<model::Scheme>,
+    /// Words that the page uses.
+    pub(crate) terms: Vec<model::Term>,
+}
+
+/// How the metrics of runs are called for the baseline, the change to it, and against one of
+/// several baselines.
+pub(crate) fn derived(metric: &Metric, names: &[String]) -> Vec<Metric> {
+    let called = |name: String| Metric { name: name.into(), ..metric.clone() };
+    let mut all = vec![metric.clone()];
+    if names.len() > 1 {
+        all.push(called(format!("{}_of_baseline", metric.name)));
+        all.push(called(change_name(&metric.name)));
+        let over = |baseline: &String| called(format!("{}_over_{baseline}", metric.name));
+        all.extend(names[1..].iter().map(over));
+    }
+    all
+}
+
+/// The name of the change of a metric to the baseline.
+fn change_name(name: &str) -> String {
+    match name.strip_suffix("_s") {
+        Some(stem) => format!("{stem}_change_s"),
+        None => format!("{name}_change"),
+    }
+}
+
+/// Adds a metric of runs and what is derived from it: of the baseline, the change, the difference
+/// to each of several baselines.
+pub(crate) fn add_derived(
+    samples: &mut ByMetric,
+    compared: &Compared<'_>,
+    name: &str,
+    of: impl Fn(&ClaimRun) -> f64,
+) {
+    samples.insert(name.to_owned(), compared.each(|runs| of(runs[0])));
+    if compared.names.len() > 1 {
+        samples.insert(format!("{name}_of_baseline"), compared.each(|runs| of(runs[1])));
+        samples.insert(change_name(name), compared.each(|runs| of(runs[0]) - of(runs[1])));
+        for (i, baseline) in compared.names.iter().enumerate().skip(1) {
+            let difference = compared.each(|runs| of(runs[0]) - of(runs[i]));
+            samples.insert(format!("{name}_over_{baseline}"), difference);
+        }
+    }
+}
+
+/// What a workload keeps of a run for claims.
+pub(crate) type Kept = Arc<dyn Any + Send + Sync>;
+
+/// A run that has ended, to keep something of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Keeping<'a> {
+    /// The plan that it is of.
+    pub(crate) plan: &'a Plan,
+    /// Which run.
+    pub(crate) key: RunKey,
+    /// When it ended.
+    pub(crate) at: Time,
+    /// All connections of all workloads.
+    pub(crate) flows: &'a [Flow<'a>],
+}

@@ -1,0 +1,46 @@
+//! What claims about viewers are measured by: figures of viewers together, of the mixes that they
+//! watch, of groups, and of what constant rates could have reached.
+
+mod chapter;
+mod figures;
+mod measures;
+mod optimum;
+mod samples;
+mod value;
+
+use std::sync::Arc;
+
+use super::{Output, Viewers};
+use crate::plan::Plan;
+use crate::workload::{ByMetric, ClaimRun, Compared, Keeping, Kept, Metric, Stocks};
+
+pub(super) use chapter::chapter;
+pub(super) use samples::{defaults, metrics, run_metrics};
+
+/// What claims need of the viewers of a run.
+pub(super) fn keep(output: &Output, run: &Keeping<'_>) -> Kept {
+    Arc::new(figures::Figures::of(output, run))
+}
+
+/// The figure of a run.
+pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
+    let value = samples::of_run(metric, run.kept.of()?)?;
+    value.is_finite().then_some(value)
+}
+
+/// The figures of draws.
+pub(super) fn of_draws(compared: &Compared<'_>) -> ByMetric {
+    samples::mixes(compared)
+        .map(|mixes| samples::samples(&mixes, compared.names))
+        .unwrap_or_default()
+}
+
+/// The metrics of a measure that takes no runs.
+pub(super) fn measure_metrics(cast: &Viewers, measure: &str) -> Option<Vec<Metric>> {
+    (measure == value::NAME).then(|| value::metrics(cast))
+}
+
+/// The figures of that measure.
+pub(super) fn measure(measure: &str, plan: &Plan, stocks: &Stocks) -> Option<ByMetric> {
+    (measure == value::NAME).then(|| value::samples(plan, stocks))
+}

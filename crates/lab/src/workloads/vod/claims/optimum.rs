@@ -1,0 +1,51 @@
+//! What constant rates could have reached in a mix.
+
+use std::sync::Arc;
+
+use airlane_apps::vod::PACKET_OVERHEAD_BYTES;
+use airlane_base::IP_UDP_HEADER_BYTES;
+use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
+
+use super::super::{Drawn, Stock, Viewer, Viewers, metric_unit};
+use crate::plan::Plan;
+use crate::scenario::Capacity;
+use crate::workload::Stocks;
+
+/// Lowest QoE at the fixed-rate optimum of a mix and at its bound, of the viewers under the scheme:
+/// on what other traffic leaves of the link, and of that on an even share per viewer where others
+/// watch beside them. No number where the link is not constant or shared with traffic that takes as
+/// much as there is, where viewers come and go, where their QoE has several units, or where nothing
+/// is known of a video.
+pub(super) fn of_mix(plan: &Plan, stocks: &Stocks, case: usize) -> (f64, f64) {
+    let scenario = &plan.scenario;
+    let cast = Viewers::of(scenario);
+    let (Some(watched), Some(stock)) = (Drawn::in_case(plan, case), Stock::of(stocks)) else {
+        return (f64::NAN, f64::NAN);
+    };
+    let all = cast.viewers.iter().zip(&watched.videos);
+    let own: Vec<_> = all.filter(|(viewer, _)| viewer.control.is_none()).collect();
+    let unit = |viewer: &Viewer| metric_unit(cast.metric_of(viewer));
+    let curve = |(viewer, video): &(&Viewer, &Arc<airlane_media::Video>)| {
+        stock.curve(cast, viewer, &video.name)
+    };
+    let curves: Option<Vec<&RateCurve>> = own.iter().map(curve).collect();
+    let comparable = own.windows(2).all(|pair| unit(pair[0].0) == unit(pair[1].0));
+    // Who takes as much as there is leaves nothing that is known beforehand.
+    let others: Option<f64> =
+        scenario.casts.iter().filter(|c| !c.adapts()).map(|c| c.offered_bps()).sum();
+    let steady = others.is_some() && cast.arrivals.is_none() && comparable;
+    let (Some(curves), Capacity::Constant(rate), true) = (curves, &scenario.link.capacity, steady)
+    else {
+        return (f64::NAN, f64::NAN);
+    };
+    let payload = scenario.transport.payload_bytes;
+    let body = payload.saturating_sub(PACKET_OVERHEAD_BYTES) as f64;
+    let packet = payload + u64::from(IP_UDP_HEADER_BYTES);
+    let bodies = rate.bps() as f64 * body / packet as f64 - others.unwrap_or_default();
+    let share = own.len() as f64 / cast.viewers.len().max(1) as f64;
+    if curves.is_empty() || bodies <= 0.0 {
+        return (f64::NAN, f64::NAN);
+    }
+    let optimum = fixed_rate_optimum(&curves, share * bodies).worst_qoe;
+    (optimum, fixed_rate_bound(&curves, share * bodies).worst_qoe)
+}
