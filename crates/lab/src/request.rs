@@ -115,7 +115,7 @@ pub struct ReproduceRequest<'a> {
     pub common: Common<'a>,
     /// The system, or `all`.
     pub system: String,
-    /// Fewer pairs and seeds: wider intervals, sooner.
+    /// To look around: fewer draws and seeds, from a stream that no verdict is made of.
     pub quick: bool,
     /// The claims that are measured: ids, or what ids begin with before a dot. None: all.
     pub only: Vec<String>,

@@ -155,7 +155,7 @@ pub(crate) struct ReproduceArgs {
     /// The system, or all
     #[arg(value_name = "SYSTEM")]
     pub(crate) system: String,
-    /// Fewer pairs and seeds: sooner, with wider intervals
+    /// To look around: fewer draws, too few for most verdicts, and not those of verdicts
     #[arg(long)]
     pub(crate) quick: bool,
     /// Measure the claims of this id, or whose ids begin with it and a dot; may be repeated

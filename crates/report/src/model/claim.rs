@@ -26,7 +26,7 @@ pub struct Claim {
     pub unit: String,
     /// Digits after the point.
     pub digits: u8,
-    /// Number of independent pairs.
+    /// Number of independent draws.
     pub n: u64,
     /// The rule, as the claims file has it.
     pub rule: String,
