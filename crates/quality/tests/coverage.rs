@@ -75,19 +75,26 @@ fn yes(p: f64) -> impl Fn(&mut Rng, usize) -> Vec<f64> {
     }
 }
 
-/// A line of the table: percent of intervals that hold `truth`, by clusters and cells.
-struct Table(String, Vec<String>);
+/// Percent of intervals that hold the truth, by clusters and cells; and the most that lie wholly
+/// below it, and wholly above.
+struct Table {
+    text: String,
+    /// Cases out of bounds.
+    bad: Vec<String>,
+}
 
 impl Table {
     fn new(title: &str) -> Self {
-        Self(format!("{title}\n"), Vec::new())
+        Self { text: format!("{title}\n"), bad: Vec::new() }
     }
 
+    /// A line.
     fn add<F>(&mut self, name: &str, truth: f64, one: F)
     where
         F: Fn(&mut Rng, usize, usize) -> Option<Interval>,
     {
-        write!(self.0, "| {name} |").unwrap();
+        write!(self.text, "| {name} |").unwrap();
+        let (mut most_below, mut most_above) = (0.0_f64, 0.0_f64);
         for n in SIZES {
             for cells in CELLS {
                 let seed = Seed(2026).split(name).index(n as u64).index(cells as u64);
@@ -95,23 +102,27 @@ impl Table {
                 let intervals: Vec<Interval> = intervals.flatten().collect();
                 // Where no interval is given none can be wrong.
                 if intervals.is_empty() {
-                    self.0 += " - |";
+                    self.text += " - |";
                     continue;
                 }
-                let held = intervals.iter().filter(|interval| interval.contains(truth)).count();
-                let percent = 100.0 * held as f64 / intervals.len() as f64;
-                write!(self.0, " {percent:.1} |").unwrap();
-                if !(92.0..=98.0).contains(&percent) {
-                    self.1.push(format!("{name}, {n} clusters of {cells}: {percent} %"));
+                let percent = |of: &dyn Fn(&&Interval) -> bool| {
+                    100.0 * intervals.iter().filter(of).count() as f64 / intervals.len() as f64
+                };
+                let held = percent(&|i| i.contains(truth));
+                most_below = most_below.max(percent(&|i| i.hi < truth));
+                most_above = most_above.max(percent(&|i| i.lo > truth));
+                write!(self.text, " {held:.1} |").unwrap();
+                if !(92.0..=98.0).contains(&held) {
+                    self.bad.push(format!("{name}, {n} clusters of {cells}: {held} %"));
                 }
             }
         }
-        self.0 += "\n";
+        writeln!(self.text, " {most_below:.1} | {most_above:.1} |").unwrap();
     }
 
     fn judge(self) {
-        println!("{}", self.0);
-        assert!(self.1.is_empty(), "{:?}\n{}", self.1, self.0);
+        println!("{}", self.text);
+        assert!(self.bad.is_empty(), "{:?}\n{}", self.bad, self.text);
     }
 }
 

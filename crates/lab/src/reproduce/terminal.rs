@@ -56,7 +56,7 @@ pub(super) fn verdict(summary: &Summary, stopped: Option<(usize, usize)>) -> Str
     }
     if let Some(Judgement { conditions, expected_false, .. }) = summary.judgement {
         text +=
-            &format!(" (of {conditions} conditions chance gets up to {expected_false:.1} wrong)");
+            &format!(" (by chance up to {expected_false:.1} of {conditions} conditions are wrong)");
     }
     match stopped {
         Some((finished, planned)) => {

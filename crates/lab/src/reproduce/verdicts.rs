@@ -21,9 +21,10 @@ pub(super) fn lead(summary: &Summary, quick: bool) -> String {
             .to_owned();
     if let Some(Judgement { claims, conditions, expected_false }) = summary.judgement {
         text += &format!(
-            " {claims} claims were judged by {conditions} conditions. An interval lies wholly on \
-             the wrong side in {:.1} % of cases, so that by chance up to {expected_false:.1} of \
-             the conditions have a false outcome.",
+            " {claims} claims were judged by {conditions} conditions. Where the truth is exactly \
+             at a bound, an interval lies wholly on its wrong side in {:.1} % of cases; were it \
+             so everywhere, {expected_false:.1} of these conditions would have a false outcome \
+             by chance.",
             100.0 * FALSE_RATE
         );
     }
@@ -139,7 +140,7 @@ mod tests {
         summary.judgement = Some(Judgement { claims: 3, conditions: 8, expected_false: 0.2 });
         let text = lead(&summary, false);
         assert!(text.contains("3 claims were judged by 8 conditions."), "{text}");
-        assert!(text.contains("2.5 % of cases, so that by chance up to 0.2 of"), "{text}");
+        assert!(text.contains("in 2.5 % of cases; were it so everywhere, 0.2 of these"), "{text}");
         assert!(!text.contains("quick run") && lead(&summary, true).contains("quick run"));
     }
 

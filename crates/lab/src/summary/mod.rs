@@ -59,12 +59,12 @@ pub struct Judgement {
     pub claims: u64,
     /// Conditions that these are made of, those of cells included.
     pub conditions: u64,
-    /// False verdicts to expect at most, were the truth of every condition exactly at its bound:
+    /// False outcomes to expect, were the truth of every condition exactly at its bound:
     /// [`FALSE_RATE`] per condition.
     pub expected_false: f64,
 }
 
-/// How often the whole of a 95 % interval lies on the wrong side of what it estimates.
+/// How often the whole of a 95 % interval is nominally on one given side of what it estimates.
 pub const FALSE_RATE: f64 = 0.025;
 
 /// A run that finished.
