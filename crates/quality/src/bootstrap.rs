@@ -5,7 +5,7 @@
 //! Student's t (the bootstrap-t of Efron 1982; Hall, Annals of Statistics 16(3), 1988). It follows
 //! skewed figures, whose mean Student's interval misses on one side (ten lognormal values: 84 of
 //! 100). It is unsure itself where tails are heavy on both sides, and there Student's is wide
-//! enough; so the interval is the hull of the two. What it covers is measured in
+//! enough; so the interval is the smallest that holds both. What it covers is measured in
 //! `tests/coverage.rs`. The same seed gives the same interval on every machine.
 
 use airlane_base::{Rng, Seed};
