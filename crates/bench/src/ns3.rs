@@ -103,15 +103,14 @@ impl Build {
 
     /// Runs a scene of one flow; `more` are further options of the program.
     pub(crate) fn run(&self, scene: &Scenario, more: &[&str]) -> Result<Run, Problem> {
-        let (Capacity::Constant(rate), QueueLimit::Bdp(bdp)) =
-            (&scene.link.capacity, scene.link.queue.limit)
-        else {
+        let way = scene.network.bottleneck().map(|way| (&way.capacity, way.queue.limit));
+        let Some((Capacity::Constant(rate), QueueLimit::Bdp(bdp))) = way else {
             return Err(Problem::Broke("the peer takes a constant link with a BDP queue".into()));
         };
         let mut program = Command::new(&self.program);
         program
             .arg(format!("--rate={}", rate.as_f64()))
-            .arg(format!("--rtt={}", scene.link.rtt.as_secs_f64()))
+            .arg(format!("--rtt={}", scene.network.rtt.as_secs_f64()))
             .arg(format!("--bdp={bdp}"))
             .arg(format!("--duration={}", scene.duration.as_secs_f64()))
             .arg(format!("--ip={}", scene.transport.payload_bytes + HEADERS))

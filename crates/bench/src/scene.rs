@@ -38,9 +38,10 @@ pub(crate) struct Timed {
 
 impl Timed {
     /// IP packets that the network handed over, data and acknowledgements: all that hosts sent but
-    /// what the bottleneck dropped.
+    /// what the links dropped.
     pub(crate) fn packets(&self) -> u64 {
-        self.output.packets - self.output.drops.map_or(0, |d| d.dropped_total().0)
+        let dropped = self.output.ways.iter().map(|way| way.counters.dropped_total().0);
+        self.output.packets - dropped.sum::<u64>()
     }
 
     /// Of these, per second of the wall clock.

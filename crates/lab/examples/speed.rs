@@ -56,8 +56,8 @@ fn main() {
             out.packets,
             out.packets as f64 / wall,
             out.packet_hash.unwrap_or_default(),
-            out.link.as_ref().map_or(0.0, |l| l.utilisation),
-            out.link.as_ref().map_or(0.0, |l| l.mean_queue_packets),
+            out.bottleneck().map_or(0.0, |way| way.report.utilisation),
+            out.bottleneck().map_or(0.0, |way| way.report.mean_queue_packets),
         );
         for viewer in vod::Output::of(&out) {
             let m = &viewer.model;

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use airlane_base::{InputError, Seed};
+use airlane_net::Direction;
 use airlane_net::trace::{Trace, TraceOptions};
 
 use crate::request::Common;
 use crate::scenario::{Capacity, Scenario, Scheme, TraceFrom, TraceSource};
 use crate::workload::AllDraws;
+use crate::world::of_way;
 
 /// A made-up trace is at least so long.
 const LEAST_MADE: Duration = Duration::from_secs(60);
@@ -73,9 +75,12 @@ pub struct Case {
     pub name: String,
     /// The number of the draw, from 0.
     pub draw: usize,
-    /// The recorded capacity, if it is one.
-    pub trace: Option<Trace>,
+    /// The traces of the capacities that are traces, by the number of the access and direction.
+    pub traces: BTreeMap<WayKey, Trace>,
 }
+
+/// A direction of an access: the access's number in the scenario, and which way.
+pub type WayKey = (usize, Direction);
 
 /// How the traces of a folder are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,12 +127,25 @@ impl Plan {
         if let Some(cipher) = common.cipher {
             scenario.transport.cipher = cipher;
         }
-        let given = match (&scenario.link.capacity, sources.usage) {
+        let given = match (common.trace.as_deref(), sources.usage) {
+            (None, _) => None,
+            (Some(_), TraceUse::Each) if scenario.network.bottleneck().is_none() => {
+                let found = format!("found {} accesses", scenario.network.accesses.len());
+                let expected = "expected a scenario with one: name the trace of each access in the \
+                                scenario, such as `trace = \"a.trace\"` in [access.down]";
+                return Err(InputError::new(found, expected).at_key("--trace"));
+            }
+            (given, TraceUse::Each) => given,
             // What is claimed of constant links is not claimed of a trace.
-            (Capacity::Constant(_) | Capacity::Steps(_), TraceUse::InTurn) => None,
-            _ => common.trace.as_deref(),
+            (given, TraceUse::InTurn) => given.filter(|_| {
+                let way = scenario.network.bottleneck();
+                way.is_some_and(|way| matches!(way.capacity, Capacity::Trace(_)))
+            }),
         };
-        let traces = traces(&mut scenario, given, sources)?;
+        if let Some(path) = given {
+            replace_capacity(&mut scenario, path);
+        }
+        let traces = traces(&scenario, given, sources)?;
         let cases = cases(&scenario, &traces);
         let prepared = scenario.casts.iter().map(|c| c.prepare(&scenario, common, sources));
         let draws = AllDraws::new(prepared.collect::<Result<_, InputError>>()?);
@@ -157,10 +175,8 @@ impl Plan {
     }
 }
 
-/// The traces of a plan.
+/// The traces of a way.
 enum Traces {
-    /// The capacity is no trace.
-    None,
     /// Every case on each of them.
     Each(Vec<Trace>),
     /// Every case on one, one after the other.
@@ -171,16 +187,47 @@ impl Traces {
     /// Those of a case, from 0.
     fn of(&self, case: usize) -> &[Trace] {
         match self {
-            Self::None => &[],
             Self::Each(traces) => traces,
             Self::InTurn(traces) => std::slice::from_ref(&traces[case % traces.len()]),
         }
     }
 }
 
-/// The traces of the scenario or of the command line.
+/// Lets the way down of the only access carry the trace, or the traces, at `path`. Column, scale
+/// and offset of the scenario's own trace say nothing about another; its mean does.
+fn replace_capacity(scenario: &mut Scenario, path: &Path) {
+    let way = scenario.network.accesses[0].way_mut(Direction::Down);
+    let mean = match &way.capacity {
+        Capacity::Trace(source) => source.mean,
+        _ => None,
+    };
+    let from = TraceFrom::File(path.to_owned());
+    way.capacity =
+        Capacity::Trace(TraceSource { from, column: None, scale: 1.0, mean, offset: None });
+}
+
+/// The traces of every way whose capacity is one; `given`: the only one is at this path of the
+/// command line.
 fn traces(
-    scenario: &mut Scenario,
+    scenario: &Scenario,
+    given: Option<&Path>,
+    sources: &mut Sources,
+) -> Result<BTreeMap<WayKey, Traces>, InputError> {
+    let mut all = BTreeMap::new();
+    for (number, access, direction, way) in scenario.network.ways() {
+        let Capacity::Trace(source) = &way.capacity else { continue };
+        let down = direction == Direction::Down;
+        let given = given.filter(|_| down);
+        let traces = traces_of(scenario, (&access.name, direction), source, given, sources)?;
+        all.insert((number, direction), traces);
+    }
+    Ok(all)
+}
+
+fn traces_of(
+    scenario: &Scenario,
+    (access, direction): (&str, Direction),
+    source: &TraceSource,
     given: Option<&Path>,
     sources: &mut Sources,
 ) -> Result<Traces, InputError> {
@@ -189,25 +236,16 @@ fn traces(
         TraceUse::Each => Traces::Each(traces),
         TraceUse::InTurn => Traces::InTurn(traces),
     };
-    let mean = match &scenario.link.capacity {
-        Capacity::Trace(source) => source.mean,
-        _ => None,
-    };
-    let scaled = |trace: Trace| match mean {
+    let scaled = |trace: Trace| match source.mean {
         Some(mean) => trace.scaled_to(mean),
         None => Ok(trace),
     };
     if let Some(path) = given {
-        // Column, scale and offset of the scenario's own trace say nothing about another.
-        let from = TraceFrom::File(path.to_owned());
-        scenario.link.capacity =
-            Capacity::Trace(TraceSource { from, column: None, scale: 1.0, mean, offset: None });
         let files = trace_files(path)?;
         let traces: Result<_, InputError> =
             files.iter().map(|file| scaled(sources.trace(file, None)?)).collect();
         return Ok(many(traces?));
     }
-    let Capacity::Trace(source) = &scenario.link.capacity else { return Ok(Traces::None) };
     match &source.from {
         TraceFrom::File(file) => {
             let folder = scenario.source.folder.clone().unwrap_or_default();
@@ -215,7 +253,7 @@ fn traces(
             Ok(many(vec![scaled(trace)?]))
         }
         TraceFrom::Generator(medium) => {
-            let seed = Seed(scenario.cases.seed).split("trace");
+            let seed = of_way(Seed(scenario.cases.seed).split("trace"), access, direction);
             let length = scenario.duration.max(LEAST_MADE);
             let made = (0..scenario.cases.count as u64)
                 .map(|i| scaled(Trace::synthetic(*medium, seed.index(i), length)?));
@@ -246,21 +284,25 @@ fn trace_files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     Ok(files)
 }
 
-fn cases(scenario: &Scenario, traces: &Traces) -> Vec<Case> {
+fn cases(scenario: &Scenario, traces: &BTreeMap<WayKey, Traces>) -> Vec<Case> {
     let mut cases = Vec::new();
     for draw in 0..scenario.cases.count {
-        let name = (draw + 1).to_string();
-        let traces = traces.of(draw);
-        if traces.is_empty() {
-            cases.push(Case { name: name.clone(), draw, trace: None });
-        }
-        for trace in traces {
-            let name = match traces.len() {
-                1 => name.clone(),
-                _ => format!("{name}@{}", file_name(trace.name())),
+        // With every combination of their traces; one way has several at most.
+        let mut combinations = vec![((draw + 1).to_string(), BTreeMap::new())];
+        for (way, traces) in traces {
+            let traces = traces.of(draw);
+            let with = |(name, mut others): (String, BTreeMap<WayKey, Trace>), trace: &Trace| {
+                let name = match traces.len() {
+                    1 => name,
+                    _ => format!("{name}@{}", file_name(trace.name())),
+                };
+                others.insert(*way, trace.clone());
+                (name, others)
             };
-            cases.push(Case { name, draw, trace: Some(trace.clone()) });
+            let all = combinations.iter().flat_map(|c| traces.iter().map(|t| with(c.clone(), t)));
+            combinations = all.collect();
         }
+        cases.extend(combinations.into_iter().map(|(name, traces)| Case { name, draw, traces }));
     }
     cases
 }
@@ -269,7 +311,7 @@ fn file_name(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |n| n.to_string_lossy().into())
 }
 
-/// All that a run depends on but the content of its trace, as text: everything in the scenario but
+/// All that a run depends on but the content of its traces, as text: everything in the scenario but
 /// names for people, what the case draws, and the seed. Runs that agree in it are the same.
 pub(crate) fn identity(plan: &Plan, key: RunKey) -> String {
     // Each field by name: one that is added later has to be thought of here.
@@ -279,7 +321,7 @@ pub(crate) fn identity(plan: &Plan, key: RunKey) -> String {
         story: _,
         duration,
         seeds: _,
-        link,
+        network,
         host,
         transport,
         schemes,
@@ -288,12 +330,12 @@ pub(crate) fn identity(plan: &Plan, key: RunKey) -> String {
         source: _,
     } = &plan.scenario;
     let Scheme { name: _, title: _, note: _, control, queue, parts } = &schemes[key.scheme];
-    let Case { name, draw: _, trace } = &plan.cases[key.case];
-    let trace = trace.as_ref().map(Trace::name);
+    let Case { name, draw: _, traces } = &plan.cases[key.case];
+    let traces: Vec<_> = traces.iter().map(|(way, trace)| (way, trace.name())).collect();
     let drawn: Vec<String> = plan.draws.iter().map(|draws| draws.identity(plan, key)).collect();
     format!(
-        "{duration:?} {link:?} {host:?} {transport:?} {control:?} {queue:?} {parts:?} {casts:?} \
-         {name:?} {trace:?} {drawn:?} {}",
+        "{duration:?} {network:?} {host:?} {transport:?} {control:?} {queue:?} {parts:?} {casts:?} \
+         {name:?} {traces:?} {drawn:?} {}",
         key.seed
     )
 }

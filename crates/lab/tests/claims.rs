@@ -350,9 +350,9 @@ fn each_claim_of_minerva_says_a_scenario() {
         assert_eq!(s.seeds.len(), claim.quick.seeds);
         assert_eq!(s.schemes.len(), claim.compare.len());
         assert_eq!(s.schemes.last().unwrap().name, claim.compare[0], "baselines first");
-        assert_eq!(s.link.rtt, Duration::from_millis(20), "{}: from the defaults", claim.id);
+        assert_eq!(s.network.rtt, Duration::from_millis(20), "{}: from the defaults", claim.id);
         let again = Scenario::from_bytes(s.source.text.as_bytes(), Path::new("x"), &[]).unwrap();
-        let whole = |s: &Scenario| format!("{:?} {:?} {:?}", s.link, s.schemes, s.casts);
+        let whole = |s: &Scenario| format!("{:?} {:?} {:?}", s.network, s.schemes, s.casts);
         assert_eq!(whole(&again), whole(&s), "its text is a scenario");
     }
     let of = |id: &str, patches: &[&Patch]| {
@@ -362,13 +362,19 @@ fn each_claim_of_minerva_says_a_scenario() {
     };
     let fig2 = of("minerva.fig2", &[]);
     assert_eq!(Viewers::of(&fig2).viewers[1].start, Start::At(Duration::from_secs(70)));
-    assert_eq!(fig2.link.capacity, Capacity::Constant(Rate::from_mbps(7.0)));
-    assert_eq!(fig2.link.queue.discipline, Discipline::Pie { target: Duration::from_millis(15) });
+    assert_eq!(
+        fig2.network.bottleneck().unwrap().capacity,
+        Capacity::Constant(Rate::from_mbps(7.0))
+    );
+    assert_eq!(
+        fig2.network.bottleneck().unwrap().queue.discipline,
+        Discipline::Pie { target: Duration::from_millis(15) }
+    );
     let (a, b) = (of("minerva.fig9.4", &[]), of("minerva.fig9.16", &[]));
     assert_eq!((a.cases, &a.seeds), (b.cases, &b.seeds), "one stream of mixes for all loads");
     assert_ne!(a.cases.seed, fig2.cases.seed);
     let bbr = of("minerva.bbr", &[]);
-    assert_eq!(bbr.link.queue.discipline, Discipline::DropTail);
+    assert_eq!(bbr.network.bottleneck().unwrap().queue.discipline, Discipline::DropTail);
     assert_eq!(bbr.schemes[0].control, Control::Bbr);
 }
 
@@ -380,9 +386,15 @@ fn patches_change_what_they_name_and_nothing_else() {
     let plain = set.scenario(claim, claim.full, &stream, false, &[]).unwrap();
     let patches = [&set.variants["four"]];
     let four = set.scenario(claim, claim.full, &stream, false, &patches).unwrap();
-    assert_eq!(plain.link.capacity, Capacity::Constant(Rate::from_mbps(10.0)));
-    assert_eq!(four.link.capacity, Capacity::Constant(Rate::from_mbps(4.0)));
-    assert_eq!((four.link.rtt, four.cases), (plain.link.rtt, plain.cases));
+    assert_eq!(
+        plain.network.bottleneck().unwrap().capacity,
+        Capacity::Constant(Rate::from_mbps(10.0))
+    );
+    assert_eq!(
+        four.network.bottleneck().unwrap().capacity,
+        Capacity::Constant(Rate::from_mbps(4.0))
+    );
+    assert_eq!((four.network.rtt, four.cases), (plain.network.rtt, plain.cases));
     let weights = |s: &Scenario| s.schemes.iter().map(|s| s.control.weight()).collect::<Vec<_>>();
     assert_eq!((weights(&plain), weights(&four)), (vec![1.0, 2.0], vec![1.0, 3.0]));
 }

@@ -66,10 +66,15 @@ fn cells_are_the_cross_product_in_the_order_of_the_file() {
     let cells: Vec<Scenario> = (0..4).map(|c| grid.scenario(c).unwrap()).collect();
     let seen: Vec<(u64, bool)> = cells
         .iter()
-        .map(|s| match (&s.link.capacity, s.link.queue.discipline) {
-            (Capacity::Constant(rate), Discipline::Pie { .. }) => (rate.bps(), true),
-            (Capacity::Constant(rate), Discipline::DropTail) => (rate.bps(), false),
-            other => panic!("{other:?}"),
+        .map(|s| {
+            match (
+                &s.network.bottleneck().unwrap().capacity,
+                s.network.bottleneck().unwrap().queue.discipline,
+            ) {
+                (Capacity::Constant(rate), Discipline::Pie { .. }) => (rate.bps(), true),
+                (Capacity::Constant(rate), Discipline::DropTail) => (rate.bps(), false),
+                other => panic!("{other:?}"),
+            }
         })
         .collect();
     assert_eq!(
@@ -113,7 +118,9 @@ fn an_axis_of_one_kind_of_capacity_takes_the_others_away() {
     let text = text.replace("[4e6, 10_000_000]", "[[[0, 4e6]], [[0, 4e6], [5, 8e6]]]");
     let grid = grid_with(&text, &[], &[]).unwrap();
     assert_eq!(grid.axes()[0].values[1].text(), "[[0, 4000000], [5, 8000000]]");
-    assert!(matches!(grid.scenario(3).unwrap().link.capacity, Capacity::Steps(s) if s.len() == 2));
+    assert!(
+        matches!(&grid.scenario(3).unwrap().network.bottleneck().unwrap().capacity, Capacity::Steps(s) if s.len() == 2)
+    );
 }
 
 #[test]

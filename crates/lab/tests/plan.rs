@@ -109,7 +109,7 @@ fn the_command_line_overrides_seed_cipher_and_capacity() {
     .unwrap();
     assert_eq!(plan.scenario.seeds, [77]);
     assert_eq!(plan.scenario.transport.cipher, Cipher::Tls);
-    assert!(matches!(plan.scenario.link.capacity, Capacity::Trace(_)));
+    assert!(matches!(plan.scenario.network.bottleneck().unwrap().capacity, Capacity::Trace(_)));
     let names: Vec<&str> = plan.cases.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["1@a.mahi", "1@b.txt"]);
 }
@@ -135,7 +135,7 @@ fn a_trace_of_the_scenario_is_sought_beside_it() {
         "{missing}"
     );
     dir.file("t.txt", "0 3.5\n1 4.5\n");
-    assert!(plan(text, &dir, |common| common.content = None).unwrap().cases[0].trace.is_some());
+    assert!(plan(text, &dir, |common| common.content = None).unwrap().cases[0].traces.len() == 1);
 }
 
 #[test]

@@ -18,11 +18,11 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let (mut goodput, mut queue) = (Vec::new(), Vec::new());
     for seed in 1..=setting.rounds(3) as u64 {
         let run = scene.run_seed(seed)?.output;
-        let Some((bulk, link)) = bulk::Output::of(&run).first().zip(run.link.as_ref()) else {
+        let Some((bulk, link)) = bulk::Output::of(&run).first().zip(run.bottleneck()) else {
             return Err(Problem::Broke("the scene has a transfer and a bottleneck".into()));
         };
         goodput.push(bulk.bytes as f64 * 8.0 / (bulk.end - bulk.start).as_secs_f64() / 1e6);
-        queue.push(link.mean_queue_packets);
+        queue.push(link.report.mean_queue_packets);
     }
     // It draws nothing: one run is as good as three.
     let (theirs, counts) = counted(peer, &scene, &[])?;

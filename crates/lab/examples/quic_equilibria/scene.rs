@@ -221,7 +221,10 @@ impl Scene {
         }
         let slope = lock(&seen).value(self.settle);
         let flows = Output::of(&out).iter().map(|b| Figures::of(b, self.settle)).collect();
-        let link = out.link.ok_or_else(|| LabError::fault("a bottleneck without a report"))?;
+        let link = out
+            .bottleneck()
+            .map(|way| way.report.clone())
+            .ok_or_else(|| LabError::fault("a bottleneck without a report"))?;
         Ok(Outcome { flows, link, slope })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use airlane_net::trace::Trace;
 use airlane_report::Report;
 use airlane_report::model::{self, Cell, Column, Fact, Provenance, Section, Table};
 
@@ -76,16 +77,20 @@ pub(super) fn report(
 
 /// What a link carries, in words.
 fn capacity(experiment: &Experiment<'_>) -> String {
-    match &experiment.plan.scenario.link.capacity {
+    let network = &experiment.plan.scenario.network;
+    let Some(way) = network.bottleneck() else {
+        return format!("{} accesses", network.accesses.len());
+    };
+    match &way.capacity {
         Capacity::Constant(rate) => format!("{} Mbit/s", rate.bps() as f64 / 1e6),
         Capacity::Steps(_) => "in steps".to_owned(),
         Capacity::Trace(_) => {
             let cases = &experiment.plan.cases;
             let names: BTreeSet<&str> =
-                cases.iter().filter_map(|c| Some(c.trace.as_ref()?.name())).collect();
-            match (cases.first().and_then(|c| c.trace.as_ref()), names.len()) {
-                (Some(trace), 1) => trace.name().to_owned(),
-                (_, n) => format!("{n} traces in turn"),
+                cases.iter().flat_map(|c| c.traces.values()).map(Trace::name).collect();
+            match names.first() {
+                Some(name) if names.len() == 1 => (*name).to_owned(),
+                _ => format!("{} traces in turn", names.len()),
             }
         }
     }
@@ -101,7 +106,7 @@ fn facts<'f, 'e: 'f>(
     links.dedup();
     vec![
         Fact::new("Link", links.join(", ")),
-        Fact::new("RTT", format!("{} ms", scenario.link.rtt.as_secs_f64() * 1e3)),
+        Fact::new("RTT", format!("{} ms", scenario.network.rtt.as_secs_f64() * 1e3)),
         Fact::new("Traffic", who(&experiment.plan)),
         Fact::new("Draws", experiment.plan.cases.len().to_string()),
         Fact::new("Seeds per draw", scenario.seeds.len().to_string()),

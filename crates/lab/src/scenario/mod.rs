@@ -37,7 +37,7 @@ use std::sync::OnceLock;
 use airlane_base::InputError;
 
 pub(crate) use bounds::{Range, Word, range};
-pub(crate) use decode::{DURATION, RATE, RTT, control, of_nothing, start, words};
+pub(crate) use decode::{CORE_RTT, DURATION, RATE, RTT, at, control, of_nothing, start, words};
 pub(crate) use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
 pub(crate) use reader::{NONE, Reader};

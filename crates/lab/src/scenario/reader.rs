@@ -77,6 +77,28 @@ impl<'a> Reader<'a> {
         self.note(origin, self.key_path(key), found.into(), expected.into());
     }
 
+    /// Notes an error about `key` of an entry of the list `list`, once the list has been read.
+    pub(super) fn fail_in(
+        &self,
+        list: &str,
+        entry: usize,
+        key: &str,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        let node = self.entries.and_then(|e| e.get(list)).and_then(|list| match &list.data {
+            Data::List(items) => items.get(entry),
+            _ => None,
+        });
+        let of_key = node.and_then(|node| match &node.data {
+            Data::Table(entries) => entries.get(key),
+            _ => None,
+        });
+        let origin = of_key.or(node).map_or(self.origin, |node| node.origin);
+        let path = self.key_path(&format!("{list}.{entry}.{key}"));
+        self.note(origin, path, found.into(), expected.into());
+    }
+
     /// Whether `key` is given.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.is_some_and(|e| e.contains_key(key))
@@ -310,6 +332,29 @@ impl<'a> Reader<'a> {
             );
         }
         Some(name)
+    }
+
+    /// One text or a list of them, `None` if it is not given.
+    pub(super) fn names_or_none(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+    ) -> Option<Vec<String>> {
+        let kind = "text or list of texts".to_owned();
+        let node = self.ask(key, kind, default.to_owned(), doc)?;
+        let items = match &node.data {
+            Data::List(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let mut names = Vec::new();
+        for item in items {
+            match &item.data {
+                Data::Text(name) => names.push(name.clone()),
+                other => self.wrong(key, other, "expected a text or a list of texts".to_owned()),
+            }
+        }
+        Some(names)
     }
 
     /// One of several words, `None` if it is not given.

@@ -1,10 +1,11 @@
 //! What was run: the words around the figures, and how to get them again.
 
+use airlane_net::Direction;
 use airlane_report::model::{Fact, Provenance, Scheme, Term};
 
 use super::results::Results;
-use super::words::{self, list, sentence};
-use crate::plan::{Plan, RunKey};
+use super::words::{self, count, list, sentence};
+use crate::plan::{Plan, RunKey, WayKey};
 use crate::request::{Common, quoted};
 use crate::scenario::{Capacity, Cipher};
 use crate::summary::{COMMIT, VERSION};
@@ -19,20 +20,28 @@ pub(super) fn lead(plan: &Plan) -> String {
     let about = about(plan);
     let who: Vec<String> = about.iter().flat_map(|a| a.who.iter().cloned()).collect();
     let alone = about.iter().map(|a| a.count).sum::<usize>() == 1;
-    let verb = if alone { "has" } else { "share" };
-    let mut text = format!(
-        "{} {verb} one link ({}) for {}.",
-        sentence(&list(&who)),
-        words::capacity(scenario, &traces(plan)),
-        words::seconds(scenario.duration)
-    );
+    let length = words::seconds(scenario.duration);
+    let who = sentence(&list(&who));
+    let mut text = match scenario.network.bottleneck() {
+        Some(way) => {
+            let verb = if alone { "has" } else { "share" };
+            let capacity = words::capacity(&way.capacity, &traces(plan, None));
+            format!("{who} {verb} one link ({capacity}) for {length}.")
+        }
+        None => {
+            let verb = if alone { "uses" } else { "share" };
+            let number = count(scenario.network.accesses.len());
+            format!("{who} {verb} a network of {number} accesses for {length}: {}.", accesses(plan))
+        }
+    };
     if scenario.schemes.len() > 1 {
         let mut same: Vec<String> =
             about.iter().flat_map(|a| &a.constants).map(|c| (*c).to_owned()).collect();
         if same.is_empty() {
             same.push("traffic".to_owned());
         }
-        same.push("link".to_owned());
+        let alone = scenario.network.bottleneck().is_some();
+        same.push(if alone { "link" } else { "network" }.to_owned());
         text.push_str(&format!(
             " {} are the same every time; what differs is how the servers send.",
             sentence(&list(&same))
@@ -57,10 +66,27 @@ fn about(plan: &Plan) -> Vec<About> {
     casts.map(|cast| cast.about(plan)).collect()
 }
 
-/// The files of the traces.
-fn traces(plan: &Plan) -> Vec<&str> {
+/// What each access carries towards its hosts, and what it is behind.
+fn accesses(plan: &Plan) -> String {
+    let network = &plan.scenario.network;
+    let accesses = network.accesses.iter().enumerate().map(|(i, access)| {
+        let traces = traces(plan, Some((i, Direction::Down)));
+        let capacity = words::capacity(&access.way(Direction::Down).capacity, &traces);
+        match access.behind {
+            Some(outer) => {
+                format!("{}, behind {} ({capacity})", access.name, network.accesses[outer].name)
+            }
+            None => format!("{} ({capacity})", access.name),
+        }
+    });
+    accesses.collect::<Vec<_>>().join("; ")
+}
+
+/// The files of the traces, of one way or of all.
+fn traces(plan: &Plan, of: Option<WayKey>) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for trace in plan.cases.iter().filter_map(|c| c.trace.as_ref()) {
+    let all = plan.cases.iter().flat_map(|c| &c.traces);
+    for (_, trace) in all.filter(|(way, _)| of.is_none_or(|of| **way == of)) {
         let name = words::file_name(trace.name());
         if !names.contains(&name) {
             names.push(name);
@@ -71,14 +97,25 @@ fn traces(plan: &Plan) -> Vec<&str> {
 
 pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
     let scenario = &plan.scenario;
-    let link = &scenario.link;
-    let mut facts = vec![
-        Fact::new("Link", words::capacity(scenario, &traces(plan))),
-        Fact::new("Round trip", words::round_trip(link.rtt)),
-        Fact::new("Queue", words::queue(&link.queue)),
-    ];
-    if let Some(loss) = &link.loss {
-        facts.push(Fact::new("Loss", words::loss(loss)));
+    let network = &scenario.network;
+    let mut facts = Vec::new();
+    if let Some(link) = network.bottleneck() {
+        facts.extend([
+            Fact::new("Link", words::capacity(&link.capacity, &traces(plan, None))),
+            Fact::new("Round trip", words::round_trip(network.rtt)),
+            Fact::new("Queue", words::queue(&link.queue)),
+        ]);
+        facts.extend(link.loss.as_ref().map(|loss| Fact::new("Loss", words::loss(loss))));
+    } else {
+        facts.push(Fact::new("Round trip in the core", words::round_trip(network.rtt)));
+        facts.extend(network.ways().map(|(i, access, direction, way)| {
+            let behind = access.behind.map(|outer| &network.accesses[outer].name);
+            let name = match (direction, behind) {
+                (Direction::Down, Some(outer)) => format!("{}, behind {outer}, down", access.name),
+                _ => format!("{}, {}", access.name, direction.name()),
+            };
+            Fact::new(name, words::way(way, &traces(plan, Some((i, direction)))))
+        }));
     }
     facts.extend(about(plan).into_iter().flat_map(|a| a.facts));
     facts.push(Fact::new("Duration", words::seconds(scenario.duration)));
@@ -97,7 +134,7 @@ pub(super) fn schemes(plan: &Plan) -> Vec<Scheme> {
     scenario
         .schemes
         .iter()
-        .map(|s| Scheme::new(&s.name, &s.title, words::scheme_note(s, &scenario.link.queue)))
+        .map(|s| Scheme::new(&s.name, &s.title, words::scheme_note(s, &scenario.network)))
         .collect()
 }
 
@@ -173,16 +210,17 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
         n => format!("{n} cases, each "),
     };
     let content: Vec<String> = plan.draws.iter().filter_map(|draws| draws.content()).collect();
-    let trace = match (&scenario.link.capacity, traces(plan)) {
-        (Capacity::Trace(source), names) => {
-            let offset = match source.offset {
-                Some(at) => format!("from {}", words::seconds(at)),
-                None => "from an offset that the seed draws".to_owned(),
-            };
-            format!("{}, {offset}", names.join(", "))
-        }
-        (Capacity::Constant(_), _) => format!("constant {}", words::capacity(scenario, &[])),
-        (Capacity::Steps(_), _) => words::capacity(scenario, &[]),
+    let trace = match scenario.network.bottleneck() {
+        Some(way) => carried(&way.capacity, &traces(plan, None)),
+        None => scenario
+            .network
+            .ways()
+            .map(|(i, access, direction, way)| {
+                let of = carried(&way.capacity, &traces(plan, Some((i, direction))));
+                format!("{} {}: {of}", access.name, direction.name())
+            })
+            .collect::<Vec<_>>()
+            .join("; "),
     };
     let mut all = Vec::new();
     for (i, &seed) in scenario.seeds.iter().enumerate() {
@@ -206,6 +244,21 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
         });
     }
     all
+}
+
+/// What a way carries, and where that comes from.
+fn carried(capacity: &Capacity, traces: &[&str]) -> String {
+    match capacity {
+        Capacity::Trace(source) => {
+            let offset = match source.offset {
+                Some(at) => format!("from {}", words::seconds(at)),
+                None => "from an offset that the seed draws".to_owned(),
+            };
+            format!("{}, {offset}", traces.join(", "))
+        }
+        Capacity::Constant(_) => format!("constant {}", words::capacity(capacity, &[])),
+        Capacity::Steps(_) => words::capacity(capacity, &[]),
+    }
 }
 
 /// The command that does the runs of one seed again.

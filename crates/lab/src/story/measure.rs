@@ -8,9 +8,9 @@ use crate::plan::RunKey;
 use crate::summary::{Row, RunEntry};
 use crate::workload::{
     ClaimRun, Ended, Figure, Figures, Flow, Keeping, Metric, Of, PartResult, RunResult, Sense,
-    Stocks,
+    Stocks, WayResult,
 };
-use crate::world::RunOutput;
+use crate::world::{RunOutput, WayOutput};
 
 /// The metrics of a run that are no workload's: what the bottleneck did, how even rates were, how
 /// many sessions failed.
@@ -49,7 +49,7 @@ impl RunOutput {
             result.actors.extend(part.actors);
             result.figures.extend(part.figures);
         }
-        self.of_network(&mut result.figures);
+        self.of_network(&mut result);
         let jain = jain(&result);
         result.figures.add("jain_rates", "", jain);
         let failed = result.failures().count() as f64;
@@ -68,19 +68,33 @@ impl RunOutput {
         }
     }
 
-    /// What the bottleneck did.
-    fn of_network(&self, figures: &mut Figures) {
-        if let Some(link) = &self.link {
-            figures.add("link_utilisation", "", Some(link.utilisation));
-            figures.add("mean_queue_packets", "packets", Some(link.mean_queue_packets));
-            let sojourn_ms = link.mean_sojourn.as_secs_f64() * 1e3;
-            figures.add("mean_queue_ms", "ms", Some(sojourn_ms));
+    /// What the links did.
+    fn of_network(&self, result: &mut RunResult) {
+        if let Some(only) = self.bottleneck() {
+            result.figures.extend(of_way(only));
+            return;
         }
-        for reason in DropReason::ALL {
-            let packets = self.drops.map(|d| d.dropped[reason.index()].0 as f64);
-            figures.add(&format!("drops_{}", reason.name()), "packets", packets);
-        }
+        let way = |way: &WayOutput| WayResult {
+            name: format!("{}.{}", way.access, way.direction.name()),
+            figures: of_way(way),
+        };
+        result.ways = self.ways.iter().map(way).collect();
     }
+}
+
+/// The figures of one direction of an access.
+fn of_way(way: &WayOutput) -> Figures {
+    let mut figures = Figures::default();
+    let WayOutput { report, counters, .. } = way;
+    figures.add("link_utilisation", "", Some(report.utilisation));
+    figures.add("mean_queue_packets", "packets", Some(report.mean_queue_packets));
+    let sojourn_ms = report.mean_sojourn.as_secs_f64() * 1e3;
+    figures.add("mean_queue_ms", "ms", Some(sojourn_ms));
+    for reason in DropReason::ALL {
+        let packets = counters.dropped[reason.index()].0 as f64;
+        figures.add(&format!("drops_{}", reason.name()), "packets", Some(packets));
+    }
+    figures
 }
 
 /// The first figure that is none of the metrics of any workload.
@@ -110,7 +124,8 @@ pub(crate) fn entry(plan: &Plan, experiment: &str, key: RunKey, result: &RunResu
     }
 }
 
-/// A run's rows in a summary: actor by actor, then the run's own. What was not measured has no row.
+/// A run's rows in a summary: actor by actor, way by way, then the run's
+/// own. What was not measured has no row.
 pub(crate) fn rows<'a>(run: &'a RunEntry, result: &'a RunResult) -> impl Iterator<Item = Row> + 'a {
     let row = |case: String, Figure(metric, unit, value): &Figure| Row {
         experiment: run.experiment.clone(),
@@ -125,5 +140,11 @@ pub(crate) fn rows<'a>(run: &'a RunEntry, result: &'a RunResult) -> impl Iterato
         let of_actor = move |figure| row(format!("{}/{}", run.case, actor.name), figure);
         actor.figures.iter().map(of_actor)
     });
-    of_actors.chain(result.figures.iter().map(move |figure| row(run.case.clone(), figure)))
+    let of_ways = result.ways.iter().flat_map(move |way| {
+        let of_way = move |figure| row(format!("{}/{}", run.case, way.name), figure);
+        way.figures.iter().map(of_way)
+    });
+    of_actors
+        .chain(of_ways)
+        .chain(result.figures.iter().map(move |figure| row(run.case.clone(), figure)))
 }

@@ -125,6 +125,7 @@ fn fill(section: &mut Section, results: &Results<'_>, stocks: &Stocks) {
         section.curves.extend(chapter.curves);
         section.cdfs.extend(chapter.cdfs);
     }
+    section.tables.extend(tables::by_access(results));
 }
 
 fn verdict(

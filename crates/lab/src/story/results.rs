@@ -94,7 +94,8 @@ impl<'a> Results<'a> {
     /// Actors of all runs, and how many of them failed.
     pub(crate) fn sessions(&self) -> (usize, usize) {
         self.all().fold((0, 0), |(all, failed), (_, r)| {
-            (all + r.actors.len(), failed + r.failures().count())
+            let whole = r.actors.iter().filter(|a| !a.part).count();
+            (all + whole, failed + r.failures().count())
         })
     }
 }

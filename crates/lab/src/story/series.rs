@@ -6,7 +6,7 @@ use airlane_report::model::{Actor, Draw, Panel, Run, Series};
 use crate::plan::Plan;
 use crate::scenario::{Capacity, Control};
 use crate::workload::{Ended, Flow, OverTime};
-use crate::world::{FlowSample, LinkSampleRow, RunOutput};
+use crate::world::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
 
 /// What the link did is a mean over so many seconds: short enough to show how queues swing.
 const LINK_WINDOW_S: f64 = 2.0;
@@ -32,13 +32,17 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
     if weighted && matches!(scheme.control, Control::Cubic { .. } | Control::Fast { .. }) {
         panels.push(weights(&flows));
     }
-    panels.extend(link(plan, &output.link_rows));
+    panels.extend(links(plan, output));
+    let of_flows = flows.iter().map(|f| Actor::new(f.title.clone(), f.note.clone()));
+    // The only link is drawn in a neutral colour.
+    let ways = if output.bottleneck().is_some() { &[] } else { output.ways.as_slice() };
+    let of_ways = ways.iter().map(|way| Actor::new(way_name(way), "access"));
     Run {
         case: if plan.cases.len() > 1 { format!("case {}", case.name) } else { String::new() },
         scheme: scheme.name.clone(),
         seed: output.key.seed,
         label: String::new(),
-        actors: flows.iter().map(|f| Actor::new(f.title.clone(), f.note.clone())).collect(),
+        actors: of_flows.chain(of_ways).collect(),
         panels,
         spans: spans.into_iter().flatten().collect(),
     }
@@ -74,44 +78,59 @@ fn weights(flows: &[Flow<'_>]) -> Panel {
     panel
 }
 
-fn link(plan: &Plan, rows: &[LinkSampleRow]) -> Vec<Panel> {
-    if rows.len() < 2 {
+/// What the links did: the only access's way down, or every way that was used if there are several.
+fn links(plan: &Plan, output: &RunOutput) -> Vec<Panel> {
+    let ways: Vec<(String, &WayOutput)> = match output.bottleneck() {
+        Some(only) => vec![("Link".to_owned(), only)],
+        None => output.ways.iter().map(|way| (way_name(way), way)).collect(),
+    };
+    if ways.iter().all(|(_, way)| way.rows.len() < 2) {
         return Vec::new();
     }
-    let mut panels = Vec::new();
     let capacity =
         |then: &LinkSampleRow, now: &LinkSampleRow| now.capacity_bytes - then.capacity_bytes;
     let carried = |then: &LinkSampleRow, now: &LinkSampleRow| {
         now.carried_bytes.saturating_sub(then.carried_bytes) as f64
     };
-    let at = |r: &LinkSampleRow| r.at;
-    if !matches!(plan.scenario.link.capacity, Capacity::Constant(_)) {
-        let points =
-            over_window(LINK_WINDOW_S, rows, at, |then, now, s| capacity(then, now) * 8e-6 / s);
-        let mut panel = Panel::new("capacity", "Link capacity", "Mbit/s", Draw::Line, 2)
-            .help("What the link could carry, over the last two seconds.");
-        panel.series.push(series("Link", points));
-        panels.push(panel);
-    }
-    let used = over_window(LINK_WINDOW_S, rows, at, |then, now, _| {
-        100.0 * carried(then, now) / capacity(then, now)
-    });
-    let mut panel = Panel::new("link", "Link use", "%", Draw::Line, 1)
+    let mut varying = Panel::new("capacity", "Link capacity", "Mbit/s", Draw::Line, 2)
+        .help("What the link could carry, over the last two seconds.");
+    let mut used = Panel::new("link", "Link use", "%", Draw::Line, 1)
         .range(0.0, 100.0)
         .help("What the link carried of what it could carry, over the last two seconds.");
-    panel.series.push(series("Link", used));
-    panels.push(panel);
-    // What waits now, at the rate of the last two seconds.
-    let waits = over_window(LINK_WINDOW_S, rows, at, |then, now, s| {
-        1e3 * now.queue_bytes as f64 * s / capacity(then, now)
-    });
-    let mut panel = Panel::new("queue", "Queueing delay", "ms", Draw::Line, 1).help(
+    let mut waits = Panel::new("queue", "Queueing delay", "ms", Draw::Line, 1).help(
         "How long what waits at the link takes to leave: every packet behind it comes so \
                much later.",
     );
-    panel.series.push(series("Link", waits));
-    panels.push(panel);
-    panels
+    for (name, way) in ways {
+        let over = |value: &dyn Fn(&LinkSampleRow, &LinkSampleRow, f64) -> f64| {
+            series(name.clone(), over_window(LINK_WINDOW_S, &way.rows, |r| r.at, value))
+        };
+        if varies(plan, way) {
+            varying.series.push(over(&|then, now, s| capacity(then, now) * 8e-6 / s));
+        }
+        used.series.push(over(&|then, now, _| 100.0 * carried(then, now) / capacity(then, now)));
+        // What waits now, at the rate of the last two seconds.
+        waits
+            .series
+            .push(over(&|then, now, s| 1e3 * now.queue_bytes as f64 * s / capacity(then, now)));
+    }
+    let varying = (!varying.series.is_empty()).then_some(varying);
+    varying.into_iter().chain([used, waits]).collect()
+}
+
+/// The name of a way, for people.
+fn way_name(way: &WayOutput) -> String {
+    format!("{}, {}", way.access, way.direction.name())
+}
+
+/// Whether the capacity of a way is not constant.
+fn varies(plan: &Plan, way: &WayOutput) -> bool {
+    let constant = plan.scenario.network.ways().any(|(_, access, direction, of)| {
+        access.name == way.access
+            && direction == way.direction
+            && matches!(of.capacity, Capacity::Constant(_))
+    });
+    !constant
 }
 
 /// A line through points of time and value.

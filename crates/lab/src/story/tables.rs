@@ -28,7 +28,7 @@ pub(crate) fn over(results: &Results<'_>) -> String {
     }
 }
 
-/// The figures of the bottleneck.
+/// The figures of the only access's way down.
 pub(crate) fn of_network() -> Vec<Headline> {
     let dropped = |r: &RunResult| {
         let drops: Vec<f64> =
@@ -59,7 +59,10 @@ pub(crate) fn of_network() -> Vec<Headline> {
 /// The figures of all workloads and of the bottleneck, in order.
 pub(crate) fn headlines(plan: &crate::plan::Plan) -> Vec<Headline> {
     let casts = plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
-    casts.flat_map(|cast| cast.headlines(plan)).chain(of_network()).collect()
+    let of_casts = casts.flat_map(|cast| cast.headlines(plan));
+    // Several accesses have a table of their own.
+    let only = plan.scenario.network.bottleneck().is_some();
+    of_casts.chain(of_network().into_iter().filter(|_| only)).collect()
 }
 
 /// The summary, a row per scheme.
@@ -79,4 +82,36 @@ pub(super) fn by_scheme(results: &Results<'_>) -> Table {
         table.push(cells);
     }
     table
+}
+
+/// A row per direction of an access and scheme, where there are several accesses.
+pub(super) fn by_access(results: &Results<'_>) -> Option<Table> {
+    if results.plan.scenario.network.bottleneck().is_some() {
+        return None;
+    }
+    let (_, first) = results.all().next()?;
+    let figures = of_network();
+    let mut columns = vec![Column::text("Access").merged(), Column::text("Scheme")];
+    // Accesses are no rivals: none is marked as the best.
+    columns.extend(figures.iter().map(|f| Column { better: None, ..f.column.clone() }));
+    let mut table = Table::new("By access", columns);
+    table.note = format!("{} Down is towards the hosts.", over(results));
+    for (n, way) in first.ways.iter().enumerate() {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let label = way.name.replace('.', ", ");
+            let mut cells: Vec<Cell> = vec![label.into(), scheme.title.as_str().into()];
+            cells.extend(figures.iter().map(|figure| {
+                let samples = results.samples(i, |run| figure.of(&alone(run, n)?));
+                let name = format!("{}/{}/{}", way.name, scheme.name, figure.column.title);
+                cell(&samples, &name, Some(0.0))
+            }));
+            table.push(cells);
+        }
+    }
+    Some(table)
+}
+
+/// A run as if its way number `n` were the only one.
+fn alone(run: &RunResult, n: usize) -> Option<RunResult> {
+    Some(RunResult { figures: run.ways.get(n)?.figures.clone(), ..RunResult::default() })
 }

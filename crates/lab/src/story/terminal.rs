@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::results::Results;
 use super::tables::headlines;
-use crate::workload::Headline;
+use crate::workload::{Headline, RunResult};
 
 /// A row per scheme, means over cases and seeds, with a line break at the end of each; empty if no
 /// run finished.
@@ -16,13 +16,28 @@ pub(super) fn table(results: &Results<'_>) -> String {
         .into_iter()
         .filter_map(|figure| Some((figure.terminal?, figure)))
         .collect();
+    let network = &results.plan.scenario.network;
+    // Of several accesses the use of each way down.
+    let accesses: Vec<&str> = match network.bottleneck() {
+        Some(_) => Vec::new(),
+        None => network.accesses.iter().map(|a| a.name.as_str()).collect(),
+    };
+    let used = |run: &RunResult, access: &str| {
+        let way = run.ways.iter().find(|w| w.name == format!("{access}.down"))?;
+        Some(way.figures.value("link_utilisation")? * 100.0)
+    };
     let mut lines = vec![vec![String::new()]];
     lines[0].extend(figures.iter().map(|(heading, _)| (*heading).to_owned()));
+    lines[0].extend(accesses.iter().map(|access| format!("{access} down use")));
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
         let mut line = vec![scheme.title.clone()];
         for (_, figure) in &figures {
             let mean = results.samples(i, |run| figure.of(run)).mean();
             line.push(mean.map_or_else(|| "-".to_owned(), |value| shown(figure, value)));
+        }
+        for access in &accesses {
+            let mean = results.samples(i, |run| used(run, access)).mean();
+            line.push(mean.map_or_else(|| "-".to_owned(), |v| format!("{v:.1} %")));
         }
         lines.push(line);
     }

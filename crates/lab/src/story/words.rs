@@ -3,7 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario, Scheme, TraceFrom};
+use airlane_net::Direction;
+
+use crate::scenario::{
+    Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue, TraceFrom, Way,
+};
 
 /// A scheme's name with a capital, or in capitals if it is an abbreviation.
 pub(crate) fn scheme_title(name: &str) -> String {
@@ -67,8 +71,9 @@ pub(crate) fn ms(d: Duration) -> String {
     format!("{} ms", short(d.as_secs_f64() * 1e3))
 }
 
-pub(super) fn capacity(scenario: &Scenario, traces: &[&str]) -> String {
-    match (&scenario.link.capacity, traces) {
+/// What a way carries; `traces` are those that it had, by their files.
+pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
+    match (capacity, traces) {
         (Capacity::Constant(rate), _) => mbps(rate.as_f64()),
         (Capacity::Steps(steps), _) => {
             let steps: Vec<String> = steps
@@ -110,8 +115,20 @@ pub(super) fn loss(loss: &Loss) -> String {
     }
 }
 
+/// Everything about one direction of an access, in one line.
+pub(super) fn way(way: &Way, traces: &[&str]) -> String {
+    let mut parts = vec![capacity(&way.capacity, traces), queue(&way.queue)];
+    if !way.delay.is_zero() {
+        parts.push(format!("{} on the way", ms(way.delay)));
+    }
+    if let Some(lost) = &way.loss {
+        parts.push(format!("loses {}", loss(lost)));
+    }
+    parts.join("; ")
+}
+
 /// The circumstances that a scheme brings along.
-pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
+pub(super) fn scheme_note(scheme: &Scheme, network: &Network) -> String {
     let mut note = scheme.note.clone();
     let mut add = |more: String| {
         if !note.is_empty() {
@@ -123,8 +140,13 @@ pub(super) fn scheme_note(scheme: &Scheme, queue_of_link: &Queue) -> String {
     if weight != 1.0 && !scheme.parts.iter().any(|part| part.sets_weights()) {
         add(format!("Each server sends like {} connections.", short(weight)));
     }
-    if let Some(own) = scheme.queue.as_ref().filter(|q| *q != queue_of_link) {
-        add(format!("Queue: {}.", queue(own)));
+    let of = |own: &SchemeQueue| &network.accesses[own.access];
+    let differs = |own: &&SchemeQueue| own.queue != of(own).way(Direction::Down).queue;
+    if let Some(own) = scheme.queue.as_ref().filter(differs) {
+        match network.bottleneck() {
+            Some(_) => add(format!("Queue: {}.", queue(&own.queue))),
+            None => add(format!("Queue of {}: {}.", of(own).name, queue(&own.queue))),
+        }
     }
     scheme.parts.iter().flat_map(|part| part.note()).for_each(add);
     note

@@ -18,11 +18,12 @@ pub(super) struct Identities {
 
 impl Identities {
     /// The key of a run of `plan`: 16 hexadecimal digits of a hash over this build of Airlane, the
-    /// content, the trace, and everything in the scenario but names for people.
+    /// content, the traces, and everything in the scenario but names for people.
     pub(super) fn key(&mut self, plan: &Plan, key: RunKey) -> String {
-        let trace = plan.cases[key.case].trace.as_ref().map(|t| self.digest(t));
+        let traces = &plan.cases[key.case].traces;
+        let traces: Vec<_> = traces.iter().map(|(way, t)| (way, self.digest(t))).collect();
         let mut hash = HashWriter(Fnv64::new());
-        write!(hash, "{VERSION} {COMMIT} {:x} {} {trace:?}", build(), identity(plan, key))
+        write!(hash, "{VERSION} {COMMIT} {:x} {} {traces:?}", build(), identity(plan, key))
             .expect("a hash takes everything");
         format!("{:016x}", hash.0.finish())
     }

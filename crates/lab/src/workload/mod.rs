@@ -31,7 +31,7 @@ pub(crate) use claim::{ClaimChapter, ClaimRun, Compared, Keeping, Kept, add_deri
 pub use held::{AllDraws, Casts, Parts, SchemeParts, Stocks};
 pub(crate) use metric::{Headline, InSweep};
 pub use metric::{Metric, Of, Sense};
-pub use result::{ActorResult, Figure, Figures, RunResult};
+pub use result::{ActorResult, Figure, Figures, RunResult, WayResult};
 
 use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources};
@@ -46,7 +46,7 @@ pub(crate) trait Workload: Sync {
     fn table(&self) -> &'static str;
 
     /// Reads its tables of a scenario.
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast>;
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast>;
 
     /// Reads its keys of a scheme whose servers use `control`.
     fn read_scheme(&self, _: &mut Reader<'_>, _control: &Control) -> Option<Arc<dyn SchemePart>> {
@@ -103,7 +103,9 @@ pub(crate) trait SchemePart: Any + Debug + Send + Sync {
 /// Where a pair of hosts, a server and its client, is attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The round trip of propagation, if it is not the link's.
+    /// The numbers of the accesses that the client is on: at least one.
+    pub(crate) at: Vec<usize>,
+    /// The round trip of propagation in the core, if it is not the network's.
     pub(crate) rtt: Option<Duration>,
 }
 

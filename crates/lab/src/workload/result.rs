@@ -60,11 +60,18 @@ pub struct ActorResult {
     /// Its mean rate, by which the rates of a run are compared; `None` if it does not count there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<f64>,
+    /// It is a part of the actor before it, such as one of its connections, and counted there.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub part: bool,
     /// Its figures.
     pub figures: Figures,
     /// What a distribution is made of, by metric; journals do not keep it.
     #[serde(skip)]
     pub samples: Vec<(&'static str, Vec<f64>)>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl ActorResult {
@@ -97,6 +104,19 @@ pub struct RunResult {
     pub actors: Vec<ActorResult>,
     /// What was measured of the run.
     pub figures: Figures,
+    /// What was measured of each direction of each access, where there are several accesses; of
+    /// the only access's way down it is among `figures`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<WayResult>,
+}
+
+/// What was measured of one direction of an access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WayResult {
+    /// Its name: the access and, behind a dot, the direction.
+    pub name: String,
+    /// Its figures.
+    pub figures: Figures,
 }
 
 impl RunResult {
@@ -120,7 +140,9 @@ impl RunResult {
         let of_run = self.figures.iter().map(|f| (f, "the run"));
         let of_actors =
             self.actors.iter().flat_map(|a| a.figures.iter().map(move |f| (f, a.name.as_str())));
-        let wrong = of_run.chain(of_actors).find(|(f, _)| !f.2.is_finite());
+        let of_ways =
+            self.ways.iter().flat_map(|w| w.figures.iter().map(move |f| (f, w.name.as_str())));
+        let wrong = of_run.chain(of_actors).chain(of_ways).find(|(f, _)| !f.2.is_finite());
         wrong.map(|(f, who)| format!("{} of {who}", f.0))
     }
 }

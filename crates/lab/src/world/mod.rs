@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_net::Port;
+use airlane_net::LinkStats;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
-pub use output::{FlowSample, LinkSampleRow, RunOutput};
-pub(crate) use stage::Stage;
+pub(crate) use network::of_way;
+pub use output::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
+pub(crate) use stage::{Pair, Stage};
 pub(crate) use stocks::SharedStocks;
 pub use stocks::Stocks;
 pub(crate) use tap::Tap;
@@ -41,7 +42,7 @@ pub struct Options {
     pub captures: Captures,
     /// Moves the base of the clock that QUIC computes with: for tests that nothing depends on it.
     pub clock_shift: Duration,
-    /// What the report of the bottleneck leaves out at the start: until flows have settled.
+    /// What the reports of the links leave out at the start: until flows have settled.
     pub settle: Duration,
     /// Sees the sender of each greedy flow.
     pub on_sender: Option<SenderHook>,
@@ -88,15 +89,7 @@ pub fn run(
     ticket: &Ticket<'_>,
 ) -> Result<RunOutput, LabError> {
     let seed = Seed(key.seed).split("case").split(&plan.cases[key.case].name);
-    let built = network::build(plan, key, seed)?;
-    let (servers, clients) = (built.servers, built.clients);
-    let bottleneck = built.downlink;
-    let addresses: Vec<_> = servers
-        .iter()
-        .zip(&clients)
-        .map(|(s, c)| (built.network.addresses(*s)[0], built.network.addresses(*c)[0]))
-        .collect();
-    let mut network = built.network;
+    let network::Built { mut network, hosts, ways } = network::build(plan, key, seed)?;
     network.sample_every(SAMPLE_EVERY);
     let capture = match &options.captures.pcap {
         Some(dir) => Some(crate::pcap::attach(&mut network, dir, &plan.label(key))?),
@@ -105,8 +98,7 @@ pub fn run(
 
     let mut world = World::new(seed, network);
     world.stop_on(ticket.stop.flag());
-    let mut stage =
-        Stage::new(plan, stocks, key, options, &mut world, (addresses.as_slice(), seed))?;
+    let mut stage = Stage::new(plan, stocks, key, options, &mut world, (hosts.as_slice(), seed))?;
     let Some(clock) = stage.clock() else {
         return Err(LabError::fault("a world without hosts"));
     };
@@ -115,11 +107,16 @@ pub fn run(
     let end = stage.end;
     let endpoints = stage.into_endpoints();
     let settled = (Time::ZERO + options.settle).min(end);
-    let mut before = None;
+    let stats = |world: &World, at| -> Vec<Option<LinkStats>> {
+        let network = world.network();
+        let of = |w: &network::Measured| network.link_stats(w.carrier.node, w.carrier.port, at);
+        ways.iter().map(of).collect()
+    };
+    let mut before = vec![None; ways.len()];
     let mut ran_to = Time::ZERO;
     while ran_to < end && !running.iter().any(|roles| roles.is_over()) {
         if ran_to == settled {
-            before = world.network().link_stats(bottleneck, Port::ONLY, settled);
+            before = stats(&world, settled);
         }
         let step = ran_to + PROGRESS_EVERY;
         ran_to = if ran_to < settled { step.min(settled) } else { step.min(end) };
@@ -129,7 +126,7 @@ pub fn run(
             .map_err(|e| lab_error(plan, key, e))?;
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
-    let stats = world.stats();
+    let packets = world.stats().packets_sent;
     let collected = world.run(async move {
         let mut parts = Vec::with_capacity(running.len());
         for roles in running {
@@ -140,22 +137,28 @@ pub fn run(
     });
     let parts = Parts::new(collected.map_err(|e| lab_error(plan, key, e))?);
 
+    let after = stats(&world, ran_to);
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;
-    let link = network.link_stats(bottleneck, Port::ONLY, ran_to).map(|s| match &before {
-        Some(before) => s.since(before),
-        None => s.report(),
-    });
     let series = network.take_series(ran_to);
+    let ways = ways.into_iter().zip(before).zip(after).filter_map(|((way, before), after)| {
+        let (network::Measured { access, carrier }, after) = (way, after?);
+        Some(WayOutput {
+            access,
+            direction: carrier.direction,
+            report: before.map_or_else(|| after.report(), |before| after.since(&before)),
+            counters: network.node_counters(carrier.node, carrier.port),
+            rows: output::link_rows(series.as_ref(), carrier),
+        })
+    });
+    let ways = ways.collect();
     let output = RunOutput {
         key,
         ended: ran_to,
         parts,
-        link_rows: output::link_rows(series, bottleneck),
-        drops: Some(network.node_counters(bottleneck, Port::ONLY)),
-        link,
+        ways,
         packet_hash: Some(network.packet_hash()),
-        packets: stats.packets_sent,
+        packets,
     };
     drop(network);
     if let Some(capture) = capture {

@@ -1,5 +1,6 @@
-//! The network of a scenario.
+//! The network of a run: an ideal core, the accesses of the scenario around it, and hosts.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,63 +8,180 @@ use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, PieConfig, QueueSpec};
 use airlane_net::{
-    BuiltDumbbell, Dumbbell, GilbertElliott, Impairment, JitterLaw, PeriodicLoss, SendJitter, Way,
+    AccessId, Carrier, Direction, GilbertElliott, Impairment, JitterLaw, LinkAccess, Network,
+    PeriodicLoss, SendJitter, Topology,
 };
 use rand::RngExt;
 
 use crate::plan::{Plan, RunKey};
-use crate::scenario::{Capacity, Discipline, Loss, Queue, QueueLimit, Scenario};
+use crate::scenario::{Access, AccessKind, Capacity, Discipline, Loss, Queue, QueueLimit, Way};
 
-/// What the way back holds: it is never the bottleneck of a download.
-const UPLINK_PACKETS: usize = 1_000;
+/// The access whose random draws come from the root of the network's seed, as they did before
+/// there were others: recorded packet hashes stay.
+const ROOT: &str = "link";
 
-/// Builds the dumbbell: a pair of hosts for each place of each workload.
-pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltDumbbell, InputError> {
-    let scenario = &plan.scenario;
-    let link = &scenario.link;
-    let (supply, offset) = supply(plan, key, seed)?;
-    let queue = scenario.schemes[key.scheme].queue.as_ref().unwrap_or(&link.queue);
-    let places = scenario.casts.iter().flat_map(|cast| cast.places());
-    let rtts = places.map(|place| place.rtt.unwrap_or(link.rtt));
-    let queue = queue_spec(queue, supply.mean(), link.rtt);
-    let back = QueueSpec::DropTail(Limit::Packets(UPLINK_PACKETS));
-    let jitter = scenario.host.send_jitter_packets;
-    let dumbbell = Dumbbell {
-        downlink: Way {
-            offset,
-            queue_rtt: link.rtt,
-            impairments: impairments(scenario),
-            ..Way::new(supply, queue)
-        },
-        uplink: Way::new(link.uplink, back),
-        send_jitter: if jitter > 0.0 { SendJitter::Services(jitter) } else { SendJitter::Off },
-        rtts: rtts.collect(),
-    };
-    Ok(dumbbell.build(seed.split("network")))
+/// The addresses of a client and its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Addresses {
+    /// The server's.
+    pub(super) server: IpAddr,
+    /// The client's: one per access, in the order of its place.
+    pub(super) client: Vec<IpAddr>,
 }
 
-/// What the bottleneck can carry, and where in a recording the run starts.
-fn supply(plan: &Plan, key: RunKey, seed: Seed) -> Result<(Supply, Duration), InputError> {
-    match &plan.scenario.link.capacity {
+/// What measures one direction of an access.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Measured {
+    /// The access.
+    pub(super) access: String,
+    /// Where in the network.
+    pub(super) carrier: Carrier,
+}
+
+/// A network that stands.
+#[derive(Debug)]
+pub(super) struct Built {
+    /// It, ready to run.
+    pub(super) network: Network,
+    /// Of each place, in order.
+    pub(super) hosts: Vec<Addresses>,
+    /// Every direction of every access, in the order of the scenario, down before up.
+    pub(super) ways: Vec<Measured>,
+}
+
+/// Builds the network of a run with a server and a client for each place of each
+/// workload.
+pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, InputError> {
+    let scenario = &plan.scenario;
+    let jitter = scenario.host.send_jitter_packets;
+    let jitter = if jitter > 0.0 { SendJitter::Services(jitter) } else { SendJitter::Off };
+    let root = seed.split("network");
+    let mut topology = Topology::new(jitter, root);
+    let accesses = &scenario.network.accesses;
+    let mut built: Vec<Option<AccessId>> = vec![None; accesses.len()];
+    for i in 0..accesses.len() {
+        add_access(plan, key, seed, i, &mut topology, &mut built)?;
+    }
+    // Each of them was added.
+    let built: Vec<AccessId> = built.into_iter().flatten().collect();
+    let mut pairs = Vec::new();
+    for place in scenario.casts.iter().flat_map(|cast| cast.places()) {
+        let server = topology.add_server();
+        let at: Vec<AccessId> = place.at.iter().map(|i| built[*i]).collect();
+        let client = topology.add_client(&at);
+        topology.connect(server, &client, place.rtt.unwrap_or(scenario.network.rtt));
+        pairs.push((server, client));
+    }
+    let ways = accesses.iter().zip(&built).flat_map(|(access, id)| {
+        let measured = |carrier| Measured { access: access.name.clone(), carrier };
+        topology.carriers(*id).into_iter().map(measured).collect::<Vec<_>>()
+    });
+    let ways = ways.collect();
+    let network = topology.finish();
+    let hosts = pairs.into_iter().map(|(server, client)| Addresses {
+        server: network.addresses(server)[0],
+        client: client.addresses.iter().map(|(_, address)| *address).collect(),
+    });
+    Ok(Built { hosts: hosts.collect(), network, ways })
+}
+
+/// Adds an access, and before it those between it and the core, unless they are there.
+fn add_access(
+    plan: &Plan,
+    key: RunKey,
+    seed: Seed,
+    number: usize,
+    topology: &mut Topology,
+    built: &mut [Option<AccessId>],
+) -> Result<AccessId, InputError> {
+    if let Some(id) = built[number] {
+        return Ok(id);
+    }
+    let access = &plan.scenario.network.accesses[number];
+    let behind = match access.behind {
+        Some(outer) => Some(add_access(plan, key, seed, outer, topology, built)?),
+        None => None,
+    };
+    let AccessKind::Link(_) = &access.kind;
+    let way = |direction| way(plan, key, seed, (number, access), direction);
+    let link = LinkAccess { down: way(Direction::Down)?, up: way(Direction::Up)? };
+    let root = seed.split("network");
+    let own = match access.name.as_str() {
+        ROOT => root,
+        name => root.split("access").split(name),
+    };
+    let id = topology.add_access(&access.name, &airlane_net::Access::Link(link), behind, own);
+    built[number] = Some(id);
+    Ok(id)
+}
+
+/// A direction of an access as the network has it.
+fn way(
+    plan: &Plan,
+    key: RunKey,
+    seed: Seed,
+    (number, access): (usize, &Access),
+    direction: Direction,
+) -> Result<airlane_net::Way, InputError> {
+    let way = access.way(direction);
+    let network = &plan.scenario.network;
+    let (supply, offset) = supply(plan, key, seed, (number, access), direction)?;
+    let other = plan.scenario.schemes[key.scheme].queue.as_ref();
+    let other = other.filter(|q| q.access == number && direction == Direction::Down);
+    let queue = other.map_or(&way.queue, |q| &q.queue);
+    let rtt = network.rtt_at(number);
+    Ok(airlane_net::Way {
+        queue: queue_spec(queue, supply.mean(), rtt),
+        supply,
+        offset,
+        queue_rtt: rtt,
+        delay: way.delay,
+        impairments: impairments(way),
+    })
+}
+
+/// What a way can carry, and where in a recording the run starts.
+fn supply(
+    plan: &Plan,
+    key: RunKey,
+    seed: Seed,
+    (number, access): (usize, &Access),
+    direction: Direction,
+) -> Result<(Supply, Duration), InputError> {
+    let at = |key: &str| match access.name.as_str() {
+        ROOT => format!("link.{key}"),
+        _ => format!("access.{number}.{}.{key}", direction.name()),
+    };
+    match &access.way(direction).capacity {
         Capacity::Constant(rate) => Ok((Supply::Constant(*rate), Duration::ZERO)),
         Capacity::Steps(steps) => {
             let steps: Vec<_> = steps.iter().map(|s| (s.at, s.rate)).collect();
-            let profile = RateProfile::new(&steps, None).map_err(|e| e.at_key("link.steps"))?;
+            let profile = RateProfile::new(&steps, None).map_err(|e| e.at_key(at("steps")))?;
             Ok((Supply::Profile(Arc::new(profile)), Duration::ZERO))
         }
         Capacity::Trace(source) => {
-            let Some(trace) = &plan.cases[key.case].trace else {
+            let Some(trace) = plan.cases[key.case].traces.get(&(number, direction)) else {
                 return Err(InputError::new("the trace was not read", "name it with --trace"));
             };
             let supply = trace.supply().scaled(source.scale);
-            let supply = supply.map_err(|e| e.at_key("link.trace_scale"))?;
+            let supply = supply.map_err(|e| e.at_key(at("trace_scale")))?;
             let length = trace.length().as_secs_f64();
             // The same offset under every scheme: it depends on the case and the seed alone.
             let drawn = || {
-                Duration::from_secs_f64(seed.split("trace offset").rng().random_range(0.0..length))
+                let seed = of_way(seed.split("trace offset"), &access.name, direction);
+                Duration::from_secs_f64(seed.rng().random_range(0.0..length))
             };
             Ok((supply, source.offset.unwrap_or_else(drawn)))
         }
+    }
+}
+
+/// The part of a seed that belongs to a way. That of the way down of `link` is all of it, as it
+/// was before there were others.
+pub(crate) fn of_way(seed: Seed, access: &str, direction: Direction) -> Seed {
+    match (access, direction) {
+        (ROOT, Direction::Down) => seed,
+        _ => seed.split(access).split(direction.name()),
     }
 }
 
@@ -83,8 +201,8 @@ fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
     }
 }
 
-fn impairments(scenario: &Scenario) -> Vec<Impairment> {
-    let loss = scenario.link.loss.map(|loss| match loss {
+fn impairments(way: &Way) -> Vec<Impairment> {
+    let loss = way.loss.map(|loss| match loss {
         Loss::Bernoulli { p } => Impairment::Bernoulli(p),
         Loss::Periodic { every, first } => Impairment::PeriodicLoss(PeriodicLoss { every, first }),
         Loss::GilbertElliott { good_to_bad, bad_to_good, good, bad } => {
@@ -96,9 +214,7 @@ fn impairments(scenario: &Scenario) -> Vec<Impairment> {
             })
         }
     });
-    let jitter = (!scenario.link.jitter.is_zero()).then_some(Impairment::Jitter {
-        law: JitterLaw::Uniform(scenario.link.jitter),
-        reorder: false,
-    });
+    let jitter = (!way.jitter.is_zero())
+        .then_some(Impairment::Jitter { law: JitterLaw::Uniform(way.jitter), reorder: false });
     loss.into_iter().chain(jitter).collect()
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_net::network::{NodeId, Series};
-use airlane_net::{Counters, LinkReport};
+use airlane_net::network::{LinkSample, Series};
+use airlane_net::{Carrier, Counters, Direction, LinkReport};
 
 use crate::plan::RunKey;
 use crate::workload::Parts;
@@ -18,17 +18,37 @@ pub struct RunOutput {
     pub ended: Time,
     /// What came out of each workload.
     pub parts: Parts,
-    /// The bottleneck over time.
-    pub link_rows: Vec<LinkSampleRow>,
-    /// What the bottleneck carried, from [`Options::settle`](super::Options) to the end.
-    pub link: Option<LinkReport>,
-    /// What went through the bottleneck; `None` if nobody counted.
-    pub drops: Option<Counters>,
+    /// Every direction of every access, in the order of the scenario, down before up; none if
+    /// nobody counted.
+    pub ways: Vec<WayOutput>,
     /// Hash over what happened to every packet; `None` of what was measured elsewhere than in the
     /// laboratory.
     pub packet_hash: Option<u64>,
     /// Packets that hosts sent.
     pub packets: u64,
+}
+
+impl RunOutput {
+    /// The way down of the only access. `None` if there are several, or if nobody counted.
+    pub fn bottleneck(&self) -> Option<&WayOutput> {
+        let mut down = self.ways.iter().filter(|way| way.direction == Direction::Down);
+        down.next().filter(|_| down.next().is_none())
+    }
+}
+
+/// One direction of an access.
+#[derive(Clone, Debug)]
+pub struct WayOutput {
+    /// The access.
+    pub access: String,
+    /// The direction.
+    pub direction: Direction,
+    /// What it carried, from [`Options::settle`](super::Options) to the end.
+    pub report: LinkReport,
+    /// What went through it.
+    pub counters: Counters,
+    /// It over time.
+    pub rows: Vec<LinkSampleRow>,
 }
 
 /// A connection at one moment; counts since it began, in bytes of UDP payload.
@@ -52,7 +72,7 @@ pub struct FlowSample {
     pub busy: Duration,
 }
 
-/// The bottleneck at one moment; counts since the start, in IP bytes.
+/// A direction of an access at one moment; counts since the start, in IP bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSampleRow {
     /// When.
@@ -69,10 +89,12 @@ pub struct LinkSampleRow {
     pub dropped_packets: u64,
 }
 
-pub(super) fn link_rows(series: Option<Series>, link: NodeId) -> Vec<LinkSampleRow> {
+/// What a series says of one link.
+pub(super) fn link_rows(series: Option<&Series>, link: Carrier) -> Vec<LinkSampleRow> {
     let Some(series) = series else { return Vec::new() };
-    let sample =
-        |row: &Vec<airlane_net::network::LinkSample>| row.iter().find(|s| s.node == link).copied();
+    let sample = |row: &[LinkSample]| {
+        row.iter().find(|s| (s.node, s.port) == (link.node, link.port)).copied()
+    };
     series
         .times
         .iter()

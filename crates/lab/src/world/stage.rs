@@ -13,6 +13,7 @@ use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::World;
 
 use super::Options;
+use super::network::Addresses;
 use super::tap::Tap;
 use crate::error::LabError;
 use crate::pcap;
@@ -35,6 +36,8 @@ pub(crate) struct Pair {
     pub(crate) client: RuntimeHandle,
     /// Where the server listens.
     pub(crate) address: SocketAddr,
+    /// The client's addresses: one per access that it is on, in the order of its place.
+    pub(crate) from: Vec<IpAddr>,
 }
 
 /// What starting roles takes.
@@ -60,14 +63,14 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// The stage of a run, with a pair of hosts in `world` for each pair of addresses.
+    /// The stage of a run, with a server and a client in `world` for each entry of `hosts`.
     pub(super) fn new(
         plan: &'a Plan,
         stocks: &'a Stocks,
         key: RunKey,
         options: &'a Options,
         world: &mut World,
-        (addresses, seed): (&[(IpAddr, IpAddr)], Seed),
+        (hosts, seed): (&[Addresses], Seed),
     ) -> Result<Self, LabError> {
         let tls = match plan.scenario.transport.cipher {
             scenario::Cipher::Null => Cipher::Null,
@@ -75,10 +78,11 @@ impl<'a> Stage<'a> {
                 Cipher::lab_tls().map_err(|e| LabError::fault(e.to_string()))?
             }
         };
-        let pairs = addresses.iter().enumerate().map(|(i, (server, client))| Pair {
+        let pairs = hosts.iter().enumerate().map(|(i, Addresses { server, client })| Pair {
             server: world.host(&format!("server{i}"), *server),
-            client: world.host(&format!("client{i}"), *client),
+            client: world.host_with(&format!("client{i}"), client),
             address: SocketAddr::new(*server, PORT),
+            from: client.clone(),
         });
         // The schemes of a case share their seeds, and so the names of their connections.
         let label = pcap::file_name(&plan.label(key));
@@ -131,7 +135,7 @@ impl<'a> Stage<'a> {
         &mut self,
         pair: &Pair,
         tap: &Arc<Tap>,
-    ) -> impl Fn(&ControlHandle) + Send + Sync + 'static {
+    ) -> impl Fn(&ControlHandle) + Send + Sync + use<> {
         let (tap, hook, host) = (tap.clone(), self.options.on_sender.clone(), pair.server.clone());
         let number = self.senders;
         self.senders += 1;
@@ -151,7 +155,7 @@ impl<'a> Stage<'a> {
             payload_bytes: u16::try_from(scenario.transport.payload_bytes).unwrap_or(u16::MAX),
             acks: match scenario.transport.ack {
                 scenario::AckPolicy::Every2 => AckPolicy::EverySecond,
-                scenario::AckPolicy::Decimated => AckPolicy::chromium(scenario.link.rtt),
+                scenario::AckPolicy::Decimated => AckPolicy::chromium(scenario.network.rtt),
             },
             // A trace may carry nothing for longer than a minute, and a connection survives it.
             idle_timeout: Some(Duration::from_secs(300)),
@@ -168,7 +172,7 @@ impl<'a> Stage<'a> {
         self.transport(&CLIENT_CONTROL)
     }
 
-    /// A client's endpoint on the pair's client.
+    /// A client's endpoint on the pair's client, at the address on its first access.
     ///
     /// # Errors
     /// If it cannot be made: a fault of ours.
@@ -177,7 +181,21 @@ impl<'a> Stage<'a> {
         pair: &Pair,
         config: TransportConfig,
     ) -> Result<Arc<Endpoint>, LabError> {
-        let endpoint = Arc::new(made(Endpoint::client(&pair.client, any(0), config))?);
+        self.client_at(pair, pair.from[0], config)
+    }
+
+    /// A client's endpoint on the pair's client, at one of its addresses.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub(crate) fn client_at(
+        &mut self,
+        pair: &Pair,
+        from: IpAddr,
+        config: TransportConfig,
+    ) -> Result<Arc<Endpoint>, LabError> {
+        let endpoint = Endpoint::client(&pair.client, SocketAddr::new(from, 0), config);
+        let endpoint = Arc::new(made(endpoint)?);
         self.endpoints.push(endpoint.clone());
         Ok(endpoint)
     }
@@ -196,12 +214,8 @@ impl<'a> Stage<'a> {
         pair: &Pair,
         config: TransportConfig,
     ) -> Result<Endpoint, LabError> {
-        made(Endpoint::server(&pair.server, any(PORT), config))
+        made(Endpoint::server(&pair.server, pair.address, config))
     }
-}
-
-fn any(port: u16) -> SocketAddr {
-    SocketAddr::from(([0, 0, 0, 0], port))
 }
 
 fn made<E: std::fmt::Display>(endpoint: Result<Endpoint, E>) -> Result<Endpoint, LabError> {

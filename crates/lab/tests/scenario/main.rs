@@ -1,5 +1,6 @@
 //! What a scenario says, and what is said about a bad one.
 
+mod network;
 mod refused;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use airlane_lab::scenario::*;
 use airlane_lab::workloads::bulk::{TransferEnd, Transfers};
 use airlane_lab::workloads::vod::{Abr, Arrivals, Reports, Start, Utility, Viewers, minerva_of};
 use airlane_lab::workloads::web::{Entry, Traffic};
+use airlane_net::Direction;
 
 fn viewers(s: &Scenario) -> &Viewers {
     Viewers::of(s)
@@ -43,11 +45,13 @@ fn the_least_scenario_has_the_documented_defaults() {
     let s = read(GOOD).unwrap();
     assert_eq!((s.name.as_str(), s.title.as_str()), ("s", "s"));
     assert_eq!((s.duration, s.seeds.as_slice()), (Duration::from_secs(200), [1].as_slice()));
-    assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(50.0)));
-    assert_eq!(s.link.rtt, Duration::from_millis(20));
-    assert_eq!(s.link.uplink, Rate::from_mbps(10.0));
-    assert_eq!(s.link.queue.discipline, Discipline::DropTail);
-    assert_eq!(s.link.queue.limit, QueueLimit::Bdp(1.5));
+    assert_eq!(s.network.bottleneck().unwrap().capacity, Capacity::Constant(Rate::from_mbps(50.0)));
+    assert_eq!(s.network.rtt, Duration::from_millis(20));
+    let up = s.network.accesses[0].way(Direction::Up);
+    assert_eq!(up.capacity, Capacity::Constant(Rate::from_mbps(10.0)));
+    assert_eq!(up.queue.limit, QueueLimit::Packets(1_000));
+    assert_eq!(s.network.bottleneck().unwrap().queue.discipline, Discipline::DropTail);
+    assert_eq!(s.network.bottleneck().unwrap().queue.limit, QueueLimit::Bdp(1.5));
     assert_eq!(s.host.send_jitter_packets, 3.0);
     assert_eq!((s.transport.payload_bytes, s.transport.cipher), (1350, Cipher::Null));
     assert_eq!((viewers(&s).player.abr, viewers(&s).player.horizon), (Abr::RobustMpc, 5));
@@ -136,13 +140,15 @@ fn every_key_is_read() {
         "#,
     )
     .unwrap();
-    let Capacity::Steps(steps) = &s.link.capacity else { panic!("{:?}", s.link.capacity) };
+    let Capacity::Steps(steps) = &s.network.bottleneck().unwrap().capacity else {
+        panic!("{:?}", s.network.bottleneck().unwrap().capacity)
+    };
     assert_eq!(
         steps[2],
         RateStep { at: Duration::from_millis(61_500), rate: Rate::from_mbps(4.0) }
     );
     assert_eq!(
-        s.link.queue,
+        s.network.bottleneck().unwrap().queue,
         Queue {
             discipline: Discipline::Pie { target: Duration::from_millis(20) },
             limit: QueueLimit::Packets(90),
@@ -151,12 +157,12 @@ fn every_key_is_read() {
         }
     );
     assert_eq!(
-        s.link.loss,
+        s.network.bottleneck().unwrap().loss,
         Some(Loss::GilbertElliott { good_to_bad: 0.01, bad_to_good: 0.3, good: 0.001, bad: 0.5 })
     );
     assert_eq!(viewers(&s).player.abr, Abr::Fixed(3));
     assert_eq!(viewers(&s).player.overhead, Duration::ZERO);
-    assert_eq!(s.schemes[0].queue.as_ref().unwrap().limit, QueueLimit::Bytes(30_000));
+    assert_eq!(s.schemes[0].queue.as_ref().unwrap().queue.limit, QueueLimit::Bytes(30_000));
     assert_eq!(minerva_of(&s.schemes[0]).unwrap().mu, Some(1.5));
     assert_eq!(minerva_of(&s.schemes[0]).unwrap().utility, Some(Utility::Basic));
     assert_eq!(s.schemes[1].control, Control::Explicit(Rate::from_mbps(4.0)));
@@ -281,7 +287,9 @@ fn transfers_of_web_traffic_have_the_mean_of_their_distribution() {
 fn a_made_up_trace_has_a_medium_and_perhaps_a_mean() {
     let link = "generator = \"wifi\"\ntrace_mean_bps = 25e6";
     let s = read(&GOOD.replace("rate_bps = 50e6", link)).unwrap();
-    let Capacity::Trace(source) = &s.link.capacity else { panic!("{:?}", s.link.capacity) };
+    let Capacity::Trace(source) = &s.network.bottleneck().unwrap().capacity else {
+        panic!("{:?}", s.network.bottleneck().unwrap().capacity)
+    };
     assert_eq!(source.from, TraceFrom::Generator(airlane_net::trace::Medium::Wifi));
     assert_eq!(source.mean, Some(Rate::from_mbps(25.0)));
     let two = message(&GOOD.replace("rate_bps = 50e6", "rate_bps = 1e6\ngenerator = \"lte\""));
@@ -298,7 +306,7 @@ trace_scale = 1.5
 trace_offset_s = 30"#;
     let s = read(&GOOD.replace("rate_bps = 50e6", link)).unwrap();
     assert_eq!(
-        s.link.capacity,
+        s.network.bottleneck().unwrap().capacity,
         Capacity::Trace(TraceSource {
             from: TraceFrom::File("up.csv".into()),
             column: Some("2".to_owned()),
@@ -324,7 +332,7 @@ fn set_changes_values_of_tables_and_lists() {
         ],
     )
     .unwrap();
-    assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(4.0)));
+    assert_eq!(s.network.bottleneck().unwrap().capacity, Capacity::Constant(Rate::from_mbps(4.0)));
     assert_eq!(s.schemes[0].control.weight(), 2.0);
     assert_eq!(minerva_of(&s.schemes[0]).unwrap().alpha, Some(1.65));
     assert_eq!((viewers(&s).player.abr, s.seeds.as_slice()), (Abr::Rate, [5, 6].as_slice()));
@@ -334,7 +342,9 @@ fn set_changes_values_of_tables_and_lists() {
 
 #[test]
 fn periodic_loss_begins_with_its_period_unless_told() {
-    let loss = |value: &str| with_set(GOOD, &[&format!("link.loss={value}")]).unwrap().link.loss;
+    let loss = |value: &str| {
+        with_set(GOOD, &[&format!("link.loss={value}")]).unwrap().network.bottleneck().unwrap().loss
+    };
     let plain = loss("{ kind = \"periodic\", every = 1000 }");
     assert_eq!(plain, Some(Loss::Periodic { every: 1_000, first: 999 }));
     let told = loss("{ kind = \"periodic\", every = 1000, first = 80 }");
@@ -344,9 +354,9 @@ fn periodic_loss_begins_with_its_period_unless_told() {
 #[test]
 fn set_of_one_capacity_replaces_the_other() {
     let s = with_set(GOOD, &["link.steps=[[0, 1e6]]"]).unwrap();
-    assert!(matches!(s.link.capacity, Capacity::Steps(_)));
+    assert!(matches!(s.network.bottleneck().unwrap().capacity, Capacity::Steps(_)));
     let s = with_set(GOOD, &["link.steps=[[0, 1e6]]", "link.rate_bps=2e6"]).unwrap();
-    assert_eq!(s.link.capacity, Capacity::Constant(Rate::from_mbps(2.0)));
+    assert_eq!(s.network.bottleneck().unwrap().capacity, Capacity::Constant(Rate::from_mbps(2.0)));
 }
 
 #[test]

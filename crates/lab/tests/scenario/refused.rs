@@ -67,7 +67,7 @@ fn every_rule_between_keys_has_a_message() {
         ("name = \"cubic\"", "name = \"../up\"", "expected a name of at most 64 letters"),
         ("[[scheme]]\nname = \"cubic\"", "", "scheme: found no scheme"),
         ("[[bulk]]", "[[scheme]]\nname = \"cubic\"\n[[bulk]]", "scheme: found \"cubic\" twice"),
-        ("[[bulk]]", "", "viewer: found nobody who uses the link"),
+        ("[[bulk]]", "", "viewer: found nobody who uses the network"),
         ("[[bulk]]", "[[bulk]]\nname=\"v1\"\n[[viewer]]", "viewer: found \"v1\" twice"),
         ("[[bulk]]", "[[bulk]]\nstart_s = 200", "found 200; expected less than duration_s = 200"),
         ("[[bulk]]", "[[bulk]]\nstart_s = 2\nstop_s = 1", "found 1; expected a time after start_s"),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::names::{ACTOR_COLOURS, Names, short};
+use super::names::{ACTOR_COLOURS, Names};
 use crate::decimate::{MAX_POINTS, decimate, rounded, rounded_time};
 use crate::model::run::gaps;
 use crate::model::{AtRest, Axis, Cdf, Draw, Panel, Run, Section, XyGroup};
@@ -154,7 +154,7 @@ fn section<'a>(section: &'a Section, names: &'a Names) -> SectionData<'a> {
             .enumerate()
             .map(|(i, (name, detail))| ActorData {
                 name,
-                short: short(name),
+                short: names.brief(name),
                 detail,
                 colour: i % ACTOR_COLOURS,
             })

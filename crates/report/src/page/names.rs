@@ -78,6 +78,18 @@ impl Names {
         }
     }
 
+    /// The form of an actor's name beside its figures: the last word, where no other name ends in
+    /// it.
+    pub fn brief(&self, name: &str) -> String {
+        fn last(name: &str) -> &str {
+            name.split_whitespace().last().unwrap_or("")
+        }
+        match self.actors.iter().filter(|a| last(a) == last(name)).count() {
+            0 | 1 => last(name).to_owned(),
+            _ => name.to_owned(),
+        }
+    }
+
     /// Position of an actor, `None` for a name that no run and no dot has.
     pub fn actor(&self, name: &str) -> Option<usize> {
         self.actors.iter().position(|a| a == name)

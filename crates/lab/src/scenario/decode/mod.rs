@@ -1,5 +1,6 @@
 //! Every key of a scenario, defined once: its meaning, bounds and default.
 
+mod link;
 mod network;
 mod scheme;
 
@@ -17,7 +18,7 @@ use super::tree::{Data, Node, Origin, plain};
 use super::types::*;
 use crate::workload::Casts;
 use crate::workloads;
-use network::link;
+use network::network;
 use scheme::scheme;
 
 macro_rules! words {
@@ -27,12 +28,15 @@ macro_rules! words {
         })+
     };
 }
+pub(crate) use network::at;
 pub(crate) use scheme::control;
 pub(crate) use words;
 
 pub(crate) const RATE: Range = range(1e3, 1e12, "10e6");
 pub(crate) const RTT: Range = range(1e-5, 60.0, "0.02");
 pub(crate) const DURATION: Range = range(1e-3, 1e6, "200");
+/// The default of a round trip, in the documentation.
+pub(crate) const CORE_RTT: &str = "`link.rtt_s` or `core.rtt_s`";
 const MOMENT: Range = range(0.0, 1e6, "70");
 
 words! {
@@ -85,7 +89,7 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
     if let Some(twice) = duplicate(&seeds) {
         r.fail("seeds", format!("found {twice} twice"), "expected distinct seeds");
     }
-    let link = r.section("link", "The shared bottleneck.", link);
+    let network = network(r);
     let host = r.section("host", "The hosts.", |r| Host {
         send_jitter_packets: r.number(
             "send_jitter_packets",
@@ -96,7 +100,8 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
         ),
     });
     let transport = r.section("transport", "The QUIC connections.", transport);
-    let schemes = r.list("scheme", "What is compared, in order: baselines first.", scheme);
+    let schemes =
+        r.list("scheme", "What is compared, in order: baselines first.", |r| scheme(r, &network));
     if schemes.is_empty() {
         r.fail("scheme", "found no scheme", "expected at least one [[scheme]] table");
     }
@@ -113,7 +118,7 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
              one for all.",
         ),
     });
-    let frame = Frame { duration, cases };
+    let frame = Frame { duration, cases, network: &network };
     let casts = Casts::new(workloads::ALL.iter().map(|w| w.read(r, &frame)).collect());
     let first = workloads::ALL[0].table();
     if casts.iter().all(|cast| cast.is_empty()) {
@@ -125,7 +130,7 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
             }
             [] => String::new(),
         };
-        r.fail(first, "found nobody who uses the link", expected);
+        r.fail(first, "found nobody who uses the network", expected);
     }
     if let Some(twice) = duplicate(casts.iter().flat_map(|cast| cast.names())) {
         r.fail(first, format!("found \"{twice}\" twice"), "expected distinct names");
@@ -136,7 +141,7 @@ fn document(r: &mut Reader<'_>, source: Source) -> Scenario {
         name,
         duration,
         seeds,
-        link,
+        network,
         host,
         transport,
         schemes,

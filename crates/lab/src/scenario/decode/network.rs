@@ -1,270 +1,170 @@
-//! Keys of the link, its queue and its loss.
+//! Keys of the network: accesses, which is behind which, who is on which.
 
 use std::time::Duration;
 
-use airlane_base::Rate;
-use airlane_net::trace::Medium;
-
-use super::super::bounds::{Range, Word, range};
+use super::super::bounds::Word;
 use super::super::reader::{NONE, Reader};
-use super::super::tree::plain;
+use super::super::suggest;
 use super::super::types::*;
-use super::{MOMENT, RATE, RTT, words};
-
-const PROBABILITY: Range = range(0.0, 1.0, "0.01");
-
-#[derive(Clone, Copy, PartialEq)]
-enum QueueKind {
-    DropTail,
-    Pie,
-}
+use super::link::{DOWN_LIMIT, link, links, queue};
+use super::{RTT, words};
 
 #[derive(Clone, Copy, PartialEq)]
-enum LossKind {
-    Bernoulli,
-    GilbertElliott,
-    Periodic,
+enum AccessWord {
+    Link,
 }
 
 words! {
-    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie;
-    LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
-        "periodic" => Self::Periodic;
-    Medium: "lte" => Self::Lte, "wifi" => Self::Wifi;
+    AccessWord: "link" => Self::Link;
 }
 
-pub(super) fn link(r: &mut Reader<'_>) -> Link {
-    let capacity = capacity(r);
-    Link {
-        capacity,
-        rtt: r.time("rtt_s", RTT, 0.02, "Round trip of propagation, half of it each way."),
-        queue: r.section("queue", "The queue in front of the bottleneck.", queue),
-        uplink: r
-            .rate_or_none("uplink_rate_bps", RATE, "10e6", "Rate of the way back.")
-            .unwrap_or(Rate::from_bps(10_000_000)),
-        loss: r.table("loss", NONE, "Loss in front of the queue.", loss),
-        jitter: r.time(
-            "jitter_s",
-            range(0.0, 10.0, "0.002"),
-            0.0,
-            "Most that is added to the delay of a packet, uniform from 0; packets keep their order.",
-        ),
+/// The name of the access that `[link]` is short for.
+const LINK: &str = "link";
+
+/// The network: `[link]`, or `[core]` and `[[access]]`.
+pub(super) fn network(r: &mut Reader<'_>) -> Network {
+    let several = r.has("access");
+    let mut network = Network { rtt: Duration::ZERO, accesses: Vec::new() };
+    const SHORT: &str = "The short form of a network of one access, named \"link\".";
+    if several {
+        let short = r.table("link", NONE, SHORT, link);
+        if short.is_some() {
+            r.fail("link", "found beside [[access]]", "expected one of the two");
+        }
+    } else {
+        let (rtt, link) = r.section("link", SHORT, link);
+        let kind = AccessKind::Link(link);
+        network.rtt = rtt;
+        network.accesses.push(Access { name: LINK.to_owned(), behind: None, kind });
     }
+    let core = r.table("core", NONE, "The core, beside `[[access]]`.", |r| {
+        r.time("rtt_s", RTT, 0.02, "Round trip of propagation in the core, half of it each way.")
+    });
+    let mut behind = Vec::new();
+    let accesses = r.list(
+        "access",
+        "The last mile of some hosts: an access around an ideal core \
+         ([network model](network-model.md)).",
+        |r| {
+            let (access, outer) = access(r);
+            behind.push(outer);
+            access
+        },
+    );
+    if several {
+        network.rtt = core.unwrap_or(Duration::from_millis(20));
+        network.accesses = accesses;
+        chain(r, &mut network.accesses, &behind);
+    } else if core.is_some() && r.has("core") {
+        r.fail("core", "found without [[access]]", "expected `link.rtt_s`");
+    }
+    network
 }
 
-fn capacity(r: &mut Reader<'_>) -> Capacity {
-    let rate = r.rate_or_none("rate_bps", RATE, NONE, "A capacity that never changes.");
-    let file = r.text_or_none(
-        "trace",
-        NONE,
-        "A recorded capacity: a Mahimahi, time/bandwidth or CSV file, plain or gzipped; the path \
-         is relative to the scenario.",
-    );
-    let medium: Option<Medium> = r.word_or_none(
-        "generator",
-        NONE,
-        "A made-up capacity, another for each case, that varies like recordings of such a link \
-         ([traces](traces.md)).",
-    );
-    let mean = r.rate_or_none(
-        "trace_mean_bps",
-        RATE,
-        "the trace's own",
-        "The mean that the trace is scaled to.",
-    );
-    let column = r.text_or_none(
-        "trace_column",
-        "the format's own",
-        "The column of capacities: a name in the header, or a number from \"1\".",
-    );
-    let scale = r.number_or_none(
-        "trace_scale",
-        range(1e-6, 1e6, "1.5"),
-        "1",
-        "Factor on every capacity of the trace.",
-    );
-    let offset = r.time_or_none(
-        "trace_offset_s",
-        MOMENT,
-        "drawn from the run's seed",
-        "Where in the trace a run starts; it wraps around.",
-    );
-    let steps = r.rows(
-        "steps",
-        [("t_s", MOMENT), ("rate_bps", range(0.0, 1e12, "10e6"))],
-        "[[0, 10e6], [60, 4e6]]",
-        "A capacity that changes at given times; 0 is an outage.",
-    );
-    let given: Vec<&str> =
-        ["rate_bps", "trace", "generator", "steps"].into_iter().filter(|k| r.has(k)).collect();
-    let one = "expected exactly one of rate_bps, trace, generator and steps";
-    match given.as_slice() {
-        [] => r.fail("rate_bps", "missing", one),
-        [_] => {}
-        [_, second, ..] => r.fail(second, format!("found {} capacities", given.len()), one),
+/// Puts each access behind the one that it names.
+fn chain(r: &Reader<'_>, accesses: &mut [Access], behind: &[Option<String>]) {
+    let names: Vec<String> = accesses.iter().map(|a| a.name.clone()).collect();
+    if names.is_empty() {
+        r.fail("access", "found no access", "expected at least one [[access]] table, or [link]");
     }
-    let of_files: &[&str] = if file.is_none() { &["trace_column"] } else { &[] };
-    let of_traces: &[&str] = match file.is_none() && medium.is_none() {
-        true => &["trace_scale", "trace_mean_bps", "trace_offset_s"],
-        false => &[],
-    };
-    for key in of_files.iter().chain(of_traces).filter(|key| r.has(key)) {
-        r.fail(key, "found without a trace", "expected `trace` beside it");
+    if let Some(twice) = super::duplicate(&names) {
+        r.fail("access", format!("found \"{twice}\" twice"), "expected distinct names");
     }
-    if let Some(steps) = steps {
-        if steps.first().is_none_or(|first| first[0] != 0.0) {
-            r.fail(
-                "steps",
-                "found no capacity at time 0",
-                "expected a first row such as [0, 10e6]",
-            );
-        }
-        if let Some(pair) = steps.windows(2).find(|pair| pair[1][0] <= pair[0][0]) {
-            let found = format!("found {} after {}", plain(pair[1][0]), plain(pair[0][0]));
-            r.fail("steps", found, "expected rising times");
-        }
-        if steps.iter().all(|step| step[1] == 0.0) && !steps.is_empty() {
-            r.fail("steps", "found no capacity at any time", "expected a rate above 0");
-        }
-        let step = |[at, rate]: &[f64; 2]| RateStep {
-            at: Duration::from_secs_f64(*at),
-            rate: Rate::from_bps_f64(*rate),
-        };
-        return Capacity::Steps(steps.iter().map(step).collect());
-    }
-    let from = match (file, medium) {
-        (Some(file), _) => TraceFrom::File(file.into()),
-        (None, Some(medium)) => TraceFrom::Generator(medium),
-        (None, None) => return Capacity::Constant(rate.unwrap_or_default()),
-    };
-    Capacity::Trace(TraceSource { from, column, scale: scale.unwrap_or(1.0), mean, offset })
-}
-
-pub(super) fn queue(r: &mut Reader<'_>) -> Queue {
-    let kind = r.word("kind", QueueKind::DropTail, "The discipline; PIE is that of RFC 8033.");
-    let bdp = r.number_or_none(
-        "limit_bdp",
-        range(1e-3, 1e4, "1.5"),
-        "1.5",
-        "Most that it holds, as a multiple of rate times round trip, counted in IP bytes.",
-    );
-    let bytes =
-        r.count_or_none("limit_bytes", (1_500, 1 << 40), NONE, "Most that it holds in IP bytes.");
-    let packets =
-        r.count_or_none("limit_packets", (1, 1 << 30), NONE, "Most that it holds in packets.");
-    let limits = ["limit_bdp", "limit_bytes", "limit_packets"];
-    if let Some(second) = limits.into_iter().filter(|key| r.has(key)).nth(1) {
-        r.fail(
-            second,
-            "found several limits",
-            "expected one of limit_bdp, limit_bytes and limit_packets",
-        );
-    }
-    let target = r.time_or_none(
-        "target_s",
-        range(1e-4, 10.0, "0.015"),
-        "0.015",
-        "The delay that PIE aims at.",
-    );
-    if kind == QueueKind::DropTail && target.is_some() {
-        r.fail(
-            "target_s",
-            "found beside kind \"droptail\"",
-            "expected it beside kind \"pie\" only",
-        );
-    }
-    Queue {
-        discipline: match kind {
-            QueueKind::DropTail => Discipline::DropTail,
-            QueueKind::Pie => {
-                Discipline::Pie { target: target.unwrap_or(Duration::from_millis(15)) }
+    for (i, outer) in behind.iter().enumerate() {
+        let Some(outer) = outer else { continue };
+        match names.iter().position(|name| name == outer) {
+            Some(outer) => accesses[i].behind = Some(outer),
+            None => {
+                let found = format!("found no access \"{outer}\"");
+                r.fail_in("access", i, "behind", found, one_of(outer, &names));
             }
-        },
-        limit: match (bytes, packets) {
-            (Some(bytes), _) => QueueLimit::Bytes(bytes),
-            (None, Some(packets)) => QueueLimit::Packets(packets),
-            (None, None) => QueueLimit::Bdp(bdp.unwrap_or(1.5)),
-        },
-        bdp_rtt: r.time_or_none(
-            "bdp_rtt_s",
-            RTT,
-            "`link.rtt_s`",
-            "The round trip that limit_bdp counts with.",
-        ),
-        bdp_rate: r.rate_or_none(
-            "bdp_rate_bps",
-            RATE,
-            "the link's, its mean if it varies",
-            "The rate that limit_bdp counts with.",
-        ),
+        }
+    }
+    for i in 0..accesses.len() {
+        let mut way = vec![i];
+        while let Some(outer) = accesses[way[way.len() - 1]].behind {
+            way.push(outer);
+            if outer == i {
+                let names: Vec<&str> = way.iter().map(|i| names[*i].as_str()).collect();
+                let found = format!("found a circle: {}", names.join(" behind "));
+                r.fail_in("access", i, "behind", found, "expected a chain that ends at the core");
+                accesses[i].behind = None;
+                break;
+            }
+            if way.len() > accesses.len() {
+                // It leads into a circle that it is no part of.
+                break;
+            }
+        }
     }
 }
 
-fn loss(r: &mut Reader<'_>) -> Loss {
-    let kind = r.word(
-        "kind",
-        LossKind::Bernoulli,
-        "Independent losses, bursts by a chain of two states, or one of every so many packets.",
-    );
-    let p =
-        r.number_or_none("p", PROBABILITY, "required for \"bernoulli\"", "Probability of loss.");
-    let good_to_bad = r.number_or_none(
-        "p_good_to_bad",
-        PROBABILITY,
-        "required for \"gilbert-elliott\"",
-        "Probability per packet of going from the good state to the bad one.",
-    );
-    let bad_to_good = r.number_or_none(
-        "p_bad_to_good",
-        PROBABILITY,
-        "required for \"gilbert-elliott\"",
-        "Probability per packet of going back.",
-    );
-    let good =
-        r.number_or_none("p_loss_good", PROBABILITY, "0", "Probability of loss in the good state.");
-    let bad =
-        r.number_or_none("p_loss_bad", PROBABILITY, "1", "Probability of loss in the bad state.");
-    let every = r.count_or_none(
-        "every",
-        (1, 1 << 40),
-        "required for \"periodic\"",
-        "Of so many packets of a flow one is lost.",
-    );
-    let first = r.count_or_none(
-        "first",
-        (0, 1 << 40),
-        "`every` - 1",
-        "So many packets of a flow pass before its first loss.",
-    );
-    const CHAIN: [&str; 4] = ["p_good_to_bad", "p_bad_to_good", "p_loss_good", "p_loss_bad"];
-    const COUNTED: [&str; 2] = ["every", "first"];
-    let (needed, own): (&[&str], &[&str]) = match kind {
-        LossKind::Bernoulli => (&["p"], &["p"]),
-        LossKind::GilbertElliott => (&CHAIN[..2], &CHAIN),
-        LossKind::Periodic => (&COUNTED[..1], &COUNTED),
+/// What to say to somebody who named something that there is not.
+fn one_of(word: &str, names: &[String]) -> String {
+    let known = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    match suggest::nearest(word, names.iter().map(String::as_str)) {
+        Some(near) => format!("expected one of {known}: did you mean \"{near}\"?"),
+        None => format!("expected one of {known}"),
+    }
+}
+
+/// The numbers of the accesses that somebody is on: at most `most`.
+pub(crate) fn at(r: &mut Reader<'_>, network: &Network, most: usize) -> Vec<usize> {
+    const DEFAULT: &str = "the only access";
+    let given = match most {
+        1 => r.name_or_none("at", DEFAULT, "The access that it is on.").map(|name| vec![name]),
+        _ => r.names_or_none(
+            "at",
+            DEFAULT,
+            "The access that it is on, or several: it has a connection of its own over each.",
+        ),
     };
-    for key in needed.iter().filter(|key| !r.has(key)) {
-        let expected = match kind {
-            LossKind::Periodic => "expected a number of packets, such as 1000",
-            _ => "expected a probability, such as 0.01",
-        };
-        r.fail(key, "missing", expected);
-    }
-    let all = ["p"].iter().chain(&CHAIN).chain(&COUNTED);
-    for key in all.filter(|key| !own.contains(key) && r.has(key)) {
-        r.fail(key, "found beside another kind of loss", format!("expected {}", needed.join(", ")));
-    }
-    match kind {
-        LossKind::Bernoulli => Loss::Bernoulli { p: p.unwrap_or(0.0) },
-        LossKind::Periodic => {
-            let every = every.unwrap_or(1);
-            Loss::Periodic { every, first: first.unwrap_or(every.saturating_sub(1)) }
+    let names: Vec<String> = network.accesses.iter().map(|a| a.name.clone()).collect();
+    let Some(given) = given else {
+        if names.len() > 1 && !r.has("at") {
+            r.fail("at", "missing", one_of("", &names));
         }
-        LossKind::GilbertElliott => Loss::GilbertElliott {
-            good_to_bad: good_to_bad.unwrap_or(0.0),
-            bad_to_good: bad_to_good.unwrap_or(0.0),
-            good: good.unwrap_or(0.0),
-            bad: bad.unwrap_or(1.0),
-        },
+        return vec![0];
+    };
+    if let Some(twice) = super::duplicate(&given) {
+        r.fail("at", format!("found \"{twice}\" twice"), "expected distinct accesses");
     }
+    if given.is_empty() {
+        r.fail("at", "found no access", one_of("", &names));
+    }
+    access_numbers(r, "at", &given, &names)
+}
+
+fn access_numbers(r: &Reader<'_>, key: &str, given: &[String], names: &[String]) -> Vec<usize> {
+    let number = |name: &String| {
+        names.iter().position(|known| known == name).unwrap_or_else(|| {
+            r.fail(key, format!("found no access \"{name}\""), one_of(name, names));
+            0
+        })
+    };
+    given.iter().map(number).collect()
+}
+
+/// The queue of a scheme, which names its access if there are several.
+pub(super) fn scheme_queue(r: &mut Reader<'_>, network: &Network) -> SchemeQueue {
+    let name = r.name_or_none("access", "the only access", "The access whose way down has it.");
+    let names: Vec<String> = network.accesses.iter().map(|a| a.name.clone()).collect();
+    if name.is_none() && names.len() > 1 && !r.has("access") {
+        r.fail("access", "missing", one_of("", &names));
+    }
+    let access = name.map_or(0, |name| access_numbers(r, "access", &[name], &names)[0]);
+    SchemeQueue { access, queue: queue(r, DOWN_LIMIT) }
+}
+
+/// An access, and the name of the one that it is behind.
+fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
+    let name = r.name_or_none("name", "required", "Name of rows and of `at`.");
+    if !r.has("name") {
+        r.fail("name", "missing", "expected a name, such as \"home\"");
+    }
+    r.word("kind", AccessWord::Link, "What it is: a link whose directions share nothing.");
+    let behind =
+        r.name_or_none("behind", NONE, "The access that lies between this one and the core.");
+    let kind = AccessKind::Link(links(r));
+    (Access { name: name.unwrap_or_default(), behind: None, kind }, behind)
 }

@@ -3,7 +3,7 @@
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
 use super::super::types::*;
-use super::network::queue;
+use super::network::scheme_queue;
 use super::{RATE, words};
 use crate::workload::SchemeParts;
 use crate::workloads;
@@ -75,7 +75,7 @@ pub(crate) fn control(
     })
 }
 
-pub(super) fn scheme(r: &mut Reader<'_>) -> Scheme {
+pub(super) fn scheme(r: &mut Reader<'_>, network: &Network) -> Scheme {
     let name = r.name_or_none("name", "required", "Name of rows and files.");
     if !r.has("name") {
         r.fail("name", "missing", "expected a name, such as \"cubic\"");
@@ -84,7 +84,9 @@ pub(super) fn scheme(r: &mut Reader<'_>) -> Scheme {
     let title = r.text_or_none("title", "`name`", "Name for people.");
     let note = r.text_or_none("note", NONE, "One sentence for people who do not know it.");
     let control = control(r, Some(ControllerKind::Cubic), "\"cubic\"").unwrap_or(Control::Reno);
-    let queue = r.table("queue", "`link.queue`", "The queue under this scheme.", queue);
+    let queue = r.table("queue", "that of the access", "The queue under this scheme.", |r| {
+        scheme_queue(r, network)
+    });
     let parts = workloads::ALL.iter().filter_map(|w| w.read_scheme(r, &control)).collect();
     Scheme {
         title: title.unwrap_or_else(|| name.clone()),

@@ -1,26 +1,113 @@
-//! The link: what it carries, its queue, its loss.
+//! The network: accesses around an ideal core, what each carries, its queue, its loss.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_base::Rate;
+use airlane_net::Direction;
 use airlane_net::trace::Medium;
 
-/// The shared bottleneck from the servers to the viewers, and the way back.
+/// An ideal core with the servers, and the accesses around it that clients are on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Round trip of propagation in the core, split evenly over both ways, between a server and a
+    /// client that say nothing else.
+    pub rtt: Duration,
+    /// The accesses: at least one, names distinct, none behind itself.
+    pub accesses: Vec<Access>,
+}
+
+/// The last mile of some hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// Name, of rows and nodes.
+    pub name: String,
+    /// The number of the access that lies between this one and the core. `None`: it is at the core.
+    pub behind: Option<usize>,
+    /// What it is.
+    pub kind: AccessKind,
+}
+
+/// What an access is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AccessKind {
+    /// A link whose directions share nothing.
+    Link(Link),
+}
+
+/// A link, each direction on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
+    /// From the core to the hosts.
+    pub down: Way,
+    /// Back.
+    pub up: Way,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
     /// What it carries.
     pub capacity: Capacity,
-    /// Round trip of propagation, split evenly over both ways.
-    pub rtt: Duration,
-    /// The queue in front of the bottleneck.
-    pub queue: Queue,
-    /// Rate of the way back.
-    pub uplink: Rate,
+    /// Constant time on the way, before loss, jitter and queue.
+    pub delay: Duration,
     /// Loss in front of the queue.
     pub loss: Option<Loss>,
     /// Most that is added to the delay of a packet, uniform from zero; packets keep their order.
     pub jitter: Duration,
+    /// The queue.
+    pub queue: Queue,
+}
+
+impl Network {
+    /// The way down of the only access. `None` if there are several.
+    pub fn bottleneck(&self) -> Option<&Way> {
+        match self.accesses.as_slice() {
+            [access] => Some(access.way(Direction::Down)),
+            _ => None,
+        }
+    }
+
+    /// Every direction of every access: its access's number, the access, the direction, the way;
+    /// down before up.
+    pub fn ways(&self) -> impl Iterator<Item = (usize, &Access, Direction, &Way)> {
+        self.accesses.iter().enumerate().flat_map(|(i, access)| {
+            Direction::BOTH.map(|direction| (i, access, direction, access.way(direction)))
+        })
+    }
+
+    /// The access and those between it and the core, itself first.
+    pub fn path(&self, access: usize) -> impl Iterator<Item = &Access> {
+        let outwards = move |i: &usize| self.accesses[*i].behind;
+        std::iter::successors(Some(access), outwards).map(|i| &self.accesses[i])
+    }
+
+    /// The round trip to a host on an access without queues: of the core, and the delays on the
+    /// way.
+    pub fn rtt_at(&self, access: usize) -> Duration {
+        let delays = self.path(access).flat_map(|a| Direction::BOTH.map(|d| a.way(d).delay));
+        self.rtt + delays.sum::<Duration>()
+    }
+}
+
+impl Access {
+    /// One of its directions.
+    pub fn way(&self, direction: Direction) -> &Way {
+        let AccessKind::Link(link) = &self.kind;
+        match direction {
+            Direction::Down => &link.down,
+            Direction::Up => &link.up,
+        }
+    }
+
+    /// One of its directions, to change it.
+    pub fn way_mut(&mut self, direction: Direction) -> &mut Way {
+        let AccessKind::Link(link) = &mut self.kind;
+        match direction {
+            Direction::Down => &mut link.down,
+            Direction::Up => &mut link.up,
+        }
+    }
 }
 
 /// What a link carries over time.
@@ -75,7 +162,7 @@ pub struct Queue {
     pub discipline: Discipline,
     /// How much it holds.
     pub limit: QueueLimit,
-    /// The round trip that a limit in BDP counts with. `None`: the link's.
+    /// The round trip that a limit in BDP counts with. `None`: [`Network::rtt_at`] its access.
     pub bdp_rtt: Option<Duration>,
     /// The rate that a limit in BDP counts with. `None`: the link's; of a trace or of steps the
     /// mean over time.

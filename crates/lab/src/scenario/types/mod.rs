@@ -28,8 +28,8 @@ pub struct Scenario {
     pub duration: Duration,
     /// One run of every case and scheme per seed; distinct, at least one.
     pub seeds: Vec<u64>,
-    /// The shared bottleneck.
-    pub link: Link,
+    /// The network that they share.
+    pub network: Network,
     /// The hosts.
     pub host: Host,
     /// The QUIC connections.
@@ -68,11 +68,13 @@ pub enum Draw {
 
 /// What is the same for all workloads of a scenario while their tables are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct Frame<'a> {
     /// Length of a run.
     pub(crate) duration: Duration,
     /// The draws.
     pub(crate) cases: Cases,
+    /// The network.
+    pub(crate) network: &'a Network,
 }
 
 /// Where a scenario came from.

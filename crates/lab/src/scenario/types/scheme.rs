@@ -16,10 +16,19 @@ pub struct Scheme {
     pub note: String,
     /// The congestion controller and its weight.
     pub control: Control,
-    /// The queue under this scheme, if it is not the link's.
-    pub queue: Option<Queue>,
+    /// A queue that is another one under this scheme.
+    pub queue: Option<SchemeQueue>,
     /// What it says of workloads.
     pub parts: SchemeParts,
+}
+
+/// The queue in front of the way down of an access, under one scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeQueue {
+    /// The number of the access.
+    pub access: usize,
+    /// The queue.
+    pub queue: Queue,
 }
 
 /// A congestion controller and its setting.

@@ -3,6 +3,7 @@
 mod read;
 mod report;
 mod roles;
+mod sum;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,12 +34,16 @@ impl Workload for Bulk {
         "bulk"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
         Arc::new(read::tables(tables, frame))
     }
 
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
-        &[("bulk", include_str!("../../../../../scenarios/bulk.toml"))]
+        &[
+            ("bulk", include_str!("../../../../../scenarios/bulk.toml")),
+            ("chain", include_str!("../../../../../scenarios/chain.toml")),
+            ("two-radios", include_str!("../../../../../scenarios/two-radios.toml")),
+        ]
     }
 }
 
@@ -57,7 +62,10 @@ pub struct Transfer {
     pub start: Duration,
     /// When it ends.
     pub until: TransferEnd,
-    /// Its round trip, if it is not the link's.
+    /// The numbers of the accesses that its receiver is on: distinct, at least one. Over each of
+    /// them it has a connection of its own.
+    pub at: Vec<usize>,
+    /// Its round trip in the core, if it is not the network's.
     pub rtt: Option<Duration>,
     /// How many of the same kind.
     pub count: usize,
@@ -110,7 +118,9 @@ impl Cast for Transfers {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.each().map(|(transfer, _)| Place { rtt: transfer.rtt }).collect()
+        self.each()
+            .map(|(transfer, _)| Place { at: transfer.at.clone(), rtt: transfer.rtt })
+            .collect()
     }
 
     fn offered_bps(&self) -> Option<f64> {
@@ -168,11 +178,29 @@ pub struct TransferOutput {
     pub end: Time,
     /// Why it ended early, if it did.
     pub failure: Option<String>,
-    /// The sender's side of the connection over time.
+    /// The sender's side of the connection over time; of several connections their sum.
     pub samples: Vec<FlowSample>,
+    /// The connections that it is the sum of, one per access; none if it is one connection.
+    pub parts: Vec<TransferOutput>,
 }
 
 impl TransferOutput {
+    /// A transfer over these connections.
+    fn of(name: String, start: Time, mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 {
+            return Self { name, ..parts.remove(0) };
+        }
+        Self {
+            name,
+            start,
+            bytes: parts.iter().map(|p| p.bytes).sum(),
+            end: parts.iter().map(|p| p.end).max().unwrap_or(start),
+            failure: parts.iter().find_map(|p| p.failure.clone()),
+            samples: sum::of(&parts),
+            parts,
+        }
+    }
+
     /// Application bytes received over the time from its start to its end, bits/s.
     fn goodput_bps(&self) -> Option<f64> {
         let span = (self.end - self.start).as_secs_f64();
@@ -189,26 +217,37 @@ impl Output {
 
 impl Part for Output {
     fn flows(&self) -> Vec<Flow<'_>> {
-        fn flow(TransferOutput { name, samples, .. }: &TransferOutput) -> Flow<'_> {
-            Flow { title: name.clone(), note: "transfer".to_owned(), greedy: true, samples }
+        fn flow(transfer: &TransferOutput, whole: bool) -> Flow<'_> {
+            let TransferOutput { name, samples, .. } = transfer;
+            let note = if whole { "transfer" } else { "connection" };
+            Flow { title: name.clone(), note: note.to_owned(), greedy: whole, samples }
         }
-        self.0.iter().map(flow).collect()
+        let flows = self.0.iter().flat_map(|transfer| {
+            let parts = transfer.parts.iter().map(|part| flow(part, false));
+            std::iter::once(flow(transfer, true)).chain(parts)
+        });
+        flows.collect()
     }
 
     fn result(&self, _: &Ended<'_>) -> PartResult {
-        let actor = |transfer: &TransferOutput| {
+        let actor = |transfer: &TransferOutput, part: bool| {
             let mut figures = Figures::default();
             let goodput = transfer.goodput_bps();
             figures.add("goodput_bps", "bit/s", goodput);
             ActorResult {
                 workload: NAME.to_owned(),
                 name: transfer.name.clone(),
-                failure: transfer.failure.clone(),
-                rate_bps: Some(goodput.unwrap_or(0.0)),
+                failure: transfer.failure.clone().filter(|_| !part),
+                rate_bps: (!part).then(|| goodput.unwrap_or(0.0)),
+                part,
                 figures,
                 ..ActorResult::default()
             }
         };
-        PartResult { actors: self.0.iter().map(actor).collect(), figures: Figures::default() }
+        let actors = self.0.iter().flat_map(|transfer| {
+            let parts = transfer.parts.iter().map(|part| actor(part, true));
+            std::iter::once(actor(transfer, false)).chain(parts).collect::<Vec<_>>()
+        });
+        PartResult { actors: actors.collect(), figures: Figures::default() }
     }
 }

@@ -1,26 +1,29 @@
 //! The tables of transfers.
 
-use std::time::Duration;
-
 use super::{Transfer, TransferEnd, Transfers};
-use crate::scenario::{DURATION, Frame, NONE, RTT, Reader, control, plain, start};
+use crate::scenario::{CORE_RTT, DURATION, Frame, NONE, RTT, Reader, at, control, plain, start};
 
-pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame) -> Transfers {
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Transfers {
     let mut number = 0;
     Transfers(r.list("bulk", "Transfers of data.", |r| {
         number += 1;
-        transfer(r, number, frame.duration)
+        transfer(r, number, frame)
     }))
 }
 
-fn transfer(r: &mut Reader<'_>, number: usize, duration: Duration) -> Transfer {
+fn transfer(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Transfer {
     let name = r.name_or_none("name", "\"bulk\" and its number from 1", "Name of rows.");
     let control = control(r, None, "the scheme's, with its weight");
-    let start = start(r, duration, "0").unwrap_or_default();
+    let start = start(r, frame.duration, "0").unwrap_or_default();
     let stop = r.time_or_none("stop_s", DURATION, "the end of the run", "When it stops.");
     let bytes = r.count_or_none("bytes", (1, 1 << 50), NONE, "It stops after so many bytes.");
     if stop.is_some() && bytes.is_some() {
         r.fail("bytes", "found beside stop_s", "expected one of them");
+    }
+    let at = at(r, frame.network, usize::MAX);
+    if bytes.is_some() && at.len() > 1 {
+        let expected = "expected stop_s: over several accesses a transfer is several connections";
+        r.fail("bytes", "found beside several accesses", expected);
     }
     if let Some(stop) = stop.filter(|stop| *stop <= start) {
         let found = format!("found {}", plain(stop.as_secs_f64()));
@@ -35,7 +38,8 @@ fn transfer(r: &mut Reader<'_>, number: usize, duration: Duration) -> Transfer {
             (None, Some(bytes)) => TransferEnd::Bytes(bytes),
             (None, None) => TransferEnd::Run,
         },
-        rtt: r.time_or_none("rtt_s", RTT, "`link.rtt_s`", "Round trip of propagation."),
+        at,
+        rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
         count: r.count("count", (1, 10_000), 1, "How many of the same kind.") as usize,
     }
 }

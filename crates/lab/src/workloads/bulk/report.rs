@@ -9,7 +9,8 @@ use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
 
 /// Goodput of each transfer, bits/s; `None` if one has none.
 fn goodput(run: &RunResult) -> Option<Vec<f64>> {
-    let all: Option<Vec<f64>> = run.of(NAME).map(|a| a.value("goodput_bps")).collect();
+    let all: Option<Vec<f64>> =
+        run.of(NAME).filter(|a| !a.part).map(|a| a.value("goodput_bps")).collect();
     all.filter(|all| !all.is_empty())
 }
 

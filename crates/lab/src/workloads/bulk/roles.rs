@@ -1,67 +1,122 @@
-//! The roles: a sender and a receiver per transfer.
+//! The roles: a sender and a receiver per transfer, with a connection over every access that the
+//! receiver is on.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use airlane_apps::bulk;
 use airlane_base::Time;
+use airlane_quic::{Connection, ControlHandle};
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
 
-use super::{Output, TransferEnd, TransferOutput, Transfers};
+use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers};
 use crate::error::LabError;
 use crate::workload::{Later, Part, Running};
-use crate::world::{Stage, Tap};
+use crate::world::{Pair, Stage, Tap};
 
-/// A transfer that ended.
+/// A connection that ended.
 struct Received {
     bytes: u64,
     end: Time,
     failure: Option<String>,
 }
 
-/// Transfers that run: name, start, what comes of each, samples of its sender.
-struct Roles(Vec<(String, Time, oneshot::Receiver<Received>, Arc<Tap>)>);
+/// A connection of a transfer, running.
+struct Fetching {
+    name: String,
+    ended: oneshot::Receiver<Received>,
+    tap: Arc<Tap>,
+}
+
+/// A transfer, running: a connection over each access that its receiver is on.
+struct Started {
+    name: String,
+    start: Time,
+    connections: Vec<Fetching>,
+}
+
+/// Transfers that run.
+struct Roles(Vec<Started>);
 
 pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
     let mut roles = Vec::new();
     for (transfer, name) in cast.each() {
         let pair = stage.attach()?;
-        let tap = stage.tap(&pair);
+        let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, stage.tap(&pair))).collect();
         let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
         let listen = stage.server(&pair, bulk::sender(stage.transport(control)))?;
-        let seen = stage.sender_seen(&pair, &tap);
-        pair.server.spawn("bulk server", bulk::serve(listen, move |_, control| seen(control)));
-        let caller = stage.client(&pair, bulk::receiver(stage.client_transport()))?;
-        let (done, result) = oneshot::channel();
-        let (begin, clock, end) = (Time::ZERO + transfer.start, pair.client.clone(), stage.end);
-        let (bytes, until) = match transfer.until {
-            TransferEnd::Run => (0, end),
-            TransferEnd::At(at) => (0, (Time::ZERO + at).min(end)),
-            TransferEnd::Bytes(bytes) => (bytes, end),
+        let seen: Vec<_> =
+            taps.iter().map(|(ip, tap)| (*ip, stage.sender_seen(&pair, tap))).collect();
+        let connected = move |connection: &Connection, control: &ControlHandle| {
+            let from = connection.remote_addr().map(|address| address.ip());
+            if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
+                seen(control);
+            }
         };
-        pair.client.spawn("bulk receiver", async move {
-            clock.sleep_until(begin).await;
-            let received = Arc::new(bulk::Received::default());
-            let to = pair.address;
-            let result = bulk::fetch(&caller, to, bytes, Some(until), received.clone()).await;
-            let failure = result.err().map(|e| e.to_string());
-            // Nobody waits for it any more if the world was stopped.
-            drop(done.send(Received { bytes: received.bytes(), end: clock.now(), failure }));
-        });
-        roles.push((name, begin, result, tap));
+        pair.server.spawn("bulk server", bulk::serve(listen, connected));
+        let mut connections = Vec::new();
+        for ((ip, tap), access) in taps.into_iter().zip(&transfer.at) {
+            let name = match transfer.at.len() {
+                1 => name.clone(),
+                _ => format!("{name}.{}", stage.scenario().network.accesses[*access].name),
+            };
+            let ended = fetch(transfer, stage, &pair, ip)?;
+            connections.push(Fetching { name, ended, tap });
+        }
+        roles.push(Started { name, start: Time::ZERO + transfer.start, connections });
     }
     Ok(Box::new(Roles(roles)))
+}
+
+/// Starts the receiver of a connection from `ip`, an address of the client.
+fn fetch(
+    transfer: &Transfer,
+    stage: &mut Stage<'_>,
+    pair: &Pair,
+    ip: IpAddr,
+) -> Result<oneshot::Receiver<Received>, LabError> {
+    let caller = stage.client_at(pair, ip, bulk::receiver(stage.client_transport()))?;
+    let (done, ended) = oneshot::channel();
+    let (begin, clock, end) = (Time::ZERO + transfer.start, pair.client.clone(), stage.end);
+    let (bytes, until) = match transfer.until {
+        TransferEnd::Run => (0, end),
+        TransferEnd::At(at) => (0, (Time::ZERO + at).min(end)),
+        TransferEnd::Bytes(bytes) => (bytes, end),
+    };
+    let to = pair.address;
+    pair.client.spawn("bulk receiver", async move {
+        clock.sleep_until(begin).await;
+        let received = Arc::new(bulk::Received::default());
+        let result = bulk::fetch(&caller, to, bytes, Some(until), received.clone()).await;
+        let failure = result.err().map(|e| e.to_string());
+        // Nobody waits for it any more if the world was stopped.
+        drop(done.send(Received { bytes: received.bytes(), end: clock.now(), failure }));
+    });
+    Ok(ended)
 }
 
 impl Running for Roles {
     fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
         Box::pin(async {
             let mut outputs = Vec::new();
-            for (name, start, result, tap) in self.0 {
-                // Its task cannot be gone: a panic would have ended the world.
-                let Ok(Received { bytes, end, failure }) = result.await else { continue };
-                let samples = tap.take();
-                outputs.push(TransferOutput { name, start, bytes, end, failure, samples });
+            for Started { name, start, connections } in self.0 {
+                let mut parts = Vec::new();
+                for Fetching { name, ended, tap } in connections {
+                    // Its task cannot be gone: a panic would have ended the world.
+                    let Ok(Received { bytes, end, failure }) = ended.await else { continue };
+                    let samples = tap.take();
+                    parts.push(TransferOutput {
+                        name,
+                        start,
+                        bytes,
+                        end,
+                        failure,
+                        samples,
+                        parts: Vec::new(),
+                    });
+                }
+                outputs.push(TransferOutput::of(name, start, parts));
             }
             Box::new(Output(outputs)) as Box<dyn Part>
         })

@@ -32,7 +32,7 @@ impl Workload for Exchange {
         "exchange"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, _: &Frame) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, _: &Frame<'_>) -> Arc<dyn Cast> {
         let mut number = 0;
         Arc::new(Callers(tables.list("exchange", "Requests and responses.", |r| {
             number += 1;
@@ -75,7 +75,7 @@ impl Cast for Callers {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.0.iter().map(|_| Place { rtt: None }).collect()
+        self.0.iter().map(|_| Place { at: vec![0], rtt: None }).collect()
     }
 
     fn offered_bps(&self) -> Option<f64> {

@@ -60,7 +60,7 @@ impl Workload for Vod {
         "viewer"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
         Arc::new(read::tables(tables, frame))
     }
 
@@ -150,7 +150,7 @@ impl Cast for Viewers {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.viewers.iter().map(|viewer| Place { rtt: viewer.rtt }).collect()
+        self.viewers.iter().map(|viewer| Place { at: vec![viewer.at], rtt: viewer.rtt }).collect()
     }
 
     fn adapts(&self) -> bool {

@@ -8,7 +8,8 @@ use airlane_quality::Smoothness;
 
 use super::types::*;
 use crate::scenario::{
-    Control, Frame, NONE, RTT, Range, Reader, Word, control, of_nothing, range, start, words,
+    CORE_RTT, Control, Frame, NONE, RTT, Range, Reader, Word, at, control, of_nothing, range,
+    start, words,
 };
 
 /// More than a manifest has.
@@ -43,7 +44,7 @@ words! {
 }
 
 /// The tables of those who watch.
-pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame) -> Viewers {
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Viewers {
     let min_chunks = r.count(
         "min_chunks",
         (1, 100_000),
@@ -65,7 +66,7 @@ pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame) -> Viewers {
             ),
         },
     );
-    let viewers = viewers(r, frame.duration, arrivals.is_some());
+    let viewers = viewers(r, frame, arrivals.is_some());
     let drawn = |v: &Viewer| v.video.is_none() && v.same_as.is_none();
     let count = frame.cases.count;
     if count > 1 && arrivals.is_none() && !viewers.is_empty() && !viewers.iter().any(drawn) {
@@ -200,11 +201,11 @@ fn player(r: &mut Reader<'_>) -> Player {
 }
 
 /// The viewers: an entry stands for one or for several.
-fn viewers(r: &mut Reader<'_>, duration: Duration, arriving: bool) -> Vec<Viewer> {
+fn viewers(r: &mut Reader<'_>, frame: &Frame<'_>, arriving: bool) -> Vec<Viewer> {
     let mut viewers: Vec<Viewer> = Vec::new();
     r.list("viewer", "Somebody who watches a film.", |r| {
         let first = viewers.len();
-        let (viewer, count, same_as) = viewer(r, duration, arriving);
+        let (viewer, count, same_as) = viewer(r, frame, arriving);
         for i in 0..count {
             let mut one = viewer.clone();
             one.name = match one.group.as_str() {
@@ -232,7 +233,7 @@ fn viewers(r: &mut Reader<'_>, duration: Duration, arriving: bool) -> Vec<Viewer
 /// The viewer without its name's number, how many of it, and whose videos they watch.
 fn viewer(
     r: &mut Reader<'_>,
-    duration: Duration,
+    frame: &Frame<'_>,
     arriving: bool,
 ) -> (Viewer, usize, Option<String>) {
     let name = r.name_or_none(
@@ -253,7 +254,7 @@ fn viewer(
     if video.is_some() && same_as.is_some() {
         r.fail("same_as", "found beside video", "expected one of them");
     }
-    let start = match (start(r, duration, "0, or when it arrives"), arriving) {
+    let start = match (start(r, frame.duration, "0, or when it arrives"), arriving) {
         (Some(at), _) => Start::At(at),
         (None, true) => Start::Arrives,
         (None, false) => Start::At(Duration::ZERO),
@@ -264,7 +265,8 @@ fn viewer(
         video,
         same_as: None,
         start,
-        rtt: r.time_or_none("rtt_s", RTT, "`link.rtt_s`", "Round trip of propagation."),
+        at: at(r, frame.network, 1)[0],
+        rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
         abr: abr(r, None, "`player.abr`"),
         metric: r.word_or_none(
             "metric",

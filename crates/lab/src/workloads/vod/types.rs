@@ -82,7 +82,9 @@ pub struct Viewer {
     pub same_as: Option<usize>,
     /// When it starts.
     pub start: Start,
-    /// Its round trip, if it is not the link's.
+    /// The number of the access that it is on.
+    pub at: usize,
+    /// Its round trip in the core, if it is not the network's.
     pub rtt: Option<Duration>,
     /// Its ABR, if it is not the player's.
     pub abr: Option<Abr>,

@@ -34,8 +34,8 @@ impl Workload for Web {
         "web"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, _: &Frame) -> Arc<dyn Cast> {
-        Arc::new(read::tables(tables))
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables, frame))
     }
 }
 
@@ -54,7 +54,9 @@ pub struct Entry {
     pub servers: usize,
     /// The servers' controller.
     pub control: Control,
-    /// Their round trip, if it is not the link's.
+    /// The number of the access that the clients are on.
+    pub at: usize,
+    /// Their round trip in the core, if it is not the network's.
     pub rtt: Option<Duration>,
     /// The shape of the sizes' Pareto distribution.
     pub shape: f64,
@@ -85,7 +87,10 @@ impl Cast for Traffic {
     }
 
     fn places(&self) -> Vec<Place> {
-        let place = |entry: &Entry| std::iter::repeat_n(Place { rtt: entry.rtt }, entry.servers);
+        let place = |entry: &Entry| {
+            let place = Place { at: vec![entry.at], rtt: entry.rtt };
+            std::iter::repeat_n(place, entry.servers)
+        };
         self.0.iter().flat_map(place).collect()
     }
 

@@ -3,20 +3,22 @@
 use airlane_base::Rate;
 
 use super::{Entry, Traffic};
-use crate::scenario::{Control, RATE, RTT, Range, Reader, WeightRule, control, range};
+use crate::scenario::{
+    CORE_RTT, Control, Frame, RATE, RTT, Range, Reader, WeightRule, at, control, range,
+};
 
 const SIZE: (u64, u64) = (1, 1 << 40);
 const SHAPE: Range = range(0.1, 10.0, "1.2");
 
-pub(super) fn tables(r: &mut Reader<'_>) -> Traffic {
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Traffic {
     let mut number = 0;
     Traffic(r.list("web", "Web traffic: short transfers, each on a connection of its own.", |r| {
         number += 1;
-        entry(r, number)
+        entry(r, number, frame)
     }))
 }
 
-fn entry(r: &mut Reader<'_>, number: usize) -> Entry {
+fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     let name = r.name_or_none("name", "\"web\" and its number from 1", "Name of rows.");
     let load = r.rate_or_none("load_bps", RATE, "required", "Bodies offered per time, on average.");
     if !r.has("load_bps") {
@@ -25,7 +27,8 @@ fn entry(r: &mut Reader<'_>, number: usize) -> Entry {
     let servers = r.count("servers", (1, 10_000), 200, "How many servers; each has a host.");
     let plain_cubic = Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised };
     let control = control(r, None, "plain Cubic").unwrap_or(plain_cubic);
-    let rtt = r.time_or_none("rtt_s", RTT, "`link.rtt_s`", "Round trip of propagation.");
+    let at = at(r, frame.network, 1)[0];
+    let rtt = r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core.");
     let shape = r.number(
         "shape",
         SHAPE,
@@ -45,6 +48,7 @@ fn entry(r: &mut Reader<'_>, number: usize) -> Entry {
         load: load.unwrap_or(Rate::from_bps(0)),
         servers: servers as usize,
         control,
+        at,
         rtt,
         shape,
         least_bytes: least,

@@ -50,9 +50,7 @@ pub(super) fn output(
         key,
         ended,
         parts: Parts::new(vec![Box::new(Output(viewers.collect::<Result<_, InputError>>()?))]),
-        link_rows: Vec::new(),
-        link: None,
-        drops: None,
+        ways: Vec::new(),
         packet_hash: None,
         packets: 0,
     })

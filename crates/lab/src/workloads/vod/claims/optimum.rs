@@ -34,8 +34,8 @@ pub(super) fn of_mix(plan: &Plan, stocks: &Stocks, case: usize) -> (f64, f64) {
     let others: Option<f64> =
         scenario.casts.iter().filter(|c| !c.adapts()).map(|c| c.offered_bps()).sum();
     let steady = others.is_some() && cast.arrivals.is_none() && comparable;
-    let (Some(curves), Capacity::Constant(rate), true) = (curves, &scenario.link.capacity, steady)
-    else {
+    let capacity = scenario.network.bottleneck().map(|way| &way.capacity);
+    let (Some(curves), Some(Capacity::Constant(rate)), true) = (curves, capacity, steady) else {
         return (f64::NAN, f64::NAN);
     };
     let payload = scenario.transport.payload_bytes;
