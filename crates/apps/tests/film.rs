@@ -12,7 +12,7 @@ use airlane_apps::vod::{
     FetchPattern, Origin, OriginEvents, Player, Policy, Responded, Session, Visitor,
 };
 use airlane_base::{Rate, Seed, Time};
-use airlane_congestion::{Algorithm, ControllerConfig};
+use airlane_congestion::ControllerConfig;
 use airlane_media::{Metric, Perceptual, Video, synthetic};
 use airlane_net::{Dumbbell, Impairment};
 use airlane_quality::QoeParams;
@@ -242,10 +242,7 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     dumbbell.uplink.supply = Rate::from_mbps(100.0).into();
     dumbbell.downlink.impairments = vec![Impairment::Bernoulli(0.001)];
     let (mut world, server, client, listen) = world_of(&dumbbell);
-    let explicit = ControllerConfig {
-        rate_bps: Some(480_000_000),
-        ..ControllerConfig::new(Algorithm::Explicit)
-    };
+    let explicit = ControllerConfig::Explicit { rate: Rate::from_bps(480_000_000) };
     let sender = TransportConfig {
         send_window_bytes: bulk::SEND_WINDOW_BYTES,
         least_send_window_bytes: bulk::SEND_WINDOW_BYTES,

@@ -1,10 +1,11 @@
 //! The one trait of every congestion controller, and what it is told.
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
+
+use crate::pacer::BURST_PACKETS;
 
 /// What a controller knows about the round-trip time when a packet is acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +23,9 @@ pub struct Rtt {
 pub struct RateSample {
     /// Rate of delivery over the sampling interval.
     pub rate: Rate,
-    /// Bytes delivered on the connection when the acknowledged packet was sent.
+    /// Bytes delivered on the path when the acknowledged packet was sent.
     pub prior_delivered: u64,
-    /// Bytes delivered on the connection now.
+    /// Bytes delivered on the path now.
     pub delivered: u64,
     /// Whether the application, not the network, limited the sample.
     pub app_limited: bool,
@@ -43,6 +44,17 @@ pub struct Sent {
     pub in_flight: u64,
 }
 
+/// What kept a sender from sending more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// There was nothing more to send.
+    Application,
+    /// The pacer.
+    Pacing,
+    /// The window.
+    Window,
+}
+
 /// A packet was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
@@ -56,12 +68,29 @@ pub struct Ack {
     pub sent_at: Time,
     /// Bytes still in flight after this packet was taken off.
     pub in_flight: u64,
-    /// Whether the application had nothing more to send: the window was not the limit.
-    pub app_limited: bool,
+    /// What limited sending since the packet was sent. [`Limit::Application`] only if nothing had to
+    /// wait all the while: the window was then not tested (RFC 9002, section 7.8).
+    pub limit: Limit,
     /// Round-trip times.
     pub rtt: Rtt,
     /// The delivery rate, where a sample could be taken.
     pub sample: Option<RateSample>,
+}
+
+impl Ack {
+    /// Whether the application had nothing more to send: the window was not the limit.
+    pub fn app_limited(&self) -> bool {
+        self.limit == Limit::Application
+    }
+}
+
+/// Why a packet counts as lost (RFC 9002, section 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// Enough packets that were sent after it arrived.
+    Reordering,
+    /// A packet that was sent after it arrived, and it has had the time to.
+    Late,
 }
 
 /// A packet was declared lost.
@@ -77,6 +106,46 @@ pub struct Loss {
     pub sent_at: Time,
     /// Bytes still in flight after it was taken off.
     pub in_flight: u64,
+    /// Why.
+    pub cause: LossCause,
+}
+
+/// The peer reported more packets marked as having met congestion (ECN-CE, RFC 9002, section 7.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Marked {
+    /// When the report came.
+    pub now: Time,
+    /// The newest packet that the acknowledgement with the report covers.
+    pub pn: u64,
+    /// When that had been sent.
+    pub sent_at: Time,
+    /// Bytes in flight.
+    pub in_flight: u64,
+}
+
+/// What somebody outside asks of a controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Signal {
+    /// Count for so many plain flows (Minerva's weight).
+    Weight(f64),
+    /// Send at this rate, in UDP payload.
+    Rate(Rate),
+}
+
+/// What was asked of a controller last, of the signals that it listens to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// How many plain flows it counts for.
+    pub weight: Option<f64>,
+    /// The rate that it sends at.
+    pub rate: Option<Rate>,
+}
+
+impl Asked {
+    /// The signals that say it.
+    pub fn signals(self) -> impl Iterator<Item = Signal> {
+        self.weight.map(Signal::Weight).into_iter().chain(self.rate.map(Signal::Rate))
+    }
 }
 
 /// A congestion controller: pure, told the time, asked for a window and a rate.
@@ -84,7 +153,8 @@ pub struct Loss {
 /// Call order: [`on_sent`](Self::on_sent) for each packet; for each acknowledgement frame
 /// [`on_ack`](Self::on_ack) per packet that it newly acknowledges and then
 /// [`on_ack_end`](Self::on_ack_end) once; [`on_loss`](Self::on_loss) per packet declared lost, in
-/// the order of packet numbers. `now` never goes back.
+/// the order of packet numbers; [`on_marked`](Self::on_marked) after them, once per acknowledgement
+/// frame that reports marks. `now` never goes back.
 pub trait Controller: Send + Sync + Debug {
     /// A packet left.
     fn on_sent(&mut self, sent: &Sent);
@@ -95,12 +165,23 @@ pub trait Controller: Send + Sync + Debug {
     /// A packet was lost. Several losses of one flight are one congestion event: the controller
     /// tells by the packet numbers.
     fn on_loss(&mut self, loss: &Loss);
+    /// Packets met congestion and arrived. Marks and losses of one flight are one congestion event.
+    fn on_marked(&mut self, marked: &Marked);
     /// The losses span more than the persistent congestion period (RFC 9002, section 7.6).
     fn on_persistent_congestion(&mut self, _now: Time) {}
     /// Losses reported before turned out to be reordering: all of the packets arrived.
     fn on_spurious_loss(&mut self, _now: Time) {}
     /// The largest UDP payload of the path changed.
     fn on_mtu(&mut self, _now: Time, _bytes: u64) {}
+    /// Somebody asks for something. False if this controller does not listen to that signal.
+    fn on_signal(&mut self, _now: Time, _signal: Signal) -> bool {
+        false
+    }
+    /// What was asked of it last, or what it began with; nothing of signals that it does not listen
+    /// to.
+    fn asked(&self) -> Asked {
+        Asked::default()
+    }
     /// Bytes that may be in flight: a packet may leave while the bytes in flight before it plus
     /// its own size are at most this (noq's gate). Small windows rely on this form: a gate that
     /// asks only for less in flight than the window lets half a packet more out on average.
@@ -109,15 +190,13 @@ pub trait Controller: Send + Sync + Debug {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// Packets that may leave at once after a pause, at least 1; asked when a path begins.
+    fn burst_packets(&self) -> f64 {
+        BURST_PACKETS
+    }
     /// The slow-start threshold in bytes, for traces.
     fn ssthresh(&self) -> Option<u64> {
         None
-    }
-    /// Sets how many plain flows this one counts for. Controllers without weights ignore it.
-    fn set_weight(&mut self, _now: Time, _weight: f64) {}
-    /// How many plain flows this one counts for.
-    fn weight(&self) -> f64 {
-        1.0
     }
     /// The name in tables: `reno`, `cubic`, `bbr`, ...
     fn name(&self) -> &'static str;
@@ -132,6 +211,21 @@ pub trait Controller: Send + Sync + Debug {
     fn follows_sending(&self) -> bool {
         false
     }
-    /// For settings that a single controller has, such as the rate of the explicit one.
-    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl dyn Controller + '_ {
+    /// How many plain flows it counts for.
+    pub fn weight(&self) -> f64 {
+        self.asked().weight.unwrap_or(1.0)
+    }
+
+    /// Sets how many plain flows it counts for; false if it has no weight.
+    pub fn set_weight(&mut self, now: Time, weight: f64) -> bool {
+        self.on_signal(now, Signal::Weight(weight))
+    }
+
+    /// Sets the rate that it sends at, in UDP payload; false if it decides that itself.
+    pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
+        self.on_signal(now, Signal::Rate(rate))
+    }
 }

@@ -1,11 +1,10 @@
 //! A rate that somebody else decides: the network element, the receiver or the application.
 
-use std::any::Any;
 use std::time::Duration;
 
-use airlane_base::Rate;
+use airlane_base::{Rate, Time};
 
-use crate::controller::{Ack, Controller, Loss, Sent};
+use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
 
 /// The least rate. A pacer divides by it; whoever wants silence stops writing.
 pub const MIN_RATE: Rate = Rate::from_bps(1_000);
@@ -22,8 +21,7 @@ const WINDOW_PACKETS: u64 = 10;
 
 /// Sends at a given rate, whatever is lost.
 ///
-/// The rate is set with [`Explicit::set_rate`], through [`Controller::as_any_mut`] where only the
-/// trait is at hand. After a change the transport has to be driven once: its pacer may sleep by
+/// The rate, at least [`MIN_RATE`], is set by [`Signal::Rate`]. After a change the transport has to be driven once: its pacer may sleep by
 /// the old rate.
 #[derive(Clone, Debug)]
 pub struct Explicit {
@@ -37,16 +35,6 @@ impl Explicit {
     pub fn new(rate: Rate, mtu: u64) -> Self {
         Self { rate: rate.max(MIN_RATE), mtu: mtu.max(1), smoothed_rtt: Duration::ZERO }
     }
-
-    /// Sets the rate in UDP payload bits, at least [`MIN_RATE`].
-    pub fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate.max(MIN_RATE);
-    }
-
-    /// The rate set last.
-    pub fn rate(&self) -> Rate {
-        self.rate
-    }
 }
 
 impl Controller for Explicit {
@@ -58,7 +46,19 @@ impl Controller for Explicit {
 
     fn on_loss(&mut self, _loss: &Loss) {}
 
-    fn on_mtu(&mut self, _now: airlane_base::Time, bytes: u64) {
+    fn on_marked(&mut self, _marked: &Marked) {}
+
+    fn on_signal(&mut self, _now: Time, signal: Signal) -> bool {
+        let Signal::Rate(rate) = signal else { return false };
+        self.rate = rate.max(MIN_RATE);
+        true
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { rate: Some(self.rate), ..Asked::default() }
+    }
+
+    fn on_mtu(&mut self, _now: Time, bytes: u64) {
         self.mtu = bytes.max(1);
     }
 
@@ -79,10 +79,6 @@ impl Controller for Explicit {
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
     }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
 }
 
 #[cfg(test)]
@@ -94,8 +90,8 @@ mod tests {
         let mut boxed: Box<dyn Controller> = Explicit::new(Rate::from_mbps(12.0), 1350).clone_box();
         assert_eq!(boxed.pacing_rate(), Some(Rate::from_mbps(12.0)));
         assert!(boxed.window() >= Rate::from_mbps(12.0).bytes_in(WINDOW_TIME));
-        let explicit = boxed.as_any_mut().downcast_mut::<Explicit>().expect("its own type");
-        explicit.set_rate(Rate::ZERO);
+        assert!(boxed.set_rate(Time::ZERO, Rate::ZERO));
+        assert!(!boxed.set_weight(Time::ZERO, 2.0));
         assert_eq!(boxed.pacing_rate(), Some(MIN_RATE));
         assert!(boxed.window() >= 10 * 1350);
     }

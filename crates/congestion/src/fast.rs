@@ -15,12 +15,11 @@
 //! halves its window for two round trips. Who shares the bottleneck sees the same dip, and so they
 //! all come to measure together, as BBR's flows do.
 
-use std::any::Any;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-use crate::controller::{Ack, Controller, Loss, Sent};
+use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
 use crate::cubic::usable_weight;
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
@@ -100,6 +99,18 @@ impl Fast {
         self.recovery_end.is_some_and(|end| pn <= end)
     }
 
+    /// Packet `pn` met congestion.
+    fn reduce(&mut self, pn: u64) {
+        if self.in_recovery(pn) {
+            return;
+        }
+        self.recovery_end = Some(self.flight.recovery_point().max(pn));
+        self.slow_start = false;
+        self.round = (0.0, 0);
+        let window = self.probe.take().map_or(self.window, |p| p.window);
+        self.set_window(window * LOSS_REDUCTION_FACTOR);
+    }
+
     /// Follows RTTmin; true while it is measured anew.
     fn follow_base(&mut self, ack: &Ack) -> bool {
         let rtt = ack.rtt.latest.as_secs_f64().max(1e-6);
@@ -168,7 +179,7 @@ impl Controller for Fast {
         let probing = self.follow_base(ack);
         self.frame = Some(self.frame.map_or(ack.rtt.latest, |f| f.min(ack.rtt.latest)));
         // The flight is judged as it was before the acknowledgement that ends the round.
-        let used = !ack.app_limited && self.flight.uses(self.window());
+        let used = !ack.app_limited() && self.flight.uses(self.window());
         let ended = self.flight.on_ack(ack.pn);
         if self.in_recovery(ack.pn) || !used || probing {
             // What these round trips saw was not this window.
@@ -192,14 +203,11 @@ impl Controller for Fast {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        if self.in_recovery(loss.pn) {
-            return;
-        }
-        self.recovery_end = Some(self.flight.recovery_point().max(loss.pn));
-        self.slow_start = false;
-        self.round = (0.0, 0);
-        let window = self.probe.take().map_or(self.window, |p| p.window);
-        self.set_window(window * LOSS_REDUCTION_FACTOR);
+        self.reduce(loss.pn);
+    }
+
+    fn on_marked(&mut self, marked: &Marked) {
+        self.reduce(marked.pn);
     }
 
     fn on_persistent_congestion(&mut self, _now: Time) {
@@ -225,12 +233,14 @@ impl Controller for Fast {
         pacing::rate(self.window * self.mss, gain, self.smoothed_rtt)
     }
 
-    fn set_weight(&mut self, _now: Time, weight: f64) {
+    fn on_signal(&mut self, _now: Time, signal: Signal) -> bool {
+        let Signal::Weight(weight) = signal else { return false };
         self.weight = usable_weight(weight);
+        true
     }
 
-    fn weight(&self) -> f64 {
-        self.weight
+    fn asked(&self) -> Asked {
+        Asked { weight: Some(self.weight), ..Asked::default() }
     }
 
     fn name(&self) -> &'static str {
@@ -239,9 +249,5 @@ impl Controller for Fast {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

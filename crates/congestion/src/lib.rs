@@ -1,8 +1,8 @@
 //! Congestion controllers behind one trait, pure.
 //!
 //! A controller is told of packets sent, acknowledged and lost, each with the time, and answers
-//! with a window and a rate. It owns no clock, no timer and no packet. The transport that drives
-//! it also owns a [`RateSampler`] where the controller wants delivery rates (BBR does).
+//! with a window and a rate. It owns no clock, no timer and no packet. A transport drives it through
+//! a [`SendState`], which keeps the packets in flight, paces and measures.
 //!
 //! | name | file | after |
 //! |---|---|---|
@@ -24,9 +24,12 @@ pub mod pacer;
 pub mod pacing;
 pub mod rate_sample;
 pub mod reno;
+pub mod send;
 
 pub use bbr::Bbr;
-pub use controller::{Ack, Controller, Loss, RateSample, Rtt, Sent};
+pub use controller::{
+    Ack, Asked, Controller, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
+};
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
@@ -34,6 +37,7 @@ pub use fast::Fast;
 pub use pacer::Pacer;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;
+pub use send::{Acked, Counts, InFlight, PathId, SendState, Verdict};
 
 /// UDP payload in bytes of a full packet where nothing else is said.
 pub const DEFAULT_MTU_BYTES: u64 = 1350;

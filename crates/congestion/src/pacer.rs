@@ -108,6 +108,16 @@ impl Pacer {
         self.cost.is_none_or(|cost| self.release + nanos(ahead * cost) <= now)
     }
 
+    /// Whether a packet waits for the pacer now.
+    pub fn holds(&self) -> bool {
+        self.held
+    }
+
+    /// Whether one does, or did when this turn began.
+    pub fn held(&self) -> bool {
+        self.held || self.late
+    }
+
     /// A packet waits until [`release`](Self::release), and nothing else holds it. It is woken for
     /// alone: to wait until several may leave makes fast flows burstier than slow ones, and timers
     /// that are late send several anyway.

@@ -76,6 +76,13 @@ impl RateSampler {
         }));
     }
 
+    /// What is in flight will neither be acknowledged nor lost: what was delivered still counts, so
+    /// that who counts rounds by it goes on.
+    pub fn forget_flight(&mut self) {
+        self.packets.clear();
+        self.app_limited_until = None;
+    }
+
     /// The application ran dry with `in_flight` bytes in flight (section 3.4): what is sent until
     /// these are delivered measures the application.
     pub fn on_app_limited(&mut self, in_flight: u64) {

@@ -1,11 +1,10 @@
 //! NewReno after RFC 9002, section 7 and appendix B.
 
-use std::any::Any;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-use crate::controller::{Ack, Controller, Loss, Sent};
+use crate::controller::{Ack, Controller, Loss, Marked, Sent};
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
 
@@ -56,6 +55,17 @@ impl Reno {
     fn in_recovery(&self, pn: u64) -> bool {
         self.recovery_end.is_some_and(|end| pn <= end)
     }
+
+    /// Section 7.3.2: packet `pn` met congestion. Whether that begins a recovery period.
+    fn reduce(&mut self, pn: u64) -> bool {
+        if self.in_recovery(pn) {
+            return false;
+        }
+        self.recovery_end = Some(self.flight.recovery_point().max(pn));
+        self.ssthresh = self.window * LOSS_REDUCTION_FACTOR;
+        self.window = self.ssthresh.max(MINIMUM_WINDOW_PACKETS * self.mss);
+        true
+    }
 }
 
 impl Controller for Reno {
@@ -67,7 +77,7 @@ impl Controller for Reno {
         self.smoothed_rtt = Some(ack.rtt.smoothed);
         self.flight.on_ack(ack.pn);
         // Sections 7.3.2 and 7.8: neither packets from before the event nor an unused window.
-        if self.in_recovery(ack.pn) || ack.app_limited || !self.flight.uses(self.window()) {
+        if self.in_recovery(ack.pn) || ack.app_limited() || !self.flight.uses(self.window()) {
             return;
         }
         let acked = ack.bytes as f64;
@@ -80,13 +90,17 @@ impl Controller for Reno {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        if self.in_recovery(loss.pn) {
-            return;
+        let before = Before { window: self.window, ssthresh: self.ssthresh };
+        if self.reduce(loss.pn) {
+            self.before = Some(before);
         }
-        self.before = Some(Before { window: self.window, ssthresh: self.ssthresh });
-        self.recovery_end = Some(self.flight.recovery_point().max(loss.pn));
-        self.ssthresh = self.window * LOSS_REDUCTION_FACTOR;
-        self.window = self.ssthresh.max(MINIMUM_WINDOW_PACKETS * self.mss);
+    }
+
+    fn on_marked(&mut self, marked: &Marked) {
+        if self.reduce(marked.pn) {
+            // Marks are never spurious.
+            self.before = None;
+        }
     }
 
     fn on_persistent_congestion(&mut self, _now: Time) {
@@ -131,9 +145,5 @@ impl Controller for Reno {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

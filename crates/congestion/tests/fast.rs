@@ -6,8 +6,8 @@ mod harness;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
+use airlane_congestion::ControllerConfig;
 use airlane_congestion::fast::KAPPA;
-use airlane_congestion::{Algorithm, ControllerConfig};
 use harness::{AckPolicy, Discipline, Flow, Outcome, PACKET_BYTES, Scene, run};
 
 const RTT: Duration = Duration::from_millis(40);
@@ -24,8 +24,7 @@ fn contend(weights: &[f64], change: impl Fn(usize, &mut Flow)) -> Outcome {
         seed: Seed(7),
     };
     let flows = weights.iter().map(|&weight| {
-        let config =
-            ControllerConfig { weight: Some(weight), ..ControllerConfig::new(Algorithm::Fast) };
+        let config = ControllerConfig::Fast { weight };
         // One after the other into the link of those before: who comes late sees their queue.
         Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(1)), RTT)
     });

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::{
-    Ack, Algorithm, Controller, ControllerConfig, Cubic, CubicConfig, Explicit, Loss, RateSampler,
-    Rtt, Sent, WeightRule,
+    Ack, Algorithm, Controller, ControllerConfig, Cubic, CubicConfig, Limit, Loss, LossCause,
+    Marked, RateSampler, Rtt, Sent, WeightRule,
 };
 use proptest::prelude::*;
 
@@ -22,6 +22,7 @@ enum Step {
     Spurious,
     Mtu(u16),
     Weight(f64),
+    Mark,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -33,6 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0u32..2_000_000).prop_map(Step::Wait),
         1 => Just(Step::Persistent),
         1 => Just(Step::Spurious),
+        1 => Just(Step::Mark),
         1 => (0u16..9_000).prop_map(Step::Mtu),
         2 => prop_oneof![
             0.05f64..30.0, Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(0.0), Just(1.0)
@@ -98,7 +100,7 @@ impl Driver {
                         bytes: MTU,
                         sent_at,
                         in_flight,
-                        app_limited,
+                        limit: if app_limited { Limit::Application } else { Limit::Window },
                         rtt,
                         sample,
                     });
@@ -109,7 +111,14 @@ impl Driver {
                 for (pn, sent_at) in self.take(skip, count) {
                     self.sampler.on_loss(pn);
                     let in_flight = self.in_flight();
-                    controller.on_loss(&Loss { now, pn, bytes: MTU, sent_at, in_flight });
+                    controller.on_loss(&Loss {
+                        now,
+                        pn,
+                        bytes: MTU,
+                        sent_at,
+                        in_flight,
+                        cause: LossCause::Reordering,
+                    });
                 }
             }
             Step::Wait(micros) => self.now += Duration::from_micros(micros.into()),
@@ -119,14 +128,24 @@ impl Driver {
                 self.mtu = u64::from(bytes).max(1);
                 controller.on_mtu(now, bytes.into());
             }
-            Step::Weight(weight) => controller.set_weight(now, weight),
+            Step::Weight(weight) => {
+                controller.set_weight(now, weight);
+            }
+            Step::Mark => {
+                if let Some((pn, sent_at)) = self.open.first().copied() {
+                    let in_flight = self.in_flight();
+                    controller.on_marked(&Marked { now, pn, sent_at, in_flight });
+                }
+            }
         }
     }
 }
 
 fn config(algorithm: Algorithm, rule: WeightRule) -> ControllerConfig {
-    let cubic = algorithm == Algorithm::Cubic;
-    ControllerConfig { weight_rule: cubic.then_some(rule), ..ControllerConfig::new(algorithm) }
+    match algorithm {
+        Algorithm::Cubic => ControllerConfig::Cubic(CubicConfig { rule, ..CubicConfig::default() }),
+        other => ControllerConfig::new(other),
+    }
 }
 
 proptest! {
@@ -312,7 +331,6 @@ fn below_two_packets_the_pacer_carries_the_rate() {
 #[test]
 fn the_explicit_rate_is_set_through_the_trait() {
     let mut c = ControllerConfig::new(Algorithm::Explicit).build(Time::ZERO, MTU, Seed(1));
-    let explicit = c.as_any_mut().downcast_mut::<Explicit>().expect("its own type");
-    explicit.set_rate(Rate::from_mbps(7.0));
+    assert!(c.set_rate(Time::ZERO, Rate::from_mbps(7.0)));
     assert_eq!(c.pacing_rate(), Some(Rate::from_mbps(7.0)));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 use airlane_lab::claims::*;
-use airlane_lab::scenario::{Capacity, Control, Discipline, Scenario};
+use airlane_lab::scenario::{Capacity, ControllerConfig, Discipline, Scenario};
 use airlane_lab::summary::{PaperValue, Verdict};
 use airlane_lab::workloads::vod::{Start, Viewers};
 
@@ -375,7 +375,7 @@ fn each_claim_of_minerva_says_a_scenario() {
     assert_ne!(a.cases.seed, fig2.cases.seed);
     let bbr = of("minerva.bbr", &[]);
     assert_eq!(bbr.network.bottleneck().unwrap().queue.discipline, Discipline::DropTail);
-    assert_eq!(bbr.schemes[0].control, Control::Bbr);
+    assert_eq!(bbr.schemes[0].control, ControllerConfig::Bbr);
 }
 
 #[test]

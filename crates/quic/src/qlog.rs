@@ -131,6 +131,10 @@ impl Qlog {
         self.event(now, "airlane:losses_spurious", &Empty {});
     }
 
+    pub(crate) fn on_marked(&mut self, now: Time) {
+        self.event(now, "airlane:congestion_marked", &Empty {});
+    }
+
     /// Someone set a weight or an explicit rate.
     pub(crate) fn on_asked(&mut self, now: Time, weight: Option<f64>, rate: Option<Rate>) {
         let data = WeightUpdated { weight, rate: rate.map(Rate::bps) };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_congestion::{Ack, Algorithm, Controller, Loss, Reno, Sent};
+use airlane_congestion::{Ack, Algorithm, Controller, Loss, Marked, Reno, Sent, Signal};
 use airlane_quic::{
     Cipher, Connection, ControllerFactory, Endpoint, H3Client, H3Server, QuicError, TransportConfig,
 };
@@ -56,6 +56,12 @@ impl Controller for Faulty {
     fn on_loss(&mut self, loss: &Loss) {
         self.reno.on_loss(loss);
     }
+    fn on_marked(&mut self, marked: &Marked) {
+        self.reno.on_marked(marked);
+    }
+    fn on_signal(&mut self, _now: Time, _signal: Signal) -> bool {
+        panic!("no such weight");
+    }
     fn window(&self) -> u64 {
         self.panic_at(Place::Window);
         self.reno.window()
@@ -68,9 +74,6 @@ impl Controller for Faulty {
     }
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
-    }
-    fn as_any_mut(&mut self) -> &mut dyn std::any::Any {
-        self
     }
 }
 
@@ -144,7 +147,7 @@ async fn who_panics_while_it_sets_a_weight_ends_the_connection_too() {
         pair(&runtime, &runtime, LOOPBACK.into(), config).await.unwrap();
     let control = to_client.control().clone();
     let setter = tokio::task::spawn_blocking(move || {
-        control.with(|_, _| panic!("no such weight"));
+        control.set_weight(2.0);
     });
     assert!(setter.await.unwrap_err().is_panic());
     let ended = to_client.closed().await;

@@ -244,13 +244,7 @@ fn weights_and_rates_are_written_when_they_change() {
     use serde_json::json;
     let cubic = asked("weights", ControllerConfig::new(Algorithm::Cubic));
     assert_eq!(cubic, [(1e3, json!({"weight": 2.5})), (3e3, json!({"weight": 0.75}))]);
-    let explicit = asked(
-        "rates",
-        ControllerConfig {
-            rate_bps: Some(1_000_000),
-            ..ControllerConfig::new(Algorithm::Explicit)
-        },
-    );
+    let explicit = asked("rates", ControllerConfig::Explicit { rate: Rate::from_bps(1_000_000) });
     assert_eq!(explicit, [(2e3, json!({"rate": 2_000_000})), (3e3, json!({"rate": 3_000_000}))]);
 }
 

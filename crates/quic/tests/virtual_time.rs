@@ -65,10 +65,7 @@ fn the_same_seed_gives_the_same_packets_wherever_the_clock_starts() {
 #[test]
 fn an_explicit_rate_is_kept_in_every_tenth_of_a_second() {
     let rate = Rate::from_mbps(12.0);
-    let config = controlled(ControllerConfig {
-        rate_bps: Some(rate.bps()),
-        ..ControllerConfig::new(Algorithm::Explicit)
-    });
+    let config = controlled(ControllerConfig::Explicit { rate });
     let mut net = net(1, Link::new(Rate::from_mbps(100.0), DELAY, 1 << 20));
     net.seen.lock().keep = true;
     let (s, c) = (net.server.clone(), net.client.clone());
@@ -88,10 +85,7 @@ fn an_explicit_rate_is_kept_in_every_tenth_of_a_second() {
 
 #[test]
 fn a_rate_set_from_outside_holds_at_once() {
-    let config = controlled(ControllerConfig {
-        rate_bps: Some(20_000),
-        ..ControllerConfig::new(Algorithm::Explicit)
-    });
+    let config = controlled(ControllerConfig::Explicit { rate: Rate::from_bps(20_000) });
     let mut net = net(1, Link::new(Rate::from_mbps(100.0), DELAY, 1 << 20));
     net.seen.lock().keep = true;
     let (s, c) = (net.server.clone(), net.client.clone());
@@ -301,10 +295,7 @@ fn streams_one_after_the_other_hold_more_in_flight_than_one_may() {
     const STREAMS: u64 = 24;
     let (fast, seen) = Link::new(Rate::from_mbps(500.0), Duration::from_millis(50), 1 << 22);
     let mut net = net(1, (fast.losing_every(200), seen));
-    let config = controlled(ControllerConfig {
-        rate_bps: Some(400_000_000),
-        ..ControllerConfig::new(Algorithm::Explicit)
-    });
+    let config = controlled(ControllerConfig::Explicit { rate: Rate::from_bps(400_000_000) });
     let (s, c) = (net.server.clone(), net.client.clone());
     net.world
         .run(async move {

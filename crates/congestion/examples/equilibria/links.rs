@@ -85,10 +85,7 @@ pub fn fast(seeds: u64) {
                     scene.discipline = Discipline::Pie(1_000);
                 }
                 let flows = weights.iter().enumerate().map(|(i, &weight)| {
-                    let config = ControllerConfig {
-                        weight: Some(weight),
-                        ..ControllerConfig::new(Algorithm::Fast)
-                    };
+                    let config = ControllerConfig::Fast { weight };
                     let mut flow =
                         Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt);
                     flow.start = Time::from_millis(1_000 * i as u64);

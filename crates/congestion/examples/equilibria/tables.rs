@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::{Seed, Time};
 use airlane_congestion::pacer::BURST_PACKETS;
-use airlane_congestion::{ControllerConfig, WeightRule};
+use airlane_congestion::{ControllerConfig, CubicConfig, WeightRule};
 use rand::seq::SliceRandom;
 
 use crate::harness::{AckPolicy, Discipline, Flow, OnOff, Outcome, PACKET_BYTES, Scene, run};
@@ -74,7 +74,7 @@ impl Case {
     }
 
     fn config(&self, weight: f64) -> ControllerConfig {
-        ControllerConfig { weight_rule: Some(self.rule), ..ControllerConfig::cubic(weight) }
+        ControllerConfig::Cubic(CubicConfig { weight, rule: self.rule, ..CubicConfig::default() })
     }
 
     fn flows(&self, seed: Seed) -> Vec<Flow> {

@@ -3,13 +3,12 @@
 
 mod filter;
 
-use std::any::Any;
 use std::time::Duration;
 
 use airlane_base::{Rate, Rng, Seed, Time};
 use rand::RngExt;
 
-use crate::controller::{Ack, Controller, Loss, RateSample, Sent};
+use crate::controller::{Ack, Controller, Loss, Marked, RateSample, Sent};
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
 use filter::{MaxRate, MinRtt};
@@ -272,6 +271,15 @@ impl Bbr {
         self.window = self.window.max(self.prior_window);
     }
 
+    /// Section 4.2.3.4: packet `pn` met congestion.
+    fn recover(&mut self, pn: u64, in_flight: u64) {
+        self.save_window();
+        let end = self.flight.recovery_point().max(pn);
+        self.recovery = Some(Recovery { end, conservation: true });
+        self.next_round_delivered = self.delivered;
+        self.window = in_flight as f64 + self.mss;
+    }
+
     /// Section 4.2.1: until the pipe is full the rate only rises.
     fn set_pacing_rate(&mut self, smoothed_rtt: Duration) {
         let bandwidth = self.bandwidth.get();
@@ -346,11 +354,13 @@ impl Controller for Bbr {
             self.window = (self.window - loss.bytes as f64).max(self.mss);
             return;
         }
-        self.save_window();
-        self.recovery =
-            Some(Recovery { end: self.flight.recovery_point().max(loss.pn), conservation: true });
-        self.next_round_delivered = self.delivered;
-        self.window = loss.in_flight as f64 + self.mss;
+        self.recover(loss.pn, loss.in_flight);
+    }
+
+    fn on_marked(&mut self, marked: &Marked) {
+        if self.recovery.is_none_or(|r| marked.pn > r.end) {
+            self.recover(marked.pn, marked.in_flight);
+        }
     }
 
     fn on_persistent_congestion(&mut self, _now: Time) {
@@ -391,9 +401,5 @@ impl Controller for Bbr {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

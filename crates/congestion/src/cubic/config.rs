@@ -1,13 +1,10 @@
 //! What can be chosen about a CUBIC flow.
 
-use serde::Deserialize;
-
 /// Weights below and above these are clamped: a flow of no weight has no window.
 pub const WEIGHT_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
 /// How a flow of weight w emulates w plain flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightRule {
     /// The losses of an event say how many of the virtual flows it hit; holds under droptail and
     /// under random loss.

@@ -9,7 +9,6 @@ mod curve;
 mod hystart;
 mod weight;
 
-use std::any::Any;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
@@ -17,7 +16,7 @@ use airlane_base::{Rate, Time};
 pub use config::{CubicConfig, WEIGHT_RANGE, WeightRule};
 pub use curve::{ALPHA, BETA, C};
 
-use crate::controller::{Ack, Controller, Loss, Sent};
+use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
 pub(crate) use config::usable_weight;
@@ -127,6 +126,19 @@ impl Cubic {
         self.state.cwnd < self.state.ssthresh
     }
 
+    fn set_weight(&mut self, weight: f64) {
+        let factor = weight / self.weight;
+        self.weight = weight;
+        if factor == 1.0 || !self.flight.started() {
+            return; // Before the first packet the initial window is any flow's.
+        }
+        self.state.scale(factor);
+        self.state.cwnd = self.bound(self.state.cwnd);
+        if let Some(before) = self.event.as_mut().and_then(|event| event.before.as_mut()) {
+            before.scale(factor);
+        }
+    }
+
     /// Least window in packets: two per plain flow, and one in all.
     fn floor(&self) -> f64 {
         (MINIMUM_WINDOW_PACKETS * self.weight).max(1.0)
@@ -189,8 +201,9 @@ impl Cubic {
         self.state.cwnd = self.bound(grown);
     }
 
-    /// Takes the losses of the last event into account and starts a new one.
-    fn start_event(&mut self, loss: &Loss) {
+    /// Takes the losses of the last event into account and starts a new one, with packet `pn` lost or
+    /// marked.
+    fn start_event(&mut self, pn: u64) {
         if let Some(last) = self.event.take()
             && last.counts
         {
@@ -216,9 +229,9 @@ impl Cubic {
         self.hystart = None;
         let synchronised = self.config.rule == WeightRule::Synchronised;
         self.event = Some(Event {
-            end: self.flight.recovery_point().max(loss.pn),
+            end: self.flight.recovery_point().max(pn),
             lost: 1,
-            last_lost: loss.pn,
+            last_lost: pn,
             counts,
             growth: if synchronised { (1.0 - m).clamp(0.0, 1.0) } else { 0.0 },
             before: Some(before),
@@ -256,7 +269,7 @@ impl Controller for Cubic {
         if self.event.is_some_and(|event| ack.pn > event.end) {
             self.recovered = true;
         }
-        if ack.app_limited || !self.flight.uses(self.window()) {
+        if ack.app_limited() || !self.flight.uses(self.window()) {
             return;
         }
         let acked = ack.bytes as f64 / self.mss;
@@ -274,7 +287,18 @@ impl Controller for Cubic {
     fn on_loss(&mut self, loss: &Loss) {
         match &mut self.event {
             Some(event) if loss.pn <= event.end => event.add(loss.pn),
-            _ => self.start_event(loss),
+            _ => self.start_event(loss.pn),
+        }
+    }
+
+    fn on_marked(&mut self, marked: &Marked) {
+        if self.event.is_some_and(|event| marked.pn <= event.end) {
+            return;
+        }
+        self.start_event(marked.pn);
+        // Marks are never spurious.
+        if let Some(event) = &mut self.event {
+            event.before = None;
         }
     }
 
@@ -327,22 +351,14 @@ impl Controller for Cubic {
         bytes.is_finite().then(|| whole_bytes(bytes))
     }
 
-    fn set_weight(&mut self, _now: Time, weight: f64) {
-        let weight = usable_weight(weight);
-        let factor = weight / self.weight;
-        self.weight = weight;
-        if factor == 1.0 || !self.flight.started() {
-            return; // Before the first packet the initial window is any flow's.
-        }
-        self.state.scale(factor);
-        self.state.cwnd = self.bound(self.state.cwnd);
-        if let Some(before) = self.event.as_mut().and_then(|event| event.before.as_mut()) {
-            before.scale(factor);
-        }
+    fn on_signal(&mut self, _now: Time, signal: Signal) -> bool {
+        let Signal::Weight(weight) = signal else { return false };
+        self.set_weight(usable_weight(weight));
+        true
     }
 
-    fn weight(&self) -> f64 {
-        self.weight
+    fn asked(&self) -> Asked {
+        Asked { weight: Some(self.weight), ..Asked::default() }
     }
 
     fn name(&self) -> &'static str {
@@ -351,9 +367,5 @@ impl Controller for Cubic {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }

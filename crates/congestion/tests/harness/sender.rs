@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_congestion::{Ack, Controller, Loss, Pacer, RateSampler, Rtt, Sent};
+use airlane_congestion::{Ack, Controller, Limit, Loss, LossCause, Pacer, RateSampler, Rtt, Sent};
 
 /// UDP payload of every packet.
 pub const PACKET_BYTES: u64 = 1350;
@@ -154,7 +154,7 @@ impl Sender {
                 bytes: PACKET_BYTES,
                 sent_at,
                 in_flight: self.in_flight,
-                app_limited: self.app_limited,
+                limit: if self.app_limited { Limit::Application } else { Limit::Window },
                 rtt: Rtt { latest: now - sent_at, ..rtt },
                 sample,
             });
@@ -197,7 +197,10 @@ impl Sender {
             packet.open = false;
             self.in_flight -= PACKET_BYTES;
             self.sampler.on_loss(pn);
-            let loss = Loss { now, pn, bytes: PACKET_BYTES, sent_at, in_flight: self.in_flight };
+            let late = pn + 3 > largest;
+            let cause = if late { LossCause::Late } else { LossCause::Reordering };
+            let in_flight = self.in_flight;
+            let loss = Loss { now, pn, bytes: PACKET_BYTES, sent_at, in_flight, cause };
             self.controller.on_loss(&loss);
         }
         while self.packets.front().is_some_and(|p| !p.open) {

@@ -4,7 +4,7 @@ use airlane_base::Time;
 use airlane_report::model::{Actor, Draw, Panel, Run, Series};
 
 use crate::plan::Plan;
-use crate::scenario::{Capacity, Control};
+use crate::scenario::Capacity;
 use crate::workload::{Ended, Flow, OverTime};
 use crate::world::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
         std::iter::once(rates(&flows)).chain(panels.into_iter().flatten()).collect();
     // Whoever neither is weighted nor stands beside somebody who is has nothing to show here.
     let weighted = scenario.schemes.iter().flat_map(|s| s.parts.iter()).any(|p| p.sets_weights());
-    if weighted && matches!(scheme.control, Control::Cubic { .. } | Control::Fast { .. }) {
+    if weighted && scheme.control.has_weight() {
         panels.push(weights(&flows));
     }
     panels.extend(links(plan, output));

@@ -36,7 +36,7 @@ pub use result::{ActorResult, Figure, Figures, RunResult, WayResult};
 use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources};
 use crate::request::Common;
-use crate::scenario::{Control, Frame, Reader, Scenario};
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::world::{FlowSample, Stage};
 
@@ -49,7 +49,11 @@ pub(crate) trait Workload: Sync {
     fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast>;
 
     /// Reads its keys of a scheme whose servers use `control`.
-    fn read_scheme(&self, _: &mut Reader<'_>, _control: &Control) -> Option<Arc<dyn SchemePart>> {
+    fn read_scheme(
+        &self,
+        _: &mut Reader<'_>,
+        _control: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
         None
     }
 

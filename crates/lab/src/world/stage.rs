@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_congestion::{Algorithm, ControllerConfig, WeightRule};
 use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::World;
@@ -18,14 +17,14 @@ use super::tap::Tap;
 use crate::error::LabError;
 use crate::pcap;
 use crate::plan::{Plan, RunKey};
-use crate::scenario::{self, Control, Scenario, Scheme};
+use crate::scenario::{self, ControllerConfig, Scenario, Scheme};
 use crate::workload::Stocks;
 
 /// The port of every server.
 const PORT: u16 = 443;
 
 /// Clients send requests and acknowledgements only.
-const CLIENT_CONTROL: Control = Control::Reno;
+const CLIENT_CONTROL: ControllerConfig = ControllerConfig::Reno;
 
 /// A server's host and its client's.
 #[derive(Clone)]
@@ -148,9 +147,8 @@ impl<'a> Stage<'a> {
     }
 
     /// What connections of a sender under `control` are.
-    pub(crate) fn transport(&self, control: &Control) -> TransportConfig {
+    pub(crate) fn transport(&self, control: &ControllerConfig) -> TransportConfig {
         let scenario = self.scenario();
-        let controller = controller(control);
         TransportConfig {
             payload_bytes: u16::try_from(scenario.transport.payload_bytes).unwrap_or(u16::MAX),
             acks: match scenario.transport.ack {
@@ -163,7 +161,7 @@ impl<'a> Stage<'a> {
             qlog_dir: self.qlog.clone(),
             keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
             clock_shift: self.options.clock_shift,
-            ..TransportConfig::laboratory(self.tls.clone(), controller)
+            ..TransportConfig::laboratory(self.tls.clone(), *control)
         }
     }
 
@@ -220,25 +218,4 @@ impl<'a> Stage<'a> {
 
 fn made<E: std::fmt::Display>(endpoint: Result<Endpoint, E>) -> Result<Endpoint, LabError> {
     endpoint.map_err(|e| LabError::fault(format!("an endpoint cannot be made: {e}")))
-}
-
-fn controller(control: &Control) -> ControllerConfig {
-    match *control {
-        Control::Reno => ControllerConfig::new(Algorithm::Reno),
-        Control::Bbr => ControllerConfig::new(Algorithm::Bbr),
-        Control::Fast { weight } => {
-            ControllerConfig { weight: Some(weight), ..ControllerConfig::new(Algorithm::Fast) }
-        }
-        Control::Explicit(rate) => ControllerConfig {
-            rate_bps: Some(rate.bps()),
-            ..ControllerConfig::new(Algorithm::Explicit)
-        },
-        Control::Cubic { weight, rule } => ControllerConfig {
-            weight_rule: Some(match rule {
-                scenario::WeightRule::Synchronised => WeightRule::Synchronised,
-                scenario::WeightRule::Textbook => WeightRule::Textbook,
-            }),
-            ..ControllerConfig::cubic(weight)
-        },
-    }
 }

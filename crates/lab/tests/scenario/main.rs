@@ -56,7 +56,7 @@ fn the_least_scenario_has_the_documented_defaults() {
     assert_eq!((s.transport.payload_bytes, s.transport.cipher), (1350, Cipher::Null));
     assert_eq!((viewers(&s).player.abr, viewers(&s).player.horizon), (Abr::RobustMpc, 5));
     assert_eq!((viewers(&s).player.beta, viewers(&s).player.gamma), (25.0, 2.5));
-    let plain = Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised };
+    let plain = ControllerConfig::cubic(1.0);
     assert_eq!((s.schemes[0].control, minerva_of(&s.schemes[0])), (plain, None));
     assert_eq!(
         (Transfers::of(&s)[0].name.as_str(), Transfers::of(&s)[0].until),
@@ -165,18 +165,18 @@ fn every_key_is_read() {
     assert_eq!(s.schemes[0].queue.as_ref().unwrap().queue.limit, QueueLimit::Bytes(30_000));
     assert_eq!(minerva_of(&s.schemes[0]).unwrap().mu, Some(1.5));
     assert_eq!(minerva_of(&s.schemes[0]).unwrap().utility, Some(Utility::Basic));
-    assert_eq!(s.schemes[1].control, Control::Explicit(Rate::from_mbps(4.0)));
+    assert_eq!(s.schemes[1].control, ControllerConfig::Explicit { rate: Rate::from_mbps(4.0) });
     assert_eq!(viewers(&s).viewers[0].abr, Some(Abr::Rate));
     assert_eq!(
         (viewers(&s).viewers[1].name.as_str(), &viewers(&s).viewers[1].video),
         ("v2", &None)
     );
-    let cross = Control::Cubic { weight: 2.0, rule: WeightRule::Synchronised };
+    let cross = ControllerConfig::cubic(2.0);
     assert_eq!(
         (viewers(&s).viewers[0].control, viewers(&s).viewers[1].control),
         (None, Some(cross))
     );
-    assert_eq!(Transfers::of(&s)[0].control, Some(Control::Reno));
+    assert_eq!(Transfers::of(&s)[0].control, Some(ControllerConfig::Reno));
     assert_eq!(Transfers::of(&s)[0].until, TransferEnd::At(Duration::from_secs(9)));
     assert_eq!(Transfers::of(&s)[1].until, TransferEnd::Bytes(1_500_000));
     assert_eq!((s.cases.count, s.cases.seed), (7, 12));
@@ -243,10 +243,7 @@ fn an_entry_stands_for_one_viewer_or_for_several() {
     assert_eq!((minerva.past, minerva.future, minerva.horizon), (Some(0.0), Some(2.0), Some(20)));
     assert_eq!((minerva.conservative, minerva.smoothed), (Some(false), Some(false)));
     assert_eq!((Traffic::of(&s)[0].name.as_str(), Traffic::of(&s)[0].servers), ("web1", 20));
-    assert_eq!(
-        Traffic::of(&s)[0].control,
-        Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised }
-    );
+    assert_eq!(Traffic::of(&s)[0].control, ControllerConfig::cubic(1.0));
 
     let few = message(&text.replace("same_as = \"a\"", "same_as = \"v\""));
     assert!(few.contains("same_as: found 0 viewers \"v\" before; expected at least 2"), "{few}");

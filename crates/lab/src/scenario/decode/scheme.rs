@@ -10,26 +10,17 @@ use crate::workloads;
 
 const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum ControllerKind {
-    Reno,
-    Cubic,
-    Fast,
-    Bbr,
-    Explicit,
-}
-
 words! {
-    ControllerKind: "reno" => Self::Reno, "cubic" => Self::Cubic, "fast" => Self::Fast,
+    Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic, "fast" => Self::Fast,
         "bbr" => Self::Bbr, "explicit" => Self::Explicit;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
 }
 
 pub(crate) fn control(
     r: &mut Reader<'_>,
-    default: Option<ControllerKind>,
+    default: Option<Algorithm>,
     default_text: &str,
-) -> Option<Control> {
+) -> Option<ControllerConfig> {
     let kind = r.word_or_none("controller", default_text, "The congestion controller.").or(default);
     let weight = r.number_or_none(
         "weight",
@@ -44,8 +35,8 @@ pub(crate) fn control(
     );
     let rate =
         r.rate_or_none("rate_bps", RATE, "required for \"explicit\"", "The rate of \"explicit\".");
-    let cubic = kind == Some(ControllerKind::Cubic);
-    if !cubic && kind != Some(ControllerKind::Fast) && r.has("weight") {
+    let cubic = kind == Some(Algorithm::Cubic);
+    if !cubic && kind != Some(Algorithm::Fast) && r.has("weight") {
         let found = "found without controller = \"cubic\" or \"fast\"";
         r.fail("weight", found, "only Cubic and FAST have a weight");
     }
@@ -53,10 +44,10 @@ pub(crate) fn control(
         r.fail("weight_rule", "found without controller = \"cubic\"", "only Cubic has one");
     }
     match kind {
-        Some(ControllerKind::Explicit) if !r.has("rate_bps") => {
+        Some(Algorithm::Explicit) if !r.has("rate_bps") => {
             r.fail("rate_bps", "missing", "expected the rate to send at, such as 4e6");
         }
-        Some(ControllerKind::Explicit) => {}
+        Some(Algorithm::Explicit) => {}
         _ if r.has("rate_bps") => {
             let found = "found without controller = \"explicit\"";
             r.fail("rate_bps", found, "only that controller has a rate");
@@ -64,14 +55,15 @@ pub(crate) fn control(
         _ => {}
     }
     Some(match kind? {
-        ControllerKind::Reno => Control::Reno,
-        ControllerKind::Cubic => Control::Cubic {
+        Algorithm::Reno => ControllerConfig::Reno,
+        Algorithm::Cubic => ControllerConfig::Cubic(CubicConfig {
             weight: weight.unwrap_or(1.0),
-            rule: rule.unwrap_or(WeightRule::Synchronised),
-        },
-        ControllerKind::Fast => Control::Fast { weight: weight.unwrap_or(1.0) },
-        ControllerKind::Bbr => Control::Bbr,
-        ControllerKind::Explicit => Control::Explicit(rate.unwrap_or_default()),
+            rule: rule.unwrap_or_default(),
+            ..CubicConfig::default()
+        }),
+        Algorithm::Fast => ControllerConfig::Fast { weight: weight.unwrap_or(1.0) },
+        Algorithm::Bbr => ControllerConfig::Bbr,
+        Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
     })
 }
 
@@ -83,7 +75,7 @@ pub(super) fn scheme(r: &mut Reader<'_>, network: &Network) -> Scheme {
     let name = name.unwrap_or_default();
     let title = r.text_or_none("title", "`name`", "Name for people.");
     let note = r.text_or_none("note", NONE, "One sentence for people who do not know it.");
-    let control = control(r, Some(ControllerKind::Cubic), "\"cubic\"").unwrap_or(Control::Reno);
+    let control = control(r, Some(Algorithm::Cubic), "\"cubic\"").unwrap_or(ControllerConfig::Reno);
     let queue = r.table("queue", "that of the access", "The queue under this scheme.", |r| {
         scheme_queue(r, network)
     });

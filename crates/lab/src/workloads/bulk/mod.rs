@@ -13,7 +13,7 @@ use airlane_base::{InputError, Time};
 use crate::error::LabError;
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
-use crate::scenario::{Control, Frame, Reader, Scenario};
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
     About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Flow, Headline, Metric, NoDraws,
@@ -57,7 +57,7 @@ pub struct Transfer {
     /// Name, of rows; distinct.
     pub name: String,
     /// Its controller. `None`: that of the scheme, with its weight.
-    pub control: Option<Control>,
+    pub control: Option<ControllerConfig>,
     /// When it starts.
     pub start: Duration,
     /// When it ends.

@@ -31,7 +31,7 @@ use airlane_minerva::Update;
 use crate::error::LabError;
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
-use crate::scenario::{Control, Frame, Reader, Scenario, Scheme};
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
     About, ByMetric, Cast, Chapter, ClaimChapter, ClaimRun, Compared, Draws, Ended, Flow,
@@ -64,7 +64,11 @@ impl Workload for Vod {
         Arc::new(read::tables(tables, frame))
     }
 
-    fn read_scheme(&self, keys: &mut Reader<'_>, control: &Control) -> Option<Arc<dyn SchemePart>> {
+    fn read_scheme(
+        &self,
+        keys: &mut Reader<'_>,
+        control: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
         Some(Arc::new(read::of_scheme(keys, control)?))
     }
 

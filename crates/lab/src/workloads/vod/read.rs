@@ -8,8 +8,8 @@ use airlane_quality::Smoothness;
 
 use super::types::*;
 use crate::scenario::{
-    CORE_RTT, Control, Frame, NONE, RTT, Range, Reader, Word, at, control, of_nothing, range,
-    start, words,
+    CORE_RTT, ControllerConfig, Frame, NONE, RTT, Range, Reader, Word, at, control, of_nothing,
+    range, start, words,
 };
 
 /// More than a manifest has.
@@ -80,14 +80,14 @@ pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Viewers {
 }
 
 /// What a scheme says of Minerva, if anything.
-pub(super) fn of_scheme(r: &mut Reader<'_>, control: &Control) -> Option<Minerva> {
+pub(super) fn of_scheme(r: &mut Reader<'_>, control: &ControllerConfig) -> Option<Minerva> {
     let minerva = r.table(
         "minerva",
         NONE,
         "Minerva sets the weights; keys left out have the algorithm's defaults.",
         minerva,
     );
-    if minerva.is_some() && !matches!(control, Control::Cubic { .. } | Control::Fast { .. }) {
+    if minerva.is_some() && !control.has_weight() {
         let expected = "expected controller = \"cubic\" or \"fast\", the ones with a weight";
         r.fail("minerva", "found beside a controller without weights", expected);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_media::Metric;
 use airlane_quality::Smoothness;
 
-use crate::scenario::Control;
+use crate::scenario::ControllerConfig;
 
 /// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
 pub const MIN_CHUNKS: u64 = 50;
@@ -96,7 +96,7 @@ pub struct Viewer {
     pub reports: Reports,
     /// The controller of its server, without Minerva: cross traffic of the same kind under every
     /// scheme. `None`: what the scheme says.
-    pub control: Option<Control>,
+    pub control: Option<ControllerConfig>,
 }
 
 /// When a viewer starts.

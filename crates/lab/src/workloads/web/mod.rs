@@ -15,7 +15,7 @@ use airlane_quality::stats;
 use crate::error::LabError;
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
-use crate::scenario::{Control, Frame, Reader, Scenario};
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
     About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Headline, Metric, NoDraws, Part,
@@ -53,7 +53,7 @@ pub struct Entry {
     /// How many servers.
     pub servers: usize,
     /// The servers' controller.
-    pub control: Control,
+    pub control: ControllerConfig,
     /// The number of the access that the clients are on.
     pub at: usize,
     /// Their round trip in the core, if it is not the network's.

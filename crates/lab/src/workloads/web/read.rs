@@ -4,7 +4,7 @@ use airlane_base::Rate;
 
 use super::{Entry, Traffic};
 use crate::scenario::{
-    CORE_RTT, Control, Frame, RATE, RTT, Range, Reader, WeightRule, at, control, range,
+    CORE_RTT, ControllerConfig, Frame, RATE, RTT, Range, Reader, at, control, range,
 };
 
 const SIZE: (u64, u64) = (1, 1 << 40);
@@ -25,7 +25,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
         r.fail("load_bps", "missing", "expected the load, such as 10e6");
     }
     let servers = r.count("servers", (1, 10_000), 200, "How many servers; each has a host.");
-    let plain_cubic = Control::Cubic { weight: 1.0, rule: WeightRule::Synchronised };
+    let plain_cubic = ControllerConfig::cubic(1.0);
     let control = control(r, None, "plain Cubic").unwrap_or(plain_cubic);
     let at = at(r, frame.network, 1)[0];
     let rtt = r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core.");

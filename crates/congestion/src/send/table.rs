@@ -6,10 +6,13 @@ use airlane_base::Time;
 
 /// What is kept of a packet until it is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub(super) pn: u64,
-    pub(super) at: Time,
-    pub(super) bytes: u16,
+pub struct InFlight {
+    /// Its number.
+    pub pn: u64,
+    /// When it was sent, as the transport said.
+    pub at: Time,
+    /// Its size in bytes of UDP payload.
+    pub bytes: u16,
 }
 
 /// Packets that there stays room for when none is in flight: the room for all of a chunk, which may
@@ -18,12 +21,12 @@ const KEPT: usize = 32;
 
 /// Packets sent and neither acknowledged nor lost, sorted by number.
 ///
-/// Numbers rise but have gaps: noq skips some on purpose, and packets that carry nothing but
+/// Numbers rise but have gaps: transports skip some on purpose, and packets that carry nothing but
 /// acknowledgements are not tracked.
 #[derive(Debug)]
 pub(super) struct Table {
     /// `None` where a packet was taken out of the middle; the front is never `None`.
-    slots: VecDeque<(u64, Option<Sent>)>,
+    slots: VecDeque<(u64, Option<InFlight>)>,
 }
 
 impl Table {
@@ -32,7 +35,7 @@ impl Table {
     }
 
     /// Adds a packet, unless its number does not rise.
-    pub(super) fn insert(&mut self, sent: Sent) -> bool {
+    pub(super) fn insert(&mut self, sent: InFlight) -> bool {
         if self.slots.back().is_some_and(|(pn, _)| *pn >= sent.pn) {
             return false;
         }
@@ -41,7 +44,7 @@ impl Table {
     }
 
     /// Takes the packet of this number out, if it is here and `is` it.
-    pub(super) fn take(&mut self, pn: u64, is: impl FnOnce(&Sent) -> bool) -> Option<Sent> {
+    pub(super) fn take(&mut self, pn: u64, is: impl FnOnce(&InFlight) -> bool) -> Option<InFlight> {
         // Mostly the front; near it where acknowledgements come in order.
         let i = match self.slots.front() {
             Some((front, _)) if *front == pn => 0,
@@ -61,6 +64,11 @@ impl Table {
         taken
     }
 
+    /// How many there are.
+    pub(super) fn packets(&self) -> u64 {
+        self.slots.iter().filter(|(_, slot)| slot.is_some()).count() as u64
+    }
+
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.slots.clear();
@@ -75,8 +83,8 @@ mod tests {
 
     use super::*;
 
-    fn sent(pn: u64) -> Sent {
-        Sent { pn, at: Time::from_nanos(pn), bytes: 1 }
+    fn sent(pn: u64) -> InFlight {
+        InFlight { pn, at: Time::from_nanos(pn), bytes: 1 }
     }
 
     proptest! {
