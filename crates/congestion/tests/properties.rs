@@ -334,3 +334,43 @@ fn the_explicit_rate_is_set_through_the_trait() {
     assert!(c.set_rate(Time::ZERO, Rate::from_mbps(7.0)));
     assert_eq!(c.pacing_rate(), Some(Rate::from_mbps(7.0)));
 }
+
+#[test]
+fn a_mark_is_answered_as_a_loss_is_and_once_per_flight() {
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic, Algorithm::Fast, Algorithm::Bbr] {
+        let full = || {
+            let mut d = Driver::new();
+            let mut c = config(algorithm, WeightRule::Synchronised).build(Time::ZERO, MTU, Seed(1));
+            for _ in 0..6 {
+                while d.in_flight() + MTU <= c.window() {
+                    d.apply(c.as_mut(), &Step::Send(1));
+                }
+                d.apply(c.as_mut(), &Step::Wait(20_000));
+                d.apply(c.as_mut(), &Step::Ack { skip: 0, count: 200, app_limited: false });
+            }
+            while d.in_flight() + MTU <= c.window() {
+                d.apply(c.as_mut(), &Step::Send(1));
+            }
+            (d, c)
+        };
+        let (mut marked, mut by_mark) = full();
+        let before = by_mark.window();
+        // The packet that is lost in one run is the one that is marked in the other.
+        let (pn, sent_at) = marked.open[0];
+        let in_flight = marked.in_flight() - MTU;
+        by_mark.on_marked(&Marked { now: marked.now, pn, sent_at, in_flight });
+        let (mut lost, mut by_loss) = full();
+        lost.apply(by_loss.as_mut(), &Step::Lose { skip: 0, count: 1 });
+        let after = by_mark.window();
+        assert_eq!(after, by_loss.window(), "{algorithm}");
+        assert!(algorithm == Algorithm::Bbr || after < before, "{algorithm}: {after} of {before}");
+        // The rest of that flight belongs to the same event.
+        for (pn, sent_at) in marked.open.clone() {
+            by_mark.on_marked(&Marked { now: marked.now, pn, sent_at, in_flight });
+        }
+        assert_eq!(by_mark.window(), after, "{algorithm}");
+        // What was marked is never undone.
+        marked.apply(by_mark.as_mut(), &Step::Spurious);
+        assert!(algorithm == Algorithm::Bbr || by_mark.window() == after, "{algorithm}");
+    }
+}

@@ -368,7 +368,7 @@ fn each_claim_of_minerva_says_a_scenario() {
     );
     assert_eq!(
         fig2.network.bottleneck().unwrap().queue.discipline,
-        Discipline::Pie { target: Duration::from_millis(15) }
+        Discipline::Pie { target: Duration::from_millis(15), ecn: false }
     );
     let (a, b) = (of("minerva.fig9.4", &[]), of("minerva.fig9.16", &[]));
     assert_eq!((a.cases, &a.seeds), (b.cases, &b.seeds), "one stream of mixes for all loads");

@@ -132,6 +132,10 @@ pub struct TransportConfig {
     pub empty_client_ids: bool,
     /// Whom a server lets in.
     pub admission: Admission,
+    /// Packets leave with ECT(0), so that queues may mark them instead of dropping them (RFC 9000,
+    /// section 13.4), until the peer shows that it does not tell of marks or that the path clears
+    /// them. Controllers hear of marks ([`Controller::on_marked`]).
+    pub ecn: bool,
     /// Silence after which a connection is given up.
     pub idle_timeout: Option<Duration>,
     /// Silence after which a PING goes out.
@@ -196,6 +200,7 @@ impl TransportConfig {
             max_streams: 100,
             empty_client_ids: false,
             admission: Admission::ALL,
+            ecn: false,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,
             security,

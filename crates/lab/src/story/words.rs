@@ -103,7 +103,10 @@ pub(super) fn queue(queue: &Queue) -> String {
     };
     match queue.discipline {
         Discipline::DropTail => format!("drop-tail, holds {limit}"),
-        Discipline::Pie { target } => format!("PIE at {}, holds {limit}", ms(target)),
+        Discipline::Pie { target, ecn } => {
+            let marks = if ecn { ", marks" } else { "" };
+            format!("PIE at {}{marks}, holds {limit}", ms(target))
+        }
     }
 }
 

@@ -195,8 +195,8 @@ fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
     };
     match queue.discipline {
         Discipline::DropTail => QueueSpec::DropTail(limit),
-        Discipline::Pie { target } => {
-            QueueSpec::Pie(limit, PieConfig { target, ..PieConfig::default() })
+        Discipline::Pie { target, ecn } => {
+            QueueSpec::Pie(limit, PieConfig { target, ecn, ..PieConfig::default() })
         }
     }
 }

@@ -155,6 +155,7 @@ impl<'a> Stage<'a> {
                 scenario::AckPolicy::Every2 => AckPolicy::EverySecond,
                 scenario::AckPolicy::Decimated => AckPolicy::chromium(scenario.network.rtt),
             },
+            ecn: scenario.transport.ecn,
             // A trace may carry nothing for longer than a minute, and a connection survives it.
             idle_timeout: Some(Duration::from_secs(300)),
             empty_client_ids: true,

@@ -150,7 +150,7 @@ fn every_key_is_read() {
     assert_eq!(
         s.network.bottleneck().unwrap().queue,
         Queue {
-            discipline: Discipline::Pie { target: Duration::from_millis(20) },
+            discipline: Discipline::Pie { target: Duration::from_millis(20), ecn: false },
             limit: QueueLimit::Packets(90),
             bdp_rtt: Some(Duration::from_millis(20)),
             bdp_rate: Some(Rate::from_mbps(5.0)),

@@ -39,6 +39,8 @@ pub struct ControlStats {
     pub spurious_losses: u64,
     /// Acknowledgements that reported packets marked as having met congestion (ECN-CE).
     pub mark_reports: u64,
+    /// Datagrams that arrived marked so, from the peer.
+    pub marks_received: u64,
     /// Time during which there was data to send: from when data could not leave at once, held
     /// back by window or pacing, until the last of it left. Idle gaps and the wait for the last
     /// acknowledgements do not count; see `docs/quic.md`.
@@ -92,7 +94,7 @@ impl ControlHandle {
         let now = self.runtime.now();
         self.guarded(|core| {
             self.shared.tell_waiting(core);
-            read(core, now)
+            read(core, now, self.shared.marks())
         })
     }
 
@@ -149,7 +151,7 @@ impl ControlHandle {
     }
 }
 
-fn read(core: &Core, now: Time) -> ControlStats {
+fn read(core: &Core, now: Time, marks_received: u64) -> ControlStats {
     let c = core.counts(now);
     let controller = core.controller().expect("the last path of a connection stays");
     ControlStats {
@@ -163,6 +165,7 @@ fn read(core: &Core, now: Time) -> ControlStats {
         abandoned_packets: c.abandoned_packets,
         spurious_losses: c.spurious,
         mark_reports: c.mark_reports,
+        marks_received,
         busy: c.busy,
         has_data: core.send().waiting(core.path()).is_some(),
         in_flight: core.in_flight(),

@@ -100,6 +100,8 @@ pub(crate) struct Shared {
     wake: AtomicU64,
     /// Since when data waits, in nanoseconds, if noq has asked since the state heard of it last.
     asked: AtomicU64,
+    /// Datagrams that arrived marked.
+    marks: AtomicU64,
     pub(super) link: OnceLock<WeakLink>,
 }
 
@@ -120,6 +122,7 @@ impl Shared {
             gate: AtomicU64::new(0),
             wake: AtomicU64::new(NONE),
             asked: AtomicU64::new(NONE),
+            marks: AtomicU64::new(0),
             link: OnceLock::new(),
         }
     }
@@ -172,6 +175,15 @@ impl Shared {
         self.cut();
         self.wake.store(gate, Ordering::Relaxed);
         true
+    }
+
+    /// A datagram arrived marked as having met congestion.
+    pub(crate) fn count_mark(&self) {
+        self.marks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn marks(&self) -> u64 {
+        self.marks.load(Ordering::Relaxed)
     }
 
     /// The driver begins to look at what may be sent.

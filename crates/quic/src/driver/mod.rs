@@ -104,7 +104,7 @@ impl Driver {
     pub(crate) fn new(inner: Arc<Inner>, socket: Box<dyn airlane_runtime::UdpSocket>) -> Self {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
         let work = Work {
-            outlet: Outlet::new(socket),
+            outlet: Outlet::new(socket, inner.config().ecn),
             deadlines: Schedule::default(),
             timer,
             armed: None,
@@ -196,6 +196,11 @@ impl Work {
         self.buffer.clear();
         match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if ecn == Ecn::Ce
+                    && let Some(link) = links.get(handle)
+                {
+                    link.control().shared().count_mark();
+                }
                 if self.arrived_for != handle {
                     self.hand_over(inner, links);
                     self.arrived_for = handle;

@@ -8,10 +8,12 @@ use std::task::{Context, Poll, ready};
 
 use airlane_base::Ecn;
 use airlane_runtime::{Datagram, Received, UdpSocket};
-use noq_proto::Transmit;
+use noq_proto::{EcnCodepoint, Transmit};
 
 pub(super) struct Outlet {
     socket: Box<dyn UdpSocket>,
+    /// Datagrams may be marked, where noq wants them to.
+    ecn: bool,
     held: Option<Held>,
 }
 
@@ -22,17 +24,26 @@ struct Held {
     sent: usize,
 }
 
-/// Where the datagrams of a batch go, and how long each is.
+/// Where the datagrams of a batch go, how long each is, and whether it may be marked.
 #[derive(Clone, Copy)]
 struct Route {
     dst: SocketAddr,
     src: Option<IpAddr>,
     segment: usize,
+    ecn: Ecn,
 }
 
 impl Route {
-    fn of(transmit: &Transmit) -> Self {
+    fn of(transmit: &Transmit, ecn: bool) -> Self {
         Self {
+            // Where it is not asked for the peer reports no counts, and noq, which always begins with
+            // marks, stops expecting any.
+            ecn: match transmit.ecn.filter(|_| ecn) {
+                None => Ecn::NotEct,
+                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                Some(EcnCodepoint::Ce) => Ecn::Ce,
+            },
             dst: transmit.destination,
             src: transmit.src_ip,
             segment: transmit.segment_size.unwrap_or(transmit.size).max(1),
@@ -41,8 +52,8 @@ impl Route {
 }
 
 impl Outlet {
-    pub(super) fn new(socket: Box<dyn UdpSocket>) -> Self {
-        Self { socket, held: None }
+    pub(super) fn new(socket: Box<dyn UdpSocket>, ecn: bool) -> Self {
+        Self { socket, ecn, held: None }
     }
 
     pub(super) fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
@@ -62,7 +73,7 @@ impl Outlet {
         transmit: &Transmit,
         bytes: &mut Vec<u8>,
     ) -> Poll<()> {
-        let to = Route::of(transmit);
+        let to = Route::of(transmit, self.ecn);
         let mut sent = 0;
         while sent < transmit.size {
             let Poll::Ready(n) = self.send_some(cx, to, &bytes[sent..transmit.size]) else {
@@ -95,20 +106,17 @@ impl Outlet {
     /// asks again.
     pub(super) fn respond(&self, cx: &mut Context<'_>, transmit: &Transmit, bytes: &[u8]) {
         if self.held.is_none() {
-            let _ = self.send_some(cx, Route::of(transmit), &bytes[..transmit.size]);
+            let _ = self.send_some(cx, Route::of(transmit, self.ecn), &bytes[..transmit.size]);
         }
     }
 
     /// Sends as many datagrams of `bytes` as the socket takes at once. How many bytes that are.
     fn send_some(&self, cx: &mut Context<'_>, to: Route, bytes: &[u8]) -> Poll<usize> {
-        let Route { dst, src, segment } = to;
+        let Route { dst, src, segment, ecn } = to;
         let most = segment.saturating_mul(self.socket.max_segments().max(1));
         let payload = &bytes[..bytes.len().min(most)];
         let several = payload.len() > segment;
-        // Always Not-ECT: no controller of ours reacts to marks, so asking for them would only
-        // turn drops into nothing. The peer then reports no counts, and noq stops expecting any.
-        let datagram =
-            Datagram { dst, src, ecn: Ecn::NotEct, payload, segment: several.then_some(segment) };
+        let datagram = Datagram { dst, src, ecn, payload, segment: several.then_some(segment) };
         let sent = self.socket.poll_send(cx, &datagram);
         // A datagram that could not be sent is a lost one: the connection recovers, and must not
         // die because the path was unreachable for a moment.

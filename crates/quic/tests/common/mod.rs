@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{Fnv64, Packet, Rate, Seed, Time};
+use airlane_base::{Ecn, Fnv64, Packet, Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_quic::{
     Cipher, Connection, ControlStats, Endpoint, Identity, QuicError, Tls, TransportConfig, Trust,
@@ -23,6 +23,9 @@ pub struct Seen {
     pub hash: Fnv64,
     pub packets: u64,
     pub dropped: u64,
+    /// Packets that allowed marks when they were sent, and those that were marked.
+    pub markable: u64,
+    pub marked: u64,
     /// Packets towards the server: mostly acknowledgements.
     pub up_packets: u64,
     /// UDP payload that arrived at the client, bytes.
@@ -45,6 +48,10 @@ pub struct Link {
     lose_every: u64,
     /// From when on larger UDP payloads do not pass towards the client.
     narrow: (Time, usize),
+    /// Every so many packets towards the client that allow it are marked.
+    mark_every: u64,
+    /// Nothing that allows marks comes out as it went in.
+    clears_ecn: bool,
     in_transit: VecDeque<(Time, Box<Packet>)>,
     up: VecDeque<(Time, Box<Packet>)>,
     seen: Arc<Mutex<Seen>>,
@@ -60,6 +67,8 @@ impl Link {
             free_at: Time::ZERO,
             lose_every: u64::MAX,
             narrow: (Time::FAR_FUTURE, 0),
+            mark_every: u64::MAX,
+            clears_ecn: false,
             in_transit: VecDeque::new(),
             up: VecDeque::new(),
             seen: seen.clone(),
@@ -72,6 +81,16 @@ impl Link {
         self
     }
 
+    pub fn marking_every(mut self, n: u64) -> Self {
+        self.mark_every = n;
+        self
+    }
+
+    pub fn clearing_ecn(mut self) -> Self {
+        self.clears_ecn = true;
+        self
+    }
+
     pub fn passing_at_most(mut self, payload_bytes: usize, from: Time) -> Self {
         self.narrow = (from, payload_bytes);
         self
@@ -79,8 +98,19 @@ impl Link {
 }
 
 impl Fabric for Link {
-    fn send(&mut self, now: Time, packet: Box<Packet>) {
+    fn send(&mut self, now: Time, mut packet: Box<Packet>) {
         let mut seen = self.seen.lock();
+        if packet.ecn == Ecn::Ect0 {
+            seen.markable += 1;
+            if self.clears_ecn {
+                packet.ecn = Ecn::NotEct;
+            } else if packet.dst.ip() == std::net::IpAddr::from(CLIENT_IP)
+                && seen.markable.is_multiple_of(self.mark_every)
+            {
+                packet.ecn = Ecn::Ce;
+                seen.marked += 1;
+            }
+        }
         seen.packets += 1;
         seen.hash.write_u64(now.as_nanos());
         seen.hash.write_u64(packet.payload.len() as u64);

@@ -228,19 +228,25 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "0.015",
         "The delay that PIE aims at.",
     );
-    if kind == QueueKind::DropTail && target.is_some() {
-        r.fail(
-            "target_s",
-            "found beside kind \"droptail\"",
-            "expected it beside kind \"pie\" only",
-        );
+    let ecn = r.flag_or_none(
+        "ecn",
+        "false",
+        "PIE marks packets that allow it instead of dropping them, while it would drop fewer than one \
+         of ten; with `transport.ecn` connections allow it.",
+    );
+    for (key, found) in [("target_s", target.is_some()), ("ecn", ecn.is_some())] {
+        if kind == QueueKind::DropTail && found {
+            let expected = "expected it beside kind \"pie\" only";
+            r.fail(key, "found beside kind \"droptail\"", expected);
+        }
     }
     Queue {
         discipline: match kind {
             QueueKind::DropTail => Discipline::DropTail,
-            QueueKind::Pie => {
-                Discipline::Pie { target: target.unwrap_or(Duration::from_millis(15)) }
-            }
+            QueueKind::Pie => Discipline::Pie {
+                target: target.unwrap_or(Duration::from_millis(15)),
+                ecn: ecn.unwrap_or(false),
+            },
         },
         limit: match (bytes, packets, bdp) {
             (Some(bytes), ..) => QueueLimit::Bytes(bytes),

@@ -183,5 +183,13 @@ fn transport(r: &mut Reader<'_>) -> Transport {
         ),
         ack: r.word("ack", AckPolicy::Every2, "When receivers acknowledge: every second packet, or rarely, as Chromium does."),
         cipher: r.word("cipher", Cipher::Null, "What seals the packets: nothing, with the real sizes, or TLS 1.3. `--tls` overrides it."),
+        ecn: r
+            .flag_or_none(
+                "ecn",
+                "false",
+                "Packets allow queues to mark them instead of dropping them, and senders answer marks \
+                 as they answer losses.",
+            )
+            .unwrap_or(false),
     }
 }

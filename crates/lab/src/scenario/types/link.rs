@@ -178,6 +178,9 @@ pub enum Discipline {
     Pie {
         /// The delay that it aims at.
         target: Duration,
+        /// It marks packets that allow it (ECN) instead of dropping them, while it would drop fewer
+        /// than one of ten.
+        ecn: bool,
     },
 }
 

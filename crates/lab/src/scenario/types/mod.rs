@@ -107,6 +107,8 @@ pub struct Transport {
     pub ack: AckPolicy,
     /// What seals the packets.
     pub cipher: Cipher,
+    /// Whether packets may be marked instead of dropped (ECN), and senders answer marks.
+    pub ecn: bool,
 }
 
 /// When a receiver acknowledges.
