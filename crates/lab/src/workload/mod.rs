@@ -1,10 +1,10 @@
 //! What a workload is to the laboratory: one kind of traffic, with everything that belongs to it.
 //!
-//! The life of a workload follows that of a scenario. [`Workload::read`] reads its tables into a
-//! [`Cast`]: who takes part. [`Cast::prepare`] reads what it needs beside the scenario, and draws
-//! what differs from case to case: its [`Draws`]. [`Draws::stock`] computes what all runs of a plan
-//! share. [`Cast::start`] starts its roles in a world; they are [`Running`] until [`Running::end`]
-//! collects what came of them, the workload's [`Part`] of the output. [`Part::result`] makes figures
+//! The life of a workload follows that of a scenario. `Workload::read` reads its tables into a
+//! `Cast`: who takes part. `Cast::prepare` reads what it needs beside the scenario, and draws
+//! what differs from case to case: its `Draws`. `Draws::stock` computes what all runs of a plan
+//! share. `Cast::start` starts its roles in a world; they are `Running` until `Running::end`
+//! collects what came of them, the workload's `Part` of the output. `Part::result` makes figures
 //! of it, and the cast's chapter the words, tables and charts of the report.
 //!
 //! The kernel knows workloads by these traits alone, and derives from figures all that compares

@@ -1,4 +1,4 @@
-//! The workloads: a folder and a line of [`ALL`] each. Nothing else in the crate names one.
+//! The workloads: a folder and a line of `ALL` each. Nothing else in the crate names one.
 
 pub mod bulk;
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::request::{Common, RunRequest, SweepRequest};
-use crate::summary::Summary;
+use crate::claims::ClaimSet;
+use crate::reproduce::reproduce_sets;
+use crate::request::{Common, ReproduceRequest, RunRequest, SweepRequest};
+use crate::summary::{Summary, Verdict};
 
 const SCENARIO: &str = "name = \"calls\"\ntitle = \"Calls\"\nduration_s = 10\nseeds = [1, 2]\n\
     [link]\nrate_bps = 2e6\nrtt_s = 0.04\nqueue = { kind = \"droptail\", limit_bdp = 2 }\n\
@@ -92,4 +94,61 @@ fn sweeps_show_it_and_tell_its_worlds_apart() {
     assert_eq!((summary.runs.len(), hashes.len()), (8, 8), "every world is another");
     let table = fs::read_to_string(dir.0.join("sweep.csv")).unwrap();
     assert!(table.contains("slowest_response_s"));
+}
+
+/// A claim about the slowest caller, and one about the mean of all.
+const CLAIMS: &str = r#"
+schema = 3
+system = "x"
+seed = 7
+[scenario]
+duration_s = 8
+link = { rate_bps = 2e6, rtt_s = 0.04, queue = { kind = "droptail", limit_bdp = 2 } }
+exchange = [{ name = "near" }, { name = "large", bytes = 100000 }]
+[schemes.cubic]
+[schemes.slow]
+controller = "explicit"
+rate_bps = 4e5
+
+[[claim]]
+id = "x.slowest"
+source = "here"
+statement = "Whoever sends at 0.4 Mbit/s answers later."
+paper = { text = "no figure" }
+unit = "s"
+statistic = "Mean over draws."
+rule_text = "above one second"
+rule = { kind = "above", of = "slowest_response_change_s", bound = 1.0 }
+compare = ["slow", "cubic"]
+mixes = "m"
+beside = ["response_s", "response_s_of_baseline", "sum(response_s / response_s_of_baseline)"]
+full = { pairs = 10, seeds = 1 }
+quick = { pairs = 10, seeds = 1 }
+"#;
+
+#[test]
+fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
+    let dir = Scratch::new("claims");
+    let set = ClaimSet::from_text(CLAIMS, Path::new("x.toml")).unwrap();
+    let common = Common { out: dir.0.clone(), jobs: 2, ..Common::default() };
+    let request = ReproduceRequest { common, system: "x".to_owned(), quick: true, only: vec![] };
+    reproduce_sets(&[set], &request).unwrap();
+    let summary = dir.summary();
+    let [claim] = summary.claims.as_slice() else { panic!("{:?}", summary.claims) };
+    assert_eq!((claim.verdict, claim.n), (Verdict::Holds, 10), "{claim:?}");
+    assert_eq!(claim.checks[0].unit, "s");
+    let of = |metric: &str| -> (f64, String) {
+        let of_all = |r: &&crate::summary::Row| r.case == "all" && r.metric == metric;
+        let row = summary.rows.iter().find(of_all).unwrap_or_else(|| panic!("no {metric}"));
+        (row.value, row.unit.clone())
+    };
+    let (slow, fast) = (of("response_s"), of("response_s_of_baseline"));
+    assert!(slow.0 > 2.0 * fast.0 && slow.1 == "s", "{slow:?} {fast:?}");
+    assert_eq!(of("sum(response_s / response_s_of_baseline)").1, "");
+    let page = fs::read_to_string(dir.0.join("claims/x.slowest.html")).unwrap();
+    assert!(page.contains("the caller near and the caller large"), "who uses the network");
+    let unknown = CLAIMS.replace("\"response_s\", ", "\"answers\", ");
+    let set = ClaimSet::from_text(&unknown, Path::new("x.toml")).unwrap();
+    let e = reproduce_sets(&[set], &request).unwrap_err().to_string();
+    assert!(e.contains("x.slowest.beside: \"answers\""), "{e}");
 }
