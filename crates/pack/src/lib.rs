@@ -25,6 +25,7 @@ mod probe;
 mod progress;
 mod rates;
 mod request;
+mod resume;
 mod score;
 mod title;
 mod work;

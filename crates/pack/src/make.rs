@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use airlane_media::dash::{self, Presentation};
 use airlane_media::{hls, table};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::audio::{self, Sound};
@@ -19,11 +18,13 @@ use crate::pack::{NAMES, Order};
 use crate::probe::Source;
 use crate::progress::{Event, Observer, Progress};
 use crate::request::{Codec, PackRequest, Speed};
+use crate::resume::{AudioStage, Job, RungStage, Stage, audio_folder};
 use crate::score::{NO_VMAF, Scores, Subject, Vmaf, metrics, score};
-use crate::work::{Job, Stage, Work, read_json, remove, write_json, write_whole};
+use crate::work::{Work, remove, write_whole};
 
 /// Chunks that a player is to hold before it begins.
 const BUFFERED_CHUNKS: u32 = 2;
+
 /// All that making a title needs.
 pub(crate) struct Maker<'a> {
     pub(crate) request: &'a PackRequest,
@@ -36,21 +37,14 @@ pub(crate) struct Maker<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// What a rung's scores are kept as until the table is written.
-#[derive(Serialize, Deserialize)]
-struct Measured {
-    vmaf: bool,
-    scores: Scores,
-}
-
 impl Maker<'_> {
     fn warn(&self, text: impl Into<String>) {
         (self.observer)(Event::Warning(text.into()));
     }
 
     /// Makes every piece in the work folder and returns the job, ready to be published.
-    pub(crate) fn make(&self, mut job: Job<Order>) -> Result<Job<Order>, PackError> {
-        self.speak_of_the_source();
+    pub(crate) fn make(&self, mut job: Job) -> Result<Job, PackError> {
+        self.warn_about_source();
         let vmaf = Vmaf::of(&self.ffmpeg, self.request.vmaf_every, self.stop)?;
         if vmaf.is_none() {
             self.warn(NO_VMAF);
@@ -60,10 +54,12 @@ impl Maker<'_> {
             self.ladder.iter().map(|r| self.costs(r, vmaf.is_some())).collect();
         let total: f64 = costs.iter().map(|(encode, score)| (encode + score) * frames).sum();
         let progress = Progress::new(self.observer, total);
-        let mut encoded = Vec::new();
+        let mut stages = Vec::new();
         for (rung, (cost, _)) in self.ladder.iter().zip(&costs) {
-            encoded.push(self.encode(rung, cost * frames, *cost, &progress)?);
+            let stage = RungStage::read(&self.work, rung, vmaf.is_some());
+            stages.push(self.encode(rung, stage, cost * frames, *cost, &progress)?);
         }
+        let encoded: Vec<Encoded> = stages.iter().map(|(encoded, _)| *encoded).collect();
         self.check_frames(&encoded)?;
         let audio = self.audio(encoded[0])?;
         let mut listed = Vec::new();
@@ -71,21 +67,28 @@ impl Maker<'_> {
             listed.push(manifest::video(rung, &self.settings, *encoded, &self.folder(rung))?);
         }
         let mut scores = Vec::new();
-        for (((rung, encoded), listed), (_, cost)) in
-            self.ladder.iter().zip(&encoded).zip(&listed).zip(&costs)
+        for (((rung, stage), listed), (_, cost)) in
+            self.ladder.iter().zip(stages).zip(&listed).zip(&costs)
         {
             let units = cost * frames;
-            scores.push(self.score(rung, *encoded, listed, vmaf, units, *cost, &progress)?);
+            scores.push(match stage {
+                (_, Some(scores)) => {
+                    progress.skip(units);
+                    scores
+                }
+                (encoded, None) => {
+                    self.score(rung, encoded, listed, vmaf, units, *cost, &progress)?
+                }
+            });
         }
         self.poster(&listed)?;
-        let files = self.write(&job.request, listed, audio, scores, encoded[0], vmaf)?;
-        job.request.files = files;
-        job.stage = Stage::Moving;
-        self.work.note(&job)?;
+        let files = self.write(&job.order, listed, audio, scores, encoded[0], vmaf)?;
+        job.order.files = files;
+        job.enter(Stage::Moving, &self.work)?;
         Ok(job)
     }
 
-    fn speak_of_the_source(&self) {
+    fn warn_about_source(&self) {
         let fps = self.video.fps;
         if self.video.uneven {
             self.warn(format!(
@@ -123,17 +126,25 @@ impl Maker<'_> {
         self.work.path("video").join(&rung.name)
     }
 
+    /// Encodes a rung unless it is whole. Returns its scores too, if it has been measured.
     fn encode(
         &self,
         rung: &Rung,
+        stage: RungStage,
         units: f64,
         cost: f64,
         progress: &Progress<'_>,
-    ) -> Result<Encoded, PackError> {
-        let mark = self.work.path(format!("encoded-{}.json", rung.name));
-        if let Some(encoded) = read_json(&mark) {
-            progress.skip(units);
-            return Ok(encoded);
+    ) -> Result<(Encoded, Option<Scores>), PackError> {
+        match stage {
+            RungStage::Encoding => {}
+            RungStage::Encoded(encoded) => {
+                progress.skip(units);
+                return Ok((encoded, None));
+            }
+            RungStage::Measured(encoded, scores) => {
+                progress.skip(units);
+                return Ok((encoded, Some(scores)));
+            }
         }
         let doing = format!("encoding {}", rung.name);
         let tell = |frames: u64| progress.tell((frames as f64 * cost).min(units), &doing);
@@ -149,9 +160,9 @@ impl Maker<'_> {
         if !words.is_empty() {
             self.warn(format!("ffmpeg on {doing}: {words}"));
         }
-        write_json(&mark, &encoded)?;
+        RungStage::enter_encoded(&self.work, rung, encoded)?;
         progress.finish(units);
-        Ok(encoded)
+        Ok((encoded, None))
     }
 
     /// All rungs come from one chain of filters: they have the same frames, or something is wrong.
@@ -174,8 +185,8 @@ impl Maker<'_> {
         let Some(channels) = self.video.channels else { return Ok(None) };
         let channels = channels.min(2);
         let rate = self.request.audio_rate.scale(f64::from(channels) / 2.0);
-        let dir = self.work.path("audio");
-        if !dir.exists() {
+        let dir = audio_folder(&self.work);
+        if AudioStage::read(&self.work) == AudioStage::Encoding {
             let fps = self.settings.fps.as_f64();
             let sound = Sound {
                 channels,
@@ -203,13 +214,6 @@ impl Maker<'_> {
         cost: f64,
         progress: &Progress<'_>,
     ) -> Result<Scores, PackError> {
-        let mark = self.work.path(format!("measured-{}.json", rung.name));
-        // Scores without VMAF serve no table with it: another ffmpeg measures again.
-        let before = read_json::<Measured>(&mark).filter(|m| m.vmaf == vmaf.is_some());
-        if let Some(measured) = before {
-            progress.skip(units);
-            return Ok(measured.scores);
-        }
         let whole = |file| Piece { file, offset: 0, length: None };
         let dir = self.folder(rung);
         let names = (1..=listed.bytes.len()).map(|n| format!("{n}.m4s"));
@@ -224,7 +228,7 @@ impl Maker<'_> {
         let tell = |frames: u64| progress.tell((frames as f64 * cost).min(units), &doing);
         let dir = self.work.path("");
         let scores = score(&self.ffmpeg, &self.video, subject, vmaf, &dir, self.stop, &tell)?;
-        write_json(&mark, &Measured { vmaf: vmaf.is_some(), scores: scores.clone() })?;
+        RungStage::enter_measured(&self.work, rung, vmaf.is_some(), scores.clone())?;
         progress.finish(units);
         Ok(scores)
     }
@@ -319,7 +323,7 @@ impl Maker<'_> {
         if presentation.audio.is_empty() {
             files.retain(|f| f != "audio");
             // A run before may have had another source.
-            remove(&self.work.path("audio"))?;
+            remove(&audio_folder(&self.work))?;
         }
         files.splice(2..2, playlists.media.into_iter().map(|(name, _)| name));
         Ok(files)

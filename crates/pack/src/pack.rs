@@ -18,13 +18,12 @@ use crate::manifest;
 use crate::probe::{Source, probe};
 use crate::progress::Observer;
 use crate::request::{Codec, PackReport, PackRequest, Speed};
-use crate::work::{Fingerprint, Job, Stage, Work};
+use crate::resume::{Found, Job, Stage};
+use crate::work::{Fingerprint, Work};
 
 /// The names that a title has besides its media playlists, in the order of publishing.
 pub(crate) const NAMES: [&str; 6] =
     ["video", "audio", "poster.jpg", "quality.json", "master.m3u8", "manifest.mpd"];
-/// Of the job file.
-const VERSION: u32 = 1;
 
 /// The part of a request that decides what comes out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,29 +65,24 @@ pub fn pack(
     // A title that is there needs no ffmpeg; a source that is broken leaves no folder.
     let noted = request.dir.join(".pack/job.json").exists();
     let work = if noted { Some(Work::open(&request.dir)?) } else { None };
-    let found = work.as_ref().and_then(Work::job::<Order>);
-    let same = found.as_ref().filter(|job| is_same(job, &order, &source));
-    // A title that lost its manifest, as a restart that was killed leaves it, is made again.
-    let there =
-        |job: &&Job<Order>| job.stage != Stage::Done || request.dir.join("manifest.mpd").exists();
-    let kept = same.filter(there);
-    match (kept, &found) {
-        (Some(job), _) if job.stage == Stage::Done => {
+    let found = Found::in_folder(work.as_ref(), &request.dir, &order, &source);
+    match &found {
+        Found::Done(job) => {
             let work = Work::open_again(work, &request.dir)?;
-            return report(work.dir(), job.request.has_audio(), true);
+            return report(work.dir(), job.order.has_audio(), true);
         }
-        (Some(job), _) if job.stage == Stage::Moving => {
+        Found::Moving(job) => {
             let work = Work::open_again(work, &request.dir)?;
             return publish(&work, job.clone());
         }
-        (None, Some(job)) if same.is_none() && !request.restart => {
+        Found::Other(job) if !request.restart => {
             return Err(PackError::Occupied {
                 dir: request.dir.clone(),
                 holds: differences(job, &order, &source),
                 advice: "give another folder, or start over with --restart",
             });
         }
-        _ => {}
+        Found::Nothing | Found::Making(_) | Found::Damaged(_) | Found::Other(_) => {}
     }
     let ffmpeg = Ffmpeg::open(request.ffmpeg.as_deref(), stop)?;
     let video = probe(&ffmpeg, &request.video, stop)?;
@@ -107,20 +101,24 @@ pub fn pack(
     };
     let ladder = rungs(&request.ladder, &size, request.codec)?;
     let work = Work::open_again(work, &request.dir)?;
-    let job = match kept {
-        Some(job) => job.clone(),
-        None => {
-            begin(&work, found.as_ref())?;
-            Job { version: VERSION, request: order, source, stage: Stage::Making }
+    let mut job = match found {
+        Found::Making(job) => job,
+        found => {
+            let before = match &found {
+                Found::Damaged(job) | Found::Other(job) => Some(job),
+                _ => None,
+            };
+            begin(&work, before)?;
+            Job::new(order, source)
         }
     };
-    work.note(&job)?;
+    job.enter(Stage::Making, &work)?;
     let maker = Maker { request, ffmpeg, video, settings, ladder, work, observer, stop };
     let job = maker.make(job)?;
     publish(&maker.work, job)
 }
 
-fn order(request: &PackRequest) -> Result<Order, InputError> {
+pub(crate) fn order(request: &PackRequest) -> Result<Order, InputError> {
     let stem = request.video.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = request.name.clone().unwrap_or_else(|| manifest::plain_name(&stem));
     let wrong = |key: &str, found: String, expected: &str| {
@@ -159,18 +157,12 @@ pub(crate) fn vmaf_every(every: u32) -> Result<(), InputError> {
     }
 }
 
-fn is_same(job: &Job<Order>, order: &Order, source: &Fingerprint) -> bool {
-    let mut request = job.request.clone();
-    request.files.clear();
-    job.version == VERSION && request == *order && job.source == *source
-}
-
 /// What of a job is not what is asked for now, in words.
-fn differences(job: &Job<Order>, order: &Order, source: &Fingerprint) -> String {
+fn differences(job: &Job, order: &Order, source: &Fingerprint) -> String {
     if job.source != *source {
         return "a title made from another video, or from another version of this one".to_owned();
     }
-    let (there, asked) = (json!(job.request), json!(order));
+    let (there, asked) = (json!(job.order), json!(order));
     let members = asked.as_object().into_iter().flatten();
     let differs = members.filter(|(key, value)| *key != "files" && there[*key] != **value);
     let list: Vec<String> =
@@ -178,11 +170,11 @@ fn differences(job: &Job<Order>, order: &Order, source: &Fingerprint) -> String 
     format!("a title of another request: {}", list.join(", "))
 }
 
-/// Makes room for a title.
-fn begin(work: &Work, before: Option<&Job<Order>>) -> Result<(), PackError> {
+/// Clears the folder for a title: of the job `before`, or else only if nothing of such names is there.
+fn begin(work: &Work, before: Option<&Job>) -> Result<(), PackError> {
     let mut names = NAMES.map(str::to_owned).to_vec();
     if let Some(job) = before {
-        names.extend(job.request.files.iter().filter(|f| f.ends_with(".m3u8")).cloned());
+        names.extend(job.order.files.iter().filter(|f| f.ends_with(".m3u8")).cloned());
         return work.clear(&names);
     }
     match work.present(&names)[..] {
@@ -201,13 +193,11 @@ fn settings(request: &PackRequest, video: &Source) -> Settings {
 }
 
 /// Moves a title that is whole to its place.
-fn publish(work: &Work, mut job: Job<Order>) -> Result<PackReport, PackError> {
-    let files = job.request.files.clone();
-    work.publish(&files)?;
-    job.stage = Stage::Done;
-    work.note(&job)?;
+fn publish(work: &Work, mut job: Job) -> Result<PackReport, PackError> {
+    work.publish(&job.order.files)?;
+    job.enter(Stage::Done, work)?;
     work.tidy()?;
-    report(work.dir(), job.request.has_audio(), false)
+    report(work.dir(), job.order.has_audio(), false)
 }
 
 /// The report of a title that is there.

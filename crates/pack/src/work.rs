@@ -1,4 +1,4 @@
-//! The folder of a title while it is made: what is whole, what is not, and who works on it.
+//! The folder of a title while it is made: its lock, and files that are whole or not there.
 //!
 //! Everything is made in `.pack/` within the folder. A file gets its name when it is whole and on
 //! the disk; the title's own names appear at the very end, the manifest last.
@@ -16,28 +16,6 @@ use crate::error::PackError;
 
 /// Bytes at the head and at the tail of a source that are hashed.
 const HASHED_BYTES: u64 = 1 << 20;
-
-/// What the title is made from and how: another job is another title.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Job<R> {
-    /// Of this file.
-    pub(crate) version: u32,
-    pub(crate) request: R,
-    pub(crate) source: Fingerprint,
-    pub(crate) stage: Stage,
-}
-
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
-    /// Pieces are made in the work folder.
-    Making,
-    /// All is whole and being moved to its place.
-    Moving,
-    /// The title is there.
-    Done,
-}
 
 /// What tells a file from another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +70,7 @@ impl Work {
         }
     }
 
-    /// Hands on what is open, or opens it.
+    /// `work` if it is open already, or the folder opened.
     pub(crate) fn open_again(work: Option<Self>, dir: &Path) -> Result<Self, PackError> {
         work.map_or_else(|| Self::open(dir), Ok)
     }
@@ -105,16 +83,6 @@ impl Work {
     /// A path within the work folder.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.inner.join(name)
-    }
-
-    /// The folder's job, if it has one that can be read.
-    pub(crate) fn job<R: DeserializeOwned>(&self) -> Option<Job<R>> {
-        read_json(&self.path("job.json"))
-    }
-
-    /// Notes the job.
-    pub(crate) fn note<R: Serialize>(&self, job: &Job<R>) -> Result<(), PackError> {
-        write_json(&self.path("job.json"), job)
     }
 
     /// What of `names` is in the title's folder.
@@ -131,7 +99,7 @@ impl Work {
         self.empty(&["lock"])
     }
 
-    /// Leaves nothing of the making but the note of the job.
+    /// Removes all of the work folder but the job file.
     pub(crate) fn tidy(&self) -> Result<(), PackError> {
         self.empty(&["lock", "job.json"])
     }
