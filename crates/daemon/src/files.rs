@@ -17,8 +17,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
-use crate::room::Rooms;
-use crate::said::Said;
+use crate::buffers::BufferPool;
+use crate::once::Once;
 
 /// Longest path that is looked at, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
@@ -27,8 +27,8 @@ const MAX_PATH_BYTES: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Files {
     dir: Arc<Dir>,
-    rooms: Rooms,
-    said: Arc<Said>,
+    buffers: BufferPool,
+    once: Arc<Once>,
 }
 
 impl Files {
@@ -39,7 +39,7 @@ impl Files {
     pub fn open(folder: &Path) -> Result<Self, InputError> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())
             .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
-        Ok(Self { dir: Arc::new(dir), rooms: Rooms::default(), said: Arc::default() })
+        Ok(Self { dir: Arc::new(dir), buffers: BufferPool::default(), once: Arc::default() })
     }
 
     /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
@@ -52,7 +52,7 @@ impl Files {
         let files = self.clone();
         let opening = spawn_blocking(move || files.open_file(&name));
         let found = opening.await.map_err(io::Error::other).flatten();
-        found.inspect_err(|e| complain(&self.said, path, e))
+        found.inspect_err(|e| complain(&self.once, path, e))
     }
 
     fn open_file(&self, name: &Path) -> io::Result<Option<Object>> {
@@ -100,8 +100,8 @@ impl Files {
             source: Arc::new(OpenFile {
                 file: Arc::new(file),
                 name: name.to_owned(),
-                rooms: self.rooms.clone(),
-                said: self.said.clone(),
+                buffers: self.buffers.clone(),
+                once: self.once.clone(),
             }),
         }))
     }
@@ -128,9 +128,9 @@ pub fn name_of(path: &str) -> Option<PathBuf> {
 }
 
 /// Tells the operator of what the disk does, once for each file.
-fn complain(said: &Said, path: &str, e: &io::Error) {
+fn complain(once: &Once, path: &str, e: &io::Error) {
     let what = format!("{path} cannot be read: {e}");
-    if said.is_news(&what) {
+    if once.is_first(&what) {
         tracing::warn!("{what}");
     }
 }
@@ -140,8 +140,8 @@ fn complain(said: &Said, path: &str, e: &io::Error) {
 struct OpenFile {
     file: Arc<File>,
     name: PathBuf,
-    rooms: Rooms,
-    said: Arc<Said>,
+    buffers: BufferPool,
+    once: Arc<Once>,
 }
 
 impl Source for OpenFile {
@@ -149,7 +149,7 @@ impl Source for OpenFile {
         let file = self.file.clone();
         Box::pin(async move {
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-            let mut piece = self.rooms.take(len);
+            let mut piece = self.buffers.take(len);
             let got = read_cached(&file, &mut piece, range.start);
             if got > 0 {
                 return Ok(piece.filled(got));
@@ -159,7 +159,7 @@ impl Source for OpenFile {
                 Ok(piece.filled(len))
             });
             let piece = read.await.map_err(io::Error::other).flatten();
-            piece.inspect_err(|e| complain(&self.said, &self.name.to_string_lossy(), e))
+            piece.inspect_err(|e| complain(&self.once, &self.name.to_string_lossy(), e))
         })
     }
 }
@@ -168,7 +168,7 @@ impl Source for OpenFile {
 /// where files cannot be read so.
 ///
 /// A thread that may wait costs two switches per piece, and memory: what it allocates others free,
-/// and it keeps the room.
+/// and it keeps the buffer.
 #[cfg(target_os = "linux")]
 fn read_cached(file: &File, piece: &mut [u8], at: u64) -> usize {
     use rustix::io::{ReadWriteFlags, preadv2};

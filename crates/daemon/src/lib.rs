@@ -1,15 +1,15 @@
 //! The daemons: the roles of `airlane-apps` with what a machine on a network needs around them:
 //! files, certificates, TCP, limits, logs and pages.
 
+mod buffers;
 pub mod certificate;
 pub mod client;
 mod date;
 pub mod error;
 pub mod files;
 mod machine;
+mod once;
 pub mod play;
-mod room;
-mod said;
 pub mod serve;
 
 pub use error::DaemonError;

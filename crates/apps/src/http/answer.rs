@@ -8,15 +8,15 @@ use super::conditions::{self, Verdict};
 use super::range::{ByteRange, byte_range};
 use crate::content::Object;
 
-/// What an origin says with every answer.
+/// What an origin adds to every answer.
 #[derive(Clone, Debug, Default)]
-pub struct Manners {
+pub struct AnswerOptions {
     /// Header fields of every answer.
     pub fields: HeaderMap,
-    /// Lets pages of other origins read answers, and answers when they ask for leave (the CORS
-    /// protocol of the Fetch standard).
+    /// Lets pages of other origins read answers, and answers preflight requests (the CORS protocol of
+    /// the Fetch standard).
     pub cors: bool,
-    /// Tells players on weighed connections what they can expect (CMSD, CTA-5006).
+    /// Tells players whose sessions have a measured rate the server's estimates (CMSD, CTA-5006).
     pub cmsd: bool,
     /// The clock of an origin that has one, seconds since 1970: such an origin dates its answers
     /// (RFC 9110, section 6.6.1).
@@ -36,7 +36,7 @@ impl Answer {
     /// One with a status alone, and fields that explain it.
     pub fn bare(
         status: StatusCode,
-        manners: &Manners,
+        options: &AnswerOptions,
         fields: &[(HeaderName, HeaderValue)],
     ) -> Self {
         let mut head = Response::new(());
@@ -46,12 +46,12 @@ impl Answer {
             own.insert(header::CONTENT_LENGTH, 0.into());
         }
         own.extend(fields.iter().cloned());
-        manners.add_to(own);
+        options.add_to(own);
         Self { head, body: None }
     }
 }
 
-impl Manners {
+impl AnswerOptions {
     fn add_to(&self, fields: &mut HeaderMap) {
         for (name, value) in &self.fields {
             fields.insert(name, value.clone());
@@ -80,12 +80,12 @@ const ALLOWED: &str = "CMCD-Object, CMCD-Request, CMCD-Session, CMCD-Status, Con
 const REMEMBERED: &str = "86400";
 
 /// What `request` is to be answered, given what stands at its path.
-pub fn answer(request: &Request<()>, object: Option<&Object>, manners: &Manners) -> Answer {
-    let bare = |status, fields: &[_]| Answer::bare(status, manners, fields);
+pub fn answer(request: &Request<()>, object: Option<&Object>, options: &AnswerOptions) -> Answer {
+    let bare = |status, fields: &[_]| Answer::bare(status, options, fields);
     let allow = || (header::ALLOW, HeaderValue::from_static(METHODS));
     match *request.method() {
         Method::GET | Method::HEAD => {}
-        Method::OPTIONS => return leave(request, manners),
+        Method::OPTIONS => return preflight(request, options),
         _ => return bare(StatusCode::METHOD_NOT_ALLOWED, &[allow()]),
     }
     let Some(object) = object else { return bare(StatusCode::NOT_FOUND, &[]) };
@@ -119,7 +119,7 @@ pub fn answer(request: &Request<()>, object: Option<&Object>, manners: &Manners)
     }
     fields.insert(header::CONTENT_LENGTH, (bytes.end - bytes.start).into());
     fields.extend(validators(object));
-    manners.add_to(fields);
+    options.add_to(fields);
     let wanted = request.method() == Method::GET && !bytes.is_empty();
     Answer { head, body: wanted.then_some(bytes) }
 }
@@ -137,17 +137,18 @@ fn validators(object: &Object) -> Vec<(HeaderName, HeaderValue)> {
     fields
 }
 
-/// The answer to OPTIONS: what may be asked, for a browser that asks for leave first too.
-fn leave(request: &Request<()>, manners: &Manners) -> Answer {
+/// The answer to OPTIONS: the methods, and for a browser's preflight request (CORS) what pages of
+/// other origins may send.
+fn preflight(request: &Request<()>, options: &AnswerOptions) -> Answer {
     let mut fields = vec![(header::ALLOW, HeaderValue::from_static(METHODS))];
     let asks = request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    if manners.cors && asks {
+    if options.cors && asks {
         let field = |name, value| (name, HeaderValue::from_static(value));
         fields.push(field(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS_ACROSS));
         fields.push(field(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED));
         fields.push(field(header::ACCESS_CONTROL_MAX_AGE, REMEMBERED));
     }
-    Answer::bare(StatusCode::NO_CONTENT, manners, &fields)
+    Answer::bare(StatusCode::NO_CONTENT, options, &fields)
 }
 
 /// What pages of other origins may ask for: reports of players are posted.
@@ -183,8 +184,8 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        let manners = Manners { cors: true, ..Manners::default() };
-        answer(&request.body(()).unwrap(), Some(&object()), &manners)
+        let options = AnswerOptions { cors: true, ..AnswerOptions::default() };
+        answer(&request.body(()).unwrap(), Some(&object()), &options)
     }
 
     fn field<'a>(answer: &'a Answer, name: &str) -> &'a str {
@@ -221,19 +222,19 @@ mod tests {
     fn an_origin_with_a_clock_dates_its_answers() {
         let request = || Request::get("https://x/a").body(()).unwrap();
         let clock = Some((|| 784_111_777) as fn() -> u64);
-        let manners = Manners { clock, ..Manners::default() };
+        let options = AnswerOptions { clock, ..AnswerOptions::default() };
         for object in [Some(object()), None] {
-            let answer = answer(&request(), object.as_ref(), &manners);
+            let answer = answer(&request(), object.as_ref(), &options);
             assert_eq!(field(&answer, "date"), "Sun, 06 Nov 1994 08:49:37 GMT");
         }
-        assert_eq!(field(&answer(&request(), None, &Manners::default()), "date"), "");
+        assert_eq!(field(&answer(&request(), None, &AnswerOptions::default()), "date"), "");
     }
 
     #[test]
-    fn browsers_get_leave_and_other_methods_are_refused() {
-        let leave = ask(Method::OPTIONS, &[("access-control-request-method", "GET")]);
-        assert_eq!(leave.head.status(), StatusCode::NO_CONTENT);
-        assert!(field(&leave, "access-control-allow-headers").contains("CMCD-Session"));
+    fn preflight_requests_are_answered_and_other_methods_refused() {
+        let preflight = ask(Method::OPTIONS, &[("access-control-request-method", "GET")]);
+        assert_eq!(preflight.head.status(), StatusCode::NO_CONTENT);
+        assert!(field(&preflight, "access-control-allow-headers").contains("CMCD-Session"));
         let plain = ask(Method::OPTIONS, &[]);
         assert_eq!(field(&plain, "allow"), "GET, HEAD, OPTIONS");
         assert_eq!(field(&plain, "access-control-allow-headers"), "");

@@ -10,6 +10,6 @@ mod conditions;
 mod exchange;
 mod range;
 
-pub use answer::{Answer, Manners, answer};
+pub use answer::{Answer, AnswerOptions, answer};
 pub use busy::{Busy, BusyWith};
 pub use exchange::Exchange;

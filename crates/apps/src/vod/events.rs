@@ -1,4 +1,4 @@
-//! What an origin tells whoever wants to know.
+//! The events of an origin, for its observers: logs, pages, tests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,15 +8,16 @@ use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
 use http::StatusCode;
 
+use super::provider::Treatment;
 use crate::cmcd::Cmcd;
 use crate::content::Part;
 
 /// One client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visitor {
-    /// Its number at this origin, from 0.
+    /// Its number among all that came to the origin's [`Sessions`](super::sessions::Sessions), from 0.
     pub id: u64,
-    /// The client's address when it came.
+    /// The client's address when it connected.
     pub peer: SocketAddr,
     /// What carries it.
     pub carrier: Carrier,
@@ -53,8 +54,12 @@ pub struct Asked<'a> {
     pub session: &'a str,
     /// What is asked for.
     pub part: &'a Part,
-    /// What the player says of itself.
+    /// Its CMCD.
     pub cmcd: &'a Cmcd,
+    /// Whether it begins its session.
+    pub begins: bool,
+    /// How the session is treated.
+    pub treatment: Treatment,
 }
 
 /// An answer that was handed over, whole or not.
@@ -78,10 +83,10 @@ pub struct Responded<'a> {
     pub whole: bool,
 }
 
-/// What an origin tells whoever wants to know. Methods are called from the origin's tasks and must
+/// Observes an origin. Methods are called from the origin's tasks and must
 /// not wait.
 pub trait OriginEvents: Send + Sync {
-    /// A connection came. Its controller can be reached where it is ours.
+    /// A client connected; `control` reaches the connection's controller, none over TCP.
     fn connected(&self, visitor: &Visitor, control: Option<&ControlHandle>) {
         let _ = (visitor, control);
     }
@@ -93,7 +98,7 @@ pub trait OriginEvents: Send + Sync {
     fn asked(&self, visitor: &Visitor, asked: &Asked<'_>) {
         let _ = (visitor, asked);
     }
-    /// A player posted what it has to say of itself.
+    /// A player posted a CMCD report.
     fn reported(&self, at: Time, report: &Cmcd) {
         let _ = (at, report);
     }
@@ -101,8 +106,8 @@ pub trait OriginEvents: Send + Sync {
     fn weighed(&self, visitor: &Visitor, session: &str, update: &Update) {
         let _ = (visitor, session, update);
     }
-    /// It was looked whether weights are to be set on a connection, and they were where they are:
-    /// how long that took, by the runtime's clock. In virtual time it takes none.
+    /// The weights that were due on a connection were set, which may have been none: how long that
+    /// took, by the runtime's clock. In virtual time it takes none.
     fn updated(&self, took: Duration) {
         let _ = took;
     }
@@ -112,5 +117,5 @@ pub trait OriginEvents: Send + Sync {
     }
 }
 
-/// For whoever does not want to know.
+/// Observes nothing.
 impl OriginEvents for () {}

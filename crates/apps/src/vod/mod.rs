@@ -1,11 +1,12 @@
 //! Video on demand: an origin that may weigh its connections, and a player.
 
+mod delivery;
 mod events;
 mod fetch;
 mod origin;
 pub mod player;
 mod provider;
-mod sessions;
+pub mod sessions;
 mod viewer;
 mod weigher;
 
@@ -13,7 +14,6 @@ pub use events::{Asked, Carrier, OriginEvents, Responded, Visitor};
 pub use fetch::{Fetch, FetchPattern};
 pub use origin::{Limits, Origin, Policy, REPORTS_PATH};
 pub use player::{Player, Session};
-pub use provider::{Provider, Weighing};
-pub use sessions::{Entry, Regime};
+pub use provider::{Provider, Terms, Treatment, Weighing};
 pub use viewer::Viewer;
 pub use weigher::PACKET_OVERHEAD_BYTES;

@@ -4,11 +4,10 @@
 //! weights. Requests that came another way are answered alike ([`Origin::answer`]), and their
 //! connections stay as they are.
 
-use std::collections::BTreeMap;
 use std::future::pending;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -17,12 +16,14 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use tokio::sync::Notify;
 
+use super::delivery::{Delivery, Estimates};
 use super::events::{Asked, Carrier, OriginEvents, Responded, Visitor};
 use super::provider::Weighing;
-use super::weigher::{Outlook, Watched, Weigher};
+use super::sessions::{PartRequest, SharedSessions};
+use super::weigher::Weigher;
 use crate::cmcd::Cmcd;
 use crate::content::{Object, Part, Store, Target};
-use crate::http::{Answer, Busy, Exchange, Manners, answer};
+use crate::http::{Answer, AnswerOptions, Busy, Exchange, answer};
 
 /// Where players post what they have to say of themselves (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
@@ -39,7 +40,7 @@ pub enum Policy {
     Minerva(Arc<dyn Weighing>),
 }
 
-/// What an origin puts up with.
+/// The limits that an origin sets clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// A client that takes no piece of an answer for so long has given up, and so has one whose post
@@ -70,33 +71,31 @@ pub struct Origin {
     store: Arc<dyn Store>,
     policy: Policy,
     events: Arc<dyn OriginEvents>,
-    manners: Arc<Manners>,
+    options: Arc<AnswerOptions>,
     limits: Limits,
-    visitors: Arc<AtomicU64>,
-    /// Whose connection a session is on, for reports that come another way.
-    weighed: Arc<Mutex<BTreeMap<String, Weak<Weigher>>>>,
-    traffic: Arc<Traffic>,
+    sessions: SharedSessions,
+    in_flight: Arc<InFlight>,
 }
 
 /// The answers that are on their way.
 #[derive(Default)]
-struct Traffic {
+struct InFlight {
     answers: AtomicUsize,
     draining: AtomicBool,
     ended: Notify,
 }
 
 /// One of them, until it is dropped.
-struct Answering<'a>(&'a Traffic);
+struct InFlightGuard<'a>(&'a InFlight);
 
-impl Traffic {
-    fn begin(&self) -> Answering<'_> {
+impl InFlight {
+    fn begin(&self) -> InFlightGuard<'_> {
         self.answers.fetch_add(1, Ordering::AcqRel);
-        Answering(self)
+        InFlightGuard(self)
     }
 }
 
-impl Drop for Answering<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         if self.0.answers.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.ended.notify_waiters();
@@ -111,18 +110,17 @@ impl Origin {
             store,
             policy,
             events,
-            manners: Arc::default(),
+            options: Arc::default(),
             limits: Limits::default(),
-            visitors: Arc::default(),
-            weighed: Arc::default(),
-            traffic: Arc::default(),
+            sessions: SharedSessions::default(),
+            in_flight: Arc::default(),
         }
     }
 
-    /// The same with these manners.
+    /// The same with these options.
     #[must_use]
-    pub fn with_manners(self, manners: Manners) -> Self {
-        Self { manners: Arc::new(manners), ..self }
+    pub fn with_options(self, options: AnswerOptions) -> Self {
+        Self { options: Arc::new(options), ..self }
     }
 
     /// The same with these limits.
@@ -131,70 +129,72 @@ impl Origin {
         Self { limits, ..self }
     }
 
+    /// The same with these sessions, which several origins of one server share: a player may ask one
+    /// of them and report to another.
+    #[must_use]
+    pub fn with_sessions(self, sessions: SharedSessions) -> Self {
+        Self { sessions, ..self }
+    }
+
     /// Serves every connection of `endpoint` until it is closed.
     pub async fn serve(self, endpoint: impl Into<Arc<Endpoint>>) {
         let endpoint = endpoint.into();
         while let Some(connection) = endpoint.accept().await {
             let origin = self.clone();
             endpoint.runtime().spawn("origin connection", async move {
-                if let Err(e) = origin.converse(connection).await {
+                if let Err(e) = origin.serve_connection(connection).await {
                     tracing::debug!("a connection ended: {e}");
                 }
             });
         }
     }
 
-    /// Turns further requests away, and waits until the answers are out that are on their way.
+    /// Refuses further requests (503), and waits until all answers on their way have been sent.
     pub async fn drain(&self) {
-        self.traffic.draining.store(true, Ordering::Release);
+        self.in_flight.draining.store(true, Ordering::Release);
         loop {
-            let ended = self.traffic.ended.notified();
+            let ended = self.in_flight.ended.notified();
             tokio::pin!(ended);
             // Enrolled before it looks: an end in between is not missed.
             ended.as_mut().enable();
-            if self.traffic.answers.load(Ordering::Acquire) == 0 {
+            if self.in_flight.answers.load(Ordering::Acquire) == 0 {
                 return;
             }
             ended.await;
         }
     }
 
-    /// A connection from `peer` came, which `carrier` carries and nobody weighs.
-    pub fn welcome(&self, peer: std::net::SocketAddr, carrier: Carrier) -> Visitor {
-        let visitor = self.visitor(peer, carrier);
+    /// A client connected over `carrier`; the weight of the connection is not set.
+    pub fn on_connect(&self, peer: std::net::SocketAddr, carrier: Carrier) -> Visitor {
+        let visitor = self.sessions.lock().on_connect(peer, carrier, false);
         self.events.connected(&visitor, None);
         visitor
     }
 
     /// That connection ended.
-    pub fn part_from(&self, visitor: &Visitor) {
+    pub fn on_disconnect(&self, visitor: &Visitor) {
+        self.sessions.lock().on_disconnect(visitor.id);
         self.events.disconnected(visitor);
     }
 
-    fn visitor(&self, peer: std::net::SocketAddr, carrier: Carrier) -> Visitor {
-        Visitor { id: self.visitors.fetch_add(1, Ordering::Relaxed), peer, carrier }
-    }
-
     /// All requests of one connection.
-    async fn converse(self, connection: Connection) -> Result<(), QuicError> {
+    async fn serve_connection(self, connection: Connection) -> Result<(), QuicError> {
         // A connection that was lost meanwhile has no address, and no requests either.
         let Some(peer) = connection.remote_addr() else { return Ok(()) };
         let runtime = connection.runtime().clone();
-        let visitor = self.visitor(peer, Carrier::Http3);
+        let managed = matches!(self.policy, Policy::Minerva(_));
+        let visitor = self.sessions.lock().on_connect(peer, Carrier::Http3, managed);
         self.events.connected(&visitor, Some(connection.control()));
         let weigher = match &self.policy {
             Policy::Plain => None,
             Policy::Minerva(weighing) => {
                 let control = connection.control().clone();
-                Some(Weigher::new(weighing.clone(), control, runtime.clone()))
+                let (runtime, sessions) = (runtime.clone(), self.sessions.clone());
+                Some(Weigher::new(visitor, weighing.clone(), control, runtime, sessions))
             }
         };
         let result = self.take_requests(connection, &runtime, visitor, weigher.as_ref()).await;
-        if let Some(weigher) = weigher {
-            let gone = Arc::as_ptr(&weigher);
-            self.weighed().retain(|_, of| of.as_ptr() != gone);
-        }
-        self.events.disconnected(&visitor);
+        self.on_disconnect(&visitor);
         result
     }
 
@@ -215,7 +215,7 @@ impl Origin {
         };
         let weighing = async {
             match weigher.cloned() {
-                Some(w) => w.run(visitor, self.events.clone()).await,
+                Some(w) => w.run(self.events.clone()).await,
                 None => pending().await,
             }
         };
@@ -234,13 +234,13 @@ impl Origin {
             let answering = busy.begin();
             let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
             runtime.spawn("origin response", async move {
-                origin.attend(&rt, &visitor, weigher.as_ref(), &request, responder).await;
+                origin.answer_request(&rt, &visitor, weigher.as_ref(), &request, responder).await;
                 drop(answering);
             });
         }
     }
 
-    /// Answers a request that came on a connection that nobody weighs.
+    /// Answers a request on a connection whose weight is not set.
     pub async fn answer(
         &self,
         runtime: &RuntimeHandle,
@@ -248,10 +248,10 @@ impl Origin {
         request: &Request<()>,
         exchange: impl Exchange,
     ) {
-        self.attend(runtime, visitor, None, request, exchange).await;
+        self.answer_request(runtime, visitor, None, request, exchange).await;
     }
 
-    async fn attend(
+    async fn answer_request(
         &self,
         runtime: &RuntimeHandle,
         visitor: &Visitor,
@@ -261,18 +261,18 @@ impl Origin {
     ) {
         let began = runtime.now();
         let path = request.uri().path();
-        let _answering = self.traffic.begin();
-        if self.traffic.draining.load(Ordering::Acquire) {
+        let _in_flight = self.in_flight.begin();
+        if self.in_flight.draining.load(Ordering::Acquire) {
             let status = StatusCode::SERVICE_UNAVAILABLE;
             let soon = (header::RETRY_AFTER, HeaderValue::from_static("1"));
-            let head = Answer::bare(status, &self.manners, &[soon]);
+            let head = Answer::bare(status, &self.options, &[soon]);
             let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
-            self.tell(runtime, visitor, request, (began, None, status), sent);
+            self.report_answer(runtime, visitor, request, (began, None, status), sent);
             return;
         }
         if request.method() == Method::POST && path == REPORTS_PATH {
             let status = self.take_report(runtime, request, &mut exchange).await;
-            self.tell(runtime, visitor, request, (began, None, status), (0, true));
+            self.report_answer(runtime, visitor, request, (began, None, status), (0, true));
             return;
         }
         let target = Target { path, query: request.uri().query(), peer: visitor.peer };
@@ -281,47 +281,69 @@ impl Origin {
             Ok(object) => object.as_ref(),
             Err(e) => {
                 tracing::debug!("{path} cannot be read: {e}");
-                let head = Answer::bare(StatusCode::INTERNAL_SERVER_ERROR, &self.manners, &[]);
+                let head = Answer::bare(StatusCode::INTERNAL_SERVER_ERROR, &self.options, &[]);
                 let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                self.tell(runtime, visitor, request, (began, None, status), sent);
+                self.report_answer(runtime, visitor, request, (began, None, status), sent);
                 return;
             }
         };
-        let mut head = answer(request, object, &self.manners);
+        let mut head = answer(request, object, &self.options);
         let part = head.body.as_ref().and_then(|body| Some(object?.part.as_ref()?.at(body.start)));
         let cmcd = part.is_some().then(|| Cmcd::of_request(request));
         let asked = part.as_ref().zip(cmcd.as_ref());
-        let watched = asked.and_then(|(p, c)| self.watch(began, visitor, weigher, p, c));
+        let delivery =
+            asked.and_then(|(p, c)| self.begin_delivery(runtime, visitor, weigher, p, c));
         let session = asked.map(|(_, cmcd)| cmcd.session.as_deref().unwrap_or_default());
-        if let Some(outlook) =
-            watched.as_ref().filter(|_| self.manners.cmsd).and_then(Watched::outlook)
+        if let Some(estimates) =
+            delivery.as_ref().filter(|_| self.options.cmsd).and_then(Delivery::estimates)
         {
-            head.head.headers_mut().extend(cmsd(outlook));
+            head.head.headers_mut().extend(cmsd(estimates));
         }
         let status = head.head.status();
-        let sent = send(runtime, &self.limits, &mut exchange, head, object, watched.as_ref()).await;
-        drop(watched);
-        self.tell(runtime, visitor, request, (began, session, status), sent);
+        let delivering = delivery.as_ref();
+        let sent = send(runtime, &self.limits, &mut exchange, head, object, delivering).await;
+        if let Some(delivery) = delivery {
+            delivery.end(sent.0);
+        }
+        self.report_answer(runtime, visitor, request, (began, session, status), sent);
     }
 
-    /// Notes who watches what.
-    fn watch(
+    /// Counts a request for a part of a title for its session. `None`: the connection was lost.
+    fn begin_delivery(
         &self,
-        at: Time,
+        runtime: &RuntimeHandle,
         visitor: &Visitor,
         weigher: Option<&Arc<Weigher>>,
         part: &Part,
         cmcd: &Cmcd,
-    ) -> Option<Watched> {
+    ) -> Option<Delivery> {
+        let weighing = match &self.policy {
+            Policy::Plain => None,
+            Policy::Minerva(weighing) => Some(weighing.clone()),
+        };
+        let (at, totals) = (runtime.now(), weigher.map(|w| w.progress()).unwrap_or_default());
+        let accepted = self.sessions.lock().on_request(
+            at,
+            visitor.id,
+            totals,
+            PartRequest { part, cmcd },
+            weighing.as_deref(),
+        )?;
         let session = cmcd.session.as_deref().unwrap_or_default();
-        self.events.asked(visitor, &Asked { at, session, part, cmcd });
-        let weigher = weigher?;
-        let (watched, begins) = weigher.on_request(part, cmcd)?;
-        if begins && !session.is_empty() {
-            self.weighed().insert(session.to_owned(), Arc::downgrade(weigher));
+        let (begins, treatment) = (accepted.begins, accepted.treatment);
+        self.events.asked(visitor, &Asked { at, session, part, cmcd, begins, treatment });
+        if let Some(weigher) = weigher.filter(|_| accepted.ticket.has_share()) {
+            weigher.on_request(accepted.weight);
         }
-        Some(watched)
+        Some(Delivery {
+            sessions: self.sessions.clone(),
+            runtime: runtime.clone(),
+            weigher: weigher.cloned(),
+            weighing,
+            ticket: accepted.ticket,
+            part: part.clone(),
+        })
     }
 
     /// Reads what a player posts. The status of the answer.
@@ -352,19 +374,16 @@ impl Origin {
             let posted = Cmcd::of_post(&String::from_utf8_lossy(&body));
             for report in inline.iter().chain(&posted) {
                 self.events.reported(runtime.now(), report);
-                let Some(session) = report.session.as_deref() else { continue };
-                let weigher = self.weighed().get(session).and_then(Weak::upgrade);
-                if let Some(weigher) = weigher {
-                    weigher.on_report(session, report);
-                }
+                self.sessions.lock().on_report(runtime.now(), report);
             }
         }
-        let head = Answer::bare(status, &self.manners, &[]);
+        let head = Answer::bare(status, &self.options, &[]);
         send(runtime, &self.limits, exchange, head, None, None).await;
         status
     }
 
-    fn tell(
+    /// Tells the observer of an answer.
+    fn report_answer(
         &self,
         runtime: &RuntimeHandle,
         visitor: &Visitor,
@@ -375,18 +394,14 @@ impl Origin {
         let at = runtime.now();
         let (method, path) = (request.method().as_str(), request.uri().path());
         let took = at - began;
-        let told = Responded { at, took, session, method, path, status, bytes, whole };
-        self.events.responded(visitor, &told);
-    }
-
-    fn weighed(&self) -> MutexGuard<'_, BTreeMap<String, Weak<Weigher>>> {
-        self.weighed.lock().unwrap_or_else(PoisonError::into_inner)
+        let responded = Responded { at, took, session, method, path, status, bytes, whole };
+        self.events.responded(visitor, &responded);
     }
 }
 
 /// CMSD's field of the server that answers (CTA-5006).
-fn cmsd(outlook: Outlook) -> Option<(HeaderName, HeaderValue)> {
-    let Outlook { throughput_kbps, bitrate_kbps } = outlook;
+fn cmsd(estimates: Estimates) -> Option<(HeaderName, HeaderValue)> {
+    let Estimates { throughput_kbps, bitrate_kbps } = estimates;
     let text = format!("\"airlane\";etp={throughput_kbps};mb={bitrate_kbps}");
     Some((HeaderName::from_static("cmsd-dynamic"), HeaderValue::try_from(text).ok()?))
 }
@@ -398,7 +413,7 @@ async fn send<E: Exchange>(
     exchange: &mut E,
     answer: Answer,
     object: Option<&Object>,
-    watched: Option<&Watched>,
+    delivery: Option<&Delivery>,
 ) -> (u64, bool) {
     let Answer { head, body } = answer;
     let mut sent = 0;
@@ -416,8 +431,8 @@ async fn send<E: Exchange>(
                     return Err("the object ended early".to_owned());
                 }
                 // Counted first: a part of it may be acknowledged before the rest is taken.
-                if let Some(watched) = watched {
-                    watched.handed(len);
+                if let Some(delivery) = delivery {
+                    delivery.on_handed(len);
                 }
                 timely(within(runtime, stalled, exchange.send(piece)).await)?;
                 at += len;

@@ -1,4 +1,4 @@
-//! What a provider of videos knows.
+//! How sessions are treated: the decisions of a provider of videos.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -8,14 +8,45 @@ use airlane_abr::{AbrKind, Setting};
 use airlane_media::Metric;
 use airlane_minerva::{Config, Minerva, Normalisation, ValueFunction};
 
-use super::sessions::{Entry, Regime};
+use super::sessions::WeightRule;
 use crate::cmcd::Cmcd;
+
+/// How a session is treated, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// Minerva sets its weight.
+    Minerva,
+    /// It is plain, for comparison with those under Minerva.
+    Control,
+    /// It is plain: the origin sets no weights.
+    Plain,
+    /// It is plain: its player sends no CMCD.
+    NoCmcd,
+    /// It is plain: its title has no quality table.
+    NoTable,
+}
+
+/// What is decided of a session by one of its requests.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// How it is treated.
+    pub treatment: Treatment,
+    /// Its title as its viewer sees it, if that has a quality table.
+    pub setting: Option<Arc<Setting>>,
+}
+
+impl Terms {
+    /// Those of all sessions where no weights are set.
+    pub const PLAIN: Self = Self { treatment: Treatment::Plain, setting: None };
+}
 
 /// Decides how the weights of sessions are found.
 pub trait Weighing: Send + Sync + Debug {
-    /// How the weight of a new session is found, whose first request is for a chunk of `title` and
-    /// whose player says `cmcd` of itself; `None`: it has none, and its requests change nothing.
-    fn entry(&self, title: &str, session: &str, cmcd: &Cmcd) -> Option<Entry>;
+    /// How the session `session` (empty: its player names none) of `title` is treated, whose player
+    /// says `cmcd` of itself.
+    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms;
+    /// How the weight of a session with this treatment is found; `None`: it has none.
+    fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule>;
     /// UDP payload of a full packet in bytes, to tell body bytes from packet bytes.
     fn payload_bytes(&self) -> u64;
     /// The bitrate that CMSD suggests to a player of `title` at a rate of `rate_bps`, bits per second,
@@ -46,19 +77,24 @@ pub struct Provider {
 }
 
 impl Weighing for Provider {
-    fn entry(&self, title: &str, _: &str, cmcd: &Cmcd) -> Option<Entry> {
-        let named = cmcd.metric.as_deref().and_then(Metric::from_name);
-        let of = |metric| Some((metric, self.titles.get(&(title.to_owned(), metric))?));
-        let (metric, setting) = named.and_then(of).or_else(|| of(self.metric))?;
+    fn terms(&self, title: &str, _: &str, cmcd: &Cmcd) -> Terms {
+        match self.setting(title, cmcd) {
+            Some((_, setting)) => {
+                Terms { treatment: Treatment::Minerva, setting: Some(setting.clone()) }
+            }
+            None => Terms { treatment: Treatment::NoTable, setting: None },
+        }
+    }
+
+    fn rule(&self, title: &str, _: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
+        let (metric, setting) = self.setting(title, cmcd)?;
         let (setting, f) = (setting.clone(), self.normalisation.clone());
-        let chunk = setting.chunk();
         let abr = self.abr_of(cmcd);
         let value = self.values.get(&(title.to_owned(), metric, abr.to_string()));
-        let minerva = match value {
+        Some(WeightRule::Minerva(Box::new(match value {
             Some(value) => Minerva::with_value(setting, value.clone(), f, self.config),
             None => Minerva::new(setting, Arc::new(abr), f, self.config),
-        };
-        Some(Entry { regime: Regime::Minerva(Box::new(minerva)), chunk })
+        })))
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -78,6 +114,14 @@ impl Weighing for Provider {
 }
 
 impl Provider {
+    /// A title as its viewer sees it, with the measure of quality: the one that the player names, or
+    /// the provider's own.
+    pub fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<(Metric, &Arc<Setting>)> {
+        let named = cmcd.metric.as_deref().and_then(Metric::from_name);
+        let of = |metric| Some((metric, self.titles.get(&(title.to_owned(), metric))?));
+        named.and_then(of).or_else(|| of(self.metric))
+    }
+
     /// The algorithm that the player names, if it is known.
     fn abr_of(&self, cmcd: &Cmcd) -> AbrKind {
         match cmcd.abr.as_deref() {

@@ -1,6 +1,6 @@
-//! Minerva's place in the origin: from requests to the weight of a connection.
+//! Minerva's place in the origin: applies the weight of one connection.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_minerva::Progress;
@@ -10,140 +10,75 @@ use tokio::sync::Notify;
 
 use super::events::{OriginEvents, Visitor};
 use super::provider::Weighing;
-use super::sessions::{Admission, Sessions};
-use crate::cmcd::Cmcd;
-use crate::content::Part;
+use super::sessions::SharedSessions;
 
 /// Bytes of a full packet that are not body: first byte, packet number (2), tag (16) and STREAM
 /// frame (about 8); a player without a connection id of its own, as Chromium is, adds none.
 pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 
-/// One connection and its sessions.
+/// Applies what the sessions of one connection decide to its controller.
 pub(super) struct Weigher {
+    visitor: Visitor,
     weighing: Arc<dyn Weighing>,
     control: ControlHandle,
     runtime: RuntimeHandle,
-    sessions: Mutex<Sessions>,
-    joined: Notify,
-}
-
-/// A request of a session, until its response ends.
-pub(super) struct Watched {
-    weigher: Arc<Weigher>,
-    session: String,
-    part: Part,
-}
-
-/// What a server expects of a session (CTA-5006).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Outlook {
-    /// The throughput that the player can count on.
-    pub(super) throughput_kbps: u64,
-    /// No rung above it should be chosen.
-    pub(super) bitrate_kbps: u64,
+    sessions: SharedSessions,
+    requested: Notify,
 }
 
 impl Weigher {
     pub(super) fn new(
+        visitor: Visitor,
         weighing: Arc<dyn Weighing>,
         control: ControlHandle,
         runtime: RuntimeHandle,
+        sessions: SharedSessions,
     ) -> Arc<Self> {
-        let (sessions, joined) = (Mutex::default(), Notify::new());
-        Arc::new(Self { weighing, control, runtime, sessions, joined })
+        let requested = Notify::new();
+        Arc::new(Self { visitor, weighing, control, runtime, sessions, requested })
     }
 
-    /// A request for a part of a title came with what the player says of itself. `None` if it is none
-    /// of a session's; else also whether it begins one.
-    pub(super) fn on_request(
-        self: &Arc<Self>,
-        part: &Part,
-        cmcd: &Cmcd,
-    ) -> Option<(Watched, bool)> {
-        let session = cmcd.session.clone().unwrap_or_default();
-        let new = || self.weighing.entry(&part.title, &session, cmcd);
-        let (now, totals) = (self.runtime.now(), self.progress());
-        let mut sessions = self.sessions();
-        let admission = sessions.on_request(now, &session, totals, (&part.role, cmcd), new);
-        let joined = admission == Admission::New;
-        let weight = sessions.weight().filter(|_| joined && !sessions.begin_as_it_is());
-        drop(sessions);
-        if admission == Admission::None {
-            return None;
-        }
+    /// A session with a share asked for something, which may set its clock going; `weight` is the
+    /// connection's, if that changed.
+    pub(super) fn on_request(&self, weight: Option<f64>) {
         if let Some(weight) = weight {
             self.control.set_weight(weight);
         }
-        self.joined.notify_one();
-        Some((Watched { weigher: self.clone(), session, part: part.clone() }, joined))
-    }
-
-    /// The player of a session posted something of itself.
-    pub(super) fn on_report(&self, session: &str, cmcd: &Cmcd) {
-        self.sessions().on_report(self.runtime.now(), session, cmcd);
+        self.requested.notify_one();
     }
 
     /// Sets weights for as long as it is polled.
-    pub(super) async fn run(self: Arc<Self>, visitor: Visitor, events: Arc<dyn OriginEvents>) {
+    pub(super) async fn run(self: Arc<Self>, events: Arc<dyn OriginEvents>) {
         loop {
-            let next = self.sessions().next_event();
+            let next = self.sessions.lock().next_event(self.visitor.id);
             match next {
-                None => self.joined.notified().await,
+                None => self.requested.notified().await,
                 Some(at) => {
                     tokio::select! {
                         biased;
-                        () = self.runtime.sleep_until(at) => self.update(&visitor, &*events),
-                        () = self.joined.notified() => {}
+                        () = self.runtime.sleep_until(at) => self.update(&*events),
+                        () = self.requested.notified() => {}
                     }
                 }
             }
         }
     }
 
-    fn update(&self, visitor: &Visitor, events: &dyn OriginEvents) {
+    fn update(&self, events: &dyn OriginEvents) {
         let (now, totals) = (self.runtime.now(), self.progress());
-        let mut sessions = self.sessions();
-        let updates = sessions.poll(now, totals);
-        let weight = sessions.weight().filter(|_| !updates.is_empty());
-        drop(sessions);
-        if let Some(weight) = weight {
+        let updates = self.sessions.lock().poll(now, self.visitor.id, totals);
+        if let Some(weight) = updates.weight {
             self.control.set_weight(weight);
         }
-        for (session, update) in &updates {
-            events.weighed(visitor, session, update);
+        for (session, update) in &updates.sessions {
+            events.weighed(&self.visitor, session.id(), update);
         }
         events.updated(self.runtime.now() - now);
     }
 
-    fn sessions(&self) -> MutexGuard<'_, Sessions> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn progress(&self) -> Progress {
+    /// What the connection did so far, in body bytes.
+    pub(super) fn progress(&self) -> Progress {
         progress(&self.control.stats(), self.weighing.payload_bytes())
-    }
-}
-
-impl Watched {
-    /// So many bytes of the body were handed to the connection.
-    pub(super) fn handed(&self, bytes: u64) {
-        let (now, totals) = (self.weigher.runtime.now(), self.weigher.progress());
-        self.weigher.sessions().on_handed(now, &self.session, totals, bytes);
-    }
-
-    /// What the session can expect, once its rate was measured.
-    pub(super) fn outlook(&self) -> Option<Outlook> {
-        let rate_bps = self.weigher.sessions().rate_bps(&self.session)?;
-        let bitrate_bps = self.weigher.weighing.suggestion_bps(&self.part.title, rate_bps)?;
-        let throughput_kbps = (rate_bps / 1e3) as u64;
-        Some(Outlook { throughput_kbps, bitrate_kbps: bitrate_bps / 1000 })
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        let (now, totals) = (self.weigher.runtime.now(), self.weigher.progress());
-        self.weigher.sessions().on_response_end(now, &self.session, totals);
     }
 }
 

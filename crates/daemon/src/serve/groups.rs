@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use airlane_abr::{PlayerConfig, Setting};
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::{Entry, Provider, Regime, Weighing};
+use airlane_apps::vod::sessions::WeightRule;
+use airlane_apps::vod::{Provider, Terms, Treatment, Weighing};
 use airlane_base::{Fnv64, InputError};
 use airlane_media::{Metric, Perceptual, Video};
 use airlane_minerva::{
@@ -22,25 +23,6 @@ use super::titles::Titles;
 
 /// The length of the sessions whose QoE the normalisation averages: the paper's.
 const SESSION: Duration = Duration::from_secs(200);
-
-/// How long chunks of titles count for that nothing is known of: it is used for a player's buffer
-/// only, which nobody weighs.
-pub(super) const UNKNOWN_CHUNK: Duration = Duration::from_secs(4);
-
-/// Why a session has the weight that it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arm {
-    /// Minerva sets it.
-    Minerva,
-    /// It is plain for comparison with those under Minerva.
-    Control,
-    /// It is plain: the server was told so.
-    Plain,
-    /// It is plain: the player says nothing of itself.
-    Silent,
-    /// It is plain: nothing is known of the title's quality.
-    Unmeasured,
-}
 
 /// Decides for every session.
 #[derive(Debug)]
@@ -90,42 +72,34 @@ impl Groups {
         })
     }
 
-    /// Why a session of `title` has its weight.
-    pub fn arm(&self, title: &str, session: &str, cmcd: &Cmcd) -> Arm {
+    fn treatment(&self, title: &str, session: &str, cmcd: &Cmcd) -> Treatment {
         if self.sharing == Sharing::Plain {
-            Arm::Plain
+            Treatment::Plain
         } else if cmcd.is_empty() {
-            Arm::Silent
+            Treatment::NoCmcd
         } else if !self.providers.contains_key(title) {
-            Arm::Unmeasured
+            Treatment::NoTable
         } else if self.split.is_some_and(|split| draw(session) >= split) {
-            Arm::Control
+            Treatment::Control
         } else {
-            Arm::Minerva
+            Treatment::Minerva
         }
-    }
-
-    /// The title as its viewers' decisions see it, under the measure that the player names or its
-    /// provider's own.
-    pub fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<&Arc<Setting>> {
-        let provider = self.providers.get(title)?;
-        let of = |metric| provider.titles.get(&(title.to_owned(), metric));
-        cmcd.metric
-            .as_deref()
-            .and_then(Metric::from_name)
-            .and_then(of)
-            .or_else(|| of(provider.metric))
     }
 }
 
 impl Weighing for Groups {
-    fn entry(&self, title: &str, session: &str, cmcd: &Cmcd) -> Option<Entry> {
-        let weighed = self.arm(title, session, cmcd) == Arm::Minerva;
-        let provider = self.providers.get(title).filter(|_| weighed);
-        provider.and_then(|p| p.entry(title, session, cmcd)).or_else(|| {
-            let chunk = self.setting(title, cmcd).map_or(UNKNOWN_CHUNK, |s| s.chunk());
-            Some(Entry { regime: Regime::Fixed(self.baseline), chunk })
-        })
+    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms {
+        let setting = self.providers.get(title).and_then(|p| p.setting(title, cmcd));
+        Terms {
+            treatment: self.treatment(title, session, cmcd),
+            setting: setting.map(|(_, setting)| setting.clone()),
+        }
+    }
+
+    fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
+        let provider = self.providers.get(title).filter(|_| treatment == Treatment::Minerva);
+        let rule = provider.and_then(|p| p.rule(title, treatment, cmcd));
+        Some(rule.unwrap_or(WeightRule::Fixed(self.baseline)))
     }
 
     fn payload_bytes(&self) -> u64 {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 use airlane_apps::vod::Carrier;
+use airlane_apps::vod::sessions::Sessions;
 use airlane_base::Time;
 
-use super::registry::{Registry, SessionView};
+use super::registry::{Query, Registry};
+use super::session_view::SessionView;
 
 const CARRIERS: [Carrier; 3] = [Carrier::Http1, Carrier::Http2, Carrier::Http3];
 
@@ -14,7 +16,12 @@ const CARRIERS: [Carrier; 3] = [Carrier::Http1, Carrier::Http2, Carrier::Http3];
 type Figure = fn(&SessionView) -> Option<f64>;
 
 /// Everything, as one page.
-pub(super) fn page(registry: &Registry, now: Time, titles: usize, handshakes: usize) -> String {
+pub(super) fn page(
+    registry: &Registry,
+    sessions: &Sessions,
+    now: Time,
+    (titles, handshakes): (usize, usize),
+) -> String {
     let mut page = Page(String::new());
     let totals = &registry.totals;
     page.about("airlane_uptime_seconds", "gauge", "Time since the server started.");
@@ -52,7 +59,7 @@ pub(super) fn page(registry: &Registry, now: Time, titles: usize, handshakes: us
     page.about("airlane_responses_cut_short_total", "counter", "Answers that were not whole.");
     page.line("airlane_responses_cut_short_total", "", totals.cut_short);
     page.about("airlane_sessions_total", "counter", "Playback sessions that began.");
-    page.line("airlane_sessions_total", "", totals.sessions);
+    page.line("airlane_sessions_total", "", sessions.begun());
     page.about("airlane_reports_total", "counter", "Reports that players posted.");
     page.line("airlane_reports_total", "", totals.reports);
     page.about("airlane_weight_updates_total", "counter", "Weights that were set.");
@@ -64,7 +71,8 @@ pub(super) fn page(registry: &Registry, now: Time, titles: usize, handshakes: us
     );
     page.line("airlane_weight_update_seconds_total", "", totals.updating.as_secs_f64());
     page.about("airlane_sessions", "gauge", "Playback sessions, by how they are weighed.");
-    let views = registry.views(now, None, f64::INFINITY, true);
+    let views =
+        registry.views(now, sessions, Query { id: None, since_s: f64::INFINITY, split: true });
     let kinds = [("minerva", None), ("plain", None), ("plain", Some("cubic")), ("unmanaged", None)];
     for (regime, arm) in kinds {
         let arm_of = |v: &SessionView| v.arm.filter(|a| *a == "cubic");

@@ -1,24 +1,28 @@
 //! The server: an origin of DASH and HLS titles over HTTP/3, 2 and 1.1 that shares its links by
 //! experience.
 
+mod events;
 mod groups;
+mod history;
 mod log;
 mod metrics;
 mod pages;
 mod registry;
 mod request;
+mod session_view;
 mod site;
 mod tcp;
 mod titles;
-mod watch;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::http::Manners;
-use airlane_apps::vod::{Limits, Origin, Policy};
+use airlane_apps::cmcd::Cmcd;
+use airlane_apps::http::AnswerOptions;
+use airlane_apps::vod::sessions::{SharedSessions, WeightRule};
+use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
@@ -31,13 +35,13 @@ use http::{HeaderName, HeaderValue, header};
 use tokio::sync::{Semaphore, watch as signal};
 use tokio_rustls::TlsAcceptor;
 
+use self::events::Events;
 use self::log::AccessLog;
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
-use self::watch::Watch;
+use crate::buffers::PIECE_BYTES;
 use crate::error::DaemonError;
-use crate::room::PIECE_BYTES;
-use crate::said::Said;
+use crate::once::Once;
 use crate::{certificate, date, machine};
 
 pub use request::{Insight, Patience, ServeRequest, Sharing};
@@ -67,7 +71,8 @@ pub struct Server {
     /// Comes from the certificate's key, so that one who takes this server's place has it too.
     reset_secret: [u8; 32],
     log: Option<Arc<AccessLog>>,
-    room: Arc<Semaphore>,
+    /// One per connection over TCP.
+    permits: Arc<Semaphore>,
     stopping: signal::Sender<bool>,
     ready: Ready,
 }
@@ -119,6 +124,7 @@ impl Server {
         let site = Arc::new(Site {
             files,
             catalogue: parking_lot::RwLock::new(catalogue.clone()),
+            sessions: SharedSessions::default(),
             registry: std::sync::Mutex::default(),
             runtime: runtime.clone(),
             sharing: request.sharing,
@@ -127,7 +133,7 @@ impl Server {
             endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
-        let room = Arc::new(Semaphore::new(request.connections));
+        let permits = Arc::new(Semaphore::new(request.connections));
         let mut server = Self {
             ready: Ready {
                 addresses: Vec::new(),
@@ -142,7 +148,7 @@ impl Server {
             certificates,
             reset_secret,
             log,
-            room,
+            permits,
             stopping,
         };
         for mut listen in server.request.listen.clone() {
@@ -158,7 +164,7 @@ impl Server {
         runtime.spawn("session history", async move {
             loop {
                 clock.sleep(Duration::from_secs(1)).await;
-                site.registry().on_tick(clock.now());
+                site.on_tick();
             }
         });
         Ok(server)
@@ -195,8 +201,8 @@ impl Server {
         self.stopping.send_replace(true);
         let all = u32::try_from(self.request.connections).unwrap_or(u32::MAX);
         let drained = async {
-            // All of the room is free when the last connection over TCP has ended.
-            let tcp = self.room.acquire_many(all);
+            // All permits are free when the last connection over TCP has ended.
+            let tcp = self.permits.acquire_many(all);
             let quic = async {
                 for (origin, endpoint) in self.origins.iter().zip(&self.endpoints) {
                     origin.drain().await;
@@ -243,10 +249,10 @@ impl Server {
             origin: origin.clone(),
             runtime: runtime.clone(),
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
-            room: self.room.clone(),
+            permits: self.permits.clone(),
             stopping: stop.clone(),
             patience: self.request.patience,
-            said: Said::default(),
+            once: Once::default(),
         };
         runtime.spawn("http/3", origin.serve(endpoint.clone()));
         runtime.spawn("http over tcp", Arc::new(tcp).serve(listener));
@@ -261,22 +267,24 @@ impl Server {
             _ => Policy::Minerva(Arc::new(Current(self.site.clone()))),
         };
         let clock = Some(date::now_s as fn() -> u64);
-        let mut manners = Manners { cors: true, cmsd: true, clock, ..Manners::default() };
+        let mut options =
+            AnswerOptions { cors: true, cmsd: true, clock, ..AnswerOptions::default() };
         let field = |text: String| HeaderValue::try_from(text).ok();
         let alt_svc = field(format!("h3=\":{port}\"; ma={ALT_SVC_S}"));
-        manners.fields.extend(alt_svc.map(|v| (header::ALT_SVC, v)));
+        options.fields.extend(alt_svc.map(|v| (header::ALT_SVC, v)));
         let server = HeaderValue::from_static(concat!("airlane/", env!("CARGO_PKG_VERSION")));
-        manners.fields.insert(header::SERVER, server);
+        options.fields.insert(header::SERVER, server);
         let nosniff = HeaderValue::from_static("nosniff");
-        manners.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
-        let watch = Watch::new(self.site.clone(), self.log.clone());
+        options.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
+        let events = Events::new(self.site.clone(), self.log.clone());
         let Patience { head, stalled, idle, .. } = self.request.patience;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
         limits.request.patience = Some(head);
-        Origin::new(self.site.clone(), policy, Arc::new(watch))
-            .with_manners(manners)
+        Origin::new(self.site.clone(), policy, Arc::new(events))
+            .with_sessions(self.site.sessions.clone())
+            .with_options(options)
             .with_limits(limits)
     }
 
@@ -326,13 +334,12 @@ impl Server {
 struct Current(Arc<Site>);
 
 impl airlane_apps::vod::Weighing for Current {
-    fn entry(
-        &self,
-        title: &str,
-        session: &str,
-        cmcd: &airlane_apps::cmcd::Cmcd,
-    ) -> Option<airlane_apps::vod::Entry> {
-        self.0.catalogue().groups.entry(title, session, cmcd)
+    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms {
+        self.0.catalogue().groups.terms(title, session, cmcd)
+    }
+
+    fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
+        self.0.catalogue().groups.rule(title, treatment, cmcd)
     }
 
     fn payload_bytes(&self) -> u64 {

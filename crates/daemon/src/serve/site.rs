@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use airlane_apps::content::{Object, Store, StoreFuture, Target};
+use airlane_apps::vod::sessions::SharedSessions;
 use airlane_base::InputError;
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeHandle;
@@ -15,8 +16,9 @@ use serde::Serialize;
 use super::groups::Groups;
 use super::metrics;
 use super::pages::{self, Page};
-use super::registry::{Registry, SessionView};
+use super::registry::{Query, Registry};
 use super::request::{Insight, Sharing};
+use super::session_view::SessionView;
 use super::titles::{Title, Titles};
 use crate::files::Files;
 
@@ -32,6 +34,8 @@ pub(super) struct Catalogue {
 pub(super) struct Site {
     pub(super) files: Files,
     pub(super) catalogue: RwLock<Arc<Catalogue>>,
+    /// Those of all origins.
+    pub(super) sessions: SharedSessions,
     pub(super) registry: Mutex<Registry>,
     pub(super) runtime: RuntimeHandle,
     pub(super) sharing: Sharing,
@@ -90,12 +94,21 @@ impl Store for Site {
 }
 
 impl Site {
+    /// The registry. Where both are needed it is locked before the sessions.
     pub(super) fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.read().clone()
+    }
+
+    /// Adds to the sessions' histories, and forgets sessions that are over.
+    pub(super) fn on_tick(&self) {
+        let now = self.runtime.now();
+        let (mut registry, mut sessions) = (self.registry(), self.sessions.lock());
+        sessions.expire(now);
+        registry.on_tick(now, &sessions);
     }
 
     /// What is no file.
@@ -110,12 +123,15 @@ impl Site {
                     return None;
                 }
                 let since_s = argument("since").and_then(|s| s.parse().ok()).unwrap_or(-1.0);
-                Some(json(&self.sessions(id.as_deref(), since_s)))
+                Some(json(&self.sessions_view(id.as_deref(), since_s)))
             }
             "/metrics" if self.may_see(target.peer.ip()) => {
                 let titles = self.catalogue().titles.all().count();
                 let (now, handshakes) = (self.runtime.now(), self.handshakes());
-                let text = metrics::page(&self.registry(), now, titles, handshakes);
+                let text = {
+                    let (registry, sessions) = (self.registry(), self.sessions.lock());
+                    metrics::page(&registry, &sessions, now, (titles, handshakes))
+                };
                 Some(fresh("text/plain; version=0.0.4; charset=utf-8", text.into()))
             }
             path => pages::page(path).map(still),
@@ -139,8 +155,9 @@ impl Site {
         private || self.insight == Insight::Anybody
     }
 
-    fn sessions(&self, id: Option<&str>, since_s: f64) -> SessionsView {
+    fn sessions_view(&self, id: Option<&str>, since_s: f64) -> SessionsView {
         let now = self.runtime.now();
+        let query = Query { id, since_s, split: self.split.is_some() };
         SessionsView {
             now_s: now.as_secs_f64(),
             policy: match self.sharing {
@@ -150,7 +167,10 @@ impl Site {
                 Sharing::Plain => "plain",
             },
             ab: self.split,
-            sessions: self.registry().views(now, id, since_s, self.split.is_some()),
+            sessions: {
+                let (registry, sessions) = (self.registry(), self.sessions.lock());
+                registry.views(now, &sessions, query)
+            },
         }
     }
 

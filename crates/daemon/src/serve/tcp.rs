@@ -1,7 +1,8 @@
-//! HTTP/1.1 and 2 over TCP, for whoever does not speak HTTP/3 or does not know yet that it can.
+//! HTTP/1.1 and 2 over TCP, for clients without HTTP/3 and for first requests, before a client knows
+//! that HTTP/3 is offered.
 //!
-//! The answers are the origin's own. Nobody weighs these connections: the system's TCP shares the
-//! link as it does.
+//! The answers are the origin's own. The weights of these connections are not set: they are
+//! controlled by the system's TCP.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -27,7 +28,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::request::Patience;
-use crate::said::Said;
+use crate::once::Once;
 
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -49,12 +50,12 @@ pub(super) struct Tcp {
     pub(super) origin: Origin,
     pub(super) runtime: RuntimeHandle,
     pub(super) tls: TlsAcceptor,
-    /// Connections that there may be.
-    pub(super) room: Arc<Semaphore>,
+    /// One per connection that there may be.
+    pub(super) permits: Arc<Semaphore>,
     /// Becomes true when no request is taken any more.
     pub(super) stopping: watch::Receiver<bool>,
     pub(super) patience: Patience,
-    pub(super) said: Said,
+    pub(super) once: Once,
 }
 
 /// What the answers of a connection tell it.
@@ -84,28 +85,28 @@ impl Tcp {
                     continue;
                 }
             };
-            let Ok(room) = self.room.clone().try_acquire_owned() else {
+            let Ok(permit) = self.permits.clone().try_acquire_owned() else {
                 self.warn(&format!("no room for another TCP connection of {}", peer.ip()));
                 continue;
             };
             let tcp = self.clone();
             self.runtime.spawn("tcp connection", async move {
-                if let Err(e) = tcp.converse(stream, peer).await {
+                if let Err(e) = tcp.serve_connection(stream, peer).await {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");
                 }
-                drop(room);
+                drop(permit);
             });
         }
     }
 
-    /// Says once what strangers can provoke.
-    fn warn(&self, what: &str) {
-        if self.said.is_news(what) {
-            tracing::warn!("{what}");
+    /// Logs a warning the first time that it comes up: strangers can provoke it.
+    fn warn(&self, message: &str) {
+        if self.once.is_first(message) {
+            tracing::warn!("{message}");
         }
     }
 
-    async fn converse(&self, stream: TcpStream, peer: SocketAddr) -> Result<(), Failure> {
+    async fn serve_connection(&self, stream: TcpStream, peer: SocketAddr) -> Result<(), Failure> {
         // Nagle's algorithm would hold back the end of every answer.
         stream.set_nodelay(true)?;
         let mut first = [0];
@@ -121,14 +122,14 @@ impl Tcp {
         let stream = timeout(self.patience.handshake, self.tls.accept(stream)).await??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
-        let visitor = self.origin.welcome(peer, carrier);
+        let visitor = self.origin.on_connect(peer, carrier);
         let progress = Progress::default();
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
             answer(origin, runtime, visitor, progress.clone(), request)
         });
         let result = self.run(TokioIo::new(stream), service, !is_http2, &progress).await;
-        self.origin.part_from(&visitor);
+        self.origin.on_disconnect(&visitor);
         result
     }
 

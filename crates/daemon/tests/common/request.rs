@@ -5,7 +5,7 @@ use std::path::Component;
 use std::sync::Arc;
 
 use airlane_apps::content::{Object, Version};
-use airlane_apps::http::{Manners, answer};
+use airlane_apps::http::{AnswerOptions, answer};
 use airlane_daemon::files::name_of;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request};
@@ -40,7 +40,7 @@ pub fn check(path: &[u8], values: &[&[u8]], len: u64) {
         part: None,
         source: Arc::new(Bytes::new()),
     };
-    if let Some(body) = answer(&request, Some(&object), &Manners::default()).body {
+    if let Some(body) = answer(&request, Some(&object), &AnswerOptions::default()).body {
         assert!(body.start < body.end && body.end <= len, "{body:?} of {len}");
     }
 }

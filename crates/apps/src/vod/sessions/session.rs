@@ -1,0 +1,255 @@
+//! One playback session.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_abr::Setting;
+use airlane_base::Time;
+use airlane_minerva::{Request, Update};
+
+use super::super::events::Visitor;
+use super::super::provider::{Terms, Treatment};
+use super::super::viewer::Viewer;
+use super::{PartRequest, SILENCE};
+use crate::content::PartRole;
+
+/// The length of chunks of titles whose tables are not known; it is used for the player's buffer.
+const UNKNOWN_CHUNK: Duration = Duration::from_secs(4);
+
+/// What a session is known by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SessionKey {
+    /// The id that its player names (CMCD `sid`).
+    Named(Arc<str>),
+    /// The number of its connection, for players that name none.
+    Nameless(u64),
+}
+
+impl SessionKey {
+    /// The key of the session `id`, empty if the player names none, on a connection.
+    pub fn of(id: &str, connection: u64) -> Self {
+        if id.is_empty() { Self::Nameless(connection) } else { Self::Named(id.into()) }
+    }
+
+    /// The player's id; empty if it names none.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Named(id) => id,
+            Self::Nameless(_) => "",
+        }
+    }
+}
+
+/// Where a session stands with the connection that its last request came on.
+///
+/// | from | on | to |
+/// |---|---|---|
+/// | any, or none | first request on a connection without a weight of ours | `Unweighted` |
+/// | any, or none | first request on a managed connection | `Waiting`, or `Sharing` if it has a share there |
+/// | `Waiting`, `Refused`, `Unweighted` on a managed connection | a request for a picture | `Sharing`, `Refused` or `Unweighted` |
+/// | `Sharing` | silent for [`SILENCE`] while other sessions share the connection | `Waiting` |
+/// | any | the connection ends | `Left`, or forgotten if nameless |
+/// | any without a share | silent for [`SILENCE`] | forgotten |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
+    /// It has no weight of its own: the connection is TCP's, the origin sets no weights, or nothing
+    /// is known of the title.
+    Unweighted,
+    /// It has no share of the connection yet, or not any more: a request for a picture will ask for
+    /// one.
+    Waiting,
+    /// It has a share of the connection.
+    Sharing,
+    /// It asked for a share, and the connection has as many as it may.
+    Refused,
+    /// The connection ended; with what was last decided of the session's weight.
+    Left(Option<Update>),
+}
+
+/// The last chunk of the picture that a player asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastPicture {
+    /// Its position in the ladder.
+    pub rung: usize,
+    /// Its number, from 0.
+    pub chunk: usize,
+    /// The player's buffer at the request or at the last report, if it says it.
+    pub buffer: Option<Duration>,
+}
+
+/// One player's viewing of one title.
+#[derive(Debug)]
+pub struct Session {
+    /// Among all that began at the origin.
+    pub(super) number: u64,
+    /// The connection that its last request came on.
+    pub(super) visitor: Visitor,
+    pub(super) state: State,
+    pub(super) title: Arc<str>,
+    pub(super) treatment: Treatment,
+    setting: Option<Arc<Setting>>,
+    abr: Option<String>,
+    pub(super) viewer: Viewer,
+    began: Time,
+    /// Last request, report, or end of an answer.
+    pub(super) heard: Time,
+    /// Answers on their way.
+    pub(super) answers: u32,
+    pub(super) last_picture: Option<LastPicture>,
+    pub(super) bytes: u64,
+    /// Connections of which it has a share: one, unless the player uses several at once.
+    pub(super) shares: BTreeSet<u64>,
+    /// Sum of equation 1 over `chunks` chunks.
+    qoe: f64,
+    chunks: u32,
+    quality: Option<f64>,
+    stalls: u32,
+    stalled: Duration,
+}
+
+impl Session {
+    pub(super) fn new(
+        number: u64,
+        visitor: Visitor,
+        request: PartRequest<'_>,
+        terms: Terms,
+        now: Time,
+    ) -> Self {
+        Self {
+            number,
+            visitor,
+            state: State::Waiting,
+            title: request.part.title.clone(),
+            treatment: terms.treatment,
+            setting: terms.setting,
+            abr: request.cmcd.abr.clone(),
+            viewer: Viewer::default(),
+            began: now,
+            heard: now,
+            answers: 0,
+            last_picture: None,
+            bytes: 0,
+            shares: BTreeSet::new(),
+            qoe: 0.0,
+            chunks: 0,
+            quality: None,
+            stalls: 0,
+            stalled: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn set_terms(&mut self, terms: Terms) {
+        (self.treatment, self.setting) = (terms.treatment, terms.setting);
+    }
+
+    /// The player asks for a part; `None` unless it is a chunk of the picture.
+    pub(super) fn on_picture(&mut self, now: Time, asked: PartRequest<'_>) -> Option<Request> {
+        let PartRole::Picture { rung, chunk } = asked.part.role else { return None };
+        let length = self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk());
+        let request = self.viewer.on_request(now, (rung, chunk), length, asked.cmcd);
+        let stall = request.stalled.saturating_sub(self.stalled);
+        self.stalls += u32::from(!stall.is_zero());
+        self.stalled = self.stalled.max(request.stalled);
+        let before = self.last_picture.map(|last| last.rung).filter(|_| !request.after_seek);
+        if let Some(setting) = &self.setting
+            && chunk < setting.chunks()
+            && rung < setting.rungs()
+        {
+            let before = before.filter(|&b| b < setting.rungs());
+            self.qoe += setting.chunk_qoe(chunk, rung, stall.as_secs_f64(), before);
+            self.chunks += 1;
+            self.quality = Some(setting.quality(chunk)[rung]);
+        }
+        let buffer = asked.cmcd.buffer.map(|_| request.buffer);
+        self.last_picture = Some(LastPicture { rung, chunk, buffer });
+        Some(request)
+    }
+
+    /// Its number among all sessions that began, which tells it from another one of its key.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The connection that its last request came on.
+    pub fn visitor(&self) -> &Visitor {
+        &self.visitor
+    }
+
+    /// Where it stands with that connection.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The title.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// How it is treated, and why.
+    pub fn treatment(&self) -> Treatment {
+        self.treatment
+    }
+
+    /// The title as its viewer sees it, if it has a quality table.
+    pub fn setting(&self) -> Option<&Setting> {
+        self.setting.as_deref()
+    }
+
+    /// The algorithm that the player named at the first request.
+    pub fn abr(&self) -> Option<&str> {
+        self.abr.as_deref()
+    }
+
+    /// What the player's reports show of it.
+    pub fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// When its first request came.
+    pub fn began(&self) -> Time {
+        self.began
+    }
+
+    /// When something was heard of it last: a request, a report, or the end of an answer.
+    pub fn heard(&self) -> Time {
+        self.heard
+    }
+
+    /// Whether it is over: silent for [`SILENCE`], and nothing on its way to it.
+    pub fn is_over(&self, now: Time) -> bool {
+        self.answers == 0 && now - self.heard >= SILENCE
+    }
+
+    /// The last chunk of the picture asked for.
+    pub fn last_picture(&self) -> Option<LastPicture> {
+        self.last_picture
+    }
+
+    /// The player's buffer as last reported, less what was watched since.
+    pub fn buffer_s(&self, now: Time) -> Option<f64> {
+        let buffer = self.last_picture?.buffer?;
+        let watched = (now - self.heard).as_secs_f64() * self.viewer.watching().pace;
+        Some((buffer.as_secs_f64() - watched).max(0.0))
+    }
+
+    /// Bytes of the bodies of all answers that ended.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Mean of equation 1 over the chunks asked for, in the unit of the quality.
+    pub fn mean_qoe(&self) -> Option<f64> {
+        (self.chunks > 0).then(|| self.qoe / f64::from(self.chunks))
+    }
+
+    /// Quality of the last chunk asked for.
+    pub fn quality(&self) -> Option<f64> {
+        self.quality
+    }
+
+    /// How often the picture stood still, and for how long in all.
+    pub fn stalls(&self) -> (u32, Duration) {
+        (self.stalls, self.stalled)
+    }
+}

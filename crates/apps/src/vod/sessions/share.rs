@@ -1,0 +1,237 @@
+//! The shares of one connection: each has a weight of its own, and the connection their sum.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update, Watching};
+
+use super::super::viewer::Viewer;
+use super::{SILENCE, SessionKey};
+use crate::cmcd::Cmcd;
+
+/// How a share's weight is found.
+#[derive(Clone, Debug)]
+pub enum WeightRule {
+    /// It follows the viewer's experience.
+    Minerva(Box<Minerva>),
+    /// It stays as it is, in plain connections.
+    Fixed(f64),
+}
+
+impl WeightRule {
+    fn weight(&self) -> f64 {
+        match self {
+            Self::Minerva(minerva) => minerva.weight(),
+            Self::Fixed(weight) => *weight,
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        match self {
+            Self::Minerva(minerva) => minerva.next_event(),
+            Self::Fixed(_) => None,
+        }
+    }
+}
+
+/// One session's share of a connection.
+#[derive(Debug)]
+struct Share {
+    /// The number of the session.
+    session: u64,
+    rule: WeightRule,
+    /// What was last decided.
+    update: Option<Update>,
+    /// Its part of what the connection did.
+    progress: Progress,
+    /// Bytes of its bodies that were handed to the connection and not counted as delivered yet.
+    pending: u64,
+    /// Answers on their way to the connection.
+    answers: u32,
+    /// When its session last asked for something on the connection.
+    asked: Time,
+}
+
+/// The shares of a connection, by their sessions' keys.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    by_key: BTreeMap<SessionKey, Share>,
+    /// The connection's totals when they were last divided.
+    divided: Progress,
+    divided_at: Time,
+}
+
+impl Shares {
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(super) fn has(&self, key: &SessionKey) -> bool {
+        self.by_key.contains_key(key)
+    }
+
+    pub(super) fn is_of(&self, key: &SessionKey, session: u64) -> bool {
+        self.by_key.get(key).is_some_and(|s| s.session == session)
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &SessionKey> {
+        self.by_key.keys()
+    }
+
+    /// What was last decided of a session's weight.
+    pub(super) fn update(&self, key: &SessionKey) -> Option<Update> {
+        self.by_key.get(key)?.update
+    }
+
+    /// A session gets a share.
+    pub(super) fn join(
+        &mut self,
+        key: SessionKey,
+        session: u64,
+        rule: WeightRule,
+        totals: Progress,
+    ) {
+        let progress = Progress { min_rtt: totals.min_rtt, ..Progress::default() };
+        let share = Share {
+            session,
+            rule,
+            update: None,
+            progress,
+            pending: 0,
+            answers: 0,
+            asked: Time::ZERO,
+        };
+        self.by_key.insert(key, share);
+        self.give_all_to_one(totals);
+    }
+
+    /// A session's share ends.
+    pub(super) fn leave(&mut self, key: &SessionKey) {
+        self.by_key.remove(key);
+    }
+
+    /// A session asks for something; for a chunk of the picture, `picture` is what follows from the
+    /// request: how it was watched before, and its viewer now.
+    pub(super) fn on_request(
+        &mut self,
+        now: Time,
+        key: &SessionKey,
+        picture: Option<(Request, Watching, &Viewer)>,
+        cmcd: &Cmcd,
+    ) {
+        let Some(share) = self.by_key.get_mut(key) else { return };
+        share.asked = now;
+        share.answers += 1;
+        let Some((request, before, viewer)) = picture else { return };
+        let WeightRule::Minerva(minerva) = &mut share.rule else { return };
+        if viewer.watching() != before {
+            minerva.on_watching(now, viewer.watching(), None);
+        }
+        minerva.on_request(now, request, share.progress);
+        if let Some(curve) = cmcd.value.as_deref().and_then(|text| SentCurve::from_text(text).ok())
+        {
+            minerva.on_curve(curve);
+        }
+    }
+
+    /// How a session is watched changed.
+    pub(super) fn on_watching(
+        &mut self,
+        now: Time,
+        key: &SessionKey,
+        watching: Watching,
+        buffer: Option<Duration>,
+    ) {
+        if let Some(Share { rule: WeightRule::Minerva(minerva), .. }) = self.by_key.get_mut(key) {
+            minerva.on_watching(now, watching, buffer);
+        }
+    }
+
+    pub(super) fn on_handed(&mut self, key: &SessionKey, bytes: u64) {
+        if let Some(share) = self.by_key.get_mut(key) {
+            share.pending += bytes;
+        }
+    }
+
+    pub(super) fn on_response_end(&mut self, key: &SessionKey) {
+        if let Some(share) = self.by_key.get_mut(key) {
+            share.answers = share.answers.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn next_event(&self) -> Option<Time> {
+        self.by_key.values().filter_map(|s| s.rule.next_event()).min()
+    }
+
+    /// The new weights that are due.
+    pub(super) fn poll(&mut self, now: Time) -> Vec<(SessionKey, Update)> {
+        let mut updates = Vec::new();
+        for (key, share) in &mut self.by_key {
+            let WeightRule::Minerva(minerva) = &mut share.rule else { continue };
+            if let Some(update) = minerva.poll(now, share.progress) {
+                share.update = Some(update);
+                updates.push((key.clone(), update));
+            }
+        }
+        updates
+    }
+
+    /// Ends the shares of sessions that have not asked for anything for long, unless there is one
+    /// share alone: nobody needs it. Returns whose they were.
+    pub(super) fn end_silent(&mut self, now: Time) -> Vec<SessionKey> {
+        let silent = |s: &Share| s.answers == 0 && now - s.asked >= SILENCE;
+        if self.by_key.len() < 2 {
+            return Vec::new();
+        }
+        self.by_key.extract_if(.., |_, s| silent(s)).map(|(key, _)| key).collect()
+    }
+
+    /// The connection's weight: the sum of its shares'. `None` without one.
+    pub(super) fn weight(&self) -> Option<f64> {
+        let weights = self.by_key.values().map(|s| s.rule.weight());
+        (!self.by_key.is_empty()).then(|| weights.sum())
+    }
+
+    /// Whether there is one alone under Minerva, which begins at the weight that the connection has.
+    pub(super) fn begins_at_any_weight(&self) -> bool {
+        self.by_key.len() == 1
+            && self.by_key.values().all(|s| matches!(s.rule, WeightRule::Minerva(_)))
+    }
+
+    /// Divides what the connection did since the last time: bytes in proportion to what each
+    /// session has on its way, time to each that has something.
+    pub(super) fn divide(&mut self, now: Time, totals: Progress) {
+        let acked = totals.acked_bytes.saturating_sub(self.divided.acked_bytes);
+        let passed = now - self.divided_at;
+        let busy = totals.busy.saturating_sub(self.divided.busy).min(passed);
+        (self.divided, self.divided_at) = (totals, now);
+        let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
+        for share in self.by_key.values_mut() {
+            share.progress.min_rtt = totals.min_rtt;
+            if share.answers > 0 || share.pending > 0 {
+                share.progress.busy += busy;
+            }
+            let part = u128::from(acked) * u128::from(share.pending);
+            let part = part.checked_div(u128::from(pending)).unwrap_or(0);
+            let part = u64::try_from(part).unwrap_or(u64::MAX).min(share.pending);
+            share.pending -= part;
+            share.progress.acked_bytes += part;
+        }
+        self.give_all_to_one(totals);
+    }
+
+    /// A session that is alone has done all that the connection did.
+    fn give_all_to_one(&mut self, totals: Progress) {
+        if self.by_key.len() == 1
+            && let Some(share) = self.by_key.values_mut().next()
+        {
+            share.progress = totals;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn delivered(&self, key: &SessionKey) -> Option<u64> {
+        Some(self.by_key.get(key)?.progress.acked_bytes)
+    }
+}

@@ -1,0 +1,290 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Weighs everybody as three plain connections, but for titles called `unknown`.
+#[derive(Debug)]
+struct Three;
+
+impl Weighing for Three {
+    fn terms(&self, title: &str, _: &str, _: &Cmcd) -> Terms {
+        let known = title != "unknown";
+        Terms {
+            treatment: if known { Treatment::Control } else { Treatment::NoTable },
+            setting: None,
+        }
+    }
+    fn rule(&self, title: &str, _: Treatment, _: &Cmcd) -> Option<WeightRule> {
+        (title != "unknown").then_some(WeightRule::Fixed(3.0))
+    }
+    fn payload_bytes(&self) -> u64 {
+        1350
+    }
+    fn suggestion_bps(&self, _: &str, _: f64) -> Option<u64> {
+        None
+    }
+}
+
+const BOUNDS: Bounds = Bounds { sessions: 4, shares: 2 };
+
+fn peer() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 1))
+}
+
+fn at(s: u64) -> Time {
+    Time::from_millis(s * 1000)
+}
+
+fn totals(acked_bytes: u64) -> Progress {
+    Progress { acked_bytes, ..Progress::default() }
+}
+
+fn cmcd(id: &str) -> Cmcd {
+    Cmcd { session: (!id.is_empty()).then(|| id.to_owned()), ..Cmcd::default() }
+}
+
+const PICTURE: PartRole = PartRole::Picture { rung: 1, chunk: 0 };
+
+fn ask(
+    sessions: &mut Sessions,
+    (now, connection): (Time, u64),
+    asked: (&str, &str, PartRole),
+) -> Option<Accepted> {
+    ask_after(sessions, (now, connection, 0), asked)
+}
+
+fn ask_after(
+    sessions: &mut Sessions,
+    (now, connection, acked): (Time, u64, u64),
+    (id, title, role): (&str, &str, PartRole),
+) -> Option<Accepted> {
+    let part = Part { title: title.into(), role };
+    let request = PartRequest { part: &part, cmcd: &cmcd(id) };
+    sessions.on_request(now, connection, totals(acked), request, Some(&Three))
+}
+
+fn state(sessions: &Sessions, id: &str) -> Option<State> {
+    Some(sessions.get(&SessionKey::Named(id.into()))?.state())
+}
+
+#[test]
+fn a_session_passes_its_states_from_the_first_request_until_it_is_forgotten() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let tcp = sessions.on_connect(peer(), Carrier::Http2, false).id;
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    ask(&mut sessions, (at(0), tcp), ("a", "film", PICTURE)).unwrap();
+    assert_eq!(state(&sessions, "a"), Some(State::Unweighted), "TCP has no weights");
+    let sound = ask(&mut sessions, (at(1), quic), ("a", "film", PartRole::Other)).unwrap();
+    assert_eq!(state(&sessions, "a"), Some(State::Waiting), "sound alone makes no share");
+    assert!(!sound.begins && !sound.ticket.has_share());
+    let picture = ask(&mut sessions, (at(2), quic), ("a", "film", PICTURE)).unwrap();
+    assert_eq!(state(&sessions, "a"), Some(State::Sharing));
+    assert_eq!((picture.weight, sessions.weight(quic)), (Some(3.0), Some(3.0)));
+    ask(&mut sessions, (at(3), quic), ("b", "film", PICTURE)).unwrap();
+    let third = ask(&mut sessions, (at(4), quic), ("c", "film", PICTURE)).unwrap();
+    assert_eq!(state(&sessions, "c"), Some(State::Refused), "two shares are all");
+    assert_eq!((third.weight, sessions.weight(quic)), (None, Some(6.0)));
+    ask(&mut sessions, (at(5), quic), ("d", "unknown", PICTURE)).unwrap();
+    assert_eq!(state(&sessions, "d"), Some(State::Refused));
+    // The answers to `a` never end: it keeps its share. Those to `b` do.
+    let last = ask(&mut sessions, (at(6), quic), ("b", "film", PICTURE)).unwrap();
+    for _ in 0..2 {
+        sessions.on_response_end(at(7), &last.ticket, Progress::default());
+    }
+    sessions.poll(at(66), quic, Progress::default());
+    assert_eq!(state(&sessions, "b"), Some(State::Waiting), "silent for a minute beside another");
+    assert_eq!((state(&sessions, "a"), sessions.weight(quic)), (Some(State::Sharing), Some(3.0)));
+    ask(&mut sessions, (at(67), quic), ("d", "unknown", PICTURE)).unwrap();
+    assert_eq!(state(&sessions, "d"), Some(State::Unweighted), "nothing is known of its title");
+    sessions.on_disconnect(quic);
+    assert_eq!(state(&sessions, "a"), Some(State::Left(None)));
+    sessions.on_response_end(at(68), &picture.ticket, Progress::default());
+    sessions.on_answered(at(68), &picture.ticket, 10);
+    sessions.expire(at(127));
+    assert_eq!(state(&sessions, "b"), None, "silent for longer than a minute, without a share");
+    assert!(ask(&mut sessions, (at(128), quic), ("a", "film", PICTURE)).is_none());
+}
+
+#[test]
+fn another_title_is_another_session_and_late_answers_do_not_count_for_it() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    let first = ask(&mut sessions, (at(0), quic), ("a", "film", PICTURE)).unwrap();
+    let second = ask(&mut sessions, (at(1), quic), ("a", "other", PICTURE)).unwrap();
+    assert!(first.begins && second.begins && sessions.begun() == 2);
+    sessions.on_answered(at(2), &first.ticket, 1000);
+    sessions.on_response_end(at(2), &first.ticket, Progress::default());
+    let session = |s: &Sessions| s.get(&SessionKey::Named("a".into())).unwrap().bytes();
+    assert_eq!(session(&sessions), 0);
+    sessions.on_answered(at(3), &second.ticket, 500);
+    assert_eq!((session(&sessions), sessions.weight(quic)), (500, Some(3.0)));
+}
+
+#[test]
+fn a_player_on_two_connections_is_one_session_with_a_share_of_each() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let [one, two] = [(); 2].map(|()| sessions.on_connect(peer(), Carrier::Http3, true).id);
+    for (s, connection) in [(0, one), (1, two), (2, one)] {
+        let accepted = ask(&mut sessions, (at(s), connection), ("a", "film", PICTURE)).unwrap();
+        assert_eq!(accepted.begins, s == 0);
+        assert_eq!(state(&sessions, "a"), Some(State::Sharing));
+    }
+    assert_eq!((sessions.weight(one), sessions.weight(two)), (Some(3.0), Some(3.0)));
+    sessions.on_disconnect(one);
+    assert_eq!(state(&sessions, "a"), Some(State::Left(None)));
+    assert_eq!(sessions.weight(two), Some(3.0), "its share there goes on");
+    ask(&mut sessions, (at(3), two), ("a", "film", PICTURE)).unwrap();
+    assert_eq!(state(&sessions, "a"), Some(State::Sharing));
+}
+
+#[test]
+fn invented_sessions_take_no_share_away() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    let tcp = sessions.on_connect(peer(), Carrier::Http1, false).id;
+    ask(&mut sessions, (at(0), quic), ("a", "film", PICTURE)).unwrap();
+    for n in 1..100 {
+        ask(&mut sessions, (at(n), tcp), (&n.to_string(), "film", PICTURE)).unwrap();
+        assert!(sessions.iter().count() <= BOUNDS.sessions);
+    }
+    assert_eq!((state(&sessions, "a"), sessions.weight(quic)), (Some(State::Sharing), Some(3.0)));
+    assert!(state(&sessions, "98").is_some(), "the latest are known");
+}
+
+/// What may happen to sessions.
+#[derive(Clone, Debug)]
+enum Event {
+    Connect { managed: bool },
+    Disconnect(usize),
+    Request { connection: usize, id: usize, title: usize, picture: bool },
+    Handed { answer: usize, bytes: u64 },
+    End(usize),
+    Report(usize),
+    Poll { connection: usize, acked: u64 },
+    Expire,
+    Wait(u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        1 => any::<bool>().prop_map(|managed| Event::Connect { managed }),
+        1 => (0usize..4).prop_map(Event::Disconnect),
+        8 => (0usize..4, 0usize..6, 0usize..3, prop::bool::weighted(0.8)).prop_map(
+            |(connection, id, title, picture)| Event::Request { connection, id, title, picture }
+        ),
+        4 => (0usize..8, 0u64..100_000).prop_map(|(answer, bytes)| Event::Handed { answer, bytes }),
+        4 => (0usize..8).prop_map(Event::End),
+        1 => (0usize..6).prop_map(Event::Report),
+        3 => (0usize..4, 0u64..200_000)
+            .prop_map(|(connection, acked)| Event::Poll { connection, acked }),
+        1 => Just(Event::Expire),
+        2 => (0u64..50).prop_map(Event::Wait),
+    ]
+}
+
+/// What holds after every event, seen from the sessions and from the connections.
+fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
+    for (key, session) in sessions.iter() {
+        let open = sessions.connections.get(&session.visitor.id);
+        let shares = open.and_then(|c| c.shares.as_ref());
+        let has_share = shares.is_some_and(|s| s.is_of(key, session.number));
+        match session.state {
+            State::Sharing => assert!(has_share, "{key:?}"),
+            State::Left(_) => assert!(open.is_none() && matches!(key, SessionKey::Named(_))),
+            State::Waiting | State::Refused => assert!(shares.is_some() && !has_share),
+            State::Unweighted => assert!(open.is_some() && !has_share),
+        }
+        assert_eq!(open.is_some_and(|c| c.sessions.contains(key)), open.is_some());
+        for connection in &session.shares {
+            let shares = sessions.connections[connection].shares.as_ref().unwrap();
+            assert!(shares.is_of(key, session.number));
+        }
+    }
+    for (number, open) in &sessions.connections {
+        for key in &open.sessions {
+            assert_eq!(sessions.by_key[key].visitor.id, *number);
+        }
+        let Some(shares) = &open.shares else { continue };
+        assert!(shares.len() <= BOUNDS.shares);
+        for key in shares.keys() {
+            assert!(sessions.by_key[key].shares.contains(number));
+        }
+        let delivered: u64 = shares.keys().filter_map(|key| shares.delivered(key)).sum();
+        assert!(delivered <= acked.get(number).copied().unwrap_or(0), "no byte counts twice");
+        let count = shares.len() as f64;
+        assert_eq!(sessions.weight(*number), (count > 0.0).then_some(3.0 * count));
+    }
+}
+
+proptest! {
+    /// Whatever happens in whatever order: states agree with connections, both bounds hold, a
+    /// connection's weight is the sum over its shares, and so is at most what it delivered.
+    #[test]
+    fn states_and_connections_agree_after_any_events(
+        events in prop::collection::vec(event(), 1..120),
+    ) {
+        let mut sessions = Sessions::new(BOUNDS);
+        let mut now = Time::ZERO;
+        let (mut open, mut answers) = (Vec::<u64>::new(), Vec::<Ticket>::new());
+        let mut acked: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut numbers = BTreeSet::new();
+        for event in events {
+            match event {
+                Event::Connect { managed } => {
+                    let carrier = if managed { Carrier::Http3 } else { Carrier::Http2 };
+                    let number = sessions.on_connect(peer(), carrier, managed).id;
+                    prop_assert!(numbers.insert(number), "numbers of connections are unique");
+                    open.push(number);
+                }
+                Event::Disconnect(n) if n < open.len() => sessions.on_disconnect(open.remove(n)),
+                Event::Request { connection, id, title, picture } => {
+                    let Some(&connection) = open.get(connection) else { continue };
+                    let id = ["", "a", "b", "c", "d", "e"][id];
+                    let role = if picture { PICTURE } else { PartRole::Other };
+                    let asked = (id, ["film", "other", "unknown"][title], role);
+                    let done = acked.get(&connection).copied().unwrap_or(0);
+                    let accepted = ask_after(&mut sessions, (now, connection, done), asked).unwrap();
+                    let with_share = sessions.iter().filter(|(_, s)| !s.shares.is_empty()).count();
+                    let most = BOUNDS.sessions.max(with_share + 1);
+                    prop_assert!(!accepted.begins || sessions.iter().count() <= most);
+                    let session = sessions.get(&SessionKey::of(id, connection)).unwrap();
+                    prop_assert_eq!(session.heard(), now);
+                    let shares = session.state() == State::Sharing;
+                    prop_assert_eq!(accepted.ticket.has_share(), shares);
+                    answers.push(accepted.ticket);
+                }
+                Event::Handed { answer, bytes } if answer < answers.len() => {
+                    let ticket = &answers[answer];
+                    let acked = acked.get(&ticket.connection).copied().unwrap_or(0);
+                    sessions.on_handed(now, ticket, totals(acked), bytes);
+                }
+                Event::End(n) if n < answers.len() => {
+                    let ticket = answers.remove(n);
+                    let acked = acked.get(&ticket.connection).copied().unwrap_or(0);
+                    sessions.on_answered(now, &ticket, 1);
+                    sessions.on_response_end(now, &ticket, totals(acked));
+                }
+                Event::Report(id) => {
+                    sessions.on_report(now, &cmcd(["", "a", "b", "c", "d", "e"][id]));
+                }
+                Event::Poll { connection, acked: more } => {
+                    let Some(&connection) = open.get(connection) else { continue };
+                    let acked = acked.entry(connection).or_default();
+                    *acked += more;
+                    let updates = sessions.poll(now, connection, totals(*acked));
+                    prop_assert!(updates.sessions.is_empty(), "fixed weights are never due");
+                }
+                Event::Expire => {
+                    sessions.expire(now);
+                    let over = |s: &Session| s.shares.is_empty() && s.is_over(now);
+                    prop_assert!(!sessions.iter().any(|(_, s)| over(s)));
+                }
+                Event::Wait(s) => now += Duration::from_secs(s),
+                _ => {}
+            }
+            check(&sessions, &acked);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Passes the origin's events on: to the registry, the access log, and the operator's log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::cmcd::Cmcd;
+use airlane_apps::vod::sessions::SessionKey;
+use airlane_apps::vod::{Asked, OriginEvents, Responded, Treatment, Visitor};
+use airlane_base::Time;
+use airlane_minerva::Update;
+use airlane_quic::ControlHandle;
+
+use super::log::AccessLog;
+use super::session_view::arm;
+use super::site::Site;
+use crate::once::Once;
+
+/// The server's observer of its origins.
+pub(super) struct Events {
+    site: Arc<Site>,
+    log: Option<Arc<AccessLog>>,
+    once: Once,
+}
+
+impl Events {
+    pub(super) fn new(site: Arc<Site>, log: Option<Arc<AccessLog>>) -> Self {
+        Self { site, log, once: Once::default() }
+    }
+
+    /// Logs a message the first time that it comes up.
+    fn log_once(&self, message: &str) {
+        if self.once.is_first(message) {
+            tracing::info!("{message}");
+        }
+    }
+}
+
+impl OriginEvents for Events {
+    fn connected(&self, visitor: &Visitor, control: Option<&ControlHandle>) {
+        self.site.registry().on_connected(visitor, control);
+    }
+
+    fn disconnected(&self, visitor: &Visitor) {
+        self.site.registry().on_disconnected(visitor);
+    }
+
+    fn asked(&self, visitor: &Visitor, asked: &Asked<'_>) {
+        if !asked.begins {
+            return;
+        }
+        let Asked { session, part, .. } = asked;
+        let (title, carrier) = (&part.title, visitor.carrier.name());
+        tracing::info!(peer = %visitor.peer, carrier, %title, session, "a session began");
+        match asked.treatment {
+            Treatment::NoCmcd => {
+                let peer = visitor.peer.ip();
+                self.log_once(&format!("{peer} sends no CMCD: its sessions get a plain share"));
+            }
+            Treatment::NoTable => {
+                self.log_once(&format!(
+                    "{title} has no quality table: its sessions get a plain share"
+                ));
+            }
+            Treatment::Minerva | Treatment::Control | Treatment::Plain => {}
+        }
+    }
+
+    fn reported(&self, _: Time, _: &Cmcd) {
+        self.site.registry().on_reported();
+    }
+
+    fn weighed(&self, _: &Visitor, _: &str, _: &Update) {
+        self.site.registry().on_weighed();
+    }
+
+    fn updated(&self, took: Duration) {
+        self.site.registry().on_updated(took);
+    }
+
+    fn responded(&self, visitor: &Visitor, responded: &Responded<'_>) {
+        self.site.registry().on_responded(visitor, responded);
+        if let Some(log) = &self.log {
+            let session = responded.session.filter(|_| self.site.split.is_some());
+            let arm = session.and_then(|id| {
+                let sessions = self.site.sessions.lock();
+                arm(sessions.get(&SessionKey::of(id, visitor.id))?)
+            });
+            log.write(visitor, responded, arm);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A session as the pages show it.
+
+use airlane_apps::vod::sessions::{Session, SessionKey, State};
+use airlane_apps::vod::{Carrier, Treatment};
+use airlane_base::Time;
+use airlane_minerva::Update;
+use serde::Serialize;
+
+use super::history::{History, Point, rounded};
+
+/// A session as the pages show it.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionView {
+    /// The player's id; empty if it names none.
+    pub id: String,
+    /// The connection's number.
+    pub connection: u64,
+    /// The client's address: where it is now, if it moved.
+    pub peer: String,
+    /// `h3`, `h2` or `http/1.1`.
+    pub carrier: &'static str,
+    /// The title.
+    pub title: String,
+    /// `minerva`, `plain`, or `unmanaged` over TCP.
+    pub regime: &'static str,
+    /// Why it is not weighed, if it is not.
+    pub why: Option<&'static str>,
+    /// In a comparison: `minerva` or `cubic`.
+    pub arm: Option<&'static str>,
+    /// The algorithm that the player names.
+    pub abr: Option<String>,
+    /// When it began, seconds since the server did.
+    pub began_s: f64,
+    /// When it was heard of last.
+    pub seen_s: f64,
+    /// Position in the ladder of the last chunk asked for, and how many there are.
+    pub rung: Option<usize>,
+    /// See [`rung`](Self::rung).
+    pub rungs: Option<usize>,
+    /// Number of that chunk.
+    pub chunk: Option<usize>,
+    /// The player's buffer when it asked, less what was watched since, in seconds.
+    pub buffer_s: Option<f64>,
+    /// Seconds of video watched per second.
+    pub pace: f64,
+    /// Whether nobody sees the picture.
+    pub hidden: bool,
+    /// The rate, bits per second: as Minerva measured it, or bytes over the last second.
+    pub rate_bps: Option<f64>,
+    /// Its weight.
+    pub weight: Option<f64>,
+    /// Quality of the last chunk asked for.
+    pub quality: Option<f64>,
+    /// Mean of equation 1 over the chunks asked for.
+    pub qoe: Option<f64>,
+    /// Time stalled, as the player says or its buffer shows.
+    pub stalled_s: f64,
+    /// How often.
+    pub stalls: u32,
+    /// Bytes of bodies.
+    pub bytes: u64,
+    /// One point per second: time, rate, weight, buffer, quality, QoE.
+    pub history: Vec<Point>,
+}
+
+/// The arm of a comparison that a session is in.
+pub(super) fn arm(session: &Session) -> Option<&'static str> {
+    match session.treatment() {
+        _ if session.visitor().carrier != Carrier::Http3 => None,
+        Treatment::Minerva => Some("minerva"),
+        Treatment::Control => Some("cubic"),
+        Treatment::Plain | Treatment::NoCmcd | Treatment::NoTable => None,
+    }
+}
+
+/// How a session's weight is set, and why it is not by Minerva.
+fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
+    if session.visitor().carrier != Carrier::Http3 {
+        return ("unmanaged", Some("it came over TCP"));
+    }
+    match (session.treatment(), session.state()) {
+        (Treatment::Minerva, State::Refused) => {
+            ("plain", Some("its connection has as many weighed sessions as it may"))
+        }
+        (Treatment::Minerva, _) => ("minerva", None),
+        (Treatment::Control, _) => ("plain", Some("it is the comparison's plain half")),
+        (Treatment::Plain, _) => ("plain", Some("the server weighs nobody")),
+        (Treatment::NoCmcd, _) => ("plain", Some("its player sends no CMCD")),
+        (Treatment::NoTable, _) => ("plain", Some("its title has no quality table")),
+    }
+}
+
+/// What a view is made of beside the session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context<'a> {
+    pub(super) key: &'a SessionKey,
+    /// What was last decided of its weight.
+    pub(super) update: Option<Update>,
+    /// None before its first second.
+    pub(super) history: Option<&'a History>,
+    /// Where the client is.
+    pub(super) peer: std::net::SocketAddr,
+    pub(super) now: Time,
+    /// Of the history only what is newer.
+    pub(super) since_s: f64,
+    /// Whether a comparison is under way.
+    pub(super) split: bool,
+}
+
+impl SessionView {
+    pub(super) fn new(session: &Session, context: Context<'_>) -> Self {
+        let Context { key, update, history, peer, now, since_s, split } = context;
+        let watching = session.viewer().watching();
+        let (regime, why) = regime(session);
+        let (stalls, stalled) = session.stalls();
+        let picture = session.last_picture();
+        let points = history.into_iter().flat_map(History::points);
+        Self {
+            id: key.id().to_owned(),
+            connection: session.visitor().id,
+            peer: peer.to_string(),
+            carrier: session.visitor().carrier.name(),
+            title: session.title().to_owned(),
+            regime,
+            why,
+            arm: arm(session).filter(|_| split),
+            abr: session.abr().map(str::to_owned),
+            began_s: rounded(session.began().as_secs_f64()),
+            seen_s: rounded(session.heard().as_secs_f64()),
+            rung: picture.map(|p| p.rung),
+            rungs: session.setting().map(|s| s.rungs()),
+            chunk: picture.map(|p| p.chunk),
+            buffer_s: session.buffer_s(now),
+            pace: watching.pace,
+            hidden: !watching.visible,
+            rate_bps: update.map(|u| u.smoothed_bps).or(history.and_then(History::rate_bps)),
+            weight: update.map(|u| u.weight),
+            quality: session.quality(),
+            qoe: session.mean_qoe(),
+            stalled_s: stalled.as_secs_f64(),
+            stalls,
+            bytes: session.bytes(),
+            history: points.filter(|p| p.0 > since_s).copied().collect(),
+        }
+    }
+}
