@@ -188,6 +188,29 @@ fn reports_are_taken_and_nonsense_is_survived() {
 }
 
 #[test]
+fn sessions_at_several_addresses_of_a_server_are_told_apart() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 3, true);
+        let listen = ["127.0.0.1:0", "127.0.0.2:0"].map(|a| a.parse().unwrap()).to_vec();
+        let server = Server::start(ServeRequest { listen, ..request(&folder.0) }).await.unwrap();
+        // Both clients stay connected, and neither names its session.
+        let clients = [client(Speak::Http3), client(Speak::Http3)];
+        for (client, address) in clients.iter().zip(&server.ready().addresses) {
+            let at = Url::parse(&format!("https://{address}/film/v0/0.m4s")).unwrap();
+            client.get_all(&at, None, MOST).await.unwrap();
+        }
+        let sessions = json(&server, "/airlane/sessions").await;
+        let sessions = sessions["sessions"].as_array().unwrap();
+        let mut connections: Vec<&serde_json::Value> =
+            sessions.iter().map(|s| &s["connection"]).collect();
+        connections.dedup();
+        assert_eq!((sessions.len(), connections.len()), (2, 2), "{sessions:?}");
+        server.stop().await;
+    });
+}
+
+#[test]
 fn a_file_that_ends_early_breaks_its_own_answer_only() {
     run(async {
         let folder = Scratch::new();
