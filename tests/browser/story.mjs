@@ -30,6 +30,8 @@ const { values: given } = parseArgs({
     titles: { type: "string" },
     made: { type: "string" },
     "length-s": { type: "string" },
+    /** Of titles that are made, so much is packed, and its chunks are repeated; without it, all. */
+    "packed-s": { type: "string" },
     /** dash.js's own rules waste less of a link by chunks of 2 s than of 4 (docs/browsers.md). */
     "chunk-s": { type: "string", default: "2" },
     size: { type: "string", default: "720p25" },
@@ -68,8 +70,9 @@ if (!SIZES[given.size]) refuse(`--size ${given.size}: expected one of ${Object.k
 const missing = whyNoBrowser();
 if (missing) refuse(`The story of four browsers needs a browser: ${missing}`);
 const length_s = given["length-s"] === undefined ? setup.duration_s + SPARE_S : number("length-s");
+const packed_s = given["packed-s"] === undefined ? length_s : number("packed-s");
 const folder = given.titles
-  ?? await storyTitles(given.airlane, given.made ?? given.out, { size: given.size, length_s, chunk_s: number("chunk-s") });
+  ?? await storyTitles(given.airlane, given.made ?? given.out, { size: given.size, length_s, chunk_s: number("chunk-s"), packed_s });
 const began = new Date();
 const tables = new Map(), runs = [];
 for (let round = 0; round < setup.repeat; round++) {

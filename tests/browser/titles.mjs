@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "./processes.mjs";
+import { repeated } from "./repeat.mjs";
 
 /** Seconds of picture that are drawn; a clip repeats them. */
 const DRAWN_S = 20;
@@ -34,24 +35,35 @@ function mandelbrot(size, how) {
  * Makes what is not there yet, `length_s` seconds of each.
  * @param {string} airlane the program
  * @param {string} out where clips and titles are kept
- * @param {{size: keyof typeof SIZES, length_s: number, chunk_s: number}} what
+ * @param {{size: keyof typeof SIZES, length_s: number, chunk_s: number, packed_s: number}} what
+ *   `packed_s`: of a longer title so much is packed, and its chunks are repeated
  * @returns {Promise<string>} the folder of titles
  */
-export async function storyTitles(airlane, out, { size, length_s, chunk_s }) {
-  const { width, height, rungs } = SIZES[size];
-  const clips = join(out, "clips"), folder = join(out, `titles-${size}-${length_s}s-of-${chunk_s}s`);
-  for (const made of [clips, folder]) mkdirSync(made, { recursive: true });
-  for (const [name, picture] of Object.entries(CLIPS)) {
-    const title = join(folder, name);
-    if (existsSync(join(title, "manifest.mpd"))) continue;
-    const drawn = join(clips, `${name}-${size}.mkv`), whole = join(clips, `${name}-${size}-${length_s}s.mkv`);
-    await ffmpeg(["-f", "lavfi", "-i", picture(`${width}x${height}`), "-t", String(DRAWN_S),
-      "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
-    await ffmpeg(["-stream_loop", "-1", "-i", drawn, "-t", String(length_s), "-c", "copy"], whole);
-    await run(airlane, ["pack", whole, title, "--quiet", "--name", name, "--title", name,
-      "--rungs", rungs, "--chunk", String(chunk_s), "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
-  }
+export async function storyTitles(airlane, out, { size, length_s, chunk_s, packed_s }) {
+  const clips = join(out, "clips");
+  const named = (prefix, seconds) => join(out, `${prefix}-${size}-${seconds}s-of-${chunk_s}s`);
+  const repeats = packed_s < length_s, folder = named("titles", repeats ? `${packed_s}s-as-${length_s}` : length_s);
+  const packed = repeats ? named("packed", packed_s) : folder;
+  for (const made of [clips, packed, folder]) mkdirSync(made, { recursive: true });
+  const missing = Object.keys(CLIPS).filter((name) => !existsSync(join(folder, name, "manifest.mpd")));
+  // Drawing is work for one processor, and so is much of packing: all titles at once.
+  await Promise.all(missing.map(async (name) => {
+    await pack(airlane, clips, join(packed, name), { name, size, length_s: Math.min(packed_s, length_s), chunk_s });
+    if (repeats) repeated(join(packed, name), join(folder, name), length_s);
+  }));
   return folder;
+}
+
+/** Draws a clip and packs it, unless that has been done. */
+async function pack(airlane, clips, title, { name, size, length_s, chunk_s }) {
+  if (existsSync(join(title, "manifest.mpd"))) return;
+  const { width, height, rungs } = SIZES[size];
+  const drawn = join(clips, `${name}-${size}.mkv`), whole = join(clips, `${name}-${size}-${length_s}s.mkv`);
+  await ffmpeg(["-f", "lavfi", "-i", CLIPS[name](`${width}x${height}`), "-t", String(DRAWN_S),
+    "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
+  await ffmpeg(["-stream_loop", "-1", "-i", drawn, "-t", String(length_s), "-c", "copy"], whole);
+  await run(airlane, ["pack", whole, title, "--quiet", "--name", name, "--title", name,
+    "--rungs", rungs, "--chunk", String(chunk_s), "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
 }
 
 /** Makes a file that is not there yet: a title that was begun goes on only with the same one. */

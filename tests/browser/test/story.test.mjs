@@ -21,7 +21,7 @@ function story(size) {
   };
   const played = run(process.execPath, [
     join(root, "tests/browser/story.mjs"), "--airlane", airlane, "--out", out, "--size", size,
-    "--duration-s", "36", "--schemes", "minerva",
+    "--duration-s", "36", "--schemes", "minerva", "--packed-s", "20",
   ]);
   assert.equal(played.status, 0, played.text);
   const judged = run(airlane, ["report", out, "--out", join(out, "report")]);
