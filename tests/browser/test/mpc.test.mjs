@@ -6,9 +6,11 @@ import { fileURLToPath } from "node:url";
 import { bestPlan, History, nextRung, prediction, settingOfRates, settingOfTable } from "../../../web/player/mpc.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
+// Cargo would build it again, and what it is made of: one crate alone takes other features.
+const [program, ...args] = process.env.MPC_VECTORS_BIN ? [process.env.MPC_VECTORS_BIN]
+  : ["cargo", "run", "--quiet", "--locked", "-p", "airlane-abr", "--example", "mpc_vectors"];
 const vectors = JSON.parse(execFileSync(
-  "cargo", ["run", "--quiet", "--locked", "-p", "airlane-abr", "--example", "mpc_vectors"],
-  { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] },
+  program, args, { cwd: root, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] },
 ));
 const tables = vectors.tables.map((t) => JSON.parse(t));
 
