@@ -1,9 +1,9 @@
-//! How far the work is.
+//! The progress of the work.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// What is told while work goes on.
+/// What an observer is told while work goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Something that the user should know and that does not stop the work.
@@ -19,7 +19,7 @@ pub enum Event {
     },
 }
 
-/// Who is told.
+/// Receives the events of a run.
 pub type Observer<'a> = &'a dyn Fn(Event);
 
 /// Counts work in units of its own: frames times what a frame costs.

@@ -1,9 +1,9 @@
-//! What the origin makes of a player's reports.
+//! The state of a player as its reports show it.
 //!
 //! A player of Airlane's reports its stalls; others only that there was one (CMCD `bs`), or how long
 //! it was (`bsd`, `bsda` of version 2). Where the length is missing it follows from what a buffer
 //! can do: between two requests it grows by what was delivered and falls by what was watched, and
-//! what does not add up is the time in which nothing was watched.
+//! the difference is the time in which the picture stood still.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use airlane_minerva::{Request, Watching};
 
 use crate::cmcd::{Cmcd, PlayerState};
 
-/// The fastest that somebody watches: faster counts as this.
+/// The highest playback rate: a higher one counts as this.
 const MAX_PACE: f64 = 16.0;
 
 /// One session's player as its reports show it.
@@ -32,7 +32,7 @@ struct Last {
 }
 
 impl Viewer {
-    /// The player asks for a chunk of length `length`, as rung and number, and says `cmcd` of itself.
+    /// The player asks for a chunk of length `length`, as rung and number, with this CMCD.
     pub fn on_request(
         &mut self,
         now: Time,
@@ -58,7 +58,7 @@ impl Viewer {
         Request { chunk, rung, buffer, stalled: self.stalled, after_seek }
     }
 
-    /// The player says something of itself between requests. Whether it changes how it is watched.
+    /// The player reports between requests. Returns whether pace or visibility changed.
     pub fn on_report(&mut self, cmcd: &Cmcd) -> bool {
         match (cmcd.total_stall, cmcd.last_stall) {
             (Some(total), _) => self.stalled = total,

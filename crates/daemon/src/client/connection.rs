@@ -31,7 +31,7 @@ type Sender2 = http2::SendRequest<Empty<Bytes>>;
 /// Why there is no connection.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Nobody vouches for the server's certificate.
+    /// No trusted authority signed the server's certificate.
     Untrusted(String),
     Other(String),
 }

@@ -44,7 +44,7 @@ pub enum FetchError {
         /// What happened.
         why: String,
     },
-    /// Nobody vouches for the server's certificate.
+    /// No trusted authority signed the server's certificate.
     #[error(
         "{url}: nobody whom this machine trusts vouches for the server's certificate ({why}); \
          `airlane play --insecure` plays all the same"

@@ -25,7 +25,7 @@ use crate::client::{Client, Speak, Url};
 use crate::date;
 use crate::error::DaemonError;
 
-/// What players are told.
+/// The settings of players.
 #[derive(Clone, Debug)]
 pub struct PlayRequest {
     /// Manifests: sessions take them in turn.
@@ -34,9 +34,9 @@ pub struct PlayRequest {
     pub sessions: usize,
     /// How long after each other they begin.
     pub stagger: Duration,
-    /// What chooses the rungs.
+    /// The algorithm that chooses the rungs.
     pub abr: AbrKind,
-    /// What players hold at most.
+    /// The largest buffer.
     pub buffer: Duration,
     /// The pause between a response and the next request.
     pub pause: Duration,
@@ -44,11 +44,11 @@ pub struct PlayRequest {
     pub duration: Option<Duration>,
     /// The version of HTTP.
     pub speak: Speak,
-    /// Talk to servers whose certificates nobody vouches for.
+    /// Accept certificates of any authority, or of none.
     pub insecure: bool,
     /// The measure of quality; `None`: VMAF where it was measured, else what was.
     pub metric: Option<Metric>,
-    /// Say nothing of oneself: no CMCD.
+    /// Send no CMCD.
     pub silent: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a server is told.
+//! The settings of a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,26 +10,26 @@ use airlane_media::Metric;
 /// How a link is shared among its viewers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
-    /// Equal experience: the worst viewer is as well off as can be.
+    /// Equal experience: the lowest QoE is as high as can be (max-min fairness).
     MaxMin,
     /// The sum of the logarithms of QoE is the largest (appendix D).
     Proportional,
     /// Equal experience, with weights within this factor of a plain share (section 5.5).
     Bounded(f64),
-    /// Everybody has a plain share.
+    /// No weights: every connection has a plain share.
     Plain,
 }
 
-/// Who may read the pages about other people's sessions.
+/// Who may read the pages about all sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insight {
-    /// Whoever asks from this machine, or from a private network.
+    /// Clients on this machine or in a private network.
     Private,
     /// Anybody.
     Anybody,
 }
 
-/// How long clients may take.
+/// The timeouts for clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// For the handshake of QUIC or TLS.
@@ -54,7 +54,7 @@ impl Default for Patience {
     }
 }
 
-/// What a server is told.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServeRequest {
     /// The folder of titles.

@@ -1,4 +1,4 @@
-//! Everything that stands at some path: files, pages, and what is known of sessions.
+//! What the server answers at each path: files, pages, and data about sessions.
 
 use std::io;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ pub(super) struct Catalogue {
     pub(super) groups: Groups,
 }
 
-/// Everything that stands at some path.
+/// What the server answers at each path.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) files: Files,
