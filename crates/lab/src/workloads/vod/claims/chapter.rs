@@ -96,7 +96,7 @@ fn cdfs(compared: &Compared<'_>, mixes: &[Mix<'_>], samples: &ByMetric, unit: &s
             .collect(),
     };
     let [a, baseline, ..] = compared.names else { return vec![lowest] };
-    let starts = Drawn::of(&compared.plan).into_iter().flat_map(|d| &d.draws);
+    let starts = Drawn::of(compared.plan).into_iter().flat_map(|d| &d.draws);
     let starts = starts.flat_map(|watched| &watched.starts);
     let joined = Viewers::of(&compared.plan.scenario).viewers.len() == 2
         && starts.into_iter().any(|s| !s.is_zero());
