@@ -2,7 +2,7 @@
 //!
 //! [`Sessions`] owns every session of an origin. A [`Session`] is one player's viewing of one title
 //! and says in which [`State`] it is. A connection whose weight the origin sets is divided into
-//! shares ([`share`]): each session that asked for pictures there has one, with a weight of its own,
+//! shares (`share`): each session that asked for pictures there has one, with a weight of its own,
 //! and the connection's weight is their sum.
 //!
 //! Everything here is pure: time and the connection's totals are passed in. The origin applies the
