@@ -3,8 +3,7 @@
 use airlane_base::DropReason;
 use airlane_quality::stats;
 
-use crate::plan::Plan;
-use crate::plan::RunKey;
+use crate::plan::{Plan, RunKey};
 use crate::summary::{Row, RunEntry};
 use crate::workload::{
     ClaimRun, Ended, Figure, Figures, Flow, Keeping, Metric, Of, PartResult, RunResult, Sense,

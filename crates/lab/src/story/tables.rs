@@ -59,7 +59,7 @@ pub(crate) fn of_network() -> Vec<Headline> {
 /// The figures of all workloads and of the bottleneck, in order.
 pub(crate) fn headlines(plan: &crate::plan::Plan) -> Vec<Headline> {
     let casts = plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
-    let of_casts = casts.flat_map(|cast| cast.headlines(plan));
+    let of_casts = casts.flat_map(|cast| cast.headlines());
     // Several accesses have a table of their own.
     let only = plan.scenario.network.bottleneck().is_some();
     of_casts.chain(of_network().into_iter().filter(|_| only)).collect()

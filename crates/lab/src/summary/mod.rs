@@ -154,7 +154,7 @@ pub struct CheckEntry {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cell: String,
     /// Whether it is the worst of the cells.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worst: bool,
     /// The condition in words.
     pub rule: String,
@@ -339,10 +339,6 @@ pub struct RunInfo {
     pub runs_reused: usize,
     /// Whether it was stopped before its end.
     pub stopped: bool,
-}
-
-fn is_false(yes: &bool) -> bool {
-    !yes
 }
 
 fn is_zero(n: &usize) -> bool {

@@ -138,7 +138,7 @@ impl<'a> Findings<'a> {
         let drawn = |h: &Headline| matches!(h.in_sweep, InSweep::Drawn | InSweep::DrawnInRange);
         let of_casts = |plan: &Plan| {
             let casts = plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
-            casts.flat_map(|cast| cast.headlines(plan)).collect()
+            casts.flat_map(|cast| cast.headlines()).collect()
         };
         let own: Vec<Headline> = self.merged(of_casts).filter(drawn).collect();
         if own.len() > 1 { own } else { self.headlines().into_iter().filter(drawn).collect() }
@@ -150,7 +150,7 @@ impl<'a> Findings<'a> {
         let plan = &self.cells.first()?.plan;
         let mut casts = plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
         let (words, cast) = casts.find_map(|cast| Some((cast.verdict_of_grid()?, cast)))?;
-        let title = cast.headlines(plan).into_iter().next()?.column.title;
+        let title = cast.headlines().into_iter().next()?.column.title;
         Some((words, self.headlines().into_iter().find(|h| h.column.title == title)?))
     }
 

@@ -145,10 +145,12 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// What is wrong with what it reads, or how it goes together with the scenario.
     fn prepare(
         &self,
-        scenario: &Scenario,
-        common: &Common<'_>,
-        sources: &mut Sources,
-    ) -> Result<Arc<dyn Draws>, InputError>;
+        _scenario: &Scenario,
+        _common: &Common<'_>,
+        _sources: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        Ok(Arc::new(NoDraws))
+    }
 
     /// Starts its roles.
     ///
@@ -160,10 +162,14 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     fn about(&self, plan: &Plan) -> About;
 
     /// The figures that stand in the tables by scheme, the first of them the one that matters most.
-    fn headlines(&self, plan: &Plan) -> Vec<Headline>;
+    fn headlines(&self) -> Vec<Headline> {
+        Vec::new()
+    }
 
     /// What came out, in one sentence, if it is this workload that the scenario is about.
-    fn verdict(&self, results: &Results<'_>) -> Option<String>;
+    fn verdict(&self, _results: &Results<'_>) -> Option<String> {
+        None
+    }
 
     /// What came out of a sweep: how it says where in a grid a gain is.
     fn verdict_of_grid(&self) -> Option<GridVerdict> {

@@ -61,17 +61,13 @@ pub struct ActorResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<f64>,
     /// It is a part of the actor before it, such as one of its connections, and counted there.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
     /// Its figures.
     pub figures: Figures,
     /// What a distribution is made of, by metric; journals do not keep it.
     #[serde(skip)]
     pub samples: Vec<(&'static str, Vec<f64>)>,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 impl ActorResult {

@@ -49,8 +49,7 @@ pub(super) struct Built {
     pub(super) ways: Vec<Measured>,
 }
 
-/// Builds the network of a run with a server and a client for each place of each
-/// workload.
+/// Builds the network of a run with a server and a client for each place of each workload.
 pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, InputError> {
     let scenario = &plan.scenario;
     let jitter = scenario.host.send_jitter_packets;

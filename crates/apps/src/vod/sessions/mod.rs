@@ -406,9 +406,13 @@ impl Sessions {
             return;
         }
         let without = self.by_key.iter().filter(|(_, s)| s.shares.is_empty());
-        let mut without: Vec<_> = without.map(|(key, s)| (s.heard, key.clone())).collect();
-        without.sort_unstable();
-        for (_, key) in without.into_iter().take(excess) {
+        let mut without: Vec<_> = without.map(|(key, s)| (s.heard, key)).collect();
+        // A stranger can bring this about with every request: no sorting, and no copies of keys.
+        if excess < without.len() {
+            without.select_nth_unstable(excess);
+        }
+        let silent: Vec<_> = without.into_iter().take(excess).map(|(_, key)| key.clone()).collect();
+        for key in silent {
             self.forget(&key);
         }
     }

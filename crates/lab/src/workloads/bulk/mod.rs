@@ -16,8 +16,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Flow, Headline, Metric, NoDraws,
-    Part, PartResult, Place, Running, Sense, Stocks, Workload,
+    About, ActorResult, Cast, Chapter, Ended, Figures, Flow, Headline, Metric, Part, PartResult,
+    Place, Running, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
 
@@ -131,15 +131,6 @@ impl Cast for Transfers {
         vec![Metric::of_actor("goodput_bps", "bit/s", Sense::Higher)]
     }
 
-    fn prepare(
-        &self,
-        _: &Scenario,
-        _: &Common<'_>,
-        _: &mut Sources,
-    ) -> Result<Arc<dyn Draws>, InputError> {
-        Ok(Arc::new(NoDraws))
-    }
-
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
@@ -148,7 +139,7 @@ impl Cast for Transfers {
         report::about(self)
     }
 
-    fn headlines(&self, _: &Plan) -> Vec<Headline> {
+    fn headlines(&self) -> Vec<Headline> {
         report::headlines()
     }
 

@@ -18,8 +18,8 @@ use crate::request::Common;
 use crate::scenario::{Frame, Reader, Scenario, range};
 use crate::story::{Results, cell, over};
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Headline, InSweep, Later, Metric,
-    NoDraws, Part, PartResult, Place, RunResult, Running, Sense, Stocks, Workload,
+    About, ActorResult, Cast, Chapter, Ended, Figures, Headline, InSweep, Later, Metric, Part,
+    PartResult, Place, RunResult, Running, Sense, Stocks, Workload,
 };
 use crate::world::Stage;
 
@@ -90,15 +90,6 @@ impl Cast for Callers {
         ]
     }
 
-    fn prepare(
-        &self,
-        _: &Scenario,
-        _: &Common<'_>,
-        _: &mut Sources,
-    ) -> Result<Arc<dyn Draws>, InputError> {
-        Ok(Arc::new(NoDraws))
-    }
-
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         let mut roles = Vec::new();
         for caller in &self.0 {
@@ -133,7 +124,7 @@ impl Cast for Callers {
         About { who: who.collect(), count: self.0.len(), ..About::default() }
     }
 
-    fn headlines(&self, _: &Plan) -> Vec<Headline> {
+    fn headlines(&self) -> Vec<Headline> {
         let column = Column::number("Slowest caller", "s", 3).better(Better::Lower);
         vec![Headline::new(column, slowest).on_terminal("slowest").in_sweep(InSweep::Drawn)]
     }

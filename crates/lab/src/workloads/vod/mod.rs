@@ -186,7 +186,7 @@ impl Cast for Viewers {
         words::about(self, plan)
     }
 
-    fn headlines(&self, _: &Plan) -> Vec<Headline> {
+    fn headlines(&self) -> Vec<Headline> {
         report::headlines(self)
     }
 

@@ -18,8 +18,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Headline, Metric, NoDraws, Part,
-    PartResult, Place, Running, Sense, Stocks, Workload,
+    About, ActorResult, Cast, Chapter, Ended, Figures, Metric, Part, PartResult, Place, Running,
+    Sense, Stocks, Workload,
 };
 use crate::world::{RunOutput, Stage};
 
@@ -109,29 +109,12 @@ impl Cast for Traffic {
         ]
     }
 
-    fn prepare(
-        &self,
-        _: &Scenario,
-        _: &Common<'_>,
-        _: &mut Sources,
-    ) -> Result<Arc<dyn Draws>, InputError> {
-        Ok(Arc::new(NoDraws))
-    }
-
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
 
     fn about(&self, _: &Plan) -> About {
         report::about(self)
-    }
-
-    fn headlines(&self, _: &Plan) -> Vec<Headline> {
-        Vec::new()
-    }
-
-    fn verdict(&self, _: &Results<'_>) -> Option<String> {
-        None
     }
 
     fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
