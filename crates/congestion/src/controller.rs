@@ -134,14 +134,14 @@ pub enum Signal {
 
 /// The last signals that a controller took: what they set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct LastSignals {
     /// How many plain flows it counts for.
     pub weight: Option<f64>,
     /// The rate that it sends at.
     pub rate: Option<Rate>,
 }
 
-impl Asked {
+impl LastSignals {
     /// As signals.
     pub fn signals(self) -> impl Iterator<Item = Signal> {
         self.weight.map(Signal::Weight).into_iter().chain(self.rate.map(Signal::Rate))
@@ -179,8 +179,8 @@ pub trait Controller: Send + Sync + Debug {
     }
     /// The last signals, or what it began with instead; `None` for kinds of signals that it does
     /// not take.
-    fn asked(&self) -> Asked {
-        Asked::default()
+    fn last_signals(&self) -> LastSignals {
+        LastSignals::default()
     }
     /// Bytes that may be in flight: a packet may leave while the bytes in flight before it plus
     /// its own size are at most this (noq's gate). Small windows rely on this form: a gate that
@@ -216,7 +216,7 @@ pub trait Controller: Send + Sync + Debug {
 impl dyn Controller + '_ {
     /// How many plain flows it counts for.
     pub fn weight(&self) -> f64 {
-        self.asked().weight.unwrap_or(1.0)
+        self.last_signals().weight.unwrap_or(1.0)
     }
 
     /// Sets how many plain flows it counts for; false if it has no weight.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
+use crate::controller::{Ack, Controller, LastSignals, Loss, Marked, Sent, Signal};
 
 /// The least rate. A pacer divides by it; a sender that wants to pause stops writing.
 pub const MIN_RATE: Rate = Rate::from_bps(1_000);
@@ -54,8 +54,8 @@ impl Controller for Explicit {
         true
     }
 
-    fn asked(&self) -> Asked {
-        Asked { rate: Some(self.rate), ..Asked::default() }
+    fn last_signals(&self) -> LastSignals {
+        LastSignals { rate: Some(self.rate), ..LastSignals::default() }
     }
 
     fn on_mtu(&mut self, _now: Time, bytes: u64) {

@@ -28,7 +28,7 @@ pub mod send;
 
 pub use bbr::Bbr;
 pub use controller::{
-    Ack, Asked, Controller, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
+    Ack, Controller, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
 };
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use explicit::Explicit;

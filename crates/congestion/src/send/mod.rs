@@ -14,7 +14,7 @@ use airlane_base::Time;
 
 use self::path::Path;
 pub use self::table::InFlight;
-use crate::controller::{Asked, Controller, Rtt, Signal};
+use crate::controller::{Controller, LastSignals, Rtt, Signal};
 use crate::{Pacer, Reno};
 
 /// A path of a connection, by a number that the transport gives and never gives again.
@@ -120,7 +120,7 @@ impl SendState {
     ) {
         let now = self.tick(now);
         if let Some(last) = self.paths.last() {
-            for signal in last.controller.asked().signals() {
+            for signal in last.controller.last_signals().signals() {
                 controller.on_signal(now, signal);
             }
         }
@@ -357,8 +357,8 @@ impl SendState {
     }
 
     /// The last signals that the controller of the newest path took.
-    pub fn asked(&self) -> Asked {
-        self.paths.last().map(|p| p.controller.asked()).unwrap_or_default()
+    pub fn last_signals(&self) -> LastSignals {
+        self.paths.last().map(|p| p.controller.last_signals()).unwrap_or_default()
     }
 
     /// One of the controllers has failed: replaces all of them by new ones and returns the old

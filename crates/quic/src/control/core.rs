@@ -7,7 +7,7 @@ use std::mem;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{
-    Acked, Asked, Controller, Counts, InFlight, PathId, Rtt, SendState, Signal,
+    Acked, Controller, Counts, InFlight, LastSignals, PathId, Rtt, SendState, Signal,
 };
 
 use crate::driver::caught;
@@ -195,14 +195,14 @@ impl Core {
     /// signals of that kind. The log records weight and rate if they changed.
     pub(super) fn signal(&mut self, now: Time, signal: Signal) -> bool {
         self.settle_before(now);
-        let old = self.log.as_ref().map(|_| self.send.asked());
+        let old = self.log.as_ref().map(|_| self.send.last_signals());
         let accepted = self.send.signal(now, signal);
         if let (Some(log), Some(old)) = (&mut self.log, old) {
-            let new = self.send.asked();
+            let new = self.send.last_signals();
             if new != old {
-                let Asked { weight, rate } = new;
+                let LastSignals { weight, rate } = new;
                 let weight = weight.filter(|_| weight != old.weight);
-                log.on_asked(self.send.now(), weight, rate.filter(|_| rate != old.rate));
+                log.on_signal_change(self.send.now(), weight, rate.filter(|_| rate != old.rate));
             }
         }
         accepted
