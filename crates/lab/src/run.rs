@@ -11,7 +11,7 @@ use crate::execute::{execute, leave};
 use crate::plan::Plan;
 use crate::request::{Common, Outcome, ReportRequest, RunRequest};
 use crate::scenario::Scenario;
-use crate::story::{self, Told};
+use crate::story::{self, KeptRun};
 use crate::summary::OutFolder;
 use crate::workload::{Measured, Stocks};
 use crate::workloads;
@@ -41,7 +41,7 @@ pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Ou
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let done = execute(&plan, common, |key, ticket| {
         let output = world::run(&plan, &stocks, key, &options, ticket)?;
-        Ok(Told::of(&plan, &output))
+        Ok(KeptRun::of(&plan, &output))
     })?;
     let (planned, stopped) = (done.planned, done.stopped);
     let told = done.results.into_iter().map(|(_, told)| told).collect();

@@ -10,7 +10,7 @@ use airlane_lab::plan::{Plan, Sources, TraceUse};
 use airlane_lab::pool::Stop;
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::story::{Samples, Story, Told, tell};
+use airlane_lab::story::{KeptRun, Samples, Story, tell};
 use airlane_lab::summary::Row;
 use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk::on_transfers;
@@ -60,7 +60,7 @@ fn story_of(plan: &Plan, options: &Options, change: impl Fn(&mut RunOutput) + Sy
         let done = execute(plan, common, |key, ticket| {
             let mut output = world::run(plan, &stocks, key, options, ticket)?;
             change(&mut output);
-            Ok::<_, LabError>(Told::of(plan, &output))
+            Ok::<_, LabError>(KeptRun::of(plan, &output))
         })
         .unwrap();
         let told = done.results.into_iter().map(|(_, told)| told).collect();

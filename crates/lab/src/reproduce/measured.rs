@@ -7,7 +7,7 @@ use crate::claims::{ByMetric, Claim, Statistic};
 use crate::plan::Plan;
 use crate::scenario::Scenario;
 use crate::story::network_metrics;
-use crate::workload::{Cast, ClaimRun, Compared, Metric, Of, Stocks, add_derived, derived};
+use crate::workload::{Cast, ClaimRun, Compared, Metric, Scope, Stocks, add_derived, derived};
 
 /// The metrics that a claim may use on its scene, in the order of [`figures`].
 pub(super) struct Metrics(Vec<Metric>);
@@ -83,9 +83,9 @@ pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
 /// A metric of a run: its own figure, or the mean over the workload's actors; `None` if one of them
 /// has no figure.
 fn run_figure(run: &ClaimRun, cast: &dyn Cast, metric: &Metric) -> Option<f64> {
-    match metric.of {
-        Of::Run => run.result.value(&metric.name),
-        Of::Actor => {
+    match metric.scope {
+        Scope::Run => run.result.value(&metric.name),
+        Scope::Actor => {
             let actors = run.result.of(cast.workload());
             let all: Option<Vec<f64>> = actors.map(|actor| actor.value(&metric.name)).collect();
             stats::mean(&all?)

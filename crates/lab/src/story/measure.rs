@@ -6,8 +6,8 @@ use airlane_quality::stats;
 use crate::plan::{Plan, RunKey};
 use crate::summary::{Row, RunEntry};
 use crate::workload::{
-    ClaimRun, Ended, Figure, Figures, Flow, Keeping, Metric, Of, PartResult, RunResult, Sense,
-    Stocks, WayResult,
+    ClaimContext, ClaimRun, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope,
+    Sense, Stocks, WayResult,
 };
 use crate::world::{RunOutput, WayOutput};
 
@@ -59,7 +59,7 @@ impl RunOutput {
     /// What claims need of it, with what happened over time if it is `drawn`.
     pub(crate) fn for_claims(&self, plan: &Plan, drawn: bool) -> ClaimRun {
         let flows = self.flows();
-        let run = Keeping { plan, key: self.key, at: self.ended, flows: &flows };
+        let run = ClaimContext { plan, key: self.key, at: self.ended, flows: &flows };
         ClaimRun {
             result: self.result(plan),
             kept: Stocks::new(self.parts.iter().filter_map(|part| part.keep(&run)).collect()),
@@ -99,10 +99,11 @@ fn of_way(way: &WayOutput) -> Figures {
 /// The first figure that is none of the metrics of any workload.
 fn unlisted(plan: &Plan, part: &PartResult) -> Option<String> {
     let metrics: Vec<Metric> = plan.scenario.casts.iter().flat_map(|c| c.metrics()).collect();
-    let listed =
-        |Figure(name, ..): &Figure, of: Of| metrics.iter().any(|m| m.name == *name && m.of == of);
-    let of_actors = part.actors.iter().flat_map(|a| a.figures.iter()).map(|f| (f, Of::Actor));
-    let all = of_actors.chain(part.figures.iter().map(|f| (f, Of::Run)));
+    let listed = |Figure(name, ..): &Figure, scope: Scope| {
+        metrics.iter().any(|m| m.name == *name && m.scope == scope)
+    };
+    let of_actors = part.actors.iter().flat_map(|a| a.figures.iter()).map(|f| (f, Scope::Actor));
+    let all = of_actors.chain(part.figures.iter().map(|f| (f, Scope::Run)));
     all.into_iter().find(|(f, of)| !listed(f, *of)).map(|(f, _)| f.0.clone())
 }
 

@@ -36,7 +36,7 @@ pub(crate) const DRAWN_CASES: usize = 3;
 
 /// What is kept of a run.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct KeptRun {
     /// Which run.
     pub key: RunKey,
     /// Its result.
@@ -45,7 +45,7 @@ pub struct Told {
     pub series: Option<Run>,
 }
 
-impl Told {
+impl KeptRun {
     /// What to keep of a run of `plan`.
     pub fn of(plan: &Plan, output: &RunOutput) -> Self {
         Self {
@@ -83,14 +83,14 @@ pub fn tell(
     plan: &Plan,
     stocks: &Stocks,
     common: &Common<'_>,
-    told: Vec<Told>,
+    told: Vec<KeptRun>,
     (planned, stopped): (usize, bool),
 ) -> Story {
     let scenario = &plan.scenario;
     let results = Results::new(plan, told.iter().map(|t| (t.key, &t.result)));
 
     let mut summary = Summary::new(&scenario.name, scenario.seeds.clone());
-    for Told { key, result, .. } in &told {
+    for KeptRun { key, result, .. } in &told {
         let run = entry(plan, &scenario.name, *key, result);
         summary.virtual_s += result.virtual_s;
         summary.rows.extend(rows(&run, result));

@@ -122,7 +122,7 @@ pub(crate) type Kept = Arc<dyn Any + Send + Sync>;
 
 /// A run that has ended, to keep something of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Keeping<'a> {
+pub(crate) struct ClaimContext<'a> {
     /// The plan that it is of.
     pub(crate) plan: &'a Plan,
     /// Which run.

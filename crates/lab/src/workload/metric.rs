@@ -18,9 +18,9 @@ pub enum Sense {
     Neutral,
 }
 
-/// What a metric is of.
+/// Whether a metric is of an actor or of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum Scope {
     /// An actor: one who has rows of its own.
     Actor,
     /// A run.
@@ -36,8 +36,8 @@ pub struct Metric {
     pub unit: Cow<'static, str>,
     /// Which way is better.
     pub sense: Sense,
-    /// What it is of.
-    pub of: Of,
+    /// Whether it is of an actor or of a run.
+    pub scope: Scope,
 }
 
 impl Metric {
@@ -47,7 +47,7 @@ impl Metric {
         unit: impl Into<Cow<'static, str>>,
         sense: Sense,
     ) -> Self {
-        Self { name: name.into(), unit: unit.into(), sense, of: Of::Actor }
+        Self { name: name.into(), unit: unit.into(), sense, scope: Scope::Actor }
     }
 
     /// A metric of a run.
@@ -56,7 +56,7 @@ impl Metric {
         unit: impl Into<Cow<'static, str>>,
         sense: Sense,
     ) -> Self {
-        Self { of: Of::Run, ..Self::of_actor(name, unit, sense) }
+        Self { scope: Scope::Run, ..Self::of_actor(name, unit, sense) }
     }
 }
 

@@ -27,10 +27,12 @@ use airlane_base::{InputError, Time};
 use airlane_report::model;
 
 pub use claim::ByMetric;
-pub(crate) use claim::{ClaimChapter, ClaimRun, Compared, Keeping, Kept, add_derived, derived};
+pub(crate) use claim::{
+    ClaimChapter, ClaimContext, ClaimRun, Compared, Kept, add_derived, derived,
+};
 pub use held::{AllDraws, Casts, Parts, SchemeParts, Stocks};
 pub(crate) use metric::{Headline, InSweep};
-pub use metric::{Metric, Of, Sense};
+pub use metric::{Metric, Scope, Sense};
 pub use result::{ActorResult, Figure, Figures, RunResult, WayResult};
 
 use crate::error::LabError;
@@ -309,7 +311,7 @@ pub(crate) struct NoDraws;
 impl Draws for NoDraws {}
 
 /// What a future brings.
-pub(crate) type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A workload's roles in a world.
 pub(crate) trait Running: Send {
@@ -319,7 +321,7 @@ pub(crate) trait Running: Send {
     }
 
     /// Waits for the roles, which end with the run, and collects what came of them.
-    fn end(self: Box<Self>) -> Later<Box<dyn Part>>;
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>>;
 }
 
 /// What came out of a workload in a run.
@@ -333,7 +335,7 @@ pub(crate) trait Part: Any + Debug + Send + Sync {
     fn result(&self, run: &Ended<'_>) -> PartResult;
 
     /// What claims need of it beside the figures.
-    fn keep(&self, _run: &Keeping<'_>) -> Option<Kept> {
+    fn keep(&self, _run: &ClaimContext<'_>) -> Option<Kept> {
         None
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers};
 use crate::error::LabError;
-use crate::workload::{Later, Part, Running};
+use crate::workload::{BoxFuture, Part, Running};
 use crate::world::{Pair, Stage, Tap};
 
 /// A connection that ended.
@@ -97,7 +97,7 @@ fn fetch(
 }
 
 impl Running for Roles {
-    fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         Box::pin(async {
             let mut outputs = Vec::new();
             for Started { name, start, connections } in self.0 {

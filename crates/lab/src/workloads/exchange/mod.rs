@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::scenario::{Frame, Reader, range};
 use crate::story::{Results, cell, over};
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Ended, Figures, Headline, InSweep, Later, Metric, Part,
+    About, ActorResult, BoxFuture, Cast, Chapter, Ended, Figures, Headline, InSweep, Metric, Part,
     PartResult, Place, RunResult, Running, Sense, Stocks, Workload,
 };
 use crate::world::Stage;
@@ -155,7 +155,7 @@ impl Cast for Callers {
 struct Roles(Vec<(String, Arc<Mutex<Vec<f64>>>)>);
 
 impl Running for Roles {
-    fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         let all = self.0.into_iter().map(|(name, took_s)| {
             (name, took_s.lock().unwrap_or_else(PoisonError::into_inner).clone())
         });

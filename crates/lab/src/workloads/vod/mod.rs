@@ -34,8 +34,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimChapter, ClaimRun, Compared, Draws, Ended, Flow,
-    GridVerdict, Headline, Keeping, Kept, Measured, Metric, OverTime, Part, PartResult, Place,
+    About, ByMetric, Cast, Chapter, ClaimChapter, ClaimContext, ClaimRun, Compared, Draws, Ended,
+    Flow, GridVerdict, Headline, Kept, Measured, Metric, OverTime, Part, PartResult, Place,
     Running, SchemePart, Stocks, Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
@@ -274,7 +274,7 @@ impl Part for Output {
         figures::result(self, run)
     }
 
-    fn keep(&self, run: &Keeping<'_>) -> Option<Kept> {
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
         Some(claims::keep(self, run))
     }
 

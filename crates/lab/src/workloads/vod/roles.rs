@@ -19,7 +19,7 @@ use super::stock::{Stock, abr_of};
 use super::types::{Reports, Value, Viewer, Viewers};
 use super::{Output, ViewerOutput, minerva_of};
 use crate::error::LabError;
-use crate::workload::{Later, Part, Running};
+use crate::workload::{BoxFuture, Part, Running};
 use crate::world::{Stage, Tap};
 
 /// What viewers call their origins.
@@ -63,7 +63,7 @@ impl Running for Roles {
         self.arriving && self.watching.load(Ordering::Relaxed) == 0
     }
 
-    fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         Box::pin(async {
             let mut viewers = Vec::new();
             for Role { name, session, seen } in self.roles {

@@ -13,7 +13,7 @@ use rand::RngExt;
 
 use super::{Entry, EntryOutput, Output, Traffic};
 use crate::error::LabError;
-use crate::workload::{Later, Part, Running};
+use crate::workload::{BoxFuture, Part, Running};
 use crate::world::Stage;
 
 /// What is known of one entry's transfers.
@@ -43,7 +43,7 @@ impl Counted {
 struct Roles(Vec<(String, Arc<Counted>)>);
 
 impl Running for Roles {
-    fn end(self: Box<Self>) -> Later<Box<dyn Part>> {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         let outputs = self.0.into_iter().map(|(name, counted)| counted.output(name)).collect();
         Box::pin(async { Box::new(Output(outputs)) as Box<dyn Part> })
     }

@@ -19,7 +19,7 @@ use super::super::{NAME, Output};
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
 use crate::plan::RunKey;
-use crate::story::{Samples, Told, words};
+use crate::story::{KeptRun, Samples, words};
 use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
 use crate::workload::ActorResult;
 use crate::world::RunOutput;
@@ -56,7 +56,7 @@ impl Judged {
         (side, scheme): (Side, Scheme),
         run: Option<&Run>,
         output: &RunOutput,
-        told: &Told,
+        told: &KeptRun,
     ) -> Self {
         let viewers = Output::of(output);
         let rates = viewers.iter().map(|v| rate_bps(&v.model, output.ended));

@@ -23,7 +23,7 @@ use crate::error::LabError;
 use crate::execute::execute;
 use crate::plan::Plan;
 use crate::request::Common;
-use crate::story::{self, Told, words};
+use crate::story::{self, KeptRun, words};
 use crate::summary::{CheckEntry, ClaimEntry, Verdict};
 use crate::workload::{Measured, Stocks};
 use crate::world::{self, Options};
@@ -60,7 +60,7 @@ pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
             None => world::run(&plan, &stocks, key, &Options::default(), ticket)?,
             Some(run) => replay::output(&plan, &stocks, key, run).map_err(|e| e.at_file(&file))?,
         };
-        let told = Told::of(&plan, &output);
+        let told = KeptRun::of(&plan, &output);
         Ok(Some((Judged::of((side, scheme), run, &output, &told), told)))
     })?;
     let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().filter_map(|(_, r)| r).unzip();

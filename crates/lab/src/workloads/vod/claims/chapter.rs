@@ -4,7 +4,8 @@ use airlane_report::model::{Axis, Cdf, CdfLine, Cell, Column, Scheme, Table, Ter
 
 use super::super::{Drawn, Viewers};
 use super::figures::Figures;
-use super::samples::{self, Mix, STEP};
+use super::metrics::STEP;
+use super::samples::{self, Mix};
 use crate::story::words::scheme_title;
 use crate::workload::{ByMetric, ClaimChapter, Compared};
 

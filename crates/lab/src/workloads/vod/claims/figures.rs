@@ -9,7 +9,7 @@ use super::super::{
     Drawn, Output, Viewer, ViewerOutput, Viewers, metric_unit, minerva_of, session,
 };
 use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
-use crate::workload::Keeping;
+use crate::workload::ClaimContext;
 
 /// How long after the join the first viewer's buffer is looked at.
 const AFTER_JOIN: Duration = Duration::from_secs(60);
@@ -63,7 +63,7 @@ pub(super) struct Viewed {
 
 impl Figures {
     /// The figures of the viewers of a run.
-    pub(super) fn of(output: &Output, run: &Keeping<'_>) -> Self {
+    pub(super) fn of(output: &Output, run: &ClaimContext<'_>) -> Self {
         let scenario = &run.plan.scenario;
         let cast = Viewers::of(scenario);
         let end = Time::ZERO + scenario.duration;

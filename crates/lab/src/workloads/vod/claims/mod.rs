@@ -1,9 +1,10 @@
-//! What claims about viewers are measured by: figures of viewers together, of the mixes that they
-//! watch, of groups, and of what constant rates could have reached.
+//! What claims about viewers are measured by: figures of all viewers of a run, of mixes, of groups, and
+//! of the optimum that constant rates could have reached.
 
 mod chapter;
 mod figures;
 mod measures;
+mod metrics;
 mod optimum;
 mod samples;
 mod value;
@@ -12,19 +13,20 @@ use std::sync::Arc;
 
 use super::{Output, Viewers};
 use crate::plan::Plan;
-use crate::workload::{ByMetric, ClaimRun, Compared, Keeping, Kept, Metric, Stocks};
+use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Stocks};
 
 pub(super) use chapter::chapter;
-pub(super) use samples::{defaults, metrics, run_metrics};
+pub(super) use metrics::{metrics, run_metrics};
+pub(super) use samples::defaults;
 
 /// What claims need of the viewers of a run.
-pub(super) fn keep(output: &Output, run: &Keeping<'_>) -> Kept {
+pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Kept {
     Arc::new(figures::Figures::of(output, run))
 }
 
 /// The figure of a run.
 pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
-    let value = samples::of_run(metric, run.kept.of()?)?;
+    let value = metrics::of_run(metric, run.kept.of()?)?;
     value.is_finite().then_some(value)
 }
 
