@@ -14,7 +14,7 @@ use airlane_base::{InputError, Time};
 
 use crate::clock::Clock;
 use crate::driver::{Book, Outlet, Port};
-use crate::engine::{Delivery, Direction, Engine};
+use crate::engine::{DIRECTIONS, Delivery, Engine, place};
 use crate::error::LinkError;
 use crate::totals::{ClientTotals, Reason};
 pub(crate) use device::Device;
@@ -178,8 +178,8 @@ impl Port for Pair {
         engine: &mut Engine,
         _book: &mut Book,
     ) -> Result<(), LinkError> {
-        for direction in Direction::BOTH.into_iter().filter(|d| ready[d.index()]) {
-            let device = &self.devices[direction.index()];
+        for direction in DIRECTIONS.into_iter().filter(|d| ready[place(*d)]) {
+            let device = &self.devices[place(direction)];
             for _ in 0..BATCH {
                 let Some(bytes) = device.read(&mut self.buffer)? else { break };
                 let packet = &self.buffer[..bytes];
@@ -192,7 +192,7 @@ impl Port for Pair {
 
     fn send(&mut self, mut delivery: Delivery, outlet: &mut Outlet<'_>) {
         // It came from one device and goes to the other.
-        let device = &self.devices[1 - delivery.direction.index()];
+        let device = &self.devices[1 - place(delivery.direction)];
         let ecn = delivery.packet.ecn;
         if ip::ecn(&delivery.packet.payload) != ecn {
             ip::set_ecn(&mut delivery.packet.payload, ecn);

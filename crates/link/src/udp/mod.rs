@@ -11,11 +11,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use airlane_base::{DropReason, IP_UDP_HEADER_BYTES, InputError, Time};
+use airlane_net::Direction;
 use rustix::event::epoll;
 
 use crate::clock::Clock;
 use crate::driver::{Book, Outlet, Port};
-use crate::engine::{Delivery, Direction, Engine};
+use crate::engine::{Delivery, Engine};
 use crate::error::LinkError;
 use crate::totals::{ClientTotals, Reason};
 use clients::{ClientKey, Clients};
