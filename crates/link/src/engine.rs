@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use airlane_base::{Ecn, FlowId, Packet, Progress, Time};
+use airlane_base::{FlowId, Packet, Progress, Time, TrafficClass};
 use airlane_net::{BuiltDumbbell, Counters, Direction, LinkStats, Network, NodeId, Port};
 
 use crate::spec::{LinkSpec, dumbbell};
@@ -102,7 +102,7 @@ impl Engine {
         at: Time,
         direction: Direction,
         tag: u32,
-        ecn: Ecn,
+        class: TrafficClass,
         header_bytes: u8,
         payload: &[u8],
     ) -> Option<Time> {
@@ -122,7 +122,8 @@ impl Engine {
                 flow: FlowId::default(),
                 src,
                 dst,
-                ecn,
+                ecn: class.ecn,
+                dscp: class.dscp,
                 sent: at,
                 enqueued: at,
                 progress: Progress::default(),
@@ -132,7 +133,8 @@ impl Engine {
         });
         packet.src = src;
         packet.dst = dst;
-        packet.ecn = ecn;
+        packet.ecn = class.ecn;
+        packet.dscp = class.dscp;
         packet.header_bytes = header_bytes;
         packet.payload.clear();
         packet.payload.extend_from_slice(payload);

@@ -184,7 +184,8 @@ impl Port for Pair {
                 let Some(bytes) = device.read(&mut self.buffer)? else { break };
                 let packet = &self.buffer[..bytes];
                 // What finds no memory is counted by the engine.
-                let _ = engine.push(clock.now(), direction, 0, ip::ecn(packet), 0, packet);
+                let class = ip::traffic_class(packet);
+                let _ = engine.push(clock.now(), direction, 0, class, 0, packet);
             }
         }
         Ok(())
@@ -193,9 +194,9 @@ impl Port for Pair {
     fn send(&mut self, mut delivery: Delivery, outlet: &mut Outlet<'_>) {
         // It came from one device and goes to the other.
         let device = &self.devices[1 - place(delivery.direction)];
-        let ecn = delivery.packet.ecn;
-        if ip::ecn(&delivery.packet.payload) != ecn {
-            ip::set_ecn(&mut delivery.packet.payload, ecn);
+        let class = delivery.packet.traffic_class();
+        if ip::traffic_class(&delivery.packet.payload) != class {
+            ip::set_traffic_class(&mut delivery.packet.payload, class);
         }
         let sent = device.write(&delivery.packet.payload).map_err(|_| Reason::Unsent);
         outlet.done(std::iter::once(delivery), sent);

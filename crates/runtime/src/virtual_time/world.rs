@@ -421,11 +421,19 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
         match self.core.state.lock().hosts.receive(self.socket, cx.waker()) {
             Some(packet) => {
-                let Packet { src, dst, ecn, enqueued: at, payload, .. } = *packet;
+                let Packet { src, dst, ecn, dscp, enqueued: at, payload, .. } = *packet;
                 // The payload's only owner: nothing is copied.
                 let payload = BytesMut::from(Bytes::from(payload));
                 let dst_ip = dst.ip();
-                Poll::Ready(Ok(Received { src, dst_ip, at, ecn, payload, joined: false }))
+                Poll::Ready(Ok(Received {
+                    src,
+                    dst_ip,
+                    at,
+                    ecn,
+                    dscp: Some(dscp),
+                    payload,
+                    joined: false,
+                }))
             }
             None => Poll::Pending,
         }
