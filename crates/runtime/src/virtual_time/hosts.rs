@@ -104,6 +104,7 @@ impl Hosts {
             src,
             dst: datagram.dst,
             ecn: datagram.ecn,
+            dscp: datagram.dscp,
             sent: now,
             enqueued: now,
             progress: Progress::default(),

@@ -424,12 +424,20 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
         let hosts = &mut self.core.state.lock().hosts;
         match hosts.receive(self.socket, cx.waker()) {
             Some(mut packet) => {
-                let Packet { src, dst, ecn, enqueued: at, .. } = *packet;
+                let Packet { src, dst, ecn, dscp, enqueued: at, .. } = *packet;
                 // The payload's only owner: nothing is copied.
                 let payload = BytesMut::from(Bytes::from(mem::take(&mut packet.payload)));
                 hosts.keep(packet);
                 let dst_ip = dst.ip();
-                Poll::Ready(Ok(Received { src, dst_ip, at, ecn, payload, joined: false }))
+                Poll::Ready(Ok(Received {
+                    src,
+                    dst_ip,
+                    at,
+                    ecn,
+                    dscp: Some(dscp),
+                    payload,
+                    joined: false,
+                }))
             }
             None => Poll::Pending,
         }
