@@ -9,7 +9,7 @@ use airlane_apps::bulk;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
 use airlane_apps::vod::{
-    FetchPattern, Origin, OriginEvents, Player, Policy, Responded, Session, Visitor,
+    ClientConnection, FetchPattern, Origin, OriginEvents, Player, Policy, Responded, Session,
 };
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::ControllerConfig;
@@ -38,7 +38,7 @@ const OPENING_BYTES: [u64; 2] = [2_090, 801];
 struct Log(Mutex<Vec<(String, u16, u64)>>);
 
 impl OriginEvents for Log {
-    fn responded(&self, _: &Visitor, r: &Responded<'_>) {
+    fn responded(&self, _: &ClientConnection, r: &Responded<'_>) {
         self.0.lock().unwrap().push((r.path.to_owned(), r.status.as_u16(), r.bytes));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
-use airlane_apps::vod::{Origin, OriginEvents, Policy, Provider, Visitor, Weighing};
+use airlane_apps::vod::{ClientConnection, Origin, OriginEvents, Policy, Provider, WeightPolicy};
 use airlane_base::{Rate, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_media::{Metric, Perceptual, Video, synthetic};
@@ -28,11 +28,11 @@ struct Log {
 }
 
 impl OriginEvents for Log {
-    fn connected(&self, _: &Visitor, control: Option<&ControlHandle>) {
+    fn connected(&self, _: &ClientConnection, control: Option<&ControlHandle>) {
         *self.control.lock().unwrap() = control.cloned();
     }
 
-    fn weighed(&self, _: &Visitor, session: &str, update: &Update) {
+    fn weight_set(&self, _: &ClientConnection, session: &str, update: &Update) {
         let weight = self.control.lock().unwrap().as_ref().unwrap().stats().weight;
         self.weighed.lock().unwrap().insert(session.to_owned(), (*update, weight));
     }

@@ -68,8 +68,8 @@ pub struct Ack {
     pub sent_at: Time,
     /// Bytes still in flight after this packet was taken off.
     pub in_flight: u64,
-    /// What limited sending since the packet was sent. [`Limit::Application`] only if nothing had to
-    /// wait all the while: the window was then not tested (RFC 9002, section 7.8).
+    /// What limited sending since the packet was sent. [`Limit::Application`] only if nothing had
+    /// to wait all the while: the window was then not tested (RFC 9002, section 7.8).
     pub limit: Limit,
     /// Round-trip times.
     pub rtt: Rtt,
@@ -123,7 +123,7 @@ pub struct Marked {
     pub in_flight: u64,
 }
 
-/// What somebody outside asks of a controller.
+/// A signal to a controller from outside of its connection: from Minerva, or from the application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal {
     /// Count for so many plain flows (Minerva's weight).
@@ -132,17 +132,17 @@ pub enum Signal {
     Rate(Rate),
 }
 
-/// What was asked of a controller last, of the signals that it listens to.
+/// The last signals that a controller took: what they set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct LastSignals {
     /// How many plain flows it counts for.
     pub weight: Option<f64>,
     /// The rate that it sends at.
     pub rate: Option<Rate>,
 }
 
-impl Asked {
-    /// The signals that say it.
+impl LastSignals {
+    /// As signals.
     pub fn signals(self) -> impl Iterator<Item = Signal> {
         self.weight.map(Signal::Weight).into_iter().chain(self.rate.map(Signal::Rate))
     }
@@ -173,14 +173,14 @@ pub trait Controller: Send + Sync + Debug {
     fn on_spurious_loss(&mut self, _now: Time) {}
     /// The largest UDP payload of the path changed.
     fn on_mtu(&mut self, _now: Time, _bytes: u64) {}
-    /// Somebody asks for something. False if this controller does not listen to that signal.
+    /// A signal from outside. False if this controller does not take signals of that kind.
     fn on_signal(&mut self, _now: Time, _signal: Signal) -> bool {
         false
     }
-    /// What was asked of it last, or what it began with; nothing of signals that it does not listen
-    /// to.
-    fn asked(&self) -> Asked {
-        Asked::default()
+    /// The last signals, or what it began with instead; `None` for kinds of signals that it does
+    /// not take.
+    fn last_signals(&self) -> LastSignals {
+        LastSignals::default()
     }
     /// Bytes that may be in flight: a packet may leave while the bytes in flight before it plus
     /// its own size are at most this (noq's gate). Small windows rely on this form: a gate that
@@ -202,12 +202,12 @@ pub trait Controller: Send + Sync + Debug {
     fn name(&self) -> &'static str;
     /// A copy of the state (the transport makes one when a path migrates).
     fn clone_box(&self) -> Box<dyn Controller>;
-    /// Whether it looks at [`Ack::sample`]: transports need not measure what nobody reads.
+    /// Whether it reads [`Ack::sample`]: else transports need not measure delivery rates.
     fn takes_samples(&self) -> bool {
         false
     }
-    /// Whether [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports need
-    /// not ask for them after every packet.
+    /// Whether [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports
+    /// need not ask for them after every packet.
     fn follows_sending(&self) -> bool {
         false
     }
@@ -216,7 +216,7 @@ pub trait Controller: Send + Sync + Debug {
 impl dyn Controller + '_ {
     /// How many plain flows it counts for.
     pub fn weight(&self) -> f64 {
-        self.asked().weight.unwrap_or(1.0)
+        self.last_signals().weight.unwrap_or(1.0)
     }
 
     /// Sets how many plain flows it counts for; false if it has no weight.

@@ -1,12 +1,12 @@
-//! A rate that somebody else decides: the network element, the receiver or the application.
+//! A rate that is set from outside: by the network element, the receiver or the application.
 
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
+use crate::controller::{Ack, Controller, LastSignals, Loss, Marked, Sent, Signal};
 
-/// The least rate. A pacer divides by it; whoever wants silence stops writing.
+/// The least rate. A pacer divides by it; a sender that wants to pause stops writing.
 pub const MIN_RATE: Rate = Rate::from_bps(1_000);
 
 /// Round trips of the rate that the window holds: losses and late acknowledgements must not make
@@ -54,8 +54,8 @@ impl Controller for Explicit {
         true
     }
 
-    fn asked(&self) -> Asked {
-        Asked { rate: Some(self.rate), ..Asked::default() }
+    fn last_signals(&self) -> LastSignals {
+        LastSignals { rate: Some(self.rate), ..LastSignals::default() }
     }
 
     fn on_mtu(&mut self, _now: Time, bytes: u64) {

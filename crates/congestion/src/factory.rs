@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(config.algorithm(), algorithm);
             let built = config.build(Time::ZERO, 1350, Seed(1));
             assert_eq!(built.name(), algorithm.name());
-            assert_eq!(built.asked().weight.is_some(), config.has_weight());
+            assert_eq!(built.last_signals().weight.is_some(), config.has_weight());
             assert!(built.window() >= 10 * 1350);
         }
         assert_eq!(ControllerConfig::cubic(2.5).build(Time::ZERO, 1350, Seed(1)).weight(), 2.5);

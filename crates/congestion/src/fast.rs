@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
+use crate::controller::{Ack, Controller, LastSignals, Loss, Marked, Sent, Signal};
 use crate::cubic::usable_weight;
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
@@ -239,8 +239,8 @@ impl Controller for Fast {
         true
     }
 
-    fn asked(&self) -> Asked {
-        Asked { weight: Some(self.weight), ..Asked::default() }
+    fn last_signals(&self) -> LastSignals {
+        LastSignals { weight: Some(self.weight), ..LastSignals::default() }
     }
 
     fn name(&self) -> &'static str {

@@ -9,7 +9,7 @@
 //! | `reno` | [`reno`] | RFC 9002, section 7 |
 //! | `cubic` | [`cubic`] | RFC 9438, with a real-valued weight |
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
-//! | `explicit` | [`explicit`] | a rate that somebody else decides |
+//! | `explicit` | [`explicit`] | a rate that is set from outside |
 //!
 //! `docs/controllers.md` has the equations as built and the measured equilibria.
 
@@ -28,7 +28,7 @@ pub mod send;
 
 pub use bbr::Bbr;
 pub use controller::{
-    Ack, Asked, Controller, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
+    Ack, Controller, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
 };
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use explicit::Explicit;

@@ -107,7 +107,7 @@ fn what_was_asked_holds_for_paths_to_come() {
     assert!(!state.signal(at(1), Signal::Rate(Rate::from_mbps(1.0))));
     state.open(at(2), B, cubic(), MTU.into());
     state.close(A);
-    assert_eq!(state.asked().weight, Some(3.5));
+    assert_eq!(state.last_signals().weight, Some(3.5));
 
     let rate = Rate::from_mbps(12.0);
     let mut state = self::state(ControllerConfig::new(Algorithm::Explicit));

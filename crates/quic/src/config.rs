@@ -84,7 +84,7 @@ pub struct Admission {
     /// Connections at most; further clients are turned away.
     pub connections: usize,
     /// How long a client may take for its handshake; `None`: for ever, so long as it says something.
-    pub patience: Option<Duration>,
+    pub handshake_timeout: Option<Duration>,
 }
 
 impl Admission {
@@ -93,7 +93,7 @@ impl Admission {
         validate_from: usize::MAX,
         handshakes: usize::MAX,
         connections: usize::MAX,
-        patience: None,
+        handshake_timeout: None,
     };
 }
 

@@ -136,7 +136,7 @@ impl Qlog {
     }
 
     /// Someone set a weight or an explicit rate.
-    pub(crate) fn on_asked(&mut self, now: Time, weight: Option<f64>, rate: Option<Rate>) {
+    pub(crate) fn on_signal_change(&mut self, now: Time, weight: Option<f64>, rate: Option<Rate>) {
         let data = WeightUpdated { weight, rate: rate.map(Rate::bps) };
         self.event(now, "airlane:weight_updated", &data);
     }

@@ -67,8 +67,9 @@ fn connections_beyond_the_bound_are_turned_away_and_room_is_given_again() {
 /// keeps nothing of them, and those who do go on get in.
 #[test]
 fn half_open_handshakes_keep_nobody_out() {
-    let patience = Some(Duration::from_secs(5));
-    let admission = Admission { validate_from: 4, handshakes: 16, connections: 64, patience };
+    let handshake_timeout = Some(Duration::from_secs(5));
+    let admission =
+        Admission { validate_from: 4, handshakes: 16, connections: 64, handshake_timeout };
     let (mut net, config) = setting(admission);
     let (server, client) = (net.server.clone(), net.client.clone());
     net.world

@@ -20,10 +20,10 @@ pub trait Exchange: Send {
         &mut self,
         head: Response<()>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
-    /// Sends a piece of the body; waits until there is room for it.
+    /// Sends a piece of the body; waits until the send buffer has space for it.
     fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
-    /// Bytes of the body that it takes at once, about; 0 if that is not known.
-    fn room(&self) -> u64 {
+    /// About how many bytes of the body it takes at once; 0 if unknown.
+    fn free_bytes(&self) -> u64 {
         0
     }
     /// Ends the answer. What was sent is still delivered.
@@ -48,8 +48,8 @@ impl Exchange for Responder {
         self.send_data(piece)
     }
 
-    fn room(&self) -> u64 {
-        Self::room(self)
+    fn free_bytes(&self) -> u64 {
+        Self::free_bytes(self)
     }
 
     fn finish(&mut self) -> impl Future<Output = Result<(), QuicError>> + Send {

@@ -1,23 +1,24 @@
-//! An answer of a session on its way to the connection.
+//! Reports a response to a session's request to the sessions, while it is handed over to the
+//! connection.
 
 use std::sync::Arc;
 
 use airlane_minerva::Progress;
 use airlane_runtime::RuntimeHandle;
 
-use super::provider::Weighing;
-use super::sessions::{SharedSessions, Ticket};
+use super::provider::WeightPolicy;
+use super::sessions::{PendingResponse, SharedSessions};
 use super::weigher::Weigher;
 use crate::content::Part;
 
-/// The answer to a request for a part of a title, until it is dropped.
+/// The response to a request for a part of a title. Dropping it reports the end of the response.
 pub(super) struct Delivery {
     pub(super) sessions: SharedSessions,
     pub(super) runtime: RuntimeHandle,
     /// That of the connection, if the origin sets its weight.
     pub(super) weigher: Option<Arc<Weigher>>,
-    pub(super) weighing: Option<Arc<dyn Weighing>>,
-    pub(super) ticket: Ticket,
+    pub(super) weighing: Option<Arc<dyn WeightPolicy>>,
+    pub(super) response: PendingResponse,
     pub(super) part: Part,
 }
 
@@ -31,29 +32,29 @@ pub(super) struct Estimates {
 }
 
 impl Delivery {
-    /// So many bytes of the body are handed to the connection.
-    pub(super) fn on_handed(&self, bytes: u64) {
-        // Only shares count what is on its way.
-        if self.ticket.has_share() {
+    /// `bytes` of the body are handed over to the connection.
+    pub(super) fn on_body_handed_over(&self, bytes: u64) {
+        // Only shares count pending bytes.
+        if self.response.has_share() {
             let (now, totals) = (self.runtime.now(), self.totals());
-            self.sessions.lock().on_handed(now, &self.ticket, totals, bytes);
+            self.sessions.lock().on_body_handed_over(now, &self.response, totals, bytes);
         }
     }
 
-    /// The answer was handed over, `bytes` of its body, whole or not.
+    /// `bytes` of the body were handed over in all.
     pub(super) fn end(self, bytes: u64) {
-        self.sessions.lock().on_answered(self.runtime.now(), &self.ticket, bytes);
+        self.sessions.lock().on_response_sent(self.runtime.now(), &self.response, bytes);
     }
 
     /// The estimates for the session, once its rate was measured.
     pub(super) fn estimates(&self) -> Option<Estimates> {
-        let rate_bps = self.sessions.lock().rate_bps(&self.ticket)?;
+        let rate_bps = self.sessions.lock().rate_bps(&self.response)?;
         let bitrate_bps = self.weighing.as_ref()?.suggestion_bps(&self.part.title, rate_bps)?;
         let throughput_kbps = (rate_bps / 1e3) as u64;
         Some(Estimates { throughput_kbps, bitrate_kbps: bitrate_bps / 1000 })
     }
 
-    /// What the connection did so far; nothing is counted on one whose weight is not set.
+    /// The connection's totals; zero on a connection whose weight the origin does not set.
     fn totals(&self) -> Progress {
         self.weigher.as_ref().map(|w| w.progress()).unwrap_or_default()
     }
@@ -62,6 +63,6 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         let (now, totals) = (self.runtime.now(), self.totals());
-        self.sessions.lock().on_response_end(now, &self.ticket, totals);
+        self.sessions.lock().on_response_end(now, &self.response, totals);
     }
 }

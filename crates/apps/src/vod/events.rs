@@ -12,18 +12,18 @@ use super::provider::Treatment;
 use crate::cmcd::Cmcd;
 use crate::content::Part;
 
-/// One client's connection.
+/// A client's connection: what identifies it in events and sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Visitor {
-    /// Its number among all that came to the origin's [`Sessions`](super::sessions::Sessions), from 0.
+pub struct ClientConnection {
+    /// The connection's number among all in [`Sessions`](super::sessions::Sessions), from 0.
     pub id: u64,
     /// The client's address when it connected.
     pub peer: SocketAddr,
-    /// What carries it.
+    /// The protocol that carries its requests.
     pub carrier: Carrier,
 }
 
-/// What carries requests.
+/// The protocol that carries requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Carrier {
     /// HTTP/1.1 over TCP.
@@ -47,12 +47,12 @@ impl Carrier {
 
 /// A request for a part of a title.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// When it came.
+pub struct Requested<'a> {
+    /// When it arrived.
     pub at: Time,
-    /// The playback session; empty for players that name none.
+    /// The id of the playback session; empty if the player sends none.
     pub session: &'a str,
-    /// What is asked for.
+    /// The part.
     pub part: &'a Part,
     /// Its CMCD.
     pub cmcd: &'a Cmcd,
@@ -62,20 +62,20 @@ pub struct Asked<'a> {
     pub treatment: Treatment,
 }
 
-/// An answer that was handed over, whole or not.
+/// A response that was handed over to the connection, whole or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Responded<'a> {
-    /// When its last byte was.
+    /// When its last byte was handed over.
     pub at: Time,
-    /// How long that took since the request.
+    /// The time since the request.
     pub took: Duration,
-    /// The playback session, if the request was for a part of a title.
+    /// The id of the playback session, if the request was for a part of a title.
     pub session: Option<&'a str>,
     /// The request's method.
     pub method: &'a str,
     /// Its path.
     pub path: &'a str,
-    /// The answer's status.
+    /// The response's status.
     pub status: StatusCode,
     /// Bytes of its body.
     pub bytes: u64,
@@ -87,33 +87,33 @@ pub struct Responded<'a> {
 /// not wait.
 pub trait OriginEvents: Send + Sync {
     /// A client connected; `control` reaches the connection's controller, none over TCP.
-    fn connected(&self, visitor: &Visitor, control: Option<&ControlHandle>) {
-        let _ = (visitor, control);
+    fn connected(&self, client: &ClientConnection, control: Option<&ControlHandle>) {
+        let _ = (client, control);
     }
     /// A connection ended.
-    fn disconnected(&self, visitor: &Visitor) {
-        let _ = visitor;
+    fn disconnected(&self, client: &ClientConnection) {
+        let _ = client;
     }
-    /// A part of a title was asked for.
-    fn asked(&self, visitor: &Visitor, asked: &Asked<'_>) {
-        let _ = (visitor, asked);
+    /// A part of a title was requested.
+    fn requested(&self, client: &ClientConnection, requested: &Requested<'_>) {
+        let _ = (client, requested);
     }
     /// A player posted a CMCD report.
     fn reported(&self, at: Time, report: &Cmcd) {
         let _ = (at, report);
     }
     /// Minerva set the weight of a session; that of its connection is the sum over its sessions.
-    fn weighed(&self, visitor: &Visitor, session: &str, update: &Update) {
-        let _ = (visitor, session, update);
+    fn weight_set(&self, client: &ClientConnection, session: &str, update: &Update) {
+        let _ = (client, session, update);
     }
-    /// The weights that were due on a connection were set, which may have been none: how long that
-    /// took, by the runtime's clock. In virtual time it takes none.
-    fn updated(&self, took: Duration) {
+    /// The weights that were due on a connection, possibly none, were set: how long that took, by
+    /// the runtime's clock. In virtual time it takes no time.
+    fn weights_updated(&self, took: Duration) {
         let _ = took;
     }
     /// A request was answered.
-    fn responded(&self, visitor: &Visitor, responded: &Responded<'_>) {
-        let _ = (visitor, responded);
+    fn responded(&self, client: &ClientConnection, responded: &Responded<'_>) {
+        let _ = (client, responded);
     }
 }
 

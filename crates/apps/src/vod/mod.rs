@@ -10,10 +10,10 @@ pub mod sessions;
 mod viewer;
 mod weigher;
 
-pub use events::{Asked, Carrier, OriginEvents, Responded, Visitor};
+pub use events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
 pub use fetch::{Fetch, FetchPattern};
 pub use origin::{Limits, Origin, Policy, REPORTS_PATH};
 pub use player::{Player, Session};
-pub use provider::{Provider, Terms, Treatment, Weighing};
+pub use provider::{Provider, Terms, Treatment, WeightPolicy};
 pub use viewer::Viewer;
 pub use weigher::PACKET_OVERHEAD_BYTES;

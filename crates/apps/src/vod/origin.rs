@@ -1,8 +1,8 @@
-//! The origin: serves the objects of a store, on connections that last.
+//! The origin: serves the objects of a store.
 //!
-//! HTTP/3 connections are its own ([`Origin::serve`]): where the policy says so, it sets their
-//! weights. Requests that came another way are answered alike ([`Origin::answer`]), and their
-//! connections stay as they are.
+//! It accepts HTTP/3 connections itself ([`Origin::serve`]) and sets their weights if its policy
+//! says so. Requests over other protocols are answered in the same way ([`Origin::answer`]); the
+//! weights of their connections are not set.
 
 use std::future::pending;
 use std::ops::Range;
@@ -17,44 +17,44 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use tokio::sync::Notify;
 
 use super::delivery::{Delivery, Estimates};
-use super::events::{Asked, Carrier, OriginEvents, Responded, Visitor};
-use super::provider::Weighing;
+use super::events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
+use super::provider::WeightPolicy;
 use super::sessions::{PartRequest, SharedSessions};
 use super::weigher::Weigher;
 use crate::cmcd::Cmcd;
 use crate::content::{Object, Part, Store, Target};
 use crate::http::{Answer, AnswerOptions, Busy, Exchange, answer};
 
-/// Where players post what they have to say of themselves (CMCD version 2, event mode).
+/// Where players post reports (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
 
-/// Bytes of a body that are handed over in one piece, or more where there is room for more.
+/// Bytes of a body to hand over at once, or more where the send buffer has space.
 const PIECE_BYTES: u64 = 65_536;
 
 /// How the origin shares its links among viewers.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// Each connection as its controller stands.
+    /// The origin sets no weights.
     Plain,
     /// Weights follow the viewers' experience.
-    Minerva(Arc<dyn Weighing>),
+    Minerva(Arc<dyn WeightPolicy>),
 }
 
 /// The limits that an origin sets clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A client that takes no piece of an answer for so long has given up, and so has one whose post
-    /// is not there by then; `None`: it has for ever.
+    /// The longest that a client may take to accept a piece of an answer, or to send a whole post;
+    /// `None`: no limit.
     pub stalled: Option<Duration>,
     /// Bytes that a post may have.
     pub post_bytes: usize,
     /// What a request over HTTP/3 may ask for.
     pub request: RequestBounds,
-    /// A connection over HTTP/3 on which nothing is answered for so long is closed; `None`: the
-    /// client keeps it as long as it likes.
+    /// A connection over HTTP/3 without an answer for so long is closed; `None`: never.
     pub idle: Option<Duration>,
-    /// Bytes of a body that are handed over in one piece at most, 64 KiB at least: as many as there
-    /// is room for on the connection. Fast connections then are locked less often.
+    /// The largest piece of a body to hand over at once, in bytes, 64 KiB at least. A piece is as
+    /// large as the connection's send buffer has space for, so that fast connections are locked
+    /// less often.
     pub piece_bytes: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct Origin {
     in_flight: Arc<InFlight>,
 }
 
-/// The answers that are on their way.
+/// The answers that are being sent.
 #[derive(Default)]
 struct InFlight {
     answers: AtomicUsize,
@@ -104,7 +104,7 @@ impl Drop for InFlightGuard<'_> {
 }
 
 impl Origin {
-    /// An origin of what `store` holds. `events` is told what happens.
+    /// An origin that serves the objects of `store` and reports to `events`.
     pub fn new(store: Arc<dyn Store>, policy: Policy, events: Arc<dyn OriginEvents>) -> Self {
         Self {
             store,
@@ -129,8 +129,8 @@ impl Origin {
         Self { limits, ..self }
     }
 
-    /// The same with these sessions, which several origins of one server share: a player may ask one
-    /// of them and report to another.
+    /// The same with these sessions, which several origins of one server share: a player may ask
+    /// one of them and report to another.
     #[must_use]
     pub fn with_sessions(self, sessions: SharedSessions) -> Self {
         Self { sessions, ..self }
@@ -165,16 +165,16 @@ impl Origin {
     }
 
     /// A client connected over `carrier`; the weight of the connection is not set.
-    pub fn on_connect(&self, peer: std::net::SocketAddr, carrier: Carrier) -> Visitor {
-        let visitor = self.sessions.lock().on_connect(peer, carrier, false);
-        self.events.connected(&visitor, None);
-        visitor
+    pub fn on_connect(&self, peer: std::net::SocketAddr, carrier: Carrier) -> ClientConnection {
+        let client = self.sessions.lock().on_connect(peer, carrier, false);
+        self.events.connected(&client, None);
+        client
     }
 
     /// That connection ended.
-    pub fn on_disconnect(&self, visitor: &Visitor) {
-        self.sessions.lock().on_disconnect(visitor.id);
-        self.events.disconnected(visitor);
+    pub fn on_disconnect(&self, client: &ClientConnection) {
+        self.sessions.lock().on_disconnect(client.id);
+        self.events.disconnected(client);
     }
 
     /// All requests of one connection.
@@ -183,18 +183,18 @@ impl Origin {
         let Some(peer) = connection.remote_addr() else { return Ok(()) };
         let runtime = connection.runtime().clone();
         let managed = matches!(self.policy, Policy::Minerva(_));
-        let visitor = self.sessions.lock().on_connect(peer, Carrier::Http3, managed);
-        self.events.connected(&visitor, Some(connection.control()));
+        let client = self.sessions.lock().on_connect(peer, Carrier::Http3, managed);
+        self.events.connected(&client, Some(connection.control()));
         let weigher = match &self.policy {
             Policy::Plain => None,
             Policy::Minerva(weighing) => {
                 let control = connection.control().clone();
                 let (runtime, sessions) = (runtime.clone(), self.sessions.clone());
-                Some(Weigher::new(visitor, weighing.clone(), control, runtime, sessions))
+                Some(Weigher::new(client, weighing.clone(), control, runtime, sessions))
             }
         };
-        let result = self.take_requests(connection, &runtime, visitor, weigher.as_ref()).await;
-        self.on_disconnect(&visitor);
+        let result = self.take_requests(connection, &runtime, client, weigher.as_ref()).await;
+        self.on_disconnect(&client);
         result
     }
 
@@ -202,7 +202,7 @@ impl Origin {
         &self,
         connection: Connection,
         runtime: &RuntimeHandle,
-        visitor: Visitor,
+        client: ClientConnection,
         weigher: Option<&Arc<Weigher>>,
     ) -> Result<(), QuicError> {
         let busy = Busy::default();
@@ -234,7 +234,7 @@ impl Origin {
             let answering = busy.begin();
             let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
             runtime.spawn("origin response", async move {
-                origin.answer_request(&rt, &visitor, weigher.as_ref(), &request, responder).await;
+                origin.answer_request(&rt, &client, weigher.as_ref(), &request, responder).await;
                 drop(answering);
             });
         }
@@ -244,17 +244,17 @@ impl Origin {
     pub async fn answer(
         &self,
         runtime: &RuntimeHandle,
-        visitor: &Visitor,
+        client: &ClientConnection,
         request: &Request<()>,
         exchange: impl Exchange,
     ) {
-        self.answer_request(runtime, visitor, None, request, exchange).await;
+        self.answer_request(runtime, client, None, request, exchange).await;
     }
 
     async fn answer_request(
         &self,
         runtime: &RuntimeHandle,
-        visitor: &Visitor,
+        client: &ClientConnection,
         weigher: Option<&Arc<Weigher>>,
         request: &Request<()>,
         mut exchange: impl Exchange,
@@ -267,15 +267,15 @@ impl Origin {
             let soon = (header::RETRY_AFTER, HeaderValue::from_static("1"));
             let head = Answer::bare(status, &self.options, &[soon]);
             let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
-            self.report_answer(runtime, visitor, request, (began, None, status), sent);
+            self.report_answer(runtime, client, request, (began, None, status), sent);
             return;
         }
         if request.method() == Method::POST && path == REPORTS_PATH {
             let status = self.take_report(runtime, request, &mut exchange).await;
-            self.report_answer(runtime, visitor, request, (began, None, status), (0, true));
+            self.report_answer(runtime, client, request, (began, None, status), (0, true));
             return;
         }
-        let target = Target { path, query: request.uri().query(), peer: visitor.peer };
+        let target = Target { path, query: request.uri().query(), peer: client.peer };
         let found = self.store.find(target).await;
         let object = match &found {
             Ok(object) => object.as_ref(),
@@ -284,7 +284,7 @@ impl Origin {
                 let head = Answer::bare(StatusCode::INTERNAL_SERVER_ERROR, &self.options, &[]);
                 let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                self.report_answer(runtime, visitor, request, (began, None, status), sent);
+                self.report_answer(runtime, client, request, (began, None, status), sent);
                 return;
             }
         };
@@ -292,8 +292,7 @@ impl Origin {
         let part = head.body.as_ref().and_then(|body| Some(object?.part.as_ref()?.at(body.start)));
         let cmcd = part.is_some().then(|| Cmcd::of_request(request));
         let asked = part.as_ref().zip(cmcd.as_ref());
-        let delivery =
-            asked.and_then(|(p, c)| self.begin_delivery(runtime, visitor, weigher, p, c));
+        let delivery = asked.and_then(|(p, c)| self.begin_delivery(runtime, client, weigher, p, c));
         let session = asked.map(|(_, cmcd)| cmcd.session.as_deref().unwrap_or_default());
         if let Some(estimates) =
             delivery.as_ref().filter(|_| self.options.cmsd).and_then(Delivery::estimates)
@@ -306,14 +305,14 @@ impl Origin {
         if let Some(delivery) = delivery {
             delivery.end(sent.0);
         }
-        self.report_answer(runtime, visitor, request, (began, session, status), sent);
+        self.report_answer(runtime, client, request, (began, session, status), sent);
     }
 
-    /// Counts a request for a part of a title for its session. `None`: the connection was lost.
+    /// Reports a request for a part of a title to its session. `None`: the connection was lost.
     fn begin_delivery(
         &self,
         runtime: &RuntimeHandle,
-        visitor: &Visitor,
+        client: &ClientConnection,
         weigher: Option<&Arc<Weigher>>,
         part: &Part,
         cmcd: &Cmcd,
@@ -325,15 +324,15 @@ impl Origin {
         let (at, totals) = (runtime.now(), weigher.map(|w| w.progress()).unwrap_or_default());
         let accepted = self.sessions.lock().on_request(
             at,
-            visitor.id,
+            client.id,
             totals,
             PartRequest { part, cmcd },
             weighing.as_deref(),
         )?;
         let session = cmcd.session.as_deref().unwrap_or_default();
         let (begins, treatment) = (accepted.begins, accepted.treatment);
-        self.events.asked(visitor, &Asked { at, session, part, cmcd, begins, treatment });
-        if let Some(weigher) = weigher.filter(|_| accepted.ticket.has_share()) {
+        self.events.requested(client, &Requested { at, session, part, cmcd, begins, treatment });
+        if let Some(weigher) = weigher.filter(|_| accepted.response.has_share()) {
             weigher.on_request(accepted.weight);
         }
         Some(Delivery {
@@ -341,7 +340,7 @@ impl Origin {
             runtime: runtime.clone(),
             weigher: weigher.cloned(),
             weighing,
-            ticket: accepted.ticket,
+            response: accepted.response,
             part: part.clone(),
         })
     }
@@ -386,7 +385,7 @@ impl Origin {
     fn report_answer(
         &self,
         runtime: &RuntimeHandle,
-        visitor: &Visitor,
+        client: &ClientConnection,
         request: &Request<()>,
         (began, session, status): (Time, Option<&str>, StatusCode),
         (bytes, whole): (u64, bool),
@@ -395,7 +394,7 @@ impl Origin {
         let (method, path) = (request.method().as_str(), request.uri().path());
         let took = at - began;
         let responded = Responded { at, took, session, method, path, status, bytes, whole };
-        self.events.responded(visitor, &responded);
+        self.events.responded(client, &responded);
     }
 }
 
@@ -423,7 +422,7 @@ async fn send<E: Exchange>(
         if let (Some(object), Some(body)) = (object, body) {
             let mut at = body.start;
             while at < body.end {
-                let most = exchange.room().min(limits.piece_bytes).max(PIECE_BYTES);
+                let most = exchange.free_bytes().min(limits.piece_bytes).max(PIECE_BYTES);
                 let range: Range<u64> = at..body.end.min(at + most);
                 let piece = object.source.read(range).await.map_err(|e| e.to_string())?;
                 let len = piece.len() as u64;
@@ -432,7 +431,7 @@ async fn send<E: Exchange>(
                 }
                 // Counted first: a part of it may be acknowledged before the rest is taken.
                 if let Some(delivery) = delivery {
-                    delivery.on_handed(len);
+                    delivery.on_body_handed_over(len);
                 }
                 timely(within(runtime, stalled, exchange.send(piece)).await)?;
                 at += len;
@@ -448,7 +447,7 @@ async fn send<E: Exchange>(
     (sent, whole.is_ok())
 }
 
-/// What an action came to, if it came to anything in time.
+/// The result of an action; `None` means that it took too long.
 fn timely<T, E: std::fmt::Display>(result: Option<Result<T, E>>) -> Result<T, String> {
     result.ok_or_else(|| "the client takes nothing".to_owned())?.map_err(|e| e.to_string())
 }

@@ -28,8 +28,8 @@ pub struct Player {
     pub session_id: String,
     /// The measure of quality that it names to the server, for CMCD; `None`: it names none.
     pub metric_name: Option<String>,
-    /// Chunks that the value function looks ahead which it sends with each request; `None`: it sends
-    /// none.
+    /// Chunks that the value function looks ahead which it sends with each request; `None`: it
+    /// sends none.
     pub send_value: Option<usize>,
     /// Changes what it says of itself: for servers to be tried against players that lie.
     pub lie: Option<fn(&mut Cmcd)>,
@@ -49,8 +49,8 @@ pub struct Session {
 }
 
 impl Player {
-    /// Watches what `connect` leads to: returns when the last chunk has arrived, the time is over or
-    /// the server fails. `arrived` sees each chunk.
+    /// Watches what `connect` leads to: returns when the last chunk has arrived, the time is over
+    /// or the server fails. `arrived` sees each chunk.
     pub async fn watch<F: Fetch>(
         self,
         runtime: &RuntimeHandle,

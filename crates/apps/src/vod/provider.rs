@@ -1,4 +1,4 @@
-//! How sessions are treated: the decisions of a provider of videos.
+//! Which sessions have a weight, and how it is determined: the decisions of a provider of videos.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -26,7 +26,7 @@ pub enum Treatment {
     NoTable,
 }
 
-/// What is decided of a session by one of its requests.
+/// What a policy decides of a session at a request.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// How it is treated.
@@ -36,22 +36,22 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Those of all sessions where no weights are set.
+    /// The terms of all sessions of an origin that sets no weights.
     pub const PLAIN: Self = Self { treatment: Treatment::Plain, setting: None };
 }
 
-/// Decides how the weights of sessions are found.
-pub trait Weighing: Send + Sync + Debug {
-    /// How the session `session` (empty: its player names none) of `title` is treated, whose player
-    /// says `cmcd` of itself.
+/// Decides which sessions have a weight, and how it is determined.
+pub trait WeightPolicy: Send + Sync + Debug {
+    /// The terms of the session with the id `session` (empty if the player sends none) of `title`,
+    /// whose player sent `cmcd`.
     fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms;
-    /// How the weight of a session with this treatment is found; `None`: it has none.
+    /// How the weight of a session with this treatment is determined; `None`: it has no weight.
     fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule>;
     /// UDP payload of a full packet in bytes, to tell body bytes from packet bytes.
     fn payload_bytes(&self) -> u64;
-    /// The bitrate that CMSD suggests to a player of `title` at a rate of `rate_bps`, bits per second,
-    /// as the highest to play: it lets through the highest rung that the rate keeps up with, or the
-    /// lowest.
+    /// The bitrate that CMSD suggests to a player of `title` at a rate of `rate_bps`, bits per
+    /// second, as the highest to play: it lets through the highest rung that the rate keeps up
+    /// with, or the lowest.
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64>;
 }
 
@@ -76,7 +76,7 @@ pub struct Provider {
     pub payload_bytes: u64,
 }
 
-impl Weighing for Provider {
+impl WeightPolicy for Provider {
     fn terms(&self, title: &str, _: &str, cmcd: &Cmcd) -> Terms {
         match self.setting(title, cmcd) {
             Some((_, setting)) => {
@@ -114,8 +114,8 @@ impl Weighing for Provider {
 }
 
 impl Provider {
-    /// A title as its viewer sees it, with the measure of quality: the one that the player names, or
-    /// the provider's own.
+    /// A title as its viewer sees it, with the measure of quality: the one that the player names,
+    /// or the provider's own.
     pub fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<(Metric, &Arc<Setting>)> {
         let named = cmcd.metric.as_deref().and_then(Metric::from_name);
         let of = |metric| Some((metric, self.titles.get(&(title.to_owned(), metric))?));

@@ -1,9 +1,9 @@
-//! The state of a player as its reports show it.
+//! The state of a player, derived from its requests and reports.
 //!
-//! A player of Airlane's reports its stalls; others only that there was one (CMCD `bs`), or how long
-//! it was (`bsd`, `bsda` of version 2). Where the length is missing it follows from what a buffer
-//! can do: between two requests it grows by what was delivered and falls by what was watched, and
-//! the difference is the time in which the picture stood still.
+//! A player of Airlane's reports its stalls; others only that there was one (CMCD `bs`), or how
+//! long it was (`bsd`, `bsda` of version 2). Where the length is missing it follows from what a
+//! buffer can do: between two requests it grows by what was delivered and falls by what was
+//! watched, and the difference is the time that playback stalled.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::cmcd::{Cmcd, PlayerState};
 /// The highest playback rate: a higher one counts as this.
 const MAX_PACE: f64 = 16.0;
 
-/// One session's player as its reports show it.
+/// The state of one session's player: buffer at the last request, playback rate, stalls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Viewer {
     last: Option<Last>,

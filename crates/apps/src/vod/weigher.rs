@@ -1,4 +1,4 @@
-//! Minerva's place in the origin: applies the weight of one connection.
+//! Applies Minerva's weight of one connection to its congestion controller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use airlane_quic::{ControlHandle, ControlStats};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::Notify;
 
-use super::events::{OriginEvents, Visitor};
-use super::provider::Weighing;
+use super::events::{ClientConnection, OriginEvents};
+use super::provider::WeightPolicy;
 use super::sessions::SharedSessions;
 
 /// Bytes of a full packet that are not body: first byte, packet number (2), tag (16) and STREAM
 /// frame (about 8); a player without a connection id of its own, as Chromium is, adds none.
 pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 
-/// Applies what the sessions of one connection decide to its controller.
+/// Polls the sessions when a weight is due, and sets the connection's weight.
 pub(super) struct Weigher {
-    visitor: Visitor,
-    weighing: Arc<dyn Weighing>,
+    client: ClientConnection,
+    weighing: Arc<dyn WeightPolicy>,
     control: ControlHandle,
     runtime: RuntimeHandle,
     sessions: SharedSessions,
@@ -28,18 +28,18 @@ pub(super) struct Weigher {
 
 impl Weigher {
     pub(super) fn new(
-        visitor: Visitor,
-        weighing: Arc<dyn Weighing>,
+        client: ClientConnection,
+        weighing: Arc<dyn WeightPolicy>,
         control: ControlHandle,
         runtime: RuntimeHandle,
         sessions: SharedSessions,
     ) -> Arc<Self> {
         let requested = Notify::new();
-        Arc::new(Self { visitor, weighing, control, runtime, sessions, requested })
+        Arc::new(Self { client, weighing, control, runtime, sessions, requested })
     }
 
-    /// A session with a share asked for something, which may set its clock going; `weight` is the
-    /// connection's, if that changed.
+    /// A session with a share made a request, after which an update may be due earlier; `weight` is
+    /// the connection's weight, if it changed.
     pub(super) fn on_request(&self, weight: Option<f64>) {
         if let Some(weight) = weight {
             self.control.set_weight(weight);
@@ -47,10 +47,10 @@ impl Weigher {
         self.requested.notify_one();
     }
 
-    /// Sets weights for as long as it is polled.
+    /// Sets weights when they are due; never ends.
     pub(super) async fn run(self: Arc<Self>, events: Arc<dyn OriginEvents>) {
         loop {
-            let next = self.sessions.lock().next_event(self.visitor.id);
+            let next = self.sessions.lock().next_event(self.client.id);
             match next {
                 None => self.requested.notified().await,
                 Some(at) => {
@@ -66,17 +66,17 @@ impl Weigher {
 
     fn update(&self, events: &dyn OriginEvents) {
         let (now, totals) = (self.runtime.now(), self.progress());
-        let updates = self.sessions.lock().poll(now, self.visitor.id, totals);
+        let updates = self.sessions.lock().poll(now, self.client.id, totals);
         if let Some(weight) = updates.weight {
             self.control.set_weight(weight);
         }
         for (session, update) in &updates.sessions {
-            events.weighed(&self.visitor, session.id(), update);
+            events.weight_set(&self.client, session.id(), update);
         }
-        events.updated(self.runtime.now() - now);
+        events.weights_updated(self.runtime.now() - now);
     }
 
-    /// What the connection did so far, in body bytes.
+    /// The connection's totals, in body bytes.
     pub(super) fn progress(&self) -> Progress {
         progress(&self.control.stats(), self.weighing.payload_bytes())
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
-use airlane_daemon::serve::{Insight, ServeRequest, Sharing};
+use airlane_daemon::serve::{ServeRequest, Sharing, StatusAccess};
 use airlane_media::Metric;
 use clap::{Args, ValueEnum};
 
@@ -123,7 +123,11 @@ impl ServeArgs {
             abr: self.abr,
             metric: self.metric,
             player_buffer: Duration::from_secs_f64(self.player_buffer),
-            insight: if self.open_status { Insight::Anybody } else { Insight::Private },
+            status_access: if self.open_status {
+                StatusAccess::Anybody
+            } else {
+                StatusAccess::Private
+            },
             access_log: self.access_log.clone(),
             drain: Duration::from_secs_f64(self.drain),
             connections: self.connections as usize,

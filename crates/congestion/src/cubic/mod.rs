@@ -16,7 +16,7 @@ use airlane_base::{Rate, Time};
 pub use config::{CubicConfig, WEIGHT_RANGE, WeightRule};
 pub use curve::{ALPHA, BETA, C};
 
-use crate::controller::{Ack, Asked, Controller, Loss, Marked, Sent, Signal};
+use crate::controller::{Ack, Controller, LastSignals, Loss, Marked, Sent, Signal};
 use crate::flight::Flight;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
 pub(crate) use config::usable_weight;
@@ -357,8 +357,8 @@ impl Controller for Cubic {
         true
     }
 
-    fn asked(&self) -> Asked {
-        Asked { weight: Some(self.weight), ..Asked::default() }
+    fn last_signals(&self) -> LastSignals {
+        LastSignals { weight: Some(self.weight), ..LastSignals::default() }
     }
 
     fn name(&self) -> &'static str {

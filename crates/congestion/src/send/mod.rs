@@ -1,8 +1,8 @@
-//! What a sender knows of its paths, whatever the transport: the packets in flight, the controller,
-//! the pacer, the samples and the time with data to send.
+//! The sending side of a connection, for any transport: packets in flight, controller, pacer,
+//! delivery-rate samples and busy time of each path.
 //!
-//! Pure: time is an argument. A transport tells a [`SendState`] what it does and what it hears, and
-//! asks what holds the next packet back.
+//! Pure: time is an argument. A transport reports to a [`SendState`] what it sends and what is
+//! acknowledged or lost, and asks what holds the next packet back.
 
 mod path;
 mod table;
@@ -14,7 +14,7 @@ use airlane_base::Time;
 
 use self::path::Path;
 pub use self::table::InFlight;
-use crate::controller::{Asked, Controller, Rtt, Signal};
+use crate::controller::{Controller, LastSignals, Rtt, Signal};
 use crate::{Pacer, Reno};
 
 /// A path of a connection, by a number that the transport gives and never gives again.
@@ -58,7 +58,7 @@ pub struct Counts {
     pub lost_packets: u64,
     /// Their bytes.
     pub lost_bytes: u64,
-    /// Packets in flight on a path when it was closed: nobody tells what became of them.
+    /// Packets in flight on a path when it was closed: the transport does not report them any more.
     pub abandoned_packets: u64,
     /// Times that all packets declared lost turned out to have arrived.
     pub spurious: u64,
@@ -85,14 +85,15 @@ impl AddAssign for Counts {
 
 /// The sending side of one connection, over any number of paths.
 ///
-/// For each packet that may leave, [`next`](Self::next) and, if it does, [`on_sent`](Self::on_sent);
-/// [`begin`](Self::begin) before a run of them. For each acknowledgement frame
-/// [`on_acked`](Self::on_acked) per packet that it newly acknowledges and then
-/// [`on_ack_end`](Self::on_ack_end); [`on_lost`](Self::on_lost) per packet declared lost, in the order
-/// of packet numbers, and then [`on_losses_end`](Self::on_losses_end). Packets are known by path and
-/// number: numbers rise on a path, and paths may use the same ones.
+/// For each packet that may leave, [`next`](Self::next) and, if it does,
+/// [`on_sent`](Self::on_sent); [`begin`](Self::begin) before a run of them. For each
+/// acknowledgement frame [`on_acked`](Self::on_acked) per packet that it newly acknowledges and
+/// then [`on_ack_end`](Self::on_ack_end); [`on_lost`](Self::on_lost) per packet declared lost, in
+/// the order of packet numbers, and then [`on_losses_end`](Self::on_losses_end). Packets are known
+/// by path and number: numbers rise on a path, and paths may use the same ones.
 ///
-/// What is said of a path that is not open changes nothing. Time that would go back stands still.
+/// A report about a path that is not open changes nothing. A `now` before the last one counts as
+/// the last one.
 #[derive(Debug)]
 pub struct SendState {
     /// In the order of opening. Mostly one.
@@ -108,8 +109,8 @@ impl SendState {
         Self { paths: Vec::with_capacity(1), closed: Counts::default(), now }
     }
 
-    /// Opens a path with a fresh controller, for packets of `payload_bytes` of UDP payload. What was
-    /// asked of the controller of the path that was opened last holds for it too.
+    /// Opens a path with a fresh controller, for packets of `payload_bytes` of UDP payload. The
+    /// controller gets the last signals of the newest path's controller.
     pub fn open(
         &mut self,
         now: Time,
@@ -119,7 +120,7 @@ impl SendState {
     ) {
         let now = self.tick(now);
         if let Some(last) = self.paths.last() {
-            for signal in last.controller.asked().signals() {
+            for signal in last.controller.last_signals().signals() {
                 controller.on_signal(now, signal);
             }
         }
@@ -138,7 +139,7 @@ impl SendState {
         }
     }
 
-    /// Closes a path: nobody will tell what becomes of its packets in flight.
+    /// Closes a path: its packets in flight count as abandoned.
     pub fn close(&mut self, path: PathId) {
         let Some(i) = self.paths.iter().position(|p| p.id == path) else { return };
         let mut gone = self.paths.remove(i);
@@ -208,8 +209,8 @@ impl SendState {
         }
     }
 
-    /// When a packet of `bytes` may leave on a path; `None` while the window holds it. For transports
-    /// that ask beforehand.
+    /// When a packet of `bytes` may leave on a path; `None` while the window holds it. For
+    /// transports that ask beforehand.
     pub fn gate(&self, path: PathId, bytes: u64) -> Option<Time> {
         self.path(path)?.gate(bytes)
     }
@@ -341,26 +342,27 @@ impl SendState {
         }
     }
 
-    // From outside.
+    // Signals.
 
-    /// Asks something of the controllers of all paths. Whether any listens to it.
+    /// Passes a signal to the controllers of all paths. Returns whether any takes signals of that
+    /// kind.
     pub fn signal(&mut self, now: Time, signal: Signal) -> bool {
         let now = self.tick(now);
-        let mut heard = false;
+        let mut accepted = false;
         for path in &mut self.paths {
-            heard |= path.controller.on_signal(now, signal);
+            accepted |= path.controller.on_signal(now, signal);
             path.follow(now);
         }
-        heard
+        accepted
     }
 
-    /// What was asked of the controller of the path that was opened last.
-    pub fn asked(&self) -> Asked {
-        self.paths.last().map(|p| p.controller.asked()).unwrap_or_default()
+    /// The last signals that the controller of the newest path took.
+    pub fn last_signals(&self) -> LastSignals {
+        self.paths.last().map(|p| p.controller.last_signals()).unwrap_or_default()
     }
 
-    /// The controllers are asked no more, as one of them has failed: others, that nobody told
-    /// anything, take their places. Nothing is in flight any more; the counts stay.
+    /// One of the controllers has failed: replaces all of them by new ones and returns the old
+    /// ones. Nothing is in flight any more; the counts stay.
     pub fn retire(&mut self) -> Vec<Box<dyn Controller>> {
         let now = self.now;
         let replace = |path: &mut Path| {

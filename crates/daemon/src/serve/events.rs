@@ -1,11 +1,11 @@
-//! Passes the origin's events on: to the registry, the access log, and the operator's log.
+//! Passes the origins' events on to the registry, the access log and the operator's log.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::vod::sessions::SessionKey;
-use airlane_apps::vod::{Asked, OriginEvents, Responded, Treatment, Visitor};
+use airlane_apps::vod::{ClientConnection, OriginEvents, Requested, Responded, Treatment};
 use airlane_base::Time;
 use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
@@ -36,24 +36,24 @@ impl Events {
 }
 
 impl OriginEvents for Events {
-    fn connected(&self, visitor: &Visitor, control: Option<&ControlHandle>) {
-        self.site.registry().on_connected(visitor, control);
+    fn connected(&self, client: &ClientConnection, control: Option<&ControlHandle>) {
+        self.site.registry().on_connected(client, control);
     }
 
-    fn disconnected(&self, visitor: &Visitor) {
-        self.site.registry().on_disconnected(visitor);
+    fn disconnected(&self, client: &ClientConnection) {
+        self.site.registry().on_disconnected(client);
     }
 
-    fn asked(&self, visitor: &Visitor, asked: &Asked<'_>) {
-        if !asked.begins {
+    fn requested(&self, client: &ClientConnection, requested: &Requested<'_>) {
+        if !requested.begins {
             return;
         }
-        let Asked { session, part, .. } = asked;
-        let (title, carrier) = (&part.title, visitor.carrier.name());
-        tracing::info!(peer = %visitor.peer, carrier, %title, session, "a session began");
-        match asked.treatment {
+        let Requested { session, part, .. } = requested;
+        let (title, carrier) = (&part.title, client.carrier.name());
+        tracing::info!(peer = %client.peer, carrier, %title, session, "a session began");
+        match requested.treatment {
             Treatment::NoCmcd => {
-                let peer = visitor.peer.ip();
+                let peer = client.peer.ip();
                 self.log_once(&format!("{peer} sends no CMCD: its sessions get a plain share"));
             }
             Treatment::NoTable => {
@@ -69,23 +69,23 @@ impl OriginEvents for Events {
         self.site.registry().on_reported();
     }
 
-    fn weighed(&self, _: &Visitor, _: &str, _: &Update) {
-        self.site.registry().on_weighed();
+    fn weight_set(&self, _: &ClientConnection, _: &str, _: &Update) {
+        self.site.registry().on_weight_set();
     }
 
-    fn updated(&self, took: Duration) {
-        self.site.registry().on_updated(took);
+    fn weights_updated(&self, took: Duration) {
+        self.site.registry().on_weights_updated(took);
     }
 
-    fn responded(&self, visitor: &Visitor, responded: &Responded<'_>) {
-        self.site.registry().on_responded(visitor, responded);
+    fn responded(&self, client: &ClientConnection, responded: &Responded<'_>) {
+        self.site.registry().on_responded(client, responded);
         if let Some(log) = &self.log {
             let session = responded.session.filter(|_| self.site.split.is_some());
             let arm = session.and_then(|id| {
                 let sessions = self.site.sessions.lock();
-                arm(sessions.get(&SessionKey::of(id, visitor.id))?)
+                arm(sessions.get(&SessionKey::of(id, client.id))?)
             });
-            log.write(visitor, responded, arm);
+            log.write(client, responded, arm);
         }
     }
 }

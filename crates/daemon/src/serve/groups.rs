@@ -9,7 +9,7 @@ use std::time::Duration;
 use airlane_abr::{PlayerConfig, Setting};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::vod::sessions::WeightRule;
-use airlane_apps::vod::{Provider, Terms, Treatment, Weighing};
+use airlane_apps::vod::{Provider, Terms, Treatment, WeightPolicy};
 use airlane_base::{Fnv64, InputError};
 use airlane_media::{Metric, Perceptual, Video};
 use airlane_minerva::{
@@ -87,7 +87,7 @@ impl Groups {
     }
 }
 
-impl Weighing for Groups {
+impl WeightPolicy for Groups {
     fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms {
         let setting = self.providers.get(title).and_then(|p| p.setting(title, cmcd));
         Terms {

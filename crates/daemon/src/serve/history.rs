@@ -1,4 +1,4 @@
-//! How a session's figures developed.
+//! The history of a session's figures: a point per second, for ten minutes.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use airlane_apps::vod::sessions::Session;
 use airlane_base::Time;
 use airlane_minerva::Update;
 
-/// Points that are kept, one per [`STEP`]: ten minutes.
+/// Points kept, one per [`STEP`]: ten minutes.
 const MAX_POINTS: usize = 600;
 /// Time between two points, at least.
 const STEP: Duration = Duration::from_secs(1);
@@ -21,11 +21,12 @@ pub(super) type Point = (f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>
 pub(super) struct History {
     /// The number of the session.
     session: u64,
-    /// Its connection, and where the client was when that was last open.
+    /// Its connection, and the last known address of the client on it.
     peer: (u64, SocketAddr),
     /// Time of the last point, and the session's bytes then.
     last: (Time, u64),
-    /// The rate of a session whose rate nobody measures: bytes between the last two points.
+    /// The rate by the bytes sent between the last two points, for sessions without a measured
+    /// rate.
     rate_bps: Option<f64>,
     points: VecDeque<Point>,
 }
@@ -34,21 +35,21 @@ impl History {
     pub(super) fn new(session: &Session) -> Self {
         Self {
             session: session.number(),
-            peer: (session.visitor().id, session.visitor().peer),
+            peer: (session.client().id, session.client().peer),
             last: (session.began(), 0),
             rate_bps: None,
             points: VecDeque::new(),
         }
     }
 
-    /// Whether it is that of this session, and not of an earlier one with the same key.
+    /// Whether it belongs to this session, and not to an earlier one with the same key.
     pub(super) fn is_of(&self, session: &Session) -> bool {
         self.session == session.number()
     }
 
-    /// Where the session's client was last, if it is on the same connection as then.
+    /// The last known address of the session's client, if the session is still on that connection.
     pub(super) fn peer(&self, session: &Session) -> Option<SocketAddr> {
-        (self.peer.0 == session.visitor().id).then_some(self.peer.1)
+        (self.peer.0 == session.client().id).then_some(self.peer.1)
     }
 
     pub(super) fn rate_bps(&self) -> Option<f64> {
@@ -67,7 +68,7 @@ impl History {
         update: Option<Update>,
         peer: SocketAddr,
     ) {
-        self.peer = (session.visitor().id, peer);
+        self.peer = (session.client().id, peer);
         let (at, bytes) = self.last;
         let passed = now - at;
         if passed < STEP {
@@ -91,7 +92,7 @@ impl History {
     }
 }
 
-/// Thousandths.
+/// Rounds to thousandths.
 pub(super) fn rounded(x: f64) -> f64 {
     (x * 1e3).round() / 1e3
 }

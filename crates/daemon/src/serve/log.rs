@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use airlane_apps::vod::{Responded, Visitor};
+use airlane_apps::vod::{ClientConnection, Responded};
 use airlane_base::InputError;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -60,15 +60,15 @@ impl AccessLog {
 
     pub(super) fn write(
         &self,
-        visitor: &Visitor,
+        client: &ClientConnection,
         responded: &Responded<'_>,
         arm: Option<&'static str>,
     ) {
         let line = Line {
             time_ms: date::now_ms(),
-            peer: visitor.peer.to_string(),
-            connection: visitor.id,
-            carrier: visitor.carrier.name(),
+            peer: client.peer.to_string(),
+            connection: client.id,
+            carrier: client.carrier.name(),
             method: responded.method,
             path: responded.path,
             status: responded.status.as_u16(),

@@ -44,7 +44,7 @@ use crate::error::DaemonError;
 use crate::once::Once;
 use crate::{certificate, date, machine};
 
-pub use request::{Insight, Patience, ServeRequest, Sharing};
+pub use request::{ServeRequest, Sharing, StatusAccess, Timeouts};
 pub use titles::{Title, Titles};
 
 /// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
@@ -129,7 +129,7 @@ impl Server {
             runtime: runtime.clone(),
             sharing: request.sharing,
             split: request.split,
-            insight: request.insight,
+            status_access: request.status_access,
             endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
@@ -251,7 +251,7 @@ impl Server {
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
             permits: self.permits.clone(),
             stopping: stop.clone(),
-            patience: self.request.patience,
+            timeouts: self.request.timeouts,
             once: Once::default(),
         };
         runtime.spawn("http/3", origin.serve(endpoint.clone()));
@@ -277,11 +277,11 @@ impl Server {
         let nosniff = HeaderValue::from_static("nosniff");
         options.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
         let events = Events::new(self.site.clone(), self.log.clone());
-        let Patience { head, stalled, idle, .. } = self.request.patience;
+        let Timeouts { head, stalled, idle, .. } = self.request.timeouts;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
-        limits.request.patience = Some(head);
+        limits.request.head_timeout = Some(head);
         Origin::new(self.site.clone(), policy, Arc::new(events))
             .with_sessions(self.site.sessions.clone())
             .with_options(options)
@@ -301,9 +301,9 @@ impl Server {
                 validate_from: VALIDATE_FROM,
                 handshakes: HANDSHAKES,
                 connections: request.connections,
-                patience: Some(request.patience.handshake),
+                handshake_timeout: Some(request.timeouts.handshake),
             },
-            idle_timeout: Some(request.patience.idle),
+            idle_timeout: Some(request.timeouts.idle),
             reset_secret: Some(self.reset_secret),
             send_window_bytes: 16 << 20,
             least_send_window_bytes: LEAST_AHEAD_BYTES,
@@ -333,7 +333,7 @@ impl Server {
 #[derive(Debug)]
 struct Current(Arc<Site>);
 
-impl airlane_apps::vod::Weighing for Current {
+impl airlane_apps::vod::WeightPolicy for Current {
     fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms {
         self.0.catalogue().groups.terms(title, session, cmcd)
     }

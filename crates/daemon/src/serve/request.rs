@@ -20,9 +20,9 @@ pub enum Sharing {
     Plain,
 }
 
-/// Who may read the pages about all sessions.
+/// Who may read `/metrics` and the pages about all sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insight {
+pub enum StatusAccess {
     /// Clients on this machine or in a private network.
     Private,
     /// Anybody.
@@ -31,19 +31,19 @@ pub enum Insight {
 
 /// The timeouts for clients.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the handshake of QUIC or TLS.
     pub handshake: Duration,
     /// For the head of a request, and over HTTP/1.1 from one answer to the next request.
     pub head: Duration,
-    /// For a piece of an answer (64 KiB), or all of a post.
+    /// For accepting a piece of an answer (64 KiB), or for sending a whole post.
     pub stalled: Duration,
-    /// Before they ask for something: a connection on which nothing is answered, or over QUIC
-    /// nothing is heard, for so long is closed.
+    /// For a connection without requests: it is closed when nothing was answered on it, or over
+    /// QUIC received, for so long.
     pub idle: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(15),
@@ -77,21 +77,21 @@ pub struct ServeRequest {
     pub alpha: Option<f64>,
     /// The algorithm of players that name none.
     pub abr: AbrKind,
-    /// The measure of quality of players that name none; `None`: VMAF where it was measured, else
-    /// what was.
+    /// The quality metric for players that name none; `None`: VMAF where a title has it, else any
+    /// that it has.
     pub metric: Option<Metric>,
-    /// What players hold at most.
+    /// The largest buffer of players.
     pub player_buffer: Duration,
     /// Who may read the pages about sessions.
-    pub insight: Insight,
+    pub status_access: StatusAccess,
     /// A file that gets a line of JSON per request.
     pub access_log: Option<PathBuf>,
-    /// How long a stop waits for answers that are on their way.
+    /// How long a stop waits for answers that are being sent.
     pub drain: Duration,
     /// Connections at most, over QUIC and over TCP each.
     pub connections: usize,
-    /// How long clients may take.
-    pub patience: Patience,
+    /// The timeouts for clients.
+    pub timeouts: Timeouts,
     /// Folders and files for qlog and TLS secrets.
     pub qlog: Option<PathBuf>,
     /// See [`qlog`](Self::qlog).
@@ -114,11 +114,11 @@ impl ServeRequest {
             abr: AbrKind::Bola(airlane_abr::Bola::default()),
             metric: None,
             player_buffer: Duration::from_secs(30),
-            insight: Insight::Private,
+            status_access: StatusAccess::Private,
             access_log: None,
             drain: Duration::from_secs(10),
             connections: 10_000,
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             qlog: None,
             keylog: None,
         }

@@ -23,7 +23,7 @@ pub struct SessionView {
     pub title: String,
     /// `minerva`, `plain`, or `unmanaged` over TCP.
     pub regime: &'static str,
-    /// Why it is not weighed, if it is not.
+    /// Why Minerva does not set its weight, if it does not.
     pub why: Option<&'static str>,
     /// In a comparison: `minerva` or `cubic`.
     pub arm: Option<&'static str>,
@@ -31,19 +31,19 @@ pub struct SessionView {
     pub abr: Option<String>,
     /// When it began, seconds since the server did.
     pub began_s: f64,
-    /// When it was heard of last.
+    /// The time of its last request, report or end of a response.
     pub seen_s: f64,
-    /// Position in the ladder of the last chunk asked for, and how many there are.
+    /// Position in the ladder of the last chunk requested, and how many rungs there are.
     pub rung: Option<usize>,
     /// See [`rung`](Self::rung).
     pub rungs: Option<usize>,
     /// Number of that chunk.
     pub chunk: Option<usize>,
-    /// The player's buffer when it asked, less what was watched since, in seconds.
+    /// The player's buffer at its last request, less what was watched since, in seconds.
     pub buffer_s: Option<f64>,
     /// Seconds of video watched per second.
     pub pace: f64,
-    /// Whether nobody sees the picture.
+    /// Whether the player is hidden (CMCD `bg`).
     pub hidden: bool,
     /// The rate, bits per second: as Minerva measured it, or bytes over the last second.
     pub rate_bps: Option<f64>,
@@ -66,7 +66,7 @@ pub struct SessionView {
 /// The arm of a comparison that a session is in.
 pub(super) fn arm(session: &Session) -> Option<&'static str> {
     match session.treatment() {
-        _ if session.visitor().carrier != Carrier::Http3 => None,
+        _ if session.client().carrier != Carrier::Http3 => None,
         Treatment::Minerva => Some("minerva"),
         Treatment::Control => Some("cubic"),
         Treatment::Plain | Treatment::NoCmcd | Treatment::NoTable => None,
@@ -75,7 +75,7 @@ pub(super) fn arm(session: &Session) -> Option<&'static str> {
 
 /// How a session's weight is set, and why it is not by Minerva.
 fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
-    if session.visitor().carrier != Carrier::Http3 {
+    if session.client().carrier != Carrier::Http3 {
         return ("unmanaged", Some("it came over TCP"));
     }
     match (session.treatment(), session.state()) {
@@ -94,16 +94,16 @@ fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
     pub(super) key: &'a SessionKey,
-    /// What was last decided of its weight.
+    /// The last update of its weight.
     pub(super) update: Option<Update>,
-    /// None before its first second.
+    /// `None` in its first second.
     pub(super) history: Option<&'a History>,
-    /// Where the client is.
+    /// The client's address.
     pub(super) peer: std::net::SocketAddr,
     pub(super) now: Time,
-    /// Of the history only what is newer.
+    /// Only points of the history that are newer.
     pub(super) since_s: f64,
-    /// Whether a comparison is under way.
+    /// Whether the server compares weighted sessions with plain ones (`--ab`).
     pub(super) split: bool,
 }
 
@@ -117,16 +117,16 @@ impl SessionView {
         let points = history.into_iter().flat_map(History::points);
         Self {
             id: key.id().to_owned(),
-            connection: session.visitor().id,
+            connection: session.client().id,
             peer: peer.to_string(),
-            carrier: session.visitor().carrier.name(),
+            carrier: session.client().carrier.name(),
             title: session.title().to_owned(),
             regime,
             why,
             arm: arm(session).filter(|_| split),
             abr: session.abr().map(str::to_owned),
             began_s: rounded(session.began().as_secs_f64()),
-            seen_s: rounded(session.heard().as_secs_f64()),
+            seen_s: rounded(session.last_activity().as_secs_f64()),
             rung: picture.map(|p| p.rung),
             rungs: session.setting().map(|s| s.rungs()),
             chunk: picture.map(|p| p.chunk),

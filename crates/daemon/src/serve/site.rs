@@ -17,7 +17,7 @@ use super::groups::Groups;
 use super::metrics;
 use super::pages::{self, Page};
 use super::registry::{Query, Registry};
-use super::request::{Insight, Sharing};
+use super::request::{Sharing, StatusAccess};
 use super::session_view::SessionView;
 use super::titles::{Title, Titles};
 use crate::files::Files;
@@ -34,13 +34,13 @@ pub(super) struct Catalogue {
 pub(super) struct Site {
     pub(super) files: Files,
     pub(super) catalogue: RwLock<Arc<Catalogue>>,
-    /// Those of all origins.
+    /// The sessions of all origins.
     pub(super) sessions: SharedSessions,
     pub(super) registry: Mutex<Registry>,
     pub(super) runtime: RuntimeHandle,
     pub(super) sharing: Sharing,
     pub(super) split: Option<f64>,
-    pub(super) insight: Insight,
+    pub(super) status_access: StatusAccess,
     /// Where it listens over QUIC.
     pub(super) endpoints: parking_lot::Mutex<Vec<Weak<Endpoint>>>,
 }
@@ -94,7 +94,7 @@ impl Store for Site {
 }
 
 impl Site {
-    /// The registry. Where both are needed it is locked before the sessions.
+    /// Locks the registry. Lock order: the registry, then the sessions.
     pub(super) fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,14 +111,14 @@ impl Site {
         registry.on_tick(now, &sessions);
     }
 
-    /// What is no file.
+    /// Answers that are not files: pages, session data, metrics.
     fn own(&self, target: &Target<'_>) -> Option<Object> {
         match target.path {
             "/airlane/titles" => Some(json(&self.titles())),
             "/airlane/sessions" => {
                 let argument = |name| argument(target.query, name);
                 let id = argument("sid");
-                // Whoever knows a session's id may ask after it.
+                // A client that knows a session's id may read that session.
                 if id.is_none() && !self.may_see(target.peer.ip()) {
                     return None;
                 }
@@ -144,7 +144,7 @@ impl Site {
         endpoints.iter().filter_map(Weak::upgrade).map(|e| e.handshakes()).sum()
     }
 
-    /// Whether somebody there may read about other people's sessions.
+    /// Whether a client at this address may read the sessions of others.
     fn may_see(&self, peer: IpAddr) -> bool {
         let private = match peer.to_canonical() {
             IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
@@ -152,7 +152,7 @@ impl Site {
                 v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()
             }
         };
-        private || self.insight == Insight::Anybody
+        private || self.status_access == StatusAccess::Anybody
     }
 
     fn sessions_view(&self, id: Option<&str>, since_s: f64) -> SessionsView {

@@ -1,5 +1,5 @@
-//! HTTP/1.1 and 2 over TCP, for clients without HTTP/3 and for first requests, before a client knows
-//! that HTTP/3 is offered.
+//! HTTP/1.1 and 2 over TCP, for clients without HTTP/3 and for first requests, before a client
+//! knows that HTTP/3 is offered.
 //!
 //! The answers are the origin's own. The weights of these connections are not set: they are
 //! controlled by the system's TCP.
@@ -27,7 +27,7 @@ use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::request::Patience;
+use super::request::Timeouts;
 use crate::once::Once;
 
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
@@ -54,7 +54,7 @@ pub(super) struct Tcp {
     pub(super) permits: Arc<Semaphore>,
     /// Becomes true when no request is taken any more.
     pub(super) stopping: watch::Receiver<bool>,
-    pub(super) patience: Patience,
+    pub(super) timeouts: Timeouts,
     pub(super) once: Once,
 }
 
@@ -110,7 +110,7 @@ impl Tcp {
         // Nagle's algorithm would hold back the end of every answer.
         stream.set_nodelay(true)?;
         let mut first = [0];
-        if timeout(self.patience.handshake, stream.peek(&mut first)).await?? == 0 {
+        if timeout(self.timeouts.handshake, stream.peek(&mut first)).await?? == 0 {
             return Ok(());
         }
         /// The first byte of a TLS record that holds a handshake.
@@ -119,17 +119,17 @@ impl Tcp {
             let service = service_fn(|request| std::future::ready(elsewhere(&request)));
             return self.run(TokioIo::new(stream), service, true, &Progress::default()).await;
         }
-        let stream = timeout(self.patience.handshake, self.tls.accept(stream)).await??;
+        let stream = timeout(self.timeouts.handshake, self.tls.accept(stream)).await??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
-        let visitor = self.origin.on_connect(peer, carrier);
+        let client = self.origin.on_connect(peer, carrier);
         let progress = Progress::default();
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
-            answer(origin, runtime, visitor, progress.clone(), request)
+            answer(origin, runtime, client, progress.clone(), request)
         });
         let result = self.run(TokioIo::new(stream), service, !is_http2, &progress).await;
-        self.origin.on_disconnect(&visitor);
+        self.origin.on_disconnect(&client);
         result
     }
 
@@ -149,7 +149,7 @@ impl Tcp {
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.patience.head)
+            .header_read_timeout(self.timeouts.head)
             .max_buf_size(BUFFER_BYTES);
         builder
             .http2()
@@ -177,11 +177,11 @@ impl Tcp {
             result = connection.as_mut() => return result,
             () = &mut cut => return Err(Cut.into()),
             _ = stopping.wait_for(|s| *s) => true,
-            () = progress.busy.idle(&self.runtime, Some(self.patience.idle)) => false,
+            () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => false,
         };
         connection.as_mut().graceful_shutdown();
         // Whoever stops the server has a bound of its own for what is under way.
-        let rest = if is_stopping { Duration::MAX } else { self.patience.head };
+        let rest = if is_stopping { Duration::MAX } else { self.timeouts.head };
         tokio::select! {
             biased;
             result = connection => result,
@@ -211,7 +211,7 @@ fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
 async fn answer(
     origin: Origin,
     runtime: RuntimeHandle,
-    visitor: airlane_apps::vod::Visitor,
+    client: airlane_apps::vod::ClientConnection,
     progress: Progress,
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Cut> {
@@ -243,7 +243,7 @@ async fn answer(
     let request = Request::from_parts(parts, ());
     let on = runtime.clone();
     runtime.spawn("origin response", async move {
-        origin.answer(&on, &visitor, &request, exchange).await;
+        origin.answer(&on, &client, &request, exchange).await;
         drop(answering);
     });
     answered.await.map_err(|_| Cut)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use airlane_daemon::client::Speak;
-use airlane_daemon::serve::{Patience, ServeRequest, Server};
+use airlane_daemon::serve::{ServeRequest, Server, Timeouts};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -25,8 +25,8 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 2, true);
-        let patience = Patience { handshake: Duration::from_secs(4), ..Patience::default() };
-        let asked = ServeRequest { patience, ..request(&folder.0) };
+        let timeouts = Timeouts { handshake: Duration::from_secs(4), ..Timeouts::default() };
+        let asked = ServeRequest { timeouts, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         let any = "127.0.0.1:0";
@@ -83,8 +83,8 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
 fn handshakes_over_quic_that_are_kept_alive_end_too() {
     run(async {
         let folder = Scratch::new();
-        let patience = Patience { handshake: Duration::from_secs(1), ..Patience::default() };
-        let asked = ServeRequest { patience, ..request(&folder.0) };
+        let timeouts = Timeouts { handshake: Duration::from_secs(1), ..Timeouts::default() };
+        let asked = ServeRequest { timeouts, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         // The client hears nothing, and so sends its first packet again and again.

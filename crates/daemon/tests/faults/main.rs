@@ -14,12 +14,12 @@ mod stalled;
 
 use std::time::Duration;
 
-use airlane_daemon::serve::{Patience, ServeRequest};
+use airlane_daemon::serve::{ServeRequest, Timeouts};
 
-/// A server on `folder` that is quickly out of patience.
+/// A server on `folder` that is quickly out of timeouts.
 fn impatient(folder: &std::path::Path) -> ServeRequest {
     let second = Duration::from_secs(1);
-    let patience =
-        Patience { handshake: 2 * second, head: second, stalled: second, idle: 2 * second };
-    ServeRequest { patience, ..common::request(folder) }
+    let timeouts =
+        Timeouts { handshake: 2 * second, head: second, stalled: second, idle: 2 * second };
+    ServeRequest { timeouts, ..common::request(folder) }
 }

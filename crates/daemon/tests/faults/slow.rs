@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_daemon::client::Speak;
-use airlane_daemon::serve::{Patience, ServeRequest, Server};
+use airlane_daemon::serve::{ServeRequest, Server, Timeouts};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -103,8 +103,8 @@ fn slow_clients_over_quic_are_left() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 4, true);
-        let patience = Patience { head: Duration::from_secs(1), ..Patience::default() };
-        let asked = ServeRequest { patience, ..request(&folder.0) };
+        let timeouts = Timeouts { head: Duration::from_secs(1), ..Timeouts::default() };
+        let asked = ServeRequest { timeouts, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let endpoint = pinging();
         let connection = endpoint.connect(server.ready().addresses[0], "localhost").await.unwrap();

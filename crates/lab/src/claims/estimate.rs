@@ -1,4 +1,4 @@
-//! A statistic over draws and its interval.
+//! The value of a statistic over draws, and its 95 % interval.
 
 use airlane_base::Seed;
 use airlane_quality::shares::{quantile_interval, share_difference_interval, share_interval};
@@ -7,7 +7,7 @@ use airlane_quality::{Bootstrap, Cluster, Interval, LEAST_CLUSTERS};
 use super::samples::{Row, Rows, Samples};
 use super::statistic::Statistic;
 
-/// A statistic over draws and its interval.
+/// The value of a statistic over draws, and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate {
     pub(super) value: f64,
@@ -18,7 +18,7 @@ pub(super) struct Estimate {
 
 impl Estimate {
     /// Why there is no interval; empty if there is one.
-    pub(super) fn why(&self) -> String {
+    pub(super) fn why_no_interval(&self) -> String {
         match (self.ci95, self.n) {
             (Some(_), _) => String::new(),
             (None, n) if n < LEAST_CLUSTERS => {
@@ -30,17 +30,21 @@ impl Estimate {
     }
 }
 
-/// A statistic of samples as judged ones are: its value, `None` if there is none.
-pub fn estimate(of: &Statistic, samples: &Samples) -> Option<f64> {
+/// The value of a statistic without its interval; `None` if samples are missing or not finite.
+pub fn point_estimate(of: &Statistic, samples: &Samples) -> Option<f64> {
     let rows = samples.rows(&of.metrics()).ok()?;
     Some(value(of, &rows)).filter(|x| x.is_finite())
 }
 
-/// The statistic of `samples` with its interval. `seed` feeds the resampling.
+/// The value of a statistic with its interval. `seed` feeds the resampling.
 ///
 /// # Errors
 /// Why it was not measured.
-pub(super) fn measure(of: &Statistic, samples: &Samples, seed: Seed) -> Result<Estimate, String> {
+pub(super) fn interval_estimate(
+    of: &Statistic,
+    samples: &Samples,
+    seed: Seed,
+) -> Result<Estimate, String> {
     let rows = samples.rows(&of.metrics())?;
     let value = value(of, &rows);
     if !value.is_finite() {
@@ -64,7 +68,7 @@ pub(super) fn measure(of: &Statistic, samples: &Samples, seed: Seed) -> Result<E
 ///
 /// # Errors
 /// Why it was not measured.
-pub(super) fn measure_shares(
+pub(super) fn estimate_share_difference(
     metric: &str,
     reference: &str,
     factor: f64,
@@ -87,7 +91,7 @@ fn draws(rows: &Rows) -> usize {
     rows.iter().map(Vec::len).sum()
 }
 
-/// The statistic over rows of the mean over their seeds.
+/// The value of a statistic: each row is averaged over its seeds first.
 fn value(of: &Statistic, rows: &Rows) -> f64 {
     let rows: Vec<[f64; 2]> = rows.iter().flatten().flatten().map(|row| mean(row)).collect();
     of.of(rows.iter().copied())
@@ -98,7 +102,8 @@ fn mean(row: &[[f64; 2]]) -> [f64; 2] {
     [0, 1].map(|i| row.iter().map(|seed| seed[i]).sum::<f64>() / n)
 }
 
-/// What each draw adds to numerator and denominator: `of` each row, with the means over its seeds.
+/// What each draw adds to numerator and denominator: the sum of `of` over its rows, each of which
+/// is averaged over its seeds first.
 fn clusters(rows: &Rows, of: impl Fn([f64; 2]) -> [f64; 2]) -> Vec<Vec<Cluster>> {
     let cluster = |draw: &Vec<Row>| {
         draw.iter().fold(Cluster::default(), |sum, row| {
@@ -112,13 +117,14 @@ fn clusters(rows: &Rows, of: impl Fn([f64; 2]) -> [f64; 2]) -> Vec<Vec<Cluster>>
     rows.iter().map(|stratum| stratum.iter().map(cluster).collect()).collect()
 }
 
-/// A figure of each row of each draw.
+/// `of` each row, by stratum and draw.
 fn by_row<T>(rows: &Rows, of: impl Fn(&Row) -> T) -> Vec<Vec<Vec<T>>> {
     let draw = |draw: &Vec<Row>| draw.iter().map(&of).collect();
     rows.iter().map(|stratum| stratum.iter().map(draw).collect()).collect()
 }
 
-/// A figure of each seed of each row of each draw: yes and no have no mean.
+/// `of` each seed of each row, by stratum and draw: for figures of yes or no, which are counted and
+/// not averaged.
 fn by_seed<T>(rows: &Rows, of: impl Fn(&[f64; 2]) -> T) -> Vec<Vec<Vec<T>>> {
     let draw = |draw: &Vec<Row>| draw.iter().flatten().map(&of).collect();
     rows.iter().map(|stratum| stratum.iter().map(draw).collect()).collect()

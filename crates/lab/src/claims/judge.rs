@@ -1,9 +1,13 @@
-//! Verdicts: a rule, and the 95 % interval of what was measured.
+//! Verdicts: compares the 95 % interval of each statistic with the bounds of its rule.
+//!
+//! A condition holds if the whole interval is on the good side of its bound, fails if the whole of
+//! it is on the other side, and is undecided otherwise. A claim fails if one of its conditions
+//! fails over all cells together or in one cell; it holds if all hold over all cells together.
 
 use airlane_base::Seed;
 use airlane_quality::stats;
 
-use super::estimate::{Estimate, measure, measure_shares};
+use super::estimate::{Estimate, estimate_share_difference, interval_estimate};
 use super::samples::Samples;
 use super::spec::{Claim, Rule};
 use super::statistic::Statistic;
@@ -29,13 +33,12 @@ pub struct Judged {
 /// Judges a claim by its rule. `seed` feeds the resampling: the same samples and seed give the
 /// same interval.
 ///
-/// A claim without samples is not held. One whose condition is wholly on the wrong side in one of
-/// its cells is not held either.
+/// A claim without samples fails, and so does one with a condition that fails in one of its cells.
 pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
     let judge = Judge { samples, seed: seed.split("judge").split(&claim.id) };
-    let judged = judge.rule(&claim.rule);
-    // Shares and changes are of 1 among the samples, and in the claim's unit when shown.
-    if claim.unit.starts_with('%') { judged.times(100.0) } else { judged }
+    let judged = judge.judge_rule(&claim.rule);
+    // Samples have shares and changes as fractions; the claim's unit may be percent.
+    if claim.unit.starts_with('%') { judged.scaled(100.0) } else { judged }
 }
 
 /// The entry of `summary.json` for a claim judged on `content`.
@@ -64,62 +67,63 @@ struct Judge<'a> {
     seed: Seed,
 }
 
-/// What a figure has to meet.
+/// A bound that an interval is compared with.
 #[derive(Clone, Copy)]
 struct Bound {
     at: f64,
-    /// Whether its good side is above it.
+    /// Whether values above it are on the good side.
     above: bool,
-    /// Whether meeting it exactly decides nothing.
+    /// Whether a value equal to the bound is on neither side.
     excluded: bool,
 }
 
 impl Judge<'_> {
-    fn rule(&self, rule: &Rule) -> Judged {
+    fn judge_rule(&self, rule: &Rule) -> Judged {
         let bound = |at: f64, above: bool| Bound { at, above, excluded: at == 0.0 };
         match rule {
-            Rule::Above { of, bound: at } => self.against(of, &[bound(*at, true)]),
-            Rule::Below { of, bound: at } => self.against(of, &[bound(*at, false)]),
+            Rule::Above { of, bound: at } => self.judge_bounds(of, &[bound(*at, true)]),
+            Rule::Below { of, bound: at } => self.judge_bounds(of, &[bound(*at, false)]),
             Rule::Within { of, low, high } => {
-                self.against(of, &[bound(*low, true), bound(*high, false)])
+                self.judge_bounds(of, &[bound(*low, true), bound(*high, false)])
             }
             Rule::HalfOfPaper { of, paper } => {
                 let above = *paper > 0.0;
-                self.against(of, &[bound(0.5 * paper, above), bound(0.0, above)])
+                self.judge_bounds(of, &[bound(0.5 * paper, above), bound(0.0, above)])
             }
             Rule::ShareOfReference { metric, reference, factor, saturated_below } => {
-                self.share(metric, reference, *factor, *saturated_below)
+                self.judge_share(metric, reference, *factor, *saturated_below)
             }
-            Rule::All { of } => all(of.iter().map(|rule| self.rule(rule)).collect()),
-            Rule::Reported { of } => match measure(of, self.samples, self.seed) {
-                Ok(e) => Judged { verdict: Verdict::Reported, ..plain(e) },
+            Rule::All { of } => all_rules(of.iter().map(|rule| self.judge_rule(rule)).collect()),
+            Rule::Reported { of } => match interval_estimate(of, self.samples, self.seed) {
+                Ok(e) => Judged { verdict: Verdict::Reported, ..without_conditions(e) },
                 Err(reason) => not_held(reason),
             },
         }
     }
 
     /// Judges one statistic by bounds, in all cells together and in each.
-    fn against(&self, of: &Statistic, bounds: &[Bound]) -> Judged {
-        let estimate = match measure(of, self.samples, self.seed) {
+    fn judge_bounds(&self, of: &Statistic, bounds: &[Bound]) -> Judged {
+        let estimate = match interval_estimate(of, self.samples, self.seed) {
             Ok(estimate) => estimate,
             Err(reason) => return not_held(reason),
         };
-        let in_cells =
-            match self.in_cells(of.names_a_cell(), |samples, seed| measure(of, samples, seed)) {
-                Ok(in_cells) => in_cells,
-                Err(reason) => return not_held(reason),
-            };
+        let in_cells = match self
+            .in_cells(of.names_a_cell(), |samples, seed| interval_estimate(of, samples, seed))
+        {
+            Ok(in_cells) => in_cells,
+            Err(reason) => return not_held(reason),
+        };
         let name = of.to_string();
         let mut checks = Vec::new();
         for &bound in bounds {
-            checks.push(check(&name, "", words(bound.at, bound.above), estimate, bound));
+            checks.push(check(&name, "", condition_text(bound.at, bound.above), estimate, bound));
             checks.extend(cell_checks(&name, &in_cells, bound));
         }
         Judged {
             verdict: verdict_of(&checks),
-            reason: reason_of(estimate.why(), &checks),
+            reason: reason_of(estimate.why_no_interval(), &checks),
             checks,
-            ..plain(estimate)
+            ..without_conditions(estimate)
         }
     }
 
@@ -141,16 +145,22 @@ impl Judge<'_> {
 
     /// Judges the difference of shares metric - factor * reference; shows the share itself. A cell
     /// whose own reference is under the bound is left out.
-    fn share(&self, metric: &str, reference: &str, factor: f64, saturated_below: f64) -> Judged {
+    fn judge_share(
+        &self,
+        metric: &str,
+        reference: &str,
+        factor: f64,
+        saturated_below: f64,
+    ) -> Judged {
         let share = |name: &str, samples: &Samples, seed: Seed| {
-            measure(&Statistic::Share(name.to_owned()), samples, seed)
+            interval_estimate(&Statistic::Share(name.to_owned()), samples, seed)
         };
         let figures = || {
             let one = |name: &str| share(name, self.samples, self.seed);
-            let difference = measure_shares(metric, reference, factor, self.samples)?;
+            let difference = estimate_share_difference(metric, reference, factor, self.samples)?;
             let in_cells = self.in_cells(false, |samples, seed| {
                 share(reference, samples, seed)?;
-                measure_shares(metric, reference, factor, samples)
+                estimate_share_difference(metric, reference, factor, samples)
             })?;
             Ok((one(metric)?, one(reference)?, difference, in_cells))
         };
@@ -181,18 +191,18 @@ impl Judge<'_> {
             verdict = Verdict::Reported;
             reason = format!("saturated: {reason}, under {:.1} %", 100.0 * saturated_below);
         } else {
-            for more in [difference.why(), reason_of(String::new(), &checks)] {
+            for more in [difference.why_no_interval(), reason_of(String::new(), &checks)] {
                 if !more.is_empty() {
                     reason = format!("{reason}; {more}");
                 }
             }
         }
-        Judged { verdict, reason, checks, ..plain(share_of_metric) }
+        Judged { verdict, reason, checks, ..without_conditions(share_of_metric) }
     }
 }
 
 /// A condition on one side of a bound in words.
-fn words(bound: f64, above: bool) -> String {
+fn condition_text(bound: f64, above: bool) -> String {
     match (above, bound == 0.0) {
         (true, true) => "above 0".to_owned(),
         (false, true) => "below 0".to_owned(),
@@ -201,10 +211,10 @@ fn words(bound: f64, above: bool) -> String {
     }
 }
 
-/// A condition judged by where its interval is. A bound met exactly is on the good side, unless it
-/// has to be excluded: then it decides nothing.
+/// Judges a condition by where its interval lies. An end equal to the bound is on the good side,
+/// unless the bound is excluded: then the condition is undecided.
 fn check(metric: &str, cell: &str, rule: String, e: Estimate, bound: Bound) -> CheckEntry {
-    // The bound is above or below the figures once the sign is turned.
+    // With this sign the good side is always above zero.
     let sign = if bound.above { 1.0 } else { -1.0 };
     let ends = e.ci95.map(|ci| ci.map(|x| sign * (x - bound.at)));
     let verdict = match ends.map(|[a, b]| (a.min(b), a.max(b))) {
@@ -235,21 +245,21 @@ fn cell_checks(metric: &str, in_cells: &[(String, Estimate)], bound: Bound) -> V
     let worst = in_cells.iter().map(|(_, e)| good(e)).min_by(f64::total_cmp);
     let mut checks: Vec<CheckEntry> = Vec::new();
     for (cell, e) in in_cells {
-        let mut check = check(metric, cell, words(bound.at, bound.above), *e, bound);
+        let mut check = check(metric, cell, condition_text(bound.at, bound.above), *e, bound);
         check.worst = Some(good(e)) == worst && !checks.iter().any(|c| c.worst);
         checks.push(check);
     }
     checks
 }
 
-/// Of the conditions over all cells together, unless one fails in a cell: then it does not hold.
-/// That one is undecided in a cell says nothing: a cell has fewer rows than all of them.
+/// The verdict of conditions: of those over all cells together, and of those that fail in a cell.
+/// Conditions that are undecided in a cell do not count: a cell alone has few rows.
 fn verdict_of(checks: &[CheckEntry]) -> Verdict {
     let counts = checks.iter().filter(|c| c.cell.is_empty() || c.verdict == Verdict::Fails);
-    together(counts.map(|c| c.verdict))
+    combined_verdict(counts.map(|c| c.verdict))
 }
 
-/// Why a verdict is not what the figures over all cells say.
+/// Appends to `reason` the cells that fail, unless the condition fails over all cells as well.
 fn reason_of(mut reason: String, checks: &[CheckEntry]) -> String {
     let all_fail = checks.iter().any(|c| c.cell.is_empty() && c.verdict == Verdict::Fails);
     let mut cells: Vec<&str> = Vec::new();
@@ -265,7 +275,8 @@ fn reason_of(mut reason: String, checks: &[CheckEntry]) -> String {
     reason
 }
 
-fn all(parts: Vec<Judged>) -> Judged {
+/// Several rules as one; the first has the headline figure.
+fn all_rules(parts: Vec<Judged>) -> Judged {
     let mut reasons: Vec<&str> = Vec::new();
     for reason in parts.iter().map(|p| p.reason.as_str()) {
         if !reason.is_empty() && !reasons.contains(&reason) {
@@ -277,14 +288,15 @@ fn all(parts: Vec<Judged>) -> Judged {
         measured: headline.and_then(|p| p.measured),
         ci95: headline.and_then(|p| p.ci95),
         n: parts.iter().map(|p| p.n).min().unwrap_or(0),
-        verdict: together(parts.iter().map(|p| p.verdict)),
+        verdict: combined_verdict(parts.iter().map(|p| p.verdict)),
         reason: reasons.join("; "),
         checks: parts.into_iter().flat_map(|p| p.checks).collect(),
     }
 }
 
-/// Of several conditions: fails if one fails, holds if all do that have a verdict.
-fn together(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
+/// The verdict of several: fails if one fails, else is undecided if one is, else holds if one
+/// holds; reported conditions do not count.
+fn combined_verdict(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
     let any = |verdict| parts.clone().any(|p| p == verdict);
     [Verdict::Fails, Verdict::Undecided, Verdict::Holds]
         .into_iter()
@@ -294,14 +306,14 @@ fn together(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
 
 impl Judged {
     /// The same in another unit.
-    fn times(mut self, scale: f64) -> Self {
+    fn scaled(mut self, scale: f64) -> Self {
         let both = |ci: Option<[f64; 2]>| ci.map(|ci| ci.map(|x| scale * x));
         self.measured = self.measured.map(|x| scale * x);
         self.ci95 = both(self.ci95);
         for check in &mut self.checks {
             if check.bound != 0.0 {
                 check.bound *= scale;
-                check.rule = words(check.bound, check.above);
+                check.rule = condition_text(check.bound, check.above);
             }
             check.measured = check.measured.map(|x| scale * x);
             check.ci95 = both(check.ci95);
@@ -310,7 +322,8 @@ impl Judged {
     }
 }
 
-fn plain(e: Estimate) -> Judged {
+/// An estimate that has not been judged yet.
+fn without_conditions(e: Estimate) -> Judged {
     Judged {
         measured: Some(e.value),
         ci95: e.ci95,
@@ -321,6 +334,7 @@ fn plain(e: Estimate) -> Judged {
     }
 }
 
+/// A claim that fails because something was not measured.
 fn not_held(reason: String) -> Judged {
     Judged { measured: None, ci95: None, n: 0, verdict: Verdict::Fails, reason, checks: Vec::new() }
 }

@@ -1,7 +1,39 @@
 //! Claims: what a paper states, how it is measured, and the rule that judges it.
 //!
 //! Claims are data: `claims/SYSTEM.toml`, whose schema is at the head of `claims/minerva.toml`.
-//! This module reads them and judges samples by their rules; it never holds a verdict of its own.
+//! This module reads them, makes the scenario that each is measured on, and judges samples by their
+//! rules. It runs nothing: [`mod@crate::reproduce`] does.
+//!
+//! # Words
+//!
+//! - A **scene** is the scenario that a claim is measured on: the set's, with what the claim, and a
+//!   **variant**, change ([`Patch`]).
+//! - A claim may be measured in several variants, its **cells**. Its rule applies to all cells
+//!   together and to each. Variants that it lists `beside` are shown, and change no verdict.
+//! - A **draw** is an independent sample: a mix of videos, start times, a window of a trace. Every
+//!   draw is run under each of the schemes that the claim compares, with each of several seeds.
+//! - A **stream** names the random numbers that draws come from ([`Stream`]).
+//! - A **figure** is the value of a metric in one draw under one seed; [`Samples`] holds the
+//!   figures of a claim by cell, metric, draw and seed.
+//! - A [`Statistic`] is computed over draws: a mean, a share, a ratio of sums.
+//! - A **condition** compares a statistic with a bound; a [`Rule`] consists of one or several.
+//!
+//! # Data flow
+//!
+//! ```text
+//! TOML -> ClaimSet (spec) -> stream -> scenario (scene) -> ... runs ... -> Samples
+//! Samples -> rows of a statistic (samples) -> value and 95 % interval (estimate)
+//!         -> conditions, verdict (judge) -> ClaimEntry of summary.json
+//! ```
+//!
+//! # Invariants
+//!
+//! - A rule, a number of draws or a default that changes gets another stream of verdicts: nothing
+//!   was run on its draws before. Quick runs draw from a stream of their own.
+//! - Draws are independent of each other, and the figures of one draw are not: intervals resample
+//!   whole draws.
+//! - A claim without samples, or with one that is not finite, fails.
+//! - The same samples and seed give the same interval and verdict.
 
 mod estimate;
 mod judge;
@@ -17,14 +49,14 @@ use airlane_base::InputError;
 
 use crate::workloads;
 
-pub use estimate::estimate;
+pub use estimate::point_estimate;
 pub use judge::{Judged, entry, judge};
 pub use samples::{ByMetric, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
 pub use stream::{Purpose, Stream};
 
-/// Name and text of the claims that the binary carries, by system.
+/// The systems whose claims are embedded in the binary, each with the text of its claims.
 pub fn embedded() -> impl Iterator<Item = (&'static str, &'static str)> {
     workloads::ALL.iter().flat_map(|workload| workload.claims()).copied()
 }
@@ -45,7 +77,7 @@ impl ClaimSet {
         }
     }
 
-    /// Reads claims that `name` holds.
+    /// Reads the claims in `text`, which comes from the file `name`.
     ///
     /// # Errors
     /// With file and line if the text does not follow the schema.

@@ -1,9 +1,10 @@
-//! What was measured: figures by metric, cell, draw and seed.
+//! The samples of a claim: figures by cell, metric, draw and seed, and the rows that statistics
+//! take from them.
 
 use super::spec::Draws;
 pub use crate::workload::ByMetric;
 
-/// What was measured for a claim.
+/// The figures of a claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// Name and figures of each cell; a claim without cells has one without a name.
@@ -11,21 +12,23 @@ pub struct Samples {
     draws: Draws,
 }
 
-/// A row: the figures of one draw in one cell, seed by seed, under one metric or two. With one the
-/// second is 0; a second that hangs on no seed is repeated for each.
+/// The figures of one draw in one cell: per seed one figure of each of a statistic's metrics. With
+/// one metric the second figure is 0. A second metric that has one figure per draw repeats it for
+/// each seed.
 pub(super) type Row = Vec<[f64; 2]>;
 
-/// Rows by stratum and draw. Draws are independent; rows of one are not.
+/// Rows by stratum, then by draw: a draw has a row per cell that shares it. Draws are independent
+/// of each other; the rows of a draw are not.
 pub(super) type Rows = Vec<Vec<Vec<Row>>>;
 
 impl Samples {
     /// The samples of a claim without cells.
-    pub fn whole(figures: ByMetric) -> Self {
+    pub fn without_cells(figures: ByMetric) -> Self {
         Self { cells: vec![(String::new(), figures)], draws: Draws::Shared }
     }
 
     /// The samples of a claim with cells, by name.
-    pub fn of_cells(draws: Draws, cells: Vec<(String, ByMetric)>) -> Self {
+    pub fn with_cells(draws: Draws, cells: Vec<(String, ByMetric)>) -> Self {
         Self { cells, draws }
     }
 
@@ -37,7 +40,7 @@ impl Samples {
     /// The samples of one cell alone; empty if there is none of that name.
     pub(super) fn cell(&self, name: &str) -> Self {
         let of = self.cells.iter().find(|(cell, _)| cell == name);
-        of.map(|(_, figures)| Self::whole(figures.clone())).unwrap_or_default()
+        of.map(|(_, figures)| Self::without_cells(figures.clone())).unwrap_or_default()
     }
 
     /// All figures of a metric, cell by cell.
@@ -49,13 +52,13 @@ impl Samples {
     /// The rows of one metric or two, each as rules name them: `x` of all cells, `x@CELL` of one.
     ///
     /// # Errors
-    /// Why there are none.
+    /// Why it has none, in words.
     pub(super) fn rows(&self, metrics: &[&str]) -> Result<Rows, String> {
         let Some((first, rest)) = metrics.split_first() else {
             return Err("no metric".to_owned());
         };
-        let xs = self.figures(first)?;
-        let ys = rest.first().map(|name| self.figures(name)).transpose()?;
+        let xs = self.metric_figures(first)?;
+        let ys = rest.first().map(|name| self.metric_figures(name)).transpose()?;
         let mut cells: Vec<Vec<Row>> = Vec::new();
         for (i, x) in xs.iter().enumerate() {
             let y = match &ys {
@@ -63,7 +66,7 @@ impl Samples {
                 Some(ys) if ys.len() == xs.len() => Some(ys[i]),
                 Some(_) => return Err(format!("{first} and {} have different cells", rest[0])),
             };
-            cells.push(of_cell(metrics, x, y)?);
+            cells.push(cell_rows(metrics, x, y)?);
         }
         let across = rest.first().is_some_and(|y| cell_of(first) != cell_of(y));
         if across && self.draws == Draws::Own {
@@ -86,7 +89,7 @@ impl Samples {
     }
 
     /// The figures of a metric as a rule names it, cell by cell.
-    fn figures(&self, metric: &str) -> Result<Vec<&[Vec<f64>]>, String> {
+    fn metric_figures(&self, metric: &str) -> Result<Vec<&[Vec<f64>]>, String> {
         let none = || format!("no sample of {metric}");
         let (name, cell) = (name_of(metric), cell_of(metric));
         let meant = self.cells.iter().filter(|(c, _)| cell.is_none_or(|cell| c == cell));
@@ -109,7 +112,7 @@ impl Samples {
 }
 
 /// The rows of one cell.
-fn of_cell(metrics: &[&str], x: &[Vec<f64>], y: Option<&[Vec<f64>]>) -> Result<Vec<Row>, String> {
+fn cell_rows(metrics: &[&str], x: &[Vec<f64>], y: Option<&[Vec<f64>]>) -> Result<Vec<Row>, String> {
     let Some(y) = y else {
         return Ok(x.iter().map(|seeds| seeds.iter().map(|x| [*x, 0.0]).collect()).collect());
     };

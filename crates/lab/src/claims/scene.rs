@@ -1,4 +1,4 @@
-//! The scenario that a claim is measured on.
+//! Makes the scenario that a claim is measured on (its scene).
 
 use std::path::Path;
 
@@ -10,15 +10,17 @@ use super::stream::Stream;
 use crate::scenario::Scenario;
 
 impl ClaimSet {
-    /// The scenario that `claim` of this set is measured on, with as many mixes and seeds of
-    /// `stream` as `size` says: the set's, under the claim's, under what differs on `real` content, under the
-    /// `patches` in order.
+    /// The scenario that `claim` of this set is measured on, with as many mixes and seeds from
+    /// `stream` as `size` says. It starts from the set's scenario; then come the claim's keys, what
+    /// the claim changes on `real` content, and `patches` in order. Later keys replace earlier
+    /// ones.
     ///
-    /// Claims with the same stream get the same mixes in the same order, and the same seeds. The scenario's text ([`Source::text`](crate::scenario::Source)) is a
-    /// whole scenario file: it repeats the runs without the claims.
+    /// Claims with the same stream get the same mixes in the same order, and the same seeds. The
+    /// scenario's text ([`Source::text`](crate::scenario::Source)) is a whole scenario file: it
+    /// repeats the runs without the claims.
     ///
     /// # Errors
-    /// If it says what no scenario can mean.
+    /// If the scenario is invalid.
     pub fn scenario(
         &self,
         claim: &Claim,
@@ -27,31 +29,31 @@ impl ClaimSet {
         real: bool,
         patches: &[&Patch],
     ) -> Result<Scenario, InputError> {
-        let of_real =
+        let real_patch =
             Patch { scenario: claim.real.scenario.clone(), schemes: claim.real.schemes.clone() };
         let patches: Vec<&Patch> =
-            real.then_some(&of_real).into_iter().chain(patches.iter().copied()).collect();
+            real.then_some(&real_patch).into_iter().chain(patches.iter().copied()).collect();
         let mut scene = self.scenario.clone();
-        put_over(&mut scene, &claim.scenario);
+        merge_over(&mut scene, &claim.scenario);
         for patch in &patches {
-            put_over(&mut scene, &patch.scenario);
+            merge_over(&mut scene, &patch.scenario);
         }
         let mut schemes = Vec::new();
         // Baselines stand first in scenarios and last in claims.
         for name in claim.compare.iter().rev() {
             let mut scheme = self.scheme(claim, name)?;
             for changed in patches.iter().filter_map(|p| p.schemes.get(name)) {
-                put_over(&mut scheme, changed);
+                merge_over(&mut scheme, changed);
             }
             scheme.insert("name".to_owned(), name.as_str().into());
             schemes.push(Value::Table(scheme));
         }
         let run_seeds = stream.seed("runs");
-        let seeds = (0..size.seeds as u64).map(|i| small(run_seeds.index(i)));
+        let seeds = (0..size.seeds as u64).map(|i| seed_value(run_seeds.index(i)));
         let mut cases = Table::new();
-        cases.insert("count".to_owned(), whole(size.pairs as u64));
-        cases.insert("seed".to_owned(), small(stream.seed("mixes")));
-        put_over(
+        cases.insert("count".to_owned(), integer(size.pairs as u64));
+        cases.insert("seed".to_owned(), seed_value(stream.seed("mixes")));
+        merge_over(
             &mut scene,
             &Table::from_iter([
                 ("name".to_owned(), claim.id.as_str().into()),
@@ -74,13 +76,13 @@ impl ClaimSet {
     }
 }
 
-/// Puts `over` over `table`: tables within are merged, all else is replaced. A table with a
-/// `kind` is a whole.
-fn put_over(table: &mut Table, over: &Table) {
+/// Merges `over` into `table`: tables are merged key by key, other values replaced. A table with a
+/// `kind` is replaced as a whole.
+fn merge_over(table: &mut Table, over: &Table) {
     for (key, value) in over {
         match (table.get_mut(key), value) {
             (Some(Value::Table(old)), Value::Table(new)) if !new.contains_key("kind") => {
-                put_over(old, new);
+                merge_over(old, new);
             }
             _ => {
                 table.insert(key.clone(), value.clone());
@@ -89,11 +91,11 @@ fn put_over(table: &mut Table, over: &Table) {
     }
 }
 
-/// A seed as scenario files have them: 32 bits.
-fn small(seed: Seed) -> Value {
-    whole(seed.0 >> 32)
+/// A seed as scenario files have it: 32 bits.
+fn seed_value(seed: Seed) -> Value {
+    integer(seed.0 >> 32)
 }
 
-fn whole(n: u64) -> Value {
+fn integer(n: u64) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
 }

@@ -19,7 +19,7 @@ pub struct ClaimSet {
     pub schema: u32,
     /// The system's name.
     pub system: String,
-    /// Split by name into mixes, offsets and the runs' own seeds.
+    /// The seed that mixes, offsets and seeds of runs are split from, by name.
     pub seed: u64,
     /// Keys of a scenario that hold for every claim.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct ClaimSet {
     /// The schemes that claims compare, by name: entries of a scenario's list `scheme`.
     #[serde(default)]
     pub schemes: BTreeMap<String, Table>,
-    /// Things to change, by name.
+    /// Variants of a scene, by name: what each changes.
     #[serde(default)]
     pub variants: BTreeMap<String, Patch>,
     /// The claims, in order.
@@ -35,14 +35,14 @@ pub struct ClaimSet {
     pub claims: Vec<Claim>,
 }
 
-/// What is put over a scene.
+/// Changes to a scene.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
     /// Keys of the scenario.
     #[serde(default)]
     pub scenario: Table,
-    /// Keys of schemes, by name; of those that a claim does not compare nothing is taken.
+    /// Keys of schemes, by name; schemes that a claim does not compare are ignored.
     #[serde(default)]
     pub schemes: BTreeMap<String, Table>,
 }
@@ -71,23 +71,24 @@ pub struct Claim {
     pub compare: Vec<String>,
     /// The stream of mixes that it draws from.
     pub mixes: String,
-    /// The measure of a workload that its figures are taken from; `None`: runs of worlds.
+    /// The measure of a workload that computes its figures without runs; `None`: figures of runs.
     #[serde(default)]
     pub measure: Option<String>,
-    /// What is run, over the set's scenario.
+    /// Keys that the claim changes in the set's scenario.
     #[serde(default)]
     pub scenario: Table,
-    /// Names of the variants that it is measured in; none: as it stands.
+    /// Names of the variants that it is measured in; empty: its scene without a variant.
     #[serde(default)]
     pub cells: Vec<String>,
-    /// What its cells are measured on.
+    /// Whether its cells share their draws.
     #[serde(default)]
     pub draws: Draws,
-    /// How much is run.
+    /// The number of draws and seeds.
     pub full: Size,
-    /// How much is run with `--quick`.
+    /// Draws and seeds with `--quick`.
     pub quick: Size,
-    /// Rows printed beside it, without a verdict: statistics of metrics, and names of variants.
+    /// What is shown with it and does not affect its verdict: statistics of metrics, and names of
+    /// variants.
     #[serde(default)]
     pub beside: Vec<String>,
     /// What differs on real content.
@@ -102,14 +103,14 @@ pub struct Claim {
     pub before: BTreeMap<String, String>,
 }
 
-/// What the cells of a claim are measured on.
+/// Whether the cells of a claim share their draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draws {
-    /// All on the same draws: a draw with what was measured on it in every cell is one cluster.
+    /// All cells are measured on the same draws: a draw's figures in all cells are one cluster.
     #[default]
     Shared,
-    /// Each on its own: cells are strata.
+    /// Each cell has draws of its own: cells are strata.
     Own,
 }
 
@@ -123,7 +124,7 @@ pub struct Real {
     /// Keys of schemes, by name.
     #[serde(default)]
     pub schemes: BTreeMap<String, Table>,
-    /// There is no verdict.
+    /// Whether there is no verdict on real content.
     #[serde(default)]
     pub reported: bool,
     /// Why.
@@ -139,7 +140,7 @@ pub struct Superseded {
     pub rule_text: String,
     /// Why it was replaced.
     pub reason: String,
-    /// When: year, month and day; empty if nobody noted it.
+    /// When: year, month and day; empty if unknown.
     #[serde(default)]
     pub date: String,
 }
@@ -166,17 +167,17 @@ impl From<Paper> for PaperValue {
     }
 }
 
-/// How much is run.
+/// The number of draws and seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// Independent draws, in each cell: pairs of runs if there is a baseline.
+    /// Independent draws, in each cell.
     pub pairs: usize,
-    /// Runs per pair.
+    /// Seeds per draw.
     pub seeds: usize,
 }
 
-/// A rule for the machine.
+/// A rule as it is computed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Rule {
@@ -216,9 +217,9 @@ pub enum Rule {
         metric: String,
         /// The same of what it is compared with.
         reference: String,
-        /// How much of the reference is asked for.
+        /// The fraction of the reference that is required.
         factor: f64,
-        /// A reference below this leaves nothing to judge.
+        /// With a reference below this there is no verdict: the case is saturated.
         saturated_below: f64,
     },
     /// All of several rules; the first has the headline figure.
@@ -234,7 +235,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The statistics that it looks at, the headline first.
+    /// The statistics that it uses, the headline first.
     pub fn statistics(&self) -> Vec<Statistic> {
         match self {
             Self::Above { of, .. }
@@ -249,7 +250,7 @@ impl Rule {
         }
     }
 
-    /// What no rule can mean: what was found and what was expected.
+    /// Checks its numbers. The error has what was found and what was expected.
     pub(super) fn check(&self) -> Result<(), (String, &'static str)> {
         match self {
             Self::Above { bound, .. } | Self::Below { bound, .. } => finite(*bound, "a bound"),

@@ -1,9 +1,14 @@
 //! Streams: where the draws of a claim come from.
 //!
-//! Everything that is drawn is split from the set's seed by the name of a stream. The stream of
-//! verdicts is named after all that a verdict hangs on: the rules, their n and the settings of
-//! every claim that shares its mixes, with the laboratory's own defaults filled in. Whoever changes
-//! one of them gets draws that nobody has seen; whoever looks around does so on other ones.
+//! All random numbers of a claim are split from the set's seed by the name of a stream. A stream
+//! for verdicts is called `MIXES/HASH`. The hash covers everything that verdicts on these mixes
+//! depend on: rule, number of draws, schemes and complete scenario (with all defaults) of every
+//! claim that shares the mixes. So a claim whose rule or setting changes gets new draws, which
+//! nothing was run on before. Quick runs use `exploration/MIXES`, which never has draws in common
+//! with verdicts.
+//!
+//! The hash is taken over `Debug` output, among others: renaming a type or a field of a scenario or
+//! a rule changes the draws.
 
 use airlane_base::{Fnv64, InputError, Seed};
 
@@ -16,7 +21,7 @@ use crate::workloads;
 pub enum Purpose {
     /// Verdicts. Nothing else is ever run on these draws before.
     Verdict,
-    /// Looking around: quick runs, tests, calibration.
+    /// Exploration: quick runs, tests, calibration.
     Exploration,
 }
 
@@ -33,13 +38,13 @@ impl Stream {
         &self.name
     }
 
-    /// That of a cell with draws of its own.
+    /// The stream of a cell that has draws of its own.
     #[must_use]
     pub fn of_cell(&self, cell: &str) -> Self {
         Self { name: format!("{}/{cell}", self.name), seed: self.seed }
     }
 
-    /// The seed of what is drawn for `what`.
+    /// The seed for `what`: `mixes`, `runs`.
     pub(super) fn seed(&self, what: &str) -> Seed {
         self.seed.split(what).split(&self.name)
     }
@@ -49,7 +54,7 @@ impl ClaimSet {
     /// The stream that `claim` of this set draws from. Claims with the same mixes share it.
     ///
     /// # Errors
-    /// If a claim with the same mixes says what no scenario can mean.
+    /// If the scenario of a claim with the same mixes is invalid.
     pub fn stream(&self, claim: &Claim, purpose: Purpose) -> Result<Stream, InputError> {
         let name = match purpose {
             Purpose::Exploration => format!("exploration/{}", claim.mixes),
@@ -58,7 +63,7 @@ impl ClaimSet {
         Ok(Stream { name, seed: Seed(self.seed) })
     }
 
-    /// A hash of all that the verdicts on these mixes hang on.
+    /// A hash of everything that verdicts on these mixes depend on.
     fn hash(&self, mixes: &str) -> Result<u64, InputError> {
         let mut hash = Fnv64::new();
         let mut add = |text: &str| {
@@ -66,8 +71,8 @@ impl ClaimSet {
             hash.write(text.as_bytes());
         };
         workloads::ALL.iter().for_each(|w| add(&w.defaults()));
-        // Anything: it is taken out again.
-        let blank = Stream { name: String::new(), seed: Seed(0) };
+        // Seeds do not enter the hash: `run_settings` removes them.
+        let placeholder = Stream { name: String::new(), seed: Seed(0) };
         for claim in self.claims.iter().filter(|c| c.mixes == mixes) {
             add(&claim.id);
             add(&claim.rule_text);
@@ -83,8 +88,8 @@ impl ClaimSet {
             for (name, patch) in cells {
                 add(name);
                 for real in [false, true] {
-                    let scene = self.scenario(claim, claim.full, &blank, real, &[patch])?;
-                    add(&format!("{:?}", settings(scene)));
+                    let scene = self.scenario(claim, claim.full, &placeholder, real, &[patch])?;
+                    add(&format!("{:?}", run_settings(scene)));
                 }
             }
         }
@@ -92,8 +97,9 @@ impl ClaimSet {
     }
 }
 
-/// A scenario without what says nothing about its runs, or follows from the stream.
-fn settings(scenario: Scenario) -> Scenario {
+/// The scenario without names and texts, which do not affect its runs, and without seeds, which
+/// follow from the stream.
+fn run_settings(scenario: Scenario) -> Scenario {
     let mut scenario = Scenario {
         name: String::new(),
         title: String::new(),

@@ -1,4 +1,5 @@
-//! Which worlds the claims need. What two claims have in common is run once.
+//! The experiments behind the claims, and the worlds that they need. A world that several
+//! experiments have in common runs once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,66 +13,68 @@ use crate::request::Common;
 use crate::workload::{ClaimChapter, ClaimRun, Compared, Stocks};
 use crate::world::SharedStocks;
 
-/// More actors than this are not drawn over time: nobody could tell their lines apart.
-const MOST_DRAWN: usize = 16;
+/// With more actors than this nothing is plotted over time: their lines could not be told apart.
+const MAX_PLOTTED_ACTORS: usize = 16;
 
-/// What a scene is to its claim.
+/// What a scene is for its claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
-    /// The claim's own.
-    Whole,
-    /// One of several that it is measured in.
+pub(super) enum SceneKind<'a> {
+    /// The only one that the claim is judged by.
+    Single,
+    /// One of several that the claim is judged by, by the variant's name.
     Cell(&'a str),
-    /// Beside it, with one thing changed.
+    /// Shown beside the claim, with one thing changed.
     Variant(&'a str),
 }
 
-impl<'a> Part<'a> {
+impl<'a> SceneKind<'a> {
     /// The name of cell or variant.
     pub(super) fn name(self) -> Option<&'a str> {
         match self {
-            Self::Whole => None,
+            Self::Single => None,
             Self::Cell(name) | Self::Variant(name) => Some(name),
         }
     }
 
-    /// Whether it is beside the claim: no verdict hangs on it.
+    /// Whether it is only shown beside the claim, and does not affect its verdict.
     pub(super) fn is_variant(self) -> bool {
         matches!(self, Self::Variant(_))
     }
 }
 
-/// A claim's scene, one of its cells or a variant of it, with the runs that it means.
+/// A scene of a claim with its plan, its runs and what is shown of it.
 pub(super) struct Experiment<'a> {
     /// The claim.
     pub(super) claim: &'a Claim,
-    /// What it is to the claim.
-    pub(super) part: Part<'a>,
-    /// What it draws from; cells with draws of their own split it.
+    /// What the scene is for the claim.
+    pub(super) kind: SceneKind<'a>,
+    /// The claim's stream; a cell with draws of its own splits it by its name.
     pub(super) stream: Stream,
-    /// The metrics that it can have.
+    /// The metrics that its statistics may use.
     pub(super) metrics: Metrics,
-    /// The figures over all draws that are shown.
-    pub(super) shown: Vec<Statistic>,
-    /// The scene.
+    /// The statistics over all draws that are shown.
+    pub(super) statistics: Vec<Statistic>,
+    /// The scene, with its cases: a case is a draw.
     pub(super) plan: Plan,
     /// What its runs share.
     pub(super) stocks: Stocks,
-    /// The runs, each with the number of the world that it is.
+    /// The runs, each with the index of its world in [`Experiments::worlds`]; none for a claim with
+    /// a `measure`.
     pub(super) runs: Vec<(RunKey, usize)>,
-    /// The claim's schemes among those of the scene.
-    compare: Vec<usize>,
+    /// The indices, among the schemes of the scene, of those that the claim compares.
+    compared_schemes: Vec<usize>,
 }
 
 /// The experiments of some claims.
 pub(super) struct Experiments<'a> {
     /// The experiments: claim by claim, cells before variants.
     pub(super) list: Vec<Experiment<'a>>,
-    /// Each distinct world: the experiment and run that it is run as.
+    /// The distinct worlds: each with the index of an experiment in `list` and a run of it.
     pub(super) worlds: Vec<(usize, RunKey)>,
-    /// Those that are drawn over time.
-    pub(super) drawn: BTreeSet<usize>,
-    known: BTreeMap<String, usize>,
+    /// The worlds that a page plots over time, by index.
+    pub(super) plotted: BTreeSet<usize>,
+    /// The index of each world by its identity: the text of all that it depends on.
+    world_of_identity: BTreeMap<String, usize>,
     shared: SharedStocks,
     sources: Sources,
 }
@@ -81,8 +84,8 @@ impl Default for Experiments<'_> {
         Self {
             list: Vec::new(),
             worlds: Vec::new(),
-            drawn: BTreeSet::new(),
-            known: BTreeMap::new(),
+            plotted: BTreeSet::new(),
+            world_of_identity: BTreeMap::new(),
             shared: SharedStocks::default(),
             sources: Sources::new(TraceUse::InTurn),
         }
@@ -90,8 +93,9 @@ impl Default for Experiments<'_> {
 }
 
 impl<'a> Experiments<'a> {
-    /// Adds a claim. To look around it is as large as a quick run, and so are its variants, which
-    /// are there beside verdicts only.
+    /// Adds the experiments of a claim: its cells (or its single scene), then the variants beside
+    /// it. For exploration everything has the claim's quick size, and there are no variants;
+    /// variants always have the quick size.
     pub(super) fn add(
         &mut self,
         set: &'a ClaimSet,
@@ -103,24 +107,24 @@ impl<'a> Experiments<'a> {
         let size = if quick { claim.quick } else { claim.full };
         let stream = set.stream(claim, purpose)?;
         let none = Patch::default();
-        let cells: Vec<(Part<'a>, &Patch)> = match claim.cells.as_slice() {
-            [] => vec![(Part::Whole, &none)],
-            names => names.iter().map(|n| (Part::Cell(n), &set.variants[n])).collect(),
+        let cells: Vec<(SceneKind<'a>, &Patch)> = match claim.cells.as_slice() {
+            [] => vec![(SceneKind::Single, &none)],
+            names => names.iter().map(|n| (SceneKind::Cell(n), &set.variants[n])).collect(),
         };
         let base = cells[0].1;
         let scene = set.scenario(claim, size, &stream, common.content.is_some(), &[base])?;
-        let (variants, statistics) = beside(set, claim, &Metrics::of(claim, &scene))?;
+        let (variants, statistics) = listed_beside(set, claim, &Metrics::of(claim, &scene))?;
         let first = self.list.len();
-        for (part, patch) in &cells {
-            self.add_scene(set, claim, *part, (size, &stream), &[patch], &statistics, common)?;
+        for (kind, patch) in &cells {
+            self.add_scene(set, claim, *kind, (size, &stream), &[patch], &statistics, common)?;
         }
-        self.drawn.extend(self.list[first].drawn().map(|(_, world)| world));
+        self.plotted.extend(self.list[first].plotted_runs().map(|(_, world)| world));
         for name in variants.iter().filter(|_| !quick) {
-            let (part, patches) = (Part::Variant(name), [base, &set.variants[*name]]);
+            let (kind, patches) = (SceneKind::Variant(name), [base, &set.variants[*name]]);
             self.add_scene(
                 set,
                 claim,
-                part,
+                kind,
                 (claim.quick, &stream),
                 &patches,
                 &statistics,
@@ -135,26 +139,26 @@ impl<'a> Experiments<'a> {
         &mut self,
         set: &ClaimSet,
         claim: &'a Claim,
-        part: Part<'a>,
+        kind: SceneKind<'a>,
         (size, stream): (Size, &Stream),
         patches: &[&Patch],
-        shown: &[Statistic],
+        statistics: &[Statistic],
         common: &Common<'_>,
     ) -> Result<(), LabError> {
-        let draws = match part {
-            Part::Cell(name) if claim.draws == Draws::Own => stream.of_cell(name),
+        let draws = match kind {
+            SceneKind::Cell(name) if claim.draws == Draws::Own => stream.of_cell(name),
             _ => stream.clone(),
         };
         let scenario = set.scenario(claim, size, &draws, common.content.is_some(), patches)?;
         let plan = Plan::with(scenario, common, &mut self.sources)?;
         let stocks = self.shared.of(&plan)?;
         let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
-        let compare: Vec<usize> = claim.compare.iter().filter_map(place).collect();
+        let compared_schemes: Vec<usize> = claim.compare.iter().filter_map(place).collect();
         let index = self.list.len();
         let mut runs = Vec::new();
         for key in plan.runs().filter(|_| claim.measure.is_none()) {
             let next = self.worlds.len();
-            let world = *self.known.entry(identity(&plan, key)).or_insert(next);
+            let world = *self.world_of_identity.entry(identity(&plan, key)).or_insert(next);
             if world == next {
                 self.worlds.push((index, key));
             }
@@ -162,21 +166,22 @@ impl<'a> Experiments<'a> {
         }
         self.list.push(Experiment {
             claim,
-            part,
+            kind,
             stream: stream.clone(),
             metrics: Metrics::of(claim, &plan.scenario),
-            shown: shown.to_vec(),
+            statistics: statistics.to_vec(),
             plan,
             stocks,
             runs,
-            compare,
+            compared_schemes,
         });
         Ok(())
     }
 }
 
-/// The variants that a claim lists beside it, and all statistics that are shown of its scenes.
-fn beside<'a>(
+/// The variants that a claim lists beside it, and the statistics that are shown of its scenes: those
+/// of its rule and those that it lists beside it.
+fn listed_beside<'a>(
     set: &'a ClaimSet,
     claim: &'a Claim,
     metrics: &Metrics,
@@ -211,19 +216,20 @@ fn beside<'a>(
 }
 
 impl Experiment<'_> {
-    /// What it is called in rows: the claim's id, with the cell or variant behind a `/`.
+    /// Its name in rows: the claim's id, followed by `/` and the cell or variant.
     pub(super) fn name(&self) -> String {
-        match self.part.name() {
+        match self.kind.name() {
             None => self.claim.id.clone(),
             Some(part) => format!("{}/{part}", self.claim.id),
         }
     }
 
-    /// Those of its runs that a page draws over time, a world each: the first draw under the first
-    /// seed, which was drawn before anything was measured.
-    pub(super) fn drawn(&self) -> impl Iterator<Item = (RunKey, usize)> {
+    /// The runs that a page plots over time, with their worlds: the first draw under the first
+    /// seed, a run per scheme. They are fixed before anything is measured.
+    pub(super) fn plotted_runs(&self) -> impl Iterator<Item = (RunKey, usize)> {
         let scenario = &self.plan.scenario;
-        let few = scenario.casts.iter().map(|c| c.names().len()).sum::<usize>() <= MOST_DRAWN;
+        let few =
+            scenario.casts.iter().map(|c| c.names().len()).sum::<usize>() <= MAX_PLOTTED_ACTORS;
         let first = scenario.seeds.first().copied();
         let is = move |key: &RunKey| few && key.case == 0 && Some(key.seed) == first;
         self.runs.iter().copied().filter(move |(key, _)| is(key))
@@ -234,7 +240,7 @@ impl Experiment<'_> {
         self.runs.iter().filter(|(_, world)| worlds[*world].is_some()).count()
     }
 
-    /// Its runs under the schemes of the claim; `None` unless all finished, or if it takes none.
+    /// Its runs by case, seed and compared scheme; `None` unless all finished, or if it has none.
     fn compared<'w>(&'w self, worlds: &'w [Option<ClaimRun>]) -> Option<Compared<'w>> {
         if self.claim.measure.is_some() {
             return None;
@@ -244,19 +250,19 @@ impl Experiment<'_> {
             .iter()
             .filter_map(|(k, world)| Some(((k.case, k.scheme, k.seed), worlds[*world].as_ref()?)))
             .collect();
-        let schemes = (self.claim.compare.as_slice(), self.compare.as_slice());
+        let schemes = (self.claim.compare.as_slice(), self.compared_schemes.as_slice());
         Compared::new(&self.plan, &self.stocks, schemes, &done)
     }
 
-    /// Its samples; none unless every run finished.
+    /// Its figures by metric; none unless every run finished.
     pub(super) fn samples(&self, worlds: &[Option<ClaimRun>]) -> ByMetric {
         match &self.claim.measure {
-            Some(measure) => measured::of_measure(measure, &self.plan, &self.stocks),
+            Some(measure) => measured::measure_figures(measure, &self.plan, &self.stocks),
             None => self.compared(worlds).map(|c| measured::figures(&c)).unwrap_or_default(),
         }
     }
 
-    /// What workloads say of it, given its samples.
+    /// The chapters that workloads add to the claim's page, given the figures.
     pub(super) fn chapters(
         &self,
         worlds: &[Option<ClaimRun>],

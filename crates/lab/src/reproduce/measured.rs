@@ -1,5 +1,5 @@
-//! What was measured for a claim: the figures of runs, what is derived from them for baselines and
-//! changes, and what workloads add.
+//! The figures of a scene by metric: those of its runs, those derived from them for baselines and
+//! changes, and those that workloads compute over the compared runs.
 
 use airlane_quality::stats;
 
@@ -9,11 +9,12 @@ use crate::scenario::Scenario;
 use crate::story::network_metrics;
 use crate::workload::{Cast, ClaimRun, Compared, Metric, Of, Stocks, add_derived, derived};
 
-/// The metrics that a claim may name, by its scene.
+/// The metrics that a claim may use on its scene, in the order of [`figures`].
 pub(super) struct Metrics(Vec<Metric>);
 
 impl Metrics {
-    /// Those of `claim` on `scenario`. Of equal names the later counts, as in [`figures`].
+    /// The metrics of `claim` on `scenario`. Of several with one name the last counts, as in
+    /// [`figures`].
     pub(super) fn of(claim: &Claim, scenario: &Scenario) -> Self {
         let names = &claim.compare;
         let casts = || scenario.casts.iter();
@@ -32,13 +33,13 @@ impl Metrics {
         self.0.iter().rfind(|m| m.name == name)
     }
 
-    /// Whether a claim can have a metric of that name: one of these, in one of its cells or in all.
+    /// Whether a claim may use a metric of that name: `x`, or `x@CELL` with one of its cells.
     pub(super) fn has(&self, metric: &str, claim: &Claim) -> bool {
         let cell = metric.split_once('@').map(|(_, cell)| cell);
         self.find(metric).is_some() && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
     }
 
-    /// The unit of a statistic; none of a share, of a ratio or of what is no statistic.
+    /// The unit of a statistic; empty for shares and ratios, and for text that is no statistic.
     pub(super) fn unit(&self, statistic: &str) -> String {
         let of = |metric: &String| self.find(metric).map(|m| m.unit.to_string());
         match Statistic::try_from(statistic.to_owned()) {
@@ -50,14 +51,14 @@ impl Metrics {
     }
 }
 
-/// The figures of a scene whose runs are all there. What was not measured is no number.
+/// The figures of a scene, all of whose runs finished. What was not measured is NaN.
 pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
     let casts = || compared.plan.scenario.casts.iter();
     let mut samples = ByMetric::new();
     for cast in casts().filter(|cast| !cast.is_empty()) {
         for metric in cast.metrics() {
             add_derived(&mut samples, compared, &metric.name, |run| {
-                of_run(run, &**cast, &metric).unwrap_or(f64::NAN)
+                run_figure(run, &**cast, &metric).unwrap_or(f64::NAN)
             });
         }
     }
@@ -79,9 +80,9 @@ pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
     samples
 }
 
-/// A figure of a run: its own, or the mean over the actors of the workload; `None` if one of these
-/// has none.
-fn of_run(run: &ClaimRun, cast: &dyn Cast, metric: &Metric) -> Option<f64> {
+/// A metric of a run: its own figure, or the mean over the workload's actors; `None` if one of them
+/// has no figure.
+fn run_figure(run: &ClaimRun, cast: &dyn Cast, metric: &Metric) -> Option<f64> {
     match metric.of {
         Of::Run => run.result.value(&metric.name),
         Of::Actor => {
@@ -92,8 +93,8 @@ fn of_run(run: &ClaimRun, cast: &dyn Cast, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The figures of a workload's own measure.
-pub(super) fn of_measure(measure: &str, plan: &Plan, stocks: &Stocks) -> ByMetric {
+/// The figures that a workload computes by a measure of its own, without runs.
+pub(super) fn measure_figures(measure: &str, plan: &Plan, stocks: &Stocks) -> ByMetric {
     let mut casts = plan.scenario.casts.iter();
     casts.find_map(|cast| cast.measure(measure, plan, stocks)).unwrap_or_default()
 }

@@ -1,5 +1,28 @@
-//! The command `reproduce`: a paper's claims, measured and judged by the rules that were written
-//! before the code.
+//! The command `reproduce`: measures a paper's claims and judges them by rules that were written
+//! before. [`claims`](crate::claims) defines the words: scene, cell, variant, draw, figure.
+//!
+//! # Data flow
+//!
+//! 1. `selected` picks the claims that `--only` names.
+//! 2. [`experiments`] makes a plan of every scene of every claim: its cells, and the variants shown
+//!    beside it. Each plan has runs: every draw under every scheme and seed. Runs whose worlds are
+//!    identical, in whatever claim, are the same world.
+//! 3. `run` simulates every world once, on all cores, and keeps a [`ClaimRun`] of each.
+//! 4. [`measured`] turns the runs of a scene into figures by metric: those of runs, those derived
+//!    from them for baselines and changes, and those that workloads compute. A claim with a
+//!    `measure` has no runs: a workload computes its figures from the plan.
+//! 5. `claim_samples` puts the figures of a claim's cells together, and `judge_claim` judges them.
+//! 6. [`verdicts`], [`page`], [`pages`] and [`terminal`] show the outcome; `summary.json` has every
+//!    figure and verdict.
+//!
+//! # Invariants
+//!
+//! - All input is read and checked before the first world runs.
+//! - What a page plots over time is fixed before anything is measured: the first draw, under the
+//!   first seed.
+//! - Variants beside a claim, and quick runs, never affect a verdict.
+//! - A claim with an unfinished run has no samples, and so does not hold; finished runs keep their
+//!   rows.
 
 mod experiments;
 mod measured;
@@ -25,12 +48,12 @@ use experiments::{Experiment, Experiments};
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
 /// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
 ///
-/// A claim whose runs a stop kept from finishing is not held. The rows of what finished are there
-/// all the same, and the outcome says that it was stopped.
+/// After a stop, a claim with an unfinished run does not hold. The rows of finished runs are
+/// written all the same, and the outcome says that it was stopped.
 ///
 /// # Errors
-/// What is wrong with the input, before anything runs; the first fault of a run; what the disk
-/// refuses.
+/// If the input is invalid, before anything runs; the first fault of a run; if a file cannot be
+/// written.
 pub fn reproduce(request: &ReproduceRequest<'_>) -> Result<Outcome, LabError> {
     let sets = match request.system.as_str() {
         "all" => claims::embedded().map(|(name, _)| ClaimSet::of_system(name)).collect(),
@@ -39,7 +62,7 @@ pub fn reproduce(request: &ReproduceRequest<'_>) -> Result<Outcome, LabError> {
     reproduce_sets(&sets, request)
 }
 
-/// The same for claims that are given.
+/// As [`reproduce`], for the claims in `sets`.
 ///
 /// # Errors
 /// As [`reproduce`].
@@ -67,19 +90,19 @@ pub fn reproduce_sets(
     }
     for (set, claim) in &claims {
         let of_claim: Vec<_> = findings.iter().filter(|(e, _)| e.claim.id == claim.id).collect();
-        let samples = together(claim, &of_claim);
-        // The figures of cells stand under the claim, one by one and together.
+        let samples = claim_samples(claim, &of_claim);
+        // These rows cover all cells together; runs have rows by cell.
         if let Some((first, _)) = of_claim.first() {
-            add_beside(&mut summary, first, claim.id.clone(), &samples);
+            add_statistics_rows(&mut summary, first, claim.id.clone(), &samples);
         }
         for (experiment, own) in &of_claim {
-            if experiment.part.is_variant() {
-                let own = Samples::whole(own.clone());
-                add_beside(&mut summary, experiment, experiment.name(), &own);
+            if experiment.kind.is_variant() {
+                let own = Samples::without_cells(own.clone());
+                add_statistics_rows(&mut summary, experiment, experiment.name(), &own);
             }
         }
-        let judged = judged(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
-        summary.claims.push(judged);
+        let entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
+        summary.claims.push(entry);
     }
     summary.count_verdicts();
     summary.virtual_s = worlds.iter().flatten().map(|world| world.result.virtual_s).sum();
@@ -100,7 +123,7 @@ pub fn reproduce_sets(
     })
 }
 
-/// The claims that are measured, each with the set that it is of.
+/// The claims that `only` names (all if it is empty), each with its set.
 fn selected<'a>(
     sets: &'a [ClaimSet],
     only: &[String],
@@ -135,7 +158,7 @@ fn write(
     leave_after(folder, common, summary, &airlane_report::render(&front), course)
 }
 
-/// Runs every distinct world.
+/// Runs every distinct world once.
 fn run(
     experiments: &Experiments<'_>,
     common: &Common<'_>,
@@ -144,7 +167,7 @@ fn run(
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
     let jobs = experiments.worlds.iter().enumerate().map(|(world, &(e, key))| {
-        let drawn = experiments.drawn.contains(&world);
+        let plotted = experiments.plotted.contains(&world);
         let experiment = &experiments.list[e];
         let plan = &experiment.plan;
         Job {
@@ -154,7 +177,7 @@ fn run(
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
                 let output = world::run(plan, &experiment.stocks, key, options, ticket)?;
-                Ok(output.for_claims(plan, drawn))
+                Ok(output.for_claims(plan, plotted))
             }),
         }
     });
@@ -166,7 +189,8 @@ fn run(
     }
 }
 
-/// The rows of every run of an experiment; a world that several share is listed under each.
+/// Adds the rows of every run of an experiment. A world that several experiments share is listed
+/// under each.
 fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option<ClaimRun>]) {
     let plan = &experiment.plan;
     for (key, world) in &experiment.runs {
@@ -180,21 +204,29 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
     }
 }
 
-/// What was measured for a claim, in all its cells.
-fn together(claim: &Claim, of_claim: &[&(&Experiment<'_>, ByMetric)]) -> Samples {
-    let own = of_claim.iter().filter(|(e, _)| !e.part.is_variant());
+/// The samples of a claim, of all its cells.
+fn claim_samples(claim: &Claim, of_claim: &[&(&Experiment<'_>, ByMetric)]) -> Samples {
+    let own = of_claim.iter().filter(|(e, _)| !e.kind.is_variant());
     let mut cells =
-        own.map(|(e, figures)| (e.part.name().unwrap_or_default().to_owned(), figures.clone()));
+        own.map(|(e, figures)| (e.kind.name().unwrap_or_default().to_owned(), figures.clone()));
     if claim.cells.is_empty() {
-        return cells.next().map(|(_, figures)| Samples::whole(figures)).unwrap_or_default();
+        return cells
+            .next()
+            .map(|(_, figures)| Samples::without_cells(figures))
+            .unwrap_or_default();
     }
-    Samples::of_cells(claim.draws, cells.collect())
+    Samples::with_cells(claim.draws, cells.collect())
 }
 
-/// The rows over all draws: the statistics that the claim looks at and what it lists beside. Their
-/// case is `all`, their scheme names all that were compared, their seed is the first.
-fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, name: String, samples: &Samples) {
-    for (metric, value) in besides(experiment, samples) {
+/// Adds rows with statistics over all draws: those of the claim's rule and those that it lists
+/// beside. Their case is `all`, their scheme names all that are compared, their seed is the first.
+fn add_statistics_rows(
+    summary: &mut Summary,
+    experiment: &Experiment<'_>,
+    name: String,
+    samples: &Samples,
+) {
+    for (metric, value) in statistic_values(experiment, samples) {
         summary.rows.push(Row {
             experiment: name.clone(),
             case: "all".to_owned(),
@@ -207,15 +239,16 @@ fn add_beside(summary: &mut Summary, experiment: &Experiment<'_>, name: String, 
     }
 }
 
-/// The figures over all draws of an experiment, by name; those of which nothing can be said are
-/// left out.
-fn besides(experiment: &Experiment<'_>, samples: &Samples) -> Vec<(String, f64)> {
-    let value = |s: &Statistic| Some((s.to_string(), claims::estimate(s, samples)?));
-    experiment.shown.iter().filter_map(value).collect()
+/// The values of an experiment's statistics over all draws, by name; those that cannot be computed
+/// are left out.
+fn statistic_values(experiment: &Experiment<'_>, samples: &Samples) -> Vec<(String, f64)> {
+    let value = |s: &Statistic| Some((s.to_string(), claims::point_estimate(s, samples)?));
+    experiment.statistics.iter().filter_map(value).collect()
 }
 
-/// The verdict on a claim. One whose runs are not all there has no samples, and does not hold.
-fn judged(
+/// Judges a claim: its entry of `summary.json`. Without samples (a run is missing) it does not
+/// hold.
+fn judge_claim(
     claim: &Claim,
     of_claim: &[&(&Experiment<'_>, ByMetric)],
     samples: &Samples,
@@ -223,7 +256,7 @@ fn judged(
     worlds: &[Option<ClaimRun>],
     common: &Common<'_>,
 ) -> ClaimEntry {
-    let own = || of_claim.iter().filter(|(e, _)| !e.part.is_variant());
+    let own = || of_claim.iter().filter(|(e, _)| !e.kind.is_variant());
     let stream = own().next().map(|(e, _)| e.stream.name().to_owned()).unwrap_or_default();
     let content: Vec<String> = own()
         .take(1)
@@ -247,7 +280,7 @@ fn judged(
             check.unit = first.metrics.unit(&check.metric);
         }
     }
-    // What was not measured is not held, and not reported either.
+    // A claim without samples fails, also where others are only reported.
     if common.content.is_some() && claim.real.reported && entry.measured.is_some() {
         entry.verdict = Verdict::Reported;
         entry.reason.clone_from(&claim.real.why);

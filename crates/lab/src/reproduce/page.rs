@@ -6,10 +6,10 @@ use airlane_net::trace::Trace;
 use airlane_report::Report;
 use airlane_report::model::{self, Cell, Column, Fact, Provenance, Section, Table};
 
-use super::besides;
-use super::experiments::{Experiment, Part};
+use super::experiments::{Experiment, SceneKind};
+use super::statistic_values;
 use super::verdicts::{claim, lead};
-use crate::claims::{ByMetric, Samples, Statistic, estimate};
+use crate::claims::{ByMetric, Samples, Statistic, point_estimate};
 use crate::plan::RunKey;
 use crate::request::{Common, ReproduceRequest};
 use crate::scenario::Capacity;
@@ -40,18 +40,18 @@ pub(super) fn report(
         }
         claims.push(&claim.id);
         let parts = || findings.iter().filter(|(e, _)| e.claim.id == claim.id);
-        let own = parts().map(|(e, _)| *e).filter(|e| !e.part.is_variant());
-        let cells = parts().filter(|(e, _)| matches!(e.part, Part::Cell(_)));
-        let variants = parts().filter(|(e, _)| e.part.is_variant());
+        let own = parts().map(|(e, _)| *e).filter(|e| !e.kind.is_variant());
+        let cells = parts().filter(|(e, _)| matches!(e.kind, SceneKind::Cell(_)));
+        let variants = parts().filter(|(e, _)| e.kind.is_variant());
         let chapters = experiment.chapters(worlds, samples);
         let mut tables = Vec::new();
-        if experiment.part == Part::Whole {
+        if experiment.kind == SceneKind::Single {
             tables.extend(chapters.iter().flat_map(|chapter| chapter.tables.iter().cloned()));
-            tables.push(over_all(experiment, samples));
+            tables.push(single_scene_table(experiment, samples));
         }
-        tables.push(part_by_part("Cell by cell", "", cells));
+        tables.push(scenes_table("Cell by cell", "", cells));
         let note = "No verdict hangs on these.";
-        tables.push(part_by_part("The same with one thing changed", note, variants));
+        tables.push(scenes_table("The same with one thing changed", note, variants));
         report.sections.push(Section {
             title: claim.id.clone(),
             lead: format!("{} {}", claim.statement, claim.statistic),
@@ -75,7 +75,7 @@ pub(super) fn report(
     report
 }
 
-/// What a link carries, in words.
+/// The capacity of the bottleneck, in words.
 fn capacity(experiment: &Experiment<'_>) -> String {
     let network = &experiment.plan.scenario.network;
     let Some(way) = network.bottleneck() else {
@@ -96,7 +96,7 @@ fn capacity(experiment: &Experiment<'_>) -> String {
     }
 }
 
-/// The first of the scenes that a claim is made of, and the links of all.
+/// Facts of a claim's first scene, and the links of all its scenes.
 fn facts<'f, 'e: 'f>(
     experiment: &Experiment<'_>,
     scenes: impl Iterator<Item = &'f Experiment<'e>>,
@@ -120,28 +120,28 @@ fn schemes(experiment: &Experiment<'_>, chapters: &[ClaimChapter]) -> Vec<model:
     schemes.chain(chapters.iter().flat_map(|chapter| chapter.schemes.iter().cloned())).collect()
 }
 
-/// The claim's own figures over all draws.
-fn over_all(experiment: &Experiment<'_>, figures: &ByMetric) -> Table {
+/// The statistics of a claim with a single scene, a row each.
+fn single_scene_table(experiment: &Experiment<'_>, figures: &ByMetric) -> Table {
     let mut table = Table::new(
         "Over all draws",
         vec![Column::text("Figure"), Column::number("Value", "", 3), Column::text("Unit")],
     );
-    for (metric, value) in besides(experiment, &Samples::whole(figures.clone())) {
+    for (metric, value) in statistic_values(experiment, &Samples::without_cells(figures.clone())) {
         let unit = experiment.metrics.unit(&metric);
         table.push(vec![metric.into(), value.into(), unit.into()]);
     }
     table
 }
 
-/// The claim's figures in several scenes, a row each.
-fn part_by_part<'f, 'e: 'f>(
+/// The statistics of a claim in several scenes, a row per scene.
+fn scenes_table<'f, 'e: 'f>(
     name: &str,
     note: &str,
     parts: impl Iterator<Item = &'f (&'f Experiment<'e>, ByMetric)>,
 ) -> Table {
     let parts: Vec<_> = parts.collect();
     let mut figures: Vec<Statistic> = Vec::new();
-    for figure in parts.iter().flat_map(|(e, _)| &e.shown).filter_map(Statistic::within_cell) {
+    for figure in parts.iter().flat_map(|(e, _)| &e.statistics).filter_map(Statistic::within_cell) {
         if !figures.contains(&figure) {
             figures.push(figure);
         }
@@ -150,7 +150,7 @@ fn part_by_part<'f, 'e: 'f>(
         let name = figure.to_string();
         let of = parts.first().map(|(e, _)| e.metrics.unit(&name));
         let (words, unit) = (name.replace('_', " "), of.unwrap_or_default());
-        // The unit stands below the words, which end in it where it is seconds.
+        // The heading has the unit below the words, so it is not repeated in them.
         let words = words.strip_suffix(" s").filter(|_| unit == "s").unwrap_or(&words);
         Column::number(words, unit, 3)
     };
@@ -158,22 +158,22 @@ fn part_by_part<'f, 'e: 'f>(
     columns.extend(figures.iter().map(column));
     let mut table = Table::new(name, columns);
     table.note = note.to_owned();
-    for (experiment, figures_of_it) in parts {
-        let samples = &Samples::whole(figures_of_it.clone());
-        let name = experiment.part.name().unwrap_or_default();
+    for (experiment, figures_of_scene) in parts {
+        let samples = &Samples::without_cells(figures_of_scene.clone());
+        let name = experiment.kind.name().unwrap_or_default();
         let mut cells: Vec<Cell> = vec![name.into(), (experiment.plan.cases.len() as f64).into()];
-        let values = figures.iter().map(|figure| estimate(figure, samples));
+        let values = figures.iter().map(|figure| point_estimate(figure, samples));
         cells.extend(values.map(|value| value.map_or(Cell::Empty, Cell::number)));
         table.push(cells);
     }
     table
 }
 
-/// Which of the runs are drawn over time.
+/// A note on which run is plotted over time.
 fn notes(experiment: &Experiment<'_>) -> impl Iterator<Item = String> {
-    let cell = experiment.part.name().map_or_else(String::new, |name| format!(" of {name}"));
+    let cell = experiment.kind.name().map_or_else(String::new, |name| format!(" of {name}"));
     experiment
-        .drawn()
+        .plotted_runs()
         .next()
         .map(|_| {
             format!(
@@ -183,16 +183,16 @@ fn notes(experiment: &Experiment<'_>) -> impl Iterator<Item = String> {
         .into_iter()
 }
 
-/// What happened in the mix that is drawn, a run per scheme.
+/// The runs that are plotted over time, one per scheme.
 fn over_time(experiment: &Experiment<'_>, worlds: &[Option<ClaimRun>]) -> Vec<model::Run> {
     let run = |(key, world): (RunKey, usize)| {
         let mut run = worlds[world].as_ref()?.over_time.clone()?;
-        // Claims that share a world may call scheme and draw by other names.
+        // Claims that share a world may use other names for its scheme and draw.
         run.scheme.clone_from(&experiment.plan.scenario.schemes[key.scheme].name);
         run.case = format!("draw {}", experiment.plan.cases[key.case].name);
         Some(run)
     };
-    experiment.drawn().filter_map(run).collect()
+    experiment.plotted_runs().filter_map(run).collect()
 }
 
 /// Sessions that ended early.

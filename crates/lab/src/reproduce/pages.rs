@@ -5,7 +5,7 @@ use airlane_report::model::{Claim, Verdict};
 
 use crate::summary::CLAIM_PAGES;
 
-/// The front page, and the names and pages of the claims in order.
+/// Splits a report into the front page and a page per claim, with its file name, in order.
 ///
 /// `whole` has one section and one provenance per claim, in the order of the claims.
 pub(super) fn split(whole: Report) -> (Report, Vec<(String, Report)>) {
@@ -30,7 +30,7 @@ pub(super) fn split(whole: Report) -> (Report, Vec<(String, Report)>) {
     (front, pages)
 }
 
-/// What became of the claim, before what it says.
+/// The verdict and the statement of a claim.
 fn headline(claim: &Claim) -> String {
     let word = match claim.verdict {
         Verdict::Holds => "Holds",

@@ -1,10 +1,10 @@
-//! What people see in the terminal.
+//! The output on the terminal: a table of claims, and a closing sentence.
 
 use super::verdicts::named;
 use crate::summary::{ClaimEntry, Judgement, PaperValue, Summary};
 
-/// The claims: id, paper, measured with its interval, n, verdict; below each the conditions it is
-/// made of, if there are several, and why it is as it is.
+/// The table of claims: id, paper, measured with its interval, n, verdict. Below each stand its
+/// conditions, if there are several, and the reason of its verdict, if it needs one.
 pub(super) fn table(summary: &Summary) -> String {
     let head = ["claim", "paper", "measured [95 %]", "n", "verdict"].map(str::to_owned);
     let mut rows = vec![(head, Vec::new())];

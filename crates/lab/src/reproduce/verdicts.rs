@@ -1,15 +1,15 @@
-//! Claims and their verdicts as the page draws them.
+//! Turns claims and their verdicts into the model of the page.
 
 use airlane_report::model::{self, Bound, Check};
 
 use crate::claims::{Claim, Superseded};
 use crate::summary::{CheckEntry, ClaimEntry, FALSE_RATE, Judgement, PaperValue, Summary};
 
-/// What a claim is judged by that has no rule of its own.
+/// The words for the rule `general`.
 const GENERAL_RULE: &str = "general rule: the paper's sign with the interval excluding zero, and \
                             at least half of its gain";
 
-/// How claims are judged, and how far that goes.
+/// How claims are judged, and how many verdicts may be wrong by chance.
 pub(super) fn lead(summary: &Summary, quick: bool) -> String {
     let mut text =
         "Every claim of the paper is judged by a rule that was written before its draws \
@@ -35,7 +35,7 @@ pub(super) fn lead(summary: &Summary, quick: bool) -> String {
     text
 }
 
-/// A claim as the page draws it.
+/// A claim in the model of the page.
 pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
     let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
     let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
@@ -84,7 +84,7 @@ fn digits(usual: u8, ci95: Option<[f64; 2]>) -> u8 {
     if narrow { 3 } else { usual }
 }
 
-/// What a condition is about, with its cell.
+/// The name of a condition: its statistic, and its cell.
 pub(super) fn named(entry: &CheckEntry) -> String {
     match (entry.cell.as_str(), entry.worst) {
         ("", _) => entry.metric.clone(),

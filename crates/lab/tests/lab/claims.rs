@@ -42,7 +42,7 @@ fn around(mean: f64, spread: f64) -> Vec<Vec<f64>> {
 }
 
 fn samples(of: &[(&str, Vec<Vec<f64>>)]) -> Samples {
-    Samples::whole(by_metric(of))
+    Samples::without_cells(by_metric(of))
 }
 
 fn by_metric(of: &[(&str, Vec<Vec<f64>>)]) -> ByMetric {
@@ -175,7 +175,7 @@ fn over_cells(rule: &str, draws: &str, a: Vec<Vec<f64>>, b: Vec<Vec<f64>>) -> Ju
     let claim = read(&text).unwrap().claims.remove(0);
     let cells = [("a", a), ("b", b)];
     let cells = cells.map(|(name, gain)| (name.to_owned(), by_metric(&[("gain", gain)])));
-    judge(&claim, &Samples::of_cells(claim.draws, cells.to_vec()), Seed(1))
+    judge(&claim, &Samples::with_cells(claim.draws, cells.to_vec()), Seed(1))
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_saturated_cell_leaves_nothing_to_judge_in_it() {
         by_metric(&[("gain", share(gain, 44)), ("best", share(best, 44))])
     };
     let cells = vec![("a".to_owned(), cell(30, 30)), ("b".to_owned(), cell(0, 4))];
-    let judged = judge(&claim, &Samples::of_cells(claim.draws, cells), Seed(1));
+    let judged = judge(&claim, &Samples::with_cells(claim.draws, cells), Seed(1));
     let of_b = judged.checks.iter().find(|c| c.cell == "b").unwrap();
     assert_eq!((of_b.verdict, judged.verdict), (Verdict::Reported, Verdict::Holds));
 }

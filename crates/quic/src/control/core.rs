@@ -1,29 +1,32 @@
-//! The state of a connection's sending side, and its log.
+//! The state that the lock guards: a connection's sending side, and its qlog.
+//!
+//! Every method that changes the sending side takes three steps: it completes the log up to now,
+//! passes the event to the [`SendState`], and logs the event if the state accepted it.
 
 use std::mem;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{
-    Acked, Asked, Controller, Counts, InFlight, PathId, Rtt, SendState, Signal,
+    Acked, Controller, Counts, InFlight, LastSignals, PathId, Rtt, SendState, Signal,
 };
 
 use crate::driver::caught;
 use crate::qlog::Qlog;
 
-/// The part of the state that the lock guards: a [`SendState`] that a log is kept of, and which of
-/// its paths noq is on.
+/// A connection's [`SendState`], its qlog, and the path that noq sends on.
 #[derive(Debug)]
 pub(super) struct Core {
     send: SendState,
+    /// The path that noq sends on.
     path: PathId,
-    /// Paths so far: each gets a number of its own.
+    /// Paths opened so far, which is the number of the next path.
     opened: u32,
-    /// The log, where one is asked for.
+    /// The log, if the connection has one.
     log: Option<Qlog>,
 }
 
 impl Core {
-    /// Without a path yet.
+    /// A state without a path.
     pub(super) fn new(now: Time, log: Option<Qlog>) -> Self {
         Self { send: SendState::new(now), path: PathId::default(), opened: 0, log }
     }
@@ -34,7 +37,7 @@ impl Core {
         self.path
     }
 
-    /// A path begins, with a controller of its own.
+    /// Opens a path with a new controller; noq sends on it from now on.
     pub(super) fn open(
         &mut self,
         now: Time,
@@ -47,7 +50,7 @@ impl Core {
         path
     }
 
-    /// A path begins that is `old` under another address.
+    /// Opens a path that continues `old` under another address: with a copy of its controller.
     pub(super) fn open_like(&mut self, now: Time, old: PathId) -> PathId {
         self.settle_before(now);
         let path = self.next_path();
@@ -55,8 +58,9 @@ impl Core {
         path
     }
 
-    /// noq is done with a path. If it was on it, it goes back to the one before. With the last one
-    /// the log is complete, but for what handles still do; what is known of that one stays.
+    /// noq has dropped a path. noq then sends on the newest of the other paths. The last path is
+    /// not closed, so that its counts stay readable; the log is flushed, and only handles add to
+    /// it.
     pub(super) fn close(&mut self, path: PathId) {
         if self.send.paths() > 1 {
             self.send.close(path);
@@ -69,37 +73,38 @@ impl Core {
         }
     }
 
-    /// The path that noq is on.
+    /// The path that noq sends on.
     pub(super) fn path(&self) -> PathId {
         self.path
     }
 
-    /// What there is to ask.
+    /// The sending side, to read.
     pub(super) fn send(&self) -> &SendState {
         &self.send
     }
 
-    /// What the log does not have to hear of.
+    /// The sending side, for changes that the log does not record.
     pub(super) fn send_mut(&mut self) -> &mut SendState {
         &mut self.send
     }
 
-    /// A controller has panicked: none is asked any more, while the connection ends.
+    /// A controller has panicked: replaces all controllers, and ends the log. None of the old ones
+    /// is called again while the connection ends.
     pub(super) fn retire(&mut self) {
         for failed in self.send.retire() {
-            // Of what it does when it goes nothing is known either.
+            // Dropping it may panic as well.
             let _ = caught(|| drop(failed));
         }
         self.log = None;
     }
 
-    /// The data that waited is gone.
+    /// No data waits to be sent any more.
     pub(super) fn data_left(&mut self, now: Time) {
         self.settle_before(now);
         self.send.data_left(now, self.path);
     }
 
-    /// A packet left.
+    /// A packet was sent.
     pub(super) fn on_sent(&mut self, now: Time, path: PathId, pn: u64, bytes: u16) {
         self.settle_before(now);
         if self.send.on_sent(now, path, pn, bytes)
@@ -109,7 +114,8 @@ impl Core {
         }
     }
 
-    /// A packet was acknowledged, if what is in flight under its number `is` it.
+    /// A packet was acknowledged. `is` tells whether the packet in flight under that number is the
+    /// one that noq means: other packet number spaces use the same numbers.
     pub(super) fn on_acked(
         &mut self,
         now: Time,
@@ -125,6 +131,7 @@ impl Core {
         }
     }
 
+    /// All packets of an acknowledgement frame were reported.
     pub(super) fn on_ack_end(&mut self, now: Time, path: PathId) {
         self.settle_before(now);
         if self.send.on_ack_end(now, path)
@@ -134,7 +141,7 @@ impl Core {
         }
     }
 
-    /// A packet was lost, if what is in flight under its number `is` it.
+    /// A packet was declared lost; `is` as in [`Self::on_acked`].
     pub(super) fn on_lost(
         &mut self,
         now: Time,
@@ -150,7 +157,7 @@ impl Core {
         }
     }
 
-    /// The batch of losses is complete.
+    /// All packets of a batch of losses were reported.
     pub(super) fn on_losses_end(&mut self, now: Time, path: PathId, persistent: bool) {
         self.settle_before(now);
         if self.send.on_losses_end(now, path, persistent)
@@ -160,7 +167,7 @@ impl Core {
         }
     }
 
-    /// More packets were marked as having met congestion.
+    /// An acknowledgement reported more packets marked as having met congestion (ECN-CE).
     pub(super) fn on_marked(&mut self, now: Time, path: PathId) {
         self.settle_before(now);
         self.send.on_marked(now, path);
@@ -169,6 +176,7 @@ impl Core {
         }
     }
 
+    /// All packets declared lost turned out to have arrived.
     pub(super) fn on_spurious(&mut self, now: Time, path: PathId) {
         self.settle_before(now);
         self.send.on_spurious(now, path);
@@ -177,28 +185,31 @@ impl Core {
         }
     }
 
+    /// The UDP payload of a full packet changed.
     pub(super) fn on_mtu(&mut self, now: Time, path: PathId, bytes: u64) {
         self.settle_before(now);
         self.send.on_mtu(now, path, bytes);
     }
 
-    /// Somebody outside asks for something. Whether the controller listens.
+    /// Passes a signal to the controllers of all paths. Returns whether the controller takes
+    /// signals of that kind. The log records weight and rate if they changed.
     pub(super) fn signal(&mut self, now: Time, signal: Signal) -> bool {
         self.settle_before(now);
-        let old = self.log.as_ref().map(|_| self.send.asked());
-        let heard = self.send.signal(now, signal);
+        let old = self.log.as_ref().map(|_| self.send.last_signals());
+        let accepted = self.send.signal(now, signal);
         if let (Some(log), Some(old)) = (&mut self.log, old) {
-            let new = self.send.asked();
+            let new = self.send.last_signals();
             if new != old {
-                let Asked { weight, rate } = new;
+                let LastSignals { weight, rate } = new;
                 let weight = weight.filter(|_| weight != old.weight);
-                log.on_asked(self.send.now(), weight, rate.filter(|_| rate != old.rate));
+                log.on_signal_change(self.send.now(), weight, rate.filter(|_| rate != old.rate));
             }
         }
-        heard
+        accepted
     }
 
-    /// Brings the log up to date before time moves on.
+    /// If `now` is later than the last event, logs the metrics as they were after that event. So
+    /// the log has one set of metrics per instant, whatever number of events the instant has.
     #[inline]
     fn settle_before(&mut self, now: Time) {
         if self.log.is_some() && self.send.now() < now {
@@ -206,6 +217,7 @@ impl Core {
         }
     }
 
+    /// Logs window, rate, bytes in flight and round-trip times as they are now.
     fn settle_log(&mut self) {
         let Some(mut log) = mem::take(&mut self.log) else { return };
         if let Some(controller) = self.send.controller(self.path) {
@@ -215,7 +227,7 @@ impl Core {
         self.log = Some(log);
     }
 
-    // Of the path that noq is on.
+    // The following read the path that noq sends on.
 
     pub(super) fn controller(&self) -> Option<&dyn Controller> {
         self.send.controller(self.path)
@@ -234,7 +246,7 @@ impl Core {
         self.controller()?.pacing_rate()
     }
 
-    /// The counts of the connection.
+    /// The counts of the connection, over all its paths.
     pub(super) fn counts(&self, now: Time) -> Counts {
         self.send.total(now)
     }

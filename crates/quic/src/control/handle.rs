@@ -1,4 +1,4 @@
-//! Reaching a controller while its connection runs.
+//! The handle to a running connection's controller: statistics, and signals such as the weight.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -32,14 +32,14 @@ pub struct ControlStats {
     pub lost_packets: u64,
     /// Bytes declared lost.
     pub lost_bytes: u64,
-    /// Packets in flight when the connection moved to another path: nobody tells what became of
-    /// them.
+    /// Packets in flight when the connection moved to another path: noq does not report whether
+    /// they arrived.
     pub abandoned_packets: u64,
     /// Times that all packets declared lost turned out to have arrived.
     pub spurious_losses: u64,
     /// Acknowledgements that reported packets marked as having met congestion (ECN-CE).
     pub mark_reports: u64,
-    /// Datagrams that arrived marked so, from the peer.
+    /// Datagrams received from the peer with the mark (ECN-CE).
     pub marks_received: u64,
     /// Time during which there was data to send: from when data could not leave at once, held
     /// back by window or pacing, until the last of it left. Idle gaps and the wait for the last
@@ -93,12 +93,13 @@ impl ControlHandle {
     pub fn stats(&self) -> ControlStats {
         let now = self.runtime.now();
         self.guarded(|core| {
-            self.shared.tell_waiting(core);
+            self.shared.report_waiting(core);
             read(core, now, self.shared.marks())
         })
     }
 
-    /// The peer's address, which changes when the peer migrates; `None` when the connection is gone.
+    /// The peer's address, which changes when the peer migrates; `None` when the connection is
+    /// gone.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.shared.link.get()?.upgrade()?.remote()
     }
@@ -109,32 +110,31 @@ impl ControlHandle {
         self.signal(Signal::Weight(weight))
     }
 
-    /// Sets the rate in bits of UDP payload. False if the controller decides that itself.
+    /// Sets the rate in bits of UDP payload. False if the controller decides the rate itself.
     pub fn set_rate(&self, rate: Rate) -> bool {
         self.signal(Signal::Rate(rate))
     }
 
-    /// Asks something of the controller, and makes the connection act on it: it sends at once what the
-    /// new window or rate allows. False if the controller does not listen to that.
+    /// Passes a signal to the controller and wakes the connection, which sends at once what the new
+    /// window or rate allows. False if the controller does not take signals of that kind.
     ///
     /// # Panics
     /// If the controller does, which ends the connection.
     pub fn signal(&self, signal: Signal) -> bool {
         let now = self.runtime.now();
-        let heard = self.guarded(|core| {
-            let heard = core.signal(now, signal);
+        let accepted = self.guarded(|core| {
+            let accepted = core.signal(now, signal);
             self.shared.publish(core);
-            heard
+            accepted
         });
-        // Nothing else would look at the new rate before the pacer's timer, which was set for the
-        // old one.
+        // Without this the connection would sleep until the pacer's timer, set at the old rate.
         if let Some(link) = self.shared.link.get().and_then(WeakLink::upgrade) {
             link.stir();
         }
-        heard
+        accepted
     }
 
-    /// Runs `f` on the state. A panic in it is the caller's, and ends the connection.
+    /// Runs `f` on the state. A panic in `f` ends the connection and goes on in the caller.
     fn guarded<T>(&self, f: impl FnOnce(&mut Core) -> T) -> T {
         let result = {
             let mut core = self.shared.core.lock();

@@ -1,31 +1,33 @@
-//! What noq 1.4.0 wants of a controller, and what it takes to drive a [`SendState`] by it.
+//! noq's side of the adapter: implements noq's controller trait, and drives a [`SendState`] by it.
 //!
-//! noq owns the controller of a path and tells it of packets through a trait of its own. All that is
-//! done here because noq is as it is:
+//! noq 1.4.0 owns one controller per path and reports packets to it. Its interface and its
+//! behaviour make the following necessary:
 //!
-//! - **Which packets.** noq tells a number and a size; Initial, Handshake and 1-RTT packets of its
-//!   first path are numbered separately from zero, and reported alike. The key that seals a packet
-//!   leaves a note of its space ([`Seal`]) just before the controller hears of it, and only 1-RTT
-//!   packets are passed on. What is acknowledged or lost is matched by number, size and (where noq
-//!   tells it) time of sending.
-//! - **Probes of the MTU** are reported when they leave and not when they are lost: none is passed
-//!   on.
-//! - **In flight**: noq drops Initial and Handshake packets in silence when their keys go. Its own
-//!   figure, which it tells after each acknowledgement, replaces ours.
-//! - **When data waits.** noq asks for the window exactly when it has data to send, and then sends
-//!   or is held back. The first question is noted; whoever else asks would spoil the measure.
-//! - **The pacer** of noq lets ten packets go at once and has no setting for it. Where noq asks for
-//!   metrics, which it does in order to pace, it sees an endless window and no rate, which turns its
-//!   pacer off. While ours holds a packet, the window that noq sees is zero. The driver wakes the
+//! - **Which packets.** noq reports a packet's number and size and not its packet number space,
+//!   while Initial, Handshake and 1-RTT packets of the first path are each numbered from zero. The
+//!   key that seals a packet notes its space ([`Seal`]) just before noq reports the packet, and
+//!   only 1-RTT packets are passed on. Acknowledgements and losses are matched by number, size and,
+//!   where noq reports it, time of sending.
+//! - **MTU probes** are reported when they are sent and not when they are lost: none is passed on.
+//! - **Bytes in flight.** noq discards Initial and Handshake packets with their keys and does not
+//!   report it. After each acknowledgement noq's own sum, which it reports then, replaces ours.
+//! - **Since when data waits.** noq reads the window exactly when it has data to send, so the first
+//!   read is when the data began to wait. Nothing else may call `window` of the adapter: that would
+//!   falsify this measure.
+//! - **Pacing.** noq's pacer sends bursts of ten packets and cannot be configured. noq reads
+//!   `metrics` only in order to pace; an unlimited window and no rate there turn its pacer off.
+//!   While our pacer holds a packet, noq reads a window of zero, and the driver returns to the
 //!   connection when the packet may leave ([`Shared::wake`]).
-//! - **No lock for questions.** noq asks several times per packet: window and gate are published in
-//!   atomics whenever they may have changed.
-//! - **Paths.** noq asks the factory for a controller where a path resembles none before, and copies
-//!   the one that it has where only a port changed. It keeps the old one while the new path is not
-//!   validated, and goes back to it if that fails. Each adapter is therefore a path of the
-//!   [`SendState`]; when noq drops one, it is closed. Acknowledgements of packets of a path that noq
-//!   has left are not reported at all.
-//! - **Marks** (ECN-CE) come as congestion events without a number of packets, of any space.
+//! - **No lock for reads.** noq reads the window several times per packet: the window and the time
+//!   until which the pacer holds packets (the gate) are published in atomics whenever they may have
+//!   changed.
+//! - **Paths.** For a path unlike any before, noq asks the factory for a new controller; where only
+//!   a port changed, it clones the controller that it has. It keeps the old controller until the
+//!   new path is validated, and returns to it if validation fails. Each adapter is therefore one
+//!   path of the [`SendState`], which is closed when noq drops the adapter. noq does not report
+//!   acknowledgements of packets sent on a path that it has left.
+//! - **Marks** (ECN-CE) come as congestion events, of any packet number space and without the
+//!   number of packets.
 //!
 //! [`SendState`]: airlane_congestion::SendState
 
@@ -53,10 +55,10 @@ pub(crate) struct Factory {
     pub(crate) shared: Arc<Shared>,
     pub(crate) make: ControllerFactory,
     pub(crate) seed: Seed,
-    /// The first controller, made beforehand: where noq asks for it, a panic would leave the table
-    /// of all connections half changed.
+    /// The first path's controller, made beforehand: noq asks for it while it changes its table of
+    /// all connections, which a panic in the factory would leave inconsistent.
     pub(crate) first: Mutex<Option<Box<dyn Controller>>>,
-    /// The log, where one is asked for.
+    /// Where to write the qlog, if there is one.
     pub(crate) qlog: Option<qlog::Target>,
 }
 
@@ -79,28 +81,29 @@ impl congestion::ControllerFactory for Factory {
     }
 }
 
-/// Stands for "none" in the atomics.
+/// Stands for "none" in the atomics with times.
 const NONE: u64 = u64::MAX;
 
-/// What the adapters that noq owns and the handles that roles own have in common.
+/// What a connection's adapters (owned by noq), its handles (owned by roles) and the driver share.
 pub(crate) struct Shared {
-    /// `None` until noq makes the connection's path.
+    /// `None` until noq opens the first path.
     pub(super) core: Mutex<Option<Core>>,
     clock: Arc<Clock>,
     /// Tells 1-RTT packets from others when they are sent.
     pub(crate) seal: Arc<Seal>,
     /// UDP payload of a full packet.
     payload_bytes: AtomicU64,
-    /// The window of the path that noq is on.
+    /// The window of the path that noq sends on, in bytes.
     window: AtomicU64,
-    /// Until when the pacer holds what the window would let go, in nanoseconds.
+    /// Until when the pacer holds packets that the window would allow, in nanoseconds.
     gate: AtomicU64,
-    /// When to look again at a packet that the pacer holds, in nanoseconds; [`NONE`] if it holds
-    /// none.
+    /// When the driver must return to send the packet that the pacer holds, in nanoseconds;
+    /// [`NONE`] if the pacer holds none.
     wake: AtomicU64,
-    /// Since when data waits, in nanoseconds, if noq has asked since the state heard of it last.
-    asked: AtomicU64,
-    /// Datagrams that arrived marked.
+    /// Since when data waits to be sent, in nanoseconds: when noq first read the window after data
+    /// was sent last. [`NONE`] if it has not.
+    waiting_since: AtomicU64,
+    /// Datagrams received with the mark (ECN-CE).
     marks: AtomicU64,
     pub(super) link: OnceLock<WeakLink>,
 }
@@ -121,13 +124,13 @@ impl Shared {
             window: AtomicU64::new(payload_bytes),
             gate: AtomicU64::new(0),
             wake: AtomicU64::new(NONE),
-            asked: AtomicU64::new(NONE),
+            waiting_since: AtomicU64::new(NONE),
             marks: AtomicU64::new(0),
             link: OnceLock::new(),
         }
     }
 
-    /// Names the connection that handles stir after a change.
+    /// Sets the connection that handles wake after a signal.
     pub(crate) fn attach(&self, link: &Arc<Link>) {
         let _ = self.link.set(Arc::downgrade(link));
     }
@@ -140,7 +143,7 @@ impl Shared {
         self.payload_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// The connection has panicked and ends: its controller may be what did, and is asked no more.
+    /// A panic ends the connection. It may come from a controller, so none is called again.
     pub(crate) fn fail(&self) {
         if let Some(core) = &mut *self.core.lock() {
             core.retire();
@@ -148,26 +151,27 @@ impl Shared {
         }
     }
 
-    /// Publishes what noq will ask for.
+    /// Publishes window and gate, which noq reads without the lock. Must follow every change.
     pub(super) fn publish(&self, core: &Core) {
         self.window.store(core.send().window(core.path()), Ordering::Relaxed);
-        // Where the window holds packets back the pacer does not.
+        // No gate means that the pacer holds nothing.
         let gate = core.send().gate(core.path(), self.payload_bytes()).unwrap_or(Time::ZERO);
         self.gate.store(gate.as_nanos(), Ordering::Relaxed);
     }
 
-    /// The window of the path that noq is on, in bytes.
+    /// The window of the path that noq sends on, in bytes.
     pub(crate) fn window(&self) -> u64 {
         self.window.load(Ordering::Relaxed)
     }
 
-    /// The least round trip, once there is a sample.
+    /// The minimum round-trip time, once there is a sample.
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
         self.core.lock().as_ref()?.rtt().map(|rtt| rtt.min)
     }
 
-    /// Whether the pacer holds the packet that noq would send; if so, it is noted.
-    fn holds(&self) -> bool {
+    /// Whether the pacer holds the packet that noq is about to send. If so, notes in the
+    /// state that it waits, and sets when the driver must return.
+    fn pacer_holds(&self) -> bool {
         let gate = self.gate.load(Ordering::Relaxed);
         if gate <= self.clock.last().as_nanos() {
             return false;
@@ -177,7 +181,7 @@ impl Shared {
         true
     }
 
-    /// A datagram arrived marked as having met congestion.
+    /// A datagram was received with the mark (ECN-CE).
     pub(crate) fn count_mark(&self) {
         self.marks.fetch_add(1, Ordering::Relaxed);
     }
@@ -186,7 +190,7 @@ impl Shared {
         self.marks.load(Ordering::Relaxed)
     }
 
-    /// The driver begins to look at what may be sent.
+    /// The driver begins a turn: a run of packets that it may send now.
     pub(crate) fn begin(&self) {
         self.wake.store(NONE, Ordering::Relaxed);
         if let Some(core) = &mut *self.core.lock() {
@@ -195,13 +199,14 @@ impl Shared {
         }
     }
 
-    /// When the driver must look again at what the pacer holds.
+    /// When the driver must return to the connection for the packet that the pacer holds.
     pub(crate) fn wake(&self) -> Option<Time> {
         let wake = self.wake.load(Ordering::Relaxed);
         (wake != NONE).then(|| Time::from_nanos(wake))
     }
 
-    /// Whether the pacer holds a packet, and by `now` would let so many go.
+    /// Whether the pacer holds a packet at the time that the turn began, and by `now` would allow
+    /// `packets`: then another turn is worth it at once.
     pub(crate) fn has_earned(&self, now: impl FnOnce() -> Time, packets: usize) -> bool {
         if self.wake.load(Ordering::Relaxed) == NONE {
             return false;
@@ -211,8 +216,8 @@ impl Shared {
         core.send().pacer(core.path()).is_some_and(|p| p.has_earned(now(), packets))
     }
 
-    /// The driver leaves off, though more could be sent: what waits meanwhile is late, as if the
-    /// pacer had held it.
+    /// The driver ends a turn although more could be sent. The packets that wait for the next turn
+    /// count as late, like those that the pacer holds, so that the pacer makes up for the delay.
     pub(crate) fn cut(&self) {
         if let Some(core) = &mut *self.core.lock() {
             let path = core.path();
@@ -220,37 +225,37 @@ impl Shared {
         }
     }
 
-    /// noq asks for the window, so it has data to send: from here on data waits.
-    fn data_waits(&self) {
-        if self.asked.load(Ordering::Relaxed) == NONE {
-            self.asked.store(self.clock.last().as_nanos(), Ordering::Relaxed);
+    /// noq reads the window, so it has data to send: notes since when.
+    fn note_waiting(&self) {
+        if self.waiting_since.load(Ordering::Relaxed) == NONE {
+            self.waiting_since.store(self.clock.last().as_nanos(), Ordering::Relaxed);
         }
     }
 
-    /// Tells the state since when data waits, if noq has asked.
-    pub(super) fn tell_waiting(&self, core: &mut Core) {
-        let asked = self.asked.load(Ordering::Relaxed);
+    /// Reports to the state since when data waits, if it does.
+    pub(super) fn report_waiting(&self, core: &mut Core) {
+        let asked = self.waiting_since.load(Ordering::Relaxed);
         if asked != NONE {
             let path = core.path();
             core.send_mut().data_waits(path, Time::from_nanos(asked));
         }
     }
 
-    /// Data that waited is gone: sent, or withdrawn.
+    /// No data waits any more: it was sent, or withdrawn by a reset of its stream.
     fn data_left(&self, core: &mut Core, now: Time) {
-        self.tell_waiting(core);
-        self.asked.store(NONE, Ordering::Relaxed);
+        self.report_waiting(core);
+        self.waiting_since.store(NONE, Ordering::Relaxed);
         core.data_left(now);
     }
 }
 
-/// What noq owns: one path.
+/// The controller that noq owns, for one path: reports the path's events to the shared state.
 #[derive(Debug)]
 struct Adapter {
     shared: Arc<Shared>,
     path: PathId,
-    /// noq's names for the present and for when a packet was sent, and the times that they mean:
-    /// they are the same for many packets in turn.
+    /// The last conversions from noq's `Instant` to our `Time`: of the present, and of a packet's
+    /// time of sending. Several packets in a row have the same.
     now: (Instant, Time),
     sent: (Instant, Time),
 }
@@ -261,19 +266,19 @@ impl Adapter {
         Self { shared, path, now: start, sent: start }
     }
 
-    /// The present.
+    /// Converts the present, with the last conversion as a cache.
     fn now(&mut self, now: Instant) -> Time {
         self.shared.clock.time_again(now, &mut self.now)
     }
 
-    /// Runs `f` on the state.
+    /// Runs `f` on the state. `f` or a later call publishes what changed.
     fn with(&self, f: impl FnOnce(&mut Core)) {
         if let Some(core) = &mut *self.shared.core.lock() {
             f(core);
         }
     }
 
-    /// Runs `f` on the state and publishes what the controller wants then.
+    /// Runs `f` on the state, then publishes window and gate.
     fn update(&self, f: impl FnOnce(&mut Core)) {
         self.with(|core| {
             f(core);
@@ -291,11 +296,11 @@ impl Drop for Adapter {
 impl congestion::Controller for Adapter {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         let now = self.now(now);
-        // A packet that is larger than a full one probes the path.
-        let ours = self.shared.seal.was(pn) && u64::from(bytes) <= self.shared.payload_bytes();
+        // A packet that is larger than a full one is an MTU probe.
+        let counts = self.shared.seal.was(pn) && u64::from(bytes) <= self.shared.payload_bytes();
         self.with(|core| {
             self.shared.data_left(core, now);
-            if ours {
+            if counts {
                 core.on_sent(now, self.path, pn, bytes);
                 self.shared.publish(core);
             }
@@ -313,17 +318,17 @@ impl congestion::Controller for Adapter {
     ) {
         let now = self.now(now);
         let sent_at = self.shared.clock.time_again(sent, &mut self.sent);
-        // noq updates its estimate after the acknowledgement was read: this is the one before.
+        // noq updates its estimate after it has read the whole frame: this one is from before.
         let acked = Acked { pn, smoothed_rtt: rtt.get() };
         let is = |s: &InFlight| u64::from(s.bytes) == bytes && s.at == sent_at;
-        // What the controller then wants is published when the acknowledgement has been read.
+        // Published once per frame, in `on_end_acks`.
         self.with(|core| {
-            // The flag says that the last poll found nothing to send: what waited, if anything, was
+            // The flag means that noq's last poll found nothing to send: data that waited then was
             // withdrawn by a reset.
             if app_limited {
                 self.shared.data_left(core, now);
             } else {
-                self.shared.tell_waiting(core);
+                self.shared.report_waiting(core);
             }
             core.on_acked(now, self.path, &acked, is);
         });
@@ -373,13 +378,13 @@ impl congestion::Controller for Adapter {
     }
 
     fn window(&self) -> u64 {
-        self.shared.data_waits();
-        if self.shared.holds() { 0 } else { self.shared.window() }
+        self.shared.note_waiting();
+        if self.shared.pacer_holds() { 0 } else { self.shared.window() }
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        // noq does not pace windows above four gigabytes, and asks here only to pace.
+        // noq reads this only to pace, and does not pace windows above four gigabytes.
         metrics.congestion_window = u64::MAX;
         metrics
     }

@@ -37,7 +37,7 @@ pub(crate) struct Link {
     /// Packets may grow: noq finds out how far.
     pub(super) probes_mtu: bool,
     /// When its handshake must be done, if the peer opened it.
-    pub(super) patience: Option<Time>,
+    pub(super) handshake_deadline: Option<Time>,
     pub(super) state: Mutex<State>,
 }
 
@@ -79,7 +79,7 @@ impl Link {
     ) -> Arc<Self> {
         let now = endpoint.runtime.now();
         let state = State::new(proto, endpoint.clock.instant(now));
-        let patience = endpoint.config().admission.patience.filter(|_| state.unannounced);
+        let timeout = endpoint.config().admission.handshake_timeout.filter(|_| state.unannounced);
         let ahead = Ahead::new(endpoint.send_windows(), &endpoint.live);
         let link = Arc::new(Self {
             handle,
@@ -90,7 +90,7 @@ impl Link {
             window: AtomicU64::new(ahead.first()),
             ahead,
             probes_mtu: endpoint.config().most_payload_bytes.is_some(),
-            patience: patience.map(|p| now + p),
+            handshake_deadline: timeout.map(|t| now + t),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);

@@ -54,17 +54,17 @@ impl Turn<'_> {
         if self.state.deadline.is_some_and(|at| at <= now) {
             self.state.proto.handle_timeout(now);
         }
-        let patience = self.patience().map(|at| self.link.clock.instant(at));
-        if patience.is_some_and(|at| at <= now) {
+        let deadline = self.handshake_deadline().map(|at| self.link.clock.instant(at));
+        if deadline.is_some_and(|at| at <= now) {
             self.state.proto.close(now, VarInt::from_u32(0), Bytes::new());
             self.state.end(QuicError::TimedOut);
         }
     }
 
     /// When its handshake must be done, while it is not.
-    fn patience(&self) -> Option<Time> {
+    fn handshake_deadline(&self) -> Option<Time> {
         let waits = self.state.unannounced && self.state.ended.is_none();
-        self.link.patience.filter(|_| waits)
+        self.link.handshake_deadline.filter(|_| waits)
     }
 
     /// Writes at most `max` datagrams into `buffer`, which is empty.
@@ -138,7 +138,7 @@ impl Turn<'_> {
         self.state.deadline = self.state.proto.poll_timeout();
         let timer = self.state.deadline.map(|at| self.link.clock.time(at));
         let pacer = self.link.control().shared().wake();
-        timer.into_iter().chain(pacer).chain(self.patience()).min()
+        timer.into_iter().chain(pacer).chain(self.handshake_deadline()).min()
     }
 
     /// Ends the turn. Whoever waits for the connection, with more to send perhaps, has it next: the

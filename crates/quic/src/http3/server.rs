@@ -23,7 +23,7 @@ pub struct H3Server {
     connection: Connection,
     resolved: mpsc::UnboundedReceiver<Exchange>,
     resolver: mpsc::UnboundedSender<Exchange>,
-    patience: Option<Duration>,
+    head_timeout: Option<Duration>,
 }
 
 /// What a client may ask for with one request.
@@ -35,12 +35,12 @@ pub struct RequestBounds {
     /// each. One with more is answered 431.
     pub head_bytes: u64,
     /// How long its head may take to come; `None`: for ever.
-    pub patience: Option<Duration>,
+    pub head_timeout: Option<Duration>,
 }
 
 impl RequestBounds {
     /// Whatever comes.
-    pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MOST, patience: None };
+    pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MOST, head_timeout: None };
 }
 
 /// The largest number that settings can carry (RFC 9000, section 16).
@@ -75,7 +75,7 @@ impl H3Server {
         builder.max_field_section_size(bounds.head_bytes);
         let h3 = builder.build(transport).await.map_err(h3_error)?;
         let (resolver, resolved) = mpsc::unbounded_channel();
-        Ok(Self { h3, connection, resolved, resolver, patience: bounds.patience })
+        Ok(Self { h3, connection, resolved, resolver, head_timeout: bounds.head_timeout })
     }
 
     /// The congestion controller of the connection.
@@ -103,7 +103,7 @@ impl H3Server {
                     Ok(Some(request)) => {
                         // Its head may still be on the way: the next one must not wait for it.
                         let resolver = self.resolver.clone();
-                        let late = late(self.connection.runtime(), self.patience);
+                        let late = late(self.connection.runtime(), self.head_timeout);
                         let connection = self.connection.clone();
                         self.connection.runtime().spawn("h3 request", async move {
                             let resolved = tokio::select! {
@@ -129,12 +129,15 @@ impl H3Server {
     }
 }
 
-/// Ready when `patience` is over.
-fn late(runtime: &RuntimeHandle, patience: Option<Duration>) -> impl Future<Output = ()> + use<> {
+/// Ready when `head_timeout` is over.
+fn late(
+    runtime: &RuntimeHandle,
+    head_timeout: Option<Duration>,
+) -> impl Future<Output = ()> + use<> {
     let runtime = runtime.clone();
     async move {
-        match patience {
-            Some(patience) => runtime.sleep(patience).await,
+        match head_timeout {
+            Some(head_timeout) => runtime.sleep(head_timeout).await,
             None => std::future::pending().await,
         }
     }
@@ -206,7 +209,7 @@ impl Responder {
 
     /// Half of the bytes that may wait or be in flight on the connection: with pieces of so many one
     /// waits while the other is on its way.
-    pub fn room(&self) -> u64 {
+    pub fn free_bytes(&self) -> u64 {
         self.body.connection().send_window() / 2
     }
 

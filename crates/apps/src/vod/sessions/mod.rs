@@ -1,12 +1,43 @@
-//! Playback sessions: one model of each, from its first request until it is forgotten.
+//! The playback sessions of an origin: which there are, what their players report, and the weight
+//! of each.
 //!
-//! [`Sessions`] owns every session of an origin. A [`Session`] is one player's viewing of one title
-//! and says in which [`State`] it is. A connection whose weight the origin sets is divided into
-//! shares (`share`): each session that asked for pictures there has one, with a weight of its own,
-//! and the connection's weight is their sum.
+//! # Model
 //!
-//! Everything here is pure: time and the connection's totals are passed in. The origin applies the
-//! weights (`weigher`), and whoever shows sessions reads them ([`Sessions::iter`]).
+//! - A [`Session`] is one player's viewing of one title. Its [`SessionKey`] is the id that the
+//!   player sends (CMCD `sid`), or else the connection. Its [`State`] says whether it has a weight.
+//! - A **connection** carries the requests of any number of sessions. If the origin sets its weight
+//!   (HTTP/3 under Minerva), it is *managed*: it has **shares** (`share`), one for each session
+//!   that requested video on it. A share has a weight; the connection's weight is the sum over its
+//!   shares.
+//! - A share needs to know what was delivered to its session, but a connection counts bytes and
+//!   busy time for all together. So every event first divides what the connection did since the
+//!   last event among its shares (`Shares::divide_progress`).
+//!
+//! # Data flow
+//!
+//! ```text
+//! request  -> on_request: session, state, share, weight    -> PendingResponse
+//! body     -> on_body_handed_over (bytes in the send buffer) ... on_response_sent, on_response_end
+//! report   -> on_report: buffer, playback rate, stalls
+//! timer    -> poll: the weights that are due               -> Updates
+//! anybody  <- iter, get, last_update, weight
+//! ```
+//!
+//! `Origin` calls these for its connections, `Weigher` polls and applies the weights to the
+//! connection's controller. `Sessions` never acts itself: time and the connection's totals are
+//! arguments, so it is deterministic. Pages and metrics only read it.
+//!
+//! # Invariants
+//!
+//! - A session has at most one share of each connection, and only while that connection is open.
+//! - `Session::shares` and the connections' `Shares` name each other: both change together.
+//! - A session whose last request came on a connection is in that connection's `sessions`, and in
+//!   no other's.
+//! - A key may return with another title, or after its session was forgotten. Numbers do not
+//!   return: a [`PendingResponse`] counts for the session with its number only.
+//! - In sum, shares have at most what the connection delivered; the only share has all of it.
+//! - There are at most [`Bounds::sessions`] sessions, except that those with a share are never
+//!   evicted.
 
 mod session;
 mod share;
@@ -21,8 +52,8 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_minerva::{Progress, Update};
 
-use super::events::{Carrier, Visitor};
-use super::provider::{Terms, Treatment, Weighing};
+use super::events::{Carrier, ClientConnection};
+use super::provider::{Terms, Treatment, WeightPolicy};
 use crate::cmcd::Cmcd;
 use crate::content::{Part, PartRole};
 
@@ -31,15 +62,15 @@ use share::Shares;
 pub use share::WeightRule;
 
 /// A session that was silent for so long is over.
-pub const SILENCE: Duration = Duration::from_secs(60);
+pub const SESSION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many sessions are kept at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Sessions. When one begins beyond that, those without a share of a connection that were silent
-    /// for longest are forgotten; those with a share stay, whose number the connections bound.
+    /// Sessions in all. When another begins, the sessions without a share that were silent for
+    /// longest are forgotten. Sessions with a share stay: the connections bound their number.
     pub sessions: usize,
-    /// Shares of one connection. Further sessions are served without.
+    /// Shares of one connection. Further sessions on it have no weight.
     pub shares: usize,
 }
 
@@ -55,89 +86,95 @@ pub struct Sessions {
     bounds: Bounds,
     by_key: BTreeMap<SessionKey, Session>,
     connections: BTreeMap<u64, Connection>,
-    /// Connections that were opened: the number of the next one.
+    /// Connections opened so far, which is the number of the next one.
     opened: u64,
-    /// Sessions that began: the number of the next one.
+    /// Sessions begun so far, which is the number of the next one.
     begun: u64,
 }
 
 /// An open connection.
 #[derive(Debug)]
 struct Connection {
-    visitor: Visitor,
+    client: ClientConnection,
     /// The sessions whose last request came on it.
     sessions: BTreeSet<SessionKey>,
-    /// How its weight is divided; `None`: the origin does not set it.
+    /// The shares of its weight; `None` if the origin does not set its weight (it is not managed).
     shares: Option<Shares>,
 }
 
 /// A request for a part of a title.
 #[derive(Clone, Copy, Debug)]
 pub struct PartRequest<'a> {
-    /// What is asked for.
+    /// The part.
     pub part: &'a Part,
-    /// What the player says of itself.
+    /// The CMCD of the request.
     pub cmcd: &'a Cmcd,
 }
 
-/// What a request did to its session.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accepted {
-    /// To be handed back with what happens to the answer.
-    pub ticket: Ticket,
+    /// Identifies the response in the events that follow.
+    pub response: PendingResponse,
     /// Whether it began the session.
     pub begins: bool,
     /// How the session is treated.
     pub treatment: Treatment,
-    /// The weight to set on the connection, if it changed.
+    /// The weight to set on the connection now, if it changed.
     pub weight: Option<f64>,
 }
 
-/// Stands for an answer on its way, so that its bytes count for the session that asked.
+/// A response that is being sent. Its events are passed with it, so that its bytes count for the
+/// session that made the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct PendingResponse {
     connection: u64,
     key: SessionKey,
-    /// Number of the session: a later one may have the same key.
+    /// The number of the session: a later session may have the same key.
     session: u64,
-    /// Whether the session had a share of the connection when it asked.
-    shares: bool,
+    /// Whether the session had a share of the connection at the request.
+    has_share: bool,
 }
 
-impl Ticket {
-    /// Whether the answer counts for a share of the connection's weight.
+impl PendingResponse {
+    /// Whether its session had a share of the connection: only shares count bytes handed over.
     pub fn has_share(&self) -> bool {
-        self.shares
+        self.has_share
     }
 }
 
 /// The weights that were due on a connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Updates {
-    /// By session.
+    /// The new weights, by session.
     pub sessions: Vec<(SessionKey, Update)>,
-    /// The weight to set on the connection, if one was.
+    /// The weight to set on the connection, if there are any.
     pub weight: Option<f64>,
 }
 
 impl Sessions {
-    /// None yet, and no more than `bounds` at any time.
+    /// No sessions yet, and no more than `bounds` at any time.
     pub fn new(bounds: Bounds) -> Self {
         Self { bounds, ..Self::default() }
     }
 
     /// A client connected. `managed`: the origin sets the connection's weight.
-    pub fn on_connect(&mut self, peer: SocketAddr, carrier: Carrier, managed: bool) -> Visitor {
-        let visitor = Visitor { id: self.opened, peer, carrier };
+    pub fn on_connect(
+        &mut self,
+        peer: SocketAddr,
+        carrier: Carrier,
+        managed: bool,
+    ) -> ClientConnection {
+        let client = ClientConnection { id: self.opened, peer, carrier };
         self.opened += 1;
         let shares = managed.then(Shares::default);
-        let connection = Connection { visitor, sessions: BTreeSet::new(), shares };
-        self.connections.insert(visitor.id, connection);
-        visitor
+        let connection = Connection { client, sessions: BTreeSet::new(), shares };
+        self.connections.insert(client.id, connection);
+        client
     }
 
-    /// A connection ended, and all shares of it. Sessions whose players named themselves stay: the
-    /// player may come back on another connection.
+    /// A connection ended, with all its shares. Sessions whose players send an id stay: the player
+    /// may continue on another connection.
     pub fn on_disconnect(&mut self, connection: u64) {
         let Some(Connection { sessions, shares, .. }) = self.connections.remove(&connection) else {
             return;
@@ -152,23 +189,24 @@ impl Sessions {
             if matches!(key, SessionKey::Nameless(_)) {
                 self.forget(&key);
             } else if let Some(session) = self.by_key.get_mut(&key) {
-                session.state = State::Left(shares.update(&key));
+                session.state = State::Left(shares.last_update(&key));
             }
         }
     }
 
-    /// A part of a title is asked for on `connection`, which did `totals` so far. `weighing` decides
-    /// on sessions; without it none has a weight. `None`: the connection is not open.
+    /// A part of a title is requested on `connection`, whose totals are `totals`. `weighing`
+    /// decides which sessions have a weight; without it none has. `None`: the connection is not
+    /// open.
     pub fn on_request(
         &mut self,
         now: Time,
         connection: u64,
         totals: Progress,
         request: PartRequest<'_>,
-        weighing: Option<&dyn Weighing>,
+        weighing: Option<&dyn WeightPolicy>,
     ) -> Option<Accepted> {
-        let visitor = self.connections.get(&connection)?.visitor;
-        self.divide(now, connection, totals);
+        let client = self.connections.get(&connection)?.client;
+        self.divide_progress(now, connection, totals);
         let PartRequest { part, cmcd } = request;
         let key = SessionKey::of(cmcd.session.as_deref().unwrap_or_default(), connection);
         let terms = |key: &SessionKey| match weighing {
@@ -177,14 +215,14 @@ impl Sessions {
         };
         let begins = self.by_key.get(&key).is_none_or(|s| s.title != part.title);
         if begins {
-            // Another title is another session, whatever its player calls it.
+            // Another title is another session, even under the same id.
             self.forget(&key);
-            self.make_room();
-            let session = Session::new(self.begun, visitor, request, terms(&key), now);
+            self.evict_silent();
+            let session = Session::new(self.begun, client, request, terms(&key), now);
             self.begun += 1;
             self.by_key.insert(key.clone(), session);
         }
-        self.move_to(&key, visitor);
+        self.move_to(&key, client);
         let mut joined = false;
         if matches!(part.role, PartRole::Picture { .. })
             && let Some(session) = self.by_key.get_mut(&key)
@@ -192,7 +230,7 @@ impl Sessions {
             && let Some(shares) = &mut open.shares
             && !shares.has(&key)
         {
-            // What is known of the picture decides: until it is asked for there is no share.
+            // Only a request for video gives a share: its CMCD tells algorithm and metric.
             let terms = terms(&key);
             let treatment = terms.treatment;
             session.set_terms(terms);
@@ -210,7 +248,7 @@ impl Sessions {
         }
         let session = self.by_key.get_mut(&key)?;
         let shares = self.connections.get_mut(&connection).and_then(|c| c.shares.as_mut());
-        session.heard = now;
+        session.last_activity = now;
         session.answers += 1;
         let watching = session.viewer.watching();
         let picture = session.on_picture(now, request);
@@ -218,48 +256,60 @@ impl Sessions {
             shares.on_request(now, &key, picture.map(|p| (p, watching, &session.viewer)), cmcd);
             shares.has(&key).then_some(shares)
         });
-        let weight = share.as_ref().filter(|s| joined && !s.begins_at_any_weight());
+        let weight = share.as_ref().filter(|s| joined && !s.keeps_connection_weight());
         Some(Accepted {
             begins,
             treatment: session.treatment,
             weight: weight.and_then(|s| s.weight()),
-            ticket: Ticket { connection, session: session.number, shares: share.is_some(), key },
+            response: PendingResponse {
+                connection,
+                session: session.number,
+                has_share: share.is_some(),
+                key,
+            },
         })
     }
 
-    /// So many bytes of an answer's body are handed to the connection.
-    pub fn on_handed(&mut self, now: Time, ticket: &Ticket, totals: Progress, bytes: u64) {
-        self.divide(now, ticket.connection, totals);
-        if let Some(shares) = self.shares_of(ticket) {
-            shares.on_handed(&ticket.key, bytes);
+    /// `bytes` of a response's body are handed over to the connection: they wait to be sent.
+    pub fn on_body_handed_over(
+        &mut self,
+        now: Time,
+        response: &PendingResponse,
+        totals: Progress,
+        bytes: u64,
+    ) {
+        self.divide_progress(now, response.connection, totals);
+        if let Some(shares) = self.shares_of(response) {
+            shares.on_body_handed_over(&response.key, bytes);
         }
     }
 
-    /// An answer was handed over or given up.
-    pub fn on_response_end(&mut self, now: Time, ticket: &Ticket, totals: Progress) {
-        self.divide(now, ticket.connection, totals);
-        if let Some(shares) = self.shares_of(ticket) {
-            shares.on_response_end(&ticket.key);
+    /// A response ended: all of it was handed over, or it was given up. Called once per response.
+    pub fn on_response_end(&mut self, now: Time, response: &PendingResponse, totals: Progress) {
+        self.divide_progress(now, response.connection, totals);
+        if let Some(shares) = self.shares_of(response) {
+            shares.on_response_end(&response.key);
         }
-        if let Some(session) = self.session_of(ticket) {
+        if let Some(session) = self.session_of(response) {
             session.answers = session.answers.saturating_sub(1);
         }
     }
 
-    /// An answer was handed over, `bytes` of its body, whole or not.
-    pub fn on_answered(&mut self, now: Time, ticket: &Ticket, bytes: u64) {
-        if let Some(session) = self.session_of(ticket) {
+    /// `bytes` of a response's body were handed over in all, whether that is the whole of it or
+    /// not. Called before [`Self::on_response_end`], unless the response was given up.
+    pub fn on_response_sent(&mut self, now: Time, response: &PendingResponse, bytes: u64) {
+        if let Some(session) = self.session_of(response) {
             session.bytes += bytes;
-            session.heard = session.heard.max(now);
+            session.last_activity = session.last_activity.max(now);
         }
     }
 
-    /// A player says something of itself between requests.
+    /// A player reports between requests (CMCD event mode).
     pub fn on_report(&mut self, now: Time, report: &Cmcd) {
         let Some(id) = report.session.as_deref().filter(|id| !id.is_empty()) else { return };
         let key = SessionKey::Named(id.into());
         let Some(session) = self.by_key.get_mut(&key) else { return };
-        session.heard = now;
+        session.last_activity = now;
         if let (Some(buffer), Some(last)) = (report.buffer, &mut session.last_picture) {
             last.buffer = Some(buffer);
         }
@@ -279,27 +329,27 @@ impl Sessions {
         self.connections.get(&connection)?.shares.as_ref()?.next_event()
     }
 
-    /// Sets the weights that are due on a connection, and ends shares of sessions that are over if
-    /// there are others.
+    /// Computes the weights that are due on a connection. Also ends the shares of silent sessions,
+    /// if the connection has other shares.
     pub fn poll(&mut self, now: Time, connection: u64, totals: Progress) -> Updates {
-        self.divide(now, connection, totals);
+        self.divide_progress(now, connection, totals);
         let open = self.connections.get_mut(&connection);
         let Some(shares) = open.and_then(|c| c.shares.as_mut()) else { return Updates::default() };
         let sessions = shares.poll(now);
-        let ended = shares.end_silent(now);
+        let ended = shares.end_silent_shares(now);
         let weight = shares.weight().filter(|_| !sessions.is_empty());
         for key in ended {
             let Some(session) = self.by_key.get_mut(&key) else { continue };
             session.shares.remove(&connection);
-            if session.visitor.id == connection {
+            if session.client.id == connection {
                 session.state = State::Waiting;
             }
         }
         Updates { sessions, weight }
     }
 
-    /// Forgets sessions that are over: silent for [`SILENCE`], without an answer on its way and
-    /// without a share. A share lasts as long as its connection needs nobody else's.
+    /// Forgets sessions without a share that are over. The only share of a connection stays while
+    /// the connection is open, however long its session is silent.
     pub fn expire(&mut self, now: Time) {
         let over = |s: &Session| s.shares.is_empty() && s.is_over(now);
         let over = self.by_key.iter().filter(|(_, s)| over(s));
@@ -324,21 +374,21 @@ impl Sessions {
         self.begun
     }
 
-    /// What was last decided of a session's weight on the connection that it is on, or was until
-    /// that ended. `None`: nothing was yet, or it has no weight of its own.
-    pub fn update(&self, key: &SessionKey) -> Option<Update> {
+    /// The last update of a session's weight on its connection, or before that ended. `None`: there
+    /// was none yet, or the session has no weight.
+    pub fn last_update(&self, key: &SessionKey) -> Option<Update> {
         let session = self.by_key.get(key)?;
         match session.state {
             State::Left(update) => update,
-            _ => self.connections.get(&session.visitor.id)?.shares.as_ref()?.update(key),
+            _ => self.connections.get(&session.client.id)?.shares.as_ref()?.last_update(key),
         }
     }
 
-    /// The rate that was last measured for the session of an answer on the answer's connection, in
-    /// bits per second.
-    pub fn rate_bps(&self, ticket: &Ticket) -> Option<f64> {
-        let shares = self.connections.get(&ticket.connection)?.shares.as_ref()?;
-        Some(shares.update(&ticket.key)?.smoothed_bps)
+    /// The rate last measured for a response's session on the response's connection, in bits per
+    /// second.
+    pub fn rate_bps(&self, response: &PendingResponse) -> Option<f64> {
+        let shares = self.connections.get(&response.connection)?.shares.as_ref()?;
+        Some(shares.last_update(&response.key)?.smoothed_bps)
     }
 
     /// The weight of a connection: the sum of its shares'. `None` without one.
@@ -346,36 +396,36 @@ impl Sessions {
         self.connections.get(&connection)?.shares.as_ref()?.weight()
     }
 
-    fn divide(&mut self, now: Time, connection: u64, totals: Progress) {
+    fn divide_progress(&mut self, now: Time, connection: u64, totals: Progress) {
         let open = self.connections.get_mut(&connection);
         if let Some(shares) = open.and_then(|c| c.shares.as_mut()) {
-            shares.divide(now, totals);
+            shares.divide_progress(now, totals);
         }
     }
 
-    /// The session that asked for an answer, if it is still there.
-    fn session_of(&mut self, ticket: &Ticket) -> Option<&mut Session> {
-        self.by_key.get_mut(&ticket.key).filter(|s| s.number == ticket.session)
+    /// The session of a response, if it still exists.
+    fn session_of(&mut self, response: &PendingResponse) -> Option<&mut Session> {
+        self.by_key.get_mut(&response.key).filter(|s| s.number == response.session)
     }
 
-    /// The shares of an answer's connection, if the session that asked still has one.
-    fn shares_of(&mut self, ticket: &Ticket) -> Option<&mut Shares> {
-        let shares = self.connections.get_mut(&ticket.connection)?.shares.as_mut()?;
-        (ticket.shares && shares.is_of(&ticket.key, ticket.session)).then_some(shares)
+    /// The shares of a response's connection, if the response's session still has one of them.
+    fn shares_of(&mut self, response: &PendingResponse) -> Option<&mut Shares> {
+        let shares = self.connections.get_mut(&response.connection)?.shares.as_mut()?;
+        (response.has_share && shares.is_of(&response.key, response.session)).then_some(shares)
     }
 
     /// The session's last request came on the connection `to`.
-    fn move_to(&mut self, key: &SessionKey, to: Visitor) {
+    fn move_to(&mut self, key: &SessionKey, to: ClientConnection) {
         let Some(session) = self.by_key.get_mut(key) else { return };
-        if session.visitor.id != to.id
-            && let Some(from) = self.connections.get_mut(&session.visitor.id)
+        if session.client.id != to.id
+            && let Some(from) = self.connections.get_mut(&session.client.id)
         {
             from.sessions.remove(key);
         }
         let Some(open) = self.connections.get_mut(&to.id) else { return };
         let is_new = open.sessions.insert(key.clone());
         if is_new {
-            session.visitor = to;
+            session.client = to;
             session.state = match &open.shares {
                 None => State::Unweighted,
                 Some(shares) if shares.has(key) => State::Sharing,
@@ -387,7 +437,7 @@ impl Sessions {
     /// Forgets a session and its shares.
     fn forget(&mut self, key: &SessionKey) {
         let Some(session) = self.by_key.remove(key) else { return };
-        if let Some(open) = self.connections.get_mut(&session.visitor.id) {
+        if let Some(open) = self.connections.get_mut(&session.client.id) {
             open.sessions.remove(key);
         }
         for connection in session.shares {
@@ -398,16 +448,17 @@ impl Sessions {
         }
     }
 
-    /// Forgets the sessions that were silent for longest where there are too many for another one.
-    /// Those with a share stay: strangers who invent sessions must not take it away.
-    fn make_room(&mut self) {
+    /// If there are too many sessions for another one, forgets those that were silent for longest.
+    /// Sessions with a share stay: a client that makes up session ids must not displace them.
+    fn evict_silent(&mut self) {
         let excess = (self.by_key.len() + 1).saturating_sub(self.bounds.sessions);
         if excess == 0 {
             return;
         }
         let without = self.by_key.iter().filter(|(_, s)| s.shares.is_empty());
-        let mut without: Vec<_> = without.map(|(key, s)| (s.heard, key)).collect();
-        // A stranger can bring this about with every request: no sorting, and no copies of keys.
+        let mut without: Vec<_> = without.map(|(key, s)| (s.last_activity, key)).collect();
+        // A client that makes up ids causes this with every request: no sorting, no copies of all
+        // keys.
         if excess < without.len() {
             without.select_nth_unstable(excess);
         }
@@ -418,14 +469,14 @@ impl Sessions {
     }
 }
 
-/// [`Sessions`] that several tasks, and several origins of one server, work on.
+/// [`Sessions`] shared by several tasks, and by several origins of one server.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSessions(Arc<Mutex<Sessions>>);
 
 impl SharedSessions {
-    /// Locks them; not to be held while waiting.
+    /// Locks them. The lock must not be held across an `await`.
     pub fn lock(&self) -> MutexGuard<'_, Sessions> {
-        // A task that panicked ends alone: the sessions of others go on.
+        // A task that panicked does not end the sessions of others.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

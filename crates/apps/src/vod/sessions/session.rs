@@ -8,31 +8,31 @@ use airlane_abr::Setting;
 use airlane_base::Time;
 use airlane_minerva::{Request, Update};
 
-use super::super::events::Visitor;
+use super::super::events::ClientConnection;
 use super::super::provider::{Terms, Treatment};
 use super::super::viewer::Viewer;
-use super::{PartRequest, SILENCE};
+use super::{PartRequest, SESSION_TIMEOUT};
 use crate::content::PartRole;
 
-/// The length of chunks of titles whose tables are not known; it is used for the player's buffer.
+/// The assumed length of chunks of titles without a quality table, for the player's buffer.
 const UNKNOWN_CHUNK: Duration = Duration::from_secs(4);
 
-/// What a session is known by.
+/// Identifies a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionKey {
-    /// The id that its player names (CMCD `sid`).
+    /// The id that its player sends (CMCD `sid`).
     Named(Arc<str>),
-    /// The number of its connection, for players that name none.
+    /// The number of its connection, if its player sends no id.
     Nameless(u64),
 }
 
 impl SessionKey {
-    /// The key of the session `id`, empty if the player names none, on a connection.
+    /// The key of a session on a connection; `id` is empty if the player sends none.
     pub fn of(id: &str, connection: u64) -> Self {
         if id.is_empty() { Self::Nameless(connection) } else { Self::Named(id.into()) }
     }
 
-    /// The player's id; empty if it names none.
+    /// The id that the player sends; empty if none.
     pub fn id(&self) -> &str {
         match self {
             Self::Named(id) => id,
@@ -41,50 +41,48 @@ impl SessionKey {
     }
 }
 
-/// Where a session stands with the connection that its last request came on.
+/// Whether a session has a share of the connection of its last request, and with it a weight.
 ///
 /// | from | on | to |
 /// |---|---|---|
 /// | any, or none | first request on a connection without a weight of ours | `Unweighted` |
 /// | any, or none | first request on a managed connection | `Waiting`, or `Sharing` if it has a share there |
-/// | `Waiting`, `Refused`, `Unweighted` on a managed connection | a request for a picture | `Sharing`, `Refused` or `Unweighted` |
-/// | `Sharing` | silent for [`SILENCE`] while other sessions share the connection | `Waiting` |
+/// | `Waiting`, `Refused`, `Unweighted` on a managed connection | a request for video | `Sharing`, `Refused` or `Unweighted` |
+/// | `Sharing` | silent for [`SESSION_TIMEOUT`] while other sessions share the connection | `Waiting` |
 /// | any | the connection ends | `Left`, or forgotten if nameless |
-/// | any without a share | silent for [`SILENCE`] | forgotten |
+/// | any without a share | silent for [`SESSION_TIMEOUT`] | forgotten |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum State {
-    /// It has no weight of its own: the connection is TCP's, the origin sets no weights, or nothing
-    /// is known of the title.
+    /// It has no weight: the connection is not managed, or the policy has no rule for the session.
     Unweighted,
-    /// It has no share of the connection yet, or not any more: a request for a picture will ask for
-    /// one.
+    /// It has no share of the connection yet, or no longer; its next request for video decides.
     Waiting,
     /// It has a share of the connection.
     Sharing,
-    /// It asked for a share, and the connection has as many as it may.
+    /// It has no share, because the connection has as many as it may.
     Refused,
-    /// The connection ended; with what was last decided of the session's weight.
+    /// The connection ended; with the last update of the session's weight.
     Left(Option<Update>),
 }
 
-/// The last chunk of the picture that a player asked for.
+/// The last chunk of video that a player requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastPicture {
     /// Its position in the ladder.
     pub rung: usize,
     /// Its number, from 0.
     pub chunk: usize,
-    /// The player's buffer at the request or at the last report, if it says it.
+    /// The player's buffer at the request or at the last report, if the player sends it.
     pub buffer: Option<Duration>,
 }
 
 /// One player's viewing of one title.
 #[derive(Debug)]
 pub struct Session {
-    /// Among all that began at the origin.
+    /// Its number among all sessions of the origin.
     pub(super) number: u64,
     /// The connection that its last request came on.
-    pub(super) visitor: Visitor,
+    pub(super) client: ClientConnection,
     pub(super) state: State,
     pub(super) title: Arc<str>,
     pub(super) treatment: Treatment,
@@ -92,9 +90,9 @@ pub struct Session {
     abr: Option<String>,
     pub(super) viewer: Viewer,
     began: Time,
-    /// Last request, report, or end of an answer.
-    pub(super) heard: Time,
-    /// Answers on their way.
+    /// The time of its last request, report, or end of a response.
+    pub(super) last_activity: Time,
+    /// Responses that have not ended.
     pub(super) answers: u32,
     pub(super) last_picture: Option<LastPicture>,
     pub(super) bytes: u64,
@@ -111,14 +109,14 @@ pub struct Session {
 impl Session {
     pub(super) fn new(
         number: u64,
-        visitor: Visitor,
+        client: ClientConnection,
         request: PartRequest<'_>,
         terms: Terms,
         now: Time,
     ) -> Self {
         Self {
             number,
-            visitor,
+            client,
             state: State::Waiting,
             title: request.part.title.clone(),
             treatment: terms.treatment,
@@ -126,7 +124,7 @@ impl Session {
             abr: request.cmcd.abr.clone(),
             viewer: Viewer::default(),
             began: now,
-            heard: now,
+            last_activity: now,
             answers: 0,
             last_picture: None,
             bytes: 0,
@@ -143,11 +141,11 @@ impl Session {
         (self.treatment, self.setting) = (terms.treatment, terms.setting);
     }
 
-    /// The player asks for a part; `None` unless it is a chunk of the picture.
-    pub(super) fn on_picture(&mut self, now: Time, asked: PartRequest<'_>) -> Option<Request> {
-        let PartRole::Picture { rung, chunk } = asked.part.role else { return None };
+    /// The player requests a part. Returns what follows from the request if it is a chunk of video.
+    pub(super) fn on_picture(&mut self, now: Time, wanted: PartRequest<'_>) -> Option<Request> {
+        let PartRole::Picture { rung, chunk } = wanted.part.role else { return None };
         let length = self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk());
-        let request = self.viewer.on_request(now, (rung, chunk), length, asked.cmcd);
+        let request = self.viewer.on_request(now, (rung, chunk), length, wanted.cmcd);
         let stall = request.stalled.saturating_sub(self.stalled);
         self.stalls += u32::from(!stall.is_zero());
         self.stalled = self.stalled.max(request.stalled);
@@ -161,22 +159,23 @@ impl Session {
             self.chunks += 1;
             self.quality = Some(setting.quality(chunk)[rung]);
         }
-        let buffer = asked.cmcd.buffer.map(|_| request.buffer);
+        let buffer = wanted.cmcd.buffer.map(|_| request.buffer);
         self.last_picture = Some(LastPicture { rung, chunk, buffer });
         Some(request)
     }
 
-    /// Its number among all sessions that began, which tells it from another one of its key.
+    /// Its number among all sessions of the origin. It distinguishes sessions that had the same
+    /// key.
     pub fn number(&self) -> u64 {
         self.number
     }
 
     /// The connection that its last request came on.
-    pub fn visitor(&self) -> &Visitor {
-        &self.visitor
+    pub fn client(&self) -> &ClientConnection {
+        &self.client
     }
 
-    /// Where it stands with that connection.
+    /// Whether it has a share of that connection.
     pub fn state(&self) -> State {
         self.state
     }
@@ -196,32 +195,32 @@ impl Session {
         self.setting.as_deref()
     }
 
-    /// The algorithm that the player named at the first request.
+    /// The bitrate algorithm that the player named at the first request.
     pub fn abr(&self) -> Option<&str> {
         self.abr.as_deref()
     }
 
-    /// What the player's reports show of it.
+    /// The state of its player, from its reports.
     pub fn viewer(&self) -> &Viewer {
         &self.viewer
     }
 
-    /// When its first request came.
+    /// The time of its first request.
     pub fn began(&self) -> Time {
         self.began
     }
 
-    /// When something was heard of it last: a request, a report, or the end of an answer.
-    pub fn heard(&self) -> Time {
-        self.heard
+    /// The time of its last request, report, or end of a response.
+    pub fn last_activity(&self) -> Time {
+        self.last_activity
     }
 
-    /// Whether it is over: silent for [`SILENCE`], and nothing on its way to it.
+    /// Whether it is over: silent for [`SESSION_TIMEOUT`], and all its responses have ended.
     pub fn is_over(&self, now: Time) -> bool {
-        self.answers == 0 && now - self.heard >= SILENCE
+        self.answers == 0 && now - self.last_activity >= SESSION_TIMEOUT
     }
 
-    /// The last chunk of the picture asked for.
+    /// The last chunk of video requested.
     pub fn last_picture(&self) -> Option<LastPicture> {
         self.last_picture
     }
@@ -229,26 +228,26 @@ impl Session {
     /// The player's buffer as last reported, less what was watched since.
     pub fn buffer_s(&self, now: Time) -> Option<f64> {
         let buffer = self.last_picture?.buffer?;
-        let watched = (now - self.heard).as_secs_f64() * self.viewer.watching().pace;
+        let watched = (now - self.last_activity).as_secs_f64() * self.viewer.watching().pace;
         Some((buffer.as_secs_f64() - watched).max(0.0))
     }
 
-    /// Bytes of the bodies of all answers that ended.
+    /// Bytes of the bodies of all responses sent.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Mean of equation 1 over the chunks asked for, in the unit of the quality.
+    /// Mean of equation 1 over the chunks requested, in the unit of the quality.
     pub fn mean_qoe(&self) -> Option<f64> {
         (self.chunks > 0).then(|| self.qoe / f64::from(self.chunks))
     }
 
-    /// Quality of the last chunk asked for.
+    /// Quality of the last chunk requested.
     pub fn quality(&self) -> Option<f64> {
         self.quality
     }
 
-    /// How often the picture stood still, and for how long in all.
+    /// How often playback stalled, and for how long in all.
     pub fn stalls(&self) -> (u32, Duration) {
         (self.stalls, self.stalled)
     }

@@ -1,4 +1,9 @@
-//! The shares of one connection: each has a weight of its own, and the connection their sum.
+//! The shares of one managed connection, one per session. Each has a weight; the connection's
+//! weight is their sum.
+//!
+//! Two figures feed Minerva's weight of a share: the bytes delivered to its session and the time in
+//! which it had data to send. The connection measures both for all sessions together;
+//! [`Shares::divide_progress`] divides them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,15 +12,15 @@ use airlane_base::Time;
 use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update, Watching};
 
 use super::super::viewer::Viewer;
-use super::{SILENCE, SessionKey};
+use super::{SESSION_TIMEOUT, SessionKey};
 use crate::cmcd::Cmcd;
 
-/// How a share's weight is found.
+/// How a share's weight is determined.
 #[derive(Clone, Debug)]
 pub enum WeightRule {
-    /// It follows the viewer's experience.
+    /// By Minerva: it follows the viewer's experience.
     Minerva(Box<Minerva>),
-    /// It stays as it is, in plain connections.
+    /// Fixed, in plain connections.
     Fixed(f64),
 }
 
@@ -41,16 +46,17 @@ struct Share {
     /// The number of the session.
     session: u64,
     rule: WeightRule,
-    /// What was last decided.
+    /// The last update of its weight.
     update: Option<Update>,
-    /// Its part of what the connection did.
+    /// Its part of the connection's totals.
     progress: Progress,
-    /// Bytes of its bodies that were handed to the connection and not counted as delivered yet.
+    /// Bytes of its bodies that were handed over to the connection and are not counted as delivered
+    /// yet.
     pending: u64,
-    /// Answers on their way to the connection.
+    /// Responses of which not all was handed over to the connection.
     answers: u32,
-    /// When its session last asked for something on the connection.
-    asked: Time,
+    /// The time of its session's last request on the connection.
+    last_request: Time,
 }
 
 /// The shares of a connection, by their sessions' keys.
@@ -58,8 +64,8 @@ struct Share {
 pub(super) struct Shares {
     by_key: BTreeMap<SessionKey, Share>,
     /// The connection's totals when they were last divided.
-    divided: Progress,
-    divided_at: Time,
+    last_totals: Progress,
+    last_divided_at: Time,
 }
 
 impl Shares {
@@ -79,8 +85,8 @@ impl Shares {
         self.by_key.keys()
     }
 
-    /// What was last decided of a session's weight.
-    pub(super) fn update(&self, key: &SessionKey) -> Option<Update> {
+    /// The last update of a session's weight.
+    pub(super) fn last_update(&self, key: &SessionKey) -> Option<Update> {
         self.by_key.get(key)?.update
     }
 
@@ -100,10 +106,10 @@ impl Shares {
             progress,
             pending: 0,
             answers: 0,
-            asked: Time::ZERO,
+            last_request: Time::ZERO,
         };
         self.by_key.insert(key, share);
-        self.give_all_to_one(totals);
+        self.give_all_to_only_share(totals);
     }
 
     /// A session's share ends.
@@ -111,8 +117,8 @@ impl Shares {
         self.by_key.remove(key);
     }
 
-    /// A session asks for something; for a chunk of the picture, `picture` is what follows from the
-    /// request: how it was watched before, and its viewer now.
+    /// A session requests something. `picture` is there for a chunk of video: what follows from the
+    /// request, how the session was watched before, and its player now.
     pub(super) fn on_request(
         &mut self,
         now: Time,
@@ -121,7 +127,7 @@ impl Shares {
         cmcd: &Cmcd,
     ) {
         let Some(share) = self.by_key.get_mut(key) else { return };
-        share.asked = now;
+        share.last_request = now;
         share.answers += 1;
         let Some((request, before, viewer)) = picture else { return };
         let WeightRule::Minerva(minerva) = &mut share.rule else { return };
@@ -135,7 +141,7 @@ impl Shares {
         }
     }
 
-    /// How a session is watched changed.
+    /// The playback rate or visibility of a session changed.
     pub(super) fn on_watching(
         &mut self,
         now: Time,
@@ -148,7 +154,7 @@ impl Shares {
         }
     }
 
-    pub(super) fn on_handed(&mut self, key: &SessionKey, bytes: u64) {
+    pub(super) fn on_body_handed_over(&mut self, key: &SessionKey, bytes: u64) {
         if let Some(share) = self.by_key.get_mut(key) {
             share.pending += bytes;
         }
@@ -177,10 +183,10 @@ impl Shares {
         updates
     }
 
-    /// Ends the shares of sessions that have not asked for anything for long, unless there is one
-    /// share alone: nobody needs it. Returns whose they were.
-    pub(super) fn end_silent(&mut self, now: Time) -> Vec<SessionKey> {
-        let silent = |s: &Share| s.answers == 0 && now - s.asked >= SILENCE;
+    /// Ends the shares of sessions without a request for [`SESSION_TIMEOUT`], unless there is only
+    /// one share. Returns the keys of these sessions.
+    pub(super) fn end_silent_shares(&mut self, now: Time) -> Vec<SessionKey> {
+        let silent = |s: &Share| s.answers == 0 && now - s.last_request >= SESSION_TIMEOUT;
         if self.by_key.len() < 2 {
             return Vec::new();
         }
@@ -193,19 +199,20 @@ impl Shares {
         (!self.by_key.is_empty()).then(|| weights.sum())
     }
 
-    /// Whether there is one alone under Minerva, which begins at the weight that the connection has.
-    pub(super) fn begins_at_any_weight(&self) -> bool {
+    /// Whether the only share is under Minerva: it begins at the weight that the connection has
+    /// already, so there is none to set.
+    pub(super) fn keeps_connection_weight(&self) -> bool {
         self.by_key.len() == 1
             && self.by_key.values().all(|s| matches!(s.rule, WeightRule::Minerva(_)))
     }
 
-    /// Divides what the connection did since the last time: bytes in proportion to what each
-    /// session has on its way, time to each that has something.
-    pub(super) fn divide(&mut self, now: Time, totals: Progress) {
-        let acked = totals.acked_bytes.saturating_sub(self.divided.acked_bytes);
-        let passed = now - self.divided_at;
-        let busy = totals.busy.saturating_sub(self.divided.busy).min(passed);
-        (self.divided, self.divided_at) = (totals, now);
+    /// Divides what the connection did since the last call among the shares. Delivered bytes go to
+    /// them in proportion to their pending bytes; busy time goes to each that has anything pending.
+    pub(super) fn divide_progress(&mut self, now: Time, totals: Progress) {
+        let acked = totals.acked_bytes.saturating_sub(self.last_totals.acked_bytes);
+        let passed = now - self.last_divided_at;
+        let busy = totals.busy.saturating_sub(self.last_totals.busy).min(passed);
+        (self.last_totals, self.last_divided_at) = (totals, now);
         let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
         for share in self.by_key.values_mut() {
             share.progress.min_rtt = totals.min_rtt;
@@ -218,11 +225,11 @@ impl Shares {
             share.pending -= part;
             share.progress.acked_bytes += part;
         }
-        self.give_all_to_one(totals);
+        self.give_all_to_only_share(totals);
     }
 
-    /// A session that is alone has done all that the connection did.
-    fn give_all_to_one(&mut self, totals: Progress) {
+    /// The only share has the connection's totals.
+    fn give_all_to_only_share(&mut self, totals: Progress) {
         if self.by_key.len() == 1
             && let Some(share) = self.by_key.values_mut().next()
         {

@@ -8,7 +8,7 @@ use super::*;
 #[derive(Debug)]
 struct Three;
 
-impl Weighing for Three {
+impl WeightPolicy for Three {
     fn terms(&self, title: &str, _: &str, _: &Cmcd) -> Terms {
         let known = title != "unknown";
         Terms {
@@ -78,7 +78,7 @@ fn a_session_passes_its_states_from_the_first_request_until_it_is_forgotten() {
     assert_eq!(state(&sessions, "a"), Some(State::Unweighted), "TCP has no weights");
     let sound = ask(&mut sessions, (at(1), quic), ("a", "film", PartRole::Other)).unwrap();
     assert_eq!(state(&sessions, "a"), Some(State::Waiting), "sound alone makes no share");
-    assert!(!sound.begins && !sound.ticket.has_share());
+    assert!(!sound.begins && !sound.response.has_share());
     let picture = ask(&mut sessions, (at(2), quic), ("a", "film", PICTURE)).unwrap();
     assert_eq!(state(&sessions, "a"), Some(State::Sharing));
     assert_eq!((picture.weight, sessions.weight(quic)), (Some(3.0), Some(3.0)));
@@ -91,7 +91,7 @@ fn a_session_passes_its_states_from_the_first_request_until_it_is_forgotten() {
     // The answers to `a` never end: it keeps its share. Those to `b` do.
     let last = ask(&mut sessions, (at(6), quic), ("b", "film", PICTURE)).unwrap();
     for _ in 0..2 {
-        sessions.on_response_end(at(7), &last.ticket, Progress::default());
+        sessions.on_response_end(at(7), &last.response, Progress::default());
     }
     sessions.poll(at(66), quic, Progress::default());
     assert_eq!(state(&sessions, "b"), Some(State::Waiting), "silent for a minute beside another");
@@ -100,8 +100,8 @@ fn a_session_passes_its_states_from_the_first_request_until_it_is_forgotten() {
     assert_eq!(state(&sessions, "d"), Some(State::Unweighted), "nothing is known of its title");
     sessions.on_disconnect(quic);
     assert_eq!(state(&sessions, "a"), Some(State::Left(None)));
-    sessions.on_response_end(at(68), &picture.ticket, Progress::default());
-    sessions.on_answered(at(68), &picture.ticket, 10);
+    sessions.on_response_end(at(68), &picture.response, Progress::default());
+    sessions.on_response_sent(at(68), &picture.response, 10);
     sessions.expire(at(127));
     assert_eq!(state(&sessions, "b"), None, "silent for longer than a minute, without a share");
     assert!(ask(&mut sessions, (at(128), quic), ("a", "film", PICTURE)).is_none());
@@ -114,11 +114,11 @@ fn another_title_is_another_session_and_late_answers_do_not_count_for_it() {
     let first = ask(&mut sessions, (at(0), quic), ("a", "film", PICTURE)).unwrap();
     let second = ask(&mut sessions, (at(1), quic), ("a", "other", PICTURE)).unwrap();
     assert!(first.begins && second.begins && sessions.begun() == 2);
-    sessions.on_answered(at(2), &first.ticket, 1000);
-    sessions.on_response_end(at(2), &first.ticket, Progress::default());
+    sessions.on_response_sent(at(2), &first.response, 1000);
+    sessions.on_response_end(at(2), &first.response, Progress::default());
     let session = |s: &Sessions| s.get(&SessionKey::Named("a".into())).unwrap().bytes();
     assert_eq!(session(&sessions), 0);
-    sessions.on_answered(at(3), &second.ticket, 500);
+    sessions.on_response_sent(at(3), &second.response, 500);
     assert_eq!((session(&sessions), sessions.weight(quic)), (500, Some(3.0)));
 }
 
@@ -187,7 +187,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// What holds after every event, seen from the sessions and from the connections.
 fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
     for (key, session) in sessions.iter() {
-        let open = sessions.connections.get(&session.visitor.id);
+        let open = sessions.connections.get(&session.client.id);
         let shares = open.and_then(|c| c.shares.as_ref());
         let has_share = shares.is_some_and(|s| s.is_of(key, session.number));
         match session.state {
@@ -204,7 +204,7 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
     }
     for (number, open) in &sessions.connections {
         for key in &open.sessions {
-            assert_eq!(sessions.by_key[key].visitor.id, *number);
+            assert_eq!(sessions.by_key[key].client.id, *number);
         }
         let Some(shares) = &open.shares else { continue };
         assert!(shares.len() <= BOUNDS.shares);
@@ -227,7 +227,7 @@ proptest! {
     ) {
         let mut sessions = Sessions::new(BOUNDS);
         let mut now = Time::ZERO;
-        let (mut open, mut answers) = (Vec::<u64>::new(), Vec::<Ticket>::new());
+        let (mut open, mut answers) = (Vec::<u64>::new(), Vec::<PendingResponse>::new());
         let mut acked: BTreeMap<u64, u64> = BTreeMap::new();
         let mut numbers = BTreeSet::new();
         for event in events {
@@ -250,21 +250,21 @@ proptest! {
                     let most = BOUNDS.sessions.max(with_share + 1);
                     prop_assert!(!accepted.begins || sessions.iter().count() <= most);
                     let session = sessions.get(&SessionKey::of(id, connection)).unwrap();
-                    prop_assert_eq!(session.heard(), now);
+                    prop_assert_eq!(session.last_activity(), now);
                     let shares = session.state() == State::Sharing;
-                    prop_assert_eq!(accepted.ticket.has_share(), shares);
-                    answers.push(accepted.ticket);
+                    prop_assert_eq!(accepted.response.has_share(), shares);
+                    answers.push(accepted.response);
                 }
                 Event::Handed { answer, bytes } if answer < answers.len() => {
-                    let ticket = &answers[answer];
-                    let acked = acked.get(&ticket.connection).copied().unwrap_or(0);
-                    sessions.on_handed(now, ticket, totals(acked), bytes);
+                    let response = &answers[answer];
+                    let acked = acked.get(&response.connection).copied().unwrap_or(0);
+                    sessions.on_body_handed_over(now, response, totals(acked), bytes);
                 }
                 Event::End(n) if n < answers.len() => {
-                    let ticket = answers.remove(n);
-                    let acked = acked.get(&ticket.connection).copied().unwrap_or(0);
-                    sessions.on_answered(now, &ticket, 1);
-                    sessions.on_response_end(now, &ticket, totals(acked));
+                    let response = answers.remove(n);
+                    let acked = acked.get(&response.connection).copied().unwrap_or(0);
+                    sessions.on_response_sent(now, &response, 1);
+                    sessions.on_response_end(now, &response, totals(acked));
                 }
                 Event::Report(id) => {
                     sessions.on_report(now, &cmcd(["", "a", "b", "c", "d", "e"][id]));

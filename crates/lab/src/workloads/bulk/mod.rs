@@ -8,11 +8,10 @@ mod sum;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Time};
+use airlane_base::Time;
 
 use crate::error::LabError;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
+use crate::plan::Plan;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{

@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_apps::bulk;
-use airlane_base::{InputError, Time};
+use airlane_base::Time;
 use airlane_quality::stats;
 use airlane_report::model::{Better, Column, Table};
 use airlane_runtime::RuntimeExt;
 
 use crate::error::LabError;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
-use crate::scenario::{Frame, Reader, Scenario, range};
+use crate::plan::Plan;
+use crate::scenario::{Frame, Reader, range};
 use crate::story::{Results, cell, over};
 use crate::workload::{
     About, ActorResult, Cast, Chapter, Ended, Figures, Headline, InSweep, Later, Metric, Part,

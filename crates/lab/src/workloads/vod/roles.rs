@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::{FetchPattern, Origin, OriginEvents, Player, Policy, Session, Visitor};
+use airlane_apps::vod::{
+    ClientConnection, FetchPattern, Origin, OriginEvents, Player, Policy, Session,
+};
 use airlane_base::Time;
 use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
@@ -37,13 +39,13 @@ struct Seen {
 }
 
 impl OriginEvents for Seen {
-    fn connected(&self, _: &Visitor, control: Option<&ControlHandle>) {
+    fn connected(&self, _: &ClientConnection, control: Option<&ControlHandle>) {
         if let Some(control) = control {
             self.tap.connect(control);
         }
     }
 
-    fn weighed(&self, _: &Visitor, _: &str, update: &Update) {
+    fn weight_set(&self, _: &ClientConnection, _: &str, update: &Update) {
         self.updates.lock().unwrap_or_else(PoisonError::into_inner).push(*update);
     }
 }

@@ -9,12 +9,11 @@ mod sizes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Rate};
+use airlane_base::Rate;
 use airlane_quality::stats;
 
 use crate::error::LabError;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
+use crate::plan::Plan;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{

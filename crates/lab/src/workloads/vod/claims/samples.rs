@@ -395,7 +395,7 @@ fn change(a: &Figures, b: &Figures, viewer: usize, of: impl Fn(&Viewed) -> Optio
 mod tests {
     use super::super::super::Player;
     use super::*;
-    use crate::claims::{Samples, Statistic, estimate};
+    use crate::claims::{Samples, Statistic, point_estimate};
 
     fn run(qoe: [f64; 2]) -> Figures {
         let viewer = |qoe: f64| Viewed {
@@ -431,7 +431,10 @@ mod tests {
     }
 
     fn statistic(text: &str, s: &ByMetric) -> Option<f64> {
-        estimate(&Statistic::try_from(text.to_owned()).unwrap(), &Samples::whole(s.clone()))
+        point_estimate(
+            &Statistic::try_from(text.to_owned()).unwrap(),
+            &Samples::without_cells(s.clone()),
+        )
     }
 
     #[test]
