@@ -43,6 +43,7 @@ pub(super) struct Hosts {
     /// Asked for every packet, and never iterated: the order of a hash map must not show.
     bound: FxHashMap<SocketAddr, SocketId>,
     /// Boxes whose packets were received: most packets are sent in one of them.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
     packets: u64,
     /// Packets that no socket wanted, or whose socket was full.
