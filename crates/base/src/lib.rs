@@ -9,12 +9,14 @@ pub mod packet;
 pub mod schedule;
 pub mod seed;
 pub mod time;
+pub mod traffic_class;
 pub mod units;
 
 pub use error::{InputError, Place};
 pub use hash::Fnv64;
-pub use packet::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
+pub use packet::{DropReason, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
 pub use schedule::Schedule;
 pub use seed::{Rng, Seed};
 pub use time::Time;
+pub use traffic_class::{Dscp, Ecn, TrafficClass};
 pub use units::Rate;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use crate::time::Time;
+use crate::traffic_class::{Dscp, Ecn, TrafficClass};
 
 /// Bytes of an IPv4 and a UDP header: links and queues count IP bytes.
 pub const IP_UDP_HEADER_BYTES: u8 = 28;
@@ -16,21 +17,6 @@ impl fmt::Display for FlowId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
-}
-
-/// The ECN field of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[repr(u8)]
-pub enum Ecn {
-    /// The sender does not understand ECN.
-    #[default]
-    NotEct = 0b00,
-    /// ECN-capable, code point 1.
-    Ect1 = 0b01,
-    /// ECN-capable, code point 0.
-    Ect0 = 0b10,
-    /// Congestion was experienced.
-    Ce = 0b11,
 }
 
 /// How far a packet is along its route: its network's own note, which nodes pass on as it is.
@@ -54,8 +40,10 @@ pub struct Packet {
     pub src: SocketAddr,
     /// Where it goes.
     pub dst: SocketAddr,
-    /// Its ECN field.
+    /// Its ECN field, which queues may change.
     pub ecn: Ecn,
+    /// Its DSCP, which nodes pass on as it is.
+    pub dscp: Dscp,
     /// When its sender handed it to the network.
     pub sent: Time,
     /// When it entered the queue that it is in or was in last.
@@ -69,10 +57,18 @@ pub struct Packet {
     pub payload: Vec<u8>,
 }
 
+// Two cache lines: a field that costs another one slows every node down.
+const _: () = assert!(size_of::<Packet>() <= 128);
+
 impl Packet {
     /// Size on the wire in bytes: payload and headers.
     pub fn ip_bytes(&self) -> u32 {
         self.payload.len() as u32 + u32::from(self.header_bytes)
+    }
+
+    /// The octet of its IP header that holds DSCP and ECN.
+    pub const fn traffic_class(&self) -> TrafficClass {
+        TrafficClass { dscp: self.dscp, ecn: self.ecn }
     }
 }
 

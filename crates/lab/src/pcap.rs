@@ -107,7 +107,7 @@ fn ip_packet(packet: &Packet) -> Vec<u8> {
     let (src, dst) = (v4(packet.src.ip()), v4(packet.dst.ip()));
     let total = IP_HEADER + UDP_HEADER + packet.payload.len();
     let mut out = Vec::with_capacity(total);
-    out.extend_from_slice(&[0x45, packet.ecn as u8]);
+    out.extend_from_slice(&[0x45, packet.traffic_class().octet()]);
     out.extend_from_slice(&(total as u16).to_be_bytes());
     out.extend_from_slice(&(packet.id as u16).to_be_bytes());
     // Do not fragment; 64 hops; UDP; checksum follows.
@@ -132,4 +132,56 @@ fn checksum(header: &[u8]) -> u16 {
         header.chunks_exact(2).map(|c| u32::from(u16::from_be_bytes([c[0], c[1]]))).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Progress, Rate, Seed, Time};
+    use airlane_net::{BuiltDumbbell, Dumbbell};
+    use pcap_file::pcap::PcapReader;
+
+    use super::*;
+
+    #[test]
+    fn headers_say_dscp_and_ecn_and_their_checksum_is_right() {
+        let spec = Dumbbell::new(Rate::from_mbps(1.0), Duration::from_millis(10), 1.0, 1);
+        let BuiltDumbbell { mut network, servers, clients, .. } = spec.build(Seed(1));
+        let dir = std::env::temp_dir().join(format!("airlane-pcap-{}", std::process::id()));
+        let capture = attach(&mut network, &dir, "a run").unwrap();
+        let end = |host, port| SocketAddr::new(network.addresses(host)[0], port);
+        let (src, dst) = (end(servers[0], 4_000), end(clients[0], 5_000));
+        let classes = [(Dscp::DEFAULT, Ecn::NotEct), (Dscp::AF41, Ecn::Ect0), (Dscp::EF, Ecn::Ce)];
+        for (id, (dscp, ecn)) in (0..).zip(classes) {
+            let packet = Packet {
+                id,
+                flow: FlowId(0),
+                src,
+                dst,
+                ecn,
+                dscp,
+                sent: Time::ZERO,
+                enqueued: Time::ZERO,
+                progress: Progress::default(),
+                header_bytes: IP_UDP_HEADER_BYTES,
+                payload: vec![7; 5],
+            };
+            network.send(Time::ZERO, Box::new(packet));
+        }
+        while network.poll(Time::from_millis(1_000)).is_some() {}
+        capture.finish().unwrap();
+        let file = File::open(dir.join("a_run.pcap")).unwrap();
+        let mut reader = PcapReader::new(file).unwrap();
+        let mut octets = Vec::new();
+        while let Some(packet) = reader.next_packet() {
+            let packet = packet.unwrap();
+            assert_eq!((packet.data.len(), checksum(&packet.data[..IP_HEADER])), (33, 0));
+            octets.push(packet.data[1]);
+        }
+        std::fs::remove_dir_all(dir).unwrap();
+        // What was sent, and what arrived.
+        let sent = [0, 34 << 2 | 2, 46 << 2 | 3];
+        assert_eq!(octets, [sent, sent].concat());
+    }
 }

@@ -4,11 +4,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 use airlane_base::Time;
-use airlane_net::Histogram;
+use airlane_net::{Direction, Histogram};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::clock::{Clock, thread_cpu, timespec};
-use crate::engine::{Delivery, Direction, Engine};
+use crate::engine::{Delivery, Engine, place};
 use crate::error::LinkError;
 use crate::totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 use crate::wake::Bell;
@@ -54,7 +54,7 @@ pub(crate) struct Book([Edge; 2]);
 impl Book {
     /// Packets that arrived, but for which there was no way.
     pub(crate) fn turn_away(&mut self, direction: Direction, packets: (u64, u64)) {
-        let edge = &mut self.0[direction.index()];
+        let edge = &mut self.0[place(direction)];
         edge.turned_away = (edge.turned_away.0 + packets.0, edge.turned_away.1 + packets.1);
         edge.dropped.add(Reason::Link(airlane_base::DropReason::Unreachable), packets);
     }
@@ -76,7 +76,7 @@ impl Outlet<'_> {
     ) {
         let now = self.clock.now();
         for delivery in deliveries {
-            let edge = &mut self.book.0[delivery.direction.index()];
+            let edge = &mut self.book.0[place(delivery.direction)];
             let bytes = u64::from(delivery.packet.ip_bytes());
             match result {
                 Ok(()) => {
@@ -190,7 +190,7 @@ impl<P: Port> Driver<P> {
     }
 
     fn way(&self, book: &Book, direction: Direction, at: Time) -> WayTotals {
-        let edge = &book.0[direction.index()];
+        let edge = &book.0[place(direction)];
         let tally = self.engine.tally(direction);
         let refused = self.engine.refused(direction);
         let mut dropped = edge.dropped;

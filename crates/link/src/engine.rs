@@ -1,50 +1,29 @@
 //! The packet path without clock, sockets and threads.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use airlane_base::{Ecn, FlowId, Packet, Progress, Time};
-use airlane_net::{BuiltDumbbell, Counters, LinkStats, Network, NodeId, Port};
+use airlane_base::{FlowId, Packet, Progress, Time, TrafficClass};
+use airlane_net::{BuiltDumbbell, Counters, Direction, LinkStats, Network, NodeId, Port};
 
 use crate::spec::{LinkSpec, dumbbell};
 
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// From the clients to the target; from the near end to the far one.
-    Up,
-    /// Back.
-    Down,
-}
+/// Both directions, in the order in which a link looks at them and in which pairs hold what is of
+/// each: what goes from the clients first.
+pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::Up, Direction::Down];
 
-impl Direction {
-    /// Both, in the order of their indices.
-    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
-
-    /// The name in figures and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-
-    /// Position in [`Direction::BOTH`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+/// Position of a direction in [`DIRECTIONS`].
+pub(crate) const fn place(direction: Direction) -> usize {
+    match direction {
+        Direction::Up => 0,
+        Direction::Down => 1,
     }
 }
 
 /// A packet that came out of the link.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Which way it went.
+    /// Which way it went: up from the clients to the target, or from the near end of a pair of
+    /// devices to the far one; down is the way back.
     pub direction: Direction,
     /// When the link let it go: the event's own time, also if the engine was polled late.
     pub at: Time,
@@ -123,11 +102,11 @@ impl Engine {
         at: Time,
         direction: Direction,
         tag: u32,
-        ecn: Ecn,
+        class: TrafficClass,
         header_bytes: u8,
         payload: &[u8],
     ) -> Option<Time> {
-        let way = &mut self.ways[direction.index()];
+        let way = &mut self.ways[place(direction)];
         let (packets, bytes) = way.network.tally().held;
         let size = payload.len() as u64;
         if (packets + 1) * PACKET_COST + bytes + size > self.most_held_bytes {
@@ -143,7 +122,8 @@ impl Engine {
                 flow: FlowId::default(),
                 src,
                 dst,
-                ecn,
+                ecn: class.ecn,
+                dscp: class.dscp,
                 sent: at,
                 enqueued: at,
                 progress: Progress::default(),
@@ -153,7 +133,8 @@ impl Engine {
         });
         packet.src = src;
         packet.dst = dst;
-        packet.ecn = ecn;
+        packet.ecn = class.ecn;
+        packet.dscp = class.dscp;
         packet.header_bytes = header_bytes;
         packet.payload.clear();
         packet.payload.extend_from_slice(payload);
@@ -169,8 +150,8 @@ impl Engine {
     /// The next packet that came out at or before `now`; `None` when there is no more. Those of
     /// one direction come in the order of their times.
     pub fn poll(&mut self, now: Time) -> Option<Delivery> {
-        Direction::BOTH.into_iter().find_map(|direction| {
-            let delivered = self.ways[direction.index()].network.poll(now)?;
+        DIRECTIONS.into_iter().find_map(|direction| {
+            let delivered = self.ways[place(direction)].network.poll(now)?;
             let tag = tag_of(&delivered.packet);
             Some(Delivery { direction, at: delivered.at, tag, packet: delivered.packet })
         })
@@ -185,17 +166,17 @@ impl Engine {
 
     /// What went through a direction so far: all that was pushed and found memory, by its fate.
     pub fn tally(&self, direction: Direction) -> Counters {
-        self.ways[direction.index()].network.tally()
+        self.ways[place(direction)].network.tally()
     }
 
     /// Packets and bytes (with headers) of a direction that found no memory.
     pub fn refused(&self, direction: Direction) -> (u64, u64) {
-        self.ways[direction.index()].refused
+        self.ways[place(direction)].refused
     }
 
     /// What waits in or is being served by the link of a direction: packets, bytes.
     pub fn in_link(&self, direction: Direction) -> (u64, u64) {
-        let way = &self.ways[direction.index()];
+        let way = &self.ways[place(direction)];
         way.network.node_counters(way.link, Port::ONLY).held
     }
 
@@ -204,7 +185,7 @@ impl Engine {
     /// # Panics
     /// Never: the node asked is a link.
     pub fn link_stats(&self, direction: Direction, now: Time) -> LinkStats {
-        let way = &self.ways[direction.index()];
+        let way = &self.ways[place(direction)];
         match way.network.link_stats(way.link, Port::ONLY, now) {
             Some(stats) => stats,
             None => unreachable!("a dumbbell's bottleneck is a link"),

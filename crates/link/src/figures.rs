@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use airlane_base::Rate;
+use airlane_net::Direction;
 
-use crate::engine::Direction;
 use crate::totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 
 /// What one direction did in an interval.

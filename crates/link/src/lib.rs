@@ -18,9 +18,9 @@ mod tun;
 mod udp;
 mod wake;
 
-pub use airlane_net::Way;
+pub use airlane_net::{Direction, Way};
 pub use clock::Clock;
-pub use engine::{Delivery, Direction, Engine};
+pub use engine::{Delivery, Engine};
 pub use error::LinkError;
 pub use figures::{Figures, WayFigures};
 pub use link::{Link, Mode, Request};

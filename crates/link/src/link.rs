@@ -17,7 +17,7 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue};
 use crate::clock::Clock;
 use crate::device_drops::Missed;
 use crate::driver::{Command, Driver, Port, Snapshot};
-use crate::engine::{Direction, Engine};
+use crate::engine::{DIRECTIONS, Engine, place};
 use crate::error::LinkError;
 use crate::spec::LinkSpec;
 use crate::totals::Totals;
@@ -181,8 +181,8 @@ impl Link {
     /// Adds what the thread cannot know.
     fn complete(&mut self, Snapshot { mut totals, sockets }: Snapshot) -> Totals {
         let missed = self.missed.count(&sockets);
-        for direction in Direction::BOTH {
-            totals.way_mut(direction).missed = missed[direction.index()];
+        for direction in DIRECTIONS {
+            totals.way_mut(direction).missed = missed[place(direction)];
         }
         totals
     }

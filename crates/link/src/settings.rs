@@ -8,13 +8,11 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::trace::{Medium, Trace, TraceOptions};
 use airlane_net::{
-    GilbertElliott, Impairment, JitterLaw, Limit, PeriodicLoss, PieConfig, QueueSpec, RateProfile,
-    Supply,
+    Direction, GilbertElliott, Impairment, JitterLaw, Limit, PeriodicLoss, PieConfig, QueueSpec,
+    RateProfile, Supply, Way,
 };
 
-use crate::engine::Direction;
 use crate::spec::LinkSpec;
-use airlane_net::Way;
 
 /// The way back of a scenario that names none: 10 Mbit/s and 1000 packets.
 const UPLINK: [&str; 2] = ["rate_bps=10e6", "queue.limit_packets=1000"];

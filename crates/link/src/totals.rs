@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{DropReason, Time};
-use airlane_net::{Histogram, LinkStats};
-
-use crate::engine::Direction;
+use airlane_net::{Direction, Histogram, LinkStats};
 
 /// Why a packet that the link took did not come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{DropReason, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate};
-use airlane_base::{Seed, Time};
+use airlane_base::{DropReason, Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
+use airlane_base::{Rate, Seed, Time, TrafficClass};
 use airlane_link::{Direction, Engine, LinkSpec, Way, dumbbell};
 use airlane_net::{
     GilbertElliott, Impairment, JitterLaw, Limit, Opportunities, PieConfig, QueueSpec, Supply,
@@ -19,7 +19,8 @@ type Train = Vec<(Time, Direction, usize)>;
 type Arrivals = Vec<(Time, Direction, u32, usize)>;
 
 fn push(engine: &mut Engine, at: Time, direction: Direction, tag: u32, payload: &[u8]) -> Time {
-    let at = engine.push(at, direction, tag, Ecn::Ect0, IP_UDP_HEADER_BYTES, payload);
+    let class = Ecn::Ect0.into();
+    let at = engine.push(at, direction, tag, class, IP_UDP_HEADER_BYTES, payload);
     at.expect("memory")
 }
 
@@ -154,6 +155,7 @@ proptest! {
                 src,
                 dst,
                 ecn: Ecn::Ect0,
+                dscp: Dscp::DEFAULT,
                 sent: *at,
                 enqueued: *at,
                 progress: Progress::default(),
@@ -172,13 +174,14 @@ proptest! {
 }
 
 #[test]
-fn tags_headers_and_payloads_come_back() {
+fn tags_classes_headers_and_payloads_come_back() {
     let mut engine = Engine::new(&common::open());
     let tags = [0, 1, 0xffff, 0x1_0000, 0xdead_beef, u32::MAX];
     for tag in tags {
         push(&mut engine, Time::ZERO, Direction::Up, tag, &tag.to_be_bytes());
     }
-    let size = engine.push(Time::ZERO, Direction::Up, 5, Ecn::Ce, 0, &[3; 40]);
+    let class = TrafficClass { dscp: Dscp::AF42, ecn: Ecn::Ce };
+    let size = engine.push(Time::ZERO, Direction::Up, 5, class, 0, &[3; 40]);
     assert_eq!(size, Some(Time::ZERO));
     let mut out = Vec::new();
     while let Some(d) = engine.poll(Time::from_millis(1)) {
@@ -186,10 +189,17 @@ fn tags_headers_and_payloads_come_back() {
     }
     for (d, tag) in out.iter().zip(tags) {
         assert_eq!((d.tag, &d.packet.payload[..]), (tag, &tag.to_be_bytes()[..]));
-        assert_eq!((d.packet.ecn, d.packet.ip_bytes()), (Ecn::Ect0, 32));
+        assert_eq!((d.packet.traffic_class(), d.packet.ip_bytes()), (Ecn::Ect0.into(), 32));
     }
     let last = out.last().expect("seven packets");
-    assert_eq!((last.tag, last.packet.ecn, last.packet.ip_bytes()), (5, Ecn::Ce, 40));
+    assert_eq!((last.tag, last.packet.traffic_class(), last.packet.ip_bytes()), (5, class, 40));
+    // A packet that is used again has nothing of its last journey.
+    for d in out {
+        engine.recycle(d.packet);
+    }
+    push(&mut engine, Time::from_millis(2), Direction::Up, 0, &[]);
+    let next = engine.poll(Time::from_millis(3)).expect("one packet").packet;
+    assert_eq!((next.traffic_class(), next.ip_bytes()), (Ecn::Ect0.into(), 28));
 }
 
 #[test]
@@ -212,8 +222,8 @@ fn memory_is_bounded_and_freed() {
     let mut engine = Engine::new(&spec);
     let mut fill = |now: Time| {
         let taken = (0..1_000).filter(|_| {
-            let ecn = Ecn::NotEct;
-            engine.push(now, Direction::Up, 0, ecn, IP_UDP_HEADER_BYTES, &[0; 972]).is_some()
+            let class = TrafficClass::default();
+            engine.push(now, Direction::Up, 0, class, IP_UDP_HEADER_BYTES, &[0; 972]).is_some()
         });
         let taken = taken.count() as u64;
         assert_eq!(engine.tally(Direction::Up).held.0, taken);

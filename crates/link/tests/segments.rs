@@ -1,6 +1,6 @@
 //! Joined datagrams: taken apart, and put together.
 
-use airlane_base::{Ecn, IP_UDP_HEADER_BYTES, Time};
+use airlane_base::{Dscp, Ecn, IP_UDP_HEADER_BYTES, Time, TrafficClass};
 use airlane_link::{Delivery, Direction, Engine, Run, datagrams};
 use proptest::prelude::*;
 
@@ -18,13 +18,13 @@ fn a_buffer_holds_datagrams_of_one_size_and_a_shorter_last_one() {
     assert_eq!(sizes(5, 0), [1; 5], "no stride is no reason to hang");
 }
 
-/// Deliveries of these tags, ECN fields and sizes.
-fn deliveries(of: &[(u32, Ecn, usize)]) -> Vec<Delivery> {
+/// Deliveries of these tags, classes and sizes.
+fn deliveries(of: &[(u32, TrafficClass, usize)]) -> Vec<Delivery> {
     let mut engine = Engine::new(&common::open());
-    for (i, (tag, ecn, size)) in of.iter().enumerate() {
+    for (i, (tag, class, size)) in of.iter().enumerate() {
         let payload = vec![i as u8; *size];
         let way = Direction::Up;
-        let taken = engine.push(Time::ZERO, way, *tag, *ecn, IP_UDP_HEADER_BYTES, &payload);
+        let taken = engine.push(Time::ZERO, way, *tag, *class, IP_UDP_HEADER_BYTES, &payload);
         assert!(taken.is_some());
     }
     std::iter::from_fn(|| engine.poll(Time::from_millis(1_000_000))).collect()
@@ -36,7 +36,11 @@ proptest! {
         of in proptest::collection::vec(
             (
                 0_u32..2,
-                prop_oneof![5 => Just(Ecn::Ect0), 1 => Just(Ecn::Ce)],
+                prop_oneof![
+                    10 => Just(Ecn::Ect0.into()),
+                    2 => Just(Ecn::Ce.into()),
+                    1 => Just(TrafficClass { dscp: Dscp::EF, ecn: Ecn::Ect0 }),
+                ],
                 prop_oneof![5 => Just(1_200_usize), 2 => 0_usize..1_600, 1 => Just(9_000)],
             ),
             0..120,
@@ -55,12 +59,12 @@ proptest! {
         let all: Vec<_> = runs
             .iter()
             .flatten()
-            .map(|d| (d.tag, d.packet.ecn, d.packet.payload.len()))
+            .map(|d| (d.tag, d.packet.traffic_class(), d.packet.payload.len()))
             .collect();
         prop_assert_eq!(&all, &of);
         for run in runs.iter().filter(|run| run.len() > 1) {
             prop_assert!(run.len() <= most);
-            let one = |d: &Delivery| (d.direction, d.tag, d.packet.ecn);
+            let one = |d: &Delivery| (d.direction, d.tag, d.packet.traffic_class());
             prop_assert!(run.iter().all(|d| one(d) == one(&run[0])));
             let stride = run[0].packet.payload.len();
             prop_assert!((1..=1_452).contains(&stride));
@@ -76,7 +80,7 @@ proptest! {
 #[test]
 fn a_steady_stream_is_joined_as_far_as_allowed() {
     let mut run = Run::new(64);
-    let taken = deliveries(&[(0, Ecn::NotEct, 1_200); 100])
+    let taken = deliveries(&[(0, TrafficClass::default(), 1_200); 100])
         .into_iter()
         .filter_map(|d| run.push(d).ok())
         .count();

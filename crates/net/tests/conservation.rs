@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{Ecn, Rate, Seed, Time};
+use airlane_base::{Dscp, Ecn, Rate, Seed, Time};
 use airlane_net::{
     Capacity, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node, Opportunities,
     PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
@@ -86,6 +86,11 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
     )
 }
 
+/// That of packet `id`.
+fn dscp(id: u64) -> Dscp {
+    Dscp::new((id % 64) as u8).unwrap()
+}
+
 /// Runs a node through arrivals and checks it against what was seen from outside.
 fn check(node: &mut dyn Node, arrivals: &[(u64, u32)]) {
     let mut seen = [(0_u64, 0_u64); 3];
@@ -101,6 +106,7 @@ fn check(node: &mut dyn Node, arrivals: &[(u64, u32)]) {
             assert!(next >= last, "events do not go back");
             last = next;
             while let Some(p) = node.poll(next, &mut drops) {
+                assert_eq!(p.dscp, dscp(p.id), "nodes do not touch it");
                 totals = Some(count(1, p.ip_bytes()));
             }
             assert!(node.next_event().is_none_or(|t| t > next), "polling ends");
@@ -108,6 +114,7 @@ fn check(node: &mut dyn Node, arrivals: &[(u64, u32)]) {
         if let Some((id, bytes)) = arriving {
             let mut p = numbered(id, bytes);
             p.ecn = if id % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+            p.dscp = dscp(id);
             node.push(until, Port::ONLY, p, &mut drops);
             totals = Some(count(0, bytes));
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{Seed, Time};
+use airlane_base::{Dscp, Seed, Time};
 use airlane_congestion::{Controller, ControllerConfig};
 
 use crate::crypto::{Cipher, Security, Tls};
@@ -136,6 +136,10 @@ pub struct TransportConfig {
     /// section 13.4), until the peer shows that it does not tell of marks or that the path clears
     /// them. Controllers hear of marks ([`Controller::on_marked`]).
     pub ecn: bool,
+    /// The DSCP of every packet: one for all, since packets of several could overtake each other and
+    /// be taken for lost (RFC 7657, section 5.1). In real time packets have the default, whatever
+    /// this says.
+    pub dscp: Dscp,
     /// Silence after which a connection is given up.
     pub idle_timeout: Option<Duration>,
     /// Silence after which a PING goes out.
@@ -201,6 +205,7 @@ impl TransportConfig {
             empty_client_ids: false,
             admission: Admission::ALL,
             ecn: false,
+            dscp: Dscp::DEFAULT,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,
             security,

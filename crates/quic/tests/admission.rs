@@ -5,7 +5,7 @@ mod common;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{Ecn, Rate};
+use airlane_base::{Dscp, Ecn, Rate};
 use airlane_congestion::Algorithm;
 use airlane_quic::{Admission, Endpoint, QuicError, TransportConfig};
 use airlane_runtime::{Datagram, RuntimeExt};
@@ -95,8 +95,14 @@ fn half_open_handshakes_keep_nobody_out() {
                 forged[6..10].copy_from_slice(&i.to_be_bytes());
                 let socket = client.bind_udp(any).unwrap();
                 let dst = SERVER_ADDR.into();
-                let datagram =
-                    Datagram { dst, src: None, ecn: Ecn::NotEct, payload: &forged, segment: None };
+                let datagram = Datagram {
+                    dst,
+                    src: None,
+                    ecn: Ecn::NotEct,
+                    dscp: Dscp::DEFAULT,
+                    payload: &forged,
+                    segment: None,
+                };
                 std::future::poll_fn(|cx| socket.poll_send(cx, &datagram)).await.unwrap();
             }
             let connection = caller.connect(SERVER_ADDR.into(), "x").await.unwrap();

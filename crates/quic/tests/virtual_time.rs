@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use airlane_base::{Rate, Time};
+use airlane_base::{Dscp, Rate, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_quic::{AckPolicy, Cipher, ControlStats, Endpoint, QuicError, TransportConfig};
 use airlane_runtime::RuntimeExt;
@@ -45,6 +45,19 @@ fn a_bulk_transfer_fills_a_constant_link_with_either_cipher() {
         let busy = k.busy.as_secs_f64() / took.as_secs_f64();
         assert!((0.97..=1.0).contains(&busy), "{busy} {k:?}");
         assert!(!k.has_data);
+    }
+}
+
+#[test]
+fn packets_either_way_have_the_dscp_of_their_endpoint() {
+    let plain = config(Algorithm::Cubic);
+    let video = TransportConfig { dscp: Dscp::AF41, ..config(Algorithm::Cubic) };
+    for (config, dscp) in [(plain, Dscp::DEFAULT), (video, Dscp::AF41)] {
+        let mut net = net(1, link());
+        let (s, c) = (net.server.clone(), net.client.clone());
+        net.world.run(transfer(s, c, SERVER_ADDR.into(), config, 500_000)).unwrap();
+        let seen = net.seen.lock();
+        assert!(seen.packets > 500 && seen.dscps.iter().eq([&dscp]), "{seen:?}");
     }
 }
 

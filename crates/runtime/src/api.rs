@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use airlane_base::{Ecn, Seed, Time};
+use airlane_base::{Dscp, Ecn, Seed, Time};
 use bytes::BytesMut;
 
 /// A boxed future that the runtime can run.
@@ -28,6 +28,8 @@ pub struct Datagram<'a> {
     pub src: Option<IpAddr>,
     /// The ECN field to set.
     pub ecn: Ecn,
+    /// The DSCP to set. In real time it is ignored, and what leaves has the default.
+    pub dscp: Dscp,
     /// UDP payload.
     pub payload: &'a [u8],
     /// Bytes of each datagram in it, at most [`UdpSocket::max_segments`] of them, of which the last
@@ -47,6 +49,8 @@ pub struct Received {
     pub at: Time,
     /// The ECN field.
     pub ecn: Ecn,
+    /// The DSCP; `None` where the system does not tell: in real time it never does.
+    pub dscp: Option<Dscp>,
     /// UDP payload.
     pub payload: BytesMut,
     /// It shares its memory with others, which the system had joined.

@@ -1,12 +1,13 @@
 //! The virtual half: order, faults and sockets as a role sees them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_base::{Ecn, Packet, Seed, Time};
+use airlane_base::{Dscp, Ecn, Packet, Rate, Seed, Time};
+use airlane_net::{Dumbbell, Limit, PieConfig, QueueSpec};
 use airlane_runtime::virtual_time::{Fabric, World, WorldError};
 use airlane_runtime::{Datagram, Received, RuntimeExt, RuntimeHandle, UdpSocket};
 use bytes::BytesMut;
@@ -32,7 +33,11 @@ fn world() -> World<Ideal> {
 }
 
 async fn send(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {
-    let datagram = Datagram { dst, src: None, ecn: Ecn::Ect0, payload, segment: None };
+    send_as(socket, dst, Dscp::DEFAULT, payload).await;
+}
+
+async fn send_as(socket: &dyn UdpSocket, dst: SocketAddr, dscp: Dscp, payload: &[u8]) {
+    let datagram = Datagram { dst, src: None, ecn: Ecn::Ect0, dscp, payload, segment: None };
     poll_fn(|cx| socket.poll_send(cx, &datagram)).await.unwrap();
 }
 
@@ -47,20 +52,55 @@ fn bind(host: &RuntimeHandle, port: u16) -> Box<dyn UdpSocket> {
 }
 
 #[test]
-fn a_datagram_arrives_with_its_addresses_and_its_ecn_after_the_delay() {
+fn a_datagram_arrives_with_its_addresses_its_ecn_and_its_dscp_after_the_delay() {
     let mut w = world();
     let (a, b) = (w.host("a", [10, 0, 0, 1].into()), w.host("b", [10, 0, 0, 2].into()));
     let clock = b.clone();
     let (r, body, at) = w
         .run(async move {
             let (from, to) = (bind(&a, 0), bind(&b, 9));
-            send(&*from, to.local_addr(), b"hello").await;
+            send_as(&*from, to.local_addr(), Dscp::AF41, b"hello").await;
             let (r, body) = recv(&*to).await;
             assert_eq!(r.src, from.local_addr());
             (r, body, clock.now())
         })
         .unwrap();
-    assert_eq!((r.ecn, &body[..], at), (Ecn::Ect0, &b"hello"[..], Time::from_millis(1)));
+    assert_eq!((&body[..], at), (&b"hello"[..], Time::from_millis(1)));
+    assert_eq!((r.ecn, r.dscp), (Ecn::Ect0, Some(Dscp::AF41)));
+}
+
+#[test]
+fn every_dscp_crosses_a_queue_that_marks_and_the_answer_has_its_own() {
+    let rtt = Duration::from_millis(20);
+    let mut net = Dumbbell::new(Rate::from_mbps(1.0), rtt, 1.0, 1);
+    let pie = PieConfig { max_burst: Duration::ZERO, ecn: true, ..PieConfig::default() };
+    net.downlink.queue = QueueSpec::Pie(Limit::Unlimited, pie);
+    let net = net.build(Seed(3));
+    let [a, b] = [net.servers[0], net.clients[0]].map(|host| net.network.addresses(host)[0]);
+    let mut w = World::new(Seed(7), net.network);
+    let (a, b) = (w.host("a", a), w.host("b", b));
+    w.run(async move {
+        let (from, to): (Arc<dyn UdpSocket>, _) = (bind(&a, 0).into(), bind(&b, 9));
+        let (sender, clock, there) = (from.clone(), a.clone(), to.local_addr());
+        a.spawn("send", async move {
+            for dscp in (0..64).cycle().take(512).filter_map(Dscp::new) {
+                // A tenth more than the link carries.
+                send_as(&*sender, there, dscp, &[dscp.number(); 1_000]).await;
+                clock.sleep(Duration::from_micros(7_500)).await;
+            }
+        });
+        let (mut seen, mut marked) = (BTreeSet::new(), 0);
+        for _ in 0..400 {
+            let (r, body) = recv(&*to).await;
+            assert_eq!(r.dscp, Dscp::new(body[0]));
+            seen.extend(r.dscp);
+            marked += u64::from(r.ecn == Ecn::Ce);
+        }
+        assert!(seen.len() == 64 && marked > 0, "{} {marked}", seen.len());
+        send(&*to, from.local_addr(), b"back").await;
+        assert_eq!(recv(&*from).await.0.dscp, Some(Dscp::DEFAULT));
+    })
+    .unwrap();
 }
 
 #[test]

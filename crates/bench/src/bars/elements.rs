@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
+use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
     BuiltDumbbell, Dumbbell, GilbertElliott, Impairment, Limit, PieConfig, QueueSpec, SendJitter,
 };
@@ -112,6 +112,7 @@ fn packets_per_s(mut built: BuiltDumbbell, packets: u64) -> f64 {
         src: ends[0].0,
         dst: ends[0].1,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
         sent: Time::ZERO,
         enqueued: Time::ZERO,
         progress: Progress::default(),

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
+use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
     Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Port, Queue,
     SerialLink,
@@ -116,6 +116,7 @@ fn blank() -> Box<Packet> {
         src: nowhere,
         dst: nowhere,
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
         sent: Time::ZERO,
         enqueued: Time::ZERO,
         progress: Progress::default(),

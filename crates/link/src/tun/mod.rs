@@ -14,7 +14,7 @@ use airlane_base::{InputError, Time};
 
 use crate::clock::Clock;
 use crate::driver::{Book, Outlet, Port};
-use crate::engine::{Delivery, Direction, Engine};
+use crate::engine::{DIRECTIONS, Delivery, Engine, place};
 use crate::error::LinkError;
 use crate::totals::{ClientTotals, Reason};
 pub(crate) use device::Device;
@@ -178,13 +178,14 @@ impl Port for Pair {
         engine: &mut Engine,
         _book: &mut Book,
     ) -> Result<(), LinkError> {
-        for direction in Direction::BOTH.into_iter().filter(|d| ready[d.index()]) {
-            let device = &self.devices[direction.index()];
+        for direction in DIRECTIONS.into_iter().filter(|d| ready[place(*d)]) {
+            let device = &self.devices[place(direction)];
             for _ in 0..BATCH {
                 let Some(bytes) = device.read(&mut self.buffer)? else { break };
                 let packet = &self.buffer[..bytes];
                 // What finds no memory is counted by the engine.
-                let _ = engine.push(clock.now(), direction, 0, ip::ecn(packet), 0, packet);
+                let class = ip::traffic_class(packet);
+                let _ = engine.push(clock.now(), direction, 0, class, 0, packet);
             }
         }
         Ok(())
@@ -192,10 +193,10 @@ impl Port for Pair {
 
     fn send(&mut self, mut delivery: Delivery, outlet: &mut Outlet<'_>) {
         // It came from one device and goes to the other.
-        let device = &self.devices[1 - delivery.direction.index()];
-        let ecn = delivery.packet.ecn;
-        if ip::ecn(&delivery.packet.payload) != ecn {
-            ip::set_ecn(&mut delivery.packet.payload, ecn);
+        let device = &self.devices[1 - place(delivery.direction)];
+        let class = delivery.packet.traffic_class();
+        if ip::traffic_class(&delivery.packet.payload) != class {
+            ip::set_traffic_class(&mut delivery.packet.payload, class);
         }
         let sent = device.write(&delivery.packet.payload).map_err(|_| Reason::Unsent);
         outlet.done(std::iter::once(delivery), sent);

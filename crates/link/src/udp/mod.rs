@@ -11,11 +11,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use airlane_base::{DropReason, IP_UDP_HEADER_BYTES, InputError, Time};
+use airlane_net::Direction;
 use rustix::event::epoll;
 
 use crate::clock::Clock;
 use crate::driver::{Book, Outlet, Port};
-use crate::engine::{Delivery, Direction, Engine};
+use crate::engine::{Delivery, Engine};
 use crate::error::LinkError;
 use crate::totals::{ClientTotals, Reason};
 use clients::{ClientKey, Clients};
@@ -133,13 +134,13 @@ impl Forwarder {
                 }
             };
             for datagram in datagrams(bytes, arrived.meta.stride) {
-                let ecn = to_ecn(arrived.meta.ecn);
+                let class = to_ecn(arrived.meta.ecn).into();
                 // What finds no memory is counted by the engine.
                 let _ = engine.push(
                     arrived.at,
                     Direction::Up,
                     number,
-                    ecn,
+                    class,
                     IP_UDP_HEADER_BYTES,
                     datagram,
                 );
@@ -192,13 +193,13 @@ impl Forwarder {
         }
         for (arrived, bytes) in self.intake.arrivals() {
             self.clients.hear(arrived.tag, arrived.at);
-            let ecn = to_ecn(arrived.meta.ecn);
+            let class = to_ecn(arrived.meta.ecn).into();
             for datagram in datagrams(bytes, arrived.meta.stride) {
                 let _ = engine.push(
                     arrived.at,
                     Direction::Down,
                     arrived.tag,
-                    ecn,
+                    class,
                     IP_UDP_HEADER_BYTES,
                     datagram,
                 );

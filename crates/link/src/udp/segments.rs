@@ -10,8 +10,8 @@ pub fn datagrams(bytes: &[u8], stride: usize) -> impl Iterator<Item = &[u8]> {
     empty.into_iter().chain(bytes.chunks(stride.max(1)))
 }
 
-/// Deliveries that can leave in one call: same way, same client, same ECN field, same size but for
-/// a shorter last one.
+/// Deliveries that can leave in one call: same way, same client, same DSCP and ECN field, same size
+/// but for a shorter last one.
 #[derive(Debug)]
 pub struct Run {
     deliveries: Vec<Delivery>,
@@ -43,8 +43,8 @@ impl Run {
             let segment = first.packet.payload.len();
             let fits = !self.closed
                 && self.deliveries.len() < self.most
-                && (first.direction, first.tag, first.packet.ecn)
-                    == (delivery.direction, delivery.tag, delivery.packet.ecn)
+                && (first.direction, first.tag, first.packet.traffic_class())
+                    == (delivery.direction, delivery.tag, delivery.packet.traffic_class())
                 && (1..=segment.min(MOST_SEGMENT)).contains(&size)
                 && segment <= MOST_SEGMENT
                 && self.bytes + size <= MOST_BYTES;

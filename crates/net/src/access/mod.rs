@@ -2,6 +2,8 @@
 
 mod link;
 
+use std::fmt;
+
 use airlane_base::{Rate, Seed};
 
 pub use link::{LinkAccess, Way};
@@ -9,12 +11,12 @@ pub use link::{LinkAccess, Way};
 use crate::network::{Network, NodeId, Step};
 use crate::node::Port;
 
-/// Which way packets go through an access.
+/// Which way packets go through an access, or through a link between two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// From the core to the hosts on the access.
+    /// From the core to the hosts on the access; from a server to its clients.
     Down,
-    /// From the hosts on the access to the core.
+    /// From the hosts on the access to the core; from clients to their server.
     Up,
 }
 
@@ -28,6 +30,12 @@ impl Direction {
             Self::Down => "down",
             Self::Up => "up",
         }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

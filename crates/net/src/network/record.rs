@@ -80,7 +80,7 @@ pub trait Observer: Send {
 }
 
 /// A hash over every (time, hop, flow, addresses, size, ECN, fate): equal hashes mean that the
-/// same packets took the same ways at the same times. Payloads do not enter.
+/// same packets took the same ways at the same times. Payloads and DSCPs do not enter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketHash(Fnv64);
 

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Time};
+use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Time};
 
 /// A packet of so many IP bytes between two addresses.
 pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Box<Packet> {
@@ -14,6 +14,7 @@ pub fn packet(src: IpAddr, dst: IpAddr, ip_bytes: u32) -> Box<Packet> {
         src: SocketAddr::new(src, 1_000),
         dst: SocketAddr::new(dst, 2_000),
         ecn: Ecn::NotEct,
+        dscp: Dscp::DEFAULT,
         sent: Time::ZERO,
         enqueued: Time::ZERO,
         progress: Progress::default(),

@@ -104,7 +104,7 @@ impl Driver {
     pub(crate) fn new(inner: Arc<Inner>, socket: Box<dyn airlane_runtime::UdpSocket>) -> Self {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
         let work = Work {
-            outlet: Outlet::new(socket, inner.config().ecn),
+            outlet: Outlet::new(socket, inner.config().ecn, inner.config().dscp),
             deadlines: Schedule::default(),
             timer,
             armed: None,

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::task::{Context, Poll, ready};
 
-use airlane_base::Ecn;
+use airlane_base::{Dscp, Ecn};
 use airlane_runtime::{Datagram, Received, UdpSocket};
 use noq_proto::{EcnCodepoint, Transmit};
 
@@ -14,6 +14,8 @@ pub(super) struct Outlet {
     socket: Box<dyn UdpSocket>,
     /// Datagrams may be marked, where noq wants them to.
     ecn: bool,
+    /// What every datagram asks of the network.
+    dscp: Dscp,
     held: Option<Held>,
 }
 
@@ -52,8 +54,8 @@ impl Route {
 }
 
 impl Outlet {
-    pub(super) fn new(socket: Box<dyn UdpSocket>, ecn: bool) -> Self {
-        Self { socket, ecn, held: None }
+    pub(super) fn new(socket: Box<dyn UdpSocket>, ecn: bool, dscp: Dscp) -> Self {
+        Self { socket, ecn, dscp, held: None }
     }
 
     pub(super) fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
@@ -116,7 +118,8 @@ impl Outlet {
         let most = segment.saturating_mul(self.socket.max_segments().max(1));
         let payload = &bytes[..bytes.len().min(most)];
         let several = payload.len() > segment;
-        let datagram = Datagram { dst, src, ecn, payload, segment: several.then_some(segment) };
+        let segment = several.then_some(segment);
+        let datagram = Datagram { dst, src, ecn, dscp: self.dscp, payload, segment };
         let sent = self.socket.poll_send(cx, &datagram);
         // A datagram that could not be sent is a lost one: the connection recovers, and must not
         // die because the path was unreachable for a moment.

@@ -1,13 +1,13 @@
 //! A world of two hosts, and what every test sends through it.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{Ecn, Fnv64, Packet, Rate, Seed, Time};
+use airlane_base::{Dscp, Ecn, Fnv64, Packet, Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_quic::{
     Cipher, Connection, ControlStats, Endpoint, Identity, QuicError, Tls, TransportConfig, Trust,
@@ -26,6 +26,8 @@ pub struct Seen {
     /// Packets that allowed marks when they were sent, and those that were marked.
     pub markable: u64,
     pub marked: u64,
+    /// The DSCPs of packets either way.
+    pub dscps: BTreeSet<Dscp>,
     /// Packets towards the server: mostly acknowledgements.
     pub up_packets: u64,
     /// UDP payload that arrived at the client, bytes.
@@ -112,6 +114,7 @@ impl Fabric for Link {
             }
         }
         seen.packets += 1;
+        seen.dscps.insert(packet.dscp);
         seen.hash.write_u64(now.as_nanos());
         seen.hash.write_u64(packet.payload.len() as u64);
         seen.hash.write_u64(packet.src.port().into());

@@ -1,5 +1,10 @@
 //! UDP sockets of the machine, which send and receive several datagrams per call where the system
 //! can (GSO and GRO).
+//!
+//! DSCP goes neither way. quinn-udp 0.6.1 tells the system the octet of each datagram (control
+//! messages `IP_TOS` and `IPV6_TCLASS`), which overrides that of the socket, and puts the ECN field
+//! and zeros into it: the DSCP of what leaves is the default. Of the octet of what arrives it hands
+//! on the ECN field.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -86,6 +91,7 @@ impl TokioSocket {
                         dst_ip,
                         at,
                         ecn,
+                        dscp: None,
                         payload,
                         joined,
                     });

@@ -14,6 +14,9 @@ use crate::api::BoxFuture;
 #[derive(Default)]
 pub(super) struct Inbox {
     ready: Mutex<VecDeque<usize>>,
+    /// Whether `ready` has any: asked at every step, and mostly it has none. Set and taken back
+    /// under its lock.
+    has_ready: AtomicBool,
     spawned: Mutex<Vec<(&'static str, BoxFuture<()>)>>,
     /// Whether `spawned` has any: asked at every step.
     has_spawned: AtomicBool,
@@ -23,6 +26,21 @@ impl Inbox {
     pub(super) fn spawn(&self, name: &'static str, task: BoxFuture<()>) {
         self.spawned.lock().push((name, task));
         self.has_spawned.store(true, Ordering::Relaxed);
+    }
+
+    fn wake(&self, id: usize) {
+        let mut ready = self.ready.lock();
+        ready.push_back(id);
+        self.has_ready.store(true, Ordering::Relaxed);
+    }
+
+    /// Exchanges `done`, which is empty, for what is ready.
+    fn take_ready(&self, done: &mut VecDeque<usize>) {
+        if self.has_ready.load(Ordering::Relaxed) {
+            let mut ready = self.ready.lock();
+            mem::swap(done, &mut ready);
+            self.has_ready.store(false, Ordering::Relaxed);
+        }
     }
 }
 
@@ -39,7 +57,7 @@ impl Wake for TaskWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::Relaxed) {
-            self.inbox.ready.lock().push_back(self.id);
+            self.inbox.wake(self.id);
         }
     }
 }
@@ -80,7 +98,7 @@ impl Executor {
     pub(super) fn step(&mut self) -> Step {
         self.adopt();
         if self.ready.is_empty() {
-            mem::swap(&mut self.ready, &mut self.inbox.ready.lock());
+            self.inbox.take_ready(&mut self.ready);
         }
         let Some(id) = self.ready.pop_front() else { return Step::Idle };
         let Some(task) = &mut self.tasks[id] else { return Step::Polled };
@@ -127,9 +145,10 @@ impl Executor {
 
     /// Gives newly spawned tasks a place and makes them ready, in the order of spawning.
     fn adopt(&mut self) {
-        if !self.inbox.has_spawned.swap(false, Ordering::Relaxed) {
+        if !self.inbox.has_spawned.load(Ordering::Relaxed) {
             return;
         }
+        self.inbox.has_spawned.store(false, Ordering::Relaxed);
         let spawned = mem::take(&mut *self.inbox.spawned.lock());
         for (name, future) in spawned {
             let state = Arc::new(TaskWaker {

@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 /// What a socket holds for a receiver that is slow: as much as a generous kernel buffer.
 const RECEIVE_BUFFER_PACKETS: usize = 16_384;
 
+/// Boxes of received packets that are kept to be filled again.
+const SPARE_PACKETS: usize = 1024;
+
 /// First port that is given out when none is asked for.
 const FIRST_EPHEMERAL_PORT: u16 = 49_152;
 
@@ -39,6 +42,9 @@ pub(super) struct Hosts {
     sockets: Vec<Socket>,
     /// Asked for every packet, and never iterated: the order of a hash map must not show.
     bound: FxHashMap<SocketAddr, SocketId>,
+    /// Boxes whose packets were received: most packets are sent in one of them.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    spare: Vec<Box<Packet>>,
     packets: u64,
     /// Packets that no socket wanted, or whose socket was full.
     undelivered: u64,
@@ -93,20 +99,34 @@ impl Hosts {
         src: SocketAddr,
         datagram: &crate::Datagram<'_>,
     ) -> Box<Packet> {
-        let packet = Box::new(Packet {
+        let packet = Packet {
             id: self.packets,
             flow: airlane_base::FlowId::default(),
             src,
             dst: datagram.dst,
             ecn: datagram.ecn,
+            dscp: datagram.dscp,
             sent: now,
             enqueued: now,
             progress: Progress::default(),
             header_bytes: IP_UDP_HEADER_BYTES,
             payload: datagram.payload.to_vec(),
-        });
+        };
         self.packets += 1;
-        packet
+        match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = packet;
+                spare
+            }
+            None => Box::new(packet),
+        }
+    }
+
+    /// Keeps the box of a packet that was received.
+    pub(super) fn keep(&mut self, packet: Box<Packet>) {
+        if self.spare.len() < SPARE_PACKETS {
+            self.spare.push(packet);
+        }
     }
 
     /// Hands a packet that arrives at `now` to the socket it is for; the waker is to be woken by the

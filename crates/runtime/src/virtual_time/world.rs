@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::io;
+use std::mem;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use airlane_base::{Packet, Seed, Time};
@@ -229,13 +230,14 @@ impl<F: Fabric> World<F> {
         &mut self,
         main: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, WorldError> {
-        let result = Arc::new(Mutex::new(None));
+        // Asked whenever nothing is ready, which is more often than a lock should be taken.
+        let result = Arc::new(OnceLock::new());
         let slot = result.clone();
         self.core.inbox.spawn(
             "main",
             Box::pin(async move {
                 let value = main.await;
-                *slot.lock() = Some(value);
+                let _ = slot.set(Mutex::new(Some(value)));
             }),
         );
         let mut polls_here: u64 = 0;
@@ -258,7 +260,7 @@ impl<F: Fabric> World<F> {
                     return Err(WorldError::Panicked { task, message, at, seed });
                 }
                 Step::Idle => {
-                    if let Some(value) = result.lock().take() {
+                    if let Some(value) = result.get().and_then(|slot| slot.lock().take()) {
                         return Ok(value);
                     }
                     let before = self.now();
@@ -419,13 +421,23 @@ impl<F: Fabric> UdpSocket for VirtualSocket<F> {
     }
 
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
-        match self.core.state.lock().hosts.receive(self.socket, cx.waker()) {
-            Some(packet) => {
-                let Packet { src, dst, ecn, enqueued: at, payload, .. } = *packet;
+        let hosts = &mut self.core.state.lock().hosts;
+        match hosts.receive(self.socket, cx.waker()) {
+            Some(mut packet) => {
+                let Packet { src, dst, ecn, dscp, enqueued: at, .. } = *packet;
                 // The payload's only owner: nothing is copied.
-                let payload = BytesMut::from(Bytes::from(payload));
+                let payload = BytesMut::from(Bytes::from(mem::take(&mut packet.payload)));
+                hosts.keep(packet);
                 let dst_ip = dst.ip();
-                Poll::Ready(Ok(Received { src, dst_ip, at, ecn, payload, joined: false }))
+                Poll::Ready(Ok(Received {
+                    src,
+                    dst_ip,
+                    at,
+                    ecn,
+                    dscp: Some(dscp),
+                    payload,
+                    joined: false,
+                }))
             }
             None => Poll::Pending,
         }

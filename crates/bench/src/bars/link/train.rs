@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Rng, Seed, Time};
+use airlane_base::{
+    Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Rng, Seed, Time,
+};
 use airlane_link::{Way, dumbbell};
 use rand::RngExt;
 
@@ -71,6 +73,7 @@ pub(super) fn laboratory(way: &Way, seed: Seed, sent: &[Sent]) -> Vec<Time> {
                 src,
                 dst,
                 ecn: Ecn::NotEct,
+                dscp: Dscp::DEFAULT,
                 sent: *at,
                 enqueued: *at,
                 progress: Progress::default(),

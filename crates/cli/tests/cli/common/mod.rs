@@ -1,5 +1,4 @@
 //! Folders in which the binary is run.
-#![allow(dead_code, reason = "each test binary uses a part")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use airlane_lab::scenario::{Scenario, keys};
 
-use crate::{GOOD, message, read, with_set};
+use super::{GOOD, message, read, with_set};
 
 #[test]
 fn unknown_keys_come_with_a_suggestion() {

@@ -1,15 +1,13 @@
 //! A server that is killed, and what its players do until it is there again.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use crate::common::*;
 use airlane_base::Rate;
 use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
-use common::*;
 
 const CHUNKS: usize = 12;
 /// Of video in a chunk, and what a player holds at most.

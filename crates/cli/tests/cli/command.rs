@@ -1,11 +1,9 @@
 //! The command line: its messages and exit codes, and what is left behind.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::*;
+use crate::common::*;
 
 /// A table of one video with two rungs of three chunks, in the form of the Comyco set.
 fn table() -> String {

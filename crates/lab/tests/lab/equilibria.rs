@@ -1,7 +1,7 @@
 //! Who gets what beside whom on real QUIC, in short. The tables of `docs/controllers.md` are the
 //! long form: `cargo run --release -p airlane-lab --example quic_equilibria`.
 
-#[path = "../examples/quic_equilibria/scene.rs"]
+#[path = "../../examples/quic_equilibria/scene.rs"]
 #[allow(dead_code, reason = "the tables use more of it")]
 mod scene;
 

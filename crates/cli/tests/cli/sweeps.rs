@@ -1,11 +1,9 @@
 //! `airlane sweep` and `airlane diff` as people call them.
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::*;
+use crate::common::*;
 
 /// Two cells, two seeds, two schemes, for as long as the test says.
 fn scenario(duration_s: u32) -> String {

@@ -1,11 +1,9 @@
 //! Verbs that run worlds: bad input leaves nothing, a stop leaves what finished.
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::*;
+use crate::common::*;
 
 /// Runs the command, which must refuse its input with one line that begins with our name.
 fn refused(scratch: &Scratch, arguments: &[&str]) -> String {

@@ -9,7 +9,7 @@ use airlane_net::Direction::{Down, Up};
 use airlane_lab::workloads::bulk::Transfers;
 use airlane_lab::workloads::web::Traffic;
 
-use crate::{GOOD, message, read, viewers, with_set};
+use super::{GOOD, message, read, viewers, with_set};
 
 const CHAIN: &str = r#"
 [core]

@@ -1,0 +1,8 @@
+//! The command line as people use it. One binary, since each links all that the command does.
+
+mod command;
+mod common;
+mod dist;
+mod restart;
+mod runs;
+mod sweeps;

@@ -1,0 +1,21 @@
+//! The laboratory by its public interface. One binary: a binary per subject would link the whole
+//! stack as often as there are subjects.
+
+mod browsers;
+mod claims;
+mod diff;
+mod ecn;
+mod equilibria;
+mod execute;
+mod grid;
+mod networks;
+mod normalise;
+mod parsers;
+mod plan;
+mod pool;
+mod reproduce;
+mod scenario;
+mod story;
+mod summary;
+mod sweep;
+mod traffic;
