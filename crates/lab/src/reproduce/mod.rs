@@ -1,18 +1,18 @@
 //! The command `reproduce`: measures a paper's claims and judges them by rules that were written
-//! before. [`claims`](crate::claims) defines the words: scene, cell, variant, draw, figure.
+//! before. The module `claims` defines the words: scene, cell, variant, draw, figure.
 //!
 //! # Data flow
 //!
 //! 1. `selected` picks the claims that `--only` names.
-//! 2. [`experiments`] makes a plan of every scene of every claim: its cells, and the variants shown
+//! 2. `experiments` makes a plan of every scene of every claim: its cells, and the variants shown
 //!    beside it. Each plan has runs: every draw under every scheme and seed. Runs whose worlds are
 //!    identical, in whatever claim, are the same world.
-//! 3. `run` simulates every world once, on all cores, and keeps a [`ClaimRun`] of each.
-//! 4. [`measured`] turns the runs of a scene into figures by metric: those of runs, those derived
+//! 3. `run` simulates every world once, on all cores, and keeps a `ClaimRun` of each.
+//! 4. `measured` turns the runs of a scene into figures by metric: those of runs, those derived
 //!    from them for baselines and changes, and those that workloads compute. A claim with a
 //!    `measure` has no runs: a workload computes its figures from the plan.
 //! 5. `claim_samples` puts the figures of a claim's cells together, and `judge_claim` judges them.
-//! 6. [`verdicts`], [`page`], [`pages`] and [`terminal`] show the outcome; `summary.json` has every
+//! 6. `verdicts`, `page`, `pages` and `terminal` show the outcome; `summary.json` has every
 //!    figure and verdict.
 //!
 //! # Invariants
