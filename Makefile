@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build dist demo test browsers bench doc deny fmt clean
+.PHONY: help setup check-tools build dist demo test browsers bench against doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +34,9 @@ browsers: build ## Four browsers share one link: out/browsers/report.html (STORY
 bench: build ## Speed and fidelity beside ns-3: out/bench/bench.json (BENCH="--only speed --quick")
 	cargo build --release --locked -p airlane-bench
 	target/release/airlane-bench --out out/bench $(BENCH)
+
+against: check-tools ## Speed beside an earlier commit's, in turn: out/against/against.json (AGAINST="HEAD~1 --rounds 3")
+	scripts/bench/against $(AGAINST)
 
 doc: ## The API documentation
 	cargo doc --locked --no-deps --workspace

@@ -1,5 +1,6 @@
 //! The peer: ns-3, as many builds of it as can be had.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -101,8 +102,8 @@ impl Build {
         self.version.split('.').nth(1).and_then(|y| y.parse().ok()).unwrap_or(0)
     }
 
-    /// Runs a scene of one flow; `more` are further options of the program.
-    pub(crate) fn run(&self, scene: &Scenario, more: &[&str]) -> Result<Run, Problem> {
+    /// Runs a scene of one flow, or of as many as `more` says, further options of the program.
+    pub(crate) fn run(&self, scene: &Scenario, more: &[impl AsRef<OsStr>]) -> Result<Run, Problem> {
         let way = scene.network.bottleneck().map(|way| (&way.capacity, way.queue.limit));
         let Some((Capacity::Constant(rate), QueueLimit::Bdp(bdp))) = way else {
             return Err(Problem::Broke("the peer takes a constant link with a BDP queue".into()));

@@ -7,6 +7,7 @@ mod elements;
 mod fuzz;
 mod link;
 mod ns3;
+mod peers;
 mod players;
 pub(crate) mod scale;
 pub(crate) mod serve;
@@ -40,7 +41,7 @@ pub(crate) const BARS: &[Bar] = &[
     },
     Bar {
         name: "scale",
-        about: "8, 80 and 800 flows: packets per second, memory per flow",
+        about: "8, 80 and 800 flows: packets per second beside ns-3, memory per flow",
         measure: scale::measure,
     },
     Bar {

@@ -1,7 +1,10 @@
 //! Many flows: do packets per second hold, and what does a flow take in memory?
 
+mod beside;
+
 use std::process::Command;
 
+use airlane_lab::LabError;
 use airlane_lab::workloads::bulk;
 use airlane_lab::world::FlowSample;
 use serde::{Deserialize, Serialize};
@@ -21,15 +24,16 @@ const QUIET_BPS: f64 = 2e3;
 pub(crate) struct Cost {
     packets: u64,
     packets_per_s: f64,
+    packets_per_cpu_s: f64,
     /// Most memory that the process had resident.
     peak_bytes: u64,
     /// Mean over the flows and the second half of the run.
     in_flight_bytes: f64,
 }
 
-/// Runs so many flows for so many seconds in this process, which should do nothing else. Those at
-/// work fill the link; the others keep their connections.
-pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
+/// So many flows for so many seconds. Those at work fill the link; the others keep their
+/// connections.
+fn scene(flows: usize, at_work: usize, seconds: u64) -> Result<Scene, LabError> {
     let mut set = vec![
         format!("bulk.0.count={at_work}"),
         format!("link.rate_bps={}", RATE_BPS * flows as f64),
@@ -41,7 +45,12 @@ pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, 
         text.push_str(&format!("rate_bps = {QUIET_BPS:?}\n"));
         set.push(format!("bulk.1.count={}", flows - at_work));
     }
-    let run = Scene::own((MANY_FLOWS.0, &text), &set)?.run_seed(1)?;
+    Scene::own((MANY_FLOWS.0, &text), &set)
+}
+
+/// Runs such a scene in this process, which should do nothing else.
+pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
+    let run = scene(flows, at_work, seconds)?.run_seed(1)?;
     if let Some(failed) = bulk::Output::of(&run.output).iter().find_map(|b| b.failure.as_ref()) {
         return Err(Problem::Broke(failed.clone()));
     }
@@ -53,6 +62,7 @@ pub(crate) fn child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, 
     Ok(Cost {
         packets: run.packets(),
         packets_per_s: run.packets_per_s(),
+        packets_per_cpu_s: run.packets_per_cpu_s(),
         peak_bytes: Usage::own()?.peak_bytes,
         in_flight_bytes: late.iter().sum::<f64>() / late.len() as f64,
     })
@@ -75,7 +85,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let per_flow = (peaks[2] - peaks[0]) / (FLOWS[2] - FLOWS[0]) as f64;
     let mib = |bytes: f64| format!("{:.1}", bytes / f64::from(1 << 20));
     let kib = |bytes: f64| bytes / 1024.0;
-    Ok(vec![
+    let mut figures = vec![
         Figure {
             bar: "scale.speed".into(),
             ours: rates[2] / rates[0],
@@ -106,7 +116,9 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
                 kib(in_flight)
             ),
         },
-    ])
+    ];
+    figures.extend(beside::measure(setting)?);
+    Ok(figures)
 }
 
 fn in_a_child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
