@@ -42,7 +42,7 @@ async function ask() {
   } catch (error) {
     missed += 1;
     if (error.status === 404 || error.status === 403) {
-      alertOf(byId("alert"), "This server shows its sessions to its own network only. Whoever runs it may open them to all: airlane serve --open-status.");
+      alertOf(byId("alert"), "This server shows its sessions to its own network only. To show them to everybody, start it with: airlane serve --open-status.");
     } else if (missed >= LOST_AFTER) {
       alertOf(byId("alert"), `The server is lost: ${error.message}. What stands here is what it said last.`);
     }

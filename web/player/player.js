@@ -41,7 +41,7 @@ async function loadTitles() {
     note.textContent = "The server has no titles. A title is a folder with a DASH manifest: airlane pack VIDEO FOLDER makes one.";
     return titles;
   } catch (error) {
-    note.textContent = "The list of titles is not there.";
+    note.textContent = "The list of titles could not be loaded.";
     if (!options.mpd) throw error;
     return [];
   }
@@ -60,7 +60,7 @@ function watch(title, table) {
     length: { duration_s: title.duration_s, chunk_s: title.chunk_s },
     options,
   }, say);
-  // For the console, and for whoever measures from outside.
+  // For the console, and for measurements from outside.
   Object.assign(globalThis, { airlane: { record: playback.record, sid } });
   if (options.bare) return;
   const dashboard = new Dashboard(sid, options);

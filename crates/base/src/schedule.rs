@@ -12,7 +12,7 @@ const NEVER: Key = Key::MAX;
 
 /// One event per slot at most, in the order of (time, sequence number, slot).
 ///
-/// A tournament: slots are leaves, and each inner place holds whoever comes first of the two below.
+/// A tournament: slots are leaves, and each inner place holds the earlier of the two below.
 /// Setting an event plays the matches on its way up, as far as they change. Unlike in a heap
 /// nothing is left behind by an event that moves or is withdrawn, so memory is bounded by the
 /// slots.

@@ -55,7 +55,7 @@ fn print_fault(what: &str, run: Option<&FaultyRun>) {
     say(&format!("airlane: to see it again: {again} (version {VERSION}, commit {COMMIT})"));
 }
 
-/// A line on the standard error; whoever closed it does not want to hear it.
+/// A line on the standard error; ignored if that is closed.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -75,7 +75,7 @@ struct State {
 
 impl Progress for Lines {
     fn begin(&self, what: &str, units: u64) {
-        // Whoever closed the standard error does not want to hear it.
+        // A closed standard error is ignored.
         let _ = writeln!(std::io::stderr(), "{what}: 0 %");
         let what = what.to_owned();
         *lock(&self.state) = State { what, units, began: self.clock.elapsed(), ..State::default() };
@@ -100,7 +100,7 @@ impl Progress for Lines {
 }
 
 fn lock<T>(state: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // What is shown is whole after each change, whoever panicked.
+    // The state is complete after each change, so a panic elsewhere does not matter.
     state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 /// Bytes of the buffers that are pooled: as much of a file as is read at once.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
-/// Buffers that are kept while nobody uses them.
+/// The most unused buffers that are kept.
 const MAX_SPARE: usize = 16;
 
 /// Buffers that came back when their pieces were delivered. A new buffer would be filled with zeros

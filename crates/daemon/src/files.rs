@@ -65,7 +65,7 @@ impl Files {
         let file = match found {
             Ok(Some(file)) => file.into_std(),
             Ok(None) => return Ok(None),
-            // What climbs out is answered as if it were not there: whether it is, is nobody's business.
+            // A path that leads out of the folder is answered as missing, whether or not it exists.
             Err(e)
                 if matches!(
                     e.kind(),

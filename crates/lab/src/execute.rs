@@ -6,7 +6,7 @@ use crate::pool::{self, Job, Ticket};
 use crate::request::Common;
 use crate::summary::{OutFolder, RunInfo, Summary};
 
-/// What came of the runs of a plan.
+/// The outcome of the runs of a plan.
 #[derive(Debug)]
 pub struct Executed<R> {
     /// The runs that finished, in the order of [`Plan::runs`].

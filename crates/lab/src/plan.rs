@@ -153,7 +153,7 @@ impl Plan {
     }
 
     /// The runs in the order of results: by case, then seed, then scheme, so that what has
-    /// finished when somebody stops can be compared.
+    /// finished at a stop can be compared.
     pub fn runs(&self) -> impl Iterator<Item = RunKey> + '_ {
         let schemes = self.scenario.schemes.len();
         (0..self.cases.len()).flat_map(move |case| {

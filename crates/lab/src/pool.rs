@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::error::{Fault, FaultyRun, LabError};
 
-/// Set when somebody wants a command to stop; clones share it.
+/// Set when a command shall stop, as by Ctrl-C; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -37,7 +37,7 @@ impl Stop {
     }
 }
 
-/// Who is told how far the work is. Called from several threads at once.
+/// Receives the progress of the work. Called from several threads at once.
 pub trait Progress: Sync {
     /// `units` of work lie ahead, called `what`.
     fn begin(&self, what: &str, units: u64);
@@ -49,7 +49,7 @@ pub trait Progress: Sync {
     fn end(&self);
 }
 
-/// A progress that nobody wants to see.
+/// Shows no progress.
 impl Progress for () {
     fn begin(&self, _what: &str, _units: u64) {}
     fn advance(&self, _units: u64) {}
@@ -74,7 +74,7 @@ pub struct Job<'a, T> {
     pub work: Work<'a, T>,
 }
 
-/// What a job may use while it runs.
+/// A running job's connection to the pool: the stop flag, and its progress.
 pub struct Ticket<'a> {
     /// Whether to go on.
     pub stop: &'a Stop,
@@ -91,7 +91,7 @@ impl Ticket<'_> {
     }
 }
 
-/// What came of the jobs.
+/// The outcome of the jobs.
 #[derive(Debug)]
 pub struct Done<T> {
     /// The results in the order of the jobs, `None` where there is none.
@@ -120,7 +120,7 @@ pub fn run<T: Send>(
 ) -> Done<T> {
     let count = jobs.len();
     progress.begin(what, jobs.iter().map(|j| j.units).sum());
-    // Each slot is taken once, by whoever drew its number.
+    // Each slot is taken once, by the thread that drew its number.
     let jobs: Vec<Mutex<Option<Job<'_, T>>>> =
         jobs.into_iter().map(|j| Mutex::new(Some(j))).collect();
     let results: Vec<Mutex<Option<Result<T, LabError>>>> =

@@ -30,14 +30,14 @@ pub struct Common<'a> {
     pub circumstances: RunInfo,
     /// How long the command has been running. The laboratory reads no clock.
     pub elapsed: &'a (dyn Fn() -> Duration + Sync),
-    /// Who is told how far the work is.
+    /// Receives the progress of the work.
     pub progress: &'a dyn Progress,
     /// Whether to go on.
     pub stop: Stop,
 }
 
 impl Default for Common<'_> {
-    /// Nothing given: the scenario as it stands, one world at a time, no captures, nobody told.
+    /// Nothing given: the scenario as it stands, one world at a time, no captures, no progress.
     fn default() -> Self {
         Self {
             out: PathBuf::new(),

@@ -52,7 +52,7 @@ impl LinkError {
         move |source| Self::Device { what, source: source.into() }
     }
 
-    /// Whether whoever asked for the link can mend it: bad input, an address that is taken, a
+    /// Whether the user can correct it: bad input, an address that is taken, a
     /// missing permission.
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Input(_) | Self::Listen { .. } | Self::Device { .. })

@@ -1,4 +1,4 @@
-//! A link at work, and what can be asked of it.
+//! A running link, and the requests that it takes.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -190,7 +190,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Why it ended before was told to whoever asked, or nobody wants to know.
+        // If it failed before, `wait` or `stop` returned the error, or no one called them.
         let _ = self.join();
     }
 }

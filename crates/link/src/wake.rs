@@ -8,7 +8,7 @@ use rustix::io::{read, write};
 
 use crate::error::LinkError;
 
-/// Both ends of a bell: whoever waits for packets waits for it too.
+/// A wake-up event (both ends): the thread that waits for packets waits for it too.
 #[derive(Clone, Debug)]
 pub(crate) struct Bell(Arc<OwnedFd>);
 

@@ -98,8 +98,8 @@ pub struct Rung {
 
 /// A video: rungs in rising order of nominal rate, all with the same number of chunks.
 ///
-/// The readers of this crate hand out videos that [`Video::check`] accepts; whoever builds one by
-/// hand calls it too.
+/// The readers of this crate hand out videos that [`Video::check`] accepts; a caller that builds
+/// one by hand calls it too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
     /// Name, unique in its corpus.

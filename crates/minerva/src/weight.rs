@@ -28,8 +28,8 @@ const LEAST_BUSY: f64 = 0.25;
 const MEASUREMENTS: usize = 4;
 /// Part of a new value in both moving averages.
 const GAIN: f64 = 0.1;
-/// The weight stays within these multiples of the baseline's: 0.5 to 20 for the 2 connections of the
-/// paper (section 6.2).
+/// The weight stays within these multiples of the baseline's: 0.5 to 20 for the 2 connections of
+/// the paper (section 6.2).
 const CLAMP: (f64, f64) = (0.25, 10.0);
 
 /// What a request for a chunk tells the server.
@@ -64,7 +64,7 @@ impl Default for Watching {
 }
 
 impl Watching {
-    /// Whether somebody looks at moving pictures.
+    /// Whether the video is playing and visible.
     fn is_active(&self) -> bool {
         self.visible && self.pace > 0.0
     }

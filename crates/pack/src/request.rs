@@ -1,4 +1,4 @@
-//! What is asked for and what is handed back.
+//! Requests to pack or measure, and their reports.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Strictly increasing piecewise linear curves, such as quality over rate.
 //!
 //! How a curve is made from measured points:
-//! - **Monotone by the running maximum.** A point below an earlier one is lifted to it. Whoever
-//!   has the rate of a rung may play a lower one, so the best quality within a rate never falls;
+//! - **Monotone by the running maximum.** A point below an earlier one is lifted to it. A viewer
+//!   with the rate of a rung may play a lower one, so the best quality within a rate never falls;
 //!   the points that were in order stay exactly as measured.
 //! - **Strictly increasing.** Between two points the curve rises by at least
 //!   [`MIN_RISE`] of its whole range, in proportion to their distance, so that an inverse exists

@@ -1,4 +1,4 @@
-//! What an endpoint can be told.
+//! The settings of endpoints.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -83,7 +83,8 @@ pub struct Admission {
     pub handshakes: usize,
     /// Connections at most; further clients are turned away.
     pub connections: usize,
-    /// How long a client may take for its handshake; `None`: for ever, so long as it says something.
+    /// How long a client may take for its handshake; `None`: for ever, so long as it says
+    /// something.
     pub handshake_timeout: Option<Duration>,
 }
 
@@ -106,13 +107,13 @@ pub struct TransportConfig {
     pub initial_rtt: Duration,
     /// UDP payload of a full packet in bytes, at least 1200, which is taken to pass every path.
     pub payload_bytes: u16,
-    /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: it never
-    /// changes.
+    /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: it
+    /// never changes.
     pub most_payload_bytes: Option<u16>,
     /// When the peer acknowledges.
     pub acks: AckPolicy,
     /// Bytes that the peer may send on one stream ahead of the reader, or past a hole; at most
-    /// [`MAX_STREAM_WINDOW_BYTES`]. Whoever needs more in flight uses several streams.
+    /// [`MAX_STREAM_WINDOW_BYTES`]. Several streams together may have more in flight.
     pub stream_receive_window_bytes: u32,
     /// Bytes that the peer may send on all streams ahead of the readers.
     pub receive_window_bytes: u32,
@@ -136,9 +137,9 @@ pub struct TransportConfig {
     /// section 13.4), until the peer shows that it does not tell of marks or that the path clears
     /// them. Controllers hear of marks ([`Controller::on_marked`]).
     pub ecn: bool,
-    /// The DSCP of every packet: one for all, since packets of several could overtake each other and
-    /// be taken for lost (RFC 7657, section 5.1). In real time packets have the default, whatever
-    /// this says.
+    /// The DSCP of every packet: one for all, since packets of several could overtake each other
+    /// and be taken for lost (RFC 7657, section 5.1). In real time packets have the default,
+    /// whatever this says.
     pub dscp: Dscp,
     /// Silence after which a connection is given up.
     pub idle_timeout: Option<Duration>,
@@ -146,8 +147,9 @@ pub struct TransportConfig {
     pub keep_alive: Option<Duration>,
     /// How packets are protected and where secrets come from. Only the two constructors make one.
     pub security: Security,
-    /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it from
-    /// before a crash can tell clients at once that their connections are gone. `None`: a new one.
+    /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it
+    /// from before a crash can tell clients at once that their connections are gone. `None`: a new
+    /// one.
     ///
     /// Each endpoint makes a key of its own from it and its local address. Machines that listen at
     /// the same address must not have the same secret (section 21.11).
@@ -177,14 +179,14 @@ pub const ALPN_H3: &[u8] = b"h3";
 pub const ALPN_AIRLANE: &[u8] = b"airlane/1";
 
 impl TransportConfig {
-    /// The laboratory's settings: payload of 1350 bytes, an acknowledgement for every second packet,
-    /// connection ids, keys and tokens from the runtime's seed, and any cipher, the one that
-    /// protects nothing included.
+    /// The laboratory's settings: payload of 1350 bytes, an acknowledgement for every second
+    /// packet, connection ids, keys and tokens from the runtime's seed, and any cipher, the one
+    /// that protects nothing included.
     pub fn laboratory(cipher: Cipher, controller: impl Into<ControllerFactory>) -> Self {
         Self::with(Security::laboratory(cipher), controller.into())
     }
 
-    /// The settings of whoever faces a network, server or client: the same sizes, TLS, and
+    /// The settings for servers and clients on a real network: the same sizes, TLS, and
     /// connection ids, keys and tokens from the operating system.
     pub fn network(tls: Tls, controller: impl Into<ControllerFactory>) -> Self {
         Self::with(Security::network(tls), controller.into())

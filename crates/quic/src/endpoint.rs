@@ -40,7 +40,7 @@ const INITIAL_ID_BYTES: usize = 8;
 /// Dropping it ends accepting; connections live on until they are dropped themselves.
 pub struct Endpoint {
     inner: Arc<Inner>,
-    /// `None` where nobody may connect.
+    /// `None` on endpoints that accept no connections.
     accepted: Option<AsyncMutex<mpsc::UnboundedReceiver<Connection>>>,
 }
 
@@ -64,8 +64,8 @@ pub(crate) struct Inner {
 
 /// The key of stateless resets of the endpoint at `local` that was given `secret`.
 ///
-/// Endpoints that share a secret must not share the key (RFC 9000, section 21.11): whoever sends one
-/// of them a packet with the connection id of another's connection would be told the token that
+/// Endpoints that share a secret must not share the key (RFC 9000, section 21.11): whoever sends
+/// one of them a packet with the connection id of another's connection would be told the token that
 /// ends it.
 fn reset_key(secret: &[u8; 32], local: SocketAddr) -> hmac::Key {
     let of_secret = hmac::Key::new(hmac::HMAC_SHA256, secret);

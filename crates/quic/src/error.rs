@@ -22,8 +22,8 @@ pub enum QuicError {
     /// Certificates, keys, or what TLS says of them.
     #[error("TLS: {0}")]
     Tls(String),
-    /// Nobody whom this side trusts vouches for the peer's certificate.
-    #[error("nobody that is trusted vouches for the certificate: {0}")]
+    /// No authority that this side trusts signed the peer's certificate.
+    #[error("no trusted authority signed the certificate: {0}")]
     Untrusted(String),
     /// Nothing was heard for the idle timeout.
     #[error("the peer has been silent for too long")]

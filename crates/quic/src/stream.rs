@@ -53,7 +53,7 @@ impl SendStream {
     /// If it was finished or reset before.
     pub fn finish(&mut self) -> Result<(), QuicError> {
         match self.link.change_send(self.id, |s| s.finish()) {
-            // Whoever cares that the peer does not want it hears so from `delivered`.
+            // `delivered` reports if the peer did not want it.
             Ok(()) | Err(FinishError::Stopped(_)) => Ok(()),
             Err(FinishError::ClosedStream) => Err(QuicError::StreamClosed),
         }

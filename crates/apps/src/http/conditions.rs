@@ -46,7 +46,7 @@ pub(super) fn evaluate(fields: &HeaderMap, version: Option<&Version>) -> Verdict
 pub(super) fn range_counts(fields: &HeaderMap, version: Option<&Version>) -> bool {
     let Some(wanted) = fields.get(header::IF_RANGE) else { return true };
     let (Ok(wanted), Some(version)) = (wanted.to_str(), version) else { return false };
-    // A date is a strong validator only for somebody who knows the clocks: it has to be equal.
+    // A date is a strong validator only if it is equal: the clocks are unknown.
     wanted == version.etag || date(wanted) == Some(version.modified_s)
 }
 

@@ -15,7 +15,7 @@ use super::fetch::Fetch;
 use crate::cmcd::Cmcd;
 use crate::error::RoleError;
 
-/// Somebody who watches one title.
+/// A player of one title.
 #[derive(Clone, Debug)]
 pub struct Player {
     /// The title and how it is watched.

@@ -62,7 +62,7 @@ pub(crate) struct PackArgs {
 const MAKING: [&str; 9] =
     ["video", "dir", "codec", "rungs", "chunk", "speed", "audio_rate", "title", "restart"];
 
-/// What is asked of the crate.
+/// The request to the crate.
 pub(crate) enum Work {
     Pack(PackRequest),
     Measure(MeasureRequest),

@@ -53,7 +53,7 @@ pub(crate) struct PlayArgs {
     /// The version of HTTP
     #[arg(long, value_enum, value_name = "VERSION", default_value = "best")]
     http: HttpVersion,
-    /// Talk to servers whose certificates nobody vouches for, such as those for development
+    /// Accept certificates that no trusted authority signed, such as those for development
     #[arg(long)]
     insecure: bool,
     /// The measure of quality [default: VMAF where the title has it]

@@ -39,7 +39,7 @@ pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
     }
     let end = link.stop().map_err(failed)?;
     print(&format!("in {:.1} s: {}\n", (end.at - start.at).as_secs_f64(), end.since(&start)))?;
-    // Whoever manages services asks by SIGTERM, and is content with a clean end.
+    // Service managers stop a link by SIGTERM, and expect a clean exit.
     Ok(if signal.load(Ordering::Relaxed) == SIGTERM as usize { 0 } else { 130 })
 }
 

@@ -176,7 +176,7 @@ pub(crate) fn command() -> Vec<String> {
     std::iter::once("airlane".to_owned()).chain(options).collect()
 }
 
-/// The machine's name; empty where nobody says it.
+/// The machine's name; empty if unknown.
 fn host() -> String {
     let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     told.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default().trim().to_owned()
@@ -198,7 +198,7 @@ fn daemon_failed(error: DaemonError) -> LabError {
     }
 }
 
-/// What the machine or somebody else refused: the reason says all there is to say.
+/// A failure of the machine or of a peer: the reason is the whole message.
 fn refused(reason: &dyn std::error::Error) -> LabError {
     InputError::new(reason.to_string(), "").into()
 }

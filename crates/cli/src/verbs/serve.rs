@@ -55,7 +55,7 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
 async fn stopped(interrupt: &mut Signal, terminate: &mut Signal) -> u8 {
     tokio::select! {
         _ = interrupt.recv() => 130,
-        // Whoever manages services asks like this, and is content with a clean end.
+        // Service managers stop a server like this, and expect a clean exit.
         _ = terminate.recv() => 0,
     }
 }

@@ -175,7 +175,7 @@ impl SendState {
         self.now
     }
 
-    /// The latest time that it was told.
+    /// The latest time of any call.
     pub fn now(&self) -> Time {
         self.now
     }

@@ -101,14 +101,14 @@ impl Path {
         }
     }
 
-    /// Another controller takes over, that nobody told anything.
+    /// Replaces the controller by one that starts without any knowledge of the path.
     pub(super) fn replace(&mut self, controller: Box<dyn Controller>) -> Box<dyn Controller> {
         self.sampler = controller.takes_samples().then(RateSampler::new);
         self.abandon();
         std::mem::replace(&mut self.controller, controller)
     }
 
-    /// Nobody will tell what becomes of the packets in flight.
+    /// Counts the packets in flight as abandoned: the transport does not report them any more.
     pub(super) fn abandon(&mut self) {
         self.counts.abandoned_packets += self.table.packets();
         self.table.clear();

@@ -46,7 +46,7 @@ pub enum FetchError {
     },
     /// No trusted authority signed the server's certificate.
     #[error(
-        "{url}: nobody whom this machine trusts vouches for the server's certificate ({why}); \
+        "{url}: no authority that this machine trusts signed the server's certificate ({why}); \
          `airlane play --insecure` plays all the same"
     )]
     Untrusted {
@@ -112,8 +112,8 @@ impl Client {
         Ok(Self { runtime, endpoint, trust, speak, connections: Mutex::default() })
     }
 
-    /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body to
-    /// come; where it was redirected to.
+    /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body
+    /// to come; where it was redirected to.
     ///
     /// # Errors
     /// If the server cannot be reached or answers anything but 200 or 206.
@@ -259,8 +259,8 @@ fn transport(trust: &Trust) -> TransportConfig {
     let tls = Tls { identity: None, trust: trust.clone() };
     TransportConfig {
         alpn: vec![ALPN_H3.to_vec()],
-        // Whoever waits for the rest of an answer sends nothing, and would not hear from a server
-        // that was started anew that it knows nothing of the connection.
+        // A client that waits for the rest of an answer sends nothing, and would not learn
+        // that a restarted server no longer knows the connection.
         keep_alive: Some(ASK_AFTER),
         ..TransportConfig::network(tls, controller)
     }

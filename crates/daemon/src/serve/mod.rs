@@ -83,7 +83,7 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// What somebody who starts a server wants to know.
+/// What a server reports when it has started.
 #[derive(Clone, Debug)]
 pub struct Ready {
     /// Where it listens.

@@ -84,7 +84,7 @@ fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
         }
         (Treatment::Minerva, _) => ("minerva", None),
         (Treatment::Control, _) => ("plain", Some("it is the comparison's plain half")),
-        (Treatment::Plain, _) => ("plain", Some("the server weighs nobody")),
+        (Treatment::Plain, _) => ("plain", Some("the server sets no weights")),
         (Treatment::NoCmcd, _) => ("plain", Some("its player sends no CMCD")),
         (Treatment::NoTable, _) => ("plain", Some("its title has no quality table")),
     }

@@ -180,7 +180,7 @@ impl Tcp {
             () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => false,
         };
         connection.as_mut().graceful_shutdown();
-        // Whoever stops the server has a bound of its own for what is under way.
+        // Stopping the server has a bound of its own for answers that are being sent.
         let rest = if is_stopping { Duration::MAX } else { self.timeouts.head };
         tokio::select! {
             biased;
@@ -191,7 +191,7 @@ impl Tcp {
     }
 }
 
-/// The answer to whoever speaks plain HTTP: the same over TLS.
+/// The answer to plain HTTP: a redirection to the same over TLS.
 fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
     let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());

@@ -281,7 +281,7 @@ fn collect(
         let path = below.join(&name);
         let kind = entry.file_type()?;
         if kind.is_dir() && depth < MAX_DEPTH {
-            // One folder that cannot be read keeps nobody from the others.
+            // A folder that cannot be read does not stop the others.
             let _ = collect(root, &path, depth + 1, found);
         } else if kind.is_file() && path.extension().is_some_and(|e| e == "mpd") {
             found.push(path);

@@ -7,7 +7,7 @@ use airlane_base::InputError;
 use super::KeyDoc;
 use super::tree::Origin;
 
-/// What is said of a key that nobody asked for.
+/// The message for a key that no call read.
 pub(super) const UNKNOWN_KEY: &str = "unknown key";
 
 /// What a reading leaves besides its result.

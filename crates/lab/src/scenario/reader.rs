@@ -1,9 +1,9 @@
 //! Reads keys of a [`tree`](super::tree) and says what is wrong with them.
 //!
-//! Each key is asked for once, with what it means, what it may be and what it is by default. The
-//! same call reads the key, checks it, knows it when an unknown one wants a suggestion, and lists
-//! it in the documentation. Reading never stops at an error: it notes it and goes on with some
-//! value, and whoever started it throws the result away if anything was noted.
+//! Each key is read by one call, with its meaning, bounds and default. The call reads the key,
+//! checks it, makes it known for suggestions ("did you mean"), and lists it in the documentation.
+//! Reading does not stop at an error: it notes the error and goes on with some value. The caller
+//! discards the result if anything was noted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::notes::{Notes, UNKNOWN_KEY};
 use super::suggest;
 use super::tree::{Data, Node, Origin, plain};
 
-/// One table, or what is asked of an absent one.
+/// One table; an absent table is read like an empty one.
 pub(crate) struct Reader<'a> {
     entries: Option<&'a BTreeMap<String, Node>>,
     /// The path of the table in messages: list entries by number.
@@ -469,7 +469,7 @@ impl<'a> Reader<'a> {
         items.iter().enumerate().map(entry).collect()
     }
 
-    /// Notes every key that nobody asked for.
+    /// Notes every key of the table that was not read.
     fn finish(&self) {
         for (key, node) in self.entries.into_iter().flatten() {
             if self.asked.iter().any(|asked| asked == key) {

@@ -1,4 +1,4 @@
-//! What somebody who wrote an unknown word may have meant.
+//! Suggests a known word for an unknown one.
 
 /// The candidate closest to `word`, if one is close enough to be a slip of it.
 pub(crate) fn nearest<'a>(

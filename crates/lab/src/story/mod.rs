@@ -1,4 +1,4 @@
-//! The story that finished runs tell: the figures, the report and what stands on the terminal.
+//! Turns finished runs into figures, the report and the table on the terminal.
 //!
 //! Everything is computed from what the runs left ([`RunResult`]); no sentence is fixed
 //! beforehand.
@@ -34,7 +34,7 @@ use words::plural;
 /// Cases that are drawn over time, if there are several.
 pub(crate) const DRAWN_CASES: usize = 3;
 
-/// What is kept of a run.
+/// What is kept of a run for the report.
 #[derive(Clone, Debug)]
 pub struct KeptRun {
     /// Which run.

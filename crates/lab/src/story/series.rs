@@ -15,7 +15,7 @@ const LINK_WINDOW_S: f64 = 2.0;
 /// pauses between chunks hide who gets how much.
 const RATE_WINDOW_S: f64 = 4.0;
 
-/// The run over time: who got what from the link, and what came of it.
+/// The run over time: the rates of all actors, and the panels of their workloads.
 pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
     let scenario = &plan.scenario;
     let case = &plan.cases[output.key.case];
@@ -27,7 +27,7 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
         of_workloads.into_iter().map(|over_time| (over_time.panels, over_time.spans)).unzip();
     let mut panels: Vec<Panel> =
         std::iter::once(rates(&flows)).chain(panels.into_iter().flatten()).collect();
-    // Whoever neither is weighted nor stands beside somebody who is has nothing to show here.
+    // Weights are shown if some scheme sets weights and this one's controller has them.
     let weighted = scenario.schemes.iter().flat_map(|s| s.parts.iter()).any(|p| p.sets_weights());
     if weighted && scheme.control.has_weight() {
         panels.push(weights(&flows));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
 
-/// The files that commands of the laboratory leave. They are taken away when the next
-/// command starts on the same folder, lest old results pass for new ones.
+/// The files that commands of the laboratory write. A command first removes those of an earlier one
+/// from its folder, so that old results are not taken for new ones.
 const RESULTS: [&str; 6] =
     ["summary.json", "run.json", "report.html", "report.json.gz", "sweep.csv", "sweep.parquet"];
 

@@ -49,7 +49,7 @@ impl Write for HashWriter {
     }
 }
 
-/// A hash of the program that runs: while somebody works on Airlane, the commit stays the same and
+/// A hash of the program that runs: during development the commit stays the same and
 /// what it computes does not. Zero where the program cannot read itself.
 fn build() -> u64 {
     static BUILD: OnceLock<u64> = OnceLock::new();

@@ -39,7 +39,7 @@ struct Entry {
     record: RunResult,
 }
 
-/// A journal that is open for adding to; nobody else can open it meanwhile.
+/// A journal open for appending, and locked against other processes.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,

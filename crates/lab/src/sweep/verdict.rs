@@ -10,7 +10,7 @@ use crate::workload::{GridVerdict, Headline};
 const NOTHING: f64 = 0.05;
 
 /// What came out: how often and by how much the last scheme is ahead of the best of the others
-/// where somebody watches and schemes are compared, else from where to where the figure goes.
+/// where there are viewers and schemes are compared, else from where to where the figure goes.
 pub(super) fn verdict(findings: &Findings<'_>, stopped: bool) -> String {
     let (planned, finished) = findings.count();
     let mut parts = Vec::new();

@@ -12,7 +12,7 @@ use crate::plan::{Plan, RunKey};
 
 /// The figures of one cell: for each metric a list of draws, each with its figure per seed. The
 /// lists of all metrics are about the same draws and seeds in the same order. What could not be
-/// measured is no number.
+/// measured is NaN.
 pub type ByMetric = BTreeMap<String, Vec<Vec<f64>>>;
 
 /// What is kept of a run for claims.
@@ -76,8 +76,8 @@ pub(crate) struct ClaimChapter {
     pub(crate) terms: Vec<model::Term>,
 }
 
-/// How the metrics of runs are called for the baseline, the change to it, and against one of
-/// several baselines.
+/// A metric of runs, with the metrics derived from it: that of the baseline, the change to it, and
+/// the difference to each of several baselines.
 pub(crate) fn derived(metric: &Metric, names: &[String]) -> Vec<Metric> {
     let called = |name: String| Metric { name: name.into(), ..metric.clone() };
     let mut all = vec![metric.clone()];
@@ -120,7 +120,7 @@ pub(crate) fn add_derived(
 /// What a workload keeps of a run for claims.
 pub(crate) type Kept = Arc<dyn Any + Send + Sync>;
 
-/// A run that has ended, to keep something of it.
+/// A run that has ended, for what workloads keep of it for claims.
 #[derive(Clone, Copy)]
 pub(crate) struct ClaimContext<'a> {
     /// The plan that it is of.

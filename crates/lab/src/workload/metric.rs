@@ -7,7 +7,7 @@ use airlane_report::model::Column;
 
 use super::RunResult;
 
-/// Which way is better.
+/// Whether more or less of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// More is better.
@@ -34,7 +34,7 @@ pub struct Metric {
     pub name: Cow<'static, str>,
     /// Its unit; empty for counts and shares.
     pub unit: Cow<'static, str>,
-    /// Which way is better.
+    /// Whether more or less is better.
     pub sense: Sense,
     /// Whether it is of an actor or of a run.
     pub scope: Scope,
@@ -67,11 +67,11 @@ type OfRun = dyn Fn(&RunResult) -> Option<f64> + Send + Sync;
 pub(crate) struct Headline {
     /// How the column is headed, with unit, digits, sense and help.
     pub(crate) column: Column,
-    /// How it is headed on the terminal, which has little room; `None` if it is not shown there.
+    /// Its short heading on the terminal; `None` if it is not shown there.
     pub(crate) terminal: Option<&'static str>,
     /// Whether sweeps show it, and whether they draw it too.
     pub(crate) in_sweep: InSweep,
-    /// What it cannot be below, where there is such a bound.
+    /// The least value that is possible, if there is one.
     pub(crate) floor: Option<f64>,
     of: Arc<OfRun>,
 }

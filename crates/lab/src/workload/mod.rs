@@ -1,11 +1,11 @@
 //! What a workload is to the laboratory: one kind of traffic, with everything that belongs to it.
 //!
 //! The life of a workload follows that of a scenario. `Workload::read` reads its tables into a
-//! `Cast`: who takes part. `Cast::prepare` reads what it needs beside the scenario, and draws
-//! what differs from case to case: its `Draws`. `Draws::stock` computes what all runs of a plan
-//! share. `Cast::start` starts its roles in a world; they are `Running` until `Running::end`
-//! collects what came of them, the workload's `Part` of the output. `Part::result` makes figures
-//! of it, and the cast's chapter the words, tables and charts of the report.
+//! `Cast`: who takes part. `Cast::prepare` reads what it needs beside the scenario, and draws what
+//! differs from case to case: its `Draws`. `Draws::stock` computes what all runs of a plan share.
+//! `Cast::start` starts its roles in a world; they are `Running` until `Running::end` collects
+//! their output, the workload's `Part` of the run's output. `Part::result` computes figures from
+//! it, and the cast's chapter has the words, tables and charts of the report.
 //!
 //! The kernel knows workloads by these traits alone, and derives from figures all that compares
 //! them: means, intervals, changes and verdicts. Each workload is a folder in
@@ -69,7 +69,7 @@ pub(crate) trait Workload: Sync {
         &[]
     }
 
-    /// What its figures in claims hang on that no scenario says, as text: defaults, constants.
+    /// What its figures in claims depend on and no scenario contains, as text: defaults, constants.
     fn defaults(&self) -> String {
         String::new()
     }
@@ -120,7 +120,7 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// The name of its workload: that of the folder, and of its actors in results.
     fn workload(&self) -> &'static str;
 
-    /// Whether nobody does.
+    /// Whether no one takes part.
     fn is_empty(&self) -> bool;
 
     /// The names of all that have rows of their own; names are distinct in a scenario.
@@ -129,7 +129,7 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// The pairs of hosts that it takes, in order.
     fn places(&self) -> Vec<Place>;
 
-    /// Whether it takes what others leave: its own size does not tell what it offers.
+    /// Whether its rate adapts to what others leave: then its size does not determine its load.
     fn adapts(&self) -> bool {
         false
     }
@@ -157,7 +157,7 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// Starts its roles.
     ///
     /// # Errors
-    /// By a fault of ours.
+    /// A fault of the program.
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError>;
 
     /// Its part of the report but for the results: who it is, and the words used of it.
@@ -168,12 +168,12 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// What came out, in one sentence, if it is this workload that the scenario is about.
+    /// The result in one sentence, if the scenario is about this workload.
     fn verdict(&self, _results: &Results<'_>) -> Option<String> {
         None
     }
 
-    /// What came out of a sweep: how it says where in a grid a gain is.
+    /// The words for the verdict of a sweep: whose gain, in which figure.
     fn verdict_of_grid(&self) -> Option<GridVerdict> {
         None
     }
@@ -310,7 +310,7 @@ pub(crate) struct NoDraws;
 
 impl Draws for NoDraws {}
 
-/// What a future brings.
+/// A future in a box.
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A workload's roles in a world.
@@ -320,11 +320,11 @@ pub(crate) trait Running: Send {
         false
     }
 
-    /// Waits for the roles, which end with the run, and collects what came of them.
+    /// Waits for the roles, which end with the run, and collects their output.
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>>;
 }
 
-/// What came out of a workload in a run.
+/// The output of a workload in a run.
 pub(crate) trait Part: Any + Debug + Send + Sync {
     /// The connections that were sampled.
     fn flows(&self) -> Vec<Flow<'_>> {

@@ -18,8 +18,8 @@ pub struct RunOutput {
     pub ended: Time,
     /// What came out of each workload.
     pub parts: Parts,
-    /// Every direction of every access, in the order of the scenario, down before up; none if
-    /// nobody counted.
+    /// Every direction of every access, in the order of the scenario, down before up; empty if
+    /// it was not measured.
     pub ways: Vec<WayOutput>,
     /// Hash over what happened to every packet; `None` of what was measured elsewhere than in the
     /// laboratory.
@@ -29,7 +29,7 @@ pub struct RunOutput {
 }
 
 impl RunOutput {
-    /// The way down of the only access. `None` if there are several, or if nobody counted.
+    /// The way down of the only access. `None` if there are several, or if it was not measured.
     pub fn bottleneck(&self) -> Option<&WayOutput> {
         let mut down = self.ways.iter().filter(|way| way.direction == Direction::Down);
         down.next().filter(|_| down.next().is_none())

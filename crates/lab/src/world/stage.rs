@@ -55,7 +55,7 @@ pub(crate) struct Stage<'a> {
     tls: Cipher,
     qlog: Option<PathBuf>,
     pairs: VecDeque<Pair>,
-    /// Senders that were told of.
+    /// Senders reported to the hook so far.
     senders: usize,
     /// The clients' endpoints: they live until all roles have ended.
     endpoints: Vec<Arc<Endpoint>>,
@@ -129,7 +129,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A function to call with the sender's side of the next greedy flow's connection: it connects
-    /// `tap` and tells whoever asked for such senders.
+    /// `tap` and calls the hook for senders, if there is one.
     pub(crate) fn sender_seen(
         &mut self,
         pair: &Pair,

@@ -33,8 +33,8 @@ pub(crate) struct SharedStocks {
 }
 
 impl SharedStocks {
-    /// The stocks of a plan, each prepared when somebody asks for it first; whoever asks meanwhile
-    /// waits.
+    /// The stocks of a plan. Each is prepared at the first call that needs it; calls from other
+    /// threads wait for it.
     ///
     /// # Errors
     /// As [`Stocks::of_plan`].
@@ -68,6 +68,6 @@ impl SharedStocks {
 }
 
 fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in it is there or not, whoever panicked.
+    // A panic elsewhere leaves the slot either empty or complete.
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,8 +26,8 @@ struct Entry<T> {
     used: Time,
 }
 
-/// A table of at most so many clients. Who was not heard of for long enough is forgotten; who
-/// comes when it is full takes the place of the one that was not heard of for longest. Pure.
+/// A table with a bounded number of clients. A client without packets for the idle time is removed;
+/// when the table is full, a new client replaces the one that was idle for longest. Pure.
 #[derive(Debug)]
 pub struct Clients<T> {
     most: usize,
@@ -95,7 +95,7 @@ impl<T> Clients<T> {
         self.entries.get_mut(&number).map(|e| &mut e.value)
     }
 
-    /// Notes that something was heard of a client, or for it, at `now`.
+    /// Notes a packet from or to a client at `now`.
     pub fn hear(&mut self, number: u32, now: Time) {
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.used = entry.used.max(now);
@@ -107,7 +107,7 @@ impl<T> Clients<T> {
         (!self.entries.is_empty()).then_some(self.look_at)
     }
 
-    /// Forgets those who were not heard of for long enough at `now`, and returns them.
+    /// Removes the clients that are idle for long enough at `now`, and returns them.
     pub fn expired(&mut self, now: Time) -> Vec<T> {
         if now < self.look_at {
             return Vec::new();

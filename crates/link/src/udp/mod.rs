@@ -246,8 +246,8 @@ impl Forwarder {
     }
 
     /// After joined datagrams were refused: if that is for good (an old kernel, a network card that
-    /// computes no checksums), none are joined any more, and the socket starts afresh, lest it take
-    /// the ECN field for the culprit.
+    /// computes no checksums), none are joined any more, and the socket starts afresh, so that it
+    /// does not take the ECN field for the cause.
     fn part(&mut self, direction: Direction, tag: u32) {
         let socket = match direction {
             Direction::Up => self.clients.get_mut(tag),

@@ -1,4 +1,4 @@
-//! What happened to packets, for whoever wants to know, and the hash of all of it.
+//! Events of packets for observers, and the packet hash over all of them.
 
 use std::net::SocketAddr;
 

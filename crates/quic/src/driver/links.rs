@@ -25,7 +25,7 @@ pub(crate) struct Links {
     closed: Option<QuicError>,
     /// The endpoint's handle is gone.
     abandoned: bool,
-    /// Whoever accepts; `None` where nobody may, so that nobody waits for what never comes.
+    /// Where connections that clients opened wait to be accepted; `None` if none may be.
     accepted: Option<mpsc::UnboundedSender<Connection>>,
     idle: Wakers,
 }
@@ -103,12 +103,12 @@ impl Links {
         self.accepted = None;
     }
 
-    /// Whether somebody accepts connections.
+    /// Whether a task accepts connections.
     pub(super) fn accepts(&self) -> bool {
         self.accepted.as_ref().is_some_and(|a| !a.is_closed())
     }
 
-    /// Hands a connection to whoever accepts. If nobody does any more, dropping it closes it.
+    /// Passes a connection to the task that accepts. Without one, dropping it closes it.
     pub(super) fn announce(&self, connection: Connection) {
         if let Some(accepted) = &self.accepted {
             drop(accepted.send(connection));
@@ -142,8 +142,8 @@ impl Links {
         Some((link, &mut self.proto))
     }
 
-    /// What belongs to a connection panicked: it ends, and `what` is why. Whether it must now be put
-    /// on the driver's list, to tell its peer.
+    /// What belongs to a connection panicked: it ends, and `what` is why. Whether it must now be
+    /// put on the driver's list, to tell its peer.
     pub(super) fn fail(&mut self, handle: ConnectionHandle, what: &str) -> bool {
         let Some(link) = self.get(handle).cloned() else { return false };
         if link.fail(what) {
@@ -171,7 +171,7 @@ impl Links {
         self.live == 0 && (self.abandoned || self.closed.is_some())
     }
 
-    /// Nobody drives the connections any more: nobody must wait for them.
+    /// The driver has ended: ends every connection and wakes the tasks that wait for one.
     pub(super) fn give_up(&mut self, why: &QuicError) {
         self.closed.get_or_insert_with(|| why.clone());
         self.accepted = None;

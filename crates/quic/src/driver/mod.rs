@@ -2,9 +2,10 @@
 //! and sends what they have to send.
 //!
 //! The QUIC state machines are noq-proto's and do no I/O. A [`Driver`] owns the socket; a [`Link`]
-//! is one connection, shared by the driver and whoever uses it. Whoever changes a connection from
-//! outside (writes, reads, closes, sets a rate) puts it on the [`Agenda`], and the driver looks at
-//! it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the agenda.
+//! is one connection, shared by the driver and the tasks that use it. A task that changes a
+//! connection (writes, reads, closes, sets a rate) puts it on the [`Agenda`], and the driver
+//! handles it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the
+//! agenda.
 
 mod agenda;
 mod ahead;
@@ -190,7 +191,8 @@ impl Work {
     ) {
         let Received { src, dst_ip, ecn, payload, joined, .. } = received;
         let path = FourTuple::new(src, (!dst_ip.is_unspecified()).then_some(dst_ip));
-        // A byte that is kept would hold on to all that came with it: strangers could fill the memory.
+        // A byte that is kept would hold on to all that came with it: strangers could fill the
+        // memory.
         let apart = joined && links.accepts();
         let payload = if apart { BytesMut::from(&payload[..]) } else { payload };
         self.buffer.clear();

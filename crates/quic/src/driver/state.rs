@@ -39,7 +39,8 @@ pub(super) struct State {
     leaving: Vec<(StreamId, Outbox)>,
     /// Who waits until a stream is delivered or refused.
     pub(super) closers: BTreeMap<StreamId, Waker>,
-    /// Who waits for the peer to open streams, and for leave to open some; by [`Dir`](noq_proto::Dir).
+    /// Who waits for the peer to open streams, and for leave to open some; by
+    /// [`Dir`](noq_proto::Dir).
     pub(super) incoming: [Wakers; 2],
     pub(super) leave: [Wakers; 2],
     /// Who waits for the handshake or the end.
@@ -142,7 +143,7 @@ impl State {
             StreamEvent::Finished { id } => wake(&mut self.closers, id),
             StreamEvent::Stopped { id, .. } => {
                 wake(&mut self.closers, id);
-                // Who comes then hears why.
+                // Its next write returns the reason.
                 if let Some(writer) = self.writers.get(&id) {
                     writer.wake();
                 }

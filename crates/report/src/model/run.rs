@@ -23,7 +23,7 @@ pub struct Run {
     pub spans: Vec<Span>,
 }
 
-/// Whoever has a line: a viewer, a station, a radio.
+/// An actor: a viewer, a station, a radio.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Actor {
@@ -58,7 +58,7 @@ pub struct Panel {
     pub digits: u8,
     /// The range to show at least; `[0.0, 0.0]` for an axis from zero.
     pub range: Option<[f64; 2]>,
-    /// Which figure of each line stands beside the chart while nobody points at a moment.
+    /// Which figure of each line stands beside the chart while the pointer is elsewhere.
     pub at_rest: AtRest,
     /// The lines.
     pub series: Vec<Series>,

@@ -84,7 +84,7 @@ pub enum WorldError {
         /// Names of the waiting tasks.
         waiting: String,
     },
-    /// Somebody asked the world to stop.
+    /// The world was stopped.
     #[error("stopped at {at}")]
     Stopped {
         /// Virtual time.

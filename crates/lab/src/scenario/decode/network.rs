@@ -99,7 +99,7 @@ fn chain(r: &Reader<'_>, accesses: &mut [Access], behind: &[Option<String>]) {
     }
 }
 
-/// What to say to somebody who named something that there is not.
+/// The message for a name that does not exist.
 fn one_of(word: &str, names: &[String]) -> String {
     let known = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     match suggest::nearest(word, names.iter().map(String::as_str)) {
@@ -108,7 +108,7 @@ fn one_of(word: &str, names: &[String]) -> String {
     }
 }
 
-/// The numbers of the accesses that somebody is on: at most `most`.
+/// The numbers of the accesses that a client is on: at most `most`.
 pub(crate) fn at(r: &mut Reader<'_>, network: &Network, most: usize) -> Vec<usize> {
     const DEFAULT: &str = "the only access";
     let given = match most {

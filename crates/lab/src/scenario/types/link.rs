@@ -10,8 +10,8 @@ use airlane_net::trace::Medium;
 /// An ideal core with the servers, and the accesses around it that clients are on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Round trip of propagation in the core, split evenly over both ways, between a server and a
-    /// client that say nothing else.
+    /// Round trip of propagation in the core, split evenly over both directions, between a server
+    /// and a client that say nothing else.
     pub rtt: Duration,
     /// The accesses: at least one, names distinct, none behind itself.
     pub accesses: Vec<Access>,

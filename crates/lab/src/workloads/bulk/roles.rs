@@ -90,7 +90,7 @@ fn fetch(
         let received = Arc::new(bulk::Received::default());
         let result = bulk::fetch(&caller, to, bytes, Some(until), received.clone()).await;
         let failure = result.err().map(|e| e.to_string());
-        // Nobody waits for it any more if the world was stopped.
+        // The receiver is gone if the world was stopped.
         drop(done.send(Received { bytes: received.bytes(), end: clock.now(), failure }));
     });
     Ok(ended)

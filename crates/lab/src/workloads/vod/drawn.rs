@@ -22,7 +22,7 @@ use crate::workload::Draws;
 /// What viewers watch.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    /// The content, cut as the scenario says; `None` if nobody watches.
+    /// The content, cut as the scenario says; `None` without viewers.
     pub corpus: Option<Corpus>,
     /// The hash of the whole content; 0 without.
     pub content_hash: u64,
@@ -65,12 +65,12 @@ fn corpus(sources: &mut Sources, folder: Option<&Path>) -> Result<Corpus, InputE
 }
 
 impl Drawn {
-    /// What is watched in a plan; `None` where nobody watches.
+    /// What is watched in a plan; `None` without viewers.
     pub fn of(plan: &Plan) -> Option<&Self> {
         plan.draws.of::<Self>().filter(|drawn| drawn.corpus.is_some())
     }
 
-    /// What is watched in a case of `plan`, if somebody watches.
+    /// What is watched in a case of `plan`, if there are viewers.
     pub fn in_case(plan: &Plan, case: usize) -> Option<&Watched> {
         plan.draws.of::<Self>()?.draws.get(plan.cases[case].draw)
     }

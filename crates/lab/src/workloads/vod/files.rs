@@ -42,7 +42,7 @@ impl MinervaFiles {
     ) -> Result<Self, InputError> {
         let mut files = Self::default();
         let folder = scenario.source.folder.clone().unwrap_or_default();
-        // Nobody watches: there is nothing that f could be of.
+        // Without viewers there is no f.
         let Some(corpus) = &drawn.corpus else { return Ok(files) };
         for (number, scheme) in scenario.schemes.iter().enumerate() {
             let Some(minerva) = super::minerva_of(scheme) else { continue };

@@ -123,7 +123,7 @@ impl Viewers {
         viewer.metric.unwrap_or(self.player.metric)
     }
 
-    /// The measures of quality that somebody watches under.
+    /// The quality metrics of the viewers.
     fn metrics(&self) -> BTreeSet<Quality> {
         self.viewers.iter().map(|v| self.metric_of(v)).collect()
     }

@@ -1,4 +1,4 @@
-//! Minerva's normalisation of a corpus, computed once and written down for whoever serves it.
+//! Minerva's normalisation of a corpus, computed once and written to a file for servers of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -190,7 +190,8 @@ fn check_place(out: &Path, content: Option<&Path>) -> Result<(), InputError> {
     if out.is_dir() {
         return refuse("found a folder", "expected a file, such as f.json");
     }
-    // Every JSON file of a content folder is a chunk table: the folder would be refused from then on.
+    // Every JSON file of a content folder is a chunk table: the folder would be refused from then
+    // on.
     let same = |content: &Path| {
         let parent = fs::canonicalize(parent(out)).ok();
         parent.is_some() && parent == fs::canonicalize(content).ok()

@@ -203,7 +203,7 @@ fn player(r: &mut Reader<'_>) -> Player {
 /// The viewers: an entry stands for one or for several.
 fn viewers(r: &mut Reader<'_>, frame: &Frame<'_>, arriving: bool) -> Vec<Viewer> {
     let mut viewers: Vec<Viewer> = Vec::new();
-    r.list("viewer", "Somebody who watches a film.", |r| {
+    r.list("viewer", "A viewer who watches a film.", |r| {
         let first = viewers.len();
         let (viewer, count, same_as) = viewer(r, frame, arriving);
         for i in 0..count {

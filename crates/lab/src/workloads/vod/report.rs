@@ -117,7 +117,7 @@ fn by_viewer(cast: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
     let metric = cast.watched_metric();
     let unit = cast.unit();
-    // Whoever has another metric has its figures under another name.
+    // Viewers with another quality metric have their figures under another name.
     let quality = move |v: &ActorResult| v.value(metric.name());
     let figures: Vec<Figure> = vec![
         (Column::number("QoE", unit, 1), Box::new(|v| v.value("qoe"))),

@@ -149,7 +149,7 @@ fn view(
         };
         let session = player.watch(&clock, connect, |_| {}).await;
         watching.fetch_sub(1, Ordering::Relaxed);
-        // Nobody waits for it any more if the world was stopped.
+        // The receiver is gone if the world was stopped.
         drop(done.send(session));
     });
     Ok(Role { name: viewer.name.clone(), session, seen })

@@ -91,7 +91,7 @@ fn so_far(cast: &Viewers, output: &Output, end: Time) -> Panel {
              stalls and one for changes of version.",
         )
         .last_at_rest();
-    // Nobody's experience is near zero, and differences should be seen.
+    // QoE is far from zero: an axis from zero would hide the differences.
     panel.range = None;
     chunkwise(output, end, panel, false, |model, i| {
         if i + 1 < SETTLED {

@@ -37,7 +37,7 @@ pub struct Stock {
     providers: Vec<BTreeMap<String, Arc<Provider>>>,
 }
 
-/// How somebody watches: under which measure, with which algorithm.
+/// How a viewer watches: under which quality metric, with which bitrate algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Watched {
     metric: Metric,
@@ -110,7 +110,7 @@ impl Stock {
         self.settings.get(&(title.to_owned(), cast.metric_of(viewer)))
     }
 
-    /// What a constant rate is worth to the viewer on a title; `None` where nobody asked for it.
+    /// What a constant rate is worth to the viewer on a title; `None` if it was not computed.
     pub fn curve(&self, cast: &Viewers, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
         self.curves.get(&(title.to_owned(), watched(cast, viewer)))
     }
@@ -137,8 +137,8 @@ impl Stock {
         })
     }
 
-    /// The providers of a scheme, by name. Popularity is uniform over the ways that a provider's
-    /// viewers watch.
+    /// The providers of a scheme, by name. Popularity is uniform over the metrics and algorithms of
+    /// a provider's viewers.
     fn providers_of(
         &self,
         (drawn, plan): (&Drawn, &Plan),
@@ -147,17 +147,17 @@ impl Stock {
         alpha: f64,
     ) -> Result<BTreeMap<String, Arc<Provider>>, InputError> {
         let cast = Viewers::of(&plan.scenario);
-        let mut ways: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
+        let mut views: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
         for viewer in cast.viewers.iter().filter(|v| v.control.is_none()) {
-            ways.entry(&viewer.provider).or_default().insert(watched(cast, viewer));
+            views.entry(&viewer.provider).or_default().insert(watched(cast, viewer));
         }
-        let provider = |(name, ways): (&str, BTreeSet<Watched>)| {
-            let f = self.normalisation(&drawn.files, &ways, minerva, alpha * baseline)?;
+        let provider = |(name, views): (&str, BTreeSet<Watched>)| {
+            let f = self.normalisation(&drawn.files, &views, minerva, alpha * baseline)?;
             let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
             let viewer = cast.viewers.iter().find(|v| v.provider == name);
             let config = config(minerva, baseline);
             let provider = Provider {
-                values: self.values(drawn, &ways, minerva, config.blend.horizon),
+                values: self.values(drawn, &views, minerva, config.blend.horizon),
                 titles: titles.collect(),
                 metric: viewer.and_then(|v| v.metric).unwrap_or(cast.player.metric),
                 abr: abr_kind(cast.player.abr, cast.player.horizon),
@@ -167,15 +167,15 @@ impl Stock {
             };
             Ok((name.to_owned(), Arc::new(provider)))
         };
-        ways.into_iter().map(provider).collect()
+        views.into_iter().map(provider).collect()
     }
 
-    /// f for viewers who watch in these `ways`: from the scheme's file, or averaged over the titles.
-    /// `alpha` is what the scheme gets that has none of its own, nor a file.
+    /// f for viewers who watch as in `views`: from the scheme's file, or averaged over the titles.
+    /// `alpha` is the default, for schemes without an alpha and without a file.
     fn normalisation(
         &self,
         files: &MinervaFiles,
-        ways: &BTreeSet<Watched>,
+        views: &BTreeSet<Watched>,
         minerva: &types::Minerva,
         alpha: f64,
     ) -> Result<Normalisation, InputError> {
@@ -186,7 +186,7 @@ impl Stock {
         }
         let alpha = minerva.alpha.unwrap_or(alpha);
         let popularity = |title: &str| files.popularity(minerva, title);
-        let watched = || self.curves.iter().filter(|((_, w), _)| ways.contains(w));
+        let watched = || self.curves.iter().filter(|((_, w), _)| views.contains(w));
         let curves = || watched().map(|((title, _), c)| (c.qoe(), popularity(title)));
         let setting = |((title, w), curve): (&(String, Watched), &'_ RateCurve)| {
             let setting = self.settings.get(&(title.clone(), w.metric))?;
@@ -202,20 +202,20 @@ impl Stock {
             (_, Some(N::Fitted)) => Normalisation::new(Form::FixedRateFitted, alpha, curves()),
             (_, Some(N::None)) => Normalisation::new(Form::Linear, alpha, curves()),
             (_, Some(N::MeanCurve)) => {
-                let views = ways.iter().flat_map(|w| self.settings(w.metric));
-                let curves = views.map(|(title, s)| (s.view().curve(), popularity(title)));
+                let of_metrics = views.iter().flat_map(|w| self.settings(w.metric));
+                let curves = of_metrics.map(|(title, s)| (s.view().curve(), popularity(title)));
                 Normalisation::new(Form::Equation2, alpha, curves)
             }
         }
         .map_err(about)
     }
 
-    /// The value functions that a scheme wants to have at hand, of the titles that are watched in
-    /// some case: tables take seconds each.
+    /// The value functions that a scheme precomputes, of all titles watched in any case: a table
+    /// takes seconds.
     fn values(
         &self,
         drawn: &Drawn,
-        ways: &BTreeSet<Watched>,
+        views: &BTreeSet<Watched>,
         minerva: &types::Minerva,
         horizon: usize,
     ) -> Values {
@@ -228,12 +228,12 @@ impl Stock {
         let mut wanted: BTreeMap<(String, Metric, String), (&Arc<Setting>, AbrKind)> =
             BTreeMap::new();
         for title in videos {
-            for way in ways {
-                let Some(setting) = self.settings.get(&(title.to_owned(), way.metric)) else {
+            for view in views {
+                let Some(setting) = self.settings.get(&(title.to_owned(), view.metric)) else {
                     continue;
                 };
-                let key = (title.to_owned(), way.metric, way.abr.name.clone());
-                wanted.insert(key, (setting, way.abr.kind));
+                let key = (title.to_owned(), view.metric, view.abr.name.clone());
+                wanted.insert(key, (setting, view.abr.kind));
             }
         }
         spread(wanted.into_iter().collect(), |(setting, abr)| {

@@ -69,7 +69,7 @@ pub enum Abr {
     Fixed(usize),
 }
 
-/// Somebody who watches.
+/// A viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Viewer {
     /// Name, of rows; distinct.

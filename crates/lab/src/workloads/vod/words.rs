@@ -103,7 +103,7 @@ pub(super) fn viewer_title(name: &str) -> String {
     }
 }
 
-/// What somebody watches: the title and what kind of content it is.
+/// What a viewer watches: the title and what kind of content it is.
 pub(super) fn video(video: &Video) -> String {
     let title = if video.title.is_empty() { &video.name } else { &video.title };
     match video.character.as_str() {

@@ -140,7 +140,7 @@ fn gained(gain: &ClaimEntry) -> String {
     }
 }
 
-/// What was asked of a claim that was judged, and whether it is so.
+/// The bound of a claim that was judged, and its verdict.
 fn asked(claim: &ClaimEntry, bound: &str) -> String {
     match claim.verdict {
         Verdict::Reported => String::new(),

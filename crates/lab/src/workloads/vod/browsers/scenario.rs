@@ -14,7 +14,7 @@ use crate::story::words;
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
 const LEAST_SEEDS: usize = 32;
 
-/// Nobody holds enough to wait before chunks of the first so many seconds of video.
+/// No player's buffer is full before chunks of the first so many seconds of video.
 const NEVER_WAITS_S: f64 = 16.0;
 
 /// Who plays under a scheme.
@@ -114,9 +114,10 @@ fn opening_bytes(record: &Record) -> Vec<u64> {
         .collect()
 }
 
-/// From the last byte of a chunk to the request for the next one, as the browser's network saw
-/// them: the median over all players, 0 if none tells. Where nobody waits for room in the buffer,
-/// and within a rung: a player fetches the header of a new one in between.
+/// The time from the last byte of a chunk to the request for the next one, as the browser's network
+/// recorded them: the median over all players, 0 without a record. Only pairs in the same rung
+/// count, because a player fetches the header of a new rung in between, and only while no player
+/// waits for its buffer to drain.
 fn pause_s(record: &Record) -> f64 {
     let mut pauses = Vec::new();
     for player in record.runs.iter().flat_map(|r| &r.players) {

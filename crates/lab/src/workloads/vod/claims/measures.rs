@@ -23,7 +23,7 @@ const LEAST_BUSY: f64 = 0.25;
 
 /// Seconds from `join` until, for 20 s, every viewer's weight is updated and stays within 10 % of
 /// its mean over these 20 s; to 20 s before `end` if that never happens. `None` without viewers
-/// that have weights. A viewer whose weight nobody updates has not settled.
+/// that have weights. A viewer whose weight is never updated has not settled.
 pub(super) fn settling(viewers: &[&ViewerOutput], join: Time, end: Time) -> Option<f64> {
     let weights = |v: &&ViewerOutput| v.updates.iter().map(|u| (u.at, u.weight)).collect();
     let weights: Vec<Vec<(Time, f64)>> = viewers.iter().map(weights).collect();
