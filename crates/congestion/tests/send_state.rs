@@ -35,7 +35,7 @@ fn send_all(state: &mut SendState, now: Time, path: PathId, next: &mut u64) -> V
     loop {
         match state.next(now, path, BYTES) {
             Verdict::Open => {
-                state.data_left(now, path);
+                state.no_data_waits(now, path);
                 assert!(state.on_sent(now, path, *next, MTU));
                 *next += 1;
             }
@@ -218,7 +218,7 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
     state.on_ack_end(at(20), A);
     for pn in 6..12 {
         assert_eq!(state.next(at(30 + 2 * pn), A, BYTES), Verdict::Open);
-        state.data_left(at(30 + 2 * pn), A);
+        state.no_data_waits(at(30 + 2 * pn), A);
         state.on_sent(at(30 + 2 * pn), A, pn, MTU);
         assert_eq!(state.next(at(30 + 2 * pn), A, None), Verdict::NothingToSend);
         if pn == 9 {
@@ -250,7 +250,7 @@ fn busy_time_is_the_time_in_which_data_waited() {
         let now = at(100 + next);
         state.begin(A);
         if state.next(now, A, BYTES) == Verdict::Open {
-            state.data_left(now, A);
+            state.no_data_waits(now, A);
             state.on_sent(now, A, next, MTU);
         }
         state.next(now, A, BYTES);

@@ -91,7 +91,8 @@ struct Current {
 pub struct Progress {
     /// Bytes of bodies acknowledged since the connection began.
     pub acked_bytes: u64,
-    /// Time with data to send or in flight since the connection began.
+    /// Time with data to send since the connection began; the wait for the last acknowledgements
+    /// does not count.
     pub busy: Duration,
     /// Smallest round trip seen.
     pub min_rtt: Duration,

@@ -43,7 +43,7 @@ impl Delivery {
 
     /// `bytes` of the body were handed over in all.
     pub(super) fn end(self, bytes: u64) {
-        self.sessions.lock().on_response_sent(self.runtime.now(), &self.response, bytes);
+        self.sessions.lock().on_body_end(self.runtime.now(), &self.response, bytes);
     }
 
     /// The estimates for the session, once its rate was measured.

@@ -332,7 +332,8 @@ impl Origin {
         let session = cmcd.session.as_deref().unwrap_or_default();
         let (begins, treatment) = (accepted.begins, accepted.treatment);
         self.events.requested(client, &Requested { at, session, part, cmcd, begins, treatment });
-        if let Some(weigher) = weigher.filter(|_| accepted.response.has_share()) {
+        let concerned = accepted.response.has_share() || accepted.weight.is_some();
+        if let Some(weigher) = weigher.filter(|_| concerned) {
             weigher.on_request(accepted.weight);
         }
         Some(Delivery {

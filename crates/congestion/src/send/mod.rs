@@ -143,7 +143,7 @@ impl SendState {
     pub fn close(&mut self, path: PathId) {
         let Some(i) = self.paths.iter().position(|p| p.id == path) else { return };
         let mut gone = self.paths.remove(i);
-        gone.data_left(self.now);
+        gone.no_data_waits(self.now);
         gone.abandon();
         self.closed += gone.counts;
     }
@@ -194,7 +194,7 @@ impl SendState {
         let now = self.tick(now);
         let Some(path) = self.path_mut(path) else { return Verdict::NothingToSend };
         let Some(bytes) = bytes else {
-            path.data_left(now);
+            path.no_data_waits(now);
             path.ran_dry();
             return Verdict::NothingToSend;
         };
@@ -228,10 +228,10 @@ impl SendState {
     }
 
     /// The data that waited for the path is gone: sent, or withdrawn.
-    pub fn data_left(&mut self, now: Time, path: PathId) {
+    pub fn no_data_waits(&mut self, now: Time, path: PathId) {
         let now = self.tick(now);
         if let Some(path) = self.path_mut(path) {
-            path.data_left(now);
+            path.no_data_waits(now);
         }
     }
 

@@ -138,7 +138,7 @@ impl Path {
         self.waits.since.get_or_insert(since);
     }
 
-    pub(super) fn data_left(&mut self, now: Time) {
+    pub(super) fn no_data_waits(&mut self, now: Time) {
         let Some(since) = self.waits.since.take() else { return };
         let waited = now - since;
         if waited.is_zero() {

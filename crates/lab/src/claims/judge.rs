@@ -96,7 +96,7 @@ impl Judge<'_> {
             Rule::All { of } => all_rules(of.iter().map(|rule| self.judge_rule(rule)).collect()),
             Rule::Reported { of } => match interval_estimate(of, self.samples, self.seed) {
                 Ok(e) => Judged { verdict: Verdict::Reported, ..without_conditions(e) },
-                Err(reason) => not_held(reason),
+                Err(reason) => failed(reason),
             },
         }
     }
@@ -105,13 +105,13 @@ impl Judge<'_> {
     fn judge_bounds(&self, of: &Statistic, bounds: &[Bound]) -> Judged {
         let estimate = match interval_estimate(of, self.samples, self.seed) {
             Ok(estimate) => estimate,
-            Err(reason) => return not_held(reason),
+            Err(reason) => return failed(reason),
         };
         let in_cells = match self
             .in_cells(of.names_a_cell(), |samples, seed| interval_estimate(of, samples, seed))
         {
             Ok(in_cells) => in_cells,
-            Err(reason) => return not_held(reason),
+            Err(reason) => return failed(reason),
         };
         let name = of.to_string();
         let mut checks = Vec::new();
@@ -158,15 +158,14 @@ impl Judge<'_> {
         let figures = || {
             let one = |name: &str| share(name, self.samples, self.seed);
             let difference = estimate_share_difference(metric, reference, factor, self.samples)?;
-            let in_cells = self.in_cells(false, |samples, seed| {
-                share(reference, samples, seed)?;
+            let in_cells = self.in_cells(false, |samples, _| {
                 estimate_share_difference(metric, reference, factor, samples)
             })?;
             Ok((one(metric)?, one(reference)?, difference, in_cells))
         };
         let (share_of_metric, share_of_reference, difference, in_cells) = match figures() {
             Ok(figures) => figures,
-            Err(reason) => return not_held(reason),
+            Err(reason) => return failed(reason),
         };
         let saturated = |samples: &Samples| {
             let values: Vec<f64> = samples.values(reference).collect();
@@ -335,6 +334,6 @@ fn without_conditions(e: Estimate) -> Judged {
 }
 
 /// A claim that fails because something was not measured.
-fn not_held(reason: String) -> Judged {
+fn failed(reason: String) -> Judged {
     Judged { measured: None, ci95: None, n: 0, verdict: Verdict::Fails, reason, checks: Vec::new() }
 }

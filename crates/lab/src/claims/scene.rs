@@ -39,7 +39,7 @@ impl ClaimSet {
             merge_over(&mut scene, &patch.scenario);
         }
         let mut schemes = Vec::new();
-        // Baselines stand first in scenarios and last in claims.
+        // Claims name the judged scheme first, scenarios their baseline.
         for name in claim.compare.iter().rev() {
             let mut scheme = self.scheme(claim, name)?;
             for changed in patches.iter().filter_map(|p| p.schemes.get(name)) {

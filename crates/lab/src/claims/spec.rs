@@ -97,8 +97,9 @@ pub struct Claim {
     /// Rules that this one replaced.
     #[serde(default)]
     pub superseded: Vec<Superseded>,
-    /// Earlier verdicts with their figures, by content: on other draws, by the last rule of
-    /// `superseded` or, where there is none, by this one over rows instead of draws.
+    /// Verdicts of before 2026-11-24 with their figures, by content: on other draws, by the rule of
+    /// that day (the last of `superseded`, else this one), and with an interval over rows instead
+    /// of draws.
     #[serde(default)]
     pub before: BTreeMap<String, String>,
 }

@@ -24,7 +24,7 @@ pub(super) enum SceneKind<'a> {
     /// One of several that the claim is judged by, by the variant's name.
     Cell(&'a str),
     /// Shown beside the claim, with one thing changed.
-    Variant(&'a str),
+    Beside(&'a str),
 }
 
 impl<'a> SceneKind<'a> {
@@ -32,13 +32,13 @@ impl<'a> SceneKind<'a> {
     pub(super) fn name(self) -> Option<&'a str> {
         match self {
             Self::Single => None,
-            Self::Cell(name) | Self::Variant(name) => Some(name),
+            Self::Cell(name) | Self::Beside(name) => Some(name),
         }
     }
 
     /// Whether it is only shown beside the claim, and does not affect its verdict.
-    pub(super) fn is_variant(self) -> bool {
-        matches!(self, Self::Variant(_))
+    pub(super) fn is_beside(self) -> bool {
+        matches!(self, Self::Beside(_))
     }
 }
 
@@ -120,7 +120,7 @@ impl<'a> Experiments<'a> {
         }
         self.plotted.extend(self.list[first].plotted_runs().map(|(_, world)| world));
         for name in variants.iter().filter(|_| !quick) {
-            let (kind, patches) = (SceneKind::Variant(name), [base, &set.variants[*name]]);
+            let (kind, patches) = (SceneKind::Beside(name), [base, &set.variants[*name]]);
             self.add_scene(
                 set,
                 claim,
@@ -145,11 +145,18 @@ impl<'a> Experiments<'a> {
         statistics: &[Statistic],
         common: &Common<'_>,
     ) -> Result<(), LabError> {
-        let draws = match kind {
-            SceneKind::Cell(name) if claim.draws == Draws::Own => stream.of_cell(name),
-            _ => stream.clone(),
+        // What stands beside cells with draws of their own is compared with the first.
+        let cell = match kind {
+            SceneKind::Single => None,
+            SceneKind::Cell(name) => Some(name),
+            SceneKind::Beside(_) => claim.cells.first().map(String::as_str),
         };
-        let scenario = set.scenario(claim, size, &draws, common.content.is_some(), patches)?;
+        let stream_of_scene = match cell.filter(|_| claim.draws == Draws::Own) {
+            Some(cell) => stream.of_cell(cell),
+            None => stream.clone(),
+        };
+        let scenario =
+            set.scenario(claim, size, &stream_of_scene, common.content.is_some(), patches)?;
         let plan = Plan::with(scenario, common, &mut self.sources)?;
         let stocks = self.shared.of(&plan)?;
         let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
@@ -255,7 +262,7 @@ impl Experiment<'_> {
     }
 
     /// Its figures by metric; none unless every run finished.
-    pub(super) fn samples(&self, worlds: &[Option<ClaimRun>]) -> ByMetric {
+    pub(super) fn figures(&self, worlds: &[Option<ClaimRun>]) -> ByMetric {
         match &self.claim.measure {
             Some(measure) => measured::measure_figures(measure, &self.plan, &self.stocks),
             None => self.compared(worlds).map(|c| measured::figures(&c)).unwrap_or_default(),
@@ -266,10 +273,10 @@ impl Experiment<'_> {
     pub(super) fn chapters(
         &self,
         worlds: &[Option<ClaimRun>],
-        samples: &ByMetric,
+        figures: &ByMetric,
     ) -> Vec<ClaimChapter> {
         let Some(compared) = self.compared(worlds) else { return Vec::new() };
         let casts = self.plan.scenario.casts.iter().filter(|cast| !cast.is_empty());
-        casts.map(|cast| cast.claim_chapter(&compared, samples)).collect()
+        casts.map(|cast| cast.claim_chapter(&compared, figures)).collect()
     }
 }

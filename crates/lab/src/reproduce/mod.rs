@@ -12,7 +12,7 @@
 //!    from them for baselines and changes, and those that workloads compute. A claim with a
 //!    `measure` has no runs: a workload computes its figures from the plan.
 //! 5. `claim_samples` puts the figures of a claim's cells together, and `judge_claim` judges them.
-//! 6. `verdicts`, `page`, `pages` and `terminal` show the outcome; `summary.json` has every
+//! 6. `claim_view`, `page`, `split` and `terminal` show the outcome; `summary.json` has every
 //!    figure and verdict.
 //!
 //! # Invariants
@@ -24,12 +24,12 @@
 //! - A claim with an unfinished run has no samples, and so does not hold; finished runs keep their
 //!   rows.
 
+mod claim_view;
 mod experiments;
 mod measured;
 mod page;
-mod pages;
+mod split;
 mod terminal;
-mod verdicts;
 
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
@@ -86,7 +86,7 @@ pub fn reproduce_sets(
     let mut findings = Vec::new();
     for experiment in &experiments.list {
         add_runs(&mut summary, experiment, &worlds);
-        findings.push((experiment, experiment.samples(&worlds)));
+        findings.push((experiment, experiment.figures(&worlds)));
     }
     for (set, claim) in &claims {
         let of_claim: Vec<_> = findings.iter().filter(|(e, _)| e.claim.id == claim.id).collect();
@@ -96,7 +96,7 @@ pub fn reproduce_sets(
             add_statistics_rows(&mut summary, first, claim.id.clone(), &samples);
         }
         for (experiment, own) in &of_claim {
-            if experiment.kind.is_variant() {
+            if experiment.kind.is_beside() {
                 let own = Samples::without_cells(own.clone());
                 add_statistics_rows(&mut summary, experiment, experiment.name(), &own);
             }
@@ -118,7 +118,7 @@ pub fn reproduce_sets(
         table: terminal::table(&summary),
         line: format!("{verdict} Report: {}", place.display()),
         out: common.out.clone(),
-        failed: summary.tally()[1],
+        failed: summary.tally().fails,
         stopped: done.stopped,
     })
 }
@@ -150,7 +150,7 @@ fn write(
     course: Course,
 ) -> Result<(), LabError> {
     folder.write("report.json.gz", &report.to_json_gz())?;
-    let (front, pages) = pages::split(report);
+    let (front, pages) = split::split(report);
     let into = folder.claim_pages()?;
     for (name, page) in &pages {
         into.write(name, airlane_report::render(page).as_bytes())?;
@@ -206,7 +206,7 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
 
 /// The samples of a claim, of all its cells.
 fn claim_samples(claim: &Claim, of_claim: &[&(&Experiment<'_>, ByMetric)]) -> Samples {
-    let own = of_claim.iter().filter(|(e, _)| !e.kind.is_variant());
+    let own = of_claim.iter().filter(|(e, _)| !e.kind.is_beside());
     let mut cells =
         own.map(|(e, figures)| (e.kind.name().unwrap_or_default().to_owned(), figures.clone()));
     if claim.cells.is_empty() {
@@ -256,7 +256,7 @@ fn judge_claim(
     worlds: &[Option<ClaimRun>],
     common: &Common<'_>,
 ) -> ClaimEntry {
-    let own = || of_claim.iter().filter(|(e, _)| !e.kind.is_variant());
+    let own = || of_claim.iter().filter(|(e, _)| !e.kind.is_beside());
     let stream = own().next().map(|(e, _)| e.stream.name().to_owned()).unwrap_or_default();
     let content: Vec<String> = own()
         .take(1)

@@ -6,9 +6,9 @@ use airlane_net::trace::Trace;
 use airlane_report::Report;
 use airlane_report::model::{self, Cell, Column, Fact, Provenance, Section, Table};
 
+use super::claim_view::{claim, lead};
 use super::experiments::{Experiment, SceneKind};
 use super::statistic_values;
-use super::verdicts::{claim, lead};
 use crate::claims::{ByMetric, Samples, Statistic, point_estimate};
 use crate::plan::RunKey;
 use crate::request::{Common, ReproduceRequest};
@@ -40,9 +40,9 @@ pub(super) fn report(
         }
         claims.push(&claim.id);
         let parts = || findings.iter().filter(|(e, _)| e.claim.id == claim.id);
-        let own = parts().map(|(e, _)| *e).filter(|e| !e.kind.is_variant());
+        let own = parts().map(|(e, _)| *e).filter(|e| !e.kind.is_beside());
         let cells = parts().filter(|(e, _)| matches!(e.kind, SceneKind::Cell(_)));
-        let variants = parts().filter(|(e, _)| e.kind.is_variant());
+        let variants = parts().filter(|(e, _)| e.kind.is_beside());
         let chapters = experiment.chapters(worlds, samples);
         let mut tables = Vec::new();
         if experiment.kind == SceneKind::Single {

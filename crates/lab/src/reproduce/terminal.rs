@@ -1,7 +1,7 @@
 //! The output on the terminal: a table of claims, and a closing sentence.
 
-use super::verdicts::named;
-use crate::summary::{ClaimEntry, Judgement, PaperValue, Summary};
+use super::claim_view::named;
+use crate::summary::{ClaimEntry, Judgement, PaperValue, Summary, Tally};
 
 /// The table of claims: id, paper, measured with its interval, n, verdict. Below each stand its
 /// conditions, if there are several, and the reason of its verdict, if it needs one.
@@ -45,7 +45,7 @@ pub(super) fn table(summary: &Summary) -> String {
 
 /// One sentence: how many claims came out how; `stopped` has the runs finished and planned.
 pub(super) fn verdict(summary: &Summary, stopped: Option<(usize, usize)>) -> String {
-    let [holds, fails, undecided, reported] = summary.tally();
+    let Tally { holds, fails, undecided, reported } = summary.tally();
     let of = summary.claims.len();
     let noun = if of == 1 { "claim" } else { "claims" };
     let mut text = format!("{holds} of {of} {noun} held");

@@ -305,10 +305,25 @@ impl Summary {
     }
 
     /// How many claims have each verdict: holds, fails, undecided, reported.
-    pub fn tally(&self) -> [usize; 4] {
-        [Verdict::Holds, Verdict::Fails, Verdict::Undecided, Verdict::Reported]
-            .map(|v| self.claims.iter().filter(|c| c.verdict == v).count())
+    pub fn tally(&self) -> Tally {
+        let of = |verdict| self.claims.iter().filter(|c| c.verdict == verdict).count();
+        Tally {
+            holds: of(Verdict::Holds),
+            fails: of(Verdict::Fails),
+            undecided: of(Verdict::Undecided),
+            reported: of(Verdict::Reported),
+        }
     }
+}
+
+/// How many claims have each verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named as the verdicts")]
+pub struct Tally {
+    pub holds: usize,
+    pub fails: usize,
+    pub undecided: usize,
+    pub reported: usize,
 }
 
 /// The circumstances of a command: the whole content of `run.json`.

@@ -1,7 +1,7 @@
 //! The state that the lock guards: a connection's sending side, and its qlog.
 //!
-//! Every method that changes the sending side takes three steps: it completes the log up to now,
-//! passes the event to the [`SendState`], and logs the event if the state accepted it.
+//! Methods for events take three steps: they complete the log up to now, pass the event to the
+//! [`SendState`], and log it if the log knows events of that kind and the state accepted it.
 
 use std::mem;
 
@@ -83,7 +83,8 @@ impl Core {
         &self.send
     }
 
-    /// The sending side, for changes that the log does not record.
+    /// The sending side, for what the log does not record: turns of the driver, since when data
+    /// waits, and noq's sum of bytes in flight.
     pub(super) fn send_mut(&mut self) -> &mut SendState {
         &mut self.send
     }
@@ -99,9 +100,9 @@ impl Core {
     }
 
     /// No data waits to be sent any more.
-    pub(super) fn data_left(&mut self, now: Time) {
+    pub(super) fn no_data_waits(&mut self, now: Time) {
         self.settle_before(now);
-        self.send.data_left(now, self.path);
+        self.send.no_data_waits(now, self.path);
     }
 
     /// A packet was sent.
@@ -114,17 +115,17 @@ impl Core {
         }
     }
 
-    /// A packet was acknowledged. `is` tells whether the packet in flight under that number is the
+    /// A packet was acknowledged. `matches` tells whether the packet in flight under that number is the
     /// one that noq means: other packet number spaces use the same numbers.
     pub(super) fn on_acked(
         &mut self,
         now: Time,
         path: PathId,
         acked: &Acked,
-        is: impl FnOnce(&InFlight) -> bool,
+        matches: impl FnOnce(&InFlight) -> bool,
     ) {
         self.settle_before(now);
-        if let Some(sent) = self.send.on_acked_if(now, path, acked, is)
+        if let Some(sent) = self.send.on_acked_if(now, path, acked, matches)
             && let Some(log) = &mut self.log
         {
             log.on_acked(acked.pn, sent.at);
@@ -141,16 +142,16 @@ impl Core {
         }
     }
 
-    /// A packet was declared lost; `is` as in [`Self::on_acked`].
+    /// A packet was declared lost; `matches` as in [`Self::on_acked`].
     pub(super) fn on_lost(
         &mut self,
         now: Time,
         path: PathId,
         pn: u64,
-        is: impl FnOnce(&InFlight) -> bool,
+        matches: impl FnOnce(&InFlight) -> bool,
     ) {
         self.settle_before(now);
-        if let Some(sent) = self.send.on_lost_if(now, path, pn, is)
+        if let Some(sent) = self.send.on_lost_if(now, path, pn, matches)
             && let Some(log) = &mut self.log
         {
             log.on_lost(self.send.now(), pn, sent.at);

@@ -73,7 +73,7 @@ pub struct ControlHandle {
 
 impl fmt::Debug for ControlHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.stats().fmt(f)
+        f.debug_struct("ControlHandle").field("shared", &self.shared).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +89,7 @@ impl ControlHandle {
     /// Counts and state as of now.
     ///
     /// # Panics
-    /// Never on a handle from a connection: those have a controller.
+    /// If the controller does, which ends the connection.
     pub fn stats(&self) -> ControlStats {
         let now = self.runtime.now();
         self.guarded(|core| {

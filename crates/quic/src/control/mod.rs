@@ -15,16 +15,17 @@
 //!   of the connection's [`SendState`](airlane_congestion::SendState).
 //! - `Shared` exists once per connection. It holds the `Core` under a lock, and atomics with what
 //!   noq asks for several times per packet: the window, and until when the pacer holds packets.
-//! - `Core` is the `SendState`, the path that noq sends on now, and the qlog. Every event that
-//!   changes the state passes through it, so that the log records it.
+//! - `Core` is the `SendState`, the path that noq sends on now, and the qlog. Events that the
+//!   log records pass through it.
 //! - [`ControlHandle`] reads statistics and sends signals (weight, rate) to the controller. It
 //!   holds the connection weakly: it does not keep it open, and its counts stay readable
 //!   afterwards.
 //!
 //! Invariants:
 //!
-//! - The lock is taken once per packet sent, acknowledged or lost. Reading the window takes none,
-//!   unless the pacer holds the packet, which is noted in the state.
+//! - The lock is taken once per packet sent, acknowledged or lost, and once per frame, turn or
+//!   signal. Reading the window takes none, unless the pacer holds the packet, which is noted in
+//!   the state.
 //! - Whatever may change window or pacer ends in `Shared::publish`; else noq would act on an old
 //!   window. Acknowledgements publish once, at the end of their frame.
 //! - Only 1-RTT packets that are not MTU probes reach the controller.

@@ -105,6 +105,7 @@ pub(crate) struct Shared {
     waiting_since: AtomicU64,
     /// Datagrams received with the mark (ECN-CE).
     marks: AtomicU64,
+    /// The connection, which handles wake after a signal.
     pub(super) link: OnceLock<WeakLink>,
 }
 
@@ -151,10 +152,11 @@ impl Shared {
         }
     }
 
-    /// Publishes window and gate, which noq reads without the lock. Must follow every change.
+    /// Publishes window and gate, which noq reads without the lock. Must follow
+    /// whatever may change one of them.
     pub(super) fn publish(&self, core: &Core) {
         self.window.store(core.send().window(core.path()), Ordering::Relaxed);
-        // No gate means that the pacer holds nothing.
+        // Without a gate the pacer holds nothing: the next packet may leave, or the window holds it.
         let gate = core.send().gate(core.path(), self.payload_bytes()).unwrap_or(Time::ZERO);
         self.gate.store(gate.as_nanos(), Ordering::Relaxed);
     }
@@ -176,7 +178,7 @@ impl Shared {
         if gate <= self.clock.last().as_nanos() {
             return false;
         }
-        self.cut();
+        self.mark_late();
         self.wake.store(gate, Ordering::Relaxed);
         true
     }
@@ -216,9 +218,14 @@ impl Shared {
         core.send().pacer(core.path()).is_some_and(|p| p.has_earned(now(), packets))
     }
 
-    /// The driver ends a turn although more could be sent. The packets that wait for the next turn
-    /// count as late, like those that the pacer holds, so that the pacer makes up for the delay.
+    /// The driver ends a turn although more could be sent.
     pub(crate) fn cut(&self) {
+        self.mark_late();
+    }
+
+    /// The next packet could leave but for the pacer, or the end of the turn: it counts as late
+    /// from now on, so that the pacer makes up for the delay.
+    fn mark_late(&self) {
         if let Some(core) = &mut *self.core.lock() {
             let path = core.path();
             core.send_mut().cut(path);
@@ -234,18 +241,18 @@ impl Shared {
 
     /// Reports to the state since when data waits, if it does.
     pub(super) fn report_waiting(&self, core: &mut Core) {
-        let asked = self.waiting_since.load(Ordering::Relaxed);
-        if asked != NONE {
+        let since = self.waiting_since.load(Ordering::Relaxed);
+        if since != NONE {
             let path = core.path();
-            core.send_mut().data_waits(path, Time::from_nanos(asked));
+            core.send_mut().data_waits(path, Time::from_nanos(since));
         }
     }
 
     /// No data waits any more: it was sent, or withdrawn by a reset of its stream.
-    fn data_left(&self, core: &mut Core, now: Time) {
+    fn no_data_waits(&self, core: &mut Core, now: Time) {
         self.report_waiting(core);
         self.waiting_since.store(NONE, Ordering::Relaxed);
-        core.data_left(now);
+        core.no_data_waits(now);
     }
 }
 
@@ -297,9 +304,10 @@ impl congestion::Controller for Adapter {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         let now = self.now(now);
         // A packet that is larger than a full one is an MTU probe.
-        let counts = self.shared.seal.was(pn) && u64::from(bytes) <= self.shared.payload_bytes();
+        let counts =
+            self.shared.seal.is_last_sealed(pn) && u64::from(bytes) <= self.shared.payload_bytes();
         self.with(|core| {
-            self.shared.data_left(core, now);
+            self.shared.no_data_waits(core, now);
             if counts {
                 core.on_sent(now, self.path, pn, bytes);
                 self.shared.publish(core);
@@ -320,17 +328,17 @@ impl congestion::Controller for Adapter {
         let sent_at = self.shared.clock.time_again(sent, &mut self.sent);
         // noq updates its estimate after it has read the whole frame: this one is from before.
         let acked = Acked { pn, smoothed_rtt: rtt.get() };
-        let is = |s: &InFlight| u64::from(s.bytes) == bytes && s.at == sent_at;
+        let matches = |s: &InFlight| u64::from(s.bytes) == bytes && s.at == sent_at;
         // Published once per frame, in `on_end_acks`.
         self.with(|core| {
             // The flag means that noq's last poll found nothing to send: data that waited then was
             // withdrawn by a reset.
             if app_limited {
-                self.shared.data_left(core, now);
+                self.shared.no_data_waits(core, now);
             } else {
                 self.shared.report_waiting(core);
             }
-            core.on_acked(now, self.path, &acked, is);
+            core.on_acked(now, self.path, &acked, matches);
         });
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct Seal(AtomicU64);
 
 impl Seal {
     /// Whether the packet sealed last is the 1-RTT packet of this number.
-    pub(crate) fn was(&self, pn: u64) -> bool {
+    pub(crate) fn is_last_sealed(&self, pn: u64) -> bool {
         self.0.load(Ordering::Relaxed) == pn + 1
     }
 

@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! request  -> on_request: session, state, share, weight    -> PendingResponse
-//! body     -> on_body_handed_over (bytes in the send buffer) ... on_response_sent, on_response_end
+//! body     -> on_body_handed_over (bytes in the send buffer) ... on_body_end, on_response_end
 //! report   -> on_report: buffer, playback rate, stalls
 //! timer    -> poll: the weights that are due               -> Updates
 //! anybody  <- iter, get, last_update, weight
@@ -35,7 +35,10 @@
 //!   no other's.
 //! - A key may return with another title, or after its session was forgotten. Numbers do not
 //!   return: a [`PendingResponse`] counts for the session with its number only.
-//! - In sum, shares have at most what the connection delivered; the only share has all of it.
+//! - In sum, shares have at most what the connection delivered since their first joined; a share
+//!   has all that is delivered while it is the only one.
+//! - Whatever changes the sum of the weights, the next request or poll returns the new sum
+//!   (`Shares::changed_weight`).
 //! - There are at most [`Bounds::sessions`] sessions, except that those with a share are never
 //!   evicted.
 
@@ -148,7 +151,7 @@ impl PendingResponse {
 pub struct Updates {
     /// The new weights, by session.
     pub sessions: Vec<(SessionKey, Update)>,
-    /// The weight to set on the connection, if there are any.
+    /// The weight to set on the connection, if it changed.
     pub weight: Option<f64>,
 }
 
@@ -223,7 +226,6 @@ impl Sessions {
             self.by_key.insert(key.clone(), session);
         }
         self.move_to(&key, client);
-        let mut joined = false;
         if matches!(part.role, PartRole::Picture { .. })
             && let Some(session) = self.by_key.get_mut(&key)
             && let Some(open) = self.connections.get_mut(&connection)
@@ -238,35 +240,30 @@ impl Sessions {
             session.state = if shares.len() >= self.bounds.shares {
                 State::Refused
             } else if let Some(rule) = rule() {
-                shares.join(key.clone(), session.number, rule, totals);
+                shares.join(now, key.clone(), session.number, rule, totals);
                 session.shares.insert(connection);
-                joined = true;
                 State::Sharing
             } else {
                 State::Unweighted
             };
         }
         let session = self.by_key.get_mut(&key)?;
-        let shares = self.connections.get_mut(&connection).and_then(|c| c.shares.as_mut());
         session.last_activity = now;
-        session.answers += 1;
+        session.responses += 1;
         let watching = session.viewer.watching();
         let picture = session.on_picture(now, request);
-        let share = shares.and_then(|shares| {
+        let (mut has_share, mut weight) = (false, None);
+        if let Some(shares) = self.connections.get_mut(&connection).and_then(|c| c.shares.as_mut())
+        {
             shares.on_request(now, &key, picture.map(|p| (p, watching, &session.viewer)), cmcd);
-            shares.has(&key).then_some(shares)
-        });
-        let weight = share.as_ref().filter(|s| joined && !s.keeps_connection_weight());
+            has_share = shares.has(&key);
+            weight = shares.changed_weight();
+        }
         Some(Accepted {
             begins,
             treatment: session.treatment,
-            weight: weight.and_then(|s| s.weight()),
-            response: PendingResponse {
-                connection,
-                session: session.number,
-                has_share: share.is_some(),
-                key,
-            },
+            weight,
+            response: PendingResponse { connection, session: session.number, has_share, key },
         })
     }
 
@@ -291,13 +288,13 @@ impl Sessions {
             shares.on_response_end(&response.key);
         }
         if let Some(session) = self.session_of(response) {
-            session.answers = session.answers.saturating_sub(1);
+            session.responses = session.responses.saturating_sub(1);
         }
     }
 
     /// `bytes` of a response's body were handed over in all, whether that is the whole of it or
     /// not. Called before [`Self::on_response_end`], unless the response was given up.
-    pub fn on_response_sent(&mut self, now: Time, response: &PendingResponse, bytes: u64) {
+    pub fn on_body_end(&mut self, now: Time, response: &PendingResponse, bytes: u64) {
         if let Some(session) = self.session_of(response) {
             session.bytes += bytes;
             session.last_activity = session.last_activity.max(now);
@@ -311,7 +308,7 @@ impl Sessions {
         let Some(session) = self.by_key.get_mut(&key) else { return };
         session.last_activity = now;
         if let (Some(buffer), Some(last)) = (report.buffer, &mut session.last_picture) {
-            last.buffer = Some(buffer);
+            last.buffer = Some((buffer, now));
         }
         if session.viewer.on_report(report) {
             let watching = session.viewer.watching();
@@ -330,14 +327,14 @@ impl Sessions {
     }
 
     /// Computes the weights that are due on a connection. Also ends the shares of silent sessions,
-    /// if the connection has other shares.
+    /// but for the last share.
     pub fn poll(&mut self, now: Time, connection: u64, totals: Progress) -> Updates {
         self.divide_progress(now, connection, totals);
         let open = self.connections.get_mut(&connection);
         let Some(shares) = open.and_then(|c| c.shares.as_mut()) else { return Updates::default() };
         let sessions = shares.poll(now);
         let ended = shares.end_silent_shares(now);
-        let weight = shares.weight().filter(|_| !sessions.is_empty());
+        let weight = shares.changed_weight();
         for key in ended {
             let Some(session) = self.by_key.get_mut(&key) else { continue };
             session.shares.remove(&connection);

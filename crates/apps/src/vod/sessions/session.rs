@@ -45,7 +45,7 @@ impl SessionKey {
 ///
 /// | from | on | to |
 /// |---|---|---|
-/// | any, or none | first request on a connection without a weight of ours | `Unweighted` |
+/// | any, or none | first request on a connection that is not managed | `Unweighted` |
 /// | any, or none | first request on a managed connection | `Waiting`, or `Sharing` if it has a share there |
 /// | `Waiting`, `Refused`, `Unweighted` on a managed connection | a request for video | `Sharing`, `Refused` or `Unweighted` |
 /// | `Sharing` | silent for [`SESSION_TIMEOUT`] while other sessions share the connection | `Waiting` |
@@ -72,8 +72,9 @@ pub struct LastPicture {
     pub rung: usize,
     /// Its number, from 0.
     pub chunk: usize,
-    /// The player's buffer at the request or at the last report, if the player sends it.
-    pub buffer: Option<Duration>,
+    /// The player's buffer at the request or at the last report, if the player sends it, and when
+    /// that was.
+    pub buffer: Option<(Duration, Time)>,
 }
 
 /// One player's viewing of one title.
@@ -90,10 +91,10 @@ pub struct Session {
     abr: Option<String>,
     pub(super) viewer: Viewer,
     began: Time,
-    /// The time of its last request, report, or end of a response.
+    /// The time of its last request, its last report, or the end of its last body.
     pub(super) last_activity: Time,
     /// Responses that have not ended.
-    pub(super) answers: u32,
+    pub(super) responses: u32,
     pub(super) last_picture: Option<LastPicture>,
     pub(super) bytes: u64,
     /// Connections of which it has a share: one, unless the player uses several at once.
@@ -125,7 +126,7 @@ impl Session {
             viewer: Viewer::default(),
             began: now,
             last_activity: now,
-            answers: 0,
+            responses: 0,
             last_picture: None,
             bytes: 0,
             shares: BTreeSet::new(),
@@ -159,7 +160,7 @@ impl Session {
             self.chunks += 1;
             self.quality = Some(setting.quality(chunk)[rung]);
         }
-        let buffer = wanted.cmcd.buffer.map(|_| request.buffer);
+        let buffer = wanted.cmcd.buffer.map(|_| (request.buffer, now));
         self.last_picture = Some(LastPicture { rung, chunk, buffer });
         Some(request)
     }
@@ -210,14 +211,14 @@ impl Session {
         self.began
     }
 
-    /// The time of its last request, report, or end of a response.
+    /// The time of its last request, its last report, or the end of its last body.
     pub fn last_activity(&self) -> Time {
         self.last_activity
     }
 
     /// Whether it is over: silent for [`SESSION_TIMEOUT`], and all its responses have ended.
     pub fn is_over(&self, now: Time) -> bool {
-        self.answers == 0 && now - self.last_activity >= SESSION_TIMEOUT
+        self.responses == 0 && now - self.last_activity >= SESSION_TIMEOUT
     }
 
     /// The last chunk of video requested.
@@ -227,8 +228,8 @@ impl Session {
 
     /// The player's buffer as last reported, less what was watched since.
     pub fn buffer_s(&self, now: Time) -> Option<f64> {
-        let buffer = self.last_picture?.buffer?;
-        let watched = (now - self.last_activity).as_secs_f64() * self.viewer.watching().pace;
+        let (buffer, at) = self.last_picture?.buffer?;
+        let watched = (now - at).as_secs_f64() * self.viewer.watching().pace;
         Some((buffer.as_secs_f64() - watched).max(0.0))
     }
 

@@ -54,7 +54,7 @@ struct Share {
     /// yet.
     pending: u64,
     /// Responses of which not all was handed over to the connection.
-    answers: u32,
+    responses: u32,
     /// The time of its session's last request on the connection.
     last_request: Time,
 }
@@ -66,6 +66,10 @@ pub(super) struct Shares {
     /// The connection's totals when they were last divided.
     last_totals: Progress,
     last_divided_at: Time,
+    /// The connection's weight as [`Shares::changed_weight`] last returned it.
+    told_weight: Option<f64>,
+    /// When silent shares were last looked for.
+    last_silence_check: Time,
 }
 
 impl Shares {
@@ -90,26 +94,34 @@ impl Shares {
         self.by_key.get(key)?.update
     }
 
-    /// A session gets a share.
+    /// A session gets a share, which counts from now on.
+    ///
+    /// The first one under Minerva changes no weight: it begins at the one that the connection has
+    /// from its start.
     pub(super) fn join(
         &mut self,
+        now: Time,
         key: SessionKey,
         session: u64,
         rule: WeightRule,
         totals: Progress,
     ) {
-        let progress = Progress { min_rtt: totals.min_rtt, ..Progress::default() };
+        if self.told_weight.is_none() && matches!(rule, WeightRule::Minerva(_)) {
+            self.told_weight = Some(rule.weight());
+        }
+        if self.by_key.is_empty() {
+            self.last_silence_check = now;
+        }
         let share = Share {
             session,
             rule,
             update: None,
-            progress,
+            progress: Progress { min_rtt: totals.min_rtt, ..Progress::default() },
             pending: 0,
-            answers: 0,
-            last_request: Time::ZERO,
+            responses: 0,
+            last_request: now,
         };
         self.by_key.insert(key, share);
-        self.give_all_to_only_share(totals);
     }
 
     /// A session's share ends.
@@ -128,7 +140,7 @@ impl Shares {
     ) {
         let Some(share) = self.by_key.get_mut(key) else { return };
         share.last_request = now;
-        share.answers += 1;
+        share.responses += 1;
         let Some((request, before, viewer)) = picture else { return };
         let WeightRule::Minerva(minerva) = &mut share.rule else { return };
         if viewer.watching() != before {
@@ -162,12 +174,16 @@ impl Shares {
 
     pub(super) fn on_response_end(&mut self, key: &SessionKey) {
         if let Some(share) = self.by_key.get_mut(key) {
-            share.answers = share.answers.saturating_sub(1);
+            share.responses = share.responses.saturating_sub(1);
         }
     }
 
+    /// When a weight is due or, if nothing leads to a poll before, silent shares are to be looked
+    /// for.
     pub(super) fn next_event(&self) -> Option<Time> {
-        self.by_key.values().filter_map(|s| s.rule.next_event()).min()
+        let due = self.by_key.values().filter_map(|s| s.rule.next_event()).min();
+        let check = (self.by_key.len() > 1).then(|| self.last_silence_check + SESSION_TIMEOUT);
+        due.into_iter().chain(check).min()
     }
 
     /// The new weights that are due.
@@ -183,14 +199,25 @@ impl Shares {
         updates
     }
 
-    /// Ends the shares of sessions without a request for [`SESSION_TIMEOUT`], unless there is only
-    /// one share. Returns the keys of these sessions.
+    /// Ends the shares of sessions without a request for [`SESSION_TIMEOUT`], except the last share.
+    /// Returns the keys of these sessions.
     pub(super) fn end_silent_shares(&mut self, now: Time) -> Vec<SessionKey> {
-        let silent = |s: &Share| s.answers == 0 && now - s.last_request >= SESSION_TIMEOUT;
-        if self.by_key.len() < 2 {
-            return Vec::new();
+        self.last_silence_check = now;
+        let silent = |s: &Share| s.responses == 0 && now - s.last_request >= SESSION_TIMEOUT;
+        let mut ended = Vec::new();
+        while self.by_key.len() > 1
+            && let Some((_, key)) = self
+                .by_key
+                .iter()
+                .filter(|(_, s)| silent(s))
+                .map(|(k, s)| (s.last_request, k))
+                .min()
+        {
+            let key = key.clone();
+            self.by_key.remove(&key);
+            ended.push(key);
         }
-        self.by_key.extract_if(.., |_, s| silent(s)).map(|(key, _)| key).collect()
+        ended
     }
 
     /// The connection's weight: the sum of its shares'. `None` without one.
@@ -199,41 +226,37 @@ impl Shares {
         (!self.by_key.is_empty()).then(|| weights.sum())
     }
 
-    /// Whether the only share is under Minerva: it begins at the weight that the connection has
-    /// already, so there is none to set.
-    pub(super) fn keeps_connection_weight(&self) -> bool {
-        self.by_key.len() == 1
-            && self.by_key.values().all(|s| matches!(s.rule, WeightRule::Minerva(_)))
+    /// The connection's weight, if it is another than this returned last.
+    pub(super) fn changed_weight(&mut self) -> Option<f64> {
+        let weight = self.weight()?;
+        (self.told_weight.replace(weight) != Some(weight)).then_some(weight)
     }
 
-    /// Divides what the connection did since the last call among the shares. Delivered bytes go to
-    /// them in proportion to their pending bytes; busy time goes to each that has anything pending.
+    /// Divides what the connection did since the last call among the shares. The only share has all
+    /// of it. Of several, delivered bytes go to each in proportion to its pending bytes, busy time
+    /// to each that has anything pending.
     pub(super) fn divide_progress(&mut self, now: Time, totals: Progress) {
         let acked = totals.acked_bytes.saturating_sub(self.last_totals.acked_bytes);
+        let busy = totals.busy.saturating_sub(self.last_totals.busy);
         let passed = now - self.last_divided_at;
-        let busy = totals.busy.saturating_sub(self.last_totals.busy).min(passed);
         (self.last_totals, self.last_divided_at) = (totals, now);
+        let is_only = self.by_key.len() == 1;
         let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
         for share in self.by_key.values_mut() {
             share.progress.min_rtt = totals.min_rtt;
-            if share.answers > 0 || share.pending > 0 {
-                share.progress.busy += busy;
-            }
             let part = u128::from(acked) * u128::from(share.pending);
             let part = part.checked_div(u128::from(pending)).unwrap_or(0);
             let part = u64::try_from(part).unwrap_or(u64::MAX).min(share.pending);
             share.pending -= part;
-            share.progress.acked_bytes += part;
-        }
-        self.give_all_to_only_share(totals);
-    }
-
-    /// The only share has the connection's totals.
-    fn give_all_to_only_share(&mut self, totals: Progress) {
-        if self.by_key.len() == 1
-            && let Some(share) = self.by_key.values_mut().next()
-        {
-            share.progress = totals;
+            if is_only {
+                share.progress.acked_bytes += acked;
+                share.progress.busy += busy;
+            } else {
+                share.progress.acked_bytes += part;
+                if share.responses > 0 || share.pending > 0 {
+                    share.progress.busy += busy.min(passed);
+                }
+            }
         }
     }
 

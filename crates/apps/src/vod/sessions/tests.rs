@@ -1,7 +1,13 @@
 use std::collections::BTreeSet;
 
+use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_base::Seed;
+use airlane_media::{Metric, Perceptual, synthetic};
+use airlane_minerva::{Config, Form, Normalisation, RateCurve};
+use airlane_quality::QoeParams;
 use proptest::prelude::*;
 
+use super::super::provider::Provider;
 use super::*;
 
 /// Weighs everybody as three plain connections, but for titles called `unknown`.
@@ -101,7 +107,7 @@ fn a_session_passes_its_states_from_the_first_request_until_it_is_forgotten() {
     sessions.on_disconnect(quic);
     assert_eq!(state(&sessions, "a"), Some(State::Left(None)));
     sessions.on_response_end(at(68), &picture.response, Progress::default());
-    sessions.on_response_sent(at(68), &picture.response, 10);
+    sessions.on_body_end(at(68), &picture.response, 10);
     sessions.expire(at(127));
     assert_eq!(state(&sessions, "b"), None, "silent for longer than a minute, without a share");
     assert!(ask(&mut sessions, (at(128), quic), ("a", "film", PICTURE)).is_none());
@@ -114,11 +120,11 @@ fn another_title_is_another_session_and_late_answers_do_not_count_for_it() {
     let first = ask(&mut sessions, (at(0), quic), ("a", "film", PICTURE)).unwrap();
     let second = ask(&mut sessions, (at(1), quic), ("a", "other", PICTURE)).unwrap();
     assert!(first.begins && second.begins && sessions.begun() == 2);
-    sessions.on_response_sent(at(2), &first.response, 1000);
+    sessions.on_body_end(at(2), &first.response, 1000);
     sessions.on_response_end(at(2), &first.response, Progress::default());
     let session = |s: &Sessions| s.get(&SessionKey::Named("a".into())).unwrap().bytes();
     assert_eq!(session(&sessions), 0);
-    sessions.on_response_sent(at(3), &second.response, 500);
+    sessions.on_body_end(at(3), &second.response, 500);
     assert_eq!((session(&sessions), sessions.weight(quic)), (500, Some(3.0)));
 }
 
@@ -137,6 +143,163 @@ fn a_player_on_two_connections_is_one_session_with_a_share_of_each() {
     assert_eq!(sessions.weight(two), Some(3.0), "its share there goes on");
     ask(&mut sessions, (at(3), two), ("a", "film", PICTURE)).unwrap();
     assert_eq!(state(&sessions, "a"), Some(State::Sharing));
+}
+
+#[test]
+fn a_share_that_falls_silent_takes_its_fixed_weight_along() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    for id in ["a", "b"] {
+        let asked = ask(&mut sessions, (at(0), quic), (id, "film", PICTURE)).unwrap();
+        sessions.on_response_end(at(1), &asked.response, Progress::default());
+    }
+    ask(&mut sessions, (at(40), quic), ("a", "film", PICTURE)).unwrap();
+    // Fixed weights are never due: nothing but the silence leads to a poll.
+    let due = sessions.next_event(quic).unwrap();
+    assert_eq!(due, at(60));
+    let updates = sessions.poll(due, quic, Progress::default());
+    assert_eq!((state(&sessions, "b"), updates.weight), (Some(State::Waiting), Some(3.0)));
+    assert_eq!(sessions.next_event(quic), None, "the last share stays");
+}
+
+#[test]
+fn of_shares_that_are_silent_together_the_last_one_stays() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    for (s, id) in [(0, "b"), (1, "a")] {
+        let asked = ask(&mut sessions, (at(s), quic), (id, "film", PICTURE)).unwrap();
+        sessions.on_response_end(at(1), &asked.response, Progress::default());
+    }
+    sessions.poll(at(100), quic, Progress::default());
+    assert_eq!(state(&sessions, "a"), Some(State::Sharing));
+    assert_eq!(state(&sessions, "b"), Some(State::Waiting));
+}
+
+#[test]
+fn sound_does_not_shorten_the_buffer_that_was_reported() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    let cmcd = Cmcd { buffer: Some(Duration::from_secs(20)), ..cmcd("a") };
+    for (s, role) in [(0, PICTURE), (5, PartRole::Other)] {
+        let part = Part { title: "film".into(), role };
+        let request = PartRequest { part: &part, cmcd: &cmcd };
+        sessions.on_request(at(s), quic, totals(0), request, Some(&Three)).unwrap();
+    }
+    let session = sessions.get(&SessionKey::Named("a".into())).unwrap();
+    assert_eq!(session.buffer_s(at(8)), Some(12.0));
+}
+
+/// A provider of two titles, which weighs as Minerva does.
+fn minerva() -> Provider {
+    let abr = AbrKind::default();
+    let setting = |video: &Arc<_>| {
+        let view = Perceptual::new(Arc::clone(video), Metric::Vmaf).unwrap();
+        Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default()).unwrap())
+    };
+    let settings: Vec<Arc<Setting>> =
+        synthetic::corpus(2, 40, Seed(3)).iter().map(setting).collect();
+    let curve = |s: &Arc<Setting>| RateCurve::simulate(s, &abr, Duration::from_secs(100));
+    let curves: Vec<RateCurve> = settings.iter().map(curve).collect();
+    let f = Normalisation::uniform(Form::FixedRate, 2.0, curves.iter().map(RateCurve::qoe));
+    let titles = settings.iter().map(|s| ((s.video().name.clone(), Metric::Vmaf), s.clone()));
+    Provider {
+        titles: titles.collect(),
+        metric: Metric::Vmaf,
+        abr,
+        values: BTreeMap::new(),
+        normalisation: Arc::new(f.unwrap()),
+        config: Config::default(),
+        payload_bytes: 1350,
+    }
+}
+
+/// A connection that is never idle, on a link of 4 Mbit/s.
+struct Busy {
+    sessions: Sessions,
+    provider: Provider,
+    connection: u64,
+    now: Time,
+}
+
+impl Busy {
+    const BYTES_PER_MS: u64 = 500;
+
+    fn new() -> Self {
+        let mut sessions = Sessions::new(BOUNDS);
+        let connection = sessions.on_connect(peer(), Carrier::Http3, true).id;
+        Self { sessions, provider: minerva(), connection, now: Time::ZERO }
+    }
+
+    fn totals(&self) -> Progress {
+        let ms = self.now.as_nanos() / 1_000_000;
+        Progress {
+            acked_bytes: ms * Self::BYTES_PER_MS,
+            busy: Duration::from_millis(ms),
+            min_rtt: Duration::from_millis(20),
+        }
+    }
+
+    /// Requests a chunk, whose body waits to be sent at once.
+    fn request(&mut self, id: &str, title: &str, chunk: usize) -> Accepted {
+        let part = Part { title: title.into(), role: PartRole::Picture { rung: 1, chunk } };
+        let cmcd = Cmcd { buffer: Some(Duration::from_secs(6)), ..cmcd(id) };
+        let (now, totals) = (self.now, self.totals());
+        let request = PartRequest { part: &part, cmcd: &cmcd };
+        let sessions = &mut self.sessions;
+        let accepted =
+            sessions.on_request(now, self.connection, totals, request, Some(&self.provider));
+        let accepted = accepted.unwrap();
+        sessions.on_body_handed_over(now, &accepted.response, totals, 1 << 30);
+        accepted
+    }
+
+    /// Polls when weights are due, until `until`. The updates.
+    fn run(&mut self, until: Time) -> Vec<(SessionKey, Update)> {
+        let mut updates = Vec::new();
+        while let Some(due) = self.sessions.next_event(self.connection).filter(|&t| t <= until) {
+            self.now = due;
+            updates.extend(self.sessions.poll(due, self.connection, self.totals()).sessions);
+        }
+        self.now = until;
+        updates
+    }
+}
+
+#[test]
+fn the_next_title_on_a_connection_begins_at_the_baselines_weight() {
+    let mut busy = Busy::new();
+    assert_eq!(busy.request("a", "synthetic-0", 0).weight, None, "the connection begins with it");
+    for chunk in 1..5 {
+        busy.request("a", "synthetic-0", chunk);
+        busy.run(at(2 * chunk as u64));
+    }
+    let moved = busy.sessions.weight(busy.connection).unwrap();
+    assert!((moved - 2.0).abs() > 0.05, "{moved}");
+    assert_eq!(busy.request("a", "synthetic-1", 0).weight, Some(2.0));
+}
+
+#[test]
+fn a_share_that_is_left_alone_does_not_inherit_what_others_had() {
+    let mut busy = Busy::new();
+    let link_bps = (Busy::BYTES_PER_MS * 8000) as f64;
+    let mut updates = Vec::new();
+    for chunk in 0..10 {
+        busy.request("a", "synthetic-0", chunk);
+        busy.request("b", "synthetic-1", chunk);
+        updates.extend(busy.run(at(2 * chunk as u64)));
+    }
+    // In the second half of an interval of `a`, which is measured.
+    let due = busy.sessions.next_event(busy.connection).unwrap();
+    busy.now = due;
+    busy.sessions.poll(due, busy.connection, busy.totals());
+    busy.request("b", "unknown", 0);
+    let shares = busy.sessions.connections[&busy.connection].shares.as_ref().unwrap();
+    assert_eq!(shares.len(), 1, "b has no weight for a title that nothing is known of");
+    let alone = busy.run(at(30));
+    assert!(!alone.is_empty());
+    for (_, update) in updates.iter().chain(&alone) {
+        assert!(update.rate_bps <= 1.01 * link_bps, "{update:?}");
+    }
 }
 
 #[test]
@@ -263,7 +426,7 @@ proptest! {
                 Event::End(n) if n < answers.len() => {
                     let response = answers.remove(n);
                     let acked = acked.get(&response.connection).copied().unwrap_or(0);
-                    sessions.on_response_sent(now, &response, 1);
+                    sessions.on_body_end(now, &response, 1);
                     sessions.on_response_end(now, &response, totals(acked));
                 }
                 Event::Report(id) => {

@@ -40,11 +40,7 @@ pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
     let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
     let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
     let digits = if entry.unit.starts_with("share") { 3 } else { digits(1, entry.ci95) };
-    // With a single condition on the headline itself the rule can be drawn.
-    let bound = match entry.checks.as_slice() {
-        [first, ..] if first.measured == entry.measured => Some(bound(first)),
-        _ => None,
-    };
+    let bound = headline_bound(entry);
     let also = if entry.checks.len() > 1 || bound.is_none() { &entry.checks[..] } else { &[] };
     model::Claim {
         id: entry.id.clone(),
@@ -76,6 +72,18 @@ pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
         why: entry.reason.clone(),
         page: String::new(),
     }
+}
+
+/// What the headline figure must meet, to be drawn beside it. `None` if the first condition is
+/// about another figure.
+fn headline_bound(entry: &ClaimEntry) -> Option<Bound> {
+    let first = entry.checks.first().filter(|first| first.measured == entry.measured)?;
+    let same = |c: &&CheckEntry| (&c.metric, &c.cell) == (&first.metric, &first.cell);
+    let opposite = entry.checks.iter().filter(same).find(|c| c.above != first.above);
+    Some(match opposite {
+        Some(other) => Bound::Within(first.bound.min(other.bound), first.bound.max(other.bound)),
+        None => bound(first),
+    })
 }
 
 /// Digits behind the point: `usual`, and more for an interval that would shrink to a point.
@@ -142,6 +150,33 @@ mod tests {
         assert!(text.contains("3 claims were judged by 8 conditions."), "{text}");
         assert!(text.contains("in 2.5 % of cases; were it so everywhere, 0.2 of these"), "{text}");
         assert!(!text.contains("quick run") && lead(&summary, true).contains("quick run"));
+    }
+
+    #[test]
+    fn a_figure_that_is_to_lie_between_two_bounds_is_drawn_between_them() {
+        let entry = |checks: Vec<CheckEntry>| ClaimEntry {
+            id: "x".to_owned(),
+            content: "embedded".to_owned(),
+            source: String::new(),
+            statement: String::new(),
+            paper: PaperValue::Value(0.5),
+            measured: Some(1.0),
+            unit: "share".to_owned(),
+            n: 20,
+            ci95: Some([0.5, 1.5]),
+            rule: String::new(),
+            verdict: Verdict::Undecided,
+            reason: String::new(),
+            stream: String::new(),
+            checks,
+        };
+        let low = CheckEntry { bound: 0.9, ..check_of("", false) };
+        let high = CheckEntry { bound: 1.1, above: false, ..check_of("", false) };
+        let other = CheckEntry { metric: "stalls".to_owned(), ..high.clone() };
+        let drawn = |checks| headline_bound(&entry(checks));
+        assert_eq!(drawn(vec![low.clone(), high]), Some(Bound::Within(0.9, 1.1)));
+        assert_eq!(drawn(vec![low.clone(), other]), Some(Bound::AtLeast(0.9)));
+        assert_eq!(drawn(vec![CheckEntry { measured: Some(2.0), ..low }]), None);
     }
 
     #[test]
