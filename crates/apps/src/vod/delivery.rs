@@ -37,7 +37,7 @@ impl Delivery {
         // Only shares count pending bytes.
         if self.response.has_share() {
             let (now, totals) = (self.runtime.now(), self.totals());
-            self.sessions.lock().on_body_handed_over(now, &self.response, totals, bytes);
+            self.response.on_body_handed_over(now, totals, bytes);
         }
     }
 
@@ -48,7 +48,7 @@ impl Delivery {
 
     /// The estimates for the session, once its rate was measured.
     pub(super) fn estimates(&self) -> Option<Estimates> {
-        let rate_bps = self.sessions.lock().rate_bps(&self.response)?;
+        let rate_bps = self.response.rate_bps()?;
         let bitrate_bps = self.weighing.as_ref()?.suggestion_bps(&self.part.title, rate_bps)?;
         let throughput_kbps = (rate_bps / 1e3) as u64;
         Some(Estimates { throughput_kbps, bitrate_kbps: bitrate_bps / 1000 })

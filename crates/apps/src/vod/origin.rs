@@ -183,15 +183,19 @@ impl Origin {
         let Some(peer) = connection.remote_addr() else { return Ok(()) };
         let runtime = connection.runtime().clone();
         let managed = matches!(self.policy, Policy::Minerva(_));
-        let client = self.sessions.lock().on_connect(peer, Carrier::Http3, managed);
+        let (client, shares) = {
+            let mut sessions = self.sessions.lock();
+            let client = sessions.on_connect(peer, Carrier::Http3, managed);
+            (client, sessions.shares(client.id))
+        };
         self.events.connected(&client, Some(connection.control()));
-        let weigher = match &self.policy {
-            Policy::Plain => None,
-            Policy::Minerva(weighing) => {
+        let weigher = match (&self.policy, shares) {
+            (Policy::Minerva(weighing), Some(shares)) => {
                 let control = connection.control().clone();
-                let (runtime, sessions) = (runtime.clone(), self.sessions.clone());
-                Some(Weigher::new(client, weighing.clone(), control, runtime, sessions))
+                let sessions = (self.sessions.clone(), shares);
+                Some(Weigher::new(client, weighing.clone(), control, runtime.clone(), sessions))
             }
+            _ => None,
         };
         let result = self.take_requests(connection, &runtime, client, weigher.as_ref()).await;
         self.on_disconnect(&client);

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::events::{ClientConnection, OriginEvents};
 use super::provider::WeightPolicy;
-use super::sessions::SharedSessions;
+use super::sessions::{ConnectionShares, SharedSessions};
 
 /// Bytes of a full packet that are not body: first byte, packet number (2), tag (16) and STREAM
 /// frame (about 8); a player without a connection id of its own, as Chromium is, adds none.
@@ -23,6 +23,7 @@ pub(super) struct Weigher {
     control: ControlHandle,
     runtime: RuntimeHandle,
     sessions: SharedSessions,
+    shares: ConnectionShares,
     requested: Notify,
 }
 
@@ -32,10 +33,10 @@ impl Weigher {
         weighing: Arc<dyn WeightPolicy>,
         control: ControlHandle,
         runtime: RuntimeHandle,
-        sessions: SharedSessions,
+        (sessions, shares): (SharedSessions, ConnectionShares),
     ) -> Arc<Self> {
         let requested = Notify::new();
-        Arc::new(Self { client, weighing, control, runtime, sessions, requested })
+        Arc::new(Self { client, weighing, control, runtime, sessions, shares, requested })
     }
 
     /// A session with a share made a request, after which an update may be due earlier; `weight` is
@@ -50,8 +51,7 @@ impl Weigher {
     /// Sets weights when they are due; never ends.
     pub(super) async fn run(self: Arc<Self>, events: Arc<dyn OriginEvents>) {
         loop {
-            let next = self.sessions.lock().next_event(self.client.id);
-            match next {
+            match self.shares.next_event() {
                 None => self.requested.notified().await,
                 Some(at) => {
                     tokio::select! {
@@ -66,7 +66,10 @@ impl Weigher {
 
     fn update(&self, events: &dyn OriginEvents) {
         let (now, totals) = (self.runtime.now(), self.progress());
-        let updates = self.sessions.lock().poll(now, self.client.id, totals);
+        let updates = self.shares.poll(now, totals);
+        if !updates.ended.is_empty() {
+            self.sessions.lock().end_shares(self.client.id, updates.ended);
+        }
         if let Some(weight) = updates.weight {
             self.control.set_weight(weight);
         }

@@ -17,20 +17,23 @@
 //!
 //! ```text
 //! request  -> on_request: session, state, share, weight    -> PendingResponse
-//! body     -> on_body_handed_over (bytes in the send buffer) ... on_body_end, on_response_end
+//! body     -> PendingResponse::on_body_handed_over (bytes in the send buffer)
+//!             ... on_body_end, on_response_end
 //! report   -> on_report: buffer, playback rate, stalls
-//! timer    -> poll: the weights that are due               -> Updates
+//! timer    -> ConnectionShares::poll: the weights that are due -> Updates; end_shares
 //! anybody  <- iter, get, last_update, weight
 //! ```
 //!
 //! `Origin` calls these for its connections, `Weigher` polls and applies the weights to the
-//! connection's controller. `Sessions` never acts itself: time and the connection's totals are
+//! connection's controller. There is a lock for all sessions, and one per connection for its shares:
+//! bodies and weights, which are most of the events, take the second alone. `Sessions` never acts itself: time and the connection's totals are
 //! arguments, so it is deterministic. Pages and metrics only read it.
 //!
 //! # Invariants
 //!
 //! - A session has at most one share of each connection, and only while that connection is open.
-//! - `Session::shares` and the connections' `Shares` name each other: both change together.
+//! - `Session::shares` and the connections' `Shares` name each other: both change together, but
+//!   that a poll ends shares first, and `end_shares` then tells their sessions.
 //! - A session whose last request came on a connection is in that connection's `sessions`, and in
 //!   no other's.
 //! - A key may return with another title, or after its session was forgotten. Numbers do not
@@ -61,6 +64,7 @@ use crate::cmcd::Cmcd;
 use crate::content::{Part, PartRole};
 
 pub use session::{LastPicture, Session, SessionKey, State};
+pub(super) use share::ConnectionShares;
 use share::Shares;
 pub use share::WeightRule;
 
@@ -102,7 +106,7 @@ struct Connection {
     /// The sessions whose last request came on it.
     sessions: BTreeSet<SessionKey>,
     /// The shares of its weight; `None` if the origin does not set its weight (it is not managed).
-    shares: Option<Shares>,
+    shares: Option<ConnectionShares>,
 }
 
 /// A request for a part of a title.
@@ -115,7 +119,7 @@ pub struct PartRequest<'a> {
 }
 
 /// The outcome of a request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Accepted {
     /// Identifies the response in the events that follow.
     pub response: PendingResponse,
@@ -129,30 +133,41 @@ pub struct Accepted {
 
 /// A response that is being sent. Its events are passed with it, so that its bytes count for the
 /// session that made the request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PendingResponse {
-    connection: u64,
     key: SessionKey,
     /// The number of the session: a later session may have the same key.
     session: u64,
-    /// Whether the session had a share of the connection at the request.
-    has_share: bool,
+    /// The shares of its connection, if the session had one of them at the request.
+    shares: Option<ConnectionShares>,
 }
 
 impl PendingResponse {
     /// Whether its session had a share of the connection: only shares count bytes handed over.
     pub fn has_share(&self) -> bool {
-        self.has_share
+        self.shares.is_some()
     }
-}
 
-/// The weights that were due on a connection.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Updates {
-    /// The new weights, by session.
-    pub sessions: Vec<(SessionKey, Update)>,
-    /// The weight to set on the connection, if it changed.
-    pub weight: Option<f64>,
+    /// `bytes` of its body are handed over to the connection, whose totals are `totals`: they wait
+    /// to be sent.
+    pub fn on_body_handed_over(&self, now: Time, totals: Progress, bytes: u64) {
+        self.with_shares(now, totals, |shares| shares.on_body_handed_over(&self.key, bytes));
+    }
+
+    /// The rate last measured for its session on its connection, in bits per second.
+    pub fn rate_bps(&self) -> Option<f64> {
+        Some(self.shares.as_ref()?.lock().last_update(&self.key)?.smoothed_bps)
+    }
+
+    /// Divides the progress, then runs `f` if the session still has the share.
+    fn with_shares(&self, now: Time, totals: Progress, f: impl FnOnce(&mut Shares)) {
+        let Some(shares) = &self.shares else { return };
+        let mut shares = shares.lock();
+        shares.divide_progress(now, totals);
+        if shares.is_of(&self.key, self.session) {
+            f(&mut shares);
+        }
+    }
 }
 
 impl Sessions {
@@ -170,7 +185,7 @@ impl Sessions {
     ) -> ClientConnection {
         let client = ClientConnection { id: self.opened, peer, carrier };
         self.opened += 1;
-        let shares = managed.then(Shares::default);
+        let shares = managed.then(ConnectionShares::default);
         let connection = Connection { client, sessions: BTreeSet::new(), shares };
         self.connections.insert(client.id, connection);
         client
@@ -183,6 +198,7 @@ impl Sessions {
             return;
         };
         let shares = shares.unwrap_or_default();
+        let shares = shares.lock();
         for key in shares.keys() {
             if let Some(session) = self.by_key.get_mut(key) {
                 session.shares.remove(&connection);
@@ -208,8 +224,11 @@ impl Sessions {
         request: PartRequest<'_>,
         weighing: Option<&dyn WeightPolicy>,
     ) -> Option<Accepted> {
-        let client = self.connections.get(&connection)?.client;
-        self.divide_progress(now, connection, totals);
+        let open = self.connections.get(&connection)?;
+        let (client, connection_shares) = (open.client, open.shares.clone());
+        if let Some(shares) = &connection_shares {
+            shares.lock().divide_progress(now, totals);
+        }
         let PartRequest { part, cmcd } = request;
         let key = SessionKey::of(cmcd.session.as_deref().unwrap_or_default(), connection);
         let terms = |key: &SessionKey| match weighing {
@@ -226,10 +245,11 @@ impl Sessions {
             self.by_key.insert(key.clone(), session);
         }
         self.move_to(&key, client);
+        // Locked from here on: whether a session has a share must not change meanwhile.
+        let mut shares = connection_shares.as_ref().map(ConnectionShares::lock);
         if matches!(part.role, PartRole::Picture { .. })
             && let Some(session) = self.by_key.get_mut(&key)
-            && let Some(open) = self.connections.get_mut(&connection)
-            && let Some(shares) = &mut open.shares
+            && let Some(shares) = &mut shares
             && !shares.has(&key)
         {
             // Only a request for video gives a share: its CMCD tells algorithm and metric.
@@ -253,40 +273,27 @@ impl Sessions {
         let watching = session.viewer.watching();
         let picture = session.on_picture(now, request);
         let (mut has_share, mut weight) = (false, None);
-        if let Some(shares) = self.connections.get_mut(&connection).and_then(|c| c.shares.as_mut())
-        {
+        if let Some(shares) = &mut shares {
             shares.on_request(now, &key, picture.map(|p| (p, watching, &session.viewer)), cmcd);
             has_share = shares.has(&key);
             weight = shares.changed_weight();
         }
+        drop(shares);
         Some(Accepted {
             begins,
             treatment: session.treatment,
             weight,
-            response: PendingResponse { connection, session: session.number, has_share, key },
+            response: PendingResponse {
+                session: session.number,
+                shares: connection_shares.filter(|_| has_share),
+                key,
+            },
         })
-    }
-
-    /// `bytes` of a response's body are handed over to the connection: they wait to be sent.
-    pub fn on_body_handed_over(
-        &mut self,
-        now: Time,
-        response: &PendingResponse,
-        totals: Progress,
-        bytes: u64,
-    ) {
-        self.divide_progress(now, response.connection, totals);
-        if let Some(shares) = self.shares_of(response) {
-            shares.on_body_handed_over(&response.key, bytes);
-        }
     }
 
     /// A response ended: all of it was handed over, or it was given up. Called once per response.
     pub fn on_response_end(&mut self, now: Time, response: &PendingResponse, totals: Progress) {
-        self.divide_progress(now, response.connection, totals);
-        if let Some(shares) = self.shares_of(response) {
-            shares.on_response_end(&response.key);
-        }
+        response.with_shares(now, totals, |shares| shares.on_response_end(&response.key));
         if let Some(session) = self.session_of(response) {
             session.responses = session.responses.saturating_sub(1);
         }
@@ -313,36 +320,31 @@ impl Sessions {
         if session.viewer.on_report(report) {
             let watching = session.viewer.watching();
             for connection in &session.shares {
-                let open = self.connections.get_mut(connection);
-                if let Some(shares) = open.and_then(|c| c.shares.as_mut()) {
-                    shares.on_watching(now, &key, watching, report.buffer);
+                let open = self.connections.get(connection);
+                if let Some(shares) = open.and_then(|c| c.shares.as_ref()) {
+                    shares.lock().on_watching(now, &key, watching, report.buffer);
                 }
             }
         }
     }
 
-    /// When [`Self::poll`] wants to be called next for a connection.
-    pub fn next_event(&self, connection: u64) -> Option<Time> {
-        self.connections.get(&connection)?.shares.as_ref()?.next_event()
+    /// The shares of an open connection, if it is managed.
+    pub(super) fn shares(&self, connection: u64) -> Option<ConnectionShares> {
+        self.connections.get(&connection)?.shares.clone()
     }
 
-    /// Computes the weights that are due on a connection. Also ends the shares of silent sessions,
-    /// but for the last share.
-    pub fn poll(&mut self, now: Time, connection: u64, totals: Progress) -> Updates {
-        self.divide_progress(now, connection, totals);
-        let open = self.connections.get_mut(&connection);
-        let Some(shares) = open.and_then(|c| c.shares.as_mut()) else { return Updates::default() };
-        let sessions = shares.poll(now);
-        let ended = shares.end_silent_shares(now);
-        let weight = shares.changed_weight();
-        for key in ended {
+    /// Shares of a connection ended, as [`ConnectionShares::poll`] said.
+    pub(super) fn end_shares(&mut self, connection: u64, ended: Vec<SessionKey>) {
+        let Some(shares) = self.shares(connection) else { return };
+        let shares = shares.lock();
+        // A request may have come meanwhile, which gave the session a share again.
+        for key in ended.into_iter().filter(|key| !shares.has(key)) {
             let Some(session) = self.by_key.get_mut(&key) else { continue };
             session.shares.remove(&connection);
             if session.client.id == connection {
                 session.state = State::Waiting;
             }
         }
-        Updates { sessions, weight }
     }
 
     /// Forgets sessions without a share that are over. The only share of a connection stays while
@@ -377,38 +379,18 @@ impl Sessions {
         let session = self.by_key.get(key)?;
         match session.state {
             State::Left(update) => update,
-            _ => self.connections.get(&session.client.id)?.shares.as_ref()?.last_update(key),
+            _ => self.shares(session.client.id)?.lock().last_update(key),
         }
-    }
-
-    /// The rate last measured for a response's session on the response's connection, in bits per
-    /// second.
-    pub fn rate_bps(&self, response: &PendingResponse) -> Option<f64> {
-        let shares = self.connections.get(&response.connection)?.shares.as_ref()?;
-        Some(shares.last_update(&response.key)?.smoothed_bps)
     }
 
     /// The weight of a connection: the sum of its shares'. `None` without one.
     pub fn weight(&self, connection: u64) -> Option<f64> {
-        self.connections.get(&connection)?.shares.as_ref()?.weight()
-    }
-
-    fn divide_progress(&mut self, now: Time, connection: u64, totals: Progress) {
-        let open = self.connections.get_mut(&connection);
-        if let Some(shares) = open.and_then(|c| c.shares.as_mut()) {
-            shares.divide_progress(now, totals);
-        }
+        self.shares(connection)?.lock().weight()
     }
 
     /// The session of a response, if it still exists.
     fn session_of(&mut self, response: &PendingResponse) -> Option<&mut Session> {
         self.by_key.get_mut(&response.key).filter(|s| s.number == response.session)
-    }
-
-    /// The shares of a response's connection, if the response's session still has one of them.
-    fn shares_of(&mut self, response: &PendingResponse) -> Option<&mut Shares> {
-        let shares = self.connections.get_mut(&response.connection)?.shares.as_mut()?;
-        (response.has_share && shares.is_of(&response.key, response.session)).then_some(shares)
     }
 
     /// The session's last request came on the connection `to`.
@@ -425,7 +407,7 @@ impl Sessions {
             session.client = to;
             session.state = match &open.shares {
                 None => State::Unweighted,
-                Some(shares) if shares.has(key) => State::Sharing,
+                Some(shares) if shares.lock().has(key) => State::Sharing,
                 Some(_) => State::Waiting,
             };
         }
@@ -438,9 +420,8 @@ impl Sessions {
             open.sessions.remove(key);
         }
         for connection in session.shares {
-            let open = self.connections.get_mut(&connection);
-            if let Some(shares) = open.and_then(|c| c.shares.as_mut()) {
-                shares.leave(key);
+            if let Some(shares) = self.shares(connection) {
+                shares.lock().leave(key);
             }
         }
     }

@@ -6,6 +6,7 @@
 //! [`Shares::divide_progress`] divides them.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -57,6 +58,45 @@ struct Share {
     responses: u32,
     /// The time of its session's last request on the connection.
     last_request: Time,
+}
+
+/// The shares of a connection under a lock of their own: what concerns one connection alone does not
+/// wait for the others. Who holds the lock of all sessions may take this one, and not the other way
+/// round.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct ConnectionShares(Arc<Mutex<Shares>>);
+
+impl ConnectionShares {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Shares> {
+        // A task that panicked does not end the sessions of others.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When [`Self::poll`] wants to be called next.
+    pub(in super::super) fn next_event(&self) -> Option<Time> {
+        self.lock().next_event()
+    }
+
+    /// Computes the weights that are due. Also ends the shares of silent sessions, but for the last
+    /// share: [`super::Sessions::end_shares`] has to hear of these.
+    pub(in super::super) fn poll(&self, now: Time, totals: Progress) -> Updates {
+        let mut shares = self.lock();
+        shares.divide_progress(now, totals);
+        let sessions = shares.poll(now);
+        let ended = shares.end_silent_shares(now);
+        Updates { sessions, ended, weight: shares.changed_weight() }
+    }
+}
+
+/// What was due on a connection.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in super::super) struct Updates {
+    /// The new weights, by session.
+    pub(in super::super) sessions: Vec<(SessionKey, Update)>,
+    /// The sessions whose shares ended.
+    pub(in super::super) ended: Vec<SessionKey>,
+    /// The weight to set on the connection, if it changed.
+    pub(in super::super) weight: Option<f64>,
 }
 
 /// The shares of a connection, by their sessions' keys.

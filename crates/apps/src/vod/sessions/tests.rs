@@ -8,6 +8,7 @@ use airlane_quality::QoeParams;
 use proptest::prelude::*;
 
 use super::super::provider::Provider;
+use super::share::Updates;
 use super::*;
 
 /// Weighs everybody as three plain connections, but for titles called `unknown`.
@@ -71,6 +72,18 @@ fn ask_after(
     sessions.on_request(now, connection, totals(acked), request, Some(&Three))
 }
 
+/// Polls as a weigher does.
+fn poll(sessions: &mut Sessions, (now, connection): (Time, u64), totals: Progress) -> Updates {
+    let Some(shares) = sessions.shares(connection) else { return Updates::default() };
+    let updates = shares.poll(now, totals);
+    sessions.end_shares(connection, updates.ended.clone());
+    updates
+}
+
+fn next_event(sessions: &Sessions, connection: u64) -> Option<Time> {
+    sessions.shares(connection)?.next_event()
+}
+
 fn state(sessions: &Sessions, id: &str) -> Option<State> {
     Some(sessions.get(&SessionKey::Named(id.into()))?.state())
 }
@@ -99,7 +112,7 @@ fn a_session_passes_its_states_from_the_first_request_until_it_is_forgotten() {
     for _ in 0..2 {
         sessions.on_response_end(at(7), &last.response, Progress::default());
     }
-    sessions.poll(at(66), quic, Progress::default());
+    poll(&mut sessions, (at(66), quic), Progress::default());
     assert_eq!(state(&sessions, "b"), Some(State::Waiting), "silent for a minute beside another");
     assert_eq!((state(&sessions, "a"), sessions.weight(quic)), (Some(State::Sharing), Some(3.0)));
     ask(&mut sessions, (at(67), quic), ("d", "unknown", PICTURE)).unwrap();
@@ -155,11 +168,11 @@ fn a_share_that_falls_silent_takes_its_fixed_weight_along() {
     }
     ask(&mut sessions, (at(40), quic), ("a", "film", PICTURE)).unwrap();
     // Fixed weights are never due: nothing but the silence leads to a poll.
-    let due = sessions.next_event(quic).unwrap();
+    let due = next_event(&sessions, quic).unwrap();
     assert_eq!(due, at(60));
-    let updates = sessions.poll(due, quic, Progress::default());
+    let updates = poll(&mut sessions, (due, quic), Progress::default());
     assert_eq!((state(&sessions, "b"), updates.weight), (Some(State::Waiting), Some(3.0)));
-    assert_eq!(sessions.next_event(quic), None, "the last share stays");
+    assert_eq!(next_event(&sessions, quic), None, "the last share stays");
 }
 
 #[test]
@@ -170,7 +183,7 @@ fn of_shares_that_are_silent_together_the_last_one_stays() {
         let asked = ask(&mut sessions, (at(s), quic), (id, "film", PICTURE)).unwrap();
         sessions.on_response_end(at(1), &asked.response, Progress::default());
     }
-    sessions.poll(at(100), quic, Progress::default());
+    poll(&mut sessions, (at(100), quic), Progress::default());
     assert_eq!(state(&sessions, "a"), Some(State::Sharing));
     assert_eq!(state(&sessions, "b"), Some(State::Waiting));
 }
@@ -249,16 +262,18 @@ impl Busy {
         let accepted =
             sessions.on_request(now, self.connection, totals, request, Some(&self.provider));
         let accepted = accepted.unwrap();
-        sessions.on_body_handed_over(now, &accepted.response, totals, 1 << 30);
+        accepted.response.on_body_handed_over(now, totals, 1 << 30);
         accepted
     }
 
     /// Polls when weights are due, until `until`. The updates.
     fn run(&mut self, until: Time) -> Vec<(SessionKey, Update)> {
         let mut updates = Vec::new();
-        while let Some(due) = self.sessions.next_event(self.connection).filter(|&t| t <= until) {
+        while let Some(due) = next_event(&self.sessions, self.connection).filter(|&t| t <= until) {
             self.now = due;
-            updates.extend(self.sessions.poll(due, self.connection, self.totals()).sessions);
+            let totals = self.totals();
+            let at = (due, self.connection);
+            updates.extend(poll(&mut self.sessions, at, totals).sessions);
         }
         self.now = until;
         updates
@@ -289,12 +304,13 @@ fn a_share_that_is_left_alone_does_not_inherit_what_others_had() {
         updates.extend(busy.run(at(2 * chunk as u64)));
     }
     // In the second half of an interval of `a`, which is measured.
-    let due = busy.sessions.next_event(busy.connection).unwrap();
+    let due = next_event(&busy.sessions, busy.connection).unwrap();
     busy.now = due;
-    busy.sessions.poll(due, busy.connection, busy.totals());
+    let totals = busy.totals();
+    poll(&mut busy.sessions, (due, busy.connection), totals);
     busy.request("b", "unknown", 0);
-    let shares = busy.sessions.connections[&busy.connection].shares.as_ref().unwrap();
-    assert_eq!(shares.len(), 1, "b has no weight for a title that nothing is known of");
+    let shares = busy.sessions.shares(busy.connection).unwrap();
+    assert_eq!(shares.lock().len(), 1, "b has no weight for a title that nothing is known of");
     let alone = busy.run(at(30));
     assert!(!alone.is_empty());
     for (_, update) in updates.iter().chain(&alone) {
@@ -352,7 +368,7 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
     for (key, session) in sessions.iter() {
         let open = sessions.connections.get(&session.client.id);
         let shares = open.and_then(|c| c.shares.as_ref());
-        let has_share = shares.is_some_and(|s| s.is_of(key, session.number));
+        let has_share = shares.is_some_and(|s| s.lock().is_of(key, session.number));
         match session.state {
             State::Sharing => assert!(has_share, "{key:?}"),
             State::Left(_) => assert!(open.is_none() && matches!(key, SessionKey::Named(_))),
@@ -361,8 +377,8 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
         }
         assert_eq!(open.is_some_and(|c| c.sessions.contains(key)), open.is_some());
         for connection in &session.shares {
-            let shares = sessions.connections[connection].shares.as_ref().unwrap();
-            assert!(shares.is_of(key, session.number));
+            let shares = sessions.shares(*connection).unwrap();
+            assert!(shares.lock().is_of(key, session.number));
         }
     }
     for (number, open) in &sessions.connections {
@@ -370,6 +386,7 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
             assert_eq!(sessions.by_key[key].client.id, *number);
         }
         let Some(shares) = &open.shares else { continue };
+        let shares = shares.lock();
         assert!(shares.len() <= BOUNDS.shares);
         for key in shares.keys() {
             assert!(sessions.by_key[key].shares.contains(number));
@@ -377,6 +394,7 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
         let delivered: u64 = shares.keys().filter_map(|key| shares.delivered(key)).sum();
         assert!(delivered <= acked.get(number).copied().unwrap_or(0), "no byte counts twice");
         let count = shares.len() as f64;
+        drop(shares);
         assert_eq!(sessions.weight(*number), (count > 0.0).then_some(3.0 * count));
     }
 }
@@ -390,7 +408,7 @@ proptest! {
     ) {
         let mut sessions = Sessions::new(BOUNDS);
         let mut now = Time::ZERO;
-        let (mut open, mut answers) = (Vec::<u64>::new(), Vec::<PendingResponse>::new());
+        let (mut open, mut answers) = (Vec::<u64>::new(), Vec::<(u64, PendingResponse)>::new());
         let mut acked: BTreeMap<u64, u64> = BTreeMap::new();
         let mut numbers = BTreeSet::new();
         for event in events {
@@ -416,16 +434,17 @@ proptest! {
                     prop_assert_eq!(session.last_activity(), now);
                     let shares = session.state() == State::Sharing;
                     prop_assert_eq!(accepted.response.has_share(), shares);
-                    answers.push(accepted.response);
+                    answers.push((connection, accepted.response));
                 }
                 Event::Handed { answer, bytes } if answer < answers.len() => {
                     let response = &answers[answer];
-                    let acked = acked.get(&response.connection).copied().unwrap_or(0);
-                    sessions.on_body_handed_over(now, response, totals(acked), bytes);
+                    let (connection, response) = response;
+                    let acked = acked.get(connection).copied().unwrap_or(0);
+                    response.on_body_handed_over(now, totals(acked), bytes);
                 }
                 Event::End(n) if n < answers.len() => {
-                    let response = answers.remove(n);
-                    let acked = acked.get(&response.connection).copied().unwrap_or(0);
+                    let (connection, response) = answers.remove(n);
+                    let acked = acked.get(&connection).copied().unwrap_or(0);
                     sessions.on_body_end(now, &response, 1);
                     sessions.on_response_end(now, &response, totals(acked));
                 }
@@ -436,7 +455,7 @@ proptest! {
                     let Some(&connection) = open.get(connection) else { continue };
                     let acked = acked.entry(connection).or_default();
                     *acked += more;
-                    let updates = sessions.poll(now, connection, totals(*acked));
+                    let updates = poll(&mut sessions, (now, connection), totals(*acked));
                     prop_assert!(updates.sessions.is_empty(), "fixed weights are never due");
                 }
                 Event::Expire => {
