@@ -333,15 +333,16 @@ impl Sessions {
         self.connections.get(&connection)?.shares.clone()
     }
 
-    /// Shares of a connection ended, as [`ConnectionShares::poll`] said.
+    /// Shares of a connection ended, as [`ConnectionShares::poll`] said. The connection may have
+    /// ended meanwhile, or a request may have given a session a share again.
     pub(super) fn end_shares(&mut self, connection: u64, ended: Vec<SessionKey>) {
-        let Some(shares) = self.shares(connection) else { return };
-        let shares = shares.lock();
-        // A request may have come meanwhile, which gave the session a share again.
-        for key in ended.into_iter().filter(|key| !shares.has(key)) {
+        let shares = self.shares(connection);
+        let shares = shares.as_ref().map(ConnectionShares::lock);
+        let has_none = |key: &SessionKey| shares.as_ref().is_none_or(|s| !s.has(key));
+        for key in ended.into_iter().filter(has_none) {
             let Some(session) = self.by_key.get_mut(&key) else { continue };
             session.shares.remove(&connection);
-            if session.client.id == connection {
+            if session.client.id == connection && session.state == State::Sharing {
                 session.state = State::Waiting;
             }
         }

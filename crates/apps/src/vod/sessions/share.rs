@@ -279,7 +279,10 @@ impl Shares {
         let acked = totals.acked_bytes.saturating_sub(self.last_totals.acked_bytes);
         let busy = totals.busy.saturating_sub(self.last_totals.busy);
         let passed = now - self.last_divided_at;
-        (self.last_totals, self.last_divided_at) = (totals, now);
+        // Another thread may have read totals later and come here first.
+        self.last_totals.acked_bytes += acked;
+        self.last_totals.busy += busy;
+        self.last_divided_at = self.last_divided_at.max(now);
         let is_only = self.by_key.len() == 1;
         let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
         for share in self.by_key.values_mut() {

@@ -176,6 +176,18 @@ fn a_share_that_falls_silent_takes_its_fixed_weight_along() {
 }
 
 #[test]
+fn totals_that_were_read_before_others_count_nothing_twice() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
+    ask(&mut sessions, (at(0), quic), ("a", "film", PICTURE)).unwrap();
+    for acked in [1000, 3000, 2000, 3000, 1000, 4000] {
+        poll(&mut sessions, (at(1), quic), totals(acked));
+    }
+    let shares = sessions.shares(quic).unwrap();
+    assert_eq!(shares.lock().delivered(&SessionKey::Named("a".into())), Some(4000));
+}
+
+#[test]
 fn of_shares_that_are_silent_together_the_last_one_stays() {
     let mut sessions = Sessions::new(BOUNDS);
     let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
@@ -469,4 +481,61 @@ proptest! {
             check(&sessions, &acked);
         }
     }
+}
+
+/// Several threads at once: two that ask, one that polls, one that ends connections. When all are
+/// through, sessions and shares agree.
+#[test]
+fn threads_that_ask_poll_and_disconnect_leave_sessions_and_shares_in_agreement() {
+    const ROUNDS: u64 = 3000;
+    let shared = SharedSessions::default();
+    *shared.lock() = Sessions::new(BOUNDS);
+    let connect =
+        |shared: &SharedSessions| shared.lock().on_connect(peer(), Carrier::Http3, true).id;
+    let open = Mutex::new([(); 3].map(|()| connect(&shared)));
+    let connection = |n: u64| open.lock().unwrap()[n as usize % 3];
+    let ask_often = |offset: u64| {
+        for n in 0..ROUNDS {
+            let id = ["a", "b", "c", "d"][(n * 7 + offset) as usize % 4];
+            let title =
+                ["film", "film", "film", "other", "unknown"][(n * 11 + offset) as usize % 5];
+            let accepted = {
+                let sessions = &mut shared.lock();
+                ask_after(sessions, (at(20 * n), connection(n + offset), n), (id, title, PICTURE))
+            };
+            let Some(accepted) = accepted else { continue };
+            accepted.response.on_body_handed_over(at(20 * n), totals(n), 1000);
+            shared.lock().on_response_end(at(20 * n), &accepted.response, totals(n));
+        }
+    };
+    let poll_often = || {
+        for n in 0..ROUNDS {
+            let connection = connection(n);
+            let Some(shares) = shared.lock().shares(connection) else { continue };
+            let updates = shares.poll(at(20 * n), totals(n));
+            shared.lock().end_shares(connection, updates.ended);
+        }
+    };
+    let reconnect_often = || {
+        for n in 0..ROUNDS / 10 {
+            let gone = connection(n);
+            shared.lock().on_disconnect(gone);
+            let new = connect(&shared);
+            open.lock().unwrap()[n as usize % 3] = new;
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| ask_often(0));
+        scope.spawn(|| ask_often(1));
+        scope.spawn(poll_often);
+        scope.spawn(reconnect_often);
+    });
+    let acked = open.lock().unwrap().iter().map(|c| (*c, ROUNDS)).collect();
+    check(&shared.lock(), &acked);
+    // Nothing keeps a session that is over.
+    for connection in *open.lock().unwrap() {
+        shared.lock().on_disconnect(connection);
+    }
+    shared.lock().expire(at(20 * ROUNDS + 61));
+    assert_eq!(shared.lock().iter().count(), 0);
 }
