@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("pack", &["base", "quality", "media"]),
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),
+    ("fbdt", &["base"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
     ("link", &["base", "net"]),

@@ -1,0 +1,75 @@
+//! FBDT, forward and backward data transmission: one stream of bytes over several paths that adds
+//! up to the sum of their rates (Srinivasan et al., MMSys 2023, section 3).
+//!
+//! # Model
+//!
+//! - A **path** is any reliable, ordered stream of bytes between the two ends: a TCP connection or
+//!   a QUIC stream per radio, each with congestion control of its own.
+//! - The stream is cut into **windows** of numbered **segments**. Of two paths one takes a window's
+//!   segments from the first on (forward), the other from the last on (backward). Where they meet
+//!   depends on their rates alone, so nobody has to estimate these to split the data well. More
+//!   than two paths face each other in pairs.
+//! - A path that finds nothing left in a window goes on with the next. If, one round trip of the
+//!   other path after they met, segments of that path have not arrived, it sends them **again**. So
+//!   a path that stalls holds nothing up for longer than that.
+//! - **Acknowledgements** are sent on every path and tell of all of them. A window's memory is
+//!   released when all of it has arrived.
+//!
+//! # Data flow
+//!
+//! ```text
+//! application --push--> Sender --next(path)--> frames on that path --> Receiver --read--> application
+//!                         ^------------------- on_ack <-- ack() on every path ------'
+//! ```
+//!
+//! [`Sender`] and [`Receiver`] do no I/O and know no clock: time is an argument. [`wire`] has the
+//! frames.
+//!
+//! # Invariants
+//!
+//! - A byte is delivered once and in order, whatever paths do and in whatever order they do it.
+//! - Neither end holds more than the memory that was agreed on; a peer that sends more is refused.
+//! - A segment is never on its way on the path that was asked for it twice, unless that path ended
+//!   and another took its number.
+
+mod receiver;
+mod reliability;
+mod sender;
+mod window;
+pub mod wire;
+
+pub use receiver::{Receiver, ReceiverError};
+pub use sender::{AckError, Sender, SenderCounts};
+
+/// Paths of a stream at most.
+pub const MAX_PATHS: usize = 16;
+
+/// A path of a stream, by the number that its end of the stream gave it. Numbers of paths that
+/// ended are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub(crate) usize);
+
+impl PathId {
+    /// Its number, below [`MAX_PATHS`].
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// What both ends agree on before they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Bytes of a segment, but for a window's last.
+    pub segment_bytes: u32,
+    /// Bytes of a window at most. The paper's is 1 MB (section 3.2).
+    pub window_bytes: u32,
+    /// Bytes that the receiver holds for the application at most, from the first that it has not
+    /// taken on.
+    pub receive_memory: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { segment_bytes: 4096, window_bytes: 1 << 20, receive_memory: 6 << 20 }
+    }
+}

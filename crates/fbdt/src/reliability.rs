@@ -1,0 +1,67 @@
+//! How reliable a path is: in how much of the time that it had data on its way something arrived.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+
+/// Time is looked at in slots of this length (definitions: reliability of a radio).
+const SLOT: Duration = Duration::from_millis(100);
+/// Weight of a slot in the average: 63 % of it is the last three seconds.
+const GAIN: f64 = 1.0 / 30.0;
+/// Slots without a word that are looked at one by one.
+const MAX_SILENT_SLOTS: u64 = 300;
+
+/// The history of one path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reliability {
+    slot: u64,
+    has_progress: bool,
+    was_busy: bool,
+    score: f64,
+    bytes: u64,
+    rate_bps: f64,
+}
+
+impl Reliability {
+    pub(crate) fn new(now: Time) -> Self {
+        let slot = slot_of(now);
+        Self { slot, has_progress: false, was_busy: false, score: 1.0, bytes: 0, rate_bps: 0.0 }
+    }
+
+    /// Time has come to `now`; `is_busy` says whether the path has data on its way since the last
+    /// call.
+    pub(crate) fn advance(&mut self, now: Time, is_busy: bool) {
+        let slot = slot_of(now);
+        for _ in 0..(slot - self.slot.min(slot)).min(MAX_SILENT_SLOTS) {
+            if self.was_busy {
+                self.score += GAIN * (f64::from(u8::from(self.has_progress)) - self.score);
+                let rate = self.bytes as f64 * 8.0 / SLOT.as_secs_f64();
+                self.rate_bps += GAIN * (rate - self.rate_bps);
+            }
+            (self.has_progress, self.bytes, self.was_busy) = (false, 0, is_busy);
+        }
+        self.slot = slot.max(self.slot);
+        self.was_busy |= is_busy;
+    }
+
+    /// So many bytes arrived. Call [`Self::advance`] first.
+    pub(crate) fn on_progress(&mut self, bytes: u64) {
+        self.has_progress = true;
+        self.was_busy = true;
+        self.bytes += bytes;
+    }
+
+    /// The share of its busy slots in which something arrived, the latest counting most: 0 to 1.
+    pub(crate) fn score(&self) -> f64 {
+        self.score
+    }
+
+    /// Its rate while busy, bits per second; 0 until something has arrived.
+    pub(crate) fn rate_bps(&self) -> f64 {
+        self.rate_bps
+    }
+}
+
+fn slot_of(now: Time) -> u64 {
+    now.as_nanos() / SLOT.as_nanos() as u64
+}

@@ -1,0 +1,421 @@
+//! The sending end: cuts the stream into windows, and says what each path sends next.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use airlane_base::Time;
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::reliability::Reliability;
+use crate::window::{Arrived, Window};
+use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
+use crate::{Config, MAX_PATHS, PathId};
+
+/// A path is taken for more reliable than another if its score is higher by so much.
+const HYSTERESIS: f64 = 0.1;
+/// Weight of a new sample in the time that a path takes.
+const TIME_GAIN: f64 = 0.125;
+/// Weight of a new sample in its deviation.
+const DEVIATION_GAIN: f64 = 0.25;
+/// The time that a path is thought to take before there is a sample.
+const FIRST_TIME: Duration = Duration::from_millis(100);
+
+/// What a sender has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounts {
+    /// Bytes that were cut into segments.
+    pub distinct_bytes: u64,
+    /// Bytes of segments that a second path sent, as their own did not arrive in time.
+    pub redundant_bytes: u64,
+    /// Bytes of segments that were on their way on a path when it ended.
+    pub moved_bytes: u64,
+    /// Windows that are complete.
+    pub complete_windows: u64,
+}
+
+/// An acknowledgement of what was never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found an acknowledgement of what was never sent")]
+pub struct AckError;
+
+#[derive(Clone, Debug)]
+struct Path {
+    reliability: Reliability,
+    /// From handing a segment over until its acknowledgement, the path's round trip with all queues
+    /// in it: smoothed, and its smoothed deviation from that.
+    time: Option<(Duration, Duration)>,
+    /// Bytes on their way that it took first.
+    on_way: u64,
+    /// When something arrived last, or began to be on its way.
+    last_progress: Time,
+    /// Whether it was asked for a segment and had none since it took one last.
+    is_idle: bool,
+}
+
+impl Path {
+    fn time(&self) -> Duration {
+        self.time.map_or(FIRST_TIME, |(mean, _)| mean)
+    }
+
+    /// How long others wait for its last segments before they send these as well. The paper says a
+    /// round trip (3.2), which half of all segments exceed; so it is one with four deviations, as
+    /// timers of retransmission have them.
+    fn patience(&self) -> Duration {
+        self.time.map_or(FIRST_TIME, |(mean, deviation)| mean + 4 * deviation)
+    }
+
+    /// When a segment would arrive that it took now, if nothing changes for a path that moves.
+    fn expected(&self, now: Time) -> Duration {
+        if self.on_way == 0 { self.time() } else { self.time().max(now - self.last_progress) }
+    }
+}
+
+/// The sending end of a stream.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: Config,
+    send_memory: u64,
+    paths: [Option<Path>; MAX_PATHS],
+    /// The paths, the most reliable first.
+    order: Vec<PathId>,
+    /// What is not in a window yet.
+    buffer: VecDeque<Bytes>,
+    buffered: u64,
+    finished: bool,
+    /// Windows that are not complete, and the number of the first.
+    windows: VecDeque<Window>,
+    first: u64,
+    /// Bytes in `windows`.
+    in_windows: u64,
+    /// Bytes of the stream that were cut into windows.
+    cut: u64,
+    /// Where windows end in the stream that the application at the other end has not taken.
+    ends: VecDeque<u64>,
+    /// Bytes that the application at the other end has taken.
+    consumed: u64,
+    /// Since when a single segment waits for a path that would be there sooner than those that
+    /// were asked.
+    deferred: Option<Time>,
+    counts: SenderCounts,
+}
+
+impl Sender {
+    /// A stream without paths. It holds at most `send_memory` bytes that have not arrived.
+    pub fn new(config: Config, send_memory: u64) -> Self {
+        Self {
+            config,
+            send_memory,
+            paths: [const { None }; MAX_PATHS],
+            order: Vec::new(),
+            buffer: VecDeque::new(),
+            buffered: 0,
+            finished: false,
+            windows: VecDeque::new(),
+            first: 0,
+            in_windows: 0,
+            cut: 0,
+            ends: VecDeque::new(),
+            consumed: 0,
+            deferred: None,
+            counts: SenderCounts::default(),
+        }
+    }
+
+    /// A path joins; `None` if there are [`MAX_PATHS`] already.
+    pub fn open(&mut self, now: Time) -> Option<PathId> {
+        let path = PathId(self.paths.iter().position(Option::is_none)?);
+        self.paths[path.0] = Some(Path {
+            reliability: Reliability::new(now),
+            time: None,
+            on_way: 0,
+            last_progress: now,
+            is_idle: false,
+        });
+        self.order.push(path);
+        Some(path)
+    }
+
+    /// A path ended, with all that was on its way: other paths send it.
+    pub fn close(&mut self, path: PathId) {
+        let Some(gone) = self.paths[path.0].take() else { return };
+        self.order.retain(|p| *p != path);
+        self.counts.moved_bytes += gone.on_way;
+        for window in &mut self.windows {
+            window.give_back(path);
+        }
+    }
+
+    /// How many bytes [`Self::push`] would take now.
+    pub fn room(&self) -> u64 {
+        if self.finished {
+            return 0;
+        }
+        self.send_memory.saturating_sub(self.in_windows + self.buffered)
+    }
+
+    /// Appends as much of `data` to the stream as there is room for. The rest stays in `data`.
+    pub fn push(&mut self, data: &mut Bytes) {
+        let most = usize::try_from(self.room()).unwrap_or(usize::MAX).min(data.len());
+        if most > 0 {
+            self.buffer.push_back(data.split_to(most));
+            self.buffered += most as u64;
+        }
+    }
+
+    /// Nothing comes after what was pushed.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// How many windows the stream has, once it is finished and all of it is cut.
+    pub fn end(&self) -> Option<u64> {
+        let all_cut = self.finished && self.buffered == 0;
+        all_cut.then(|| self.first + self.windows.len() as u64)
+    }
+
+    /// Whether the stream is finished and all of it has arrived.
+    pub fn is_done(&self) -> bool {
+        self.finished && self.buffered == 0 && self.windows.is_empty()
+    }
+
+    /// What it has done.
+    pub fn counts(&self) -> SenderCounts {
+        self.counts
+    }
+
+    /// What `path` sends next; `None` if there is nothing for it now. Then ask it again after the
+    /// next [`Self::push`], [`Self::on_ack`], [`Self::close`], or at [`Self::next_event`].
+    ///
+    /// The segment counts as on its way on that path from now on.
+    pub fn next(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        let segment = self.next_segment(now, path);
+        let asked = self.paths[path.0].as_mut()?;
+        asked.is_idle = segment.is_none();
+        segment
+    }
+
+    fn next_segment(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        let asked = self.paths[path.0].as_mut()?;
+        asked.reliability.advance(now, asked.on_way > 0);
+        if let Some(segment) = self.take_again(now, path, false) {
+            return Some(segment);
+        }
+        if let Some(segment) = self.take(now, path) {
+            return Some(segment);
+        }
+        if self.cut_window(now, path) {
+            return self.take(now, path);
+        }
+        // Memory is full, and every segment taken: what others have not delivered is all that
+        // there is to do. The paper waits at most a round trip; here no longer than that helps.
+        let is_blocked = self.buffered > 0 && !self.windows.is_empty();
+        if is_blocked { self.take_again(now, path, true) } else { None }
+    }
+
+    /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
+    /// before.
+    pub fn next_event(&self, path: PathId) -> Option<Time> {
+        let due = |window: &Window| {
+            let (since, others) = window.waiting(path)?;
+            others.filter_map(|of| Some(since + self.paths[of.0].as_ref()?.patience())).min()
+        };
+        let own = self.deferred.and_then(|since| Some(since + self.paths[path.0].as_ref()?.time()));
+        self.windows.iter().filter_map(due).chain(own).min()
+    }
+
+    fn take_again(&mut self, now: Time, path: PathId, at_once: bool) -> Option<Segment> {
+        let times =
+            self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, Path::patience));
+        for (number, window) in (self.first..).zip(&mut self.windows) {
+            let is_due = |of: PathId, since: Time| at_once || now >= since + times[of.0];
+            if let Some(index) = window.take_again(path, is_due) {
+                let segment = segment(window, number, index);
+                self.counts.redundant_bytes += segment.payload.len() as u64;
+                return Some(segment);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        for (number, window) in (self.first..).zip(&mut self.windows) {
+            if let Some(index) = window.take(now, path) {
+                let segment = segment(window, number, index);
+                let taker = self.paths[path.0].as_mut()?;
+                if taker.on_way == 0 {
+                    taker.last_progress = now;
+                }
+                taker.on_way += segment.payload.len() as u64;
+                taker.reliability.advance(now, true);
+                return Some(segment);
+            }
+        }
+        None
+    }
+
+    /// Cuts a window off the buffer for `path` to begin. False if there is nothing to cut, no
+    /// memory for it at either end, or if another path would be there sooner with a single segment.
+    fn cut_window(&mut self, now: Time, path: PathId) -> bool {
+        let wanted = self.buffered.min(self.config.window_bytes.into());
+        if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
+            return false;
+        }
+        let room = (self.consumed + self.config.receive_memory).saturating_sub(self.cut);
+        let size = if room >= wanted { wanted } else { room };
+        if size == 0 || (size < wanted && !self.windows.is_empty()) {
+            return false;
+        }
+        if size <= self.config.segment_bytes.into() && self.is_deferred(now, path) {
+            return false;
+        }
+        self.deferred = None;
+        self.sort_paths(now);
+        let rate = |p: &PathId| self.paths[p.0].as_ref().map_or(0.0, |p| p.reliability.rate_bps());
+        let total: f64 = self.order.iter().map(rate).sum();
+        let even = 1.0 / self.order.len() as f64;
+        let share = |p: &PathId| if total > 0.0 { rate(p) / total } else { even };
+        let order: Vec<(PathId, f64)> = self.order.iter().map(|p| (*p, share(p))).collect();
+        let segments = self.cut_segments(size);
+        self.windows.push_back(Window::new(segments, &order));
+        self.ends.push_back(self.cut);
+        true
+    }
+
+    /// Whether a single segment is left to an idle path that would be there sooner; for no longer
+    /// than this one takes itself, in case that the other is never asked.
+    fn is_deferred(&mut self, now: Time, path: PathId) -> bool {
+        let Some(own) = self.paths[path.0].as_ref() else { return false };
+        let (time, expected) = (own.time(), own.expected(now));
+        let is_sooner = |p: &Path| p.is_idle && p.expected(now) < expected;
+        if !self.paths.iter().flatten().any(is_sooner) {
+            return false;
+        }
+        if now < *self.deferred.get_or_insert(now) + time {
+            return true;
+        }
+        // They have not come: they are not idle but dead.
+        for late in self.paths.iter_mut().flatten().filter(|p| is_sooner(p)) {
+            late.is_idle = false;
+        }
+        false
+    }
+
+    fn cut_segments(&mut self, size: u64) -> Vec<Bytes> {
+        let most = u64::from(self.config.segment_bytes);
+        let mut segments = Vec::with_capacity(size.div_ceil(most) as usize);
+        let mut left = size.min(most * u64::from(MAX_SEGMENTS));
+        self.in_windows += left;
+        self.buffered -= left;
+        self.cut += left;
+        self.counts.distinct_bytes += left;
+        while left > 0 {
+            let length = left.min(most) as usize;
+            segments.push(self.cut_segment(length));
+            left -= length as u64;
+        }
+        segments
+    }
+
+    fn cut_segment(&mut self, length: usize) -> Bytes {
+        if let Some(front) = self.buffer.front_mut()
+            && front.len() >= length
+        {
+            let segment = front.split_to(length);
+            if front.is_empty() {
+                self.buffer.pop_front();
+            }
+            return segment;
+        }
+        let mut segment = BytesMut::with_capacity(length);
+        while segment.len() < length
+            && let Some(front) = self.buffer.front_mut()
+        {
+            let part = front.len().min(length - segment.len());
+            segment.extend_from_slice(&front[..part]);
+            front.advance(part);
+            if front.is_empty() {
+                self.buffer.pop_front();
+            }
+        }
+        segment.freeze()
+    }
+
+    /// Puts the more reliable paths first; of similar ones the order stays.
+    fn sort_paths(&mut self, now: Time) {
+        for path in self.paths.iter_mut().flatten() {
+            path.reliability.advance(now, path.on_way > 0);
+        }
+        let score = |p: PathId| self.paths[p.0].as_ref().map_or(0.0, |p| p.reliability.score());
+        for end in (1..self.order.len()).rev() {
+            for i in 0..end {
+                if score(self.order[i + 1]) > score(self.order[i]) + HYSTERESIS {
+                    self.order.swap(i, i + 1);
+                }
+            }
+        }
+    }
+
+    /// An acknowledgement came, on any path. An older one than the last tells nothing new.
+    ///
+    /// # Errors
+    /// If it acknowledges what was never sent: the peer is not one to go on with.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Result<(), AckError> {
+        let opened = self.first + self.windows.len() as u64;
+        let last = ack.missing.last().map_or(0, |(window, _)| window + 1);
+        if ack.complete.max(last) > opened || ack.consumed > self.cut {
+            return Err(AckError);
+        }
+        self.consumed = self.consumed.max(ack.consumed);
+        while self.ends.front().is_some_and(|end| *end <= self.consumed) {
+            self.ends.pop_front();
+        }
+        let mut arrived = [Arrived::default(); MAX_PATHS];
+        let complete = ack.complete.saturating_sub(self.first) as usize;
+        for window in self.windows.iter_mut().take(complete) {
+            window.on_complete(&mut arrived);
+        }
+        for (number, missing) in &ack.missing {
+            let Some(place) = number.checked_sub(self.first) else { continue };
+            if let Some(window) = self.windows.get_mut(place as usize) {
+                window.on_missing(missing, &mut arrived);
+            }
+        }
+        while self.windows.front().is_some_and(Window::is_complete) {
+            if let Some(window) = self.windows.pop_front() {
+                self.in_windows -= window.bytes();
+                self.first += 1;
+                self.counts.complete_windows += 1;
+            }
+        }
+        for (path, arrived) in self.paths.iter_mut().zip(arrived) {
+            if let Some(path) = path.as_mut().filter(|_| arrived.bytes > 0) {
+                path.on_arrival(now, arrived);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Path {
+    fn on_arrival(&mut self, now: Time, arrived: Arrived) {
+        self.reliability.advance(now, self.on_way > 0);
+        self.reliability.on_progress(arrived.bytes);
+        self.on_way = self.on_way.saturating_sub(arrived.bytes);
+        self.last_progress = now;
+        if let Some(at) = arrived.taken_at {
+            let sample = now - at;
+            self.time = Some(match self.time {
+                Some((mean, deviation)) => (
+                    mean.mul_f64(1.0 - TIME_GAIN) + sample.mul_f64(TIME_GAIN),
+                    deviation.mul_f64(1.0 - DEVIATION_GAIN)
+                        + mean.abs_diff(sample).mul_f64(DEVIATION_GAIN),
+                ),
+                None => (sample, sample / 2),
+            });
+        }
+    }
+}
+
+fn segment(window: &Window, number: u64, index: u32) -> Segment {
+    Segment { window: number, index, count: window.count(), payload: window.payload(index) }
+}
