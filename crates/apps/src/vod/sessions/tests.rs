@@ -176,6 +176,26 @@ fn a_share_that_falls_silent_takes_its_fixed_weight_along() {
 }
 
 #[test]
+fn a_connection_that_ends_between_a_poll_and_its_outcome_keeps_no_session() {
+    let mut sessions = Sessions::new(BOUNDS);
+    let [one, two] = [(); 2].map(|()| sessions.on_connect(peer(), Carrier::Http3, true).id);
+    for id in ["a", "b"] {
+        let asked = ask(&mut sessions, (at(0), one), (id, "film", PICTURE)).unwrap();
+        sessions.on_response_end(at(0), &asked.response, Progress::default());
+    }
+    // `a` goes on with another connection, and is silent on the first.
+    let asked = ask(&mut sessions, (at(30), two), ("a", "film", PICTURE)).unwrap();
+    sessions.on_response_end(at(30), &asked.response, Progress::default());
+    let updates = sessions.shares(one).unwrap().poll(at(70), totals(0));
+    assert_eq!(updates.ended, [SessionKey::Named("a".into())]);
+    sessions.on_disconnect(one);
+    sessions.end_shares(one, updates.ended);
+    sessions.on_disconnect(two);
+    sessions.expire(at(200));
+    assert_eq!(sessions.iter().count(), 0);
+}
+
+#[test]
 fn totals_that_were_read_before_others_count_nothing_twice() {
     let mut sessions = Sessions::new(BOUNDS);
     let quic = sessions.on_connect(peer(), Carrier::Http3, true).id;
