@@ -29,8 +29,7 @@
 //!
 //! - A byte is delivered once and in order, whatever paths do and in whatever order they do it.
 //! - Neither end holds more than the memory that was agreed on; a peer that sends more is refused.
-//! - A segment is never on its way on the path that was asked for it twice, unless that path ended
-//!   and another took its number.
+//! - A path sends a segment once at most, unless the path that took it first has ended.
 
 mod receiver;
 mod reliability;
@@ -59,12 +58,12 @@ impl PathId {
 /// What both ends agree on before they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes of a segment, but for a window's last.
+    /// Bytes of a segment, but for a window's last; above 0.
     pub segment_bytes: u32,
     /// Bytes of a window at most. The paper's is 1 MB (section 3.2).
     pub window_bytes: u32,
-    /// Bytes that the receiver holds for the application at most, from the first that it has not
-    /// taken on.
+    /// Bytes of the stream that the receiver holds for the application at most, from the first that
+    /// it has not taken on. Its tables of windows come on top.
     pub receive_memory: u64,
 }
 

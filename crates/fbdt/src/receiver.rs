@@ -91,7 +91,7 @@ impl Receiver {
         }
         let size = self.config.segment_bytes as usize;
         let is_short = bytes < size;
-        if bytes == 0 || bytes > size || (is_short && index + 1 != count) || index >= count {
+        if bytes == 0 || bytes > size || index >= count || (is_short && index + 1 != count) {
             return Err(misfit);
         }
         let Some(place) = window.checked_sub(self.first) else {

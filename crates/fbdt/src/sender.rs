@@ -64,7 +64,7 @@ impl Path {
         self.time.map_or(FIRST_TIME, |(mean, deviation)| mean + 4 * deviation)
     }
 
-    /// When a segment would arrive that it took now, if nothing changes for a path that moves.
+    /// How long a segment would take that it took now: no less than nothing has arrived on it for.
     fn expected(&self, now: Time) -> Duration {
         if self.on_way == 0 { self.time() } else { self.time().max(now - self.last_progress) }
     }
@@ -361,7 +361,7 @@ impl Sender {
     /// If it acknowledges what was never sent: the peer is not one to go on with.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Result<(), AckError> {
         let opened = self.first + self.windows.len() as u64;
-        let last = ack.missing.last().map_or(0, |(window, _)| window + 1);
+        let last = ack.missing.last().map_or(0, |(window, _)| window.saturating_add(1));
         if ack.complete.max(last) > opened || ack.consumed > self.cut {
             return Err(AckError);
         }

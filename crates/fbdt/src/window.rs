@@ -11,7 +11,7 @@ use crate::{MAX_PATHS, PathId};
 
 /// The way in which a pointer moves through its gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+enum Direction {
     /// From the first segment towards the last.
     Forward,
     /// From the last towards the first.
@@ -33,7 +33,7 @@ struct Gap {
 
 /// A segment as the sender sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+struct Slot {
     payload: Bytes,
     arrived: bool,
     /// The path that took it first, and when.
@@ -64,8 +64,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A window of these segments, with `order` the paths from the most to the least reliable and
-    /// `rates` their shares of the rate, which add up to one.
+    /// A window of these segments, with `order` the paths from the most to the least reliable, each
+    /// with its share of the rate; shares add up to one.
     ///
     /// Paths come in pairs that face each other: the first sends the window forward from its start,
     /// the second backward from the end of the pair's part, and so on; an odd one at the end has
@@ -250,9 +250,8 @@ impl Window {
         Some((since, others))
     }
 
-    /// A path is gone, with all that has not arrived: others take it. Returns whether there was
-    /// any.
-    pub(crate) fn give_back(&mut self, path: PathId) -> bool {
+    /// A path is gone, with all that has not arrived: others take it.
+    pub(crate) fn give_back(&mut self, path: PathId) {
         for gap in &mut self.gaps {
             for end in [&mut gap.forward, &mut gap.backward] {
                 if *end == Some(path) {
@@ -273,13 +272,11 @@ impl Window {
                 _ => runs.push(Gap { low: index, high: index + 1, forward: None, backward: None }),
             }
         }
-        let any = !runs.is_empty();
-        self.gaps.extend(runs);
-        self.join_gaps();
-        if any {
+        if !runs.is_empty() {
             self.all_taken_at = None;
         }
-        any
+        self.gaps.extend(runs);
+        self.join_gaps();
     }
 
     /// Gaps that touch become one, with the pointers at its outer ends.

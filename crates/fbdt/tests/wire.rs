@@ -1,7 +1,8 @@
 //! The vectors of `docs/wire/fbdt.md`, and bytes that are refused.
 
+use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, MAX_SEGMENTS, Ranges, Segment, WireError};
-use airlane_fbdt::{Config, Receiver, ReceiverError};
+use airlane_fbdt::{AckError, Config, Receiver, ReceiverError, Sender};
 use bytes::{Bytes, BytesMut};
 
 fn bytes(hex: &str) -> BytesMut {
@@ -115,4 +116,22 @@ fn segments_that_do_not_fit_are_refused_and_change_nothing() {
     assert_eq!(receiver.on_end(10), Ok(()));
     assert_eq!(receiver.on_end(11), Err(ReceiverError::End(11)));
     assert_eq!(receiver.on_segment(segment(10, 0, 1, 1)), Err(ReceiverError::End(10)));
+}
+
+#[test]
+fn acknowledgements_of_what_was_never_sent_are_refused() {
+    let mut sender = Sender::new(Config::default(), 1 << 20);
+    let path = sender.open(Time::ZERO).unwrap();
+    sender.push(&mut Bytes::from_static(b"abc"));
+    assert!(sender.next(Time::ZERO, path).is_some());
+    for (complete, consumed, window) in
+        [(2, 0, 0), (u64::MAX, 0, 0), (0, 4, 0), (0, 0, 1), (0, 0, u64::MAX)]
+    {
+        let missing = vec![(window, Ranges::default())];
+        let ack = Ack { complete, consumed, missing };
+        assert_eq!(sender.on_ack(Time::ZERO, &ack), Err(AckError), "{ack:?}");
+    }
+    assert!(
+        sender.on_ack(Time::ZERO, &Ack { complete: 1, consumed: 3, missing: Vec::new() }).is_ok()
+    );
 }

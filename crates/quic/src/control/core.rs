@@ -115,8 +115,8 @@ impl Core {
         }
     }
 
-    /// A packet was acknowledged. `matches` tells whether the packet in flight under that number is the
-    /// one that noq means: other packet number spaces use the same numbers.
+    /// A packet was acknowledged. `matches` tells whether the packet in flight under that number is
+    /// the one that noq means: other packet number spaces use the same numbers.
     pub(super) fn on_acked(
         &mut self,
         now: Time,

@@ -152,11 +152,11 @@ impl Shared {
         }
     }
 
-    /// Publishes window and gate, which noq reads without the lock. Must follow
-    /// whatever may change one of them.
+    /// Publishes window and gate, which noq reads without the lock. Must follow whatever may change
+    /// one of them.
     pub(super) fn publish(&self, core: &Core) {
         self.window.store(core.send().window(core.path()), Ordering::Relaxed);
-        // Without a gate the pacer holds nothing: the next packet may leave, or the window holds it.
+        // Without a gate the pacer holds nothing: the window does, or the next packet may leave.
         let gate = core.send().gate(core.path(), self.payload_bytes()).unwrap_or(Time::ZERO);
         self.gate.store(gate.as_nanos(), Ordering::Relaxed);
     }
@@ -218,14 +218,9 @@ impl Shared {
         core.send().pacer(core.path()).is_some_and(|p| p.has_earned(now(), packets))
     }
 
-    /// The driver ends a turn although more could be sent.
-    pub(crate) fn cut(&self) {
-        self.mark_late();
-    }
-
-    /// The next packet could leave but for the pacer, or the end of the turn: it counts as late
-    /// from now on, so that the pacer makes up for the delay.
-    fn mark_late(&self) {
+    /// The next packet waits for the pacer, or for the driver's next turn: it counts as late from
+    /// now on, so that the pacer makes up for the delay.
+    pub(crate) fn mark_late(&self) {
         if let Some(core) = &mut *self.core.lock() {
             let path = core.path();
             core.send_mut().cut(path);

@@ -130,7 +130,7 @@ impl Turn<'_> {
 
     /// The turn ends because it has lasted long enough.
     pub(super) fn cut(&mut self) {
-        self.link.control().shared().cut();
+        self.link.control().shared().mark_late();
     }
 
     /// When it wants to be looked at next.

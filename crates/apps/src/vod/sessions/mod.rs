@@ -26,8 +26,9 @@
 //!
 //! `Origin` calls these for its connections, `Weigher` polls and applies the weights to the
 //! connection's controller. There is a lock for all sessions, and one per connection for its shares:
-//! bodies and weights, which are most of the events, take the second alone. `Sessions` never acts itself: time and the connection's totals are
-//! arguments, so it is deterministic. Pages and metrics only read it.
+//! bodies and weights, which are most of the events, take the second alone. `Sessions` never acts
+//! itself: time and the connection's totals are arguments, so it is deterministic. Pages and metrics
+//! only read it.
 //!
 //! # Invariants
 //!
