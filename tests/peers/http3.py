@@ -90,11 +90,16 @@ class Client(QuicConnectionProtocol):
         self.transmit()
 
     async def move(self):
-        """Goes on from another port; the old one is no longer there."""
+        """Goes on from another port; the old one is no longer there.
+
+        It says so with a PING: one that has nothing to acknowledge would stay silent otherwise, and
+        the server would send to the old port until both give up."""
         left = self._transport
         loop = asyncio.get_running_loop()
         await loop.create_datagram_endpoint(lambda: self, local_addr=("::", 0))
         left.close()
+        self._quic.send_ping(id(left))
+        self.transmit()
 
     async def leave(self):
         """Says goodbye, from wherever it is: aioquic's `connect` knows the first port alone."""
