@@ -8,6 +8,7 @@ pub mod cmcd;
 pub mod content;
 pub mod error;
 pub mod http;
+pub mod multipath;
 pub mod vod;
 
 pub use error::RoleError;

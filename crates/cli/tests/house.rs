@@ -22,7 +22,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["base"]),
     ("runtime", &["base", "net"]),
     ("quic", &["base", "congestion", "runtime"]),
-    ("apps", &["base", "quality", "media", "abr", "minerva", "congestion", "runtime", "quic"]),
+    (
+        "apps",
+        &["base", "quality", "media", "abr", "minerva", "fbdt", "congestion", "runtime", "quic"],
+    ),
     (
         "lab",
         &[

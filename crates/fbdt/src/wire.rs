@@ -22,6 +22,8 @@ const ACK: u8 = 2;
 const END: u8 = 3;
 const SEGMENT_HEADER: usize = 21;
 const END_BYTES: usize = 9;
+/// Payloads that are copied out of the buffer that they came in.
+const SHORT_PAYLOAD: u32 = 1024;
 const ACK_HEADER: usize = 19;
 
 /// A run of bytes of one window.
@@ -209,7 +211,10 @@ fn decode_segment(from: &mut BytesMut) -> Result<Option<Frame>, WireError> {
         return Ok(None);
     }
     from.advance(SEGMENT_HEADER);
-    let payload = from.split_to(length as usize).freeze();
+    let payload = from.split_to(length as usize);
+    // What is split off keeps the whole buffer alive, which few short bytes are not worth.
+    let payload =
+        if length < SHORT_PAYLOAD { Bytes::copy_from_slice(&payload) } else { payload.freeze() };
     Ok(Some(Frame::Segment(Segment { window, index, count, payload })))
 }
 

@@ -125,6 +125,9 @@ pub struct TransportConfig {
     /// what its clients can take. Nor does it grow beyond the connection's share of 64 MiB, or what
     /// 2 Gbit/s deliver in a round trip and 250 us if that is more. The laboratory's are equal.
     pub least_send_window_bytes: u64,
+    /// Instead of the two above: bytes that writers may hand over beyond the congestion window, so
+    /// that little waits in a connection that others could take. As `TCP_NOTSENT_LOWAT`.
+    pub unsent_bytes: Option<u64>,
     /// Streams of each kind that the peer may have open at once.
     pub max_streams: u32,
     /// Clients go without connection ids of their own, as Chromium does: eight bytes less in every
@@ -203,6 +206,7 @@ impl TransportConfig {
             receive_window_bytes: 12 << 20,
             send_window_bytes: 8 << 20,
             least_send_window_bytes: 8 << 20,
+            unsent_bytes: None,
             max_streams: 100,
             empty_client_ids: false,
             admission: Admission::ALL,

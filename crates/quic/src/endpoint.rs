@@ -417,11 +417,6 @@ impl Inner {
         Some((config, control))
     }
 
-    /// Bytes that a connection may have waiting or in flight: at least, at most.
-    pub(crate) fn send_windows(&self) -> (u64, u64) {
-        (self.config.least_send_window_bytes, self.config.send_window_bytes)
-    }
-
     /// What it was told.
     pub(crate) fn config(&self) -> &TransportConfig {
         &self.config

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 
+use crate::config::TransportConfig;
 use crate::control::Shared;
 
 /// Bytes that the connections of an endpoint share for send windows that grow.
@@ -19,13 +20,19 @@ const SLACK: Duration = Duration::from_micros(250);
 pub(super) struct Ahead {
     least: u64,
     most: u64,
+    unsent: Option<u64>,
     siblings: Sibling,
 }
 
 impl Ahead {
-    /// From `least` to `most` bytes, for one more of `all` connections of an endpoint.
-    pub(super) fn new((least, most): (u64, u64), all: &Arc<AtomicU64>) -> Self {
-        Self { least, most, siblings: Sibling::new(all) }
+    /// What `config` says, for one more of `all` connections of an endpoint.
+    pub(super) fn new(config: &TransportConfig, all: &Arc<AtomicU64>) -> Self {
+        Self {
+            least: config.least_send_window_bytes,
+            most: config.send_window_bytes,
+            unsent: config.unsent_bytes,
+            siblings: Sibling::new(all),
+        }
     }
 
     /// The window that a connection begins with, bytes.
@@ -39,6 +46,11 @@ impl Ahead {
     /// packet in flight stays allocated as long as the connection lives: where there are many
     /// connections none gets more than its share, unless its path holds more.
     pub(super) fn adapted(&self, present: u64, control: &Shared) -> Option<u64> {
+        if let Some(unsent) = self.unsent {
+            let wanted = control.window() + unsent;
+            // Never less than the congestion window holds, and seldom more than is asked for.
+            return (wanted > present || wanted < present - present / 8).then_some(wanted);
+        }
         if self.least >= self.most {
             return None;
         }

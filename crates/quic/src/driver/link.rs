@@ -80,7 +80,7 @@ impl Link {
         let now = endpoint.runtime.now();
         let state = State::new(proto, endpoint.clock.instant(now));
         let timeout = endpoint.config().admission.handshake_timeout.filter(|_| state.unannounced);
-        let ahead = Ahead::new(endpoint.send_windows(), &endpoint.live);
+        let ahead = Ahead::new(endpoint.config(), &endpoint.live);
         let link = Arc::new(Self {
             handle,
             agenda: endpoint.agenda.clone(),

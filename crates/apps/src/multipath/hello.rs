@@ -1,0 +1,171 @@
+//! What stands at the beginning of a path: who it belongs to, and what both ends agree on.
+
+use airlane_fbdt::Config;
+use airlane_fbdt::wire::{MAX_SEGMENT_BYTES, MAX_SEGMENTS, VERSION};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use super::error::MultipathError;
+
+/// The first bytes of a control stream, before the version.
+const MAGIC: &[u8; 4] = b"ALMP";
+/// Bytes of a hello.
+pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + 4 + 4 + 8;
+/// Bytes of the answer.
+pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8;
+/// Memory of a stream at least: smaller windows cost more than they hold.
+const LEAST_MEMORY: u64 = 64 << 10;
+/// Bytes of a window at most.
+const MAX_WINDOW_BYTES: u32 = 64 << 20;
+
+/// A stream's number, which only its two ends know.
+pub type StreamId = [u8; 16];
+
+/// The first message on a control stream, from the end that has the radios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The stream that the path belongs to.
+    pub stream: StreamId,
+    /// The path's number at the end that sends this.
+    pub path: u8,
+    /// What it wants.
+    pub config: Config,
+}
+
+impl Hello {
+    /// As bytes.
+    pub fn encode(&self) -> Bytes {
+        let mut out = BytesMut::with_capacity(HELLO_BYTES);
+        out.put_slice(MAGIC);
+        out.put_u8(VERSION);
+        out.put_slice(&self.stream);
+        out.put_u8(self.path);
+        out.put_u32(self.config.segment_bytes);
+        out.put_u32(self.config.window_bytes);
+        out.put_u64(self.config.receive_memory);
+        out.freeze()
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    ///
+    /// # Errors
+    /// If it is of another protocol or version, or has sizes that nothing works with.
+    pub fn decode(mut from: &[u8]) -> Result<Self, MultipathError> {
+        if from.len() != HELLO_BYTES {
+            return Err(MultipathError::Hello("it has another length"));
+        }
+        version(&mut from)?;
+        let mut stream = StreamId::default();
+        from.copy_to_slice(&mut stream);
+        let path = from.get_u8();
+        let config = Config {
+            segment_bytes: from.get_u32(),
+            window_bytes: from.get_u32(),
+            receive_memory: from.get_u64(),
+        };
+        check(&config)?;
+        Ok(Self { stream, path, config })
+    }
+}
+
+/// The answer: how much memory each end has for what it receives, the smaller of both.
+pub(super) fn welcome(receive_memory: u64) -> Bytes {
+    let mut out = BytesMut::with_capacity(WELCOME_BYTES);
+    out.put_slice(MAGIC);
+    out.put_u8(VERSION);
+    out.put_u64(receive_memory);
+    out.freeze()
+}
+
+/// Reads the answer to a hello that wanted `wanted`.
+pub(super) fn welcomed(mut from: &[u8], wanted: Config) -> Result<Config, MultipathError> {
+    version(&mut from)?;
+    let agreed = Config { receive_memory: from.get_u64(), ..wanted };
+    check(&agreed)?;
+    if agreed.receive_memory > wanted.receive_memory {
+        return Err(MultipathError::Hello("it agrees on more memory than there is"));
+    }
+    Ok(agreed)
+}
+
+fn version(from: &mut &[u8]) -> Result<(), MultipathError> {
+    let (magic, rest) = from.split_at(MAGIC.len());
+    if magic != MAGIC {
+        return Err(MultipathError::Hello("it is of another protocol"));
+    }
+    *from = rest;
+    if from.get_u8() != VERSION {
+        return Err(MultipathError::Hello("it is of another version"));
+    }
+    Ok(())
+}
+
+fn check(config: &Config) -> Result<(), MultipathError> {
+    let Config { segment_bytes, window_bytes, receive_memory } = *config;
+    if !(256..=MAX_SEGMENT_BYTES).contains(&segment_bytes) {
+        return Err(MultipathError::Hello("segments are of no size that works"));
+    }
+    let fits = window_bytes.div_ceil(segment_bytes) <= MAX_SEGMENTS;
+    if !(segment_bytes..=MAX_WINDOW_BYTES).contains(&window_bytes) || !fits {
+        return Err(MultipathError::Hello("windows are of no size that works"));
+    }
+    if receive_memory < LEAST_MEMORY.max(window_bytes.into()) {
+        return Err(MultipathError::Hello("the memory holds no window"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        let stream = std::array::from_fn(|i| i as u8);
+        Hello { stream, path: 1, config: Config::default() }
+    }
+
+    #[test]
+    fn a_hello_is_as_the_document_has_it() {
+        let text = include_str!("../../../../docs/wire/multipath.md");
+        let vector = text.lines().rev().find_map(|line| line.strip_prefix('`')).unwrap();
+        let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
+        let hex: String = hello().encode().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, digits);
+        assert_eq!(Hello::decode(&hello().encode()).unwrap(), hello());
+    }
+
+    #[test]
+    fn what_is_no_hello_is_refused() {
+        let good = hello().encode();
+        for cut in 0..good.len() {
+            assert!(Hello::decode(&good[..cut]).is_err(), "{cut} bytes");
+        }
+        let with = |config: Config| Hello { config, ..hello() }.encode();
+        let sizes = Config::default();
+        for bad in [
+            Config { segment_bytes: 0, ..sizes },
+            Config { segment_bytes: 255, ..sizes },
+            Config { segment_bytes: u32::MAX, ..sizes },
+            Config { window_bytes: 4095, ..sizes },
+            Config { window_bytes: u32::MAX, ..sizes },
+            Config { segment_bytes: 256, window_bytes: 32 << 20, ..sizes },
+            Config { receive_memory: 1_000_000, ..sizes },
+        ] {
+            assert!(Hello::decode(&with(bad)).is_err(), "{bad:?}");
+        }
+        let mut other = good.to_vec();
+        other[0] = b'B';
+        assert!(Hello::decode(&other).is_err());
+        let mut newer = good.to_vec();
+        newer[4] = VERSION + 1;
+        assert!(Hello::decode(&newer).is_err());
+    }
+
+    #[test]
+    fn an_answer_gives_no_more_memory_than_there_is() {
+        let wanted = Config::default();
+        let agreed = welcomed(&welcome(2 << 20), wanted).unwrap();
+        assert_eq!(agreed, Config { receive_memory: 2 << 20, ..wanted });
+        assert!(welcomed(&welcome(7 << 20), wanted).is_err());
+        assert!(welcomed(&welcome(1000), wanted).is_err());
+    }
+}

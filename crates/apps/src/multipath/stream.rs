@@ -1,0 +1,65 @@
+//! What the application sees of a stream.
+
+use std::future::poll_fn;
+
+use bytes::Bytes;
+
+use super::error::MultipathError;
+use super::shared::{Shared, StreamCounts};
+
+/// A stream of bytes in each direction over several paths. Dropped, it is given up.
+pub struct MultipathStream {
+    shared: Shared,
+}
+
+impl std::fmt::Debug for MultipathStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("MultipathStream").field(&self.counts()).finish()
+    }
+}
+
+impl MultipathStream {
+    pub(super) fn new(shared: Shared) -> Self {
+        Self { shared }
+    }
+
+    /// Appends `data`; waits while there is no room for it.
+    ///
+    /// # Errors
+    /// If the stream has failed.
+    pub async fn write(&self, mut data: Bytes) -> Result<(), MultipathError> {
+        poll_fn(|cx| self.shared.poll_write(cx, &mut data)).await
+    }
+
+    /// Nothing comes after what was written.
+    pub fn finish(&self) {
+        self.shared.finish();
+    }
+
+    /// The next pieces in order, all that there are; none after the end.
+    ///
+    /// # Errors
+    /// If the stream has failed.
+    pub async fn read(&self) -> Result<Vec<Bytes>, MultipathError> {
+        poll_fn(|cx| self.shared.poll_read(cx)).await
+    }
+
+    /// Waits until everything has arrived in both directions.
+    ///
+    /// # Errors
+    /// If the stream has failed.
+    pub async fn over(&self) -> Result<(), MultipathError> {
+        poll_fn(|cx| self.shared.poll_over(cx)).await
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> StreamCounts {
+        self.shared.counts()
+    }
+}
+
+impl Drop for MultipathStream {
+    fn drop(&mut self) {
+        self.shared.give_up();
+    }
+}
