@@ -23,6 +23,7 @@ mod lane;
 mod path;
 mod shared;
 mod stream;
+pub mod transfer;
 
 pub use acceptor::serve;
 pub use dialer::{Dial, open};

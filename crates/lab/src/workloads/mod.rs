@@ -3,6 +3,7 @@
 pub mod bulk;
 #[cfg(test)]
 mod exchange;
+pub mod tunnel;
 pub mod vod;
 pub mod web;
 
@@ -13,6 +14,7 @@ pub(crate) const ALL: &[&dyn Workload] = &[
     &vod::Vod,
     &bulk::Bulk,
     &web::Web,
+    &tunnel::Tunnel,
     #[cfg(test)]
     &exchange::Exchange,
 ];

@@ -19,3 +19,4 @@ mod story;
 mod summary;
 mod sweep;
 mod traffic;
+mod tunnel;

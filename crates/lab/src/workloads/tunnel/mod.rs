@@ -1,0 +1,203 @@
+//! One stream of bytes from a server to a client with several radios, over all of them at once.
+
+mod figures;
+mod read;
+mod report;
+mod roles;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{InputError, Time};
+
+use crate::error::LabError;
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
+use crate::story::Results;
+use crate::workload::{
+    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, NoDraws, OverTime, Part,
+    PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+};
+use crate::world::{FlowSample, Stage};
+
+/// The name of the workload.
+const NAME: &str = "tunnel";
+
+/// The workload.
+pub(crate) struct Tunnel;
+
+impl Workload for Tunnel {
+    fn table(&self) -> &'static str {
+        NAME
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables, frame))
+    }
+
+    fn read_scheme(
+        &self,
+        keys: &mut Reader<'_>,
+        _: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
+        Some(Arc::new(read::of_scheme(keys)?))
+    }
+
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
+    }
+}
+
+/// What a scheme says of tunnels.
+#[derive(Clone, Debug, PartialEq)]
+struct Only {
+    /// The name of the one access that is used.
+    only: String,
+}
+
+impl SchemePart for Only {
+    fn note(&self) -> Vec<String> {
+        vec![format!("Tunnels use {} alone.", self.only)]
+    }
+}
+
+/// The tunnels of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+struct Tunnels(Vec<Entry>);
+
+/// A tunnel.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    /// Name, of rows; distinct.
+    name: String,
+    /// Its controller. `None`: that of the scheme, with its weight.
+    control: Option<ControllerConfig>,
+    /// When it starts.
+    start: Duration,
+    /// How long after that its goodput begins to count.
+    skip: Duration,
+    /// After so many bytes it ends. `None`: with the run.
+    bytes: Option<u64>,
+    /// Bytes that each end holds of what it receives, and of what it sends.
+    memory: u64,
+    /// The numbers of the accesses that its client is on: distinct, at least one.
+    at: Vec<usize>,
+    /// Its round trip in the core, if it is not the network's.
+    rtt: Option<Duration>,
+}
+
+impl Cast for Tunnels {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|tunnel| tunnel.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        self.0.iter().map(|tunnel| Place { at: tunnel.at.clone(), rtt: tunnel.rtt }).collect()
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        self.is_empty().then_some(0.0)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("delay_ms", "ms", Sense::Lower),
+            Metric::of_actor("delay_p99_ms", "ms", Sense::Lower),
+            Metric::of_actor("redundant_share", "", Sense::Lower),
+            Metric::of_actor("byte_share", "", Sense::Neutral),
+        ]
+    }
+
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        _: &Common<'_>,
+        _: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        read::check(self, scenario)?;
+        Ok(Arc::new(NoDraws))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+
+    fn about(&self, _: &Plan) -> About {
+        report::about(self)
+    }
+
+    fn headlines(&self) -> Vec<Headline> {
+        report::headlines()
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        report::verdict(results)
+    }
+
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+/// What came of the tunnels of a run.
+#[derive(Clone, Debug)]
+struct Output(Vec<TunnelOutput>);
+
+/// A tunnel that ended.
+#[derive(Clone, Debug)]
+struct TunnelOutput {
+    name: String,
+    /// When its goodput began to count, and when it ended: by itself or with the run.
+    counted_from: Time,
+    end: Time,
+    /// How far it had come when: what was written, and what was read in order.
+    written: Vec<(u64, Time)>,
+    read: Vec<(u64, Time)>,
+    /// Bytes of segments, distinct and sent again.
+    distinct_bytes: u64,
+    redundant_bytes: u64,
+    failure: Option<String>,
+    radios: Vec<RadioOutput>,
+}
+
+/// A radio of a tunnel.
+#[derive(Clone, Debug)]
+struct RadioOutput {
+    /// The tunnel's name and the access's.
+    name: String,
+    /// Bytes that it was first to bring.
+    first_bytes: u64,
+    samples: Vec<FlowSample>,
+}
+
+impl Part for Output {
+    fn flows(&self) -> Vec<Flow<'_>> {
+        let radios = self.0.iter().flat_map(|tunnel| &tunnel.radios);
+        radios
+            .map(|radio| Flow {
+                title: radio.name.clone(),
+                note: "connection".to_owned(),
+                greedy: true,
+                samples: &radio.samples,
+            })
+            .collect()
+    }
+
+    fn result(&self, _: &Ended<'_>) -> PartResult {
+        figures::result(self)
+    }
+
+    fn over_time(&self, run: &Ended<'_>) -> OverTime {
+        figures::over_time(self, run.at)
+    }
+}

@@ -1,0 +1,91 @@
+//! What the report says of tunnels.
+
+use airlane_report::model::{Better, Column, Table};
+
+use super::{NAME, Tunnels};
+use crate::story::words::{count, list};
+use crate::story::{Results, cell, over};
+use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+
+/// A figure of the first tunnel.
+fn first(run: &RunResult, metric: &str) -> Option<f64> {
+    run.of(NAME).find(|actor| !actor.part)?.value(metric)
+}
+
+pub(super) fn about(tunnels: &Tunnels) -> About {
+    let who = match tunnels.0.len() {
+        1 => "one stream of data over several radios".to_owned(),
+        n => format!("{} streams of data over several radios", count(n)),
+    };
+    About { who: vec![who], count: tunnels.0.len(), ..About::default() }
+}
+
+pub(super) fn headlines() -> Vec<Headline> {
+    vec![
+        Headline::new(
+            Column::number("Data in order", "Mbit/s", 1)
+                .better(Better::Higher)
+                .help("What the application could read over the time that counts."),
+            |r| Some(first(r, "goodput_bps")? / 1e6),
+        )
+        .on_terminal("in order")
+        .in_sweep(InSweep::Drawn),
+        Headline::new(
+            Column::number("Delay", "ms", 1)
+                .better(Better::Lower)
+                .help("From being written to being there in order: the median over bytes."),
+            |r| first(r, "delay_ms"),
+        )
+        .on_terminal("delay")
+        .in_sweep(InSweep::Table),
+        Headline::new(
+            Column::number("Sent twice", "%", 2)
+                .better(Better::Lower)
+                .help("Bytes that a second radio sent, as they had not come over the first."),
+            |r| Some(100.0 * first(r, "redundant_share")?),
+        ),
+    ]
+}
+
+/// A table with a row per tunnel or radio and scheme.
+pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+    let columns = vec![
+        Column::text("Stream, radio").merged(),
+        Column::text("Scheme"),
+        Column::number("In order", "Mbit/s", 1).help("What the application could read."),
+        Column::number("Delay, 99th percentile", "ms", 1)
+            .help("99 % of all bytes were there in order so long after they were written."),
+        Column::number("Share of the bytes", "%", 1).help("How much the radio was first to bring."),
+    ];
+    let mut table = Table::new("By stream and radio", columns);
+    table.note = over(results);
+    for name in results.actors(NAME) {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let row = |metric: &str, scale: f64| {
+                let samples = results.samples(i, |r| {
+                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
+                });
+                let label = format!("{name}/{}/{metric}", scheme.name);
+                cell(&samples, &label, Some(0.0))
+            };
+            table.push(vec![
+                name.into(),
+                scheme.title.as_str().into(),
+                row("goodput_bps", 1e-6),
+                row("delay_p99_ms", 1.0),
+                row("byte_share", 100.0),
+            ]);
+        }
+    }
+    Chapter { tables: vec![table], ..Chapter::default() }
+}
+
+/// What came out, in one sentence.
+pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
+    let mut got = Vec::new();
+    for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+        let mean = results.samples(i, |r| first(r, "goodput_bps")).mean()?;
+        got.push(format!("{:.1} Mbit/s under {}", mean / 1e6, scheme.title));
+    }
+    Some(format!("In order arrive {}.", list(&got)))
+}

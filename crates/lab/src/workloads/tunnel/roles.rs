@@ -1,0 +1,182 @@
+//! The roles: an end that sends and one that receives per tunnel, and a connection over each radio
+//! that the scheme uses.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airlane_apps::multipath::{self, Dial, MultipathStream, Settings, transfer};
+use airlane_base::{Seed, Time};
+use airlane_quic::{Connection, ControlHandle};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use tokio::sync::oneshot;
+
+use super::{Entry, Only, Output, RadioOutput, TunnelOutput, Tunnels};
+use crate::error::LabError;
+use crate::workload::{BoxFuture, Part, Running};
+use crate::world::{Stage, Tap};
+
+/// More than anybody waits for.
+const ENDLESS: u64 = 1 << 60;
+
+/// An end of a stream, once there is one.
+type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
+
+/// A tunnel that runs.
+struct Started {
+    name: String,
+    counted_from: Time,
+    written: Arc<transfer::Passed>,
+    read: Arc<transfer::Passed>,
+    /// The end that sends and the one that receives, once they have begun.
+    source: Held,
+    sink: Held,
+    ended: oneshot::Receiver<(Time, Option<String>)>,
+    /// The radios by name.
+    radios: Vec<(String, Option<Used>)>,
+}
+
+/// A radio that is used: its number in the stream, and what sees its connection.
+type Used = (u8, Arc<Tap>);
+
+/// Tunnels that run.
+struct Roles(Vec<Started>);
+
+pub(super) fn start(cast: &Tunnels, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    let roles: Result<Vec<_>, _> = cast.0.iter().map(|tunnel| start_one(tunnel, stage)).collect();
+    Ok(Box::new(Roles(roles?)))
+}
+
+fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError> {
+    let pair = stage.attach()?;
+    let only = stage.scheme().parts.of::<Only>().map(|only| only.only.clone());
+    let control = tunnel.control.as_ref().unwrap_or(&stage.scheme().control);
+    let mut settings = Settings { send_memory: tunnel.memory, ..Settings::default() };
+    settings.config.receive_memory = tunnel.memory;
+    let listen = multipath::path_transport(stage.transport(control));
+    let listen = stage.server(&pair, listen)?;
+    let mut radios = Vec::new();
+    let mut seen = Vec::new();
+    let mut dials = Vec::new();
+    for (access, ip) in tunnel.at.iter().zip(&pair.from) {
+        let access = &stage.scenario().network.accesses[*access].name;
+        let name = format!("{}.{access}", tunnel.name);
+        if only.as_ref().is_some_and(|only| only != access) {
+            radios.push((name, None));
+            continue;
+        }
+        let tap = stage.tap(&pair);
+        seen.push((*ip, stage.sender_seen(&pair, &tap)));
+        radios.push((name, Some((dials.len() as u8, tap))));
+        let transport = multipath::path_transport(stage.client_transport());
+        let endpoint = stage.client_at(&pair, *ip, transport)?;
+        dials.push(Dial { endpoint, server: pair.address, name: "tunnel.airlane".to_owned() });
+    }
+    let connected = move |connection: &Connection, control: &ControlHandle| {
+        let from = connection.remote_addr().map(|address| address.ip());
+        if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
+            seen(control);
+        }
+    };
+    let bytes = tunnel.bytes.unwrap_or(ENDLESS);
+    let written = Arc::new(transfer::Passed::default());
+    let (source, sink) = (Held::default(), Held::default());
+    let begun = {
+        let (written, source, clock) = (written.clone(), source.clone(), pair.server.clone());
+        move |stream: MultipathStream| {
+            let stream = Arc::new(stream);
+            *lock(&source) = Some(stream.clone());
+            let (written, clock_) = (written.clone(), clock.clone());
+            clock.spawn("tunnel source", async move {
+                // An error says that the other end is gone, which tells why itself.
+                drop(transfer::send(&stream, &clock_, bytes, &written).await);
+            });
+        }
+    };
+    pair.server.spawn("tunnel acceptor", multipath::serve(listen, settings, connected, begun));
+    let begin = Time::ZERO + tunnel.start;
+    let read = Arc::new(transfer::Passed::default());
+    let id = id(stage.seed.split("tunnel").split(&tunnel.name));
+    let (clock, kept) = (pair.client.clone(), sink.clone());
+    let opened = move || {
+        let stream = Arc::new(multipath::open(&clock, id, dials, settings));
+        *lock(&kept) = Some(stream.clone());
+        stream
+    };
+    let ended = receive(&pair.client, (begin, stage.end), bytes, opened, &read);
+    Ok(Started {
+        name: tunnel.name.clone(),
+        counted_from: begin + tunnel.skip,
+        written,
+        read,
+        source,
+        sink,
+        ended,
+        radios,
+    })
+}
+
+fn receive(
+    clock: &RuntimeHandle,
+    (begin, end): (Time, Time),
+    bytes: u64,
+    opened: impl FnOnce() -> Arc<MultipathStream> + Send + 'static,
+    read: &Arc<transfer::Passed>,
+) -> oneshot::Receiver<(Time, Option<String>)> {
+    let (done, ended) = oneshot::channel();
+    let (client, read) = (clock.clone(), read.clone());
+    clock.spawn("tunnel receiver", async move {
+        client.sleep_until(begin).await;
+        let stream = opened();
+        let result = tokio::select! {
+            biased;
+            () = client.sleep_until(end) => Ok(()),
+            result = transfer::receive(&stream, &client, bytes, &read) => result,
+        };
+        let failure = result.err().map(|e| e.to_string());
+        // The receiver is gone if the world was stopped.
+        drop(done.send((client.now(), failure)));
+    });
+    ended
+}
+
+fn id(seed: Seed) -> [u8; 16] {
+    let bytes = seed.bytes();
+    std::array::from_fn(|i| bytes[i])
+}
+
+fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running for Roles {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
+        Box::pin(async {
+            let mut outputs = Vec::new();
+            for tunnel in self.0 {
+                // Its task cannot be gone: a panic would have ended the world.
+                let Ok((end, failure)) = tunnel.ended.await else { continue };
+                let counts = |end: &Held| lock(end).take().map(|s| s.counts()).unwrap_or_default();
+                let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sender);
+                let radios = tunnel.radios.into_iter().map(|(name, used)| {
+                    let Some((number, tap)) = used else {
+                        return RadioOutput { name, first_bytes: 0, samples: Vec::new() };
+                    };
+                    let counts = came.paths.iter().find(|path| path.radio == number);
+                    let first_bytes = counts.map_or(0, |path| path.first_bytes);
+                    RadioOutput { name, first_bytes, samples: tap.take() }
+                });
+                outputs.push(TunnelOutput {
+                    name: tunnel.name,
+                    counted_from: tunnel.counted_from,
+                    end,
+                    written: tunnel.written.notes(),
+                    read: tunnel.read.notes(),
+                    distinct_bytes: sent.distinct_bytes,
+                    redundant_bytes: sent.redundant_bytes,
+                    failure,
+                    radios: radios.collect(),
+                });
+            }
+            Box::new(Output(outputs)) as Box<dyn Part>
+        })
+    }
+}

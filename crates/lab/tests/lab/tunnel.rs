@@ -1,0 +1,89 @@
+//! One stream over several radios, in worlds.
+
+use std::path::Path;
+
+use airlane_lab::plan::Plan;
+use airlane_lab::pool::{self, Job, Stop, Ticket};
+use airlane_lab::request::Common;
+use airlane_lab::scenario::Scenario;
+use airlane_lab::workload::{ActorResult, RunResult, Stocks};
+use airlane_lab::world::{self, Options};
+
+/// The results of the built-in scenario with these values, by scheme.
+fn results(set: &[&str]) -> Vec<(String, RunResult)> {
+    let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    let scenario = Scenario::from_file(Path::new("fbdt"), &set).unwrap();
+    let plan = Plan::new(scenario, &Common::default()).unwrap();
+    let stocks = Stocks::of_plan(&plan).unwrap();
+    let job = |key| Job {
+        label: plan.label(key),
+        seed: key.seed,
+        command: String::new(),
+        units: 1,
+        work: {
+            let (plan, stocks) = (&plan, &stocks);
+            Box::new(move |ticket: &Ticket<'_>| {
+                world::run(plan, stocks, key, &Options::default(), ticket)
+            })
+        },
+    };
+    let done = pool::run(plan.runs().map(job).collect(), 2, "runs", &Stop::default(), &());
+    assert!(done.error.is_none(), "{:?}", done.error);
+    let outputs = done.results.into_iter().flatten();
+    plan.runs()
+        .zip(outputs)
+        .map(|(key, output)| (plan.scenario.schemes[key.scheme].name.clone(), output.result(&plan)))
+        .collect()
+}
+
+fn actor<'a>(result: &'a RunResult, name: &str) -> &'a ActorResult {
+    result.actors.iter().find(|a| a.name == name).unwrap()
+}
+
+fn figure(result: &RunResult, name: &str, metric: &str) -> f64 {
+    actor(result, name).value(metric).unwrap()
+}
+
+#[test]
+fn the_built_in_radios_add_up() {
+    let all = results(&["duration_s=18"]);
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["wifi", "lte", "fbdt"]);
+    let goodput = |i: usize| figure(&all[i].1, "phone", "goodput_bps") / 1e6;
+    let (wifi, lte, both) = (goodput(0), goodput(1), goodput(2));
+    assert!((0.93 * 60.0..60.0).contains(&wifi), "{wifi} of 60 Mbit/s");
+    assert!((0.93 * 20.0..20.0).contains(&lte), "{lte} of 20 Mbit/s");
+    assert!(both > 0.95 * (wifi + lte) && both < 80.0, "{both} of {wifi} + {lte} Mbit/s");
+    let fbdt = &all[2].1;
+    assert!(figure(fbdt, "phone", "redundant_share") < 0.02);
+    let share = figure(fbdt, "phone.lte", "byte_share");
+    assert!((lte / (wifi + lte) - share).abs() < 0.05, "LTE brought {share}");
+    assert_eq!(figure(&all[0].1, "phone.wifi", "byte_share"), 1.0);
+    // No delay is longer than memory at both ends and the link take to empty.
+    let delay = figure(fbdt, "phone", "delay_ms");
+    assert!((50.0..2.0 * 6.3e6 * 8.0 / 80e3 + 200.0).contains(&delay), "{delay} ms");
+    assert!(figure(fbdt, "phone", "delay_p99_ms") >= delay);
+}
+
+#[test]
+fn a_tunnel_runs_alike_each_time_and_begins_and_ends_when_it_should() {
+    let set =
+        ["duration_s=8", "tunnel.0.start_s=3", "tunnel.0.skip_s=0.5", "tunnel.0.bytes=20000000"];
+    let (first, again) = (results(&set), results(&set));
+    for ((name, a), (_, b)) in first.iter().zip(&again) {
+        assert_eq!(a.packet_hash, b.packet_hash, "{name}");
+    }
+    // 20 MB take 2.1 s of 78 Mbit/s, of which the first half does not count.
+    let goodput = figure(&first[2].1, "phone", "goodput_bps") / 1e6;
+    assert!((60.0..85.0).contains(&goodput), "{goodput} Mbit/s");
+    assert!(first.iter().all(|(_, r)| actor(r, "phone").failure.is_none()));
+}
+
+#[test]
+fn an_access_that_no_tunnel_is_on_is_refused() {
+    let set = ["scheme.0.tunnel_only=wired".to_owned()];
+    let scenario = Scenario::from_file(Path::new("fbdt"), &set).unwrap();
+    let error = Plan::new(scenario, &Common::default()).unwrap_err().to_string();
+    assert!(error.contains("tunnel_only"), "{error}");
+    assert!(error.contains("\"wired\"") && error.contains("wifi, lte"), "{error}");
+}
