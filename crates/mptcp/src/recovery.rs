@@ -53,19 +53,20 @@ impl Sender {
             return;
         }
         let is_linux = self.options.scheduler == SchedulerKind::Linux;
+        // Paths first: the stream does not wait for one that has fallen silent.
+        for path in 0..MAX_PATHS {
+            let silent_at = self.paths[path].as_ref().and_then(|p| p.silent_at());
+            if !is_linux && silent_at.is_some_and(|at| at <= now) {
+                self.counts.timeouts += 1;
+                self.fall_silent(path);
+            }
+        }
         if self.timeout_at().is_some_and(|at| at <= now) {
             self.last_progress = now;
             self.counts.timeouts += 1;
             self.send_first_again();
             if is_linux {
                 self.look_for_stale_paths(now);
-            }
-        }
-        for path in 0..MAX_PATHS {
-            let silent_at = self.paths[path].as_ref().and_then(|p| p.silent_at());
-            if !is_linux && silent_at.is_some_and(|at| at <= now) {
-                self.counts.timeouts += 1;
-                self.fall_silent(path);
             }
         }
     }
