@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),
     ("fbdt", &["base"]),
+    ("mptcp", &["base"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
     ("link", &["base", "net"]),
