@@ -152,6 +152,37 @@ fn who_breaks_the_protocol_loses_the_whole_stream() {
 }
 
 #[test]
+fn a_connection_that_misuses_its_streams_leaves_no_path_behind() {
+    let error = against(|client, server, mut streams| async move {
+        let (connection, mut to, _from) = connect(&client, server).await;
+        to.write_all(hello().encode()).await.unwrap();
+        let stream = streams.recv().await.unwrap();
+        let mut nameless = connection.open_uni().await.unwrap();
+        nameless.write_all(Bytes::from_static(b"short")).await.unwrap();
+        nameless.finish().unwrap();
+        let error = stream.read().await.unwrap_err();
+        assert!(stream.counts().paths.iter().all(|path| !path.is_open));
+        error
+    });
+    assert!(!matches!(error, MultipathError::NoPath(_)), "{error}");
+}
+
+#[test]
+fn a_stream_is_not_taken_for_another_that_came_after_it() {
+    against(|client, server, mut streams| async move {
+        let dials = vec![dial(&client, server, [0; 4])];
+        let stream = multipath::open(&client, ID, dials, Settings::default());
+        let first = streams.recv().await.unwrap();
+        first.write(Bytes::from_static(b"of the first")).await.unwrap();
+        assert_eq!(stream.read().await.unwrap(), [Bytes::from_static(b"of the first")]);
+        // The other end gives it up, as one does that was started again: it knows the id no more.
+        drop(first);
+        let error = stream.read().await.unwrap_err();
+        assert!(error.to_string().contains("another stream"), "{error}");
+    });
+}
+
+#[test]
 fn a_path_that_asks_for_other_sizes_does_not_join() {
     against(|client, server, mut streams| async move {
         let (_first, mut to, _from) = connect(&client, server).await;

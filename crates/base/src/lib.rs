@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, a file or a generator of the operating system: time, packets and
 //! randomness are arguments everywhere in Airlane.
 
+pub mod byte_queue;
 pub mod error;
 pub mod hash;
 pub mod packet;
@@ -12,6 +13,7 @@ pub mod time;
 pub mod traffic_class;
 pub mod units;
 
+pub use byte_queue::ByteQueue;
 pub use error::{InputError, Place};
 pub use hash::Fnv64;
 pub use packet::{DropReason, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use airlane_base::Time;
-use bytes::{Buf, Bytes, BytesMut};
+use airlane_base::{ByteQueue, Time};
+use bytes::Bytes;
 
 use crate::reliability::Reliability;
 use crate::window::{Arrived, Window};
@@ -79,8 +79,7 @@ pub struct Sender {
     /// The paths, the most reliable first.
     order: Vec<PathId>,
     /// What is not in a window yet.
-    buffer: VecDeque<Bytes>,
-    buffered: u64,
+    buffer: ByteQueue,
     finished: bool,
     /// Windows that are not complete, and the number of the first.
     windows: VecDeque<Window>,
@@ -107,8 +106,7 @@ impl Sender {
             send_memory,
             paths: [const { None }; MAX_PATHS],
             order: Vec::new(),
-            buffer: VecDeque::new(),
-            buffered: 0,
+            buffer: ByteQueue::default(),
             finished: false,
             windows: VecDeque::new(),
             first: 0,
@@ -150,15 +148,14 @@ impl Sender {
         if self.finished {
             return 0;
         }
-        self.send_memory.saturating_sub(self.in_windows + self.buffered)
+        self.send_memory.saturating_sub(self.in_windows + self.buffer.len())
     }
 
     /// Appends as much of `data` to the stream as there is room for. The rest stays in `data`.
     pub fn push(&mut self, data: &mut Bytes) {
         let most = usize::try_from(self.room()).unwrap_or(usize::MAX).min(data.len());
         if most > 0 {
-            self.buffer.push_back(data.split_to(most));
-            self.buffered += most as u64;
+            self.buffer.push(data.split_to(most));
         }
     }
 
@@ -169,13 +166,13 @@ impl Sender {
 
     /// How many windows the stream has, once it is finished and all of it is cut.
     pub fn end(&self) -> Option<u64> {
-        let all_cut = self.finished && self.buffered == 0;
+        let all_cut = self.finished && self.buffer.is_empty();
         all_cut.then(|| self.first + self.windows.len() as u64)
     }
 
     /// Whether the stream is finished and all of it has arrived.
     pub fn is_done(&self) -> bool {
-        self.finished && self.buffered == 0 && self.windows.is_empty()
+        self.finished && self.buffer.is_empty() && self.windows.is_empty()
     }
 
     /// What it has done.
@@ -208,7 +205,7 @@ impl Sender {
         }
         // Memory is full, and every segment taken: what others have not delivered is all that
         // there is to do. The paper waits at most a round trip; here no longer than that helps.
-        let is_blocked = self.buffered > 0 && !self.windows.is_empty();
+        let is_blocked = !self.buffer.is_empty() && !self.windows.is_empty();
         if is_blocked { self.take_again(now, path, true) } else { None }
     }
 
@@ -256,7 +253,7 @@ impl Sender {
     /// Cuts a window off the buffer for `path` to begin. False if there is nothing to cut, no
     /// memory for it at either end, or if another path would be there sooner with a single segment.
     fn cut_window(&mut self, now: Time, path: PathId) -> bool {
-        let wanted = self.buffered.min(self.config.window_bytes.into());
+        let wanted = self.buffer.len().min(self.config.window_bytes.into());
         if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
             return false;
         }
@@ -305,39 +302,14 @@ impl Sender {
         let mut segments = Vec::with_capacity(size.div_ceil(most) as usize);
         let mut left = size.min(most * u64::from(MAX_SEGMENTS));
         self.in_windows += left;
-        self.buffered -= left;
         self.cut += left;
         self.counts.distinct_bytes += left;
         while left > 0 {
             let length = left.min(most) as usize;
-            segments.push(self.cut_segment(length));
+            segments.push(self.buffer.take(length));
             left -= length as u64;
         }
         segments
-    }
-
-    fn cut_segment(&mut self, length: usize) -> Bytes {
-        if let Some(front) = self.buffer.front_mut()
-            && front.len() >= length
-        {
-            let segment = front.split_to(length);
-            if front.is_empty() {
-                self.buffer.pop_front();
-            }
-            return segment;
-        }
-        let mut segment = BytesMut::with_capacity(length);
-        while segment.len() < length
-            && let Some(front) = self.buffer.front_mut()
-        {
-            let part = front.len().min(length - segment.len());
-            segment.extend_from_slice(&front[..part]);
-            front.advance(part);
-            if front.is_empty() {
-                self.buffer.pop_front();
-            }
-        }
-        segment.freeze()
     }
 
     /// Puts the more reliable paths first; of similar ones the order stays.

@@ -148,7 +148,7 @@ impl Sender {
         }
         let is_full = self.held() >= self.send_memory;
         let is_nearly_full = !self.is_finished() && 3 * self.held() > 2 * self.send_memory;
-        if self.buffered == 0 && !is_nearly_full {
+        if self.buffer.is_empty() && !is_nearly_full {
             return None;
         }
         let number = self.flights.first();
@@ -157,7 +157,7 @@ impl Sender {
         let state = self.paths[fast].as_ref()?.state;
         let punished_at = self.paths[fast].as_ref()?.punished_at;
         let is_carrier = |path: usize| path != fast && carriers & (1 << path) != 0;
-        let blocks = self.buffered > 0 || is_full;
+        let blocks = !self.buffer.is_empty() || is_full;
         if self.options.penalises && blocks && punished_at.is_none_or(|at| now >= at + state.srtt) {
             for path in (0..MAX_PATHS).filter(|path| is_carrier(*path)) {
                 let Some(slow) = self.paths[path].as_mut() else { continue };

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use airlane_base::Time;
-use bytes::{Buf, Bytes, BytesMut};
+use airlane_base::{ByteQueue, Time};
+use bytes::Bytes;
 
 use crate::flight::Flights;
 use crate::path::Path;
@@ -74,8 +74,7 @@ pub struct Sender {
     pub(crate) paths: [Option<Path>; MAX_PATHS],
     scheduler: Scheduler,
     /// What was not handed over.
-    buffer: VecDeque<Bytes>,
-    pub(crate) buffered: u64,
+    pub(crate) buffer: ByteQueue,
     finished: bool,
     pub(crate) flights: Flights,
     /// The first byte that was not handed over (snd_nxt).
@@ -103,8 +102,7 @@ impl Sender {
             send_memory,
             paths: [const { None }; MAX_PATHS],
             scheduler: Scheduler::new(options.scheduler),
-            buffer: VecDeque::new(),
-            buffered: 0,
+            buffer: ByteQueue::default(),
             finished: false,
             flights: Flights::default(),
             next_dsn: 0,
@@ -159,8 +157,7 @@ impl Sender {
     pub fn push(&mut self, data: &mut Bytes) {
         let most = usize::try_from(self.room()).unwrap_or(usize::MAX).min(data.len());
         if most > 0 {
-            self.buffer.push_back(data.split_to(most));
-            self.buffered += most as u64;
+            self.buffer.push(data.split_to(most));
         }
     }
 
@@ -171,17 +168,17 @@ impl Sender {
 
     /// How many bytes the stream has, once it is finished.
     pub fn end(&self) -> Option<u64> {
-        self.finished.then_some(self.next_dsn + self.buffered)
+        self.finished.then_some(self.next_dsn + self.buffer.len())
     }
 
     /// Whether the stream is finished and all of it has arrived.
     pub fn is_done(&self) -> bool {
-        self.finished && self.buffered == 0 && self.flights.is_empty()
+        self.finished && self.buffer.is_empty() && self.flights.is_empty()
     }
 
     /// Bytes that were not acknowledged, handed over or not.
     pub(crate) fn held(&self) -> u64 {
-        self.flights.bytes() + self.buffered
+        self.flights.bytes() + self.buffer.len()
     }
 
     pub(crate) fn is_finished(&self) -> bool {
@@ -345,7 +342,7 @@ impl Sender {
             now,
             window: self.window.saturating_sub(self.acknowledged),
             window_left: self.window.saturating_sub(self.next_dsn),
-            waiting: self.buffered,
+            waiting: self.buffer.len(),
             next_bytes: self.next_bytes(),
             acknowledged: self.acknowledged,
             retransmissions: self.retransmissions,
@@ -354,7 +351,7 @@ impl Sender {
 
     /// Bytes of the next new segment; 0 if there is none, or no window for it.
     fn next_bytes(&self) -> u64 {
-        let wanted = self.buffered.min(self.config.segment_bytes.into());
+        let wanted = self.buffer.len().min(self.config.segment_bytes.into());
         let left = self.window.saturating_sub(self.next_dsn);
         if self.ends.len() >= MAX_SEGMENTS {
             0
@@ -404,38 +401,13 @@ impl Sender {
         if self.flights.is_empty() {
             self.last_progress = now;
         }
-        let payload = self.cut_segment(meta.next_bytes as usize);
+        let payload = self.buffer.take(meta.next_bytes as usize);
         let bytes = payload.len() as u64;
         let number = self.flights.push(self.next_dsn, payload);
         self.next_dsn += bytes;
         self.ends.push_back(self.next_dsn);
-        self.buffered -= bytes;
         self.counts.distinct_bytes += bytes;
         number
-    }
-
-    fn cut_segment(&mut self, length: usize) -> Bytes {
-        if let Some(front) = self.buffer.front_mut()
-            && front.len() >= length
-        {
-            let segment = front.split_to(length);
-            if front.is_empty() {
-                self.buffer.pop_front();
-            }
-            return segment;
-        }
-        let mut segment = BytesMut::with_capacity(length);
-        while segment.len() < length
-            && let Some(front) = self.buffer.front_mut()
-        {
-            let part = front.len().min(length - segment.len());
-            segment.extend_from_slice(&front[..part]);
-            front.advance(part);
-            if front.is_empty() {
-                self.buffer.pop_front();
-            }
-        }
-        segment.freeze()
     }
 
     fn hand_over(&mut self, now: Time, path: usize, number: u64, again: bool) -> Option<Segment> {

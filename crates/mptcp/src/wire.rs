@@ -16,6 +16,8 @@ const END: u8 = 3;
 const SEGMENT_HEADER: usize = 13;
 const ACK_BYTES: usize = 17;
 const END_BYTES: usize = 9;
+/// Payloads that are copied out of the buffer that they came in.
+const SHORT_PAYLOAD: u32 = 1024;
 
 /// A run of bytes of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +144,9 @@ fn decode_segment(from: &mut BytesMut) -> Result<Option<Frame>, WireError> {
         return Ok(None);
     }
     from.advance(SEGMENT_HEADER);
-    let payload = from.split_to(length as usize).freeze();
+    let payload = from.split_to(length as usize);
+    // What is split off keeps the whole buffer alive, which few short bytes are not worth.
+    let payload =
+        if length < SHORT_PAYLOAD { Bytes::copy_from_slice(&payload) } else { payload.freeze() };
     Ok(Some(Frame::Segment(Segment { dsn, payload })))
 }

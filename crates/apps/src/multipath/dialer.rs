@@ -11,10 +11,9 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use super::Settings;
 use super::control::ControlReader;
 use super::error::MultipathError;
-use super::hello::{Hello, StreamId, WELCOME_BYTES, welcomed};
-use super::lane::{LaneSender, Lanes};
+use super::hello::{Agreed, Hello, StreamId, WELCOME_BYTES};
 use super::path::Path;
-use super::shared::Shared;
+use super::shared::{Attached, Shared};
 use super::stream::MultipathStream;
 
 /// Between two attempts to connect.
@@ -123,41 +122,23 @@ impl Radio {
             Ok(connection) => connection,
             Err(e) => return e.into(),
         };
-        let lanes = Lanes::default();
-        let ended = tokio::select! {
-            biased;
-            ended = self.on(&connection, &lanes) => ended,
-            ended = lanes.route(&connection) => ended,
+        let ended = match self.greet(&connection).await {
+            Ok((attached, path)) => path.run(attached).await,
+            Err(e) => e,
         };
         connection.close(u32::from(ended.is_fatal()), "path ended");
         ended
     }
 
-    async fn on(&self, connection: &Connection, lanes: &Lanes) -> MultipathError {
-        let (id, path) = match self.greet(connection, lanes).await {
-            Ok(greeted) => greeted,
-            Err(e) => return e,
-        };
-        let ended = path.run(&self.shared, id).await;
-        self.shared.detach(id);
-        ended
-    }
-
-    async fn greet(
-        &self,
-        connection: &Connection,
-        lanes: &Lanes,
-    ) -> Result<(airlane_fbdt::PathId, Path), MultipathError> {
+    async fn greet(&self, connection: &Connection) -> Result<(Attached, Path), MultipathError> {
         let wanted = self.settings.config;
         let (mut to, from) = connection.open_bi().await?;
         to.set_priority(i32::MAX)?;
         let hello = Hello { stream: self.id, path: self.number, config: wanted };
         to.write_all(hello.encode()).await?;
         let mut from = ControlReader::new(from);
-        let agreed = welcomed(&from.exactly(WELCOME_BYTES).await?, wanted)?;
-        let incoming = lanes.claim(self.id).ok_or(MultipathError::Hello("the lane is taken"))?;
-        let outgoing = LaneSender::new(connection.clone(), self.id);
-        let id = self.shared.attach(self.number, agreed)?;
-        Ok((id, Path { outgoing, incoming, to, from }))
+        let agreed = Agreed::decode(&from.exactly(WELCOME_BYTES).await?, wanted)?;
+        let attached = self.shared.attach(self.number, agreed)?;
+        Ok((attached, Path::new(connection, self.id, to, from)))
     }
 }

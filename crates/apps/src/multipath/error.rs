@@ -19,9 +19,9 @@ pub enum MultipathError {
     /// The peer acknowledged what it cannot have.
     #[error("the peer's acknowledgement: {0}")]
     Ack(#[from] AckError),
-    /// The peer's first words are not those of this protocol, or ask for what is not given.
-    #[error("the peer's first message: {0}")]
-    Hello(&'static str),
+    /// The peer does not keep to the protocol, or asks for what is not given.
+    #[error("the peer broke the protocol: {0}")]
+    Protocol(&'static str),
     /// The peer is gone: it ended a path before the stream was over.
     #[error("the peer ended a path before the stream was over")]
     Ended,

@@ -11,7 +11,7 @@ const MAGIC: &[u8; 4] = b"ALMP";
 /// Bytes of a hello.
 pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + 4 + 4 + 8;
 /// Bytes of the answer.
-pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8;
+pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8 + 8;
 /// Memory of a stream at least: smaller windows cost more than they hold.
 const LEAST_MEMORY: u64 = 64 << 10;
 /// Bytes of a window at most.
@@ -51,7 +51,7 @@ impl Hello {
     /// If it is of another protocol or version, or has sizes that nothing works with.
     pub fn decode(mut from: &[u8]) -> Result<Self, MultipathError> {
         if from.len() != HELLO_BYTES {
-            return Err(MultipathError::Hello("it has another length"));
+            return Err(MultipathError::Protocol("a hello of another length"));
         }
         version(&mut from)?;
         let mut stream = StreamId::default();
@@ -67,34 +67,48 @@ impl Hello {
     }
 }
 
-/// The answer: how much memory each end has for what it receives, the smaller of both.
-pub(super) fn welcome(receive_memory: u64) -> Bytes {
-    let mut out = BytesMut::with_capacity(WELCOME_BYTES);
-    out.put_slice(MAGIC);
-    out.put_u8(VERSION);
-    out.put_u64(receive_memory);
-    out.freeze()
+/// What both ends of a stream have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Agreed {
+    /// Which of the streams that ever had this id it is: a random number of the end that accepts.
+    /// One that was started again knows its streams no more, and would begin another.
+    pub(super) incarnation: u64,
+    /// The sizes, with the smaller of both ends' memories.
+    pub(super) config: Config,
 }
 
-/// Reads the answer to a hello that wanted `wanted`.
-pub(super) fn welcomed(mut from: &[u8], wanted: Config) -> Result<Config, MultipathError> {
-    version(&mut from)?;
-    let agreed = Config { receive_memory: from.get_u64(), ..wanted };
-    check(&agreed)?;
-    if agreed.receive_memory > wanted.receive_memory {
-        return Err(MultipathError::Hello("it agrees on more memory than there is"));
+impl Agreed {
+    /// The answer to a hello.
+    pub(super) fn encode(&self) -> Bytes {
+        let mut out = BytesMut::with_capacity(WELCOME_BYTES);
+        out.put_slice(MAGIC);
+        out.put_u8(VERSION);
+        out.put_u64(self.incarnation);
+        out.put_u64(self.config.receive_memory);
+        out.freeze()
     }
-    Ok(agreed)
+
+    /// Reads the answer to a hello that wanted `wanted`.
+    pub(super) fn decode(mut from: &[u8], wanted: Config) -> Result<Self, MultipathError> {
+        version(&mut from)?;
+        let incarnation = from.get_u64();
+        let config = Config { receive_memory: from.get_u64(), ..wanted };
+        check(&config)?;
+        if config.receive_memory > wanted.receive_memory {
+            return Err(MultipathError::Protocol("a welcome with more memory than there is"));
+        }
+        Ok(Self { incarnation, config })
+    }
 }
 
 fn version(from: &mut &[u8]) -> Result<(), MultipathError> {
     let (magic, rest) = from.split_at(MAGIC.len());
     if magic != MAGIC {
-        return Err(MultipathError::Hello("it is of another protocol"));
+        return Err(MultipathError::Protocol("a first message of another protocol"));
     }
     *from = rest;
     if from.get_u8() != VERSION {
-        return Err(MultipathError::Hello("it is of another version"));
+        return Err(MultipathError::Protocol("a first message of another version"));
     }
     Ok(())
 }
@@ -102,14 +116,14 @@ fn version(from: &mut &[u8]) -> Result<(), MultipathError> {
 fn check(config: &Config) -> Result<(), MultipathError> {
     let Config { segment_bytes, window_bytes, receive_memory } = *config;
     if !(256..=MAX_SEGMENT_BYTES).contains(&segment_bytes) {
-        return Err(MultipathError::Hello("segments are of no size that works"));
+        return Err(MultipathError::Protocol("segments of no size that works"));
     }
     let fits = window_bytes.div_ceil(segment_bytes) <= MAX_SEGMENTS;
     if !(segment_bytes..=MAX_WINDOW_BYTES).contains(&window_bytes) || !fits {
-        return Err(MultipathError::Hello("windows are of no size that works"));
+        return Err(MultipathError::Protocol("windows of no size that works"));
     }
     if receive_memory < LEAST_MEMORY.max(window_bytes.into()) {
-        return Err(MultipathError::Hello("the memory holds no window"));
+        return Err(MultipathError::Protocol("memory that holds no window"));
     }
     Ok(())
 }
@@ -163,9 +177,13 @@ mod tests {
     #[test]
     fn an_answer_gives_no_more_memory_than_there_is() {
         let wanted = Config::default();
-        let agreed = welcomed(&welcome(2 << 20), wanted).unwrap();
-        assert_eq!(agreed, Config { receive_memory: 2 << 20, ..wanted });
-        assert!(welcomed(&welcome(7 << 20), wanted).is_err());
-        assert!(welcomed(&welcome(1000), wanted).is_err());
+        let given = |receive_memory| {
+            let config = Config { receive_memory, ..wanted };
+            let agreed = Agreed { incarnation: 7, config };
+            Agreed::decode(&agreed.encode(), wanted).map(|decoded| assert_eq!(decoded, agreed))
+        };
+        assert!(given(2 << 20).is_ok() && given(6 << 20).is_ok());
+        assert!(given(7 << 20).is_err());
+        assert!(given(1000).is_err());
     }
 }

@@ -4,12 +4,8 @@
 //! One QUIC stream would do but for its window, which bounds what may be in flight
 //! ([`airlane_quic::MAX_STREAM_WINDOW_BYTES`]): at 1.4 Gbit/s 2 MiB last for 12 ms.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use airlane_quic::{Connection, QuicError, RecvStream, SendStream};
 use bytes::{Buf, Bytes};
-use tokio::sync::mpsc;
 
 use super::error::MultipathError;
 use super::hello::StreamId;
@@ -19,9 +15,6 @@ use super::hello::StreamId;
 const STREAM_BYTES: usize = 1_000_000;
 /// Bytes of the name.
 const NAME_BYTES: usize = size_of::<StreamId>();
-/// Lanes of a connection that nobody has asked for at most: a peer that makes up names gets no
-/// further.
-const MAX_UNCLAIMED: usize = 64;
 
 /// The sending end.
 pub(super) struct LaneSender {
@@ -66,83 +59,41 @@ impl LaneSender {
 
 /// The receiving end.
 pub(super) struct LaneReceiver {
-    streams: mpsc::UnboundedReceiver<RecvStream>,
+    connection: Connection,
+    name: StreamId,
     current: Option<RecvStream>,
 }
 
 impl LaneReceiver {
+    pub(super) fn new(connection: Connection, name: StreamId) -> Self {
+        Self { connection, name, current: None }
+    }
+
     /// The next bytes.
     pub(super) async fn read(&mut self) -> Result<Bytes, MultipathError> {
         loop {
-            let stream = match &mut self.current {
+            let mut stream = match self.current.take() {
                 Some(stream) => stream,
-                // The connection has ended, and its router with it.
-                none => none.insert(self.streams.recv().await.ok_or(MultipathError::Ended)?),
+                None => self.next_stream().await?,
             };
-            match stream.read_chunk(usize::MAX).await? {
-                Some(piece) => return Ok(piece),
-                None => self.current = None,
-            }
-        }
-    }
-}
-
-/// The lanes that come in on a connection.
-#[derive(Default)]
-pub(super) struct Lanes(Mutex<BTreeMap<StreamId, Lane>>);
-
-struct Lane {
-    streams: mpsc::UnboundedSender<RecvStream>,
-    /// Until somebody asks for it.
-    unclaimed: Option<mpsc::UnboundedReceiver<RecvStream>>,
-}
-
-impl Lane {
-    fn new() -> Self {
-        let (streams, receiver) = mpsc::unbounded_channel();
-        Self { streams, unclaimed: Some(receiver) }
-    }
-}
-
-impl Lanes {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<StreamId, Lane>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The lane called `name`; `None` if somebody has it.
-    pub(super) fn claim(&self, name: StreamId) -> Option<LaneReceiver> {
-        let streams = self.lock().entry(name).or_insert_with(Lane::new).unclaimed.take()?;
-        Some(LaneReceiver { streams, current: None })
-    }
-
-    /// Sorts the streams of `connection` into lanes, until it ends.
-    pub(super) async fn route(&self, connection: &Connection) -> MultipathError {
-        loop {
-            if let Err(e) = self.route_one(connection).await {
-                self.lock().clear();
-                return e;
+            if let Some(piece) = stream.read_chunk(usize::MAX).await? {
+                self.current = Some(stream);
+                return Ok(piece);
             }
         }
     }
 
-    async fn route_one(&self, connection: &Connection) -> Result<(), MultipathError> {
-        let mut stream = connection.accept_uni().await?;
-        let mut name = StreamId::default();
+    async fn next_stream(&self) -> Result<RecvStream, MultipathError> {
+        let mut stream = self.connection.accept_uni().await?;
         let mut known = 0;
         while known < NAME_BYTES {
             let piece = stream.read_chunk(NAME_BYTES - known).await?;
-            let piece = piece.ok_or(MultipathError::Hello("a stream ends before its name"))?;
-            name[known..known + piece.len()].copy_from_slice(&piece);
+            let piece = piece.ok_or(MultipathError::Protocol("a lane that ends in its name"))?;
+            if self.name[known..known + piece.len()] != piece {
+                return Err(MultipathError::Protocol("a lane of another stream"));
+            }
             known += piece.len();
         }
-        let mut lanes = self.lock();
-        lanes.retain(|_, lane| !lane.streams.is_closed() || lane.unclaimed.is_some());
-        let unclaimed = lanes.values().filter(|lane| lane.unclaimed.is_some()).count();
-        if unclaimed > MAX_UNCLAIMED {
-            return Err(MultipathError::Hello("too many streams of no known name"));
-        }
-        // A stream whose reader is gone is dropped, which tells the peer to stop.
-        drop(lanes.entry(name).or_insert_with(Lane::new).streams.send(stream));
-        Ok(())
+        Ok(stream)
     }
 }

@@ -28,7 +28,7 @@ pub mod transfer;
 pub use acceptor::serve;
 pub use dialer::{Dial, open};
 pub use error::MultipathError;
-pub use hello::Hello;
+pub use hello::{Hello, StreamId};
 pub use shared::{PathCounts, StreamCounts};
 pub use stream::MultipathStream;
 

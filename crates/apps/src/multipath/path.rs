@@ -6,29 +6,46 @@ use std::future::poll_fn;
 use airlane_base::Time;
 use airlane_fbdt::PathId;
 use airlane_fbdt::wire::Frame;
-use airlane_quic::SendStream;
+use airlane_quic::{Connection, SendStream};
 use bytes::BytesMut;
 
 use super::control::ControlReader;
 use super::error::MultipathError;
+use super::hello::StreamId;
 use super::lane::{LaneReceiver, LaneSender};
-use super::shared::Shared;
+use super::shared::{Attached, Shared};
 
 /// Bytes of a segment's header, with room to spare.
 const HEADER_BYTES: usize = 32;
 
 /// Both directions of a path's lane and of its control stream.
 pub(super) struct Path {
-    pub(super) outgoing: LaneSender,
-    pub(super) incoming: LaneReceiver,
-    pub(super) to: SendStream,
-    pub(super) from: ControlReader,
+    outgoing: LaneSender,
+    incoming: LaneReceiver,
+    to: SendStream,
+    from: ControlReader,
 }
 
 impl Path {
-    /// Sends and receives as `id` of `shared`, until the path or the stream ends.
-    pub(super) async fn run(self, shared: &Shared, id: PathId) -> MultipathError {
+    /// A path of the stream called `name` on `connection`, whose control stream is `to` and `from`.
+    pub(super) fn new(
+        connection: &Connection,
+        name: StreamId,
+        to: SendStream,
+        from: ControlReader,
+    ) -> Self {
+        Self {
+            outgoing: LaneSender::new(connection.clone(), name),
+            incoming: LaneReceiver::new(connection.clone(), name),
+            to,
+            from,
+        }
+    }
+
+    /// Sends and receives as `attached` until the path or the stream ends.
+    pub(super) async fn run(self, attached: Attached) -> MultipathError {
         let Self { outgoing, incoming, to, from } = self;
+        let (shared, id) = (attached.shared(), attached.id());
         let ended = tokio::try_join!(
             send_segments(shared, id, outgoing),
             read_segments(shared, id, incoming),
@@ -68,7 +85,7 @@ async fn read_segments(
         buffer.extend_from_slice(&from.read().await?);
         while let Some(frame) = Frame::decode(&mut buffer)? {
             let Frame::Segment(segment) = frame else {
-                return Err(MultipathError::Hello("a lane with something else than data"));
+                return Err(MultipathError::Protocol("a lane with something else than data"));
             };
             shared.on_segment(id, segment)?;
         }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, Segment};
-use airlane_fbdt::{Config, MAX_PATHS, PathId, Receiver, Sender, SenderCounts};
+use airlane_fbdt::{MAX_PATHS, PathId, Receiver, Sender, SenderCounts};
 use airlane_runtime::{RuntimeHandle, Timer};
 use bytes::{Bytes, BytesMut};
 
 use super::Settings;
 use super::error::MultipathError;
+use super::hello::Agreed;
 
 /// An acknowledgement is due after so many bytes that arrived or were read.
 const ACK_EVERY_BYTES: u64 = 64 << 10;
@@ -51,8 +52,31 @@ pub(super) struct Shared {
     state: Arc<Mutex<State>>,
 }
 
+/// A path of a stream, until it is dropped, however its task ends.
+pub(super) struct Attached {
+    shared: Shared,
+    id: PathId,
+}
+
+impl Attached {
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    pub(super) fn id(&self) -> PathId {
+        self.id
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.shared.detach(self.id);
+    }
+}
+
 /// Both halves, once both ends have agreed.
 struct Halves {
+    agreed: Agreed,
     sender: Sender,
     receiver: Receiver,
 }
@@ -105,8 +129,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A path has come, on which both ends agreed on `config`: the same on every path of a stream.
-    pub(super) fn attach(&self, radio: u8, config: Config) -> Result<PathId, MultipathError> {
+    /// A path has come, on which both ends agreed on the same as on every other path of the stream.
+    pub(super) fn attach(&self, radio: u8, agreed: Agreed) -> Result<Attached, MultipathError> {
         let now = self.runtime.now();
         let mut state = self.lock();
         if let Some(e) = &state.failure {
@@ -114,23 +138,26 @@ impl Shared {
         }
         let (send_memory, finished) = (state.settings.send_memory, state.finished);
         let halves = state.halves.get_or_insert_with(|| {
-            let mut sender = Sender::new(config, send_memory);
+            let mut sender = Sender::new(agreed.config, send_memory);
             if finished {
                 sender.finish();
             }
-            Halves { sender, receiver: Receiver::new(config) }
+            Halves { agreed, sender, receiver: Receiver::new(agreed.config) }
         });
-        let path = halves.sender.open(now).ok_or(MultipathError::Hello("too many paths"))?;
+        if halves.agreed != agreed {
+            return Err(MultipathError::Protocol("another stream of the same id"));
+        }
+        let path = halves.sender.open(now).ok_or(MultipathError::Protocol("too many paths"))?;
         let tasks =
             PathTasks { radio, sender: None, acker: None, told: 0, since: None, end_told: false };
         state.paths[path.index()] = Some(tasks);
         state.radio(radio).is_open = true;
         state.wake_all();
-        Ok(path)
+        Ok(Attached { shared: self.clone(), id: path })
     }
 
     /// A path has gone: others send what was on its way.
-    pub(super) fn detach(&self, path: PathId) {
+    fn detach(&self, path: PathId) {
         let mut state = self.lock();
         if let Some(halves) = &mut state.halves {
             halves.sender.close(path);
@@ -230,7 +257,9 @@ impl Shared {
                 halves.receiver.on_end(*windows)?;
                 wake(&mut state.reader);
             }
-            Frame::Segment(_) => return Err(MultipathError::Hello("data on the control stream")),
+            Frame::Segment(_) => {
+                return Err(MultipathError::Protocol("data on the control stream"));
+            }
         }
         if state.is_over() {
             state.wake_all();

@@ -1,7 +1,6 @@
 //! A body that is sent over several paths as fast as they take it, and checked where it arrives.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use airlane_base::Time;
 use airlane_runtime::RuntimeHandle;
@@ -20,28 +19,26 @@ const BODY: &str = "multipath";
 
 /// When which byte passed: how far it had come at which time, both ascending.
 #[derive(Debug, Default)]
-pub struct Passed {
-    bytes: AtomicU64,
-    notes: Mutex<Vec<(u64, Time)>>,
-}
+pub struct Passed(Mutex<Vec<(u64, Time)>>);
 
 impl Passed {
-    /// Bytes so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// The notes so far: the byte that the next follows, and when it passed.
+    /// The notes so far: how many bytes had passed when. The last is of the last byte.
     pub fn notes(&self) -> Vec<(u64, Time)> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().clone()
     }
 
     fn note(&self, bytes: u64, at: Time) {
-        self.bytes.store(bytes, Ordering::Relaxed);
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if notes.last().is_none_or(|(last, _)| bytes >= last + NOTE_BYTES) {
-            notes.push((bytes, at));
+        let mut notes = self.lock();
+        // The last note moves on until it is far enough from the one before.
+        let before = notes.len().checked_sub(2).map_or(0, |i| notes[i].0);
+        if notes.last().is_some_and(|(last, _)| *last < before + NOTE_BYTES) {
+            notes.pop();
         }
+        notes.push((bytes, at));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Time)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_lab::plan::Plan;
+use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::pool::{self, Job, Stop, Ticket};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
@@ -22,8 +22,12 @@ fn plan(text: &str, set: &[&str]) -> Plan {
 }
 
 fn run(plan: &Plan) -> RunOutput {
+    run_one(plan, plan.runs().next().unwrap())
+}
+
+/// The output of one run of a plan.
+pub(crate) fn run_one(plan: &Plan, key: RunKey) -> RunOutput {
     let stocks = Stocks::of_plan(plan).unwrap();
-    let key = plan.runs().next().unwrap();
     let job = Job {
         label: plan.label(key),
         seed: key.seed,

@@ -2,38 +2,20 @@
 
 use std::path::Path;
 
-use airlane_lab::plan::Plan;
-use airlane_lab::pool::{self, Job, Stop, Ticket};
+use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::{ActorResult, RunResult, Stocks};
-use airlane_lab::world::{self, Options};
+use airlane_lab::workload::{ActorResult, RunResult};
+
+use crate::networks::run_one;
 
 /// The results of the built-in scenario with these values, by scheme.
 fn results(set: &[&str]) -> Vec<(String, RunResult)> {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
     let scenario = Scenario::from_file(Path::new("fbdt"), &set).unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
-    let stocks = Stocks::of_plan(&plan).unwrap();
-    let job = |key| Job {
-        label: plan.label(key),
-        seed: key.seed,
-        command: String::new(),
-        units: 1,
-        work: {
-            let (plan, stocks) = (&plan, &stocks);
-            Box::new(move |ticket: &Ticket<'_>| {
-                world::run(plan, stocks, key, &Options::default(), ticket)
-            })
-        },
-    };
-    let done = pool::run(plan.runs().map(job).collect(), 2, "runs", &Stop::default(), &());
-    assert!(done.error.is_none(), "{:?}", done.error);
-    let outputs = done.results.into_iter().flatten();
-    plan.runs()
-        .zip(outputs)
-        .map(|(key, output)| (plan.scenario.schemes[key.scheme].name.clone(), output.result(&plan)))
-        .collect()
+    let name = |key: RunKey| plan.scenario.schemes[key.scheme].name.clone();
+    plan.runs().map(|key| (name(key), run_one(&plan, key).result(&plan))).collect()
 }
 
 fn actor<'a>(result: &'a RunResult, name: &str) -> &'a ActorResult {
