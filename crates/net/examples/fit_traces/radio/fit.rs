@@ -9,11 +9,17 @@ use airlane_net::trace::{Component, Outages, Phase, RadioModel, STEP};
 use airlane_net::{CapacityModel, Medium};
 
 use super::seconds::{Seconds, by_second};
+use super::table;
 use crate::fit::quantiles;
 use crate::search::three_digits;
 
 /// Traces that a model is judged by, in seconds.
 const JUDGED_S: usize = 120_000;
+/// The shortest and the longest memory within phases, in seconds: seconds say nothing of a
+/// shorter one, and of a longer one the recordings have too few.
+const MEMORY_S: std::ops::RangeInclusive<f64> = 0.1..=60.0;
+/// A round of phases longer than this, in seconds, was seen once.
+const ROUND_S: f64 = 100.0;
 /// How many phases the robot's way round is cut into.
 const ROUND: usize = 15;
 
@@ -21,9 +27,8 @@ const ROUND: usize = 15;
 pub fn fit(medium: Medium, recorded: &[Vec<f64>]) -> RadioModel {
     let real = Seconds::of(recorded);
     let lengths: Vec<usize> = recorded.iter().map(Vec::len).collect();
-    let judge = |steps: &dyn Fn(Seed, Duration) -> Vec<f64>| {
-        distance(&simulate(&lengths, steps), &real)
-    };
+    let judge =
+        |steps: &dyn Fn(Seed, Duration) -> Vec<f64>| distance(&simulate(&lengths, steps), &real);
     let plain = gaussian(recorded, &real);
     let (_, far) = search(of_gaussian(&plain), &|p| {
         with_gaussian(&plain, p)
@@ -35,35 +40,47 @@ pub fn fit(medium: Medium, recorded: &[Vec<f64>]) -> RadioModel {
             .map_or(f64::INFINITY, |m| judge(&|seed, length| m.steps_bps(seed, length, 0.0)))
     });
     println!("distance {near:.1}; of a Gaussian process without phases {far:.1}\n");
-    with_radio(&start, &found).expect("what was judged is a model")
+    let mut found = with_radio(&start, &found).expect("what was judged is a model");
+    let seen = as_seen(&found);
+    let ours = simulate(&lengths, &|seed, length| seen.steps_bps(seed, length, 0.0));
+    found.peak_bps = three_digits(found.peak_bps * real.mean / ours.mean);
+    let judged = as_seen(&found);
+    table::header();
+    table::row("recorded", &real);
+    let ours = simulate(&lengths, &|seed, length| judged.steps_bps(seed, length, 0.0));
+    table::row("as judged", &ours);
+    println!();
+    found
 }
 
-/// With phases that are as long as in the recording if a round of them is about as long as it:
-/// chance would have some traces with none and others with several, where one was recorded.
+/// With phases that are as long as in the recording if a round of them was seen once: chance would
+/// have some traces with none and others with several.
 fn as_seen(model: &RadioModel) -> RadioModel {
-    let round_s: f64 = model.phases.iter().map(|p| p.dwell_s).sum();
-    let erlang = if round_s > 100.0 { 1_000 } else { model.erlang };
+    let erlang = if seen_once(model) { 1_000 } else { model.erlang };
     RadioModel { erlang, ..model.clone() }
+}
+
+fn seen_once(model: &RadioModel) -> bool {
+    model.phases.iter().map(|p| p.dwell_s).sum::<f64>() > ROUND_S
 }
 
 /// Phases as they are seen in the recording: lengths counted there, levels to begin with.
 fn start(medium: Medium, recorded: &[Vec<f64>]) -> RadioModel {
     let phase = |level, spread, dwell_s| Phase { level, spread, dwell_s };
     let (peak_bps, erlang, phases, outages) = match medium {
-        // Twice, at the beginning and after 369 s, the rate lies lower for some seconds.
-        Medium::WifiAc => {
-            (530e6, 1, vec![phase(0.954, 0.45, 178.0), phase(0.85, 0.4, 12.0)], None)
-        }
+        // Five times the rate falls and rises again within seconds.
+        Medium::WifiAc => (530e6, 1, vec![phase(0.949, 0.5, 71.0), phase(0.8, 0.5, 5.0)], None),
         // Once in 366 s: half for 18 s, nearly nothing for 26 s, then as before.
         Medium::WigigLos => {
             let phases =
                 vec![phase(0.955, 0.6, 322.0), phase(0.46, 0.6, 18.0), phase(0.046, 0.5, 26.0)];
             (1680e6, 1, phases, None)
         }
-        // Now and then a second or two are better; once nothing arrives for 6 s.
+        // Now and then a second or two are better; once next to nothing for 6 s, the first and
+        // the last of them in part.
         Medium::WigigNlos => {
             let outages =
-                Outages { gap_s: 352.0, log_mean: 1.8, log_sd: 0.3, least_s: 2.0, most_s: 20.0 };
+                Outages { gap_s: 353.0, log_mean: 1.61, log_sd: 0.3, least_s: 2.0, most_s: 20.0 };
             (1680e6, 1, vec![phase(0.44, 0.44, 15.0), phase(0.7, 0.44, 1.5)], Some(outages))
         }
         _ => (1680e6, 40, round(&recorded[0], 1680e6), None),
@@ -122,38 +139,44 @@ fn gaussian(recorded: &[Vec<f64>], real: &Seconds) -> CapacityModel {
 }
 
 fn of_gaussian(m: &CapacityModel) -> Vec<f64> {
-    vec![m.scale_bps, m.slow.share / (1.0 - m.slow.share), m.slow.time_s, m.fast.time_s]
+    vec![m.slow.share / (1.0 - m.slow.share), m.slow.time_s, m.fast.time_s]
 }
 
 fn with_gaussian(model: &CapacityModel, p: &[f64]) -> Option<CapacityModel> {
-    let &[scale_bps, odds, slow_s, fast_s] = p else { return None };
+    let &[odds, slow_s, fast_s] = p else { return None };
     let slow = Component { share: odds / (1.0 + odds), time_s: slow_s };
     let fast = Component { share: 1.0 - slow.share, time_s: fast_s };
-    Some(CapacityModel { scale_bps, slow, fast, ..model.clone() })
+    Some(CapacityModel { slow, fast, ..model.clone() })
 }
 
-/// What is searched for: levels and shares as odds, and one factor on all spreads.
+/// What is searched for: levels and shares as odds, one factor on all spreads, and where phases
+/// are few the spread of each, and their lengths where they were seen more than once.
 fn of_radio(m: &RadioModel) -> Vec<f64> {
     let odds = |share: f64| share / (1.0 - share);
-    let mut p = vec![m.peak_bps, odds(m.slow.share), m.slow.time_s, m.fast_s, 1.0];
+    let mut p = vec![odds(m.slow.share), m.slow.time_s, m.fast_s, 1.0];
     p.extend(m.phases.iter().map(|phase| odds(phase.level)));
     if m.phases.len() < ROUND {
         p.extend(m.phases.iter().map(|phase| phase.spread));
+        if !seen_once(m) {
+            p.extend(m.phases.iter().map(|phase| phase.dwell_s));
+        }
     }
     p
 }
 
 fn with_radio(model: &RadioModel, p: &[f64]) -> Option<RadioModel> {
     let share = |odds: f64| three_digits(odds / (1.0 + odds));
-    let (&[peak_bps, slow, time_s, fast_s, spreads], levels) = p.split_first_chunk()?;
-    let (levels, own) = levels.split_at_checked(model.phases.len())?;
+    let (&[slow, time_s, fast_s, spreads], own) = p.split_first_chunk()?;
+    if !MEMORY_S.contains(&time_s) || !MEMORY_S.contains(&fast_s) {
+        return None;
+    }
+    let count = model.phases.len();
     let phase = |(i, phase): (usize, &Phase)| Phase {
-        level: share(levels[i]),
-        spread: three_digits(own.get(i).copied().unwrap_or(phase.spread) * spreads),
-        ..*phase
+        level: share(own[i]),
+        spread: three_digits(own.get(count + i).copied().unwrap_or(phase.spread) * spreads),
+        dwell_s: own.get(2 * count + i).copied().unwrap_or(phase.dwell_s),
     };
     Some(RadioModel {
-        peak_bps: three_digits(peak_bps),
         phases: Cow::Owned(model.phases.iter().enumerate().map(phase).collect()),
         slow: Component { share: share(slow), time_s },
         fast_s,
@@ -176,15 +199,15 @@ fn simulate(lengths: &[usize], steps: &dyn Fn(Seed, Duration) -> Vec<f64>) -> Se
     Seconds::of(&pool)
 }
 
-/// How far apart two are: squares of the differences, each over what is thought small.
+/// How far apart two are, but for the mean, which follows from the scale: squares of the differences, each over what is thought small.
 fn distance(ours: &Seconds, real: &Seconds) -> f64 {
     let ratio = |a: f64, b: f64, small: f64| ((a / b).ln() / small).powi(2);
     let each = |a: &[f64], b: &[f64], small: f64| -> f64 {
         a.iter().zip(b).map(|(a, b)| ((a - b) / small).powi(2)).sum()
     };
-    ratio(ours.mean, real.mean, 0.005)
-        + ratio(ours.cv, real.cv, 0.03)
+    ratio(ours.cv, real.cv, 0.03)
         + each(&ours.autocorrelation, &real.autocorrelation, 0.03)
+        + each(&ours.calm, &real.calm, 0.05)
         // Where little varies small differences count.
         + each(&ours.quantiles, &real.quantiles, 0.02_f64.min(real.cv / 8.0))
 }

@@ -16,10 +16,8 @@ const OUTAGES: [f64; 4] = [0.0, 0.1, 0.25, 1.0];
 
 /// Fits if that is asked for, and prints what was recorded and what is generated.
 pub fn run(medium: Medium, fitting: bool, sets: usize, files: &[String]) {
-    let recorded: Vec<Vec<f64>> = files
-        .iter()
-        .map(|f| seconds::read(f, medium).unwrap_or_else(|e| panic!("{e}")))
-        .collect();
+    let recorded: Vec<Vec<f64>> =
+        files.iter().map(|f| seconds::read(f, medium).unwrap_or_else(|e| panic!("{e}"))).collect();
     if fitting {
         let model = fit::fit(medium, &recorded);
         println!("{}", fit::source(&model));
@@ -32,7 +30,8 @@ pub fn run(medium: Medium, fitting: bool, sets: usize, files: &[String]) {
     let mut ours = None;
     for outages in OUTAGES {
         let each: Vec<Seconds> = (0..sets).map(|i| set(medium, outages, &recorded, i)).collect();
-        let pool: Vec<Vec<f64>> = (0..sets).flat_map(|i| traces(medium, outages, &recorded, i)).collect();
+        let pool: Vec<Vec<f64>> =
+            (0..sets).flat_map(|i| traces(medium, outages, &recorded, i)).collect();
         let pool = Seconds::of(&pool);
         table::row(&format!("generated, outages {outages}"), &pool);
         if ours.is_none() {

@@ -12,6 +12,10 @@ pub const IP_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
 pub const LAGS: [usize; 8] = [1, 2, 5, 7, 10, 15, 20, 29];
 /// Percentiles of [`Seconds::quantiles`].
 pub const PERCENT: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+/// Lags of [`Seconds::calm`].
+pub const CALM_LAGS: [usize; 3] = [1, 2, 5];
+/// A second with at least this share of the median is calm.
+const CALM_ABOVE: f64 = 0.9;
 /// A second with less than this share of the mean is an outage.
 const OUTAGE_BELOW: f64 = 0.05;
 
@@ -64,6 +68,9 @@ pub struct Seconds {
     /// Coefficient of variation.
     pub cv: f64,
     pub autocorrelation: [f64; LAGS.len()],
+    /// Correlation of seconds of which both are calm: where one deep fall has nearly all of the
+    /// variance, the above say next to nothing of the rest.
+    pub calm: [f64; CALM_LAGS.len()],
     pub outage_share: f64,
     /// Mean length of outages, in seconds.
     pub outage_mean_s: f64,
@@ -97,16 +104,36 @@ impl Seconds {
         let mut sorted: Vec<f64> = off.concat().iter().map(|v| v + 1.0).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let last = sorted.len() - 1;
+        let calm = |v: f64| v + 1.0 >= CALM_ABOVE * sorted[last / 2];
+        let correlation = |lag: usize| {
+            let pairs = off.iter().flat_map(|t| t.iter().zip(t.iter().skip(lag)));
+            correlation(pairs.filter(|(a, b)| calm(**a) && calm(**b)))
+        };
         Self {
             traces: traces.len(),
             mean,
             cv: variance.sqrt(),
             autocorrelation: LAGS.map(|lag| covariance(lag) / variance),
+            calm: CALM_LAGS.map(correlation),
             outage_share: in_outage as f64 / sorted.len() as f64,
             outage_mean_s: in_outage as f64 / f64::from(outages.max(1)),
             quantiles: PERCENT.map(|p| sorted[(p / 100.0 * last as f64).round() as usize]),
         }
     }
+}
+
+fn correlation<'a>(pairs: impl Iterator<Item = (&'a f64, &'a f64)>) -> f64 {
+    let [mut n, mut a, mut b, mut aa, mut bb, mut ab] = [0.0; 6];
+    for (x, y) in pairs {
+        n += 1.0;
+        a += x;
+        b += y;
+        aa += x * x;
+        bb += y * y;
+        ab += x * y;
+    }
+    let var = |of: f64, squares: f64| squares / n - (of / n).powi(2);
+    (ab / n - a / n * b / n) / (var(a, aa) * var(b, bb)).sqrt().max(1e-300)
 }
 
 /// Means over one second of steps of 20 ms, from the `offset`th step on: the seconds of a

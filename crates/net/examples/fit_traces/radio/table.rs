@@ -1,20 +1,22 @@
 //! Tables of seconds.
 
-use super::seconds::{LAGS, PERCENT, Seconds};
+use super::seconds::{CALM_LAGS, LAGS, PERCENT, Seconds};
 
 pub fn header() {
     let lags = LAGS.map(|l| format!("r {l} s")).join(" | ");
     let percent = PERCENT.map(|p| format!("{p} %")).join(" | ");
-    println!("| | Mbit/s | CV 1 s | {lags} | outage % | mean s | {percent} |");
-    println!("|---{}|", "|---:".repeat(4 + LAGS.len() + PERCENT.len()));
+    let calm = CALM_LAGS.map(|l| format!("calm r {l} s")).join(" | ");
+    println!("| | Mbit/s | CV 1 s | {lags} | {calm} | outage % | mean s | {percent} |");
+    println!("|---{}|", "|---:".repeat(4 + LAGS.len() + CALM_LAGS.len() + PERCENT.len()));
 }
 
 pub fn row(name: &str, s: &Seconds) {
     let r = s.autocorrelation.map(|r| format!("{r:.2}")).join(" | ");
+    let calm = s.calm.map(|r| format!("{r:.2}")).join(" | ");
     let quantiles = s.quantiles.map(|q| format!("{q:.3}")).join(" | ");
     let (mean, cv) = (s.mean / 1e6, s.cv);
     let outage = format!("{:.2} | {:.1}", s.outage_share * 100.0, s.outage_mean_s);
-    println!("| {name} | {mean:.1} | {cv:.4} | {r} | {outage} | {quantiles} |");
+    println!("| {name} | {mean:.1} | {cv:.4} | {r} | {calm} | {outage} | {quantiles} |");
 }
 
 /// The statistics whose every figure is that percentile of `all`'s.
@@ -29,6 +31,7 @@ pub fn percentile(all: &[Seconds], p: f64) -> Seconds {
         mean: of(&|s| s.mean),
         cv: of(&|s| s.cv),
         autocorrelation: std::array::from_fn(|i| of(&|s| s.autocorrelation[i])),
+        calm: std::array::from_fn(|i| of(&|s| s.calm[i])),
         outage_share: of(&|s| s.outage_share),
         outage_mean_s: of(&|s| s.outage_mean_s),
         quantiles: std::array::from_fn(|i| of(&|s| s.quantiles[i])),

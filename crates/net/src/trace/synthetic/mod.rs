@@ -50,14 +50,8 @@ pub enum Model {
 
 impl Medium {
     /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Lte,
-        Self::Wifi,
-        Self::WifiAc,
-        Self::WigigLos,
-        Self::WigigNlos,
-        Self::WigigMobile,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Lte, Self::Wifi, Self::WifiAc, Self::WigigLos, Self::WigigNlos, Self::WigigMobile];
 
     /// The name in traces, scenarios and tables.
     pub const fn name(self) -> &'static str {
