@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use airlane_apps::content::Pattern;
 use airlane_apps::multipath::{
-    self, Dial, Hello, MultipathError, MultipathStream, Settings, path_transport,
+    self, Dial, Hello, MultipathError, MultipathStream, Options, Protocol, SchedulerKind, Scheme,
+    Settings, Terms, path_transport,
 };
 use airlane_base::{Rate, Seed};
 use airlane_congestion::ControllerConfig;
-use airlane_fbdt::Config;
 use airlane_fbdt::wire::{Ack, Frame, Segment};
 use airlane_net::Dumbbell;
 use airlane_quic::{Cipher, Connection, Endpoint, RecvStream, SendStream, TransportConfig};
@@ -78,7 +78,7 @@ fn spawned<T: Send + 'static>(
 }
 
 fn hello() -> Hello {
-    Hello { stream: ID, path: 0, config: Config::default() }
+    Hello { stream: ID, path: 0, terms: Terms::of(&Settings::default()) }
 }
 
 fn frame(frame: &Frame) -> Bytes {
@@ -116,7 +116,7 @@ fn who_says_no_hello_is_closed_and_others_go_on() {
 #[test]
 fn who_breaks_the_protocol_loses_the_whole_stream() {
     let far = Segment { window: 5000, index: 0, count: 1, payload: Bytes::from_static(b"x") };
-    let lies = Ack { complete: 1, consumed: 0, missing: Vec::new() };
+    let lies = Ack { complete: 1, ..Ack::default() };
     for (on_lane, bad) in [
         (true, frame(&Frame::Segment(far.clone()))),
         (true, frame(&Frame::End(3))),
@@ -189,10 +189,21 @@ fn a_path_that_asks_for_other_sizes_does_not_join() {
         to.write_all(hello().encode()).await.unwrap();
         let stream = streams.recv().await.unwrap();
         let (second, mut to, _from) = connect(&client, server).await;
-        let config = Config { segment_bytes: 512, ..Config::default() };
-        to.write_all(Hello { path: 1, config, ..hello() }.encode()).await.unwrap();
+        let terms = Terms { segment_bytes: 512, ..hello().terms };
+        to.write_all(Hello { path: 1, terms, ..hello() }.encode()).await.unwrap();
         second.closed().await;
         assert_eq!(stream.counts().paths.len(), 1);
+    });
+}
+
+#[test]
+fn frames_of_another_kind_are_not_taken_for_those_that_are_spoken() {
+    against(|client, server, mut streams| async move {
+        let (other, mut to, _from) = connect(&client, server).await;
+        let terms = Terms { protocol: Protocol::Mptcp, ..hello().terms };
+        to.write_all(Hello { terms, ..hello() }.encode()).await.unwrap();
+        other.closed().await;
+        assert!(streams.try_recv().is_err());
     });
 }
 
@@ -213,7 +224,18 @@ fn a_stream_without_a_path_fails_in_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn over_real_sockets_paths_that_end_cost_no_byte() {
+    unplugged(Scheme::Fbdt).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn over_real_sockets_they_cost_none_under_mptcp_either() {
+    unplugged(Scheme::Mptcp(Options::of(SchedulerKind::Blest))).await;
+}
+
+/// Sends 60 MB each way at once over loopback, while both radios are unplugged three times.
+async fn unplugged(scheme: Scheme) {
     const BYTES: u64 = 60_000_000;
+    let settings = Settings { scheme, ..Settings::default() };
     let runtime = TokioRuntime::new(Seed(1));
     let local = SocketAddr::from(([127, 0, 0, 1], 0));
     let endpoint = Endpoint::server(&runtime, local, transport()).unwrap();
@@ -233,11 +255,11 @@ async fn over_real_sockets_paths_that_end_cost_no_byte() {
         }
     };
     let begun = move |stream| drop(begun.send(stream));
-    runtime.spawn("acceptor", multipath::serve(endpoint, Settings::default(), connected, begun));
+    runtime.spawn("acceptor", multipath::serve(endpoint, settings, connected, begun));
     let (up, down) = (Pattern::new("up", BYTES), Pattern::new("down", BYTES));
     let dials =
         vec![dial(&runtime, server, [127, 0, 0, 1]), dial(&runtime, server, [127, 0, 0, 2])];
-    let stream = Arc::new(multipath::open(&runtime, ID, dials, Settings::default()));
+    let stream = Arc::new(multipath::open(&runtime, ID, dials, settings));
     let accepted = Arc::new(streams.recv().await.unwrap());
     let write = |stream: Arc<MultipathStream>, body: Pattern| async move {
         for piece in body.pieces(0..BYTES, 50_000) {

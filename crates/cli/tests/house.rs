@@ -25,7 +25,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("quic", &["base", "congestion", "runtime"]),
     (
         "apps",
-        &["base", "quality", "media", "abr", "minerva", "fbdt", "congestion", "runtime", "quic"],
+        &[
+            "base",
+            "quality",
+            "media",
+            "abr",
+            "minerva",
+            "fbdt",
+            "mptcp",
+            "congestion",
+            "runtime",
+            "quic",
+        ],
     ),
     (
         "lab",

@@ -17,6 +17,10 @@ const HYSTERESIS: f64 = 0.1;
 const TIME_GAIN: f64 = 0.125;
 /// Weight of a new sample in its deviation.
 const DEVIATION_GAIN: f64 = 0.25;
+/// However slow a path is, it may have an even part of the memory over this on its way.
+const LEAST_PART: f64 = 8.0;
+/// Windows that memory holds at least: with fewer, paths idle at their boundaries.
+const LEAST_WINDOWS: u64 = 6;
 /// The time that a path is thought to take before there is a sample.
 const FIRST_TIME: Duration = Duration::from_millis(100);
 
@@ -46,6 +50,9 @@ struct Path {
     time: Option<(Duration, Duration)>,
     /// Bytes on their way that it took first.
     on_way: u64,
+    /// Bytes of all segments that were handed to it, and of those that came on it.
+    handed: u64,
+    received: u64,
     /// When something arrived last, or began to be on its way.
     last_progress: Time,
     /// Whether it was asked for a segment and had none since it took one last.
@@ -95,6 +102,7 @@ pub struct Sender {
     /// Since when a single segment waits for a path that would be there sooner than those that
     /// were asked.
     deferred: Option<Time>,
+    met: Option<f64>,
     counts: SenderCounts,
 }
 
@@ -115,6 +123,7 @@ impl Sender {
             ends: VecDeque::new(),
             consumed: 0,
             deferred: None,
+            met: None,
             counts: SenderCounts::default(),
         }
     }
@@ -126,6 +135,8 @@ impl Sender {
             reliability: Reliability::new(now),
             time: None,
             on_way: 0,
+            handed: 0,
+            received: 0,
             last_progress: now,
             is_idle: false,
         });
@@ -175,6 +186,18 @@ impl Sender {
         self.finished && self.buffer.is_empty() && self.windows.is_empty()
     }
 
+    /// The path that took the first segment which has not arrived: all that came behind that waits
+    /// for it. `None` if nothing is on its way.
+    pub fn head(&self) -> Option<PathId> {
+        self.windows.front()?.head()
+    }
+
+    /// Where two paths met in the last window that they took whole and alone: the share of its
+    /// segments that came from its beginning on. `None` before the first such window.
+    pub fn met(&self) -> Option<f64> {
+        self.met
+    }
+
     /// What it has done.
     pub fn counts(&self) -> SenderCounts {
         self.counts
@@ -194,6 +217,9 @@ impl Sender {
     fn next_segment(&mut self, now: Time, path: PathId) -> Option<Segment> {
         let asked = self.paths[path.0].as_mut()?;
         asked.reliability.advance(now, asked.on_way > 0);
+        if !self.is_within_part(path) {
+            return None;
+        }
         if let Some(segment) = self.take_again(now, path, false) {
             return Some(segment);
         }
@@ -212,6 +238,9 @@ impl Sender {
     /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
     /// before.
     pub fn next_event(&self, path: PathId) -> Option<Time> {
+        if !self.is_within_part(path) {
+            return None;
+        }
         let due = |window: &Window| {
             let (since, others) = window.waiting(path)?;
             others.filter_map(|of| Some(since + self.paths[of.0].as_ref()?.patience())).min()
@@ -220,25 +249,64 @@ impl Sender {
         self.windows.iter().filter_map(due).chain(own).min()
     }
 
-    fn take_again(&mut self, now: Time, path: PathId, at_once: bool) -> Option<Segment> {
-        let times =
-            self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, Path::patience));
+    /// `is_blocked` says that there is nothing else to do: then `path` does not wait for what it
+    /// would deliver sooner itself.
+    fn take_again(&mut self, now: Time, path: PathId, is_blocked: bool) -> Option<Segment> {
+        let of_paths = |time: fn(&Path) -> Duration| {
+            self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, time))
+        };
+        let (times, patience) = (of_paths(Path::time), of_paths(Path::patience));
+        let own = now + patience[path.0];
         for (number, window) in (self.first..).zip(&mut self.windows) {
-            let is_due = |of: PathId, since: Time| at_once || now >= since + times[of.0];
+            let is_due = |of: PathId, taken_at: Time, all_taken_at: Time| {
+                let overdue = if is_blocked { taken_at } else { all_taken_at } + patience[of.0];
+                now >= overdue || (is_blocked && own < taken_at + times[of.0])
+            };
             if let Some(index) = window.take_again(path, is_due) {
                 let segment = segment(window, number, index);
                 self.counts.redundant_bytes += segment.payload.len() as u64;
+                self.paths[path.0].as_mut()?.handed += segment.payload.len() as u64;
                 return Some(segment);
             }
         }
         None
     }
 
+    /// Whether `path` has less on its way than its part of the memory, but for that of a window whose
+    /// ends have not met. What a path took and has not delivered fills memory that the others need
+    /// too, so each is held to the part that goes with its rate: then all take equally long to
+    /// deliver what they have.
+    fn is_within_part(&self, path: PathId) -> bool {
+        let recent = |p: &Path| p.reliability.recent_bps();
+        let Some(own) = self.paths[path.0].as_ref() else { return false };
+        let all: f64 = self.paths.iter().flatten().map(recent).sum();
+        let even = 1.0 / self.order.len() as f64;
+        let part = if all > 0.0 { (recent(own) / all).max(even / LEAST_PART) } else { even };
+        let shared = self.memory().saturating_sub(self.most_cut());
+        let has = own.handed - own.received;
+        has == 0 || (has as f64) < part * shared as f64
+    }
+
+    /// Bytes that both ends hold.
+    fn memory(&self) -> u64 {
+        self.config.receive_memory.min(self.send_memory)
+    }
+
+    /// Bytes of a window at most: what was agreed on, or less where memory holds few of these.
+    fn most_cut(&self) -> u64 {
+        let (most, least) = (self.config.window_bytes.into(), self.config.segment_bytes.into());
+        (self.memory() / LEAST_WINDOWS).min(most).max(least)
+    }
+
     fn take(&mut self, now: Time, path: PathId) -> Option<Segment> {
         for (number, window) in (self.first..).zip(&mut self.windows) {
             if let Some(index) = window.take(now, path) {
+                if window.is_all_taken() {
+                    self.met = window.met().or(self.met);
+                }
                 let segment = segment(window, number, index);
                 let taker = self.paths[path.0].as_mut()?;
+                taker.handed += segment.payload.len() as u64;
                 if taker.on_way == 0 {
                     taker.last_progress = now;
                 }
@@ -253,7 +321,7 @@ impl Sender {
     /// Cuts a window off the buffer for `path` to begin. False if there is nothing to cut, no
     /// memory for it at either end, or if another path would be there sooner with a single segment.
     fn cut_window(&mut self, now: Time, path: PathId) -> bool {
-        let wanted = self.buffer.len().min(self.config.window_bytes.into());
+        let wanted = self.buffer.len().min(self.most_cut());
         if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
             return false;
         }
@@ -327,11 +395,17 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement came, on any path. An older one than the last tells nothing new.
+    /// An acknowledgement came on `path`. An older one than the last tells nothing new.
     ///
     /// # Errors
     /// If it acknowledges what was never sent: the peer is not one to go on with.
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Result<(), AckError> {
+    pub fn on_ack(&mut self, now: Time, path: PathId, ack: &Ack) -> Result<(), AckError> {
+        if let Some(of) = &mut self.paths[path.0] {
+            if ack.received > of.handed {
+                return Err(AckError);
+            }
+            of.received = of.received.max(ack.received);
+        }
         let opened = self.first + self.windows.len() as u64;
         let last = ack.missing.last().map_or(0, |(window, _)| window.saturating_add(1));
         if ack.complete.max(last) > opened || ack.consumed > self.cut {

@@ -111,6 +111,27 @@ impl Window {
         self.missing == 0
     }
 
+    /// Whether every segment has been handed to a path.
+    pub(crate) fn is_all_taken(&self) -> bool {
+        self.gaps.is_empty()
+    }
+
+    /// The path that took the first segment which has not arrived, if one did.
+    pub(crate) fn head(&self) -> Option<PathId> {
+        let first = self.slots.iter().find(|slot| !slot.arrived)?;
+        first.taken.map(|(path, _)| path)
+    }
+
+    /// The share of segments before the one place where two paths met; `None` if not two took them,
+    /// each from its end.
+    pub(crate) fn met(&self) -> Option<f64> {
+        let taker = |slot: &Slot| slot.taken.map(|(path, _)| path);
+        let (first, last) = (taker(self.slots.first()?), taker(self.slots.last()?));
+        let met = self.slots.iter().position(|slot| taker(slot) != first)?;
+        let is_split = self.slots[met..].iter().all(|slot| taker(slot) == last);
+        is_split.then(|| met as f64 / self.slots.len() as f64)
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.slots.iter().map(|s| s.payload.len() as u64).sum()
     }
@@ -219,13 +240,14 @@ impl Window {
 
     /// A segment of another path that `path` is to send as well, and has not yet. Of these the one
     /// that its path took last: it was to be the last to arrive. `None` while segments of `path`
-    /// itself are on their way, and for paths that are not `due`.
+    /// itself are on their way, and for what is not due, which depends on the path, when it took the
+    /// segment and when all of the window was taken.
     pub(crate) fn take_again(
         &mut self,
         path: PathId,
-        mut is_due: impl FnMut(PathId, Time) -> bool,
+        mut is_due: impl FnMut(PathId, Time, Time) -> bool,
     ) -> Option<u32> {
-        let all_taken_at = self.all_taken_at?;
+        let all_at = self.all_taken_at?;
         if self.on_way[path.0] > 0 {
             return None;
         }
@@ -235,7 +257,7 @@ impl Window {
             .iter_mut()
             .enumerate()
             .filter(|(_, s)| !s.arrived && s.again & bit == 0)
-            .filter(|(_, s)| s.taken.is_some_and(|(of, _)| of != path && is_due(of, all_taken_at)))
+            .filter(|(_, s)| s.taken.is_some_and(|(of, at)| of != path && is_due(of, at, all_at)))
             .max_by_key(|(i, s)| (s.taken.map(|(_, at)| at), usize::MAX - i))?;
         slot.again |= bit;
         Some(index as u32)

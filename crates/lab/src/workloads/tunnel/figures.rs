@@ -1,13 +1,15 @@
 //! Figures of a tunnel, from how far it had come when.
 
 use airlane_base::Time;
-use airlane_report::model::{Draw, Panel, Series};
+use airlane_report::model::{Draw, Panel, Series, Span};
 
-use super::{NAME, Output, TunnelOutput};
+use super::{NAME, Output, TunnelOutput, samples};
 use crate::workload::{ActorResult, Figures, OverTime, PartResult};
 
 /// Time between points of the goodput over time.
 const STEP_S: f64 = 0.5;
+/// What waits counts as blocked from here on: more than a few segments that overtook each other.
+const MUCH_BYTES: u64 = 1_500_000;
 
 impl TunnelOutput {
     /// Bytes in order by `at`.
@@ -93,10 +95,22 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
     if output.0.is_empty() {
         return OverTime::default();
     }
-    let mut panel = Panel::new("in-order", "Data in order", "Mbit/s", Draw::Step, 1)
+    let mut in_order = Panel::new("in-order", "Data in order", "Mbit/s", Draw::Step, 1)
         .help("What the application could read, half second by half second.");
+    let mut waiting = Panel::new("waiting", "Waits for bytes before it", "MB", Draw::Step, 2).help(
+        "What has come and cannot be read yet. The shaded spans say which radio has the byte that \
+         all of it waits for.",
+    );
+    let mut met = Panel::new("met", "Where the radios met", "% of a window", Draw::Step, 0)
+        .range(0.0, 100.0)
+        .help(
+            "FBDT sends a window over one radio from its beginning, over the other from its end. \
+             The more of it the first had when they met, the faster it was.",
+        );
+    let mut spans = Vec::new();
     for tunnel in &output.0 {
-        let mut line = Series::new(tunnel.name.clone());
+        let name = &tunnel.name;
+        let mut line = Series::new(name.clone());
         let mut from = Time::ZERO;
         while from < end {
             let to = Time::from_secs_f64(from.as_secs_f64() + STEP_S).min(end);
@@ -105,7 +119,47 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
             line.push(from.as_secs_f64(), bytes as f64 * 8.0 / span / 1e6);
             from = to;
         }
-        panel.series.push(line);
+        in_order.series.push(line);
+        let (mut held, mut where_met) = (Series::new(name.clone()), Series::new(name.clone()));
+        for sample in &tunnel.samples {
+            held.push(sample.at.as_secs_f64(), sample.waiting_bytes as f64 / 1e6);
+            if let Some(met) = sample.met {
+                where_met.push(sample.at.as_secs_f64(), 100.0 * met);
+            }
+        }
+        waiting.series.push(held);
+        if tunnel.samples.iter().any(|sample| sample.met.is_some()) {
+            met.series.push(where_met);
+        }
+        spans.extend(waits(tunnel));
     }
-    OverTime { panels: vec![panel], ..OverTime::default() }
+    let met = (!met.series.is_empty()).then_some(met);
+    let panels = [in_order, waiting].into_iter().chain(met).collect();
+    OverTime { panels, spans }
+}
+
+/// For which radio much waited, and when.
+fn waits(tunnel: &TunnelOutput) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for sample in &tunnel.samples {
+        let radio = tunnel.radios.iter().find(|radio| radio.number == sample.head);
+        let Some(radio) = radio.filter(|r| r.number.is_some()) else { continue };
+        if sample.waiting_bytes < MUCH_BYTES {
+            continue;
+        }
+        let (start_s, end_s) =
+            ((sample.at - samples::EVERY).as_secs_f64(), sample.at.as_secs_f64());
+        match spans.last_mut() {
+            Some(last) if last.actor == radio.name && start_s - last.end_s < 1e-6 => {
+                last.end_s = end_s;
+            }
+            _ => spans.push(Span {
+                actor: radio.name.clone(),
+                kind: "waited for".to_owned(),
+                start_s,
+                end_s,
+            }),
+        }
+    }
+    spans
 }

@@ -4,6 +4,8 @@ mod figures;
 mod read;
 mod report;
 mod roles;
+mod samples;
+mod scheduler;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +22,9 @@ use crate::workload::{
     PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, Stage};
+
+use samples::Sample;
+use scheduler::Scheduler;
 
 /// The name of the workload.
 const NAME: &str = "tunnel";
@@ -47,18 +52,28 @@ impl Workload for Tunnel {
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
     }
+
+    fn demo(&self) -> Option<&'static str> {
+        Some("fbdt")
+    }
 }
 
 /// What a scheme says of tunnels.
-#[derive(Clone, Debug, PartialEq)]
-struct Only {
+#[derive(Clone, Debug, Default, PartialEq)]
+struct OfScheme {
+    /// Which access sends what.
+    scheduler: Scheduler,
     /// The name of the one access that is used.
-    only: String,
+    only: Option<String>,
+    /// Bytes of a window of FBDT at most.
+    window: Option<u64>,
 }
 
-impl SchemePart for Only {
+impl SchemePart for OfScheme {
     fn note(&self) -> Vec<String> {
-        vec![format!("Tunnels use {} alone.", self.only)]
+        let scheduler = format!("Tunnels: {}.", self.scheduler.words());
+        let only = self.only.as_ref().map(|only| format!("Tunnels use {only} alone."));
+        only.map_or_else(|| vec![scheduler], |only| vec![only])
     }
 }
 
@@ -166,15 +181,18 @@ struct TunnelOutput {
     /// Bytes of segments, distinct and sent again.
     distinct_bytes: u64,
     redundant_bytes: u64,
+    samples: Vec<Sample>,
     failure: Option<String>,
     radios: Vec<RadioOutput>,
 }
 
 /// A radio of a tunnel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct RadioOutput {
     /// The tunnel's name and the access's.
     name: String,
+    /// Its number in the stream, if the scheme uses it.
+    number: Option<u8>,
     /// Bytes that it was first to bring.
     first_bytes: u64,
     samples: Vec<FlowSample>,
