@@ -8,26 +8,32 @@ use crate::workload::{ActorResult, Figures, OverTime, PartResult};
 
 /// Time between points of the goodput over time.
 const STEP_S: f64 = 0.5;
-/// What waits counts as blocked from here on: more than a few segments that overtook each other.
-const MUCH_BYTES: u64 = 1_500_000;
+/// What waits counts as blocked if it fills so large a part of the memory.
+const MUCH: f64 = 0.25;
 
 impl TunnelOutput {
     /// Bytes in order by `at`.
-    fn read_by(&self, at: Time) -> u64 {
+    pub(super) fn read_by(&self, at: Time) -> u64 {
         let known = self.read.partition_point(|(_, time)| *time <= at);
         known.checked_sub(1).map_or(0, |last| self.read[last].0)
     }
 
     /// Bytes in order over the time that counts, bits/s; `None` if none counts.
-    fn goodput_bps(&self) -> Option<f64> {
+    pub(super) fn goodput_bps(&self) -> Option<f64> {
         let span = (self.end.max(self.counted_from) - self.counted_from).as_secs_f64();
         let bytes = self.read_by(self.end).saturating_sub(self.read_by(self.counted_from));
         (span > 0.0).then(|| bytes as f64 * 8.0 / span)
     }
 
+    /// Bytes that were sent again over distinct ones; `None` if nothing was sent.
+    pub(super) fn redundant_share(&self) -> Option<f64> {
+        let (again, all) = (self.redundant_bytes as f64, self.distinct_bytes as f64);
+        (self.distinct_bytes > 0).then(|| again / all)
+    }
+
     /// From being written to being there in order, with how many bytes took so long: of what came
     /// in the time that counts, shortest first.
-    fn delays(&self) -> Vec<(f64, u64)> {
+    pub(super) fn delays(&self) -> Vec<(f64, u64)> {
         let mut written = self.written.iter().peekable();
         let (mut delays, mut before) = (Vec::new(), 0);
         for (upto, at) in &self.read {
@@ -45,7 +51,7 @@ impl TunnelOutput {
 }
 
 /// The delay that so large a share of all bytes does not exceed, s.
-fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
+pub(super) fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
     let all: u64 = delays.iter().map(|(_, bytes)| bytes).sum();
     let mut below = 0;
     delays.iter().find_map(|(delay, bytes)| {
@@ -63,9 +69,7 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add("goodput_bps", "bit/s", goodput);
         figures.add("delay_ms", "ms", quantile(&delays, 0.5).map(|s| 1e3 * s));
         figures.add("delay_p99_ms", "ms", quantile(&delays, 0.99).map(|s| 1e3 * s));
-        let share = (tunnel.distinct_bytes > 0)
-            .then(|| tunnel.redundant_bytes as f64 / tunnel.distinct_bytes as f64);
-        figures.add("redundant_share", "", share);
+        figures.add("redundant_share", "", tunnel.redundant_share());
         actors.push(ActorResult {
             workload: NAME.to_owned(),
             name: tunnel.name.clone(),
@@ -98,8 +102,8 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
     let mut in_order = Panel::new("in-order", "Data in order", "Mbit/s", Draw::Step, 1)
         .help("What the application could read, half second by half second.");
     let mut waiting = Panel::new("waiting", "Waits for bytes before it", "MB", Draw::Step, 2).help(
-        "What has come and cannot be read yet. The shaded spans say which radio has the byte that \
-         all of it waits for.",
+        "What has come and cannot be read yet. Shaded where it fills a quarter of the memory: all of \
+         it waits for a byte on the radio of that colour.",
     );
     let mut met = Panel::new("met", "Where the radios met", "% of a window", Draw::Step, 0)
         .range(0.0, 100.0)
@@ -144,7 +148,7 @@ fn waits(tunnel: &TunnelOutput) -> Vec<Span> {
     for sample in &tunnel.samples {
         let radio = tunnel.radios.iter().find(|radio| radio.number == sample.head);
         let Some(radio) = radio.filter(|r| r.number.is_some()) else { continue };
-        if sample.waiting_bytes < MUCH_BYTES {
+        if (sample.waiting_bytes as f64) < MUCH * tunnel.memory as f64 {
             continue;
         }
         let (start_s, end_s) =

@@ -1,5 +1,6 @@
 //! One stream of bytes from a server to a client with several radios, over all of them at once.
 
+mod claims;
 mod figures;
 mod read;
 mod report;
@@ -18,8 +19,9 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, NoDraws, OverTime, Part,
-    PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+    About, ByMetric, Cast, Chapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow, Headline,
+    Kept, Metric, NoDraws, OverTime, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
+    Workload,
 };
 use crate::world::{FlowSample, Stage};
 
@@ -133,6 +135,22 @@ impl Cast for Tunnels {
         ]
     }
 
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics()
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
+    }
+
+    fn claim_metrics(&self, _: &[String]) -> Vec<Metric> {
+        claims::metrics()
+    }
+
+    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+        claims::of_draws(compared)
+    }
+
     fn prepare(
         &self,
         scenario: &Scenario,
@@ -178,6 +196,8 @@ struct TunnelOutput {
     /// How far it had come when: what was written, and what was read in order.
     written: Vec<(u64, Time)>,
     read: Vec<(u64, Time)>,
+    /// Bytes that each end holds at most.
+    memory: u64,
     /// Bytes of segments, distinct and sent again.
     distinct_bytes: u64,
     redundant_bytes: u64,
@@ -217,5 +237,9 @@ impl Part for Output {
 
     fn over_time(&self, run: &Ended<'_>) -> OverTime {
         figures::over_time(self, run.at)
+    }
+
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+        claims::keep(self, run)
     }
 }

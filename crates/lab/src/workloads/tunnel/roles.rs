@@ -21,6 +21,7 @@ const ENDLESS: u64 = 1 << 60;
 /// A tunnel that runs.
 struct Started {
     name: String,
+    memory: u64,
     counted_from: Time,
     written: Arc<transfer::Passed>,
     read: Arc<transfer::Passed>,
@@ -113,6 +114,7 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     let samples = samples::start(&pair.client, &source, &sink, stage.end);
     Ok(Started {
         name: tunnel.name.clone(),
+        memory,
         counted_from: begin + tunnel.skip,
         written,
         read,
@@ -180,6 +182,7 @@ impl Running for Roles {
                     end,
                     written: tunnel.written.notes(),
                     read: tunnel.read.notes(),
+                    memory: tunnel.memory,
                     distinct_bytes: sent.distinct_bytes,
                     redundant_bytes: sent.redundant_bytes,
                     samples: std::mem::take(&mut *lock(&tunnel.samples)),
