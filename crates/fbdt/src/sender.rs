@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::reliability::Reliability;
 use crate::window::{Arrived, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
-use crate::{Config, MAX_PATHS, PathId};
+use crate::{Config, MAX_PATHS, Options, PathId};
 
 /// A path is taken for more reliable than another if its score is higher by so much.
 const HYSTERESIS: f64 = 0.1;
@@ -81,6 +81,7 @@ impl Path {
 #[derive(Clone, Debug)]
 pub struct Sender {
     config: Config,
+    options: Options,
     send_memory: u64,
     paths: [Option<Path>; MAX_PATHS],
     /// The paths, the most reliable first.
@@ -109,8 +110,14 @@ pub struct Sender {
 impl Sender {
     /// A stream without paths. It holds at most `send_memory` bytes that have not arrived.
     pub fn new(config: Config, send_memory: u64) -> Self {
+        Self::with(config, send_memory, Options::default())
+    }
+
+    /// The same with parts left out.
+    pub fn with(config: Config, send_memory: u64, options: Options) -> Self {
         Self {
             config,
+            options,
             send_memory,
             paths: [const { None }; MAX_PATHS],
             order: Vec::new(),
@@ -238,7 +245,7 @@ impl Sender {
     /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
     /// before.
     pub fn next_event(&self, path: PathId) -> Option<Time> {
-        if !self.is_within_part(path) {
+        if !self.options.sends_again || !self.is_within_part(path) {
             return None;
         }
         let due = |window: &Window| {
@@ -257,6 +264,9 @@ impl Sender {
         };
         let (times, patience) = (of_paths(Path::time), of_paths(Path::patience));
         let own = now + patience[path.0];
+        if !self.options.sends_again {
+            return None;
+        }
         for (number, window) in (self.first..).zip(&mut self.windows) {
             let is_due = |of: PathId, taken_at: Time, all_taken_at: Time| {
                 let overdue = if is_blocked { taken_at } else { all_taken_at } + patience[of.0];
@@ -284,7 +294,7 @@ impl Sender {
         let part = if all > 0.0 { (recent(own) / all).max(even / LEAST_PART) } else { even };
         let shared = self.memory().saturating_sub(self.most_cut());
         let has = own.handed - own.received;
-        has == 0 || (has as f64) < part * shared as f64
+        !self.options.shares_memory || has == 0 || (has as f64) < part * shared as f64
     }
 
     /// Bytes that both ends hold.
@@ -341,7 +351,11 @@ impl Sender {
         let share = |p: &PathId| if total > 0.0 { rate(p) / total } else { even };
         let order: Vec<(PathId, f64)> = self.order.iter().map(|p| (*p, share(p))).collect();
         let segments = self.cut_segments(size);
-        self.windows.push_back(Window::new(segments, &order));
+        self.windows.push_back(if self.options.is_two_way {
+            Window::new(segments, &order)
+        } else {
+            Window::one_way(segments)
+        });
         self.ends.push_back(self.cut);
         true
     }
@@ -384,6 +398,9 @@ impl Sender {
     fn sort_paths(&mut self, now: Time) {
         for path in self.paths.iter_mut().flatten() {
             path.reliability.advance(now, path.on_way > 0);
+        }
+        if !self.options.adapts_directions {
+            return;
         }
         let score = |p: PathId| self.paths[p.0].as_ref().map_or(0.0, |p| p.reliability.score());
         for end in (1..self.order.len()).rev() {

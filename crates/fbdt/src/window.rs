@@ -55,6 +55,7 @@ pub(crate) struct Arrived {
 pub(crate) struct Window {
     slots: Vec<Slot>,
     gaps: Vec<Gap>,
+    is_two_way: bool,
     /// When its last segment was taken.
     all_taken_at: Option<Time>,
     /// Segments that have not arrived.
@@ -96,10 +97,21 @@ impl Window {
         if gaps.is_empty() {
             gaps.push(Gap { low: 0, high: count, forward: None, backward: None });
         }
-        let mut window =
-            Self { slots, gaps, all_taken_at: None, missing: count, on_way: [0; MAX_PATHS] };
+        let mut window = Self {
+            slots,
+            gaps,
+            is_two_way: true,
+            all_taken_at: None,
+            missing: count,
+            on_way: [0; MAX_PATHS],
+        };
         window.drop_empty_gaps();
         window
+    }
+
+    /// A window that all paths take from its beginning on.
+    pub(crate) fn one_way(segments: Vec<Bytes>) -> Self {
+        Self { is_two_way: false, ..Self::new(segments, &[]) }
     }
 
     /// How many segments it has.
@@ -143,7 +155,11 @@ impl Window {
     /// The next segment for a path: at its own pointer, else at the far end of the largest gap that
     /// has a free end. `None` if there is none for it.
     pub(crate) fn take(&mut self, now: Time, path: PathId) -> Option<u32> {
-        let (gap, direction) = self.pointer(path).or_else(|| self.attach(path))?;
+        let (gap, direction) = if self.is_two_way {
+            self.pointer(path).or_else(|| self.attach(path))?
+        } else {
+            self.gaps.first().map(|_| (0, Direction::Forward))?
+        };
         let gap = &mut self.gaps[gap];
         let index = match direction {
             Direction::Forward => {

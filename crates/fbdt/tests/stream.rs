@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, Ranges, Segment};
-use airlane_fbdt::{Config, PathId, Receiver, Sender};
+use airlane_fbdt::{Config, Options, PathId, Receiver, Sender};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
@@ -172,6 +172,28 @@ fn memory_that_just_suffices_is_shared_as_the_rates_are() {
 }
 
 #[test]
+fn without_a_part_everything_arrives_as_well() {
+    let all = Options::default();
+    for options in [
+        Options { is_two_way: false, ..all },
+        Options { sends_again: false, ..all },
+        Options { adapts_directions: false, ..all },
+        Options { shares_memory: false, ..all },
+    ] {
+        let mut stream = Stream::new(Config::default(), &[(3_000, 5), (6_000, 40)], 30_000_000);
+        stream.sender = Sender::with(Config::default(), 8 << 20, options);
+        for path in &mut stream.paths {
+            path.id = stream.sender.open(Time::ZERO);
+        }
+        let took = stream.finish(60_000);
+        assert!(stream.received == pattern(30_000_000), "{options:?}");
+        assert!(took < 6_000, "{options:?}: {took} ms");
+        let again = stream.sender.counts().redundant_bytes;
+        assert!(options.sends_again || again == 0, "{options:?}: {again}");
+    }
+}
+
+#[test]
 fn a_path_that_stalls_costs_its_own_rate_and_no_more() {
     let mut stream = Stream::new(Config::default(), &[(3_000, 5), (6_000, 5)], 60_000_000);
     while stream.now_ms < 2000 {
@@ -303,6 +325,11 @@ proptest! {
             prop_assert!(stream.receiver.held_bytes() <= receive_memory);
         }
         // One path that works is enough.
+        if stream.paths.iter().filter(|path| path.id.is_some()).count() == 16
+            && let Some(id) = stream.paths[0].id.take()
+        {
+            stream.sender.close(id);
+        }
         let id = stream.sender.open(stream.now());
         prop_assert!(id.is_some());
         stream.carried.push(0);

@@ -49,7 +49,7 @@ impl Terms {
     pub fn of(settings: &Settings) -> Self {
         let Settings { segment_bytes, window_bytes, receive_memory, .. } = *settings;
         let protocol = match settings.scheme {
-            Scheme::Fbdt => Protocol::Fbdt,
+            Scheme::Fbdt(_) => Protocol::Fbdt,
             Scheme::Mptcp(_) => Protocol::Mptcp,
         };
         Self { protocol, segment_bytes, window_bytes, receive_memory }

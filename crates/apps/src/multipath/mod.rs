@@ -35,7 +35,8 @@ pub use hello::{Hello, Protocol, StreamId, Terms};
 pub use shared::{PathCounts, StreamCounts};
 pub use stream::MultipathStream;
 
-pub use airlane_mptcp::{Options, SchedulerKind};
+pub use airlane_fbdt::Options as FbdtOptions;
+pub use airlane_mptcp::{Options as MptcpOptions, SchedulerKind};
 use airlane_quic::TransportConfig;
 
 /// Bytes that lie in a connection beyond its congestion window: enough to fill the pauses between
@@ -48,10 +49,10 @@ const MAX_STREAMS: u32 = 256;
 /// Which path sends what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// FBDT.
-    Fbdt,
+    /// FBDT, with the parts that it has.
+    Fbdt(FbdtOptions),
     /// MPTCP, with a scheduler and its options.
-    Mptcp(Options),
+    Mptcp(MptcpOptions),
 }
 
 /// What one end offers. Sizes are as the end that opens the stream wants them; the other takes the
@@ -74,8 +75,13 @@ impl Default for Settings {
     fn default() -> Self {
         let airlane_fbdt::Config { segment_bytes, window_bytes, receive_memory } =
             airlane_fbdt::Config::default();
-        let send_memory = receive_memory;
-        Self { scheme: Scheme::Fbdt, segment_bytes, window_bytes, receive_memory, send_memory }
+        Self {
+            scheme: Scheme::Fbdt(FbdtOptions::default()),
+            segment_bytes,
+            window_bytes,
+            receive_memory,
+            send_memory: receive_memory,
+        }
     }
 }
 

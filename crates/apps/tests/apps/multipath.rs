@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_apps::content::Pattern;
 use airlane_apps::multipath::{
-    self, Dial, MultipathStream, Options, SchedulerKind, Scheme, Settings, StreamCounts,
+    self, Dial, MptcpOptions, MultipathStream, SchedulerKind, Scheme, Settings, StreamCounts,
     path_transport,
 };
 use airlane_base::{Rate, Seed, Time};
@@ -199,7 +199,7 @@ fn the_schedulers_of_mptcp_run_over_the_same_paths() {
         (SchedulerKind::Musher, 0.45, 1.01),
     ];
     for (kind, least, most) in shares {
-        let scheme = Scheme::Mptcp(Options::of(kind));
+        let scheme = Scheme::Mptcp(MptcpOptions::of(kind));
         let settings = Settings { scheme, ..Settings::default() };
         let both = scene(vec![mbps(30.0), mbps(90.0)], Duration::from_millis(10));
         let (got, at, ..) = transfer_with(settings, both, ENDLESS, Time::from_millis(8_000));

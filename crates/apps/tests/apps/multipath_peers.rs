@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use airlane_apps::content::Pattern;
 use airlane_apps::multipath::{
-    self, Dial, Hello, MultipathError, MultipathStream, Options, Protocol, SchedulerKind, Scheme,
-    Settings, Terms, path_transport,
+    self, Dial, Hello, MptcpOptions, MultipathError, MultipathStream, Protocol, SchedulerKind,
+    Scheme, Settings, Terms, path_transport,
 };
 use airlane_base::{Rate, Seed};
 use airlane_congestion::ControllerConfig;
@@ -224,12 +224,12 @@ fn a_stream_without_a_path_fails_in_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn over_real_sockets_paths_that_end_cost_no_byte() {
-    unplugged(Scheme::Fbdt).await;
+    unplugged(Settings::default().scheme).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn over_real_sockets_they_cost_none_under_mptcp_either() {
-    unplugged(Scheme::Mptcp(Options::of(SchedulerKind::Blest))).await;
+    unplugged(Scheme::Mptcp(MptcpOptions::of(SchedulerKind::Blest))).await;
 }
 
 /// Sends 60 MB each way at once over loopback, while both radios are unplugged three times.

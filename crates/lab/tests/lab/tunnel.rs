@@ -36,10 +36,7 @@ fn the_built_in_radios_add_up() {
     assert!((0.93 * 40.0..40.0).contains(&wifi), "{wifi} of 40 Mbit/s");
     // Of six seconds half a one in the dark and 1.5 at 10 Mbit/s leave 82 of 120.
     assert!((70.0..82.5).contains(&cellular), "{cellular} Mbit/s over 5G");
-    assert!(
-        both > 0.9 * (wifi + cellular) && both < 122.5,
-        "{both} of {wifi} + {cellular} Mbit/s"
-    );
+    assert!(both > 0.9 * (wifi + cellular) && both < 122.5, "{both} of {wifi} + {cellular} Mbit/s");
     assert!(blest < both, "{blest} Mbit/s with BLEST");
     let fbdt = &all[4].1;
     assert!(figure(fbdt, "phone", "redundant_share") < 0.02);

@@ -2,7 +2,7 @@
 
 use airlane_base::Time;
 use airlane_fbdt::wire::Frame;
-use airlane_fbdt::{Config, MAX_PATHS, PathId, Receiver, Sender};
+use airlane_fbdt::{Config, MAX_PATHS, Options, PathId, Receiver, Sender};
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
@@ -17,11 +17,11 @@ pub(super) struct Fbdt {
 }
 
 impl Fbdt {
-    pub(super) fn new(terms: &Terms, send_memory: u64) -> Self {
+    pub(super) fn new(terms: &Terms, send_memory: u64, options: Options) -> Self {
         let Terms { segment_bytes, window_bytes, receive_memory, .. } = *terms;
         let config = Config { segment_bytes, window_bytes, receive_memory };
-        let (sender, receiver) = (Sender::new(config, send_memory), Receiver::new(config));
-        Self { sender, receiver, paths: [None; MAX_PATHS] }
+        let sender = Sender::with(config, send_memory, options);
+        Self { sender, receiver: Receiver::new(config), paths: [None; MAX_PATHS] }
     }
 }
 

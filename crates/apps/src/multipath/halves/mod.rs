@@ -108,7 +108,7 @@ pub(super) trait Halves: Send {
 /// Both halves of an end with these settings, on the terms that both ends agreed on.
 pub(super) fn new(settings: &Settings, terms: &Terms) -> Box<dyn Halves> {
     match settings.scheme {
-        Scheme::Fbdt => Box::new(fbdt::Fbdt::new(terms, settings.send_memory)),
+        Scheme::Fbdt(options) => Box::new(fbdt::Fbdt::new(terms, settings.send_memory, options)),
         Scheme::Mptcp(options) => Box::new(mptcp::Mptcp::new(terms, settings.send_memory, options)),
     }
 }

@@ -26,7 +26,7 @@ use crate::workload::{
 use crate::world::{FlowSample, Stage};
 
 use samples::Sample;
-use scheduler::Scheduler;
+use scheduler::{Scheduler, Without};
 
 /// The name of the workload.
 const NAME: &str = "tunnel";
@@ -55,6 +55,7 @@ impl Workload for Tunnel {
         &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
     }
 
+
     fn demo(&self) -> Option<&'static str> {
         Some("fbdt")
     }
@@ -69,6 +70,8 @@ struct OfScheme {
     only: Option<String>,
     /// Bytes of a window of FBDT at most.
     window: Option<u64>,
+    /// A part of FBDT that is left out.
+    without: Option<Without>,
 }
 
 impl SchemePart for OfScheme {

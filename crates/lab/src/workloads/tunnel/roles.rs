@@ -51,7 +51,7 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     let control = tunnel.control.as_ref().unwrap_or(&stage.scheme().control);
     let memory = tunnel.memory;
     let settings = Settings {
-        scheme: of_scheme.scheduler.scheme(),
+        scheme: of_scheme.scheduler.scheme(of_scheme.without),
         receive_memory: memory,
         send_memory: memory,
         ..Settings::default()

@@ -1,6 +1,6 @@
 //! Which access of a tunnel sends what.
 
-use airlane_apps::multipath::{Options, SchedulerKind, Scheme};
+use airlane_apps::multipath::{FbdtOptions, MptcpOptions, SchedulerKind, Scheme};
 
 use crate::scenario::{Word, words};
 
@@ -12,7 +12,20 @@ pub(super) enum Scheduler {
     Mptcp(SchedulerKind),
 }
 
+/// A part of FBDT that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Without {
+    Backward,
+    Redundancy,
+    Directions,
+    Parts,
+}
+
 words! {
+    Without: "backward" => Self::Backward,
+        "redundancy" => Self::Redundancy,
+        "directions" => Self::Directions,
+        "parts" => Self::Parts;
     Scheduler: "fbdt" => Self::Fbdt,
         "min-rtt" => Self::Mptcp(SchedulerKind::MinRtt),
         "blest" => Self::Mptcp(SchedulerKind::Blest),
@@ -24,10 +37,18 @@ words! {
 }
 
 impl Scheduler {
-    pub(super) fn scheme(self) -> Scheme {
+    /// The scheme, with a part of FBDT left out.
+    pub(super) fn scheme(self, without: Option<Without>) -> Scheme {
+        let all = FbdtOptions::default();
         match self {
-            Self::Fbdt => Scheme::Fbdt,
-            Self::Mptcp(kind) => Scheme::Mptcp(Options::of(kind)),
+            Self::Fbdt => Scheme::Fbdt(match without {
+                None => all,
+                Some(Without::Backward) => FbdtOptions { is_two_way: false, ..all },
+                Some(Without::Redundancy) => FbdtOptions { sends_again: false, ..all },
+                Some(Without::Directions) => FbdtOptions { adapts_directions: false, ..all },
+                Some(Without::Parts) => FbdtOptions { shares_memory: false, ..all },
+            }),
+            Self::Mptcp(kind) => Scheme::Mptcp(MptcpOptions::of(kind)),
         }
     }
 
