@@ -55,7 +55,6 @@ impl Workload for Tunnel {
         &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
     }
 
-
     fn demo(&self) -> Option<&'static str> {
         Some("fbdt")
     }
