@@ -21,6 +21,10 @@ const DEVIATION_GAIN: f64 = 0.25;
 const LEAST_PART: f64 = 8.0;
 /// Windows that memory holds at least: with fewer, paths idle at their boundaries.
 const LEAST_WINDOWS: u64 = 6;
+/// A path is late if what it takes comes after so many times as long as memory takes to fill.
+const LATE: f64 = 2.0;
+/// A path with data on its way is silent after so long without progress, or four times its time.
+const SILENCE: Duration = Duration::from_millis(200);
 /// The time that a path is thought to take before there is a sample.
 const FIRST_TIME: Duration = Duration::from_millis(100);
 
@@ -53,6 +57,9 @@ struct Path {
     /// Bytes of all segments that were handed to it, and of those that came on it.
     handed: u64,
     received: u64,
+    /// A segment that is watched to see how long the path takes: what had been handed to it with
+    /// that, and when.
+    watched: Option<(u64, Time)>,
     /// When something arrived last, or began to be on its way.
     last_progress: Time,
     /// Whether it was asked for a segment and had none since it took one last.
@@ -144,6 +151,7 @@ impl Sender {
             on_way: 0,
             handed: 0,
             received: 0,
+            watched: None,
             last_progress: now,
             is_idle: false,
         });
@@ -227,6 +235,9 @@ impl Sender {
         if !self.is_within_part(path) {
             return None;
         }
+        if self.is_late(now, path) {
+            return self.probe(now, path);
+        }
         if let Some(segment) = self.take_again(now, path, false) {
             return Some(segment);
         }
@@ -244,8 +255,9 @@ impl Sender {
 
     /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
     /// before.
-    pub fn next_event(&self, path: PathId) -> Option<Time> {
-        if !self.options.sends_again || !self.is_within_part(path) {
+    pub fn next_event(&self, now: Time, path: PathId) -> Option<Time> {
+        let may_send = self.options.sends_again && self.is_within_part(path);
+        if !may_send || self.is_late(now, path) {
             return None;
         }
         let due = |window: &Window| {
@@ -275,7 +287,7 @@ impl Sender {
             if let Some(index) = window.take_again(path, is_due) {
                 let segment = segment(window, number, index);
                 self.counts.redundant_bytes += segment.payload.len() as u64;
-                self.paths[path.0].as_mut()?.handed += segment.payload.len() as u64;
+                self.paths[path.0].as_mut()?.hand_over(now, &segment);
                 return Some(segment);
             }
         }
@@ -297,6 +309,39 @@ impl Sender {
         !self.options.shares_memory || has == 0 || (has as f64) < part * shared as f64
     }
 
+    /// Whether what `path` takes would come so late that memory is full before, so that the others
+    /// had to wait for it: such a path sends copies alone.
+    fn is_late(&self, now: Time, path: PathId) -> bool {
+        let all: f64 = self.paths.iter().flatten().map(|p| p.reliability.recent_bps()).sum();
+        if !self.options.shares_memory || all <= 0.0 {
+            return false;
+        }
+        let fills_s = (self.memory() - self.most_cut().min(self.memory())) as f64 * 8.0 / all;
+        let most = Duration::from_secs_f64((LATE * fills_s).min(1e6));
+        let is_in_time = |p: &Path| p.time.is_some_and(|(mean, _)| mean <= most);
+        let Some(own) = self.paths[path.0].as_ref().filter(|p| p.time.is_some()) else {
+            return false;
+        };
+        !is_in_time(own) && self.paths.iter().flatten().any(|p| is_in_time(p) && !p.is_silent(now))
+    }
+
+    /// A copy for a late path of what another has on its way, one at a time.
+    fn probe(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        let own = self.paths[path.0].as_ref()?;
+        if own.handed > own.received {
+            return None;
+        }
+        for (number, window) in (self.first..).zip(&mut self.windows) {
+            if let Some(index) = window.copy(path) {
+                let segment = segment(window, number, index);
+                self.counts.redundant_bytes += segment.payload.len() as u64;
+                self.paths[path.0].as_mut()?.hand_over(now, &segment);
+                return Some(segment);
+            }
+        }
+        None
+    }
+
     /// Bytes that both ends hold.
     fn memory(&self) -> u64 {
         self.config.receive_memory.min(self.send_memory)
@@ -316,7 +361,7 @@ impl Sender {
                 }
                 let segment = segment(window, number, index);
                 let taker = self.paths[path.0].as_mut()?;
-                taker.handed += segment.payload.len() as u64;
+                taker.hand_over(now, &segment);
                 if taker.on_way == 0 {
                     taker.last_progress = now;
                 }
@@ -422,6 +467,9 @@ impl Sender {
                 return Err(AckError);
             }
             of.received = of.received.max(ack.received);
+            if let Some((_, at)) = of.watched.take_if(|(handed, _)| of.received >= *handed) {
+                of.sample(now - at);
+            }
         }
         let opened = self.first + self.windows.len() as u64;
         let last = ack.missing.last().map_or(0, |(window, _)| window.saturating_add(1));
@@ -466,16 +514,30 @@ impl Path {
         self.on_way = self.on_way.saturating_sub(arrived.bytes);
         self.last_progress = now;
         if let Some(at) = arrived.taken_at {
-            let sample = now - at;
-            self.time = Some(match self.time {
-                Some((mean, deviation)) => (
-                    mean.mul_f64(1.0 - TIME_GAIN) + sample.mul_f64(TIME_GAIN),
-                    deviation.mul_f64(1.0 - DEVIATION_GAIN)
-                        + mean.abs_diff(sample).mul_f64(DEVIATION_GAIN),
-                ),
-                None => (sample, sample / 2),
-            });
+            self.sample(now - at);
         }
+    }
+
+    fn hand_over(&mut self, now: Time, segment: &Segment) {
+        self.handed += segment.payload.len() as u64;
+        self.watched.get_or_insert((self.handed, now));
+    }
+
+    /// A segment took so long from being handed over to its acknowledgement.
+    fn sample(&mut self, took: Duration) {
+        self.time = Some(match self.time {
+            Some((mean, deviation)) => (
+                mean.mul_f64(1.0 - TIME_GAIN) + took.mul_f64(TIME_GAIN),
+                deviation.mul_f64(1.0 - DEVIATION_GAIN)
+                    + mean.abs_diff(took).mul_f64(DEVIATION_GAIN),
+            ),
+            None => (took, took / 2),
+        });
+    }
+
+    /// Whether nothing has arrived on it for far longer than that takes.
+    fn is_silent(&self, now: Time) -> bool {
+        self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time())
     }
 }
 

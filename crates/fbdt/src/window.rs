@@ -279,6 +279,16 @@ impl Window {
         Some(index as u32)
     }
 
+    /// A segment of another path on its way that `path` has not sent: the first.
+    pub(crate) fn copy(&mut self, path: PathId) -> Option<u32> {
+        let bit = 1u64 << path.0;
+        let is_other = |s: &Slot| s.taken.is_some_and(|(of, _)| of != path);
+        let index =
+            self.slots.iter().position(|s| !s.arrived && s.again & bit == 0 && is_other(s))?;
+        self.slots[index].again |= bit;
+        Some(index as u32)
+    }
+
     /// If `path` waits here for other paths: since when, and for which.
     pub(crate) fn waiting(&self, path: PathId) -> Option<(Time, impl Iterator<Item = PathId>)> {
         let since = self.all_taken_at.filter(|_| self.on_way[path.0] == 0)?;

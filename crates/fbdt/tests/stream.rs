@@ -172,6 +172,21 @@ fn memory_that_just_suffices_is_shared_as_the_rates_are() {
 }
 
 #[test]
+fn a_path_that_is_too_late_for_the_memory_costs_the_other_nothing() {
+    // Figure 3: half a second more on either path, in which the other fills 6 MB many times.
+    for (early, late) in [((225_000, 2), (78_750, 503)), ((78_750, 3), (225_000, 502))] {
+        let length = early.0 as usize * 6000;
+        let mut stream = Stream::new(Config::default(), &[late, early], length);
+        let took = stream.finish(20_000);
+        assert!(stream.received == pattern(length));
+        let counts = stream.sender.counts();
+        // Nobody knows at first.
+        assert!(6000.0 / took as f64 > 0.85, "{early:?}: {took} ms, {counts:?}");
+        assert!(counts.redundant_bytes * 50 < counts.distinct_bytes, "{counts:?}");
+    }
+}
+
+#[test]
 fn without_a_part_everything_arrives_as_well() {
     let all = Options::default();
     for options in [

@@ -96,7 +96,7 @@ impl Radio {
     async fn run(self) {
         let paths = async {
             loop {
-                let ended = match self.path(CONNECT).await {
+                let ended = match self.path().await {
                     Ok(first) => self.serve(first).await,
                     Err(e) => e,
                 };
@@ -125,11 +125,11 @@ impl Radio {
     async fn serve(&self, first: OpenPath) -> MultipathError {
         let mut open = first;
         loop {
-            let OpenPath { connection, attached, path } = open;
+            let OpenPath { connection, usual, attached, path } = open;
             let (ended, replacement) = tokio::select! {
                 biased;
                 ended = path.run(attached) => (ended, None),
-                replacement = self.replacement(&connection) => (MultipathError::Ended, Some(replacement)),
+                replacement = self.replacement(&connection, usual) => (MultipathError::Ended, Some(replacement)),
             };
             connection.close(u32::from(ended.is_fatal()), "path ended");
             match replacement {
@@ -142,53 +142,81 @@ impl Radio {
     /// A path that came up while `connection` was silent. A connection in the dark probes at
     /// intervals that double (RFC 9002, 6.2.1), so it hears of the light as late as the dark was
     /// long; and its congestion window is then the least.
-    async fn replacement(&self, connection: &Connection) -> OpenPath {
+    async fn replacement(&self, connection: &Connection, usual: Duration) -> OpenPath {
         let runtime = &self.shared.runtime;
-        let mut silence = Silence::new(connection, runtime.now());
+        let mut silence = Silence::new(connection, usual, runtime.now());
         loop {
             runtime.sleep(RETRY).await;
-            if !silence.lasts(connection, runtime.now()) {
-                continue;
-            }
-            let mut attempts = FuturesUnordered::new();
-            // What a dark link had queued comes at its end, and the connection may then be silent
-            // again: a word is not enough.
-            let mut words = 0;
-            while words < 2 {
-                attempts.push(self.path(silence.usual.max(ATTEMPT)));
-                let until = runtime.now() + RETRY;
-                loop {
-                    tokio::select! {
-                        biased;
-                        Some(attempt) = attempts.next() => if let Ok(open) = attempt {
-                            return open;
-                        },
-                        () = runtime.sleep_until(until) => break,
-                    }
-                }
-                words = if silence.ended(connection, runtime.now()) { words + 1 } else { 0 };
+            if silence.lasts(connection, runtime.now())
+                && let Some(open) = self.another(connection, &mut silence).await
+            {
+                return open;
             }
         }
     }
 
-    /// A new connection, as a path of the stream, if it is there within `patience`.
-    async fn path(&self, patience: Duration) -> Result<OpenPath, MultipathError> {
-        let Dial { endpoint, server, name } = &self.dial;
-        let timeout = self.shared.runtime.sleep(patience);
-        let opened = async {
-            let connection = endpoint.connect(*server, name).await?;
-            match self.greet(&connection).await {
-                Ok((attached, path)) => Ok(OpenPath { connection, attached, path }),
-                Err(e) => {
-                    connection.close(u32::from(e.is_fatal()), "path ended");
-                    Err(e)
+    /// Connects beside a silent connection until that speaks again; the first that comes up becomes
+    /// a path. No other says hello: the other end would take it for the one that replaces all.
+    async fn another(&self, silent: &Connection, silence: &mut Silence) -> Option<OpenPath> {
+        let runtime = &self.shared.runtime;
+        let mut attempts = FuturesUnordered::new();
+        // What a dark link had queued comes at its end, and the connection may then be silent again:
+        // a word is not enough.
+        let mut words = 0;
+        while words < 2 {
+            attempts.push(self.connect(silence.usual.max(ATTEMPT)));
+            let until = runtime.now() + RETRY;
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(attempt) = attempts.next() => if let Ok(connected) = attempt {
+                        drop(attempts);
+                        return self.join(connected).await.ok();
+                    },
+                    () = runtime.sleep_until(until) => break,
                 }
             }
-        };
+            words = if silence.ended(silent, runtime.now()) { words + 1 } else { 0 };
+        }
+        None
+    }
+
+    /// A new connection that is a path of the stream.
+    async fn path(&self) -> Result<OpenPath, MultipathError> {
+        self.join(self.connect(CONNECT).await?).await
+    }
+
+    /// A new connection, if it is there within `patience`, and how long it took.
+    async fn connect(&self, patience: Duration) -> Result<(Connection, Duration), MultipathError> {
+        let Dial { endpoint, server, name } = &self.dial;
+        let begun = self.shared.runtime.now();
+        let timeout = self.shared.runtime.sleep(patience);
         tokio::select! {
             biased;
-            opened = opened => opened,
+            connected = endpoint.connect(*server, name) => {
+                Ok((connected?, self.shared.runtime.now() - begun))
+            }
             () = timeout => Err(MultipathError::Ended),
+        }
+    }
+
+    /// Makes a connection a path of the stream.
+    async fn join(
+        &self,
+        (connection, took): (Connection, Duration),
+    ) -> Result<OpenPath, MultipathError> {
+        let timeout = self.shared.runtime.sleep(CONNECT);
+        let joined = tokio::select! {
+            biased;
+            joined = self.greet(&connection) => joined,
+            () = timeout => Err(MultipathError::Ended),
+        };
+        match joined {
+            Ok((attached, path)) => Ok(OpenPath { connection, usual: 3 * took, attached, path }),
+            Err(e) => {
+                connection.close(u32::from(e.is_fatal()), "path ended");
+                Err(e)
+            }
         }
     }
 
@@ -208,6 +236,8 @@ impl Radio {
 /// A path that both ends have joined to the stream.
 struct OpenPath {
     connection: Connection,
+    /// Three times what it took to connect.
+    usual: Duration,
     attached: Attached,
     path: Path,
 }
@@ -216,14 +246,14 @@ struct OpenPath {
 struct Silence {
     acked_packets: u64,
     since: Time,
-    /// Three round trips.
+    /// Three round trips; before there is a sample, three times what it took to connect.
     usual: Duration,
 }
 
 impl Silence {
-    fn new(connection: &Connection, now: Time) -> Self {
+    fn new(connection: &Connection, usual: Duration, now: Time) -> Self {
         let acked_packets = connection.control().stats().acked_packets;
-        Self { acked_packets, since: now, usual: Duration::ZERO }
+        Self { acked_packets, since: now, usual }
     }
 
     /// Whether it has lasted for so long that the radio may be dark.
@@ -235,7 +265,7 @@ impl Silence {
     /// Whether something was acknowledged since the last look, or nothing is to be.
     fn ended(&mut self, connection: &Connection, now: Time) -> bool {
         let stats = connection.control().stats();
-        self.usual = stats.rtt.map_or(Duration::ZERO, |rtt| 3 * rtt.min);
+        self.usual = stats.rtt.map_or(self.usual, |rtt| 3 * rtt.min);
         let ended = stats.acked_packets != self.acked_packets || stats.in_flight == 0;
         if ended {
             (self.acked_packets, self.since) = (stats.acked_packets, now);

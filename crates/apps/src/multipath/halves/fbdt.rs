@@ -54,8 +54,8 @@ impl Halves for Fbdt {
         Some(Outgoing { frame: encoded(&Frame::Segment(segment)), payload_bytes })
     }
 
-    fn next_event(&self, path: usize) -> Option<Time> {
-        self.sender.next_event(self.paths[path]?)
+    fn next_event(&self, now: Time, path: usize) -> Option<Time> {
+        self.sender.next_event(now, self.paths[path]?)
     }
 
     fn push(&mut self, data: &mut Bytes) {

@@ -63,7 +63,7 @@ pub(super) trait Halves: Send {
     /// What `path` sends next.
     fn next(&mut self, now: Time, path: usize) -> Option<Outgoing>;
     /// When to ask for `path` again, if nothing happens before.
-    fn next_event(&self, path: usize) -> Option<Time>;
+    fn next_event(&self, now: Time, path: usize) -> Option<Time>;
     /// Appends what there is room for of `data`.
     fn push(&mut self, data: &mut Bytes);
     /// Whether there is room for more.

@@ -107,7 +107,7 @@ impl Halves for Mptcp {
         Some(Outgoing { frame: encoded(&Frame::Segment(segment)), payload_bytes })
     }
 
-    fn next_event(&self, path: usize) -> Option<Time> {
+    fn next_event(&self, _: Time, path: usize) -> Option<Time> {
         self.sender.next_event(self.paths[path].as_ref()?.id)
     }
 

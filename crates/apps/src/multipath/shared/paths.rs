@@ -52,7 +52,7 @@ impl Shared {
             }
             return Poll::Ready(Ok(segment));
         }
-        let (turn, next) = (halves.chosen(now), halves.next_event(path.place));
+        let (turn, next) = (halves.chosen(now), halves.next_event(now, path.place));
         if let Some(tasks) = at(paths, path) {
             tasks.sender = Some(cx.waker().clone());
         }
