@@ -159,7 +159,7 @@ fn waits(tunnel: &TunnelOutput) -> Vec<Span> {
             }
             _ => spans.push(Span {
                 actor: radio.name.clone(),
-                kind: "waited for".to_owned(),
+                kind: "others wait for data".to_owned(),
                 start_s,
                 end_s,
             }),

@@ -75,9 +75,10 @@ struct OfScheme {
 
 impl SchemePart for OfScheme {
     fn note(&self) -> Vec<String> {
-        let scheduler = format!("Tunnels: {}.", self.scheduler.words());
-        let only = self.only.as_ref().map(|only| format!("Tunnels use {only} alone."));
-        only.map_or_else(|| vec![scheduler], |only| vec![only])
+        vec![match &self.only {
+            Some(only) => format!("Over {only} alone."),
+            None => self.scheduler.sentence().to_owned(),
+        }]
     }
 }
 

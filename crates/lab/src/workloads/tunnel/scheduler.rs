@@ -52,17 +52,27 @@ impl Scheduler {
         }
     }
 
-    /// As a reader of the report sees it.
-    pub(super) fn words(self) -> &'static str {
+    /// What it does, in a sentence.
+    pub(super) fn sentence(self) -> &'static str {
         match self {
-            Self::Fbdt => "FBDT",
-            Self::Mptcp(SchedulerKind::MinRtt) => "MPTCP, the lowest round trip first (minRTT)",
-            Self::Mptcp(SchedulerKind::Blest) => "MPTCP with BLEST",
-            Self::Mptcp(SchedulerKind::Linux) => "MPTCP as Linux 5.18 schedules it",
-            Self::Mptcp(SchedulerKind::Ecf) => "MPTCP with ECF",
-            Self::Mptcp(SchedulerKind::RoundRobin) => "MPTCP, radios in turn",
-            Self::Mptcp(SchedulerKind::Redundant) => "MPTCP, everything on every radio",
-            Self::Mptcp(SchedulerKind::Musher) => "MPTCP with MuSher",
+            Self::Fbdt => {
+                "A window goes out over one radio from its beginning, over the other from its end."
+            }
+            Self::Mptcp(SchedulerKind::MinRtt) => "The radio with the lowest round trip first.",
+            Self::Mptcp(SchedulerKind::Blest) => {
+                "A slower radio gets data only if the faster one could not fill memory meanwhile."
+            }
+            Self::Mptcp(SchedulerKind::Linux) => {
+                "Each 64 KiB go to the radio that would be done first, as in kernel 5.18."
+            }
+            Self::Mptcp(SchedulerKind::Ecf) => {
+                "A slower radio gets data only if it would be done before the faster one."
+            }
+            Self::Mptcp(SchedulerKind::RoundRobin) => "The radios in turn.",
+            Self::Mptcp(SchedulerKind::Redundant) => "Everything over every radio.",
+            Self::Mptcp(SchedulerKind::Musher) => {
+                "Shares of every hundred segments, which are searched for."
+            }
         }
     }
 }
