@@ -7,6 +7,7 @@ mod ows;
 mod problem;
 mod psnr;
 mod rate;
+pub mod synthetic;
 mod throughput;
 mod tiling;
 mod viewport;
