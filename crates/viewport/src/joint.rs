@@ -4,76 +4,53 @@
 //! late push those behind them out, and it gives no less to a tile at the end of the order than to
 //! one at its head. Two steps mend this:
 //!
-//! 1. **Starts.** For budgets of C_agg and of quantiles of the throughput below it, the rate step is
-//!    repeated with weights `P * (1 - eps)`, the probability that a tile is seen and is in time under
-//!    the order that its worth per bit gave it the round before.
-//! 2. **Search** from the best of them: a tile goes a level up or down, or to another place, or two
-//!    tiles swap a level; what lowers the loss stays. It ends where nothing does, or at a number of
-//!    plans.
+//! 1. **Prices**: bits that are sent early cost more than late ones, and each tile chooses its level
+//!    and how early it is sent by them. This also bounds the loss of every plan from below.
+//! 2. **Search** around the best plan that this met: a tile goes a level up or down, or to another
+//!    place, or one goes up and another down; what lowers the loss stays. It ends where nothing does,
+//!    or at a number of plans.
 
 use crate::ows::{Ows, Solution};
+use crate::prices::priced;
 use crate::problem::{LossKind, Plan, Problem};
 use crate::rate::Workspace;
 
 /// The joint optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joint {
-    /// Budgets that it starts from beside C_agg.
-    pub budgets: usize,
-    /// Rate steps per budget.
-    pub rounds: usize,
+    /// Steps of the prices.
+    pub steps: usize,
     /// Plans that the search looks at, at most: it bounds the time.
     pub plans: usize,
 }
 
 impl Default for Joint {
     fn default() -> Self {
-        Self { budgets: 8, rounds: 3, plans: 4_000 }
+        Self { steps: 200, plans: 1_000 }
     }
 }
 
 impl Joint {
     /// Solves one GoP for [`LossKind::Corrected`]. Never worse than [`Ows`] with that loss.
     pub fn solve(&self, problem: &Problem<'_>, workspace: &mut Workspace) -> Solution {
-        let mut best = Ows::default().solve(problem, workspace);
-        if !best.fits {
-            return best;
-        }
-        for budget in self.budgets(problem) {
-            let mut weights = problem.probabilities().to_vec();
-            for _ in 0..self.rounds.max(1) {
-                let step = workspace.rate_step(problem.curves(), &weights, budget);
-                if !step.fits {
-                    break;
-                }
-                let order = problem.worth_order(&step.levels);
-                let plan = Plan { levels: step.levels, order };
-                let misses = problem.misses(&plan);
-                let next = Solution::new(problem, plan, LossKind::Corrected);
-                for ((weight, p), eps) in
-                    weights.iter_mut().zip(problem.probabilities()).zip(misses)
-                {
-                    *weight = p * (1.0 - eps);
-                }
-                if next.loss < best.loss {
-                    best = next;
-                }
-            }
-        }
-        Search { problem, plan: best.plan, loss: best.loss, left: self.plans }.run()
+        self.solve_with_bound(problem, workspace).0
     }
 
-    /// C_agg, and quantiles of the throughput below it.
-    fn budgets(&self, problem: &Problem<'_>) -> Vec<u64> {
-        let most = problem.capacity_bits();
-        let samples = problem.throughput().samples_bps();
-        let below = &samples[..samples.partition_point(|&bps| bps < most as f64)];
-        let at = |n: usize| below.get(n * below.len() / self.budgets.max(1)).copied();
-        let mut budgets: Vec<u64> =
-            (0..self.budgets).filter_map(at).map(|bps| bps as u64).collect();
-        budgets.push(most);
-        budgets.dedup();
-        budgets
+    /// The same, and a bound: no plan within C_agg has less [`LossKind::Corrected`] loss. It is
+    /// negative infinity without steps, or if the tiles do not fit.
+    pub fn solve_with_bound(
+        &self,
+        problem: &Problem<'_>,
+        workspace: &mut Workspace,
+    ) -> (Solution, f64) {
+        let start = Ows::default().solve(problem, workspace);
+        if !start.fits {
+            return (start, f64::NEG_INFINITY);
+        }
+        let found = priced(problem, workspace, (start.plan, start.loss), self.steps);
+        let (plan, loss) = found.best;
+        let search = Search { problem, plan, loss, left: self.plans };
+        (search.run(), found.bound)
     }
 }
 
@@ -130,20 +107,22 @@ impl Search<'_> {
         is_better
     }
 
-    /// Each tile to each other place; far from its own only where tiles are few.
+    /// Each tile to each other place, near ones first.
     fn places(&mut self) -> bool {
         let tiles = self.plan.order.len();
         let mut is_better = false;
-        for from in 0..tiles {
-            for to in 0..tiles {
-                if from == to || self.left == 0 {
-                    continue;
+        for distance in 1..tiles {
+            for early in 0..tiles - distance {
+                for (from, to) in [(early, early + distance), (early + distance, early)] {
+                    if self.left == 0 {
+                        return is_better;
+                    }
+                    let mut order = self.plan.order.clone();
+                    let tile = order.remove(from);
+                    order.insert(to, tile);
+                    let levels = self.plan.levels.clone();
+                    is_better |= self.offer(Plan { levels, order });
                 }
-                let mut order = self.plan.order.clone();
-                let tile = order.remove(from);
-                order.insert(to, tile);
-                let levels = self.plan.levels.clone();
-                is_better |= self.offer(Plan { levels, order });
             }
         }
         is_better

@@ -1,7 +1,9 @@
 //! The optimum of P1 over all orders and all levels together, for few tiles.
 
+use crate::curve::{CurveError, TileCurve};
 use crate::ows::Solution;
 use crate::problem::{LossKind, Plan, Problem};
+use crate::rate::Workspace;
 
 /// Tiles of a problem that [`optimum`] solves at most.
 pub const MAX_OPTIMUM_TILES: usize = 12;
@@ -79,4 +81,25 @@ fn pareto(mut all: Vec<Partial>) -> Vec<Partial> {
         is_better
     });
     all
+}
+
+/// A bound for problems of any size: no plan has less [`LossKind::Corrected`] loss.
+///
+/// It is the mean, over the samples of the throughput, of what one could have who knew the sample
+/// beforehand: the relaxed rate step with the bits that arrive by the latest deadline, C_agg at most,
+/// where tiles may be left out. So it is also the row of an oracle, and no plan need reach it.
+///
+/// # Errors
+/// If a tile has as many levels as a curve may have, so that leaving it out is one too many.
+pub fn oracle_bound(problem: &Problem<'_>, workspace: &mut Workspace) -> Result<f64, CurveError> {
+    let curves = problem.curves().iter();
+    let curves: Vec<TileCurve> = curves
+        .map(|curve| TileCurve::with_skip(curve.levels(), curve.missing()))
+        .collect::<Result<_, _>>()?;
+    let samples = problem.throughput().samples_bps();
+    let losses = samples.iter().map(|bps| {
+        let bits = ((bps * problem.latest_deadline_s()) as u64).min(problem.capacity_bits());
+        workspace.rate_step(&curves, problem.probabilities(), bits).bound
+    });
+    Ok(losses.sum::<f64>() / samples.len() as f64)
 }

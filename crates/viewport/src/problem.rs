@@ -109,6 +109,11 @@ impl<'a> Problem<'a> {
         self.probabilities
     }
 
+    /// The latest deadline of a tile.
+    pub(crate) fn latest_deadline_s(&self) -> f64 {
+        self.deadlines_s.iter().copied().fold(0.0, f64::max)
+    }
+
     /// The distribution of the throughput.
     pub fn throughput(&self) -> &'a Throughput {
         self.throughput
