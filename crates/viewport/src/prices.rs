@@ -73,8 +73,9 @@ pub(crate) fn priced(
     let (mut pace, mut stalled) = (1.0, 0);
     for _ in 0..steps {
         let prices = prices(&multipliers);
-        let choices: Vec<Choice> =
-            (0..problem.curves().len()).map(|tile| choose(problem, &classes, &prices, tile)).collect();
+        let choices: Vec<Choice> = (0..problem.curves().len())
+            .map(|tile| choose(problem, &classes, &prices, tile))
+            .collect();
         let worth: f64 =
             multipliers.iter().zip(&classes.limits).map(|(m, &limit)| m * limit as f64).sum();
         let bound = choices.iter().map(|choice| choice.cost).sum::<f64>() - worth;
@@ -116,8 +117,7 @@ fn first_multipliers(
         .zip(&classes.in_time)
         .rev()
         .map(|(&limit, &in_time)| {
-            let step =
-                workspace.rate_step(problem.curves(), problem.probabilities(), limit);
+            let step = workspace.rate_step(problem.curves(), problem.probabilities(), limit);
             let own = in_time - faster;
             faster = in_time;
             own * step.multiplier
