@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p airlane-viewport --example rate_step              # prints times
 //! cargo run --release -p airlane-viewport --example rate_step -- 20 > FILE # prints 20 instances
-//! scripts/bench/ows_cvxpy.py FOLDER FILE
+//! python3 scripts/bench/ows_cvxpy.py FOLDER FILE
 //! ```
 #![allow(clippy::disallowed_methods, reason = "it measures how long a computation takes")]
 
