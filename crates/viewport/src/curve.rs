@@ -77,7 +77,8 @@ impl TileCurve {
     }
 
     /// The same, with one level more: to leave the tile out for 0 bits at the distortion of a
-    /// missing one. The rate step then always finds what fits.
+    /// missing one. The rate step then always finds what fits, and no level is worse than the tile
+    /// missing: where the previous GoP's tile is still good, that is what is shown.
     ///
     /// # Errors
     /// As for [`new`](Self::new).

@@ -37,7 +37,8 @@ impl Joint {
     }
 
     /// The same, and a bound: no plan within C_agg has less [`LossKind::Corrected`] loss. It is
-    /// negative infinity without steps, or if the tiles do not fit.
+    /// negative infinity without steps, if the tiles do not fit, or if a level is worse than its tile
+    /// missing (with [`TileCurve::with_skip`](crate::TileCurve::with_skip) none is).
     pub fn solve_with_bound(
         &self,
         problem: &Problem<'_>,

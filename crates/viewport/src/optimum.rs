@@ -17,8 +17,9 @@ struct Partial {
     sent: Vec<(usize, usize)>,
 }
 
-/// The plan with the least loss of all that keep to C_agg; `None` if there is none, or more than
-/// [`MAX_OPTIMUM_TILES`] tiles.
+/// The plan with the least loss of all that keep to C_agg; `None` if there is none, with more than
+/// [`MAX_OPTIMUM_TILES`] tiles, or if a level is worse than its tile missing (with
+/// [`TileCurve::with_skip`] none is).
 ///
 /// A tile's loss depends on the tiles before it through their bits alone, and never falls with them.
 /// So of the plans that begin with the same set of tiles, one with more bits and more loss than
@@ -26,7 +27,7 @@ struct Partial {
 /// sets of tiles: exact, and exponential in the number of tiles.
 pub fn optimum(problem: &Problem<'_>, kind: LossKind) -> Option<Solution> {
     let tiles = problem.curves().len();
-    if tiles > MAX_OPTIMUM_TILES {
+    if tiles > MAX_OPTIMUM_TILES || !problem.is_late_never_better() {
         return None;
     }
     let mut fronts: Vec<Vec<Partial>> = vec![Vec::new(); 1 << tiles];

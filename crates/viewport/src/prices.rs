@@ -54,7 +54,8 @@ struct Choice {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Priced {
-    /// No plan within C_agg has less [`LossKind::Corrected`] loss.
+    /// No plan within C_agg has less [`LossKind::Corrected`] loss. Negative infinity if that is not
+    /// known.
     pub(crate) bound: f64,
     /// The best plan within C_agg that was met, and its loss.
     pub(crate) best: (Plan, f64),
@@ -100,6 +101,10 @@ pub(crate) fn priced(
         for (multiplier, over) in multipliers.iter_mut().zip(overflow) {
             *multiplier = (*multiplier + pace * gap / square * over).max(0.0);
         }
+    }
+    if !problem.is_late_never_better() {
+        // Deadlines before the latest may then have less loss than the classes say.
+        found.bound = f64::NEG_INFINITY;
     }
     found
 }

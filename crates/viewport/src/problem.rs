@@ -119,6 +119,12 @@ impl<'a> Problem<'a> {
         self.throughput
     }
 
+    /// Whether no tile has a level that is worse than the tile missing, so that being late never
+    /// helps.
+    pub(crate) fn is_late_never_better(&self) -> bool {
+        self.curves.iter().all(|curve| curve.levels()[0].mse <= curve.missing())
+    }
+
     /// C_agg in bits.
     pub fn capacity_bits(&self) -> u64 {
         self.capacity_bits

@@ -278,6 +278,29 @@ fn what_does_not_fit_is_planned_all_the_same() {
     assert_eq!((found.fits, bound), (false, f64::NEG_INFINITY));
 }
 
+/// Where nothing moves the previous tile may be better than the lowest level. That tile goes last,
+/// and where it may be left out, no bits are spent on it.
+#[test]
+fn what_only_harms_goes_last_or_is_left_out() {
+    let levels = [Level { bits: 10, mse: 50.0 }, Level { bits: 40, mse: 5.0 }];
+    let throughput = Throughput::new(vec![20.0, 25.0]).unwrap();
+    let sent = [TileCurve::new(&levels, 20.0).unwrap(), TileCurve::new(&levels, 90.0).unwrap()];
+    let problem = Problem::new(&sent, &[0.5; 2], &SECOND[..2], &throughput, 25).unwrap();
+    let found = ows(&problem, LossKind::Corrected);
+    assert_eq!((found.plan.order, found.plan.levels), (vec![1, 0], vec![0, 0]));
+    assert!(optimum(&problem, LossKind::Corrected).is_none());
+    assert_eq!(joint(&problem).1, f64::NEG_INFINITY);
+
+    let skip = |missing| TileCurve::with_skip(&levels, missing).unwrap();
+    let skipped = [skip(20.0), skip(90.0)];
+    let problem = Problem::new(&skipped, &[0.5; 2], &SECOND[..2], &throughput, 25).unwrap();
+    let found = optimum(&problem, LossKind::Corrected).unwrap();
+    assert_eq!((found.expected_mse, found.bits), (35.0, 10));
+    let (joint, bound) = joint(&problem);
+    assert_eq!((joint.expected_mse, joint.bits), (35.0, 10));
+    assert!(bound <= 35.0 && bound > 0.0);
+}
+
 #[test]
 fn problems_refuse_what_does_not_belong_together() {
     let toy = Toy::new();
