@@ -14,7 +14,7 @@
 //! `j` cost the sum of the multipliers from `j` on, so early bits cost more. For any multipliers what
 //! the tiles choose, less what the limits are worth, bounds the loss of every plan from below; the
 //! multipliers go up where a class overflows and down where it has room (subgradient steps by
-//! Polyak's rule). What the tiles choose on the way, sent class by class, are plans to start from.
+//! Polyak's rule). What the tiles choose on the way are plans to start from.
 
 use crate::problem::{LossKind, Plan, Problem};
 use crate::rate::Workspace;
@@ -172,10 +172,10 @@ fn overflow(problem: &Problem<'_>, classes: &Classes, choices: &[Choice]) -> Vec
     sums.collect()
 }
 
-/// The tiles class by class, in a class by what their bits are worth.
+/// What the tiles chose, in the order of worth. That is class by class: with `q` falling and prices
+/// falling from class to class, a tile whose bits are worth more never chooses a later one.
 fn plan(problem: &Problem<'_>, choices: &[Choice]) -> Plan {
     let levels: Vec<usize> = choices.iter().map(|choice| choice.level).collect();
-    let mut order = problem.worth_order(&levels);
-    order.sort_by_key(|&tile| choices[tile].class);
+    let order = problem.worth_order(&levels);
     Plan { levels, order }
 }

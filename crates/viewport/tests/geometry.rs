@@ -146,6 +146,7 @@ fn tiles_are_named_from_the_top_left() {
     // Forward lies at the corner of four tiles; just above it and to the right is row 3, column 6.
     assert_eq!(tiling.tile_at(0.01, 0.01), 3 * 12 + 6);
     assert_eq!(tiling.tile_at(3.0 * PI - 0.01, -PI / 2.0), 95);
+    assert_eq!(tiling.tile_at(-3.0 * PI + 0.01, -PI / 2.0), 84);
     assert_eq!(Tiling::new(0, 8).unwrap_err().columns, 0);
     assert!(Tiling::new(24, 24).is_ok() && Tiling::new(65, 1).is_err());
 }

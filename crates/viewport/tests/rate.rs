@@ -158,7 +158,9 @@ fn the_steepest_segments_come_first_and_what_is_left_is_filled() {
         |weights: [f64; 2], budget| Workspace::default().rate_step(&curves, &weights, budget);
     // 10 bits of room: the first segment, 5 per bit.
     let found = solve([1.0, 1.0], 30);
-    assert_eq!((found.levels, found.bits, found.loss, found.bound), (vec![1, 0], 30, 150.0, 150.0));
+    assert_eq!(found.levels, [1, 0]);
+    assert_eq!((found.bits, found.loss, found.bound), (30, 150.0, 150.0));
+    assert_eq!(found.multiplier, 0.8, "of the next, which no longer fits");
     // 20 bits more: 5 of them at 0.8 per bit for the other tile; 15 at 0.5 are mixed in the bound.
     let found = solve([1.0, 1.0], 50);
     assert_eq!((found.levels, found.bits, found.loss), (vec![1, 1], 35, 146.0));
@@ -166,9 +168,29 @@ fn the_steepest_segments_come_first_and_what_is_left_is_filled() {
     // With weight 2 the 40 bits come first but do not fit; the other tile is filled in.
     let found = solve([2.0, 1.0], 50);
     assert_eq!((found.levels, found.bits, found.loss, found.bound), (vec![1, 1], 35, 196.0, 180.0));
+    // 5 bits of room: just the other tile's segment, though it is not the steepest.
+    let found = solve([1.0, 1.0], 25);
+    assert_eq!((found.levels, found.bits, found.bound), (vec![0, 1], 25, 175.0));
     // Nobody sees the other tile.
     let found = solve([1.0, 0.0], 1_000);
     assert_eq!((found.levels, found.bits, found.multiplier), (vec![2, 0], 70, 0.0));
+}
+
+/// Among equals the first tiles of the default placement come first.
+#[test]
+fn equals_come_in_their_order() {
+    let levels = [level(10, 100.0), level(20, 50.0), level(40, 20.0)];
+    let curves = vec![TileCurve::new(&levels, 400.0).unwrap(); 40];
+    let found = Workspace::default().rate_step(&curves, &[1.0; 40], 400 + 130);
+    let expected: Vec<usize> = (0..40).map(|tile| usize::from(tile < 13)).collect();
+    assert_eq!((found.levels, found.bits), (expected, 530));
+}
+
+#[test]
+fn levels_on_a_line_are_one_segment() {
+    let levels = [level(10, 30.0), level(20, 20.0), level(30, 10.0)];
+    let curve = TileCurve::new(&levels, 90.0).unwrap();
+    assert_eq!((curve.levels().len(), curve.hull()), (3, &[0, 2][..]));
 }
 
 #[test]
