@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("minerva", &["base", "quality", "media", "abr"]),
     ("fbdt", &["base"]),
     ("mptcp", &["base"]),
+    ("viewport", &["base"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
     ("link", &["base", "net"]),
