@@ -252,11 +252,11 @@ fn traces_of(
             let trace = sources.trace(&folder.join(file), source.column.as_ref())?;
             Ok(many(vec![scaled(trace)?]))
         }
-        TraceFrom::Generator(medium) => {
+        TraceFrom::Generator { medium, outages } => {
             let seed = of_way(Seed(scenario.cases.seed).split("trace"), access, direction);
             let length = scenario.duration.max(LEAST_MADE);
             let made = (0..scenario.cases.count as u64)
-                .map(|i| scaled(Trace::synthetic(*medium, seed.index(i), length)?));
+                .map(|i| scaled(Trace::synthetic_with(*medium, *outages, seed.index(i), length)?));
             Ok(Traces::InTurn(made.collect::<Result<_, InputError>>()?))
         }
     }

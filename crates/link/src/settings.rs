@@ -58,7 +58,7 @@ const LIMITS: [&str; 3] = ["queue.limit_bdp", "queue.limit_bytes", "queue.limit_
 const CHAIN: [&str; 4] =
     ["loss.p_good_to_bad", "loss.p_bad_to_good", "loss.p_loss_good", "loss.p_loss_bad"];
 /// All keys.
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "rate_bps",
     "trace",
     "trace_column",
@@ -66,6 +66,7 @@ const KEYS: [&str; 26] = [
     "trace_scale",
     "trace_offset_s",
     "generator",
+    "generator_outages",
     "steps",
     "delay_s",
     "rtt_s",
@@ -206,6 +207,9 @@ impl Settings {
         if key != "trace" {
             self.refuse(&["trace_column"], "expected `trace` beside it")?;
         }
+        if key != "generator" {
+            self.refuse(&["generator_outages"], "expected `generator` beside it")?;
+        }
         let trace = match (key, &self.values[key]) {
             ("trace", file) => {
                 let column = self.values.get("trace_column").cloned();
@@ -214,7 +218,13 @@ impl Settings {
             ("generator", name) => {
                 let at = |e: InputError| InputError { place: self.wrong(key, "", "").place, ..e };
                 let seed = seed.split("trace").split(self.direction.name());
-                Trace::synthetic(Medium::from_str(name).map_err(at)?, seed, GENERATED)?
+                let medium = Medium::from_str(name).map_err(at)?;
+                let outages = self.number("generator_outages", 0.0, 1.0)?.unwrap_or(0.0);
+                let at = |e: InputError| InputError {
+                    place: self.wrong("generator_outages", "", "").place,
+                    ..e
+                };
+                Trace::synthetic_with(medium, outages, seed, GENERATED).map_err(at)?
             }
             ("steps", text) => {
                 self.refuse(&of_traces, "expected `trace` or `generator` beside it")?;

@@ -85,7 +85,7 @@ pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
         (Capacity::Trace(source), names) => {
             let how = match source.from {
                 TraceFrom::File(_) => "recorded",
-                TraceFrom::Generator(_) => "made up",
+                TraceFrom::Generator { .. } => "made up",
             };
             match names {
                 [one] => format!("{how}: {one}"),

@@ -20,7 +20,7 @@ pub fn fit(medium: Medium, recorded: &[Trace]) -> CapacityModel {
     let lengths: Vec<Duration> = recorded.iter().map(Trace::length).collect();
     let start = match medium {
         Medium::Lte => lte(recorded),
-        Medium::Wifi => wifi(recorded, &real),
+        _ => wifi(recorded, &real),
     };
     let mut model = search(start, &real, &lengths);
     scale(&mut model, recorded, &lengths);
@@ -113,7 +113,7 @@ fn variance(values: &[f64]) -> f64 {
 }
 
 /// The quantile at each level of a standard normal variable.
-fn quantiles(mut values: Vec<f64>) -> [f64; LEVELS] {
+pub fn quantiles(mut values: Vec<f64>) -> [f64; LEVELS] {
     values.sort_unstable_by(f64::total_cmp);
     std::array::from_fn(|i| {
         let at = normal_cdf(level(i)) * values.len() as f64 - 0.5;

@@ -1,38 +1,44 @@
 //! What recorded traces are like, the generator fitted to them, and what it generates, beside
 //! each other (docs/traces.md).
 //!
-//! `cargo run --release -p airlane-net --example fit_traces -- lte|wifi SETS FILE...`
+//! `cargo run --release -p airlane-net --example fit_traces -- MEDIUM SETS FILE...`
 //!
 //! Of the model in the source SETS sets are generated: a set has one trace for each recording, of
 //! its length, of the seeds 1, 2, 3 and so on. With `fit:` before the medium the model is fitted
-//! first and printed as the source has it; this takes minutes.
+//! first and printed as the source has it; this takes minutes. Recordings of radios (`wifi-ac` and
+//! those of WiGig) are CSV reports of iperf.
 
 mod fine;
 mod fit;
+mod radio;
 mod search;
 mod table;
 
 use std::time::{Duration, Instant};
 
 use airlane_base::Seed;
-use airlane_net::trace::BIN;
+use airlane_net::trace::{BIN, Model};
 use airlane_net::{Medium, Shape, Trace};
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let usage = "usage: fit_traces [fit:]lte|wifi SETS FILE...";
+    let usage = "usage: fit_traces [fit:]MEDIUM SETS FILE...";
     let word = args.next().expect(usage);
     let (fitting, word) = word.strip_prefix("fit:").map_or((false, &*word), |w| (true, w));
     let medium: Medium = word.parse().unwrap_or_else(|e| panic!("{e}"));
     let sets: usize = args.next().expect(usage).parse().expect("a number of sets");
-    let recorded: Vec<Trace> =
-        args.map(|f| Trace::load(f).unwrap_or_else(|e| panic!("{e}"))).collect();
-    assert!(sets > 0 && !recorded.is_empty(), "{usage}");
+    let files: Vec<String> = args.collect();
+    assert!(sets > 0 && !files.is_empty(), "{usage}");
+    let Model::Capacity(shipped) = medium.model() else {
+        return radio::run(medium, fitting, sets, &files);
+    };
 
+    let recorded: Vec<Trace> =
+        files.iter().map(|f| Trace::load(f).unwrap_or_else(|e| panic!("{e}"))).collect();
     if fitting {
         let model = fit::fit(medium, &recorded);
         println!("{}", fit::source(&model));
-        println!("the source has this model: {}\n", *medium.model() == model);
+        println!("the source has this model: {}\n", *shipped == model);
     }
     compare(medium, sets, &recorded);
 }

@@ -23,7 +23,9 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate};
 
 pub use shape::{BIN, LAGS, OUTAGE_BELOW, Shape};
-pub use synthetic::{CapacityModel, Component, LEVELS, Medium, Outages, STEP, level};
+pub use synthetic::{
+    CapacityModel, Component, LEVELS, Medium, Model, Outages, Phase, RadioModel, STEP, level,
+};
 
 use crate::link::{OPPORTUNITY_BYTES, RateProfile, Supply};
 

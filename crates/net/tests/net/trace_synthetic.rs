@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::shared_data;
 use airlane_base::{Rate, Seed};
-use airlane_net::trace::{BIN, STEP};
+use airlane_net::trace::{BIN, Model, STEP};
 use airlane_net::{Medium, Shape, Supply, Trace};
 use proptest::prelude::*;
 
@@ -25,7 +25,8 @@ fn words_name_a_medium() {
         assert_eq!(medium.to_string(), medium.name());
     }
     let e = "umts".parse::<Medium>().unwrap_err().to_string();
-    assert_eq!(e, "medium: no medium is called \"umts\"; one of lte, wifi");
+    let names = "lte, wifi, wifi-ac, wigig-los, wigig-nlos, wigig-mobile";
+    assert_eq!(e, format!("medium: no medium is called \"umts\"; one of {names}"));
 }
 
 #[test]
@@ -59,12 +60,11 @@ proptest! {
 
     #[test]
     fn steps_are_even_and_rates_within_the_model(
-        lte in any::<bool>(),
+        medium in prop::sample::select(&Medium::ALL[..]),
         seed in any::<u64>(),
         millis in 31_000_u64..60_000,
         more in 0_u64..30_000,
     ) {
-        let medium = if lte { Medium::Lte } else { Medium::Wifi };
         let length = Duration::from_millis(millis);
         let trace = Trace::synthetic(medium, Seed(seed), length).unwrap();
         prop_assert_eq!(trace.length(), length);
@@ -72,8 +72,10 @@ proptest! {
         prop_assert_eq!(steps.len() as u64, millis.div_ceil(20));
         prop_assert!(steps.iter().enumerate().all(|(i, (start, _))| *start == STEP * i as u32));
         // The model's range: its quantiles over a scale that stays within a factor of ten.
-        let model = medium.model();
-        let most = model.capacity.iter().copied().fold(0.0, f64::max) * model.scale_bps * 10.0;
+        let most = match medium.model() {
+            Model::Capacity(m) => m.capacity.iter().copied().fold(0.0, f64::max) * m.scale_bps * 10.0,
+            Model::Radio(m) => m.peak_bps,
+        };
         prop_assert!(steps.iter().all(|(_, r)| r.as_f64() <= most));
         let stats = trace.stats();
         prop_assert!(stats.mean > Rate::ZERO && stats.mean.as_f64() < most);

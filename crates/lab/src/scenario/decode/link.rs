@@ -30,7 +30,9 @@ words! {
     QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
-    Medium: "lte" => Self::Lte, "wifi" => Self::Wifi;
+    Medium: "lte" => Self::Lte, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
+        "wigig-los" => Self::WigigLos, "wigig-nlos" => Self::WigigNlos,
+        "wigig-mobile" => Self::WigigMobile;
 }
 
 /// How much a queue holds unless a scenario says otherwise.
@@ -118,6 +120,13 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
         "A made-up capacity, another for each case, that varies like recordings of such a link \
          ([traces](traces.md)).",
     );
+    let outages = r.number_or_none(
+        "generator_outages",
+        range(0.0, 1.0, "0.1"),
+        "0",
+        "Of a generator for radios, the share of what each second lacks to the radio's peak that \
+         outages of less than a second have; its mean stays ([traces](traces.md)).",
+    );
     let mean = r.rate_or_none(
         "trace_mean_bps",
         RATE,
@@ -164,6 +173,19 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     for key in of_files.iter().chain(of_traces).filter(|key| r.has(key)) {
         r.fail(key, "found without a trace", "expected `trace` beside it");
     }
+    match medium {
+        _ if !r.has("generator_outages") => {}
+        None => {
+            let expected = "expected `generator` beside it";
+            r.fail("generator_outages", "found without a generator", expected);
+        }
+        Some(medium) if !medium.takes_outages() => {
+            let found = format!("found beside \"{medium}\"");
+            let expected = format!("{medium}'s recordings have their outages already");
+            r.fail("generator_outages", found, expected);
+        }
+        Some(_) => {}
+    }
     if let Some(steps) = steps {
         if steps.first().is_none_or(|first| first[0] != 0.0) {
             r.fail(
@@ -187,7 +209,7 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     }
     let from = match (file, medium) {
         (Some(file), _) => TraceFrom::File(file.into()),
-        (None, Some(medium)) => TraceFrom::Generator(medium),
+        (None, Some(medium)) => TraceFrom::Generator { medium, outages: outages.unwrap_or(0.0) },
         (None, None) => return Capacity::Constant(rate.or(default).unwrap_or_default()),
     };
     Capacity::Trace(TraceSource { from, column, scale: scale.unwrap_or(1.0), mean, offset })

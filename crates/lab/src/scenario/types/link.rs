@@ -152,7 +152,13 @@ pub enum TraceFrom {
     /// A file, as the scenario names it; see [`Source::folder`](super::Source::folder).
     File(PathBuf),
     /// A generator, which makes another one for every case: see `docs/traces.md`.
-    Generator(Medium),
+    Generator {
+        /// What kind of link it is like.
+        medium: Medium,
+        /// The share of what each second lacks to the peak that outages of less than a second
+        /// have.
+        outages: f64,
+    },
 }
 
 /// A queueing discipline and how much it holds.

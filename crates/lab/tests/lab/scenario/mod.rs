@@ -287,12 +287,33 @@ fn a_made_up_trace_has_a_medium_and_perhaps_a_mean() {
     let Capacity::Trace(source) = &s.network.bottleneck().unwrap().capacity else {
         panic!("{:?}", s.network.bottleneck().unwrap().capacity)
     };
-    assert_eq!(source.from, TraceFrom::Generator(airlane_net::trace::Medium::Wifi));
+    let medium = airlane_net::trace::Medium::Wifi;
+    assert_eq!(source.from, TraceFrom::Generator { medium, outages: 0.0 });
     assert_eq!(source.mean, Some(Rate::from_mbps(25.0)));
     let two = message(&GOOD.replace("rate_bps = 50e6", "rate_bps = 1e6\ngenerator = \"lte\""));
     assert!(two.contains("link.generator: found 2 capacities"), "{two}");
     let none = message(&GOOD.replace("rate_bps = 50e6", "rate_bps = 1e6\ntrace_mean_bps = 1e6"));
     assert!(none.contains("link.trace_mean_bps: found without a trace"), "{none}");
+}
+
+#[test]
+fn radios_have_outages_within_a_second_if_asked_for() {
+    let with = |link: &str| GOOD.replace("rate_bps = 50e6", link);
+    let s = read(&with("generator = \"wigig-nlos\"\ngenerator_outages = 0.25")).unwrap();
+    let Capacity::Trace(source) = &s.network.bottleneck().unwrap().capacity else {
+        panic!("{:?}", s.network.bottleneck().unwrap().capacity)
+    };
+    let medium = airlane_net::trace::Medium::WigigNlos;
+    assert_eq!(source.from, TraceFrom::Generator { medium, outages: 0.25 });
+    for (link, expected) in [
+        ("generator = \"lte\"\ngenerator_outages = 0.25", "lte's recordings have their outages"),
+        ("rate_bps = 1e6\ngenerator_outages = 0.25", "expected `generator` beside it"),
+        ("generator = \"wigig-los\"\ngenerator_outages = 2", "expected a number from 0 to 1"),
+    ] {
+        let e = message(&with(link));
+        assert!(e.contains("link.generator_outages: "), "{e}");
+        assert!(e.contains(expected), "{e}");
+    }
 }
 
 #[test]

@@ -5,7 +5,9 @@
 //! each other: `docs/traces.md`.
 
 mod fitted;
+mod fitted_radios;
 mod model;
+mod radio;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,37 +17,70 @@ use airlane_base::{InputError, Seed};
 use serde::{Deserialize, Serialize};
 
 pub use model::{CapacityModel, Component, LEVELS, Outages, STEP, level};
+pub use radio::{Phase, RadioModel};
 
 use super::Trace;
 
 /// What kind of link a generated trace is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Medium {
     /// The downlink of LTE in a moving car.
     Lte,
     /// WiFi in an office or a crowded restaurant.
     Wifi,
+    /// WiFi of 5 GHz (802.11ac) within sight, a host alone on the channel.
+    WifiAc,
+    /// WiGig (802.11ad, 60 GHz) within sight.
+    WigigLos,
+    /// WiGig with a person standing between both ends.
+    WigigNlos,
+    /// WiGig on a robot that drives round and round and turns away from the access point.
+    WigigMobile,
+}
+
+/// What was fitted to a medium.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// A Gaussian process, mapped onto capacities.
+    Capacity(&'static CapacityModel),
+    /// Phases that follow one another.
+    Radio(&'static RadioModel),
 }
 
 impl Medium {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Lte, Self::Wifi];
+    pub const ALL: [Self; 6] =
+        [Self::Lte, Self::Wifi, Self::WifiAc, Self::WigigLos, Self::WigigNlos, Self::WigigMobile];
 
     /// The name in traces, scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lte => "lte",
             Self::Wifi => "wifi",
+            Self::WifiAc => "wifi-ac",
+            Self::WigigLos => "wigig-los",
+            Self::WigigNlos => "wigig-nlos",
+            Self::WigigMobile => "wigig-mobile",
         }
     }
 
     /// The model that was fitted to it.
-    pub const fn model(self) -> &'static CapacityModel {
+    pub const fn model(self) -> Model {
         match self {
-            Self::Lte => &fitted::LTE,
-            Self::Wifi => &fitted::WIFI,
+            Self::Lte => Model::Capacity(&fitted::LTE),
+            Self::Wifi => Model::Capacity(&fitted::WIFI),
+            Self::WifiAc => Model::Radio(&fitted_radios::WIFI_AC),
+            Self::WigigLos => Model::Radio(&fitted_radios::WIGIG_LOS),
+            Self::WigigNlos => Model::Radio(&fitted_radios::WIGIG_NLOS),
+            Self::WigigMobile => Model::Radio(&fitted_radios::WIGIG_MOBILE),
         }
+    }
+
+    /// Whether outages of less than a second can be asked for: the recordings of the others have
+    /// them already.
+    pub const fn takes_outages(self) -> bool {
+        matches!(self.model(), Model::Radio(_))
     }
 }
 
@@ -76,7 +111,31 @@ impl Trace {
     /// If `length` is not between 1 s and 24 h, or the seed gives no capacity at all in a trace
     /// of a few seconds.
     pub fn synthetic(medium: Medium, seed: Seed, length: Duration) -> Result<Self, InputError> {
-        let profile = medium.model().profile(seed, length)?;
+        Self::synthetic_with(medium, 0.0, seed, length)
+    }
+
+    /// The same with outages of less than a second, which recordings of one value per second do
+    /// not show: they have the share `outages` of what each second lacks to the radio's peak,
+    /// while the rest of the second is that much nearer to the peak and its mean stays.
+    ///
+    /// # Errors
+    /// As [`Trace::synthetic`], and if `outages` is not from 0 to 1, or more than 0 for a medium
+    /// that does not take them ([`Medium::takes_outages`]).
+    pub fn synthetic_with(
+        medium: Medium,
+        outages: f64,
+        seed: Seed,
+        length: Duration,
+    ) -> Result<Self, InputError> {
+        let most = if medium.takes_outages() { 1.0 } else { 0.0 };
+        if !(0.0..=most).contains(&outages) {
+            let found = format!("outages of {outages} of what {medium} lacks");
+            return Err(InputError::new(found, format!("expected a share from 0 to {most}")));
+        }
+        let profile = match medium.model() {
+            Model::Capacity(model) => model.profile(seed, length)?,
+            Model::Radio(model) => model.profile(seed, length, outages)?,
+        };
         let name = format!("{}-{:#x}", medium.name(), seed.0);
         Ok(Self::of_profile(name, profile))
     }

@@ -114,14 +114,7 @@ impl CapacityModel {
     /// # Errors
     /// If `length` is not between 1 s and 24 h, or all steps are zero.
     pub fn profile(&self, seed: Seed, length: Duration) -> Result<RateProfile, InputError> {
-        if !(SHORTEST..=LONGEST).contains(&length) {
-            let found = format!("a trace of {length:?}");
-            return Err(InputError::new(found, "expected a length from 1 s to 24 h"));
-        }
-        let rates = self.steps_bps(seed, length);
-        let starts = (0_u32..).map(|i| STEP * i);
-        let steps: Vec<_> = starts.zip(rates.into_iter().map(Rate::from_bps_f64)).collect();
-        RateProfile::new(&steps, Some(length))
+        profile(length, || self.steps_bps(seed, length))
     }
 
     /// The capacity over the scale.
@@ -133,8 +126,23 @@ impl CapacityModel {
     }
 }
 
+/// A profile of steps of 20 ms that repeats after `length`; the steps are only made if the length
+/// is within its bounds.
+pub(super) fn profile(
+    length: Duration,
+    steps_bps: impl FnOnce() -> Vec<f64>,
+) -> Result<RateProfile, InputError> {
+    if !(SHORTEST..=LONGEST).contains(&length) {
+        let found = format!("a trace of {length:?}");
+        return Err(InputError::new(found, "expected a length from 1 s to 24 h"));
+    }
+    let starts = (0_u32..).map(|i| STEP * i);
+    let steps: Vec<_> = starts.zip(steps_bps().into_iter().map(Rate::from_bps_f64)).collect();
+    RateProfile::new(&steps, Some(length))
+}
+
 /// A [`Component`] at the knots.
-struct Memory {
+pub(super) struct Memory {
     value: f64,
     keep: f64,
     noise: f64,
@@ -142,7 +150,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(of: Component, knot: Duration, seed: Seed) -> Self {
+    pub(super) fn new(of: Component, knot: Duration, seed: Seed) -> Self {
         let mut rng = seed.rng();
         let sd = of.share.sqrt();
         let keep = (-knot.as_secs_f64() / of.time_s).exp();
@@ -151,7 +159,7 @@ impl Memory {
         Self { value: sd * first, keep, noise: sd * (1.0 - keep * keep).sqrt(), rng }
     }
 
-    fn next(&mut self) -> f64 {
+    pub(super) fn next(&mut self) -> f64 {
         let now = self.value;
         let step: f64 = StandardNormal.sample(&mut self.rng);
         self.value = self.keep * now + self.noise * step;
@@ -161,7 +169,7 @@ impl Memory {
 
 impl Outages {
     /// Sets the steps of outages to zero.
-    fn cut(&self, steps: &mut [f64], rng: &mut Rng) {
+    pub(super) fn cut(&self, steps: &mut [f64], rng: &mut Rng) {
         let step_s = STEP.as_secs_f64();
         let length_s = steps.len() as f64 * step_s;
         let mut at = self.gap(rng);
