@@ -8,6 +8,7 @@ mod network;
 mod pie;
 mod queue_contract;
 mod topology;
+mod trace_radios;
 mod trace_scaling;
 mod trace_shapes;
 mod trace_synthetic;

@@ -1,17 +1,16 @@
 //! Generated traces of radios: outages of less than a second that leave seconds alone, and what
 //! `docs/traces.md` says of them by the second, which holds for the recordings too.
 
-mod common;
 #[allow(dead_code, reason = "the example uses the rest of it")]
-#[path = "../examples/fit_traces/radio/seconds.rs"]
+#[path = "../../examples/fit_traces/radio/seconds.rs"]
 mod seconds;
 
 use std::time::Duration;
 
+use crate::common::shared_data;
 use airlane_base::Seed;
 use airlane_net::trace::{Model, RadioModel, STEP};
 use airlane_net::{Medium, Trace};
-use common::shared_data;
 use proptest::prelude::*;
 use seconds::{LAGS, PERCENT, Seconds, by_second};
 
