@@ -55,6 +55,10 @@ impl Workload for Tunnel {
         &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
     }
 
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("fbdt", include_str!("../../../../../claims/fbdt.toml"))]
+    }
+
     fn demo(&self) -> Option<&'static str> {
         Some("fbdt")
     }
