@@ -21,7 +21,7 @@ build: check-tools ## Build the release binary
 dist: check-tools ## What to install elsewhere: out/dist/airlane-VERSION-TARGET.tar.gz
 	scripts/dist
 
-demo: build ## Four viewers share one link: see out/demo/report.html
+demo: build ## Four viewers on one link, one stream over two radios: out/demo/report.html
 	$(AIRLANE) demo --out out/demo
 
 test: check-tools ## Format, lints, docs, and every test

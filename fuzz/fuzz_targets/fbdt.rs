@@ -9,6 +9,7 @@ use bytes::BytesMut;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let config = Config { segment_bytes: 256, window_bytes: 4096, receive_memory: 16_384 };
     let mut sender = Sender::new(config, 16_384);
+    let Some(path) = sender.open(airlane_base::Time::ZERO) else { return };
     let mut receiver = Receiver::new(config);
     let mut bytes = BytesMut::from(data);
     while let Ok(Some(frame)) = Frame::decode(&mut bytes) {
@@ -18,12 +19,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let refused = match frame {
             Frame::Segment(segment) => receiver.on_segment(segment).is_err(),
             Frame::End(windows) => receiver.on_end(windows).is_err(),
-            Frame::Ack(ack) => sender.on_ack(airlane_base::Time::ZERO, &ack).is_err(),
+            Frame::Ack(ack) => sender.on_ack(airlane_base::Time::ZERO, path, &ack).is_err(),
         };
         if refused {
             return;
         }
         assert!(receiver.held_bytes() <= config.receive_memory);
-        let _ = receiver.ack();
+        let _ = receiver.ack(0);
     }
 });

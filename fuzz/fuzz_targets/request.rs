@@ -2,7 +2,7 @@
 //! a name that stays below the folder.
 #![no_main]
 
-#[path = "../../crates/daemon/tests/common/request.rs"]
+#[path = "../../crates/daemon/tests/daemon/request.rs"]
 mod request;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| request::check_lines(data));

@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("minerva", &["base", "quality", "media", "abr"]),
     ("fbdt", &["base"]),
     ("mptcp", &["base"]),
+    ("viewport", &["base"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
     ("link", &["base", "net"]),
@@ -25,7 +26,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("quic", &["base", "congestion", "runtime"]),
     (
         "apps",
-        &["base", "quality", "media", "abr", "minerva", "fbdt", "congestion", "runtime", "quic"],
+        &[
+            "base",
+            "quality",
+            "media",
+            "abr",
+            "minerva",
+            "fbdt",
+            "mptcp",
+            "congestion",
+            "runtime",
+            "quic",
+        ],
     ),
     (
         "lab",

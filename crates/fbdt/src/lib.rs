@@ -67,6 +67,25 @@ pub struct Config {
     pub receive_memory: u64,
 }
 
+/// What a sender does; all of it by default. Without a part it shows what that part is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Paths take a window from both ends (3.1); otherwise all from its beginning on.
+    pub is_two_way: bool,
+    /// What is late on one path others send as well (3.2).
+    pub sends_again: bool,
+    /// The most reliable path goes forward (3.2); otherwise the one that joined first.
+    pub adapts_directions: bool,
+    /// A path is held to its part of the memory.
+    pub shares_memory: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { is_two_way: true, sends_again: true, adapts_directions: true, shares_memory: true }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self { segment_bytes: 4096, window_bytes: 1 << 20, receive_memory: 6 << 20 }

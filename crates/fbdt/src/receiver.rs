@@ -181,8 +181,9 @@ impl Receiver {
         self.duplicate_bytes
     }
 
-    /// What it has, to be told on every path.
-    pub fn ack(&self) -> Ack {
+    /// What it has, to be told on every path; `received` is how many bytes of segments came on the
+    /// path that it is told on.
+    pub fn ack(&self, received: u64) -> Ack {
         let mut missing = Vec::new();
         let complete = self.first + self.complete as u64;
         for (number, window) in (complete..).zip(self.windows.iter().skip(self.complete)) {
@@ -201,6 +202,6 @@ impl Receiver {
             ranges.limit(MAX_ACK_RANGES, window.slots.len() as u32);
             missing.push((number, ranges));
         }
-        Ack { complete, consumed: self.consumed, missing }
+        Ack { received, complete, consumed: self.consumed, missing }
     }
 }

@@ -1,4 +1,5 @@
-//! How reliable a path is: in how much of the time that it had data on its way something arrived.
+//! How reliable a path is, in how much of the time that it had data on its way something arrived,
+//! and how fast it has been of late.
 
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use airlane_base::Time;
 const SLOT: Duration = Duration::from_millis(100);
 /// Weight of a slot in the average: 63 % of it is the last three seconds.
 const GAIN: f64 = 1.0 / 30.0;
+/// Slots of which the best is a path's recent rate: one second.
+const RECENT: usize = 10;
 /// Slots without a word that are looked at one by one.
 const MAX_SILENT_SLOTS: u64 = 300;
 
@@ -20,19 +23,30 @@ pub(crate) struct Reliability {
     score: f64,
     bytes: u64,
     rate_bps: f64,
+    /// Bytes of the last slots, in turn.
+    recent: [u64; RECENT],
 }
 
 impl Reliability {
     pub(crate) fn new(now: Time) -> Self {
         let slot = slot_of(now);
-        Self { slot, has_progress: false, was_busy: false, score: 1.0, bytes: 0, rate_bps: 0.0 }
+        Self {
+            slot,
+            has_progress: false,
+            was_busy: false,
+            score: 1.0,
+            bytes: 0,
+            rate_bps: 0.0,
+            recent: [0; RECENT],
+        }
     }
 
     /// Time has come to `now`; `is_busy` says whether the path has data on its way since the last
     /// call.
     pub(crate) fn advance(&mut self, now: Time, is_busy: bool) {
         let slot = slot_of(now);
-        for _ in 0..(slot - self.slot.min(slot)).min(MAX_SILENT_SLOTS) {
+        for past in 0..(slot - self.slot.min(slot)).min(MAX_SILENT_SLOTS) {
+            self.recent[((self.slot + past) % RECENT as u64) as usize] = self.bytes;
             if self.was_busy {
                 self.score += GAIN * (f64::from(u8::from(self.has_progress)) - self.score);
                 let rate = self.bytes as f64 * 8.0 / SLOT.as_secs_f64();
@@ -54,6 +68,12 @@ impl Reliability {
     /// The share of its busy slots in which something arrived, the latest counting most: 0 to 1.
     pub(crate) fn score(&self) -> f64 {
         self.score
+    }
+
+    /// The best rate of a slot in the last second, bits per second.
+    pub(crate) fn recent_bps(&self) -> f64 {
+        let most = self.recent.iter().copied().max().unwrap_or(0).max(self.bytes);
+        most as f64 * 8.0 / SLOT.as_secs_f64()
     }
 
     /// Its rate while busy, bits per second; 0 until something has arrived.

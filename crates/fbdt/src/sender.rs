@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::reliability::Reliability;
 use crate::window::{Arrived, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
-use crate::{Config, MAX_PATHS, PathId};
+use crate::{Config, MAX_PATHS, Options, PathId};
 
 /// A path is taken for more reliable than another if its score is higher by so much.
 const HYSTERESIS: f64 = 0.1;
@@ -17,6 +17,14 @@ const HYSTERESIS: f64 = 0.1;
 const TIME_GAIN: f64 = 0.125;
 /// Weight of a new sample in its deviation.
 const DEVIATION_GAIN: f64 = 0.25;
+/// However slow a path is, it may have an even part of the memory over this on its way.
+const LEAST_PART: f64 = 8.0;
+/// Windows that memory holds at least: with fewer, paths idle at their boundaries.
+const LEAST_WINDOWS: u64 = 6;
+/// A path is late if what it takes comes after so many times as long as memory takes to fill.
+const LATE: f64 = 2.0;
+/// A path with data on its way is silent after so long without progress, or four times its time.
+const SILENCE: Duration = Duration::from_millis(200);
 /// The time that a path is thought to take before there is a sample.
 const FIRST_TIME: Duration = Duration::from_millis(100);
 
@@ -46,6 +54,12 @@ struct Path {
     time: Option<(Duration, Duration)>,
     /// Bytes on their way that it took first.
     on_way: u64,
+    /// Bytes of all segments that were handed to it, and of those that came on it.
+    handed: u64,
+    received: u64,
+    /// A segment that is watched to see how long the path takes: what had been handed to it with
+    /// that, and when.
+    watched: Option<(u64, Time)>,
     /// When something arrived last, or began to be on its way.
     last_progress: Time,
     /// Whether it was asked for a segment and had none since it took one last.
@@ -74,6 +88,7 @@ impl Path {
 #[derive(Clone, Debug)]
 pub struct Sender {
     config: Config,
+    options: Options,
     send_memory: u64,
     paths: [Option<Path>; MAX_PATHS],
     /// The paths, the most reliable first.
@@ -95,14 +110,21 @@ pub struct Sender {
     /// Since when a single segment waits for a path that would be there sooner than those that
     /// were asked.
     deferred: Option<Time>,
+    met: Option<f64>,
     counts: SenderCounts,
 }
 
 impl Sender {
     /// A stream without paths. It holds at most `send_memory` bytes that have not arrived.
     pub fn new(config: Config, send_memory: u64) -> Self {
+        Self::with(config, send_memory, Options::default())
+    }
+
+    /// The same with parts left out.
+    pub fn with(config: Config, send_memory: u64, options: Options) -> Self {
         Self {
             config,
+            options,
             send_memory,
             paths: [const { None }; MAX_PATHS],
             order: Vec::new(),
@@ -115,6 +137,7 @@ impl Sender {
             ends: VecDeque::new(),
             consumed: 0,
             deferred: None,
+            met: None,
             counts: SenderCounts::default(),
         }
     }
@@ -126,6 +149,9 @@ impl Sender {
             reliability: Reliability::new(now),
             time: None,
             on_way: 0,
+            handed: 0,
+            received: 0,
+            watched: None,
             last_progress: now,
             is_idle: false,
         });
@@ -175,6 +201,18 @@ impl Sender {
         self.finished && self.buffer.is_empty() && self.windows.is_empty()
     }
 
+    /// The path that took the first segment which has not arrived: all that came behind that waits
+    /// for it. `None` if nothing is on its way.
+    pub fn head(&self) -> Option<PathId> {
+        self.windows.front()?.head()
+    }
+
+    /// Where two paths met in the last window that they took whole and alone: the share of its
+    /// segments that came from its beginning on. `None` before the first such window.
+    pub fn met(&self) -> Option<f64> {
+        self.met
+    }
+
     /// What it has done.
     pub fn counts(&self) -> SenderCounts {
         self.counts
@@ -194,6 +232,12 @@ impl Sender {
     fn next_segment(&mut self, now: Time, path: PathId) -> Option<Segment> {
         let asked = self.paths[path.0].as_mut()?;
         asked.reliability.advance(now, asked.on_way > 0);
+        if !self.is_within_part(path) {
+            return None;
+        }
+        if self.is_late(now, path) {
+            return self.probe(now, path);
+        }
         if let Some(segment) = self.take_again(now, path, false) {
             return Some(segment);
         }
@@ -211,7 +255,11 @@ impl Sender {
 
     /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
     /// before.
-    pub fn next_event(&self, path: PathId) -> Option<Time> {
+    pub fn next_event(&self, now: Time, path: PathId) -> Option<Time> {
+        let may_send = self.options.sends_again && self.is_within_part(path);
+        if !may_send || self.is_late(now, path) {
+            return None;
+        }
         let due = |window: &Window| {
             let (since, others) = window.waiting(path)?;
             others.filter_map(|of| Some(since + self.paths[of.0].as_ref()?.patience())).min()
@@ -220,25 +268,100 @@ impl Sender {
         self.windows.iter().filter_map(due).chain(own).min()
     }
 
-    fn take_again(&mut self, now: Time, path: PathId, at_once: bool) -> Option<Segment> {
-        let times =
-            self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, Path::patience));
+    /// `is_blocked` says that there is nothing else to do: then `path` does not wait for what it
+    /// would deliver sooner itself.
+    fn take_again(&mut self, now: Time, path: PathId, is_blocked: bool) -> Option<Segment> {
+        let of_paths = |time: fn(&Path) -> Duration| {
+            self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, time))
+        };
+        let (times, patience) = (of_paths(Path::time), of_paths(Path::patience));
+        let own = now + patience[path.0];
+        if !self.options.sends_again {
+            return None;
+        }
         for (number, window) in (self.first..).zip(&mut self.windows) {
-            let is_due = |of: PathId, since: Time| at_once || now >= since + times[of.0];
+            let is_due = |of: PathId, taken_at: Time, all_taken_at: Time| {
+                let overdue = if is_blocked { taken_at } else { all_taken_at } + patience[of.0];
+                now >= overdue || (is_blocked && own < taken_at + times[of.0])
+            };
             if let Some(index) = window.take_again(path, is_due) {
                 let segment = segment(window, number, index);
                 self.counts.redundant_bytes += segment.payload.len() as u64;
+                self.paths[path.0].as_mut()?.hand_over(now, &segment);
                 return Some(segment);
             }
         }
         None
     }
 
+    /// Whether `path` has less on its way than its part of the memory, but for that of a window whose
+    /// ends have not met. What a path took and has not delivered fills memory that the others need
+    /// too, so each is held to the part that goes with its rate: then all take equally long to
+    /// deliver what they have.
+    fn is_within_part(&self, path: PathId) -> bool {
+        let recent = |p: &Path| p.reliability.recent_bps();
+        let Some(own) = self.paths[path.0].as_ref() else { return false };
+        let all: f64 = self.paths.iter().flatten().map(recent).sum();
+        let even = 1.0 / self.order.len() as f64;
+        let part = if all > 0.0 { (recent(own) / all).max(even / LEAST_PART) } else { even };
+        let shared = self.memory().saturating_sub(self.most_cut());
+        let has = own.handed - own.received;
+        !self.options.shares_memory || has == 0 || (has as f64) < part * shared as f64
+    }
+
+    /// Whether what `path` takes would come so late that memory is full before, so that the others
+    /// had to wait for it: such a path sends copies alone.
+    fn is_late(&self, now: Time, path: PathId) -> bool {
+        let all: f64 = self.paths.iter().flatten().map(|p| p.reliability.recent_bps()).sum();
+        if !self.options.shares_memory || all <= 0.0 {
+            return false;
+        }
+        let fills_s = (self.memory() - self.most_cut().min(self.memory())) as f64 * 8.0 / all;
+        let most = Duration::from_secs_f64((LATE * fills_s).min(1e6));
+        let is_in_time = |p: &Path| p.time.is_some_and(|(mean, _)| mean <= most);
+        let Some(own) = self.paths[path.0].as_ref().filter(|p| p.time.is_some()) else {
+            return false;
+        };
+        !is_in_time(own) && self.paths.iter().flatten().any(|p| is_in_time(p) && !p.is_silent(now))
+    }
+
+    /// A copy for a late path of what another has on its way, one at a time.
+    fn probe(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        let own = self.paths[path.0].as_ref()?;
+        if own.handed > own.received {
+            return None;
+        }
+        for (number, window) in (self.first..).zip(&mut self.windows) {
+            if let Some(index) = window.copy(path) {
+                let segment = segment(window, number, index);
+                self.counts.redundant_bytes += segment.payload.len() as u64;
+                self.paths[path.0].as_mut()?.hand_over(now, &segment);
+                return Some(segment);
+            }
+        }
+        None
+    }
+
+    /// Bytes that both ends hold.
+    fn memory(&self) -> u64 {
+        self.config.receive_memory.min(self.send_memory)
+    }
+
+    /// Bytes of a window at most: what was agreed on, or less where memory holds few of these.
+    fn most_cut(&self) -> u64 {
+        let (most, least) = (self.config.window_bytes.into(), self.config.segment_bytes.into());
+        (self.memory() / LEAST_WINDOWS).min(most).max(least)
+    }
+
     fn take(&mut self, now: Time, path: PathId) -> Option<Segment> {
         for (number, window) in (self.first..).zip(&mut self.windows) {
             if let Some(index) = window.take(now, path) {
+                if window.is_all_taken() {
+                    self.met = window.met().or(self.met);
+                }
                 let segment = segment(window, number, index);
                 let taker = self.paths[path.0].as_mut()?;
+                taker.hand_over(now, &segment);
                 if taker.on_way == 0 {
                     taker.last_progress = now;
                 }
@@ -253,7 +376,7 @@ impl Sender {
     /// Cuts a window off the buffer for `path` to begin. False if there is nothing to cut, no
     /// memory for it at either end, or if another path would be there sooner with a single segment.
     fn cut_window(&mut self, now: Time, path: PathId) -> bool {
-        let wanted = self.buffer.len().min(self.config.window_bytes.into());
+        let wanted = self.buffer.len().min(self.most_cut());
         if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
             return false;
         }
@@ -273,7 +396,11 @@ impl Sender {
         let share = |p: &PathId| if total > 0.0 { rate(p) / total } else { even };
         let order: Vec<(PathId, f64)> = self.order.iter().map(|p| (*p, share(p))).collect();
         let segments = self.cut_segments(size);
-        self.windows.push_back(Window::new(segments, &order));
+        self.windows.push_back(if self.options.is_two_way {
+            Window::new(segments, &order)
+        } else {
+            Window::one_way(segments)
+        });
         self.ends.push_back(self.cut);
         true
     }
@@ -317,6 +444,9 @@ impl Sender {
         for path in self.paths.iter_mut().flatten() {
             path.reliability.advance(now, path.on_way > 0);
         }
+        if !self.options.adapts_directions {
+            return;
+        }
         let score = |p: PathId| self.paths[p.0].as_ref().map_or(0.0, |p| p.reliability.score());
         for end in (1..self.order.len()).rev() {
             for i in 0..end {
@@ -327,11 +457,20 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement came, on any path. An older one than the last tells nothing new.
+    /// An acknowledgement came on `path`. An older one than the last tells nothing new.
     ///
     /// # Errors
     /// If it acknowledges what was never sent: the peer is not one to go on with.
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) -> Result<(), AckError> {
+    pub fn on_ack(&mut self, now: Time, path: PathId, ack: &Ack) -> Result<(), AckError> {
+        if let Some(of) = &mut self.paths[path.0] {
+            if ack.received > of.handed {
+                return Err(AckError);
+            }
+            of.received = of.received.max(ack.received);
+            if let Some((_, at)) = of.watched.take_if(|(handed, _)| of.received >= *handed) {
+                of.sample(now - at);
+            }
+        }
         let opened = self.first + self.windows.len() as u64;
         let last = ack.missing.last().map_or(0, |(window, _)| window.saturating_add(1));
         if ack.complete.max(last) > opened || ack.consumed > self.cut {
@@ -375,16 +514,30 @@ impl Path {
         self.on_way = self.on_way.saturating_sub(arrived.bytes);
         self.last_progress = now;
         if let Some(at) = arrived.taken_at {
-            let sample = now - at;
-            self.time = Some(match self.time {
-                Some((mean, deviation)) => (
-                    mean.mul_f64(1.0 - TIME_GAIN) + sample.mul_f64(TIME_GAIN),
-                    deviation.mul_f64(1.0 - DEVIATION_GAIN)
-                        + mean.abs_diff(sample).mul_f64(DEVIATION_GAIN),
-                ),
-                None => (sample, sample / 2),
-            });
+            self.sample(now - at);
         }
+    }
+
+    fn hand_over(&mut self, now: Time, segment: &Segment) {
+        self.handed += segment.payload.len() as u64;
+        self.watched.get_or_insert((self.handed, now));
+    }
+
+    /// A segment took so long from being handed over to its acknowledgement.
+    fn sample(&mut self, took: Duration) {
+        self.time = Some(match self.time {
+            Some((mean, deviation)) => (
+                mean.mul_f64(1.0 - TIME_GAIN) + took.mul_f64(TIME_GAIN),
+                deviation.mul_f64(1.0 - DEVIATION_GAIN)
+                    + mean.abs_diff(took).mul_f64(DEVIATION_GAIN),
+            ),
+            None => (took, took / 2),
+        });
+    }
+
+    /// Whether nothing has arrived on it for far longer than that takes.
+    fn is_silent(&self, now: Time) -> bool {
+        self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time())
     }
 }
 

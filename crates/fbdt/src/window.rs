@@ -55,6 +55,7 @@ pub(crate) struct Arrived {
 pub(crate) struct Window {
     slots: Vec<Slot>,
     gaps: Vec<Gap>,
+    is_two_way: bool,
     /// When its last segment was taken.
     all_taken_at: Option<Time>,
     /// Segments that have not arrived.
@@ -96,10 +97,21 @@ impl Window {
         if gaps.is_empty() {
             gaps.push(Gap { low: 0, high: count, forward: None, backward: None });
         }
-        let mut window =
-            Self { slots, gaps, all_taken_at: None, missing: count, on_way: [0; MAX_PATHS] };
+        let mut window = Self {
+            slots,
+            gaps,
+            is_two_way: true,
+            all_taken_at: None,
+            missing: count,
+            on_way: [0; MAX_PATHS],
+        };
         window.drop_empty_gaps();
         window
+    }
+
+    /// A window that all paths take from its beginning on.
+    pub(crate) fn one_way(segments: Vec<Bytes>) -> Self {
+        Self { is_two_way: false, ..Self::new(segments, &[]) }
     }
 
     /// How many segments it has.
@@ -109,6 +121,27 @@ impl Window {
 
     pub(crate) fn is_complete(&self) -> bool {
         self.missing == 0
+    }
+
+    /// Whether every segment has been handed to a path.
+    pub(crate) fn is_all_taken(&self) -> bool {
+        self.gaps.is_empty()
+    }
+
+    /// The path that took the first segment which has not arrived, if one did.
+    pub(crate) fn head(&self) -> Option<PathId> {
+        let first = self.slots.iter().find(|slot| !slot.arrived)?;
+        first.taken.map(|(path, _)| path)
+    }
+
+    /// The share of segments before the one place where two paths met; `None` if not two took them,
+    /// each from its end.
+    pub(crate) fn met(&self) -> Option<f64> {
+        let taker = |slot: &Slot| slot.taken.map(|(path, _)| path);
+        let (first, last) = (taker(self.slots.first()?), taker(self.slots.last()?));
+        let met = self.slots.iter().position(|slot| taker(slot) != first)?;
+        let is_split = self.slots[met..].iter().all(|slot| taker(slot) == last);
+        is_split.then(|| met as f64 / self.slots.len() as f64)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -122,7 +155,11 @@ impl Window {
     /// The next segment for a path: at its own pointer, else at the far end of the largest gap that
     /// has a free end. `None` if there is none for it.
     pub(crate) fn take(&mut self, now: Time, path: PathId) -> Option<u32> {
-        let (gap, direction) = self.pointer(path).or_else(|| self.attach(path))?;
+        let (gap, direction) = if self.is_two_way {
+            self.pointer(path).or_else(|| self.attach(path))?
+        } else {
+            self.gaps.first().map(|_| (0, Direction::Forward))?
+        };
         let gap = &mut self.gaps[gap];
         let index = match direction {
             Direction::Forward => {
@@ -219,13 +256,14 @@ impl Window {
 
     /// A segment of another path that `path` is to send as well, and has not yet. Of these the one
     /// that its path took last: it was to be the last to arrive. `None` while segments of `path`
-    /// itself are on their way, and for paths that are not `due`.
+    /// itself are on their way, and for what is not due, which depends on the path, when it took the
+    /// segment and when all of the window was taken.
     pub(crate) fn take_again(
         &mut self,
         path: PathId,
-        mut is_due: impl FnMut(PathId, Time) -> bool,
+        mut is_due: impl FnMut(PathId, Time, Time) -> bool,
     ) -> Option<u32> {
-        let all_taken_at = self.all_taken_at?;
+        let all_at = self.all_taken_at?;
         if self.on_way[path.0] > 0 {
             return None;
         }
@@ -235,9 +273,19 @@ impl Window {
             .iter_mut()
             .enumerate()
             .filter(|(_, s)| !s.arrived && s.again & bit == 0)
-            .filter(|(_, s)| s.taken.is_some_and(|(of, _)| of != path && is_due(of, all_taken_at)))
+            .filter(|(_, s)| s.taken.is_some_and(|(of, at)| of != path && is_due(of, at, all_at)))
             .max_by_key(|(i, s)| (s.taken.map(|(_, at)| at), usize::MAX - i))?;
         slot.again |= bit;
+        Some(index as u32)
+    }
+
+    /// A segment of another path on its way that `path` has not sent: the first.
+    pub(crate) fn copy(&mut self, path: PathId) -> Option<u32> {
+        let bit = 1u64 << path.0;
+        let is_other = |s: &Slot| s.taken.is_some_and(|(of, _)| of != path);
+        let index =
+            self.slots.iter().position(|s| !s.arrived && s.again & bit == 0 && is_other(s))?;
+        self.slots[index].again |= bit;
         Some(index as u32)
     }
 

@@ -24,7 +24,7 @@ const SEGMENT_HEADER: usize = 21;
 const END_BYTES: usize = 9;
 /// Payloads that are copied out of the buffer that they came in.
 const SHORT_PAYLOAD: u32 = 1024;
-const ACK_HEADER: usize = 19;
+const ACK_HEADER: usize = 27;
 
 /// A run of bytes of one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,8 @@ impl Ranges {
 /// What the receiver has, of all paths: each pointer's next expected segment (3.2, ACKs).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
+    /// Bytes of segments that have come on the path that this is sent on, duplicates included.
+    pub received: u64,
     /// All windows below this one are complete.
     pub complete: u64,
     /// Bytes that the application has taken, from the start of the stream.
@@ -181,6 +183,7 @@ impl Segment {
 impl Ack {
     fn encode(&self, out: &mut BytesMut) {
         out.put_u8(ACK);
+        out.put_u64(self.received);
         out.put_u64(self.complete);
         out.put_u64(self.consumed);
         out.put_u16(self.missing.len() as u16);
@@ -224,6 +227,7 @@ fn decode_ack(from: &mut BytesMut) -> Result<Option<Frame>, WireError> {
     if whole < ACK_HEADER - 1 {
         return Ok(None);
     }
+    let received = rest.get_u64();
     let (complete, consumed) = (rest.get_u64(), rest.get_u64());
     let windows = usize::from(rest.get_u16());
     if windows > MAX_ACK_WINDOWS {
@@ -254,5 +258,5 @@ fn decode_ack(from: &mut BytesMut) -> Result<Option<Frame>, WireError> {
     }
     let used = 1 + whole - rest.len();
     from.advance(used);
-    Ok(Some(Frame::Ack(Ack { complete, consumed, missing })))
+    Ok(Some(Frame::Ack(Ack { received, complete, consumed, missing })))
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, Ranges, Segment};
-use airlane_fbdt::{Config, PathId, Receiver, Sender};
+use airlane_fbdt::{Config, Options, PathId, Receiver, Sender};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
@@ -17,6 +17,8 @@ struct Path {
     free_at_ms: f64,
     segments: VecDeque<(u64, Segment)>,
     acks: VecDeque<(u64, Ack)>,
+    /// Bytes of segments that came on it.
+    came: u64,
     stuck: bool,
 }
 
@@ -29,6 +31,8 @@ struct Stream {
     received: Vec<u8>,
     /// Segments handed to each path that came, and bytes.
     carried: Vec<u64>,
+    /// Whether paths keep more than a millisecond of data unsent.
+    takes_all: bool,
 }
 
 fn pattern(length: usize) -> Bytes {
@@ -48,6 +52,7 @@ impl Stream {
             free_at_ms: 0.0,
             segments: VecDeque::new(),
             acks: VecDeque::new(),
+            came: 0,
             stuck: false,
         };
         let paths: Vec<Path> = paths.iter().map(&mut open).collect();
@@ -61,6 +66,7 @@ impl Stream {
             data,
             received: vec![],
             carried,
+            takes_all: false,
         }
     }
 
@@ -68,7 +74,7 @@ impl Stream {
         Time::from_millis(self.now_ms)
     }
 
-    /// A millisecond passes. Paths keep a millisecond of data unsent at most.
+    /// A millisecond passes. Paths keep a millisecond of data unsent at most, or all.
     fn step(&mut self) {
         self.now_ms += 1;
         let now = self.now();
@@ -80,7 +86,8 @@ impl Stream {
             let Some(id) = path.id else { continue };
             // A path that is stuck takes what fits its buffer.
             let most = if path.stuck { 20 } else { usize::MAX };
-            while path.free_at_ms < self.now_ms as f64 + 1.0 && path.segments.len() < most {
+            let ahead_ms = if self.takes_all { 1e9 } else { 1.0 };
+            while path.free_at_ms < self.now_ms as f64 + ahead_ms && path.segments.len() < most {
                 let Some(segment) = self.sender.next(now, id) else { break };
                 let starts = path.free_at_ms.max(self.now_ms as f64);
                 path.free_at_ms = starts + segment.payload.len() as f64 / path.bytes_per_ms as f64;
@@ -90,6 +97,7 @@ impl Stream {
             while !path.stuck && path.segments.front().is_some_and(|(at, _)| *at <= self.now_ms) {
                 let (_, segment) = path.segments.pop_front().unwrap();
                 self.carried[i] += segment.payload.len() as u64;
+                path.came += segment.payload.len() as u64;
                 self.receiver.on_segment(segment).unwrap();
                 came = true;
             }
@@ -99,12 +107,14 @@ impl Stream {
                 }
             }
         }
-        let ack = self.receiver.ack();
         for path in &mut self.paths {
-            path.acks.push_back((self.now_ms + path.delay_ms, ack.clone()));
+            let ack = self.receiver.ack(path.came);
+            path.acks.push_back((self.now_ms + path.delay_ms, ack));
             while !path.stuck && path.acks.front().is_some_and(|(at, _)| *at <= self.now_ms) {
                 let (_, ack) = path.acks.pop_front().unwrap();
-                self.sender.on_ack(now, &ack).unwrap();
+                if let Some(id) = path.id {
+                    self.sender.on_ack(now, id, &ack).unwrap();
+                }
             }
         }
     }
@@ -141,6 +151,60 @@ fn two_paths_add_up_to_their_sum_however_they_differ() {
         let share = stream.carried[0] as f64 / stream.carried.iter().sum::<u64>() as f64;
         let expected = slow.0 as f64 / (slow.0 + fast.0) as f64;
         assert!((share - expected).abs() < 0.03, "{share} instead of {expected}");
+    }
+}
+
+#[test]
+fn memory_that_just_suffices_is_shared_as_the_rates_are() {
+    // Two paths that take all that they are given, however long it then waits: both hold what the
+    // other needs, unless each keeps to its part. Their round trips have 0.66 MB between them.
+    let config = Config { receive_memory: 1 << 20, ..Config::default() };
+    for rates in [[(6_000, 10), (30_000, 9)], [(30_000, 9), (6_000, 10)], [(18_000, 9); 2]] {
+        let length = 36_000 * 2000;
+        let mut stream = Stream::new(config, &rates, length);
+        stream.takes_all = true;
+        let took = stream.finish(20_000);
+        assert!(stream.received == pattern(length));
+        let counts = stream.sender.counts();
+        assert!(2000.0 / took as f64 > 0.9, "{rates:?}: {took} ms, {counts:?}");
+        assert!(counts.redundant_bytes * 25 < counts.distinct_bytes, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_path_that_is_too_late_for_the_memory_costs_the_other_nothing() {
+    // Figure 3: half a second more on either path, in which the other fills 6 MB many times.
+    for (early, late) in [((225_000, 2), (78_750, 503)), ((78_750, 3), (225_000, 502))] {
+        let length = early.0 as usize * 6000;
+        let mut stream = Stream::new(Config::default(), &[late, early], length);
+        let took = stream.finish(20_000);
+        assert!(stream.received == pattern(length));
+        let counts = stream.sender.counts();
+        // Nobody knows at first.
+        assert!(6000.0 / took as f64 > 0.85, "{early:?}: {took} ms, {counts:?}");
+        assert!(counts.redundant_bytes * 50 < counts.distinct_bytes, "{counts:?}");
+    }
+}
+
+#[test]
+fn without_a_part_everything_arrives_as_well() {
+    let all = Options::default();
+    for options in [
+        Options { is_two_way: false, ..all },
+        Options { sends_again: false, ..all },
+        Options { adapts_directions: false, ..all },
+        Options { shares_memory: false, ..all },
+    ] {
+        let mut stream = Stream::new(Config::default(), &[(3_000, 5), (6_000, 40)], 30_000_000);
+        stream.sender = Sender::with(Config::default(), 8 << 20, options);
+        for path in &mut stream.paths {
+            path.id = stream.sender.open(Time::ZERO);
+        }
+        let took = stream.finish(60_000);
+        assert!(stream.received == pattern(30_000_000), "{options:?}");
+        assert!(took < 6_000, "{options:?}: {took} ms");
+        let again = stream.sender.counts().redundant_bytes;
+        assert!(options.sends_again || again == 0, "{options:?}: {again}");
     }
 }
 
@@ -202,8 +266,8 @@ fn a_few_bytes_leave_on_the_path_that_is_there_first() {
     assert_eq!(sender.next(at(0), fast).unwrap().index, 1);
     let mut first = Ranges::default();
     first.push(0, 1);
-    sender.on_ack(at(10), &Ack { missing: vec![(0, first)], ..Ack::default() }).unwrap();
-    sender.on_ack(at(200), &Ack { complete: 1, ..Ack::default() }).unwrap();
+    sender.on_ack(at(10), slow, &Ack { missing: vec![(0, first)], ..Ack::default() }).unwrap();
+    sender.on_ack(at(200), slow, &Ack { complete: 1, ..Ack::default() }).unwrap();
     assert_eq!([slow, fast].map(|path| sender.next(at(200), path)), [None, None]);
     sender.push(&mut pattern(1));
     assert_eq!(sender.next(at(200), slow), None);
@@ -269,20 +333,25 @@ proptest! {
                     stream.carried.push(0);
                     stream.paths.push(Path {
                         id, bytes_per_ms, delay_ms, free_at_ms,
-                        segments: VecDeque::new(), acks: VecDeque::new(), stuck: false,
+                        segments: VecDeque::new(), acks: VecDeque::new(), came: 0, stuck: false,
                     });
                 }
             }
             prop_assert!(stream.receiver.held_bytes() <= receive_memory);
         }
         // One path that works is enough.
+        if stream.paths.iter().filter(|path| path.id.is_some()).count() == 16
+            && let Some(id) = stream.paths[0].id.take()
+        {
+            stream.sender.close(id);
+        }
         let id = stream.sender.open(stream.now());
         prop_assert!(id.is_some());
         stream.carried.push(0);
         let free_at_ms = stream.now_ms as f64;
         stream.paths.push(Path {
             id, bytes_per_ms: 2000, delay_ms: 2, free_at_ms,
-            segments: VecDeque::new(), acks: VecDeque::new(), stuck: false,
+            segments: VecDeque::new(), acks: VecDeque::new(), came: 0, stuck: false,
         });
         let most = stream.now_ms + 200_000;
         stream.finish(most);

@@ -29,6 +29,7 @@ fn the_vectors_of_the_document_hold() {
     let frames = [
         Frame::Segment(Segment { window: 5, index: 1, count: 3, payload }),
         Frame::Ack(Ack {
+            received: 300_000,
             complete: 4,
             consumed: 1 << 20,
             missing: vec![(4, ranges(&[(1, 3), (5, 6)])), (6, Ranges::default())],
@@ -63,7 +64,7 @@ fn frames_that_are_none_are_refused_before_anything_is_held_for_them() {
         let error = refused(&format!("{head} 00000000 00000001 {length}"));
         assert!(matches!(error, WireError::Length(_)), "{error}");
     }
-    let head = "02 0000000000000004 0000000000000000";
+    let head = "02 0000000000000000 0000000000000004 0000000000000000";
     for rest in [
         "0101",                                                           // too many windows
         "0001 0000000000000003 0000",                                     // below `complete`
@@ -93,7 +94,7 @@ fn segments_that_do_not_fit_are_refused_and_change_nothing() {
         bytes: s.payload.len(),
     };
     assert_eq!(receiver.on_segment(segment(0, 0, 3, 10)), Ok(true));
-    let before = receiver.ack();
+    let before = receiver.ack(0);
     for wrong in [
         segment(0, 1, 2, 10), // another number of segments
         segment(0, 1, 3, 9),  // short, and not the last
@@ -106,7 +107,7 @@ fn segments_that_do_not_fit_are_refused_and_change_nothing() {
     }
     assert_eq!(receiver.on_segment(segment(1024, 0, 1, 1)), Err(ReceiverError::Memory(1024)));
     assert_eq!(receiver.on_segment(segment(0, 0, 3, 10)), Ok(false), "a duplicate");
-    assert_eq!((receiver.ack(), receiver.duplicate_bytes()), (before, 10));
+    assert_eq!((receiver.ack(0), receiver.duplicate_bytes()), (before, 10));
     for window in 1..10 {
         assert_eq!(receiver.on_segment(segment(window, 1, 2, 10)), Ok(true));
     }
@@ -128,10 +129,11 @@ fn acknowledgements_of_what_was_never_sent_are_refused() {
         [(2, 0, 0), (u64::MAX, 0, 0), (0, 4, 0), (0, 0, 1), (0, 0, u64::MAX)]
     {
         let missing = vec![(window, Ranges::default())];
-        let ack = Ack { complete, consumed, missing };
-        assert_eq!(sender.on_ack(Time::ZERO, &ack), Err(AckError), "{ack:?}");
+        let ack = Ack { complete, consumed, missing, ..Ack::default() };
+        assert_eq!(sender.on_ack(Time::ZERO, path, &ack), Err(AckError), "{ack:?}");
     }
-    assert!(
-        sender.on_ack(Time::ZERO, &Ack { complete: 1, consumed: 3, missing: Vec::new() }).is_ok()
-    );
+    let good = Ack { received: 3, complete: 1, consumed: 3, missing: Vec::new() };
+    let more = Ack { received: 4, ..good.clone() };
+    assert_eq!(sender.on_ack(Time::ZERO, path, &more), Err(AckError));
+    assert_eq!(sender.on_ack(Time::ZERO, path, &good), Ok(()));
 }

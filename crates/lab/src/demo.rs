@@ -3,18 +3,56 @@
 use std::path::Path;
 
 use crate::error::LabError;
-use crate::request::{DemoRequest, Outcome};
-use crate::run::run_scenario;
+use crate::request::{Common, DemoRequest, Outcome};
+use crate::run::{leave_told, told};
 use crate::scenario::{Scenario, embedded};
+use crate::story::Story;
+use crate::workloads;
 
-/// Runs the first scenario that the binary carries; leaves what [`run`](crate::run::run) leaves.
+/// The title of the page.
+const TITLE: &str = "What Airlane does";
+
+/// Runs one scenario of each system, and leaves what [`run`](crate::run::run) leaves, with a chapter
+/// for each.
 ///
 /// # Errors
 /// As [`run`](crate::run::run).
 pub fn demo(request: &DemoRequest<'_>) -> Result<Outcome, LabError> {
-    let Some((name, text)) = embedded().next() else {
-        return Err(LabError::fault("no scenario in this build"));
-    };
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new(name), &[])?;
-    run_scenario(scenario, &request.common)
+    let common = &request.common;
+    let mut stories = Vec::new();
+    let (mut planned, mut stopped) = (0, false);
+    for name in workloads::ALL.iter().filter_map(|workload| workload.demo()) {
+        let Some((_, text)) = embedded().find(|(known, _)| *known == name) else {
+            return Err(LabError::fault(format!("no scenario \"{name}\" in this build")));
+        };
+        let scenario = Scenario::from_bytes(text.as_bytes(), Path::new(name), &[])?;
+        // A trace takes the place of the only bottleneck; where there are several it has none.
+        let trace = common.trace.clone().filter(|_| scenario.network.bottleneck().is_some());
+        let told = told(scenario, &Common { trace, ..common.clone() })?;
+        stories.push(told.story);
+        (planned, stopped) = (planned + told.planned, told.stopped);
+        if stopped {
+            break;
+        }
+    }
+    leave_told(joined(stories), (planned, stopped), common)
+}
+
+/// Several stories as one.
+fn joined(stories: Vec<Story>) -> Story {
+    let titled = |story: &Story| format!("{}\n{}", story.report.title, story.table);
+    let tables: Vec<String> = stories.iter().map(titled).collect();
+    let verdicts: Vec<String> = stories.iter().map(|story| story.verdict.clone()).collect();
+    let failed = stories.iter().map(|story| story.failed).sum();
+    let (summaries, reports): (Vec<_>, Vec<_>) =
+        stories.into_iter().map(|story| (story.summary, story.report)).unzip();
+    let mut report = airlane_report::merge(reports);
+    TITLE.clone_into(&mut report.title);
+    Story {
+        summary: crate::summary::Summary::joined("demo", summaries),
+        report,
+        table: tables.join("\n"),
+        verdict: verdicts.join(" "),
+        failed,
+    }
 }

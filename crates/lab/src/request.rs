@@ -10,6 +10,7 @@ use crate::scenario::Cipher;
 use crate::summary::{OutFolder, RunInfo};
 
 /// What every command that runs worlds is given.
+#[derive(Clone)]
 pub struct Common<'a> {
     /// Where the results go.
     pub out: PathBuf,

@@ -11,7 +11,7 @@ use crate::execute::{execute, leave};
 use crate::plan::Plan;
 use crate::request::{Common, Outcome, ReportRequest, RunRequest};
 use crate::scenario::Scenario;
-use crate::story::{self, KeptRun};
+use crate::story::{self, KeptRun, Story};
 use crate::summary::OutFolder;
 use crate::workload::{Measured, Stocks};
 use crate::workloads;
@@ -34,10 +34,25 @@ pub fn run(request: &RunRequest<'_>) -> Result<Outcome, LabError> {
 
 /// Runs a scenario that has been read.
 pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, LabError> {
+    let told = told(scenario, common)?;
+    leave_told(told.story, (told.planned, told.stopped), common)
+}
+
+/// What is told of a scenario that has been run.
+pub(crate) struct Told {
+    pub(crate) story: Story,
+    /// How many runs were planned.
+    pub(crate) planned: usize,
+    /// Whether a stop kept some from finishing.
+    pub(crate) stopped: bool,
+}
+
+/// Runs a scenario.
+pub(crate) fn told(scenario: Scenario, common: &Common<'_>) -> Result<Told, LabError> {
     let plan = Plan::new(scenario, common)?;
     let stocks = Stocks::of_plan(&plan)?;
     common.captures.prepare()?;
-    let folder = OutFolder::prepare(&common.out)?;
+    OutFolder::prepare(&common.out)?;
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let done = execute(&plan, common, |key, ticket| {
         let output = world::run(&plan, &stocks, key, &options, ticket)?;
@@ -46,6 +61,16 @@ pub(crate) fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Ou
     let (planned, stopped) = (done.planned, done.stopped);
     let told = done.results.into_iter().map(|(_, told)| told).collect();
     let story = story::tell(&plan, &stocks, common, told, (planned, stopped));
+    Ok(Told { story, planned, stopped })
+}
+
+/// Leaves a story in the folder of `common`.
+pub(crate) fn leave_told(
+    story: Story,
+    (planned, stopped): (usize, bool),
+    common: &Common<'_>,
+) -> Result<Outcome, LabError> {
+    let folder = OutFolder::prepare(&common.out)?;
     folder.write(DATA, &story.report.to_json_gz())?;
     let page = airlane_report::render(&story.report);
     leave(&folder, common, &story.summary, &page, (planned, stopped))?;

@@ -185,6 +185,13 @@ impl Sender {
         self.finished
     }
 
+    /// A path that took the first segment which was not acknowledged: all that came behind that
+    /// waits for it. `None` if nothing is on its way.
+    pub fn head(&self) -> Option<PathId> {
+        let carriers = self.flights.get(self.flights.first())?.carriers;
+        (carriers != 0).then(|| PathId(carriers.trailing_zeros() as usize))
+    }
+
     /// What it has done.
     pub fn counts(&self) -> SenderCounts {
         self.counts

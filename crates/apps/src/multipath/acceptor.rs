@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use airlane_fbdt::Config;
 use airlane_quic::{Connection, ControlHandle, Endpoint};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use rand::RngExt;
@@ -15,7 +14,7 @@ use super::Settings;
 use super::control::ControlReader;
 use super::dialer::patience;
 use super::error::MultipathError;
-use super::hello::{Agreed, HELLO_BYTES, Hello, StreamId};
+use super::hello::{Agreed, HELLO_BYTES, Hello, StreamId, Terms};
 use super::path::Path;
 use super::shared::{Attached, Shared};
 use super::stream::MultipathStream;
@@ -96,18 +95,21 @@ impl Streams {
         let hello = Hello::decode(&from.exactly(HELLO_BYTES).await?)?;
         let (shared, agreed) = self.stream(&hello)?;
         to.write_all(agreed.encode()).await?;
-        let attached = shared.attach(hello.path, agreed)?;
+        let attached = shared.attach(hello.path, agreed, connection.control())?;
         Ok((shared, attached, Path::new(connection, hello.stream, to, from)))
     }
 
     /// The stream that a path belongs to: a new one, if it is the first.
     fn stream(self: &Arc<Self>, hello: &Hello) -> Result<(Shared, Agreed), MultipathError> {
         let mut open = self.lock();
-        let own = self.settings.config.receive_memory;
-        let wanted =
-            Config { receive_memory: hello.config.receive_memory.min(own), ..hello.config };
+        let own = Terms::of(&self.settings);
+        if hello.terms.protocol != own.protocol {
+            return Err(MultipathError::Protocol("frames of a kind that is not spoken here"));
+        }
+        let receive_memory = hello.terms.receive_memory.min(own.receive_memory);
+        let wanted = Terms { receive_memory, ..hello.terms };
         if let Some((shared, agreed)) = open.get(&hello.stream) {
-            if wanted != agreed.config {
+            if wanted != agreed.terms {
                 return Err(MultipathError::Protocol("other sizes than on other paths"));
             }
             return Ok((shared.clone(), *agreed));
@@ -121,7 +123,7 @@ impl Streams {
         let shared = Shared::new(self.runtime.clone(), self.settings);
         let incarnation = self.begun_so_far.fetch_add(1, Ordering::Relaxed);
         let incarnation = self.runtime.seed().split("multipath").index(incarnation).rng().random();
-        let agreed = Agreed { incarnation, config: wanted };
+        let agreed = Agreed { incarnation, terms: wanted };
         open.insert(hello.stream, (shared.clone(), agreed));
         drop(open);
         let (streams, id, watched) = (self.clone(), hello.stream, shared.clone());

@@ -1,6 +1,5 @@
 //! The control stream of a path: the first message each way, then frames that are no segments.
 
-use airlane_fbdt::wire::Frame;
 use airlane_quic::RecvStream;
 use bytes::BytesMut;
 
@@ -25,17 +24,13 @@ impl ControlReader {
         Ok(self.buffer.split_to(bytes))
     }
 
-    /// The next frame.
-    pub(super) async fn frame(&mut self) -> Result<Frame, MultipathError> {
-        loop {
-            if let Some(frame) = Frame::decode(&mut self.buffer)? {
-                return Ok(frame);
-            }
-            self.more().await?;
-        }
+    /// What has come and was not taken.
+    pub(super) fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
     }
 
-    async fn more(&mut self) -> Result<(), MultipathError> {
+    /// Waits for more.
+    pub(super) async fn more(&mut self) -> Result<(), MultipathError> {
         let piece = self.stream.read_chunk(usize::MAX).await?.ok_or(MultipathError::Ended)?;
         self.buffer.extend_from_slice(&piece);
         Ok(())

@@ -1,7 +1,5 @@
 //! Why a stream ended.
 
-use airlane_fbdt::wire::WireError;
-use airlane_fbdt::{AckError, ReceiverError};
 use airlane_quic::QuicError;
 
 /// Why a stream over several paths ended, or why a path of it did.
@@ -10,15 +8,24 @@ pub enum MultipathError {
     /// A connection failed: a path ended.
     #[error("a path ended: {0}")]
     Path(#[from] QuicError),
-    /// The peer sent what is no frame.
-    #[error("the peer {0}")]
-    Wire(#[from] WireError),
+    /// The peer sent what is no frame of FBDT.
+    #[error("the peer's bytes: {0}")]
+    Wire(#[from] airlane_fbdt::wire::WireError),
     /// The peer sent segments that do not fit.
     #[error("the peer's data: {0}")]
-    Segment(#[from] ReceiverError),
+    Segment(#[from] airlane_fbdt::ReceiverError),
     /// The peer acknowledged what it cannot have.
     #[error("the peer's acknowledgement: {0}")]
-    Ack(#[from] AckError),
+    Ack(#[from] airlane_fbdt::AckError),
+    /// The peer sent what is no frame of MPTCP's meta level.
+    #[error("the peer's bytes: {0}")]
+    MptcpWire(#[from] airlane_mptcp::wire::WireError),
+    /// The same of its segments.
+    #[error("the peer's data: {0}")]
+    MptcpSegment(#[from] airlane_mptcp::ReceiverError),
+    /// The same of its acknowledgements.
+    #[error("the peer's acknowledgement: {0}")]
+    MptcpAck(#[from] airlane_mptcp::AckError),
     /// The peer does not keep to the protocol, or asks for what is not given.
     #[error("the peer broke the protocol: {0}")]
     Protocol(&'static str),
@@ -34,6 +41,11 @@ pub enum MultipathError {
 }
 
 impl MultipathError {
+    /// A lane has something else than segments.
+    pub(super) const NO_DATA: Self = Self::Protocol("a lane with something else than data");
+    /// A control stream has segments.
+    pub(super) const DATA: Self = Self::Protocol("data on the control stream");
+
     /// Whether the peer broke the protocol, so that the whole stream must end.
     pub(super) fn is_fatal(&self) -> bool {
         !matches!(self, Self::Path(_) | Self::Ended)

@@ -1,15 +1,17 @@
 //! What stands at the beginning of a path: who it belongs to, and what both ends agree on.
 
-use airlane_fbdt::Config;
-use airlane_fbdt::wire::{MAX_SEGMENT_BYTES, MAX_SEGMENTS, VERSION};
+use airlane_fbdt::wire::{MAX_SEGMENT_BYTES, MAX_SEGMENTS};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::error::MultipathError;
+use super::{Scheme, Settings};
 
 /// The first bytes of a control stream, before the version.
 const MAGIC: &[u8; 4] = b"ALMP";
+/// The version of the format.
+const VERSION: u8 = 1;
 /// Bytes of a hello.
-pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + 4 + 4 + 8;
+pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + 1 + 4 + 4 + 8;
 /// Bytes of the answer.
 pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8 + 8;
 /// Memory of a stream at least: smaller windows cost more than they hold.
@@ -20,6 +22,40 @@ const MAX_WINDOW_BYTES: u32 = 64 << 20;
 /// A stream's number, which only its two ends know.
 pub type StreamId = [u8; 16];
 
+/// What a stream's frames are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// FBDT's (`docs/wire/fbdt.md`).
+    Fbdt = 1,
+    /// MPTCP's meta level (`docs/mptcp.md`).
+    Mptcp = 2,
+}
+
+/// What the ends of a stream agree on before they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// What frames are.
+    pub protocol: Protocol,
+    /// Bytes of a segment at most.
+    pub segment_bytes: u32,
+    /// Bytes of an FBDT window at most.
+    pub window_bytes: u32,
+    /// Bytes of the stream that the receiving end holds at most.
+    pub receive_memory: u64,
+}
+
+impl Terms {
+    /// What an end with these settings asks for.
+    pub fn of(settings: &Settings) -> Self {
+        let Settings { segment_bytes, window_bytes, receive_memory, .. } = *settings;
+        let protocol = match settings.scheme {
+            Scheme::Fbdt(_) => Protocol::Fbdt,
+            Scheme::Mptcp(_) => Protocol::Mptcp,
+        };
+        Self { protocol, segment_bytes, window_bytes, receive_memory }
+    }
+}
+
 /// The first message on a control stream, from the end that has the radios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
@@ -28,7 +64,7 @@ pub struct Hello {
     /// The path's number at the end that sends this.
     pub path: u8,
     /// What it wants.
-    pub config: Config,
+    pub terms: Terms,
 }
 
 impl Hello {
@@ -39,9 +75,10 @@ impl Hello {
         out.put_u8(VERSION);
         out.put_slice(&self.stream);
         out.put_u8(self.path);
-        out.put_u32(self.config.segment_bytes);
-        out.put_u32(self.config.window_bytes);
-        out.put_u64(self.config.receive_memory);
+        out.put_u8(self.terms.protocol as u8);
+        out.put_u32(self.terms.segment_bytes);
+        out.put_u32(self.terms.window_bytes);
+        out.put_u64(self.terms.receive_memory);
         out.freeze()
     }
 
@@ -57,13 +94,19 @@ impl Hello {
         let mut stream = StreamId::default();
         from.copy_to_slice(&mut stream);
         let path = from.get_u8();
-        let config = Config {
+        let protocol = match from.get_u8() {
+            1 => Protocol::Fbdt,
+            2 => Protocol::Mptcp,
+            _ => return Err(MultipathError::Protocol("a hello for frames of another kind")),
+        };
+        let terms = Terms {
+            protocol,
             segment_bytes: from.get_u32(),
             window_bytes: from.get_u32(),
             receive_memory: from.get_u64(),
         };
-        check(&config)?;
-        Ok(Self { stream, path, config })
+        check(&terms)?;
+        Ok(Self { stream, path, terms })
     }
 }
 
@@ -73,8 +116,8 @@ pub(super) struct Agreed {
     /// Which of the streams that ever had this id it is: a random number of the end that accepts.
     /// One that was started again knows its streams no more, and would begin another.
     pub(super) incarnation: u64,
-    /// The sizes, with the smaller of both ends' memories.
-    pub(super) config: Config,
+    /// The terms, with the smaller of both ends' memories.
+    pub(super) terms: Terms,
 }
 
 impl Agreed {
@@ -84,20 +127,20 @@ impl Agreed {
         out.put_slice(MAGIC);
         out.put_u8(VERSION);
         out.put_u64(self.incarnation);
-        out.put_u64(self.config.receive_memory);
+        out.put_u64(self.terms.receive_memory);
         out.freeze()
     }
 
     /// Reads the answer to a hello that wanted `wanted`.
-    pub(super) fn decode(mut from: &[u8], wanted: Config) -> Result<Self, MultipathError> {
+    pub(super) fn decode(mut from: &[u8], wanted: Terms) -> Result<Self, MultipathError> {
         version(&mut from)?;
         let incarnation = from.get_u64();
-        let config = Config { receive_memory: from.get_u64(), ..wanted };
-        check(&config)?;
-        if config.receive_memory > wanted.receive_memory {
+        let terms = Terms { receive_memory: from.get_u64(), ..wanted };
+        check(&terms)?;
+        if terms.receive_memory > wanted.receive_memory {
             return Err(MultipathError::Protocol("a welcome with more memory than there is"));
         }
-        Ok(Self { incarnation, config })
+        Ok(Self { incarnation, terms })
     }
 }
 
@@ -113,8 +156,8 @@ fn version(from: &mut &[u8]) -> Result<(), MultipathError> {
     Ok(())
 }
 
-fn check(config: &Config) -> Result<(), MultipathError> {
-    let Config { segment_bytes, window_bytes, receive_memory } = *config;
+fn check(terms: &Terms) -> Result<(), MultipathError> {
+    let Terms { segment_bytes, window_bytes, receive_memory, .. } = *terms;
     if !(256..=MAX_SEGMENT_BYTES).contains(&segment_bytes) {
         return Err(MultipathError::Protocol("segments of no size that works"));
     }
@@ -134,7 +177,7 @@ mod tests {
 
     fn hello() -> Hello {
         let stream = std::array::from_fn(|i| i as u8);
-        Hello { stream, path: 1, config: Config::default() }
+        Hello { stream, path: 1, terms: Terms::of(&Settings::default()) }
     }
 
     #[test]
@@ -153,22 +196,25 @@ mod tests {
         for cut in 0..good.len() {
             assert!(Hello::decode(&good[..cut]).is_err(), "{cut} bytes");
         }
-        let with = |config: Config| Hello { config, ..hello() }.encode();
-        let sizes = Config::default();
+        let with = |terms: Terms| Hello { terms, ..hello() }.encode();
+        let sizes = hello().terms;
         for bad in [
-            Config { segment_bytes: 0, ..sizes },
-            Config { segment_bytes: 255, ..sizes },
-            Config { segment_bytes: u32::MAX, ..sizes },
-            Config { window_bytes: 4095, ..sizes },
-            Config { window_bytes: u32::MAX, ..sizes },
-            Config { segment_bytes: 256, window_bytes: 32 << 20, ..sizes },
-            Config { receive_memory: 1_000_000, ..sizes },
+            Terms { segment_bytes: 0, ..sizes },
+            Terms { segment_bytes: 255, ..sizes },
+            Terms { segment_bytes: u32::MAX, ..sizes },
+            Terms { window_bytes: 4095, ..sizes },
+            Terms { window_bytes: u32::MAX, ..sizes },
+            Terms { segment_bytes: 256, window_bytes: 32 << 20, ..sizes },
+            Terms { receive_memory: 1_000_000, ..sizes },
         ] {
             assert!(Hello::decode(&with(bad)).is_err(), "{bad:?}");
         }
         let mut other = good.to_vec();
         other[0] = b'B';
         assert!(Hello::decode(&other).is_err());
+        let mut kind = good.to_vec();
+        kind[22] = 3;
+        assert!(Hello::decode(&kind).is_err());
         let mut newer = good.to_vec();
         newer[4] = VERSION + 1;
         assert!(Hello::decode(&newer).is_err());
@@ -176,10 +222,10 @@ mod tests {
 
     #[test]
     fn an_answer_gives_no_more_memory_than_there_is() {
-        let wanted = Config::default();
+        let wanted = hello().terms;
         let given = |receive_memory| {
-            let config = Config { receive_memory, ..wanted };
-            let agreed = Agreed { incarnation: 7, config };
+            let terms = Terms { receive_memory, ..wanted };
+            let agreed = Agreed { incarnation: 7, terms };
             Agreed::decode(&agreed.encode(), wanted).map(|decoded| assert_eq!(decoded, agreed))
         };
         assert!(given(2 << 20).is_ok() && given(6 << 20).is_ok());

@@ -1,4 +1,5 @@
-//! One stream of bytes in each direction over several paths, with FBDT (`airlane_fbdt`).
+//! One stream of bytes in each direction over several paths, with FBDT (`airlane_fbdt`) or, to
+//! compare with, MPTCP's meta level (`airlane_mptcp`).
 //!
 //! A path is a QUIC connection, with congestion control of its own. The end that opens the stream
 //! has the radios: it connects from each of them, and again when a connection ends. The other end
@@ -6,8 +7,8 @@
 //! only the two ends know.
 //!
 //! ```text
-//! application --write--> fbdt::Sender --next(path)--> lane of the path ====> fbdt::Receiver --read-->
-//!                             ^------------- acknowledgements on every path's control stream <--'
+//! application --write--> Halves --next(path)--> lane of the path ====> Halves --read--> application
+//!                          ^-------- acknowledgements on every path's control stream <--'
 //! ```
 //!
 //! On a connection each direction has a **lane** for segments, which is a long stream made of many
@@ -18,6 +19,7 @@ mod acceptor;
 mod control;
 mod dialer;
 mod error;
+mod halves;
 mod hello;
 mod lane;
 mod path;
@@ -28,11 +30,13 @@ pub mod transfer;
 pub use acceptor::serve;
 pub use dialer::{Dial, open};
 pub use error::MultipathError;
-pub use hello::{Hello, StreamId};
+pub use halves::SentCounts;
+pub use hello::{Hello, Protocol, StreamId, Terms};
 pub use shared::{PathCounts, StreamCounts};
 pub use stream::MultipathStream;
 
-use airlane_fbdt::Config;
+pub use airlane_fbdt::Options as FbdtOptions;
+pub use airlane_mptcp::{Options as MptcpOptions, SchedulerKind};
 use airlane_quic::TransportConfig;
 
 /// Bytes that lie in a connection beyond its congestion window: enough to fill the pauses between
@@ -40,21 +44,44 @@ use airlane_quic::TransportConfig;
 const UNSENT_BYTES: u64 = 64 << 10;
 /// Streams of a connection at once: of each direction's lane those that are not read yet, and the
 /// control stream.
-const MAX_STREAMS: u32 = 64;
+const MAX_STREAMS: u32 = 256;
 
-/// What one end offers.
+/// Which path sends what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// FBDT, with the parts that it has.
+    Fbdt(FbdtOptions),
+    /// MPTCP, with a scheduler and its options.
+    Mptcp(MptcpOptions),
+}
+
+/// What one end offers. Sizes are as the end that opens the stream wants them; the other takes the
+/// smaller memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Sizes, as the end that opens the stream wants them; the other takes the smaller memory.
-    pub config: Config,
+    /// Which path sends what; the same at both ends.
+    pub scheme: Scheme,
+    /// Bytes of a segment at most.
+    pub segment_bytes: u32,
+    /// Bytes of an FBDT window at most.
+    pub window_bytes: u32,
+    /// Bytes at most that have come and were not read.
+    pub receive_memory: u64,
     /// Bytes at most that the application has written and that have not arrived.
     pub send_memory: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        let config = Config::default();
-        Self { send_memory: config.receive_memory, config }
+        let airlane_fbdt::Config { segment_bytes, window_bytes, receive_memory } =
+            airlane_fbdt::Config::default();
+        Self {
+            scheme: Scheme::Fbdt(FbdtOptions::default()),
+            segment_bytes,
+            window_bytes,
+            receive_memory,
+            send_memory: receive_memory,
+        }
     }
 }
 
@@ -63,6 +90,8 @@ pub fn path_transport(config: TransportConfig) -> TransportConfig {
     TransportConfig {
         unsent_bytes: Some(UNSENT_BYTES),
         max_streams: MAX_STREAMS,
+        // A radio may have a second connection beside one that fell silent.
+        empty_client_ids: false,
         // What is ahead of the reader is bounded by the stream's own memory.
         receive_window_bytes: 48 << 20,
         ..config

@@ -4,8 +4,6 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 
 use airlane_base::Time;
-use airlane_fbdt::PathId;
-use airlane_fbdt::wire::Frame;
 use airlane_quic::{Connection, SendStream};
 use bytes::BytesMut;
 
@@ -13,10 +11,7 @@ use super::control::ControlReader;
 use super::error::MultipathError;
 use super::hello::StreamId;
 use super::lane::{LaneReceiver, LaneSender};
-use super::shared::{Attached, Shared};
-
-/// Bytes of a segment's header, with room to spare.
-const HEADER_BYTES: usize = 32;
+use super::shared::{Attached, PathKey, Shared};
 
 /// Both directions of a path's lane and of its control stream.
 pub(super) struct Path {
@@ -45,12 +40,12 @@ impl Path {
     /// Sends and receives as `attached` until the path or the stream ends.
     pub(super) async fn run(self, attached: Attached) -> MultipathError {
         let Self { outgoing, incoming, to, from } = self;
-        let (shared, id) = (attached.shared(), attached.id());
+        let (shared, key) = (attached.shared(), attached.key());
         let ended = tokio::try_join!(
-            send_segments(shared, id, outgoing),
-            read_segments(shared, id, incoming),
-            send_control(shared, id, to),
-            read_control(shared, from),
+            send_segments(shared, key, outgoing),
+            read_segments(shared, key, incoming),
+            send_control(shared, key, to),
+            read_control(shared, key, from),
         );
         match ended {
             Err(e) => e,
@@ -61,54 +56,47 @@ impl Path {
 
 async fn send_segments(
     shared: &Shared,
-    id: PathId,
+    path: PathKey,
     mut to: LaneSender,
 ) -> Result<Infallible, MultipathError> {
     let mut timer = shared.runtime.timer(Time::FAR_FUTURE);
-    let mut header = BytesMut::new();
     loop {
-        let segment = poll_fn(|cx| shared.poll_segment(cx, id, &mut timer)).await?;
-        header.reserve(HEADER_BYTES);
-        segment.encode_header(&mut header);
-        to.write(header.split().freeze()).await?;
-        to.write(segment.payload).await?;
+        let segment = poll_fn(|cx| shared.poll_segment(cx, path, &mut timer)).await?;
+        to.write(segment.frame).await?;
     }
 }
 
 async fn read_segments(
     shared: &Shared,
-    id: PathId,
+    path: PathKey,
     mut from: LaneReceiver,
 ) -> Result<Infallible, MultipathError> {
     let mut buffer = BytesMut::new();
     loop {
         buffer.extend_from_slice(&from.read().await?);
-        while let Some(frame) = Frame::decode(&mut buffer)? {
-            let Frame::Segment(segment) = frame else {
-                return Err(MultipathError::Protocol("a lane with something else than data"));
-            };
-            shared.on_segment(id, segment)?;
-        }
+        shared.on_lane(path, &mut buffer)?;
     }
 }
 
 async fn send_control(
     shared: &Shared,
-    id: PathId,
+    path: PathKey,
     mut to: SendStream,
 ) -> Result<Infallible, MultipathError> {
     let mut timer = shared.runtime.timer(Time::FAR_FUTURE);
     loop {
-        let frame = poll_fn(|cx| shared.poll_control(cx, id, &mut timer)).await?;
+        let frame = poll_fn(|cx| shared.poll_control(cx, path, &mut timer)).await?;
         to.write_all(frame).await?;
     }
 }
 
 async fn read_control(
     shared: &Shared,
+    path: PathKey,
     mut from: ControlReader,
 ) -> Result<Infallible, MultipathError> {
     loop {
-        shared.on_control(&from.frame().await?)?;
+        shared.on_control(path, from.buffer())?;
+        from.more().await?;
     }
 }

@@ -5,7 +5,7 @@
 //! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast; all of them if none is
 //! named. Five seeds if not said otherwise.
 
-#[path = "../../tests/harness/mod.rs"]
+#[path = "../../tests/congestion/harness/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod harness;
 mod links;

@@ -242,6 +242,22 @@ impl Summary {
         }
     }
 
+    /// Several as one, in the given order, under a name of its own.
+    pub fn joined(name: impl Into<String>, parts: Vec<Self>) -> Self {
+        let mut all = Self::new(name, Vec::new());
+        for part in parts {
+            all.virtual_s += part.virtual_s;
+            all.runs.extend(part.runs);
+            all.rows.extend(part.rows);
+            all.claims.extend(part.claims);
+            let seeds = part.seeds.into_iter().filter(|seed| !all.seeds.contains(seed));
+            let seeds: Vec<u64> = seeds.collect();
+            all.seeds.extend(seeds);
+        }
+        all.count_verdicts();
+        all
+    }
+
     /// Counts the verdicts of the claims.
     pub fn count_verdicts(&mut self) {
         let by_interval = |c: &CheckEntry| c.ci95.is_some() && c.verdict != Verdict::Reported;

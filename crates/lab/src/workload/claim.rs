@@ -9,6 +9,7 @@ use airlane_report::model;
 
 use super::{Flow, Metric, RunResult, Stocks};
 use crate::plan::{Plan, RunKey};
+use crate::world::WayOutput;
 
 /// The figures of one cell: for each metric a list of draws, each with its figure per seed. The
 /// lists of all metrics are about the same draws and seeds in the same order. What could not be
@@ -77,15 +78,17 @@ pub(crate) struct ClaimChapter {
 }
 
 /// A metric of runs, with the metrics derived from it: that of the baseline, the change to it, and
-/// the difference to each of several baselines.
+/// for each of several baselines its own and the difference to it.
 pub(crate) fn derived(metric: &Metric, names: &[String]) -> Vec<Metric> {
     let called = |name: String| Metric { name: name.into(), ..metric.clone() };
     let mut all = vec![metric.clone()];
     if names.len() > 1 {
         all.push(called(format!("{}_of_baseline", metric.name)));
         all.push(called(change_name(&metric.name)));
-        let over = |baseline: &String| called(format!("{}_over_{baseline}", metric.name));
-        all.extend(names[1..].iter().map(over));
+        for baseline in &names[1..] {
+            all.push(called(format!("{}_of_{baseline}", metric.name)));
+            all.push(called(format!("{}_over_{baseline}", metric.name)));
+        }
     }
     all
 }
@@ -98,8 +101,7 @@ fn change_name(name: &str) -> String {
     }
 }
 
-/// Adds a metric of runs and what is derived from it: of the baseline, the change, the difference
-/// to each of several baselines.
+/// Adds a metric of runs and what is [`derived`] from it.
 pub(crate) fn add_derived(
     samples: &mut ByMetric,
     compared: &Compared<'_>,
@@ -111,6 +113,8 @@ pub(crate) fn add_derived(
         samples.insert(format!("{name}_of_baseline"), compared.each(|runs| of(runs[1])));
         samples.insert(change_name(name), compared.each(|runs| of(runs[0]) - of(runs[1])));
         for (i, baseline) in compared.names.iter().enumerate().skip(1) {
+            let own = compared.each(|runs| of(runs[i]));
+            samples.insert(format!("{name}_of_{baseline}"), own);
             let difference = compared.each(|runs| of(runs[0]) - of(runs[i]));
             samples.insert(format!("{name}_over_{baseline}"), difference);
         }
@@ -131,4 +135,6 @@ pub(crate) struct ClaimContext<'a> {
     pub(crate) at: Time,
     /// All connections of all workloads.
     pub(crate) flows: &'a [Flow<'a>],
+    /// Every direction of every access.
+    pub(crate) ways: &'a [WayOutput],
 }

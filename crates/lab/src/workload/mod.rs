@@ -64,6 +64,11 @@ pub(crate) trait Workload: Sync {
         &[]
     }
 
+    /// The name of the one of these that `airlane demo` runs, if one is made for newcomers.
+    fn demo(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Name and text of the claims that are measured with it, by system.
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[]

@@ -1,31 +1,39 @@
 //! Figures of a tunnel, from how far it had come when.
 
 use airlane_base::Time;
-use airlane_report::model::{Draw, Panel, Series};
+use airlane_report::model::{Draw, Panel, Series, Span};
 
-use super::{NAME, Output, TunnelOutput};
+use super::{NAME, Output, TunnelOutput, samples};
 use crate::workload::{ActorResult, Figures, OverTime, PartResult};
 
 /// Time between points of the goodput over time.
 const STEP_S: f64 = 0.5;
+/// What waits counts as blocked if it fills so large a part of the memory.
+const MUCH: f64 = 0.25;
 
 impl TunnelOutput {
     /// Bytes in order by `at`.
-    fn read_by(&self, at: Time) -> u64 {
+    pub(super) fn read_by(&self, at: Time) -> u64 {
         let known = self.read.partition_point(|(_, time)| *time <= at);
         known.checked_sub(1).map_or(0, |last| self.read[last].0)
     }
 
     /// Bytes in order over the time that counts, bits/s; `None` if none counts.
-    fn goodput_bps(&self) -> Option<f64> {
+    pub(super) fn goodput_bps(&self) -> Option<f64> {
         let span = (self.end.max(self.counted_from) - self.counted_from).as_secs_f64();
         let bytes = self.read_by(self.end).saturating_sub(self.read_by(self.counted_from));
         (span > 0.0).then(|| bytes as f64 * 8.0 / span)
     }
 
+    /// Bytes that were sent again over distinct ones; `None` if nothing was sent.
+    pub(super) fn redundant_share(&self) -> Option<f64> {
+        let (again, all) = (self.redundant_bytes as f64, self.distinct_bytes as f64);
+        (self.distinct_bytes > 0).then(|| again / all)
+    }
+
     /// From being written to being there in order, with how many bytes took so long: of what came
     /// in the time that counts, shortest first.
-    fn delays(&self) -> Vec<(f64, u64)> {
+    pub(super) fn delays(&self) -> Vec<(f64, u64)> {
         let mut written = self.written.iter().peekable();
         let (mut delays, mut before) = (Vec::new(), 0);
         for (upto, at) in &self.read {
@@ -43,7 +51,7 @@ impl TunnelOutput {
 }
 
 /// The delay that so large a share of all bytes does not exceed, s.
-fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
+pub(super) fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
     let all: u64 = delays.iter().map(|(_, bytes)| bytes).sum();
     let mut below = 0;
     delays.iter().find_map(|(delay, bytes)| {
@@ -61,9 +69,7 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add("goodput_bps", "bit/s", goodput);
         figures.add("delay_ms", "ms", quantile(&delays, 0.5).map(|s| 1e3 * s));
         figures.add("delay_p99_ms", "ms", quantile(&delays, 0.99).map(|s| 1e3 * s));
-        let share = (tunnel.distinct_bytes > 0)
-            .then(|| tunnel.redundant_bytes as f64 / tunnel.distinct_bytes as f64);
-        figures.add("redundant_share", "", share);
+        figures.add("redundant_share", "", tunnel.redundant_share());
         actors.push(ActorResult {
             workload: NAME.to_owned(),
             name: tunnel.name.clone(),
@@ -93,10 +99,22 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
     if output.0.is_empty() {
         return OverTime::default();
     }
-    let mut panel = Panel::new("in-order", "Data in order", "Mbit/s", Draw::Step, 1)
+    let mut in_order = Panel::new("in-order", "Data in order", "Mbit/s", Draw::Step, 1)
         .help("What the application could read, half second by half second.");
+    let mut waiting = Panel::new("waiting", "Waits for bytes before it", "MB", Draw::Step, 2).help(
+        "What has come and cannot be read yet. Shaded where it fills a quarter of the memory: all of \
+         it waits for a byte on the radio of that colour.",
+    );
+    let mut met = Panel::new("met", "Where the radios met", "% of a window", Draw::Step, 0)
+        .range(0.0, 100.0)
+        .help(
+            "FBDT sends a window over one radio from its beginning, over the other from its end. \
+             The more of it the first had when they met, the faster it was.",
+        );
+    let mut spans = Vec::new();
     for tunnel in &output.0 {
-        let mut line = Series::new(tunnel.name.clone());
+        let name = &tunnel.name;
+        let mut line = Series::new(name.clone());
         let mut from = Time::ZERO;
         while from < end {
             let to = Time::from_secs_f64(from.as_secs_f64() + STEP_S).min(end);
@@ -105,7 +123,47 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
             line.push(from.as_secs_f64(), bytes as f64 * 8.0 / span / 1e6);
             from = to;
         }
-        panel.series.push(line);
+        in_order.series.push(line);
+        let (mut held, mut where_met) = (Series::new(name.clone()), Series::new(name.clone()));
+        for sample in &tunnel.samples {
+            held.push(sample.at.as_secs_f64(), sample.waiting_bytes as f64 / 1e6);
+            if let Some(met) = sample.met {
+                where_met.push(sample.at.as_secs_f64(), 100.0 * met);
+            }
+        }
+        waiting.series.push(held);
+        if tunnel.samples.iter().any(|sample| sample.met.is_some()) {
+            met.series.push(where_met);
+        }
+        spans.extend(waits(tunnel));
     }
-    OverTime { panels: vec![panel], ..OverTime::default() }
+    let met = (!met.series.is_empty()).then_some(met);
+    let panels = [in_order, waiting].into_iter().chain(met).collect();
+    OverTime { panels, spans }
+}
+
+/// For which radio much waited, and when.
+fn waits(tunnel: &TunnelOutput) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for sample in &tunnel.samples {
+        let radio = tunnel.radios.iter().find(|radio| radio.number == sample.head);
+        let Some(radio) = radio.filter(|r| r.number.is_some()) else { continue };
+        if (sample.waiting_bytes as f64) < MUCH * tunnel.memory as f64 {
+            continue;
+        }
+        let (start_s, end_s) =
+            ((sample.at - samples::EVERY).as_secs_f64(), sample.at.as_secs_f64());
+        match spans.last_mut() {
+            Some(last) if last.actor == radio.name && start_s - last.end_s < 1e-6 => {
+                last.end_s = end_s;
+            }
+            _ => spans.push(Span {
+                actor: radio.name.clone(),
+                kind: "others wait for data".to_owned(),
+                start_s,
+                end_s,
+            }),
+        }
+    }
+    spans
 }

@@ -1,9 +1,12 @@
 //! One stream of bytes from a server to a client with several radios, over all of them at once.
 
+mod claims;
 mod figures;
 mod read;
 mod report;
 mod roles;
+mod samples;
+mod scheduler;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +19,14 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, NoDraws, OverTime, Part,
-    PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+    About, ByMetric, Cast, Chapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow, Headline,
+    Kept, Metric, NoDraws, OverTime, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
+    Workload,
 };
 use crate::world::{FlowSample, Stage};
+
+use samples::Sample;
+use scheduler::{Scheduler, Without};
 
 /// The name of the workload.
 const NAME: &str = "tunnel";
@@ -47,18 +54,35 @@ impl Workload for Tunnel {
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
     }
+
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("fbdt", include_str!("../../../../../claims/fbdt.toml"))]
+    }
+
+    fn demo(&self) -> Option<&'static str> {
+        Some("fbdt")
+    }
 }
 
 /// What a scheme says of tunnels.
-#[derive(Clone, Debug, PartialEq)]
-struct Only {
+#[derive(Clone, Debug, Default, PartialEq)]
+struct OfScheme {
+    /// Which access sends what.
+    scheduler: Scheduler,
     /// The name of the one access that is used.
-    only: String,
+    only: Option<String>,
+    /// Bytes of a window of FBDT at most.
+    window: Option<u64>,
+    /// A part of FBDT that is left out.
+    without: Option<Without>,
 }
 
-impl SchemePart for Only {
+impl SchemePart for OfScheme {
     fn note(&self) -> Vec<String> {
-        vec![format!("Tunnels use {} alone.", self.only)]
+        vec![match &self.only {
+            Some(only) => format!("Over {only} alone."),
+            None => self.scheduler.sentence().to_owned(),
+        }]
     }
 }
 
@@ -118,6 +142,22 @@ impl Cast for Tunnels {
         ]
     }
 
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics()
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
+    }
+
+    fn claim_metrics(&self, _: &[String]) -> Vec<Metric> {
+        claims::metrics()
+    }
+
+    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+        claims::of_draws(compared)
+    }
+
     fn prepare(
         &self,
         scenario: &Scenario,
@@ -163,18 +203,23 @@ struct TunnelOutput {
     /// How far it had come when: what was written, and what was read in order.
     written: Vec<(u64, Time)>,
     read: Vec<(u64, Time)>,
+    /// Bytes that each end holds at most.
+    memory: u64,
     /// Bytes of segments, distinct and sent again.
     distinct_bytes: u64,
     redundant_bytes: u64,
+    samples: Vec<Sample>,
     failure: Option<String>,
     radios: Vec<RadioOutput>,
 }
 
 /// A radio of a tunnel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct RadioOutput {
     /// The tunnel's name and the access's.
     name: String,
+    /// Its number in the stream, if the scheme uses it.
+    number: Option<u8>,
     /// Bytes that it was first to bring.
     first_bytes: u64,
     samples: Vec<FlowSample>,
@@ -199,5 +244,9 @@ impl Part for Output {
 
     fn over_time(&self, run: &Ended<'_>) -> OverTime {
         figures::over_time(self, run.at)
+    }
+
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+        claims::keep(self, run)
     }
 }

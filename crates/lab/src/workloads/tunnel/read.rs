@@ -2,7 +2,7 @@
 
 use airlane_base::InputError;
 
-use super::{Entry, Only, Tunnels};
+use super::{Entry, OfScheme, Tunnels};
 use crate::scenario::{CORE_RTT, DURATION, Frame, NONE, RTT, Reader, Scenario, at, control, start};
 
 /// Receive memory of a stream: as Linux gives it to a connection.
@@ -10,10 +10,14 @@ const MEMORY: u64 = 6 << 20;
 
 pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Tunnels {
     let mut number = 0;
-    Tunnels(r.list("tunnel", "Streams of data over several accesses at once, by FBDT.", |r| {
-        number += 1;
-        entry(r, number, frame)
-    }))
+    Tunnels(r.list(
+        "tunnel",
+        "Streams of data over several accesses at once, by FBDT or MPTCP.",
+        |r| {
+            number += 1;
+            entry(r, number, frame)
+        },
+    ))
 }
 
 fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
@@ -37,16 +41,29 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     }
 }
 
-pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<Only> {
-    let only = r.name_or_none("tunnel_only", "all", "The one access that tunnels use.")?;
-    Some(Only { only })
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+    let doc = "Which access sends what of a tunnel: FBDT, or MPTCP with one of its schedulers.";
+    let scheduler = r.word_or_none("tunnel_scheduler", "\"fbdt\"", doc);
+    let only = r.name_or_none("tunnel_only", "all", "The one access that tunnels use.");
+    let range = (64 << 10, 16 << 20);
+    let doc = "Bytes of a window of FBDT at most.";
+    let window = r.count_or_none("tunnel_window_bytes", range, "1048576", doc);
+    let doc = "A part of FBDT that is left out: all go forward, nothing is sent again, directions stay \
+               as they are, or nobody is held to a part of the memory.";
+    let without = r.word_or_none("tunnel_without", "none", doc);
+    if scheduler.is_none() && only.is_none() && window.is_none() && without.is_none() {
+        return None;
+    }
+    Some(OfScheme { scheduler: scheduler.unwrap_or_default(), only, window, without })
 }
 
 /// Whether each access that a scheme names is one of every tunnel's.
 pub(super) fn check(tunnels: &Tunnels, scenario: &Scenario) -> Result<(), InputError> {
     let accesses = &scenario.network.accesses;
     for scheme in &scenario.schemes {
-        let Some(Only { only }) = scheme.parts.of::<Only>() else { continue };
+        let Some(only) = scheme.parts.of::<OfScheme>().and_then(|of| of.only.as_ref()) else {
+            continue;
+        };
         for tunnel in &tunnels.0 {
             if !tunnel.at.iter().any(|access| accesses[*access].name == *only) {
                 let has: Vec<_> = tunnel.at.iter().map(|a| accesses[*a].name.as_str()).collect();

@@ -9,7 +9,8 @@ use airlane_quic::{Connection, ControlHandle};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::oneshot;
 
-use super::{Entry, Only, Output, RadioOutput, TunnelOutput, Tunnels};
+use super::samples::{self, Held, Samples};
+use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
 use crate::error::LabError;
 use crate::workload::{BoxFuture, Part, Running};
 use crate::world::{Stage, Tap};
@@ -17,18 +18,17 @@ use crate::world::{Stage, Tap};
 /// More than anybody waits for.
 const ENDLESS: u64 = 1 << 60;
 
-/// An end of a stream, once there is one.
-type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
-
 /// A tunnel that runs.
 struct Started {
     name: String,
+    memory: u64,
     counted_from: Time,
     written: Arc<transfer::Passed>,
     read: Arc<transfer::Passed>,
     /// The end that sends and the one that receives, once they have begun.
     source: Held,
     sink: Held,
+    samples: Samples,
     ended: oneshot::Receiver<(Time, Option<String>)>,
     /// The radios by name.
     radios: Vec<(String, Option<Used>)>,
@@ -47,10 +47,19 @@ pub(super) fn start(cast: &Tunnels, stage: &mut Stage<'_>) -> Result<Box<dyn Run
 
 fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError> {
     let pair = stage.attach()?;
-    let only = stage.scheme().parts.of::<Only>().map(|only| only.only.clone());
+    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let control = tunnel.control.as_ref().unwrap_or(&stage.scheme().control);
-    let mut settings = Settings { send_memory: tunnel.memory, ..Settings::default() };
-    settings.config.receive_memory = tunnel.memory;
+    let memory = tunnel.memory;
+    let settings = Settings {
+        scheme: of_scheme.scheduler.scheme(of_scheme.without),
+        receive_memory: memory,
+        send_memory: memory,
+        ..Settings::default()
+    };
+    let settings = match of_scheme.window.and_then(|bytes| u32::try_from(bytes).ok()) {
+        Some(window_bytes) => Settings { window_bytes, ..settings },
+        None => settings,
+    };
     let listen = multipath::path_transport(stage.transport(control));
     let listen = stage.server(&pair, listen)?;
     let mut radios = Vec::new();
@@ -59,7 +68,7 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     for (access, ip) in tunnel.at.iter().zip(&pair.from) {
         let access = &stage.scenario().network.accesses[*access].name;
         let name = format!("{}.{access}", tunnel.name);
-        if only.as_ref().is_some_and(|only| only != access) {
+        if of_scheme.only.as_ref().is_some_and(|only| only != access) {
             radios.push((name, None));
             continue;
         }
@@ -102,13 +111,16 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
         stream
     };
     let ended = receive(&pair.client, (begin, stage.end), bytes, opened, &read);
+    let samples = samples::start(&pair.client, &source, &sink, stage.end);
     Ok(Started {
         name: tunnel.name.clone(),
+        memory,
         counted_from: begin + tunnel.skip,
         written,
         read,
         source,
         sink,
+        samples,
         ended,
         radios,
     })
@@ -155,14 +167,14 @@ impl Running for Roles {
                 // Its task cannot be gone: a panic would have ended the world.
                 let Ok((end, failure)) = tunnel.ended.await else { continue };
                 let counts = |end: &Held| lock(end).take().map(|s| s.counts()).unwrap_or_default();
-                let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sender);
+                let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sent);
                 let radios = tunnel.radios.into_iter().map(|(name, used)| {
                     let Some((number, tap)) = used else {
-                        return RadioOutput { name, first_bytes: 0, samples: Vec::new() };
+                        return RadioOutput { name, ..RadioOutput::default() };
                     };
                     let counts = came.paths.iter().find(|path| path.radio == number);
                     let first_bytes = counts.map_or(0, |path| path.first_bytes);
-                    RadioOutput { name, first_bytes, samples: tap.take() }
+                    RadioOutput { name, number: Some(number), first_bytes, samples: tap.take() }
                 });
                 outputs.push(TunnelOutput {
                     name: tunnel.name,
@@ -170,8 +182,10 @@ impl Running for Roles {
                     end,
                     written: tunnel.written.notes(),
                     read: tunnel.read.notes(),
+                    memory: tunnel.memory,
                     distinct_bytes: sent.distinct_bytes,
                     redundant_bytes: sent.redundant_bytes,
+                    samples: std::mem::take(&mut *lock(&tunnel.samples)),
                     failure,
                     radios: radios.collect(),
                 });

@@ -81,6 +81,10 @@ impl Workload for Vod {
         ]
     }
 
+    fn demo(&self) -> Option<&'static str> {
+        Some("four-viewers")
+    }
+
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[("minerva", include_str!("../../../../../claims/minerva.toml"))]
     }

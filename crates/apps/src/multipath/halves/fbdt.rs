@@ -1,0 +1,149 @@
+//! FBDT: each path asks for what it sends next, and no path's turn depends on another's state.
+
+use airlane_base::Time;
+use airlane_fbdt::wire::Frame;
+use airlane_fbdt::{Config, MAX_PATHS, Options, PathId, Receiver, Sender};
+use airlane_quic::ControlStats;
+use bytes::{Bytes, BytesMut};
+
+use super::{Came, HEADER_BYTES, Halves, Outgoing, SentCounts, Told};
+use crate::multipath::error::MultipathError;
+use crate::multipath::hello::Terms;
+
+pub(super) struct Fbdt {
+    sender: Sender,
+    receiver: Receiver,
+    paths: [Option<PathId>; MAX_PATHS],
+}
+
+impl Fbdt {
+    pub(super) fn new(terms: &Terms, send_memory: u64, options: Options) -> Self {
+        let Terms { segment_bytes, window_bytes, receive_memory, .. } = *terms;
+        let config = Config { segment_bytes, window_bytes, receive_memory };
+        let sender = Sender::with(config, send_memory, options);
+        Self { sender, receiver: Receiver::new(config), paths: [None; MAX_PATHS] }
+    }
+}
+
+impl Halves for Fbdt {
+    fn open(&mut self, now: Time) -> Option<usize> {
+        let path = self.sender.open(now)?;
+        self.paths[path.index()] = Some(path);
+        Some(path.index())
+    }
+
+    fn close(&mut self, path: usize) {
+        if let Some(path) = self.paths[path].take() {
+            self.sender.close(path);
+        }
+    }
+
+    fn look(&mut self, _: usize, _: &ControlStats, _: bool) {}
+
+    fn looks_at_paths(&self) -> bool {
+        false
+    }
+
+    fn chosen(&mut self, _: Time) -> Option<usize> {
+        None
+    }
+
+    fn next(&mut self, now: Time, path: usize) -> Option<Outgoing> {
+        let segment = self.sender.next(now, self.paths[path]?)?;
+        let payload_bytes = segment.payload.len() as u64;
+        Some(Outgoing { frame: encoded(&Frame::Segment(segment)), payload_bytes })
+    }
+
+    fn next_event(&self, now: Time, path: usize) -> Option<Time> {
+        self.sender.next_event(now, self.paths[path]?)
+    }
+
+    fn push(&mut self, data: &mut Bytes) {
+        self.sender.push(data);
+    }
+
+    fn has_room(&self) -> bool {
+        self.sender.room() > 0
+    }
+
+    fn finish(&mut self) {
+        self.sender.finish();
+    }
+
+    fn end(&self) -> Option<Bytes> {
+        self.sender.end().map(|windows| encoded(&Frame::End(windows)))
+    }
+
+    fn ack(&self, received: u64) -> Bytes {
+        encoded(&Frame::Ack(self.receiver.ack(received)))
+    }
+
+    fn on_lane(&mut self, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
+        let Some(frame) = Frame::decode(from)? else { return Ok(None) };
+        let Frame::Segment(segment) = frame else { return Err(MultipathError::NO_DATA) };
+        let bytes = segment.payload.len() as u64;
+        let is_new = self.receiver.on_segment(segment)?;
+        Ok(Some(Came { bytes, is_new }))
+    }
+
+    fn on_control(
+        &mut self,
+        now: Time,
+        path: usize,
+        from: &mut BytesMut,
+    ) -> Result<Option<Told>, MultipathError> {
+        let Some(frame) = Frame::decode(from)? else { return Ok(None) };
+        match frame {
+            Frame::Ack(ack) => {
+                let path = self.paths[path].ok_or(MultipathError::Ended)?;
+                self.sender.on_ack(now, path, &ack)?;
+                Ok(Some(Told::Ack))
+            }
+            Frame::End(windows) => {
+                self.receiver.on_end(windows)?;
+                Ok(Some(Told::End))
+            }
+            Frame::Segment(_) => Err(MultipathError::DATA),
+        }
+    }
+
+    fn read(&mut self) -> Option<Bytes> {
+        self.receiver.read()
+    }
+
+    fn is_sent(&self) -> bool {
+        self.sender.is_done()
+    }
+
+    fn is_read(&self) -> bool {
+        self.receiver.is_done()
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.receiver.held_bytes()
+    }
+
+    fn head(&self) -> Option<usize> {
+        self.sender.head().map(PathId::index)
+    }
+
+    fn met(&self) -> Option<f64> {
+        self.sender.met()
+    }
+
+    fn sent(&self) -> SentCounts {
+        let counts = self.sender.counts();
+        SentCounts {
+            distinct_bytes: counts.distinct_bytes,
+            redundant_bytes: counts.redundant_bytes,
+            moved_bytes: counts.moved_bytes,
+        }
+    }
+}
+
+fn encoded(frame: &Frame) -> Bytes {
+    let payload = if let Frame::Segment(segment) = frame { segment.payload.len() } else { 0 };
+    let mut out = BytesMut::with_capacity(HEADER_BYTES + payload);
+    frame.encode(&mut out);
+    out.freeze()
+}

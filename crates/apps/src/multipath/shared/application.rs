@@ -1,0 +1,105 @@
+//! What the application at an end does, and whoever waits for a stream to begin or to end.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+use super::Shared;
+use crate::multipath::error::MultipathError;
+
+impl Shared {
+    /// Takes what there is room for off `data`; ready when all of it is taken.
+    pub(in crate::multipath) fn poll_write(
+        &self,
+        cx: &mut Context<'_>,
+        data: &mut Bytes,
+    ) -> Poll<Result<(), MultipathError>> {
+        let mut state = self.lock();
+        if let Some(e) = &state.failure {
+            return Poll::Ready(Err(e.clone()));
+        }
+        if let Some((halves, _)) = &mut state.halves {
+            let before = data.len();
+            halves.push(data);
+            if data.len() < before {
+                state.wake_senders();
+            }
+            if data.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        state.writer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Nothing comes after what was written.
+    pub(in crate::multipath) fn finish(&self) {
+        let mut state = self.lock();
+        state.finished = true;
+        if let Some((halves, _)) = &mut state.halves {
+            halves.finish();
+        }
+        state.wake_all();
+    }
+
+    /// All that is there in order; nothing after the end.
+    pub(in crate::multipath) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Vec<Bytes>, MultipathError>> {
+        let mut state = self.lock();
+        let mut pieces = Vec::new();
+        let mut is_done = false;
+        if let Some((halves, _)) = &mut state.halves {
+            while let Some(piece) = halves.read() {
+                pieces.push(piece);
+            }
+            is_done = halves.is_read();
+        }
+        if !pieces.is_empty() || is_done {
+            let read: usize = pieces.iter().map(Bytes::len).sum();
+            state.progress += read as u64;
+            let now = self.runtime.now();
+            state.on_progress(now);
+            if state.is_over() {
+                state.wake_all();
+            }
+            return Poll::Ready(Ok(pieces));
+        }
+        if let Some(e) = &state.failure {
+            return Poll::Ready(Err(e.clone()));
+        }
+        state.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Ready when the stream is over in both directions, or has failed.
+    pub(in crate::multipath) fn poll_over(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), MultipathError>> {
+        let mut state = self.lock();
+        if state.is_over() {
+            return Poll::Ready(Ok(()));
+        }
+        if let Some(e) = &state.failure {
+            return Poll::Ready(Err(e.clone()));
+        }
+        state.watch(cx);
+        Poll::Pending
+    }
+
+    /// Ready when a path is there, if `wanted`, or none.
+    pub(in crate::multipath) fn poll_has_path(
+        &self,
+        cx: &mut Context<'_>,
+        wanted: bool,
+    ) -> Poll<()> {
+        let mut state = self.lock();
+        if state.paths.iter().any(Option::is_some) == wanted {
+            return Poll::Ready(());
+        }
+        state.watch(cx);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,324 @@
+//! What the tasks of a stream share: both halves of the protocol, and who waits for what.
+
+mod application;
+mod paths;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_quic::ControlHandle;
+use airlane_runtime::RuntimeHandle;
+
+use super::Settings;
+use super::error::MultipathError;
+use super::halves::{self, Halves, SentCounts};
+use super::hello::Agreed;
+
+/// Paths of a stream at most.
+pub(in crate::multipath) const MAX_PATHS: usize = airlane_fbdt::MAX_PATHS;
+const _: () = assert!(MAX_PATHS == airlane_mptcp::MAX_PATHS);
+/// An acknowledgement is due after so many bytes that arrived or were read.
+const ACK_EVERY_BYTES: u64 = 64 << 10;
+/// Or after so long, if there are fewer.
+const ACK_DELAY: Duration = Duration::from_millis(1);
+
+/// What came on a path, and what left on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathCounts {
+    /// The path's number at the end that has the radios.
+    pub radio: u8,
+    /// Whether it is there.
+    pub is_open: bool,
+    /// Bytes of segments that it was first to bring.
+    pub first_bytes: u64,
+    /// Bytes of segments that another had brought before.
+    pub duplicate_bytes: u64,
+    /// Bytes of segments that were handed to it.
+    pub taken_bytes: u64,
+}
+
+/// What a stream has done.
+#[derive(Clone, Debug, Default)]
+pub struct StreamCounts {
+    /// Of each radio that ever had a path, by its number.
+    pub paths: Vec<PathCounts>,
+    /// Of the sending half.
+    pub sent: SentCounts,
+    /// Bytes that came and were not read: they wait for others before them.
+    pub held_bytes: u64,
+    /// The radio that took the first segment sent which has not arrived.
+    pub head: Option<u8>,
+    /// Where two paths met in FBDT's last window: the share that came from its beginning on.
+    pub met: Option<f64>,
+}
+
+/// The part of a stream that all of its tasks see.
+#[derive(Clone)]
+pub(in crate::multipath) struct Shared {
+    pub(in crate::multipath) runtime: RuntimeHandle,
+    state: Arc<Mutex<State>>,
+}
+
+/// Which path of a stream: its place, which is used again when it is gone, and how many there were
+/// before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::multipath) struct PathKey {
+    place: usize,
+    serial: u64,
+}
+
+/// A path of a stream, until it is dropped, however its task ends.
+pub(in crate::multipath) struct Attached {
+    shared: Shared,
+    key: PathKey,
+}
+
+impl Attached {
+    pub(in crate::multipath) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    pub(in crate::multipath) fn key(&self) -> PathKey {
+        self.key
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.shared.detach(self.key);
+    }
+}
+
+struct State {
+    settings: Settings,
+    /// Both halves and what was agreed on, once it was.
+    halves: Option<(Box<dyn Halves>, Agreed)>,
+    paths: [Option<PathTasks>; MAX_PATHS],
+    /// How many paths there ever were.
+    attached: u64,
+    radios: Vec<PathCounts>,
+    /// Tasks of the application.
+    writer: Option<Waker>,
+    reader: Option<Waker>,
+    /// Whoever waits for the end, or for a path to come or go.
+    watchers: Vec<Waker>,
+    finished: bool,
+    /// Bytes that came or were read, of which acknowledgements tell.
+    progress: u64,
+    failure: Option<MultipathError>,
+}
+
+/// What the tasks of a path wait for.
+struct PathTasks {
+    serial: u64,
+    radio: u8,
+    control: ControlHandle,
+    /// The task that sends segments, while it waits for one.
+    sender: Option<Waker>,
+    /// Whether that task would take one now: it is not held up by its connection.
+    takes: bool,
+    acker: Option<Waker>,
+    /// Up to where the last acknowledgement told, and since when there is more.
+    told: u64,
+    /// Bytes of segments that came on it.
+    received: u64,
+    since: Option<Time>,
+    end_told: bool,
+}
+
+impl Shared {
+    pub(in crate::multipath) fn new(runtime: RuntimeHandle, settings: Settings) -> Self {
+        let state = State {
+            settings,
+            halves: None,
+            paths: [const { None }; MAX_PATHS],
+            attached: 0,
+            radios: Vec::new(),
+            writer: None,
+            reader: None,
+            watchers: Vec::new(),
+            finished: false,
+            progress: 0,
+            failure: None,
+        };
+        Self { runtime, state: Arc::new(Mutex::new(state)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A path has come, on which both ends agreed on the same as on every other path of the stream.
+    /// It takes the place of an older one of the same radio.
+    pub(in crate::multipath) fn attach(
+        &self,
+        radio: u8,
+        agreed: Agreed,
+        control: &ControlHandle,
+    ) -> Result<Attached, MultipathError> {
+        let now = self.runtime.now();
+        let mut state = self.lock();
+        if let Some(e) = &state.failure {
+            return Err(e.clone());
+        }
+        let (settings, finished) = (state.settings, state.finished);
+        let (halves, with) = state.halves.get_or_insert_with(|| {
+            let mut halves = halves::new(&settings, &agreed.terms);
+            if finished {
+                halves.finish();
+            }
+            (halves, agreed)
+        });
+        if *with != agreed {
+            return Err(MultipathError::Protocol("another stream of the same id"));
+        }
+        let place = halves.open(now).ok_or(MultipathError::Protocol("too many paths"))?;
+        let serial = state.attached;
+        state.attached += 1;
+        let older = state.keys().find(|(_, of)| *of == radio);
+        if let Some((older, _)) = older {
+            state.detach(older);
+        }
+        state.paths[place] = Some(PathTasks {
+            serial,
+            radio,
+            control: control.clone(),
+            sender: None,
+            takes: false,
+            acker: None,
+            told: 0,
+            received: 0,
+            since: None,
+            end_told: false,
+        });
+        state.radio(radio).is_open = true;
+        state.wake_all();
+        Ok(Attached { shared: self.clone(), key: PathKey { place, serial } })
+    }
+
+    /// A path has gone: others send what was on its way.
+    fn detach(&self, path: PathKey) {
+        self.lock().detach(path);
+    }
+
+    /// The application wants no more of it.
+    pub(in crate::multipath) fn give_up(&self) {
+        let is_over = self.lock().is_over();
+        if !is_over {
+            self.fail(MultipathError::GivenUp);
+        }
+    }
+
+    /// Ends the stream for all of its tasks.
+    pub(in crate::multipath) fn fail(&self, error: MultipathError) {
+        let mut state = self.lock();
+        state.failure.get_or_insert(error);
+        state.wake_all();
+    }
+
+    pub(in crate::multipath) fn counts(&self) -> StreamCounts {
+        let state = self.lock();
+        let halves = state.halves.as_ref().map(|(halves, _)| halves);
+        StreamCounts {
+            paths: state.radios.clone(),
+            sent: halves.map(|h| h.sent()).unwrap_or_default(),
+            held_bytes: halves.map_or(0, |h| h.held_bytes()),
+            head: halves.and_then(|h| Some(state.paths[h.head()?].as_ref()?.radio)),
+            met: halves.and_then(|h| h.met()),
+        }
+    }
+}
+
+impl State {
+    /// The paths with their radios.
+    fn keys(&self) -> impl Iterator<Item = (PathKey, u8)> + '_ {
+        let places = self.paths.iter().enumerate();
+        places.filter_map(|(place, path)| {
+            let path = path.as_ref()?;
+            Some((PathKey { place, serial: path.serial }, path.radio))
+        })
+    }
+
+    fn detach(&mut self, path: PathKey) {
+        if at(&mut self.paths, path).is_none() {
+            return;
+        }
+        if let Some((halves, _)) = &mut self.halves {
+            halves.close(path.place);
+        }
+        if let Some(mut gone) = self.paths[path.place].take() {
+            let is_open = self.keys().any(|(_, radio)| radio == gone.radio);
+            self.radio(gone.radio).is_open = is_open;
+            wake(&mut gone.sender);
+            wake(&mut gone.acker);
+        }
+        self.wake_all();
+    }
+
+    fn radio(&mut self, radio: u8) -> &mut PathCounts {
+        counts_of(&mut self.radios, radio)
+    }
+
+    /// Whether nothing is left to do in either direction.
+    fn is_over(&self) -> bool {
+        self.halves.as_ref().is_some_and(|(halves, _)| halves.is_sent() && halves.is_read())
+    }
+
+    /// Something came or was read: wakes whoever has to tell of it now, or to wait for more.
+    fn on_progress(&mut self, now: Time) {
+        for path in self.paths.iter_mut().flatten() {
+            let is_due = self.progress >= path.told + ACK_EVERY_BYTES;
+            let is_first = path.since.is_none() && self.progress > path.told;
+            path.since = path.since.or(is_first.then_some(now));
+            if is_due || is_first {
+                wake(&mut path.acker);
+            }
+        }
+    }
+
+    fn watch(&mut self, cx: &Context<'_>) {
+        if !self.watchers.iter().any(|known| known.will_wake(cx.waker())) {
+            self.watchers.push(cx.waker().clone());
+        }
+    }
+
+    fn wake_senders(&mut self) {
+        self.paths.iter_mut().flatten().for_each(|path| wake(&mut path.sender));
+    }
+
+    fn wake_ackers(&mut self) {
+        self.paths.iter_mut().flatten().for_each(|path| wake(&mut path.acker));
+    }
+
+    fn wake_all(&mut self) {
+        self.wake_senders();
+        self.wake_ackers();
+        wake(&mut self.writer);
+        wake(&mut self.reader);
+        self.watchers.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// The tasks of a path that is still there.
+fn at(paths: &mut [Option<PathTasks>; MAX_PATHS], path: PathKey) -> Option<&mut PathTasks> {
+    paths[path.place].as_mut().filter(|tasks| tasks.serial == path.serial)
+}
+
+fn counts_of(radios: &mut Vec<PathCounts>, radio: u8) -> &mut PathCounts {
+    let place = match radios.binary_search_by_key(&radio, |counts| counts.radio) {
+        Ok(place) => place,
+        Err(place) => {
+            radios.insert(place, PathCounts { radio, ..PathCounts::default() });
+            place
+        }
+    };
+    &mut radios[place]
+}
+
+fn wake(task: &mut Option<Waker>) {
+    if let Some(task) = task.take() {
+        task.wake();
+    }
+}

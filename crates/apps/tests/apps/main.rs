@@ -1,0 +1,6 @@
+//! Tests of the crate as one program: each of several would link all that is below once more.
+
+mod film;
+mod multipath;
+mod multipath_peers;
+mod sessions;

@@ -1,0 +1,8 @@
+//! Tests of the crate as one program: each of several would link all that is below once more.
+
+mod equilibria;
+mod fast;
+mod harness;
+mod properties;
+mod response;
+mod send_state;

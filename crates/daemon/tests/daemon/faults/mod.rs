@@ -1,0 +1,22 @@
+//! What happens to servers and players when something goes wrong: each fault hits whom it hits, is
+//! over after a while, and leaves nothing behind.
+
+mod ask;
+mod disk;
+mod handshakes;
+mod malformed;
+mod network;
+mod slow;
+mod stalled;
+
+use std::time::Duration;
+
+use airlane_daemon::serve::{ServeRequest, Timeouts};
+
+/// A server on `folder` that is quickly out of timeouts.
+fn impatient(folder: &std::path::Path) -> ServeRequest {
+    let second = Duration::from_secs(1);
+    let timeouts =
+        Timeouts { handshake: 2 * second, head: second, stalled: second, idle: 2 * second };
+    ServeRequest { timeouts, ..crate::common::request(folder) }
+}

@@ -1,0 +1,96 @@
+//! Clients that stop reading.
+
+use std::time::Duration;
+
+use airlane_congestion::ControllerConfig;
+use airlane_daemon::client::Speak;
+use airlane_daemon::serve::Server;
+use airlane_quic::{ALPN_H3, Endpoint, H3Client, Tls, TransportConfig, Trust};
+use airlane_runtime::real_time::TokioRuntime;
+
+use crate::common::*;
+use crate::faults::impatient;
+
+/// More than all buffers on the way can hold.
+const FILE_BYTES: u64 = 128 << 20;
+/// Bytes that may be handed over to a client that takes none: the server's own window of 16 MiB, and
+/// what the client's transport or both kernels keep.
+const MOST_AHEAD_BYTES: f64 = (48 << 20) as f64;
+
+fn big_file(folder: &Scratch) {
+    let file = std::fs::File::create(folder.0.join("big.bin")).unwrap();
+    file.set_len(FILE_BYTES).unwrap();
+}
+
+/// A client over QUIC that stays in touch, whatever else it does.
+pub fn pinging() -> Endpoint {
+    let tls = Tls { identity: None, trust: Trust::Anyone };
+    let controller = ControllerConfig::cubic(1.0);
+    let config = TransportConfig {
+        alpn: vec![ALPN_H3.to_vec()],
+        keep_alive: Some(Duration::from_millis(200)),
+        ..TransportConfig::network(tls, controller)
+    };
+    let runtime = TokioRuntime::new(airlane_base::Seed(4));
+    Endpoint::client(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap()
+}
+
+#[test]
+fn a_client_over_quic_that_takes_nothing_is_left() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 4, true);
+        big_file(&folder);
+        let server = Server::start(impatient(&folder.0)).await.unwrap();
+        let endpoint = pinging();
+        let address = server.ready().addresses[0];
+        let connection = endpoint.connect(address, "localhost").await.unwrap();
+        let h3 = H3Client::connect(connection.clone()).await.unwrap();
+        let ask = || http::Request::get(format!("https://{address}/big.bin")).body(()).unwrap();
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            held.push(h3.send_request(ask()).await.unwrap());
+        }
+        let beside = play_one(players(&server, "film", Speak::Tcp)).await;
+        assert_eq!((beside.failure, beside.stalls), (None, 0));
+        until(&server, Speak::Tcp, "airlane_responses_cut_short_total", |n| n == 3.0).await;
+        let seen = client(Speak::Tcp);
+        let handed = figure(&seen, &server, "airlane_bytes_total{carrier=\"h3\"}").await;
+        assert!(handed < MOST_AHEAD_BYTES, "{handed} bytes for somebody who takes none");
+        // It answers, and says that it is there: it is closed for asking nothing.
+        let open = "airlane_connections_open{carrier=\"h3\"}";
+        until(&server, Speak::Tcp, open, |n| n == 0.0).await;
+        let why = connection.closed().await.to_string();
+        assert!(why.contains("nothing was asked for"), "{why}");
+        drop(held);
+        server.stop().await;
+    });
+}
+
+#[test]
+fn clients_over_tcp_that_take_nothing_are_left() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 4, true);
+        big_file(&folder);
+        let server = Server::start(impatient(&folder.0)).await.unwrap();
+        let mut held = Vec::new();
+        for speak in [Speak::Tcp, Speak::Http1] {
+            let client = client(speak);
+            let (answer, _) = client.get(&url(&server, "/big.bin"), None).await.unwrap();
+            held.push((client, answer));
+        }
+        let beside = play_one(players(&server, "film", Speak::Http3)).await;
+        assert_eq!((beside.failure, beside.stalls), (None, 0));
+        until(&server, Speak::Http3, "airlane_responses_cut_short_total", |n| n == 2.0).await;
+        for carrier in ["h2", "http/1.1"] {
+            let figure_of = |name: &str| format!("airlane_{name}{{carrier=\"{carrier}\"}}");
+            let seen = client(Speak::Http3);
+            let handed = figure(&seen, &server, &figure_of("bytes_total")).await;
+            assert!(handed < MOST_AHEAD_BYTES, "{carrier}: {handed} bytes");
+            until(&server, Speak::Http3, &figure_of("connections_open"), |n| n == 0.0).await;
+        }
+        drop(held);
+        server.stop().await;
+    });
+}

@@ -1,0 +1,7 @@
+//! Tests of the crate as one program: each of several would link all that is below once more.
+
+mod common;
+mod faults;
+mod request;
+mod requests;
+mod serve;

@@ -1,0 +1,183 @@
+//! What claims about tunnels are measured by, of the first tunnel of a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_net::Direction;
+
+use super::figures::quantile;
+use super::{OfScheme, Output};
+use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Sense};
+use crate::world::WayOutput;
+
+/// The span of a window of the least share, and by how much windows are apart.
+const WINDOW: Duration = Duration::from_secs(5);
+const APART: Duration = Duration::from_secs(1);
+/// After a path's capacity has halved, so long or three round trips do not count.
+const GRACE: Duration = Duration::from_secs(1);
+const GRACE_ROUND_TRIPS: u32 = 3;
+
+/// What claims need of a run.
+#[derive(Clone, Debug)]
+struct Figures {
+    goodput_bps: Option<f64>,
+    delay_ms: Option<f64>,
+    delay_p99_ms: Option<f64>,
+    redundant_share: Option<f64>,
+    completion_s: Option<f64>,
+    first_radio_share: Option<f64>,
+    /// Bytes in order in each window, and whether it counts.
+    windows: Vec<(u64, bool)>,
+}
+
+pub(super) fn run_metrics() -> Vec<Metric> {
+    vec![
+        Metric::of_run("goodput_bps", "bit/s", Sense::Higher),
+        Metric::of_run("delay_ms", "ms", Sense::Lower),
+        Metric::of_run("delay_p99_ms", "ms", Sense::Lower),
+        Metric::of_run("redundant_share", "", Sense::Lower),
+        Metric::of_run("completion_s", "s", Sense::Lower),
+        Metric::of_run("first_radio_share", "", Sense::Neutral),
+    ]
+}
+
+pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
+    let figures = run.kept.of::<Figures>()?;
+    match metric {
+        "goodput_bps" => figures.goodput_bps,
+        "delay_ms" => figures.delay_ms,
+        "delay_p99_ms" => figures.delay_p99_ms,
+        "redundant_share" => figures.redundant_share,
+        "completion_s" => figures.completion_s,
+        "first_radio_share" => figures.first_radio_share,
+        _ => None,
+    }
+}
+
+/// Metrics of a draw: the judged scheme beside those that use one radio alone.
+pub(super) fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::of_run("share_of_sum", "", Sense::Higher),
+        Metric::of_run("share_of_best_radio", "", Sense::Higher),
+        Metric::of_run("worst_window_share", "", Sense::Higher),
+    ]
+}
+
+pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
+    let tunnel = output.0.first()?;
+    let delays = tunnel.delays();
+    let all: u64 = tunnel.radios.iter().map(|radio| radio.first_bytes).sum();
+    let first = tunnel.radios.first().filter(|_| all > 0);
+    let has_ended = tunnel.failure.is_none() && tunnel.end < run.at;
+    let begun = tunnel.written.first().map(|(_, at)| *at);
+    let figures = Figures {
+        goodput_bps: tunnel.goodput_bps(),
+        delay_ms: quantile(&delays, 0.5).map(|s| 1e3 * s),
+        delay_p99_ms: quantile(&delays, 0.99).map(|s| 1e3 * s),
+        redundant_share: tunnel.redundant_share(),
+        completion_s: begun.filter(|_| has_ended).map(|at| (tunnel.end - at).as_secs_f64()),
+        first_radio_share: first.map(|radio| radio.first_bytes as f64 / all as f64),
+        windows: windows(
+            (tunnel.counted_from, tunnel.end),
+            |from, to| tunnel.read_by(to) - tunnel.read_by(from),
+            &halvings(run.ways),
+            GRACE.max(GRACE_ROUND_TRIPS * run.plan.scenario.network.rtt),
+        ),
+    };
+    Some(Arc::new(figures))
+}
+
+/// When the capacity of a way down fell to half of what it had been, from one sample to the next.
+fn halvings(ways: &[WayOutput]) -> Vec<Time> {
+    let mut halvings = Vec::new();
+    for way in ways.iter().filter(|way| way.direction == Direction::Down) {
+        for rows in way.rows.windows(3) {
+            let [before, between, after] = rows else { continue };
+            let was = between.capacity_bytes - before.capacity_bytes;
+            let is = after.capacity_bytes - between.capacity_bytes;
+            if is <= was / 2.0 {
+                halvings.push(between.at);
+            }
+        }
+    }
+    halvings
+}
+
+/// What came in each window, and whether it counts: not if it begins soon after a halving.
+fn windows(
+    (from, to): (Time, Time),
+    between: impl Fn(Time, Time) -> u64,
+    halvings: &[Time],
+    grace: Duration,
+) -> Vec<(u64, bool)> {
+    let mut windows = Vec::new();
+    let mut begin = from;
+    while begin + WINDOW <= to {
+        let counts = !halvings.iter().any(|at| (*at..*at + grace).contains(&begin));
+        windows.push((between(begin, begin + WINDOW), counts));
+        begin += APART;
+    }
+    windows
+}
+
+/// The figures of draws, of a claim that compares with schemes that use one radio alone.
+pub(super) fn of_draws(compared: &Compared<'_>) -> ByMetric {
+    let schemes = &compared.plan.scenario.schemes;
+    let is_alone = |name: &String| {
+        let scheme = schemes.iter().find(|scheme| scheme.name == *name);
+        let of = scheme.and_then(|scheme| scheme.parts.of::<OfScheme>());
+        of.is_some_and(|of| of.only.is_some())
+    };
+    let alone: Vec<usize> =
+        (0..compared.names.len()).filter(|i| is_alone(&compared.names[*i])).collect();
+    if alone.is_empty() {
+        return ByMetric::new();
+    }
+    let goodput = |run: &ClaimRun| figure("goodput_bps", run).unwrap_or(f64::NAN);
+    let share = |of: &dyn Fn(&[f64]) -> f64| {
+        compared.each(|runs| {
+            let radios: Vec<f64> = alone.iter().map(|i| goodput(runs[*i])).collect();
+            goodput(runs[0]) / of(&radios)
+        })
+    };
+    let best = |radios: &[f64]| radios.iter().copied().fold(f64::NAN, f64::max);
+    let worst = compared.each(|runs| {
+        let radios: Vec<&ClaimRun> = alone.iter().map(|i| runs[*i]).collect();
+        worst_window(runs[0], &radios).unwrap_or(f64::NAN)
+    });
+    ByMetric::from([
+        ("share_of_sum".to_owned(), share(&|radios| radios.iter().sum())),
+        ("share_of_best_radio".to_owned(), share(&best)),
+        ("worst_window_share".to_owned(), worst),
+    ])
+}
+
+/// The least share of what the better radio had alone, over the windows that count and in which one
+/// had anything.
+fn worst_window(run: &ClaimRun, radios: &[&ClaimRun]) -> Option<f64> {
+    let windows = |run: &ClaimRun| run.kept.of::<Figures>().map(|figures| figures.windows.clone());
+    let own = windows(run)?;
+    let alone: Vec<_> = radios.iter().map(|radio| windows(radio)).collect::<Option<_>>()?;
+    let share = |i: usize| {
+        let (bytes, counts) = own[i];
+        let best = alone.iter().map(|radio| radio.get(i).map_or(0, |(bytes, _)| *bytes)).max()?;
+        (counts && best > 0).then(|| bytes as f64 / best as f64)
+    };
+    (0..own.len()).filter_map(share).min_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_begin_soon_after_a_halving_do_not_count() {
+        let second = |s: u64| Time::from_millis(1000 * s);
+        let bytes = |from: Time, to: Time| (to - from).as_millis() as u64;
+        let all = windows((second(5), second(13)), bytes, &[second(7)], Duration::from_secs(1));
+        let counted: Vec<bool> = all.iter().map(|(_, counts)| *counts).collect();
+        assert_eq!(counted, [true, true, false, true]);
+        assert!(all.iter().all(|(bytes, _)| *bytes == 5000));
+    }
+}

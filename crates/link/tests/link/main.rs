@@ -1,0 +1,10 @@
+//! Tests of the crate as one program: each of several would link all that is below once more.
+
+mod clients;
+mod common;
+mod engine;
+mod ip;
+mod segments;
+mod settings;
+mod tun;
+mod udp;

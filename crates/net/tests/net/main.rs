@@ -1,0 +1,15 @@
+//! Tests of the crate as one program: each of several would link all that is below once more.
+
+mod common;
+mod conservation;
+mod impairments;
+mod links;
+mod network;
+mod pie;
+mod queue_contract;
+mod topology;
+mod trace_radios;
+mod trace_scaling;
+mod trace_shapes;
+mod trace_synthetic;
+mod traces;

@@ -1,0 +1,212 @@
+//! Generated traces: repeatable, within bounds, and like what `docs/traces.md` says, which holds
+//! for the recordings too.
+
+use std::time::Duration;
+
+use crate::common::shared_data;
+use airlane_base::{Rate, Seed};
+use airlane_net::trace::{BIN, Model, STEP};
+use airlane_net::{Medium, Shape, Supply, Trace};
+use proptest::prelude::*;
+
+fn synthetic(medium: Medium, seed: u64, length_s: u64) -> Trace {
+    Trace::synthetic(medium, Seed(seed), Duration::from_secs(length_s)).unwrap()
+}
+
+fn steps(trace: &Trace) -> Vec<(Duration, Rate)> {
+    let Supply::Profile(p) = trace.supply() else { panic!("{} is no profile", trace.name()) };
+    p.steps().collect()
+}
+
+#[test]
+fn words_name_a_medium() {
+    for medium in Medium::ALL {
+        assert_eq!(medium.name().parse::<Medium>().unwrap(), medium);
+        assert_eq!(medium.to_string(), medium.name());
+    }
+    let e = "umts".parse::<Medium>().unwrap_err().to_string();
+    let names = "lte, wifi, wifi-ac, wigig-los, wigig-nlos, wigig-mobile";
+    assert_eq!(e, format!("medium: no medium is called \"umts\"; one of {names}"));
+}
+
+#[test]
+fn a_seed_gives_one_trace() {
+    for medium in Medium::ALL {
+        let trace = synthetic(medium, 0x1234, 60);
+        assert_eq!(trace.name(), format!("{}-0x1234", medium.name()));
+        assert_eq!(trace, synthetic(medium, 0x1234, 60));
+        let other = synthetic(medium, 0x1235, 60);
+        let (a, b) = (steps(&trace), steps(&other));
+        let same = a.iter().zip(&b).filter(|(a, b)| a.1 == b.1 && a.1 != Rate::ZERO).count();
+        assert!(same < a.len() / 100, "{same} of {} steps are alike", a.len());
+        assert_ne!(a, steps(&synthetic(other_than(medium), 0x1234, 60)));
+    }
+}
+
+fn other_than(medium: Medium) -> Medium {
+    Medium::ALL.into_iter().find(|m| *m != medium).unwrap()
+}
+
+#[test]
+fn lengths_out_of_bounds_are_refused() {
+    for length in [Duration::ZERO, Duration::from_millis(999), Duration::from_secs(86_401)] {
+        let e = Trace::synthetic(Medium::Lte, Seed(1), length).unwrap_err().to_string();
+        assert!(e.ends_with("expected a length from 1 s to 24 h"), "{e}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn steps_are_even_and_rates_within_the_model(
+        medium in prop::sample::select(&Medium::ALL[..]),
+        seed in any::<u64>(),
+        millis in 31_000_u64..60_000,
+        more in 0_u64..30_000,
+    ) {
+        let length = Duration::from_millis(millis);
+        let trace = Trace::synthetic(medium, Seed(seed), length).unwrap();
+        prop_assert_eq!(trace.length(), length);
+        let steps = steps(&trace);
+        prop_assert_eq!(steps.len() as u64, millis.div_ceil(20));
+        prop_assert!(steps.iter().enumerate().all(|(i, (start, _))| *start == STEP * i as u32));
+        // The model's range: its quantiles over a scale that stays within a factor of ten.
+        let most = match medium.model() {
+            Model::Capacity(m) => m.capacity.iter().copied().fold(0.0, f64::max) * m.scale_bps * 10.0,
+            Model::Radio(m) => m.peak_bps,
+        };
+        prop_assert!(steps.iter().all(|(_, r)| r.as_f64() <= most));
+        let stats = trace.stats();
+        prop_assert!(stats.mean > Rate::ZERO && stats.mean.as_f64() < most);
+        let longer = length + Duration::from_millis(more);
+        let longer = self::steps(&Trace::synthetic(medium, Seed(seed), longer).unwrap());
+        prop_assert_eq!(&longer[..steps.len()], &steps[..]);
+    }
+}
+
+/// One figure of a shape, what it has to be, and how far it may be off.
+#[track_caller]
+fn all_within(of: &str, figures: &[(&str, f64, f64, f64)]) {
+    let off = |(_, got, want, tolerance): &&(&str, f64, f64, f64)| (got - want).abs() > *tolerance;
+    let bad: Vec<_> = figures.iter().filter(off).collect();
+    assert!(bad.is_empty(), "{of}: (figure, got, want, tolerance): {bad:?}");
+}
+
+/// Generated traces of the recordings' lengths, from seeds that the documentation does not use.
+fn pool(medium: Medium, lengths_s: &[u64], traces: u64) -> Shape {
+    let length = |i: u64| lengths_s[(i % lengths_s.len() as u64) as usize];
+    let bins: Vec<Vec<f64>> =
+        (0..traces).map(|i| synthetic(medium, 1_000_000 + i, length(i)).means(BIN)).collect();
+    Shape::of_bins(&bins)
+}
+
+/// What `docs/traces.md` gives for generated traces of a medium.
+struct Documented {
+    means_cv: f64,
+    cv_100ms: f64,
+    cv_1s: f64,
+    autocorrelation: [f64; 5],
+    outage_share: f64,
+    outage_median_s: f64,
+    outage_mean_s: f64,
+    percentiles: [f64; 3],
+}
+
+const LTE: Documented = Documented {
+    means_cv: 0.47,
+    cv_100ms: 0.848,
+    cv_1s: 0.804,
+    autocorrelation: [0.91, 0.87, 0.83, 0.64, 0.38],
+    outage_share: 0.066,
+    outage_median_s: 0.1,
+    outage_mean_s: 0.59,
+    percentiles: [0.01, 0.80, 2.62],
+};
+
+const WIFI: Documented = Documented {
+    means_cv: 0.34,
+    cv_100ms: 0.566,
+    cv_1s: 0.528,
+    autocorrelation: [0.96, 0.81, 0.74, 0.48, 0.17],
+    outage_share: 0.047,
+    outage_median_s: 0.3,
+    outage_mean_s: 0.97,
+    percentiles: [0.06, 1.02, 1.65],
+};
+
+/// Shares of the documented value, except for autocorrelations and percentiles, which may be off
+/// by so much themselves; outages by a factor.
+struct Tolerance {
+    means_cv: f64,
+    cv: f64,
+    autocorrelation: f64,
+    percentile: f64,
+    outage_factor: f64,
+}
+
+#[track_caller]
+fn as_documented(of: &str, got: &Shape, want: &Documented, tolerance: &Tolerance) {
+    let mut figures = vec![
+        ("means_cv", got.means_cv, want.means_cv, tolerance.means_cv * want.means_cv),
+        ("cv_100ms", got.cv_100ms, want.cv_100ms, tolerance.cv * want.cv_100ms),
+        ("cv_1s", got.cv_1s, want.cv_1s, tolerance.cv * want.cv_1s),
+    ];
+    for (got, want) in got.autocorrelation.into_iter().zip(want.autocorrelation) {
+        figures.push(("autocorrelation", got, want, tolerance.autocorrelation));
+    }
+    for (got, want) in got.percentiles.into_iter().zip(want.percentiles) {
+        figures.push(("percentile", got, want, tolerance.percentile));
+    }
+    all_within(of, &figures);
+    for (what, got, want) in [
+        ("outage_share", got.outage_share, want.outage_share),
+        ("outage_median", got.outage_median.as_secs_f64(), want.outage_median_s),
+        ("outage_mean", got.outage_mean.as_secs_f64(), want.outage_mean_s),
+    ] {
+        let factor = (got / want).max(want / got);
+        assert!(factor <= tolerance.outage_factor + 1e-9, "{of}: {what} {got}, not {want}");
+    }
+}
+
+/// Other seeds than the documentation's give its figures.
+#[test]
+fn generated_traces_have_the_documented_shape() {
+    let tolerance = Tolerance {
+        means_cv: 0.15,
+        cv: 0.08,
+        autocorrelation: 0.05,
+        percentile: 0.05,
+        outage_factor: 1.2,
+    };
+    let lte = pool(Medium::Lte, &[786, 1_363], 200);
+    as_documented("lte", &lte, &LTE, &tolerance);
+    let wifi = pool(Medium::Wifi, &[300], 2_200);
+    as_documented("wifi", &wifi, &WIFI, &tolerance);
+    // Together they have the recordings' mean.
+    let means = [("lte", lte.mean.mbps(), 8.05, 0.8), ("wifi", wifi.mean.mbps(), 23.66, 0.5)];
+    all_within("mean in Mbit/s", &means);
+}
+
+/// The recordings are like what is generated, within what was asked of the generator.
+#[test]
+fn recordings_have_the_documented_shape() {
+    let Some(root) = shared_data() else { return };
+    let wifi = std::fs::read_dir(root.join("wifi/zhuge")).unwrap();
+    let lte = ["ATT-LTE-driving.down.gz", "Verizon-LTE-driving.down.gz"];
+    let load = |path| Trace::load(path).unwrap();
+    let lte: Vec<Trace> = lte.iter().map(|f| load(root.join("cellular").join(f))).collect();
+    let mut wifi: Vec<_> = wifi.map(|entry| entry.unwrap().path()).collect();
+    wifi.sort();
+    let wifi: Vec<Trace> = wifi.into_iter().map(load).collect();
+    assert_eq!(wifi.len(), 22);
+    let tolerance = Tolerance {
+        means_cv: 0.15,
+        cv: 0.15,
+        autocorrelation: 0.1,
+        percentile: 0.1,
+        outage_factor: 1.5,
+    };
+    as_documented("recorded lte", &Shape::of(&lte), &LTE, &tolerance);
+    as_documented("recorded wifi", &Shape::of(&wifi), &WIFI, &tolerance);
+}

@@ -1,0 +1,225 @@
+//! Clients whose address changes under their connections.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::*;
+use airlane_base::{Packet, Rate, Seed, Time};
+use airlane_congestion::{Ack, Algorithm, Bbr, Controller, Loss, Marked, Sent};
+use airlane_quic::{Cipher, ControllerFactory, TransportConfig};
+use airlane_runtime::virtual_time::{Fabric, World};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+
+/// What the servers see of the client at a time; `None`: nothing, and nothing comes to it.
+type Seems = fn(SocketAddr, Time) -> Option<SocketAddr>;
+
+/// A NAT in front of the client. What is sent to an address that it no longer has is lost.
+struct Nat {
+    link: Link,
+    seems: Seems,
+    client: SocketAddr,
+}
+
+impl Fabric for Nat {
+    fn send(&mut self, now: Time, mut packet: Box<Packet>) {
+        if packet.src.ip() == IpAddr::from(CLIENT_IP) {
+            self.client = packet.src;
+            let Some(src) = (self.seems)(packet.src, now) else { return };
+            packet.src = src;
+        } else {
+            if (self.seems)(self.client, now) != Some(packet.dst) {
+                return;
+            }
+            packet.dst = self.client;
+        }
+        self.link.send(now, packet);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.link.next_event()
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Box<Packet>> {
+        self.link.poll(now)
+    }
+}
+
+/// A server and a client behind a NAT, 10 Mbit/s and 20 ms.
+fn behind(seems: Seems) -> (World<Nat>, RuntimeHandle, RuntimeHandle) {
+    let link = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000).0;
+    let mut world = World::new(Seed(1), Nat { link, seems, client: (CLIENT_IP, 0).into() });
+    world.end_at(Time::from_millis(60_000));
+    let server = world.host("server", SERVER_IP.into());
+    let client = world.host("client", CLIENT_IP.into());
+    (world, server, client)
+}
+
+const MOVED: u16 = 1_000;
+
+fn other_port(at: SocketAddr) -> SocketAddr {
+    SocketAddr::new(at.ip(), at.port() - MOVED)
+}
+
+fn stays(at: SocketAddr, _: Time) -> Option<SocketAddr> {
+    Some(at)
+}
+
+/// Another port from 1.5 s on.
+fn rebinds(at: SocketAddr, now: Time) -> Option<SocketAddr> {
+    Some(if now < Time::from_millis(1_500) { at } else { other_port(at) })
+}
+
+#[test]
+fn a_transfer_goes_on_when_a_nat_gives_the_client_another_port() {
+    let took = |seems| {
+        let (mut world, server, client) = behind(seems);
+        let bytes = 4_000_000;
+        world
+            .run(async move {
+                let (_s, _c, to_server, to_client) =
+                    pair(&server, &client, SERVER_ADDR.into(), config(Algorithm::Cubic))
+                        .await
+                        .unwrap();
+                let start = client.now();
+                let before = to_client.remote_addr().unwrap();
+                let sender = to_client.clone();
+                server.spawn("send", async move { send_bulk(sender, bytes).await.unwrap() });
+                assert_eq!(recv_bulk(&to_server).await.unwrap(), bytes);
+                let moved = to_client.remote_addr().unwrap() == other_port(before);
+                let stats = to_client.control().stats();
+                let known = stats.acked_packets + stats.lost_packets + stats.abandoned_packets;
+                assert!(stats.sent_packets - known <= stats.in_flight / 1_000, "{stats:?}");
+                (client.now() - start, moved)
+            })
+            .unwrap()
+    };
+    let (stays, moved) = took(stays);
+    assert!(!moved);
+    let (moves, moved) = took(rebinds);
+    assert!(moved);
+    // What is on the way is lost; the client's next acknowledgement tells the server where it is.
+    assert!(moves < stays + Duration::from_millis(400), "{moves:?} instead of {stays:?}");
+}
+
+/// BBR, and when each of the rounds began that it counts by delivered bytes.
+#[derive(Clone, Debug)]
+struct Rounds {
+    bbr: Bbr,
+    next: u64,
+    began: Arc<Mutex<Vec<Time>>>,
+}
+
+impl Controller for Rounds {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.bbr.on_sent(sent);
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(sample) = ack.sample.filter(|s| s.prior_delivered >= self.next) {
+            self.next = sample.delivered;
+            self.began.lock().unwrap().push(ack.now);
+        }
+        self.bbr.on_ack(ack);
+    }
+    fn on_loss(&mut self, loss: &Loss) {
+        self.bbr.on_loss(loss);
+    }
+    fn on_marked(&mut self, marked: &Marked) {
+        self.bbr.on_marked(marked);
+    }
+    fn window(&self) -> u64 {
+        self.bbr.window()
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.bbr.pacing_rate()
+    }
+    fn name(&self) -> &'static str {
+        "rounds"
+    }
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+    fn takes_samples(&self) -> bool {
+        true
+    }
+    fn follows_sending(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn rounds_go_on_when_a_nat_gives_the_client_another_port() {
+    let began = Arc::new(Mutex::new(Vec::new()));
+    let told = began.clone();
+    let factory = ControllerFactory::new(move |new| {
+        let bbr = Bbr::new(new.now, new.payload_bytes, new.seed);
+        Box::new(Rounds { bbr, next: 0, began: told.clone() })
+    });
+    let (mut world, server, client) = behind(rebinds);
+    world
+        .run(async move {
+            let config = TransportConfig::laboratory(Cipher::Null, factory);
+            let (_s, _c, to_server, to_client) =
+                pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
+            server.spawn("send", async move { send_bulk(to_client, 3_000_000).await.unwrap() });
+            assert_eq!(recv_bulk(&to_server).await.unwrap(), 3_000_000);
+        })
+        .unwrap();
+    let began = began.lock().unwrap();
+    // The acknowledgements of a round trip are lost, and one more passes before the new path has
+    // delivered anything; then it is a round per round trip again.
+    let (from, to) = (Time::from_millis(1_650), Time::from_millis(2_150));
+    let rounds = began.iter().filter(|at| (from..to).contains(at)).count();
+    assert!((10..=25).contains(&rounds), "{rounds} rounds in 500 ms: {began:?}");
+}
+
+/// Another port from 1 s on. Before the server can know that the client is there, one of its packets
+/// comes from a third address, as if somebody had copied it; then nothing passes for 1.5 s.
+fn is_imitated(at: SocketAddr, now: Time) -> Option<SocketAddr> {
+    let ms = now.as_nanos() / 1_000_000;
+    match ms {
+        0..1_000 => Some(at),
+        1_005..1_010 => Some(SocketAddr::from(([10, 0, 0, 9], 9_999))),
+        1_010..2_500 => None,
+        _ => Some(other_port(at)),
+    }
+}
+
+#[test]
+fn where_a_path_is_not_validated_the_controller_of_the_one_before_goes_on() {
+    let (mut world, server, client) = behind(is_imitated);
+    world
+        .run(async move {
+            let keep_alive = Some(Duration::from_millis(200));
+            let config = TransportConfig { keep_alive, ..config(Algorithm::Cubic) };
+            let (_s, _c, to_server, to_client) =
+                pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
+            let home = to_client.remote_addr().unwrap();
+            let sender = to_client.clone();
+            server.spawn("send", async move { send_bulk(sender, 4_000_000).await.unwrap() });
+            let reader = to_server.clone();
+            client.spawn("read", async move {
+                assert_eq!(recv_bulk(&reader).await.unwrap(), 4_000_000);
+            });
+            let at = |ms| server.sleep_until(Time::from_millis(ms));
+            at(999).await;
+            let before = to_client.control().stats();
+            assert!(before.rtt.is_some() && before.weight == 1.0);
+            to_client.control().set_weight(2.0);
+            at(1_100).await;
+            // The server believes what it saw last: a fresh controller, which keeps the weight.
+            assert_eq!(to_client.remote_addr().unwrap().ip(), IpAddr::from([10, 0, 0, 9]));
+            let astray = to_client.control().stats();
+            assert!(astray.rtt.is_none() && astray.weight == 2.0, "{astray:?}");
+            at(2_490).await;
+            // Nobody answered from there.
+            assert_eq!(to_client.remote_addr(), Some(other_port(home)));
+            let back = to_client.control().stats();
+            assert_eq!(back.rtt.map(|r| r.min), before.rtt.map(|r| r.min), "{back:?}");
+            assert!(back.ssthresh.is_some() && astray.ssthresh.is_none(), "{back:?} {astray:?}");
+            assert_eq!(back.weight, 2.0);
+            at(10_000).await;
+            assert_eq!(to_client.control().stats().in_flight, 0);
+        })
+        .unwrap();
+}
