@@ -31,6 +31,8 @@
 //! - Neither end holds more than the memory that was agreed on; a peer that sends more is refused.
 //! - A path sends a segment once at most, unless the path that took it first has ended.
 
+mod memory;
+mod path;
 mod receiver;
 mod reliability;
 mod sender;

@@ -6,27 +6,13 @@ use std::time::Duration;
 use airlane_base::{ByteQueue, Time};
 use bytes::Bytes;
 
-use crate::reliability::Reliability;
+use crate::path::Path;
 use crate::window::{Arrived, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
 use crate::{Config, MAX_PATHS, Options, PathId};
 
 /// A path is taken for more reliable than another if its score is higher by so much.
 const HYSTERESIS: f64 = 0.1;
-/// Weight of a new sample in the time that a path takes.
-const TIME_GAIN: f64 = 0.125;
-/// Weight of a new sample in its deviation.
-const DEVIATION_GAIN: f64 = 0.25;
-/// However slow a path is, it may have an even part of the memory over this on its way.
-const LEAST_PART: f64 = 8.0;
-/// Windows that memory holds at least: with fewer, paths idle at their boundaries.
-const LEAST_WINDOWS: u64 = 6;
-/// A path is late if what it takes comes after so many times as long as memory takes to fill.
-const LATE: f64 = 2.0;
-/// A path with data on its way is silent after so long without progress, or four times its time.
-const SILENCE: Duration = Duration::from_millis(200);
-/// The time that a path is thought to take before there is a sample.
-const FIRST_TIME: Duration = Duration::from_millis(100);
 
 /// What a sender has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,53 +32,15 @@ pub struct SenderCounts {
 #[error("found an acknowledgement of what was never sent")]
 pub struct AckError;
 
-#[derive(Clone, Debug)]
-struct Path {
-    reliability: Reliability,
-    /// From handing a segment over until its acknowledgement, the path's round trip with all queues
-    /// in it: smoothed, and its smoothed deviation from that.
-    time: Option<(Duration, Duration)>,
-    /// Bytes on their way that it took first.
-    on_way: u64,
-    /// Bytes of all segments that were handed to it, and of those that came on it.
-    handed: u64,
-    received: u64,
-    /// A segment that is watched to see how long the path takes: what had been handed to it with
-    /// that, and when.
-    watched: Option<(u64, Time)>,
-    /// When something arrived last, or began to be on its way.
-    last_progress: Time,
-    /// Whether it was asked for a segment and had none since it took one last.
-    is_idle: bool,
-}
-
-impl Path {
-    fn time(&self) -> Duration {
-        self.time.map_or(FIRST_TIME, |(mean, _)| mean)
-    }
-
-    /// How long others wait for its last segments before they send these as well. The paper says a
-    /// round trip (3.2), which half of all segments exceed; so it is one with four deviations, as
-    /// timers of retransmission have them.
-    fn patience(&self) -> Duration {
-        self.time.map_or(FIRST_TIME, |(mean, deviation)| mean + 4 * deviation)
-    }
-
-    /// How long a segment would take that it took now: no less than nothing has arrived on it for.
-    fn expected(&self, now: Time) -> Duration {
-        if self.on_way == 0 { self.time() } else { self.time().max(now - self.last_progress) }
-    }
-}
-
 /// The sending end of a stream.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    config: Config,
-    options: Options,
-    send_memory: u64,
-    paths: [Option<Path>; MAX_PATHS],
+    pub(crate) config: Config,
+    pub(crate) options: Options,
+    pub(crate) send_memory: u64,
+    pub(crate) paths: [Option<Path>; MAX_PATHS],
     /// The paths, the most reliable first.
-    order: Vec<PathId>,
+    pub(crate) order: Vec<PathId>,
     /// What is not in a window yet.
     buffer: ByteQueue,
     finished: bool,
@@ -145,16 +93,7 @@ impl Sender {
     /// A path joins; `None` if there are [`MAX_PATHS`] already.
     pub fn open(&mut self, now: Time) -> Option<PathId> {
         let path = PathId(self.paths.iter().position(Option::is_none)?);
-        self.paths[path.0] = Some(Path {
-            reliability: Reliability::new(now),
-            time: None,
-            on_way: 0,
-            handed: 0,
-            received: 0,
-            watched: None,
-            last_progress: now,
-            is_idle: false,
-        });
+        self.paths[path.0] = Some(Path::new(now));
         self.order.push(path);
         Some(path)
     }
@@ -256,8 +195,7 @@ impl Sender {
     /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
     /// before.
     pub fn next_event(&self, now: Time, path: PathId) -> Option<Time> {
-        let may_send = self.options.sends_again && self.is_within_part(path);
-        if !may_send || self.is_late(now, path) {
+        if !self.is_within_part(path) || self.is_late(now, path) {
             return None;
         }
         let due = |window: &Window| {
@@ -265,20 +203,21 @@ impl Sender {
             others.filter_map(|of| Some(since + self.paths[of.0].as_ref()?.patience())).min()
         };
         let own = self.deferred.and_then(|since| Some(since + self.paths[path.0].as_ref()?.time()));
-        self.windows.iter().filter_map(due).chain(own).min()
+        let windows = self.windows.iter().filter(|_| self.options.sends_again);
+        windows.filter_map(due).chain(own).min()
     }
 
     /// `is_blocked` says that there is nothing else to do: then `path` does not wait for what it
     /// would deliver sooner itself.
     fn take_again(&mut self, now: Time, path: PathId, is_blocked: bool) -> Option<Segment> {
+        if !self.options.sends_again {
+            return None;
+        }
         let of_paths = |time: fn(&Path) -> Duration| {
             self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, time))
         };
         let (times, patience) = (of_paths(Path::time), of_paths(Path::patience));
         let own = now + patience[path.0];
-        if !self.options.sends_again {
-            return None;
-        }
         for (number, window) in (self.first..).zip(&mut self.windows) {
             let is_due = |of: PathId, taken_at: Time, all_taken_at: Time| {
                 let overdue = if is_blocked { taken_at } else { all_taken_at } + patience[of.0];
@@ -292,37 +231,6 @@ impl Sender {
             }
         }
         None
-    }
-
-    /// Whether `path` has less on its way than its part of the memory, but for that of a window whose
-    /// ends have not met. What a path took and has not delivered fills memory that the others need
-    /// too, so each is held to the part that goes with its rate: then all take equally long to
-    /// deliver what they have.
-    fn is_within_part(&self, path: PathId) -> bool {
-        let recent = |p: &Path| p.reliability.recent_bps();
-        let Some(own) = self.paths[path.0].as_ref() else { return false };
-        let all: f64 = self.paths.iter().flatten().map(recent).sum();
-        let even = 1.0 / self.order.len() as f64;
-        let part = if all > 0.0 { (recent(own) / all).max(even / LEAST_PART) } else { even };
-        let shared = self.memory().saturating_sub(self.most_cut());
-        let has = own.handed - own.received;
-        !self.options.shares_memory || has == 0 || (has as f64) < part * shared as f64
-    }
-
-    /// Whether what `path` takes would come so late that memory is full before, so that the others
-    /// had to wait for it: such a path sends copies alone.
-    fn is_late(&self, now: Time, path: PathId) -> bool {
-        let all: f64 = self.paths.iter().flatten().map(|p| p.reliability.recent_bps()).sum();
-        if !self.options.shares_memory || all <= 0.0 {
-            return false;
-        }
-        let fills_s = (self.memory() - self.most_cut().min(self.memory())) as f64 * 8.0 / all;
-        let most = Duration::from_secs_f64((LATE * fills_s).min(1e6));
-        let is_in_time = |p: &Path| p.time.is_some_and(|(mean, _)| mean <= most);
-        let Some(own) = self.paths[path.0].as_ref().filter(|p| p.time.is_some()) else {
-            return false;
-        };
-        !is_in_time(own) && self.paths.iter().flatten().any(|p| is_in_time(p) && !p.is_silent(now))
     }
 
     /// A copy for a late path of what another has on its way, one at a time.
@@ -340,17 +248,6 @@ impl Sender {
             }
         }
         None
-    }
-
-    /// Bytes that both ends hold.
-    fn memory(&self) -> u64 {
-        self.config.receive_memory.min(self.send_memory)
-    }
-
-    /// Bytes of a window at most: what was agreed on, or less where memory holds few of these.
-    fn most_cut(&self) -> u64 {
-        let (most, least) = (self.config.window_bytes.into(), self.config.segment_bytes.into());
-        (self.memory() / LEAST_WINDOWS).min(most).max(least)
     }
 
     fn take(&mut self, now: Time, path: PathId) -> Option<Segment> {
@@ -504,40 +401,6 @@ impl Sender {
             }
         }
         Ok(())
-    }
-}
-
-impl Path {
-    fn on_arrival(&mut self, now: Time, arrived: Arrived) {
-        self.reliability.advance(now, self.on_way > 0);
-        self.reliability.on_progress(arrived.bytes);
-        self.on_way = self.on_way.saturating_sub(arrived.bytes);
-        self.last_progress = now;
-        if let Some(at) = arrived.taken_at {
-            self.sample(now - at);
-        }
-    }
-
-    fn hand_over(&mut self, now: Time, segment: &Segment) {
-        self.handed += segment.payload.len() as u64;
-        self.watched.get_or_insert((self.handed, now));
-    }
-
-    /// A segment took so long from being handed over to its acknowledgement.
-    fn sample(&mut self, took: Duration) {
-        self.time = Some(match self.time {
-            Some((mean, deviation)) => (
-                mean.mul_f64(1.0 - TIME_GAIN) + took.mul_f64(TIME_GAIN),
-                deviation.mul_f64(1.0 - DEVIATION_GAIN)
-                    + mean.abs_diff(took).mul_f64(DEVIATION_GAIN),
-            ),
-            None => (took, took / 2),
-        });
-    }
-
-    /// Whether nothing has arrived on it for far longer than that takes.
-    fn is_silent(&self, now: Time) -> bool {
-        self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time())
     }
 }
 

@@ -169,8 +169,8 @@ impl Frame {
 }
 
 impl Segment {
-    /// Appends all but the payload, for senders that write that by itself.
-    pub fn encode_header(&self, out: &mut BytesMut) {
+    /// Appends all but the payload, and makes room for that.
+    fn encode_header(&self, out: &mut BytesMut) {
         out.reserve(SEGMENT_HEADER + self.payload.len());
         out.put_u8(SEGMENT);
         out.put_u64(self.window);

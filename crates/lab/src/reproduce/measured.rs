@@ -80,13 +80,13 @@ pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
     samples
 }
 
-/// A metric of a run: its own figure, or the mean over the workload's actors; `None` if one of them
-/// has no figure.
+/// A metric of a run: its own figure, or the mean over the workload's actors, parts of others left
+/// out; `None` if one of them has no figure.
 fn run_figure(run: &ClaimRun, cast: &dyn Cast, metric: &Metric) -> Option<f64> {
     match metric.scope {
         Scope::Run => run.result.value(&metric.name),
         Scope::Actor => {
-            let actors = run.result.of(cast.workload());
+            let actors = run.result.of(cast.workload()).filter(|actor| !actor.part);
             let all: Option<Vec<f64>> = actors.map(|actor| actor.value(&metric.name)).collect();
             stats::mean(&all?)
         }

@@ -250,9 +250,11 @@ impl Summary {
             all.runs.extend(part.runs);
             all.rows.extend(part.rows);
             all.claims.extend(part.claims);
-            let seeds = part.seeds.into_iter().filter(|seed| !all.seeds.contains(seed));
-            let seeds: Vec<u64> = seeds.collect();
-            all.seeds.extend(seeds);
+            for seed in part.seeds {
+                if !all.seeds.contains(&seed) {
+                    all.seeds.push(seed);
+                }
+            }
         }
         all.count_verdicts();
         all

@@ -29,9 +29,6 @@ pub(super) struct Outgoing {
     pub(super) payload_bytes: u64,
 }
 
-/// Room for a segment's header.
-const HEADER_BYTES: usize = 32;
-
 /// A segment that came.
 pub(super) struct Came {
     pub(super) bytes: u64,

@@ -8,7 +8,7 @@ use airlane_mptcp::{Config, MAX_PATHS, Options, PathId, PathState, Receiver, Sen
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
-use super::{Came, HEADER_BYTES, Halves, Outgoing, SentCounts, Told};
+use super::{Came, Halves, Outgoing, SentCounts, Told};
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::Terms;
 
@@ -194,8 +194,7 @@ impl Halves for Mptcp {
 }
 
 fn encoded(frame: &Frame) -> Bytes {
-    let payload = if let Frame::Segment(segment) = frame { segment.payload.len() } else { 0 };
-    let mut out = BytesMut::with_capacity(HEADER_BYTES + payload);
+    let mut out = BytesMut::new();
     frame.encode(&mut out);
     out.freeze()
 }

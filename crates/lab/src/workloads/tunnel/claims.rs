@@ -6,10 +6,9 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_net::Direction;
 
-use super::figures::quantile;
-use super::{OfScheme, Output};
+use super::{NAME, OfScheme, Output};
 use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Sense};
-use crate::world::WayOutput;
+use crate::world::{LinkSampleRow, WayOutput};
 
 /// The span of a window of the least share, and by how much windows are apart.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -21,10 +20,6 @@ const GRACE_ROUND_TRIPS: u32 = 3;
 /// What claims need of a run.
 #[derive(Clone, Debug)]
 struct Figures {
-    goodput_bps: Option<f64>,
-    delay_ms: Option<f64>,
-    delay_p99_ms: Option<f64>,
-    redundant_share: Option<f64>,
     completion_s: Option<f64>,
     first_radio_share: Option<f64>,
     /// Bytes in order in each window, and whether it counts.
@@ -33,10 +28,6 @@ struct Figures {
 
 pub(super) fn run_metrics() -> Vec<Metric> {
     vec![
-        Metric::of_run("goodput_bps", "bit/s", Sense::Higher),
-        Metric::of_run("delay_ms", "ms", Sense::Lower),
-        Metric::of_run("delay_p99_ms", "ms", Sense::Lower),
-        Metric::of_run("redundant_share", "", Sense::Lower),
         Metric::of_run("completion_s", "s", Sense::Lower),
         Metric::of_run("first_radio_share", "", Sense::Neutral),
     ]
@@ -45,10 +36,6 @@ pub(super) fn run_metrics() -> Vec<Metric> {
 pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
     let figures = run.kept.of::<Figures>()?;
     match metric {
-        "goodput_bps" => figures.goodput_bps,
-        "delay_ms" => figures.delay_ms,
-        "delay_p99_ms" => figures.delay_p99_ms,
-        "redundant_share" => figures.redundant_share,
         "completion_s" => figures.completion_s,
         "first_radio_share" => figures.first_radio_share,
         _ => None,
@@ -66,16 +53,11 @@ pub(super) fn metrics() -> Vec<Metric> {
 
 pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
     let tunnel = output.0.first()?;
-    let delays = tunnel.delays();
     let all: u64 = tunnel.radios.iter().map(|radio| radio.first_bytes).sum();
     let first = tunnel.radios.first().filter(|_| all > 0);
     let has_ended = tunnel.failure.is_none() && tunnel.end < run.at;
     let begun = tunnel.written.first().map(|(_, at)| *at);
     let figures = Figures {
-        goodput_bps: tunnel.goodput_bps(),
-        delay_ms: quantile(&delays, 0.5).map(|s| 1e3 * s),
-        delay_p99_ms: quantile(&delays, 0.99).map(|s| 1e3 * s),
-        redundant_share: tunnel.redundant_share(),
         completion_s: begun.filter(|_| has_ended).map(|at| (tunnel.end - at).as_secs_f64()),
         first_radio_share: first.map(|radio| radio.first_bytes as f64 / all as f64),
         windows: windows(
@@ -90,15 +72,19 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
 
 /// When the capacity of a way down fell to half of what it had been, from one sample to the next.
 fn halvings(ways: &[WayOutput]) -> Vec<Time> {
+    let down = ways.iter().filter(|way| way.direction == Direction::Down);
+    down.flat_map(|way| halvings_of(&way.rows)).collect()
+}
+
+fn halvings_of(rows: &[LinkSampleRow]) -> Vec<Time> {
     let mut halvings = Vec::new();
-    for way in ways.iter().filter(|way| way.direction == Direction::Down) {
-        for rows in way.rows.windows(3) {
-            let [before, between, after] = rows else { continue };
-            let was = between.capacity_bytes - before.capacity_bytes;
-            let is = after.capacity_bytes - between.capacity_bytes;
-            if is <= was / 2.0 {
-                halvings.push(between.at);
-            }
+    for rows in rows.windows(3) {
+        let [before, between, after] = rows else { continue };
+        let was = between.capacity_bytes - before.capacity_bytes;
+        let is = after.capacity_bytes - between.capacity_bytes;
+        // A link that is dark already does not halve again.
+        if was > 0.0 && is <= was / 2.0 {
+            halvings.push(between.at);
         }
     }
     halvings
@@ -134,14 +120,18 @@ pub(super) fn of_draws(compared: &Compared<'_>) -> ByMetric {
     if alone.is_empty() {
         return ByMetric::new();
     }
-    let goodput = |run: &ClaimRun| figure("goodput_bps", run).unwrap_or(f64::NAN);
+    let goodput = |run: &ClaimRun| {
+        let whole = run.result.of(NAME).find(|actor| !actor.part);
+        whole.and_then(|tunnel| tunnel.value("goodput_bps")).unwrap_or(f64::NAN)
+    };
     let share = |of: &dyn Fn(&[f64]) -> f64| {
         compared.each(|runs| {
             let radios: Vec<f64> = alone.iter().map(|i| goodput(runs[*i])).collect();
             goodput(runs[0]) / of(&radios)
         })
     };
-    let best = |radios: &[f64]| radios.iter().copied().fold(f64::NAN, f64::max);
+    // NaN is the greatest of all: what was not measured is not left out.
+    let best = |radios: &[f64]| radios.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
     let worst = compared.each(|runs| {
         let radios: Vec<&ClaimRun> = alone.iter().map(|i| runs[*i]).collect();
         worst_window(runs[0], &radios).unwrap_or(f64::NAN)
@@ -170,6 +160,26 @@ fn worst_window(run: &ClaimRun, radios: &[&ClaimRun]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_halves_when_it_goes_dark_and_not_while_it_is() {
+        let mut capacity_bytes = 0.0;
+        let row = |(i, bytes): (u64, &f64)| {
+            capacity_bytes += bytes;
+            LinkSampleRow {
+                at: Time::from_millis(500 * i),
+                queue_packets: 0,
+                queue_bytes: 0,
+                carried_bytes: 0,
+                capacity_bytes,
+                dropped_packets: 0,
+            }
+        };
+        let rows: Vec<_> =
+            (0..).zip(&[0.0, 8.0, 8.0, 5.0, 2.5, 0.0, 0.0, 0.0, 8.0]).map(row).collect();
+        let at: Vec<Time> = [1500, 2000].map(Time::from_millis).to_vec();
+        assert_eq!(halvings_of(&rows), at);
+    }
 
     #[test]
     fn windows_that_begin_soon_after_a_halving_do_not_count() {

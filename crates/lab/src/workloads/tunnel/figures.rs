@@ -19,21 +19,21 @@ impl TunnelOutput {
     }
 
     /// Bytes in order over the time that counts, bits/s; `None` if none counts.
-    pub(super) fn goodput_bps(&self) -> Option<f64> {
+    fn goodput_bps(&self) -> Option<f64> {
         let span = (self.end.max(self.counted_from) - self.counted_from).as_secs_f64();
         let bytes = self.read_by(self.end).saturating_sub(self.read_by(self.counted_from));
         (span > 0.0).then(|| bytes as f64 * 8.0 / span)
     }
 
     /// Bytes that were sent again over distinct ones; `None` if nothing was sent.
-    pub(super) fn redundant_share(&self) -> Option<f64> {
+    fn redundant_share(&self) -> Option<f64> {
         let (again, all) = (self.redundant_bytes as f64, self.distinct_bytes as f64);
         (self.distinct_bytes > 0).then(|| again / all)
     }
 
     /// From being written to being there in order, with how many bytes took so long: of what came
     /// in the time that counts, shortest first.
-    pub(super) fn delays(&self) -> Vec<(f64, u64)> {
+    fn delays(&self) -> Vec<(f64, u64)> {
         let mut written = self.written.iter().peekable();
         let (mut delays, mut before) = (Vec::new(), 0);
         for (upto, at) in &self.read {
@@ -51,7 +51,7 @@ impl TunnelOutput {
 }
 
 /// The delay that so large a share of all bytes does not exceed, s.
-pub(super) fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
+fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
     let all: u64 = delays.iter().map(|(_, bytes)| bytes).sum();
     let mut below = 0;
     delays.iter().find_map(|(delay, bytes)| {
@@ -146,8 +146,9 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
 fn waits(tunnel: &TunnelOutput) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for sample in &tunnel.samples {
-        let radio = tunnel.radios.iter().find(|radio| radio.number == sample.head);
-        let Some(radio) = radio.filter(|r| r.number.is_some()) else { continue };
+        let Some(head) = sample.head else { continue };
+        let radio = tunnel.radios.iter().find(|radio| radio.number == Some(head));
+        let Some(radio) = radio else { continue };
         if (sample.waiting_bytes as f64) < MUCH * tunnel.memory as f64 {
             continue;
         }

@@ -1,0 +1,68 @@
+//! How paths share the memory at both ends.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+
+use crate::path::Path;
+use crate::{PathId, Sender};
+
+/// However slow a path is, it may have an even part of the memory over this on its way.
+const LEAST_PART: f64 = 8.0;
+/// Windows that memory holds at least: with fewer, paths idle at their boundaries.
+const LEAST_WINDOWS: u64 = 6;
+/// A path is late if what it takes comes after so many times as long as memory takes to fill.
+const LATE: f64 = 2.0;
+
+impl Sender {
+    /// Whether `path` has less on its way than its part of the memory, but for that of a window whose
+    /// ends have not met. What a path took and has not delivered fills memory that the others need
+    /// too, so each is held to the part that goes with its rate: then all take equally long to
+    /// deliver what they have.
+    pub(crate) fn is_within_part(&self, path: PathId) -> bool {
+        let Some(own) = self.paths[path.0].as_ref() else { return false };
+        let all = self.recent_bps();
+        let even = 1.0 / self.order.len() as f64;
+        let recent = own.reliability.recent_bps();
+        let part = if all > 0.0 { (recent / all).max(even / LEAST_PART) } else { even };
+        let has = own.handed - own.received;
+        !self.options.shares_memory || has == 0 || (has as f64) < part * self.shared() as f64
+    }
+
+    /// Whether what `path` takes would come so late that memory is full before, so that the others
+    /// had to wait for it: such a path sends copies alone.
+    pub(crate) fn is_late(&self, now: Time, path: PathId) -> bool {
+        let all = self.recent_bps();
+        if !self.options.shares_memory || all <= 0.0 {
+            return false;
+        }
+        let fills_s = self.shared() as f64 * 8.0 / all;
+        let most = Duration::from_secs_f64((LATE * fills_s).min(1e6));
+        let is_in_time = |p: &Path| p.time.is_some_and(|(mean, _)| mean <= most);
+        let Some(own) = self.paths[path.0].as_ref().filter(|p| p.time.is_some()) else {
+            return false;
+        };
+        !is_in_time(own) && self.paths.iter().flatten().any(|p| is_in_time(p) && !p.is_silent(now))
+    }
+
+    /// The rate of all paths together in the last second, bits per second.
+    fn recent_bps(&self) -> f64 {
+        self.paths.iter().flatten().map(|p| p.reliability.recent_bps()).sum()
+    }
+
+    /// Memory that the paths share: without that of a window whose ends have not met.
+    fn shared(&self) -> u64 {
+        self.memory().saturating_sub(self.most_cut())
+    }
+
+    /// Bytes that both ends hold.
+    fn memory(&self) -> u64 {
+        self.config.receive_memory.min(self.send_memory)
+    }
+
+    /// Bytes of a window at most: what was agreed on, or less where memory holds few of these.
+    pub(crate) fn most_cut(&self) -> u64 {
+        let (most, least) = (self.config.window_bytes.into(), self.config.segment_bytes.into());
+        (self.memory() / LEAST_WINDOWS).min(most).max(least)
+    }
+}

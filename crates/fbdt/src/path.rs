@@ -1,0 +1,101 @@
+//! What the sender knows of a path: how long it takes, and what is on its way.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+
+use crate::reliability::Reliability;
+use crate::window::Arrived;
+use crate::wire::Segment;
+
+/// Weight of a new sample in the time that a path takes.
+const TIME_GAIN: f64 = 0.125;
+/// Weight of a new sample in its deviation.
+const DEVIATION_GAIN: f64 = 0.25;
+/// A path with data on its way is silent after so long without progress, or four times its time.
+const SILENCE: Duration = Duration::from_millis(200);
+/// The time that a path is thought to take before there is a sample.
+const FIRST_TIME: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    pub(crate) reliability: Reliability,
+    /// From handing a segment over until its acknowledgement, the path's round trip with all queues
+    /// in it: smoothed, and its smoothed deviation from that.
+    pub(crate) time: Option<(Duration, Duration)>,
+    /// Bytes on their way that it took first.
+    pub(crate) on_way: u64,
+    /// Bytes of all segments that were handed to it, and of those that came on it.
+    pub(crate) handed: u64,
+    pub(crate) received: u64,
+    /// A segment that is watched to see how long the path takes: what had been handed to it with
+    /// that, and when.
+    pub(crate) watched: Option<(u64, Time)>,
+    /// When something arrived last, or began to be on its way.
+    pub(crate) last_progress: Time,
+    /// Whether it was asked for a segment and had none since it took one last.
+    pub(crate) is_idle: bool,
+}
+
+impl Path {
+    pub(crate) fn new(now: Time) -> Self {
+        Self {
+            reliability: Reliability::new(now),
+            time: None,
+            on_way: 0,
+            handed: 0,
+            received: 0,
+            watched: None,
+            last_progress: now,
+            is_idle: false,
+        }
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        self.time.map_or(FIRST_TIME, |(mean, _)| mean)
+    }
+
+    /// How long others wait for its last segments before they send these as well. The paper says a
+    /// round trip (3.2), which half of all segments exceed; so it is one with four deviations, as
+    /// timers of retransmission have them.
+    pub(crate) fn patience(&self) -> Duration {
+        self.time.map_or(FIRST_TIME, |(mean, deviation)| mean + 4 * deviation)
+    }
+
+    /// How long a segment would take that it took now: no less than nothing has arrived on it for.
+    pub(crate) fn expected(&self, now: Time) -> Duration {
+        if self.on_way == 0 { self.time() } else { self.time().max(now - self.last_progress) }
+    }
+
+    pub(crate) fn on_arrival(&mut self, now: Time, arrived: Arrived) {
+        self.reliability.advance(now, self.on_way > 0);
+        self.reliability.on_progress(arrived.bytes);
+        self.on_way = self.on_way.saturating_sub(arrived.bytes);
+        self.last_progress = now;
+        if let Some(at) = arrived.taken_at {
+            self.sample(now - at);
+        }
+    }
+
+    pub(crate) fn hand_over(&mut self, now: Time, segment: &Segment) {
+        self.handed += segment.payload.len() as u64;
+        self.watched.get_or_insert((self.handed, now));
+    }
+
+    /// A segment took so long from being handed over to its acknowledgement.
+    pub(crate) fn sample(&mut self, took: Duration) {
+        self.time = Some(match self.time {
+            Some((mean, deviation)) => (
+                mean.mul_f64(1.0 - TIME_GAIN) + took.mul_f64(TIME_GAIN),
+                deviation.mul_f64(1.0 - DEVIATION_GAIN)
+                    + mean.abs_diff(took).mul_f64(DEVIATION_GAIN),
+            ),
+            None => (took, took / 2),
+        });
+    }
+
+    /// Whether nothing has arrived on it for far longer than that takes.
+    pub(crate) fn is_silent(&self, now: Time) -> bool {
+        self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time())
+    }
+}
