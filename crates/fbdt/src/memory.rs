@@ -29,8 +29,10 @@ impl Sender {
         !self.options.shares_memory || has == 0 || (has as f64) < part * self.shared() as f64
     }
 
-    /// Whether what `path` takes would come so late that memory is full before, so that the others
-    /// had to wait for it: such a path sends copies alone.
+    /// Whether what `path` takes would come so late that memory is full before, so that others which
+    /// are in time, or far sooner, had to wait for it: such a path sends copies alone. Where these are
+    /// silent it takes segments again after as long as it takes itself: before, they may speak again
+    /// by the time that these would come.
     pub(crate) fn is_late(&self, now: Time, path: PathId) -> bool {
         let all = self.recent_bps();
         if !self.options.shares_memory || all <= 0.0 {
@@ -38,11 +40,12 @@ impl Sender {
         }
         let fills_s = self.shared() as f64 * 8.0 / all;
         let most = Duration::from_secs_f64((LATE * fills_s).min(1e6));
-        let is_in_time = |p: &Path| p.time.is_some_and(|(mean, _)| mean <= most);
-        let Some(own) = self.paths[path.0].as_ref().filter(|p| p.time.is_some()) else {
-            return false;
-        };
-        !is_in_time(own) && self.paths.iter().flatten().any(|p| is_in_time(p) && !p.is_silent(now))
+        let own = self.paths[path.0].as_ref().and_then(|p| p.time);
+        let Some((own, _)) = own.filter(|(own, _)| *own > most) else { return false };
+        // A path that has just joined is given the chance: what it takes will show.
+        let is_sooner =
+            |p: &Path| p.time.is_none_or(|(mean, _)| mean <= most || mean.mul_f64(LATE) <= own);
+        self.paths.iter().flatten().any(|p| is_sooner(p) && !p.is_silent(now, own))
     }
 
     /// The rate of all paths together in the last second, bits per second.

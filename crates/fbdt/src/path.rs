@@ -94,8 +94,8 @@ impl Path {
         });
     }
 
-    /// Whether nothing has arrived on it for far longer than that takes.
-    pub(crate) fn is_silent(&self, now: Time) -> bool {
-        self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time())
+    /// Whether nothing has arrived on it for far longer than that takes, and for `least`.
+    pub(crate) fn is_silent(&self, now: Time, least: Duration) -> bool {
+        self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time()).max(least)
     }
 }
