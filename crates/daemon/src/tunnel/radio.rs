@@ -72,15 +72,6 @@ impl PathSpec {
         tune(&socket)?;
         Ok(TcpSocket::from_std_stream(socket.into()))
     }
-
-    /// An address that a socket to `remote` is to be bound to, where it cannot be bound to the
-    /// interface itself.
-    pub(super) fn address(&self, remote: SocketAddr) -> io::Result<IpAddr> {
-        match self {
-            Self::Address(own) => Ok(*own),
-            Self::Interface(name) => address_of(name, remote),
-        }
-    }
 }
 
 /// Binds a socket to an interface, or to its address where this user may not do that.

@@ -274,7 +274,7 @@ mod tests {
         let text = include_str!("../../../../../docs/wire/tunnel.md");
         let vector = text.lines().find_map(|line| line.strip_prefix("Open: `")).unwrap();
         let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
-        let request = Bytes::from_static(b"\x01\x0bexample.org\x01\xbb");
+        let request = Bytes::from_static(b"\x01\x01\xbbexample.org");
         let frame = TrunkFrame { stream: 1, body: Body::Open { terms: TERMS, request } };
         let hex: String = frame.encode().iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, digits);
