@@ -39,6 +39,8 @@
 //! - A plan sends every tile once. P(t) of a user never depends on what that user saw.
 
 mod audience;
+mod crowd;
+mod crowd_statistics;
 mod curve;
 mod display;
 mod head;
@@ -56,6 +58,8 @@ mod tiling;
 mod viewport;
 
 pub use audience::{Audience, Observation, Sampling};
+pub use crowd::{CrowdModel, SAMPLES_PER_S, crowd};
+pub use crowd_statistics::{CrowdStatistics, MOVED_S};
 pub use curve::{CurveError, Level, MAX_LEVELS, TileCurve};
 pub use display::{Concealment, Display, TileContent};
 pub use head::{HeadTrace, HeadTraceError};
