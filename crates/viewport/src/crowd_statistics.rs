@@ -27,8 +27,7 @@ pub struct CrowdStatistics {
     /// Angle between two viewers of a title at one moment: 10, 25, 50, 75 and 90 % quantile.
     pub apart_deg: [f64; 5],
     /// Of a viewer's viewport (100x90 degrees) in a second, the mean share that lies in the ten of
-    /// 12x8 tiles that the others saw most. If all looked anywhere along the horizon, it would be
-    /// some 0.25.
+    /// 12x8 tiles that the others saw most.
     pub shared: f64,
 }
 

@@ -39,9 +39,11 @@ fn recorded(folder: &str) -> Option<Vec<Vec<HeadTrace>>> {
 fn others_tell_where_a_user_looks() {
     for folder in ["head-avtrack360", "viewport-dragonfly"] {
         let Some(titles) = recorded(folder) else { return };
+        let all = CrowdStatistics::of(&titles).expect("many viewers");
+        assert!(all.shared > 0.35, "{folder}: {all:?}");
         for traces in titles {
             let of_title = CrowdStatistics::of(&[traces]).expect("many viewers");
-            assert!(of_title.shared > 0.3, "{folder}: {of_title:?}");
+            assert!(of_title.shared > 0.25, "{folder}: {of_title:?}");
         }
     }
 }
