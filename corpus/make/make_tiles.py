@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from panoramas import FPS, HEIGHT, SCENES, SEED, WIDTH
+from panoramas import FPS, HEIGHT, SEED, VIDEOS, WIDTH, frame
 from tile_encode import (COLUMNS, FRAME_BYTES, GOP_FRAMES, LEVELS, PRESET, ROWS, X264, cut,
                          measure)
 from tools import ffmpeg, write_atomic, write_json
@@ -51,27 +51,27 @@ def key():
     return hashlib.sha256(b"".join(text) + f"{GOPS} {version()}".encode()).hexdigest()[:12]
 
 
-def draw(scene, gops, folder):
-    """The raw tiles of a scene, one file per tile."""
+def draw(video, gops, folder):
+    """The raw tiles of a video, one file per tile."""
     folder.mkdir(parents=True, exist_ok=True)
     frames = gops * GOP_FRAMES
     tiles = np.empty((COLUMNS * ROWS, frames, FRAME_BYTES), np.uint8)
     for number in range(frames):
-        tiles[:, number] = cut(scene.frame(number))
+        tiles[:, number] = cut(frame(video, number))
     for tile, raw in enumerate(tiles):
         write_atomic(folder / f"{tile}.yuv", raw.tobytes())
 
 
-def measure_scene(kind, gops, work, pool, wanted=range(COLUMNS * ROWS)):
+def measure_video(video, gops, work, pool, wanted=range(COLUMNS * ROWS)):
     """What is kept of each wanted tile; measures what is missing."""
-    folder = work / f"{kind.name}-{gops}-{key()}"
+    folder = work / f"{video.name}-{gops}-{key()}"
     kept = {tile: folder / f"{tile}.json" for tile in wanted}
     missing = [tile for tile in wanted if not kept[tile].exists()]
     if missing:
         started = time.monotonic()
         if any(not (folder / f"{tile}.yuv").exists() for tile in missing):
-            draw(kind(), gops, folder)
-            say(kind.name, f"drawn in {time.monotonic() - started:.0f} s")
+            draw(video, gops, folder)
+            say(video.name, f"drawn in {time.monotonic() - started:.0f} s")
 
         def one(tile):
             with tempfile.TemporaryDirectory(dir=work) as scratch:
@@ -79,18 +79,18 @@ def measure_scene(kind, gops, work, pool, wanted=range(COLUMNS * ROWS)):
                 write_json(kept[tile], measure(raw, Path(scratch)))
 
         list(pool.map(one, missing))
-        say(kind.name, f"measured after {time.monotonic() - started:.0f} s")
+        say(video.name, f"measured after {time.monotonic() - started:.0f} s")
     for raw in folder.glob("*.yuv"):
         raw.unlink()
     return [json.loads(kept[tile].read_text()) for tile in wanted]
 
 
-def write_table(kind, tiles, ffmpeg_version):
-    """The committed table of a scene."""
+def write_table(video, tiles, ffmpeg_version):
+    """The committed table of a video."""
     gops = [{name: [tile[name][gop] for tile in tiles] for name in tiles[0]}
             for gop in range(GOPS)]
     table = {
-        "format": "airlane-tiles", "version": 1, "video": kind.name, "title": kind.title,
+        "format": "airlane-tiles", "version": 1, "video": video.name, "title": video.title,
         "source": f"drawn by corpus/make/panoramas.py, seed {SEED}",
         "made": {
             "ffmpeg": ffmpeg_version,
@@ -104,24 +104,24 @@ def write_table(kind, tiles, ffmpeg_version):
     }
     packed = json.dumps(table, separators=(",", ":")).replace(".0,", ",").encode()
     # No time in the header: the same numbers give the same bytes.
-    write_atomic(TABLES / f"{kind.name}.json.gz", gzip.compress(packed, 9, mtime=0))
+    write_atomic(TABLES / f"{video.name}.json.gz", gzip.compress(packed, 9, mtime=0))
 
 
 def check(work, pool):
     """Problems of the tables: what one GoP encoded anew says otherwise."""
     problems = []
-    for kind in SCENES:
-        table = json.loads(gzip.decompress((TABLES / f"{kind.name}.json.gz").read_bytes()))
+    for video in VIDEOS:
+        table = json.loads(gzip.decompress((TABLES / f"{video.name}.json.gz").read_bytes()))
         made = table["made"]["ffmpeg"]
         if made != version():
-            say(f"left out {kind.name}: made with ffmpeg {made}, this is {version()}")
+            say(f"left out {video.name}: made with ffmpeg {made}, this is {version()}")
             continue
         # One GoP more: the encoder looks ahead.
-        for tile, again in zip(CHECKED, measure_scene(kind, 2, work, pool, CHECKED)):
+        for tile, again in zip(CHECKED, measure_video(video, 2, work, pool, CHECKED)):
             first = table["gops"][0]
             for name in ("bytes", "mse", "grey_mse"):
                 if first[name][tile] != again[name][0]:
-                    problems.append(f"{kind.name}: tile {tile}: {name}: {first[name][tile]} in "
+                    problems.append(f"{video.name}: tile {tile}: {name}: {first[name][tile]} in "
                                     f"the table, {again[name][0]} now")
     return problems
 
@@ -130,23 +130,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", type=Path, required=True, help="folder of what is kept")
     parser.add_argument("--jobs", type=int, default=2, help="tiles encoded at once")
-    parser.add_argument("--only", help="names of scenes, with commas")
+    parser.add_argument("--only", help="names of videos, with commas")
     parser.add_argument("--check", action="store_true", help="compare some GoPs with the tables")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    names = options.only.split(",") if options.only else [kind.name for kind in SCENES]
-    unknown = set(names) - {kind.name for kind in SCENES}
+    names = options.only.split(",") if options.only else [video.name for video in VIDEOS]
+    unknown = set(names) - {video.name for video in VIDEOS}
     if unknown:
-        parser.error(f"no scene {', '.join(sorted(unknown))}")
+        parser.error(f"no video {', '.join(sorted(unknown))}")
     with ThreadPoolExecutor(options.jobs) as pool:
         if options.check:
             problems = check(options.work, pool)
             print("\n".join(problems) or "the tables are what the encoder gives")
             return 1 if problems else 0
-        for kind in SCENES:
-            if kind.name in names:
-                tiles = measure_scene(kind, GOPS, options.work, pool)
-                write_table(kind, tiles, version())
+        for video in VIDEOS:
+            if video.name in names:
+                tiles = measure_video(video, GOPS, options.work, pool)
+                write_table(video, tiles, version())
     return 0
 
 

@@ -1,9 +1,13 @@
-"""Four 360-degree scenes of our own, drawn on the sphere from seeds.
+"""Four 360-degree videos of our own, drawn on the sphere from a seed.
 
-A frame is a function of the scene and its number alone, so that any part of a
-scene can be drawn again. Panoramas are equirectangular: longitude -pi at the
-left edge, latitude pi/2 at the top. Luma is drawn; chroma follows from it.
+Each video is one kind of scene in several shots, which differ in what is where
+and in how much of it moves. A frame is a function of the video and its number
+alone, so that any part can be drawn again. Panoramas are equirectangular:
+longitude -pi at the left edge, latitude pi/2 at the top. Luma is drawn; chroma
+follows from it.
 """
+
+from functools import cache
 
 import numpy as np
 
@@ -32,7 +36,8 @@ DIRECTIONS = np.stack(np.broadcast_arrays(
 def sphere_noise(generator, finest, octaves=7, fall=0.6):
     """Noise on the sphere without a seam: octaves of 3-D value noise, mean 0, deviation 1.
 
-    `finest` is the number of grains of the finest octave along an eighth of a circle.
+    `finest` is the number of grains of the finest octave along the sphere's radius; each finer
+    octave is `fall` times as strong as the one before.
     """
     size = 48
     total = np.zeros((HEIGHT, WIDTH), np.float32)
@@ -53,7 +58,10 @@ def sphere_noise(generator, finest, octaves=7, fall=0.6):
 
 
 def plane_noise(generator, side=1024, octaves=8, fall=0.65):
-    """A square texture that repeats without a seam, mean 0, deviation 1."""
+    """A square texture that repeats without a seam, mean 0, deviation 1.
+
+    Octaves have equal energy with a `fall` of 1; with less, the finer ones have less.
+    """
     frequency = np.fft.fftfreq(side) * side
     radius = np.hypot(frequency[:, None], frequency[None, :])
     radius[0, 0] = 1
@@ -132,12 +140,16 @@ class Walker:
 
 
 class Scene:
-    """What all scenes share: grain, chroma and rounding to 8 bits."""
+    """What the shots of all videos share: grain, chroma and rounding to 8 bits."""
 
     name, title, grain = "", "", 1.0
+    # First frame of each shot, and how lively it is: motion, detail and figures beside the mean.
+    shots = ()
 
-    def __init__(self):
-        generator = rng(self.name, "chroma")
+    def __init__(self, shot):
+        self.vigour = self.shots[shot][1]
+        self.generator = rng(self.name, f"shot {shot}")
+        generator = rng(self.name, f"hue {shot}")
         self.hue = [sphere_noise(generator, 6, 3)[::2, ::2] * 8 for _ in range(2)]
         self.tint = generator.uniform(-0.35, 0.35, 2)
 
@@ -145,7 +157,7 @@ class Scene:
         raise NotImplementedError
 
     def frame(self, number):
-        """The planes Y, U and V of a frame, 4:2:0."""
+        """The planes Y, U and V of a frame of the video, 4:2:0."""
         luma = self.luma(number / FPS)
         noise = rng(self.name, "grain", number).standard_normal(luma.shape, np.float32)
         luma = np.clip(luma + self.grain * noise, 16, 235)
@@ -159,11 +171,12 @@ class Coast(Scene):
     """Calm: a sky with slow clouds over moving water."""
 
     name, title, grain = "coast", "Sky and water", 0.6
+    shots = ((0, 0.7), (165, 1.5), (300, 0.4), (450, 1.0))
 
-    def __init__(self):
-        super().__init__()
-        generator = rng(self.name)
-        self.clouds = np.maximum(0, sphere_noise(generator, 24, 5))
+    def __init__(self, shot):
+        super().__init__(shot)
+        generator = self.generator
+        self.clouds = np.maximum(0, sphere_noise(generator, 24 * self.vigour, 5))
         self.water = plane_noise(generator, 1024, 9, 0.9)
         self.swell = plane_noise(generator, 1024, 5, 0.5)
         self.ground = Ground(2.0, 60)
@@ -177,7 +190,7 @@ class Coast(Scene):
         luma = 150 + 40 * np.sin(np.maximum(LATITUDE, 0))[:, None] + 22 * clouds
         sea = self.ground
         waves = sea.draw(self.water, 28 * t, 10 * t) + sea.draw(self.water, -18 * t, 22 * t + 300)
-        luma[sea.first:] = 95 + 14 * waves + 16 * sea.draw(self.swell, 40 * t, 8 * t, 0.4)
+        luma[sea.first:] = 95 + 14 * self.vigour * waves + 16 * sea.draw(self.swell, 40 * t, 8 * t, 0.4)
         return luma
 
 
@@ -185,22 +198,24 @@ class Stage(Scene):
     """One busy place in a dark hall: nearly all motion is in front."""
 
     name, title, grain = "stage", "Concert hall", 1.2
+    shots = ((0, 0.5), (120, 1.0), (285, 1.8), (480, 0.7))
 
-    def __init__(self):
-        super().__init__()
-        generator = rng(self.name)
+    def __init__(self, shot):
+        super().__init__(shot)
+        generator = self.generator
         self.hall = 42 + 9 * sphere_noise(generator, 90, 7, 0.7)
-        self.crowd = 14 * sphere_noise(generator, 160, 4, 0.9)
+        self.crowd = 14 * self.vigour * sphere_noise(generator, 160, 4, 0.9)
         self.place = np.exp(-(LONGITUDE / 0.75) ** 4)[None, :] * np.exp(
             -((LATITUDE - 0.05) / 0.45) ** 4)[:, None]
         self.set = sphere_noise(generator, 120, 6, 0.8)
-        self.players = [Walker(generator, -0.2, 0.05, 0.0, 0.45) for _ in range(7)]
+        count = round(6 * self.vigour)
+        self.players = [Walker(generator, -0.2, 0.05, 0.0, 0.45) for _ in range(count)]
         for number, player in enumerate(self.players):
-            player.longitude = -0.6 + 0.2 * number
-        self.sway = generator.uniform(0.5, 2.0, 7)
+            player.longitude = 1.4 * ((number + 0.5) / count - 0.5)
+        self.sway = generator.uniform(0.5, 2.0, count)
 
     def luma(self, t):
-        light = 0.75 + 0.25 * np.sin(2.1 * t) * np.sin(5.3 * t + 1)
+        light = 0.75 + 0.25 * self.vigour * np.sin(2.1 * t) * np.sin(5.3 * t + 1)
         beam = np.exp(-((LONGITUDE - 0.6 * np.sin(0.9 * t)) / 0.22) ** 2)[None, :]
         luma = self.hall + self.place * (light * (60 + 25 * self.set) + 50 * beam)
         audience = ((LATITUDE < -0.35) & (LATITUDE > -0.9))[:, None]
@@ -217,10 +232,11 @@ class Street(Scene):
     """Facades all around, full of detail, and figures that pass at all speeds."""
 
     name, title, grain = "street", "Street corner", 1.0
+    shots = ((0, 1.0), (180, 0.4), (315, 1.7), (480, 0.8))
 
-    def __init__(self):
-        super().__init__()
-        generator = rng(self.name)
+    def __init__(self, shot):
+        super().__init__(shot)
+        generator = self.generator
         wall = 118 + 16 * sphere_noise(generator, 180, 7, 0.75)
         houses = generator.uniform(0.35, 0.85, 18)
         tone = generator.uniform(-45, 45, 18)
@@ -235,8 +251,10 @@ class Street(Scene):
         self.ground = Ground(1.7, 130)
         stones = plane_noise(generator, 1024, 9, 1.0)
         self.still[self.ground.first:] = 100 + 24 * self.ground.draw(stones, 0, 0)
-        self.people = [Walker(generator, -0.35, -0.05, 0.5, 0.4) for _ in range(26)]
-        self.cars = [Walker(generator, -0.3, -0.15, 1.6, 0.3) for _ in range(6)]
+        self.people = [Walker(generator, -0.35, -0.05, 0.5, 0.4)
+                       for _ in range(round(24 * self.vigour))]
+        self.cars = [Walker(generator, -0.3, -0.15, 1.6, 0.3)
+                     for _ in range(round(6 * self.vigour))]
         for car in self.cars:
             car.width = 2.2 * car.height
 
@@ -251,27 +269,39 @@ class Ride(Scene):
     """Fast flight over rough ground with a camera that sways: motion everywhere."""
 
     name, title, grain = "ride", "Low flight", 1.6
+    shots = ((0, 0.8), (150, 1.4), (345, 0.3), (450, 1.0))
 
-    def __init__(self):
-        super().__init__()
-        generator = rng(self.name)
+    def __init__(self, shot):
+        super().__init__(shot)
+        generator = self.generator
         self.sky = 175 + 30 * np.maximum(0, sphere_noise(generator, 40, 6, 0.65))
         self.rock = plane_noise(generator, 1024, 9, 1.0)
         self.field = plane_noise(generator, 1024, 5, 0.5)
         self.ground = Ground(1.0, 200)
+        peaks = generator.uniform(0, 1, 40)
         self.hills = 0.06 + 0.05 * np.interp(
-            np.arange(WIDTH), np.linspace(0, WIDTH, 41),
-            np.append(hills := generator.uniform(0, 1, 40), hills[0]))
+            np.arange(WIDTH), np.linspace(0, WIDTH, 41), np.append(peaks, peaks[0]))
 
     def luma(self, t):
         ground = self.ground
         luma = np.where(LATITUDE[:, None] < self.hills[None, :], 88, self.sky).astype(np.float32)
-        # The integral of a speed that swings between 35 and 85 grains a second, four pixels each.
-        way = 4 * (60 * t - 62.5 * (np.cos(0.4 * t) - 1))
+        # The integral of a speed that swings between 35 and 85 grains a second, of four pixels each.
+        way = 4 * self.vigour * (60 * t - 62.5 * (np.cos(0.4 * t) - 1))
         turn = 160 * np.sin(0.3 * t)
-        luma[ground.first:] = 96 + 30 * ground.draw(self.rock, way, turn) + 22 * ground.draw(
+        luma[ground.first:] = 96 + 30 * min(1, self.vigour) * ground.draw(self.rock, way, turn) + 22 * ground.draw(
             self.field, way, turn, 0.25)
         return np.roll(luma, int(np.rint(18 * np.sin(0.8 * t) + 9 * np.sin(1.9 * t))), 1)
 
 
-SCENES = (Coast, Stage, Street, Ride)
+VIDEOS = (Coast, Stage, Street, Ride)
+
+
+@cache
+def _shot(video, shot):
+    return video(shot)
+
+
+def frame(video, number):
+    """The planes Y, U and V of a frame of one of the videos."""
+    shot = max(n for n, (first, _) in enumerate(video.shots) if first <= number)
+    return _shot(video, shot).frame(number)

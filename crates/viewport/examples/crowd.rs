@@ -17,6 +17,7 @@ fn main() {
             "pull_swing" => model.pull_swing = value,
             "reach_deg" => model.reach_deg = value,
             "follow" => model.follow = value,
+            "title_spread" => model.title_spread = value,
             "follow_spread" => model.follow_spread = value,
             "offset_deg" => model.offset_deg = value,
             "dwell_s" => model.dwell_s = value,

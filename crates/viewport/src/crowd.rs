@@ -36,10 +36,12 @@ pub struct CrowdModel {
     pub pull_swing: f64,
     /// The angle at which an attractor's pull on a viewer has fallen to 1/e.
     pub reach_deg: f64,
-    /// Mean probability that a viewer's next target is an attractor; the rest explores. Viewers
-    /// differ: theirs are spread evenly over `follow_spread` to both sides.
+    /// Mean probability that a viewer's next target is an attractor; the rest explores.
     pub follow: f64,
-    /// See `follow`.
+    /// Titles differ: theirs are spread evenly over so much to both sides of `follow`.
+    pub title_spread: f64,
+    /// Viewers of one title differ: theirs are spread evenly over so much to both sides of the
+    /// title's. What comes out is held between 0 and 1.
     pub follow_spread: f64,
     /// Standard deviation of where a viewer looks around an attractor.
     pub offset_deg: f64,
@@ -64,21 +66,22 @@ pub struct CrowdModel {
 impl CrowdModel {
     /// Fitted to the recordings that `docs/viewport.md` names.
     pub const FITTED: Self = Self {
-        attractors: 3,
-        pull_ratio: 0.31,
-        pull_swing: 0.92,
-        reach_deg: 29.0,
+        attractors: 7,
+        pull_ratio: 0.4,
+        pull_swing: 0.62,
+        reach_deg: 31.5,
         follow: 0.63,
-        follow_spread: 0.15,
-        offset_deg: 10.7,
-        dwell_s: 0.35,
+        title_spread: 0.29,
+        follow_spread: 0.04,
+        offset_deg: 11.0,
+        dwell_s: 0.28,
         speed_deg_s: 42.5,
         speed_sigma: 0.6,
-        explore_deg: 70.0,
-        onward: 0.28,
-        pitch_deg: 22.0,
+        explore_deg: 73.0,
+        onward: 0.08,
+        pitch_deg: 22.4,
         roll_deg: 6.0,
-        tremor_deg: 0.75,
+        tremor_deg: 0.6,
     };
 }
 
@@ -171,13 +174,13 @@ struct Viewer<'a> {
 }
 
 impl<'a> Viewer<'a> {
-    fn new(mut rng: Rng, model: &'a CrowdModel, attractors: &'a [Attractor]) -> Self {
+    fn new(mut rng: Rng, model: &'a CrowdModel, follow: f64, attractors: &'a [Attractor]) -> Self {
         let spread = model.follow_spread;
         let from = [10.0 * normal(&mut rng), 0.5 * model.pitch_deg * normal(&mut rng)];
         Self {
             model,
             attractors,
-            follow: model.follow + rng.random_range(-1.0..1.0) * spread,
+            follow: (follow + rng.random_range(-1.0..1.0) * spread).clamp(0.0, 1.0),
             sense: if rng.random_bool(0.5) { 1.0 } else { -1.0 },
             target: Target::Place(from),
             from,
@@ -235,7 +238,7 @@ impl<'a> Viewer<'a> {
             offset[0] += now[0] + turn(now[0], at) - at;
             Target::Attractor(number, offset)
         } else {
-            if !rng.random_bool(model.onward) {
+            if rng.random::<f64>() >= model.onward {
                 self.sense = -self.sense;
             }
             let yaw = now[0] + self.sense * model.explore_deg * exponential(rng);
@@ -275,14 +278,19 @@ impl<'a> Viewer<'a> {
 
 /// The heads of so many viewers of one title, which the seed stands for: each viewer's is the same
 /// however many there are, and the more of a title is watched, the further it goes on.
+///
+/// # Panics
+/// If a field of the model is not finite.
 pub fn crowd(seed: Seed, viewers: usize, duration: Duration, model: &CrowdModel) -> Vec<HeadTrace> {
     let mut rng = seed.split("attractors").rng();
     let attractors: Vec<Attractor> =
         (0..model.attractors.max(1)).map(|n| Attractor::new(&mut rng, n, model)).collect();
+    let mut rng = seed.split("follow").rng();
+    let follow = model.follow + rng.random_range(-1.0..1.0) * model.title_spread;
     (0..viewers)
         .map(|viewer| {
             let rng = seed.split("viewer").index(viewer as u64).rng();
-            Viewer::new(rng, model, &attractors).watch(duration)
+            Viewer::new(rng, model, follow, &attractors).watch(duration)
         })
         .collect()
 }

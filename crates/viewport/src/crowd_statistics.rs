@@ -29,6 +29,8 @@ pub struct CrowdStatistics {
     /// Of a viewer's viewport (100x90 degrees) in a second, the mean share that lies in the ten of
     /// 12x8 tiles that the others saw most.
     pub shared: f64,
+    /// Standard deviation over titles of the title's own mean of that share.
+    pub shared_by_title: f64,
 }
 
 /// Seconds of [`CrowdStatistics::moved_deg`].
@@ -59,6 +61,7 @@ impl CrowdStatistics {
             roll_deg: deviation(&all.roll)?,
             apart_deg: quantiles(&mut all.apart, &[0.1, 0.25, 0.5, 0.75, 0.9])?.try_into().ok()?,
             shared: mean(&all.shared)?,
+            shared_by_title: deviation(&all.shared_by_title)?,
         })
     }
 }
@@ -71,6 +74,7 @@ struct Samples {
     roll: Vec<f64>,
     apart: Vec<f64>,
     shared: Vec<f64>,
+    shared_by_title: Vec<f64>,
 }
 
 impl Samples {
@@ -106,6 +110,7 @@ impl Samples {
             moments: 2,
         };
         let audience = Audience::new(traces, end.as_secs() as usize, &sampling);
+        let first = self.shared.len();
         for (user, gop) in
             (0..audience.users()).flat_map(|user| (0..audience.gops()).map(move |gop| (user, gop)))
         {
@@ -117,6 +122,7 @@ impl Samples {
             let own = audience.viewport(user, gop);
             self.shared.push(tiles[..10].iter().map(|&tile| own[tile]).sum());
         }
+        self.shared_by_title.extend(mean(&self.shared[first..]));
     }
 }
 

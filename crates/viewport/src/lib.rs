@@ -26,8 +26,8 @@
 //!                          PSNR <-- true viewport (Audience) <-- Display <-----------------'
 //! ```
 //!
-//! Nothing here does I/O, reads a clock or draws numbers, but for [`synthetic`], which draws from a
-//! seed. Angles are in degrees where a name says so and else in radians, sizes in bits, rates in bits
+//! Nothing here does I/O, reads a clock or draws numbers, but for [`synthetic`] GoPs and the heads of
+//! a [`crowd`](crowd()), which are drawn from a seed. Angles are in degrees where a name says so and else in radians, sizes in bits, rates in bits
 //! per second, distortions in squared steps of 8-bit samples.
 //!
 //! # Invariants

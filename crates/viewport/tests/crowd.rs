@@ -53,8 +53,10 @@ fn followers_agree_and_explorers_do_not() {
         CrowdStatistics::of(&titles(&model)).unwrap()
     };
     let fitted = of(|_| ());
-    let followers = of(|model| (model.follow, model.follow_spread) = (1.0, 0.0));
-    let explorers = of(|model| (model.follow, model.follow_spread) = (0.0, 0.0));
+    let followers =
+        of(|model| (model.follow, model.follow_spread, model.title_spread) = (1.0, 0.0, 0.0));
+    let explorers =
+        of(|model| (model.follow, model.follow_spread, model.title_spread) = (0.0, 0.0, 0.0));
     assert!(followers.shared > fitted.shared + 0.1, "{followers:?} {fitted:?}");
     assert!(explorers.shared < fitted.shared - 0.05, "{explorers:?} {fitted:?}");
     assert!(followers.apart_deg[2] < explorers.apart_deg[2], "{followers:?} {explorers:?}");

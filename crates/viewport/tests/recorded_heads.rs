@@ -43,6 +43,10 @@ fn others_tell_where_a_user_looks() {
         assert!(all.shared > 0.35, "{folder}: {all:?}");
         for traces in titles {
             let of_title = CrowdStatistics::of(&[traces]).expect("many viewers");
+            println!(
+                "{folder}: {:.3} shared, {:.0} degrees apart",
+                of_title.shared, of_title.apart_deg[2]
+            );
             assert!(of_title.shared > 0.25, "{folder}: {of_title:?}");
         }
     }
@@ -50,7 +54,7 @@ fn others_tell_where_a_user_looks() {
 
 /// Generated heads, of seeds that the model was not fitted with, are as near to each of the two
 /// recordings as `docs/viewport.md` says: between the two recorded figures, or at
-/// most 15 % outside of them. Dragonfly's have no roll.
+/// most 15 % outside of them (how titles differ: 40 %). Dragonfly's have no roll.
 #[test]
 fn generated_heads_are_like_the_recorded_ones() {
     let both = ["head-avtrack360", "viewport-dragonfly"]
@@ -81,5 +85,8 @@ fn generated_heads_are_like_the_recorded_ones() {
         near("pitch", ours.pitch_deg, [avtrack.pitch_deg, dragonfly.pitch_deg], 0.15);
         near("roll", ours.roll_deg, [avtrack.roll_deg; 2], 0.15);
         near("shared", ours.shared, [avtrack.shared, dragonfly.shared], 0.15);
+        // A standard deviation of 20 titles is itself uncertain by a sixth.
+        let by_title = [avtrack.shared_by_title, dragonfly.shared_by_title];
+        near("shared by title", ours.shared_by_title, by_title, 0.4);
     }
 }

@@ -114,7 +114,8 @@ pub fn complete(sizes: &Sizes) -> TiledVideo {
         };
         Tile {
             levels: bytes.iter().map(level).collect(),
-            change_mse: at(FITTED.change),
+            // Two pictures of one brightness that have nothing in common differ by no more.
+            change_mse: at(FITTED.change).min(2.0 * at(FITTED.grey)),
             grey_mse: at(FITTED.grey),
         }
     };

@@ -4,6 +4,7 @@ mod airlane_tables;
 mod comyco_tables;
 mod corpora;
 mod embedded;
+mod heads;
 mod manifests;
 mod segments;
 mod tiles;

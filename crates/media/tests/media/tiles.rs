@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use airlane_media::tiles::{Distortion, Tile, TileLevel, model, parse, to_json};
 use airlane_media::{TileContent, TiledVideo};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Two GoPs of 3x2 tiles with 4 levels: a tile `busy` times the mean has sizes and distortions on
@@ -306,6 +307,21 @@ fn the_real_sizes_are_read() {
             let target: f64 = name.strip_suffix("bps").unwrap().parse().unwrap();
             let ratio = video.rate_bps(level) / target;
             assert!((0.9..1.15).contains(&ratio), "{} {name}: {ratio}", video.name);
+        }
+    }
+}
+
+proptest! {
+    /// A byte that is changed, in either format: an error or a video that is sound.
+    #[test]
+    fn damage_is_survived(at: usize, byte: u8) {
+        for table in [to_json(&video()), sizes().to_string()] {
+            let mut bytes = table.into_bytes();
+            let length = bytes.len();
+            bytes[at % length] = byte;
+            if let Ok(video) = parse(&bytes, "file") {
+                prop_assert!(video.check().is_ok());
+            }
         }
     }
 }
