@@ -21,7 +21,8 @@ impl fmt::Display for TileContent {
              of the sphere, where the last picture of the GoP before is as good as the lowest level"
         )?;
         writeln!(f)?;
-        let head = ["video", "tiles", "GoPs", "GoP s", "levels", "Mbit/s", "WS-PSNR", "", "still"];
+        let head =
+            ["video", "tiles", "GoPs", "GoP s", "levels", "Mbit/s", "WS-PSNR", "MSE", "still"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.videos.iter().map(|video| row(video)));
         write!(f, "{}", columns(&rows, 1))
