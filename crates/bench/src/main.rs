@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         };
     }
     match bench(&args) {
-        Ok(rows) if args.strict && rows.iter().any(|r| r.holds != Some(true)) => ExitCode::from(1),
+        Ok(rows) if args.strict && rows.iter().any(Row::is_open) => ExitCode::from(1),
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("airlane-bench: {error}");
