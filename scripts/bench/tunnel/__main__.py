@@ -6,7 +6,7 @@
 Takes root, iproute2, iperf3, ping and, for kernel MPTCP, mptcpize (Debian: mptcpd). Each scene has
 two paths: veth devices with tbf, or `airlane link tun` where there is delay or loss. In it are
 measured in turn: what iperf3 gets of each path, of kernel MPTCP and of the tunnel over TCP and over
-QUIC; keystrokes beside a bulk transfer; a file with its checksum. The laboratory then runs the same
+QUIC; noq's multipath; keystrokes beside a bulk transfer; a file with its checksum. The laboratory then runs the same
 scene. The scene `loopback` compares throughput and processor time with a chain of two socat.
 
 Prints {"figures": [{"bar", "ours", "peer", "unit", "rule", "note"}], "missing": [why, ...]}; the
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import proxies
-from measure import measure, say
+from measure import Programs, measure, say
 from prediction import predict
 from programs import Broken, Missing
 from rows import broke, figures
@@ -37,6 +37,8 @@ def arguments() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--airlane", type=Path, metavar="FILE",
                         help="without it, kernel TCP and MPTCP alone, on the paths that tbf makes")
+    parser.add_argument("--noq", type=Path, metavar="FILE",
+                        help="airlane-bench, for noq's multipath; without it that is left out")
     parser.add_argument("--scene", action="append", choices=names, metavar="NAME",
                         help=f"may be given several times; of {', '.join(names)}; all without it")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
@@ -50,7 +52,7 @@ def one(scene: Scene, args: argparse.Namespace, folder: Path) -> tuple[list[dict
     rounds = 1 if args.quick else args.rounds
     size = min(scene.file_bytes, 32 << 20) if args.quick else scene.file_bytes
     try:
-        measured = measure(scene, args.airlane, rounds, folder, size)
+        measured = measure(scene, Programs(args.airlane, args.noq), rounds, folder, size)
     except Missing as why:
         return [], [f"{scene.name}: {why}"]
     except Broken as why:
@@ -67,8 +69,7 @@ def one(scene: Scene, args: argparse.Namespace, folder: Path) -> tuple[list[dict
 def main() -> None:
     args = arguments()
     wanted = args.scene or [*(s.name for s in SCENES), LOOPBACK]
-    if args.airlane is not None:
-        args.airlane = args.airlane.resolve()
+    args.airlane, args.noq = (p and p.resolve() for p in (args.airlane, args.noq))
     rows: list[dict[str, Any]] = []
     missing: list[str] = []
     with tempfile.TemporaryDirectory(prefix="airlane-tunnel-") as folder:

@@ -19,6 +19,9 @@ from scenes import Scene
 ENDPOINT = Path(__file__).resolve().with_name("endpoint.py")
 IPERF, MPTCP, ECHO, FILE = 5201, 5202, 5400, 5500
 
+#: Where noq's multipath serves.
+NOQ = 5700
+
 #: The transports between the tunnel's ends, and the local ports of their forwards.
 OVERS = {"tcp": 6000, "quic": 6100}
 
@@ -40,7 +43,8 @@ class Keys:
 class Measured:
     """What a scene gave."""
 
-    #: Goodput in bits per second of "path1", "path2", "mptcp", "tcp" and "quic", a value per round.
+    #: Goodput in bits per second of "path1", "path2", "mptcp", "noq" (its multipath), "tcp" and "quic"
+    #: (the tunnel over these), a value per round.
     goodput: dict[str, list[float]] = field(default_factory=dict)
     #: Of each transport, seconds that the file took.
     file_s: dict[str, float] = field(default_factory=dict)
@@ -59,14 +63,23 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure(scene: Scene, airlane: Path | None, rounds: int, folder: Path,
+@dataclass(frozen=True)
+class Programs:
+    """What was built."""
+
+    airlane: Path | None
+    #: The bench, which holds noq's multipath.
+    noq: Path | None
+
+
+def measure(scene: Scene, programs: Programs, rounds: int, folder: Path,
             file_bytes: int) -> Measured:
     """Measures a scene, keeping files in `folder`."""
     measured = Measured()
     with ExitStack() as stack:
-        network = stack.enter_context(Network(scene, airlane))
-        tunnels = _tunnels(network, airlane, folder, stack, measured)
-        ways = _ways(network, tunnels, measured)
+        network = stack.enter_context(Network(scene, programs.airlane))
+        tunnels = _tunnels(network, programs.airlane, folder, stack, measured)
+        ways = _ways(network, tunnels, programs.noq, measured)
         names = list(ways)
         for number in range(rounds):
             # Who goes first changes with the round.
@@ -114,7 +127,7 @@ def _tunnels(network: Network, airlane: Path | None, folder: Path, stack: ExitSt
     return running
 
 
-def _ways(network: Network, tunnels: list[str],
+def _ways(network: Network, tunnels: list[str], noq: Path | None,
           measured: Measured) -> dict[str, Callable[[], float]]:
     """How each is measured, by name."""
     scene, server, client = network.scene, network.in_server(), network.in_client()
@@ -143,7 +156,28 @@ def _ways(network: Network, tunnels: list[str],
         ways["mptcp"] = mptcp
     except Missing as why:
         measured.missing.append(f"kernel MPTCP: {why}")
+    if noq is None:
+        measured.missing.append("noq's multipath: it is in airlane-bench, which was not given")
+    else:
+        ways["noq"] = lambda: _noq(network, noq)
     return ways | {over: tunnel(over) for over in tunnels}
+
+
+def _noq(network: Network, noq: Path) -> float:
+    """Goodput of noq's multipath."""
+    scene = network.scene
+    listen = [*network.in_server(), noq, f"--child-multipath={SERVER}:{NOQ}"]
+    with Running(*listen, ready="{") as server, Flapping(network):
+        ready = json.loads(server.lines[0])
+        wanted = {
+            "server": ready["address"], "certificate": ready["certificate"],
+            "more": network.addresses[1:], "omit_s": scene.omit_s, "span_s": scene.span_s,
+        }
+        text = run(*network.in_client(), noq, f"--child-fetch={json.dumps(wanted)}",
+                   timeout_s=scene.omit_s + scene.span_s + 30)
+    moved = json.loads(text)
+    say(f"{scene.name}: noq's paths brought {moved['path_bytes']} bytes")
+    return float(moved["bits_per_second"])
 
 
 def _keys(network: Network, local: int) -> Keys:

@@ -31,16 +31,17 @@ def need(*programs: str) -> None:
 def run(*command: str | Path, timeout_s: float = 60, check: bool = True) -> str:
     """Runs a command to its end, and returns what it printed."""
     words = [str(w) for w in command]
+    name = " ".join(words)[:100]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=timeout_s, check=False)
     except OSError as error:
         raise Broken(f"{words[0]}: {error}") from error
     except subprocess.TimeoutExpired as error:
-        raise Broken(f"{' '.join(words)}: not done after {timeout_s:.0f} s") from error
+        raise Broken(f"{name}: not done after {timeout_s:.0f} s") from error
     if check and done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         why = said[-1] if said else f"exit code {done.returncode}"
-        raise Broken(f"{' '.join(words)}: {why}")
+        raise Broken(f"{name}: {why}")
     return done.stdout
 
 

@@ -33,7 +33,7 @@ def broke(bar: str, why: str) -> Figure:
 def figures(scene: Scene, measured: Measured, predicted: dict[str, float] | None,
             file_bytes: int) -> list[Figure]:
     """The figures of a scene."""
-    rows = _sums(scene, measured) + _keys(scene, measured)
+    rows = _sums(scene, measured) + _beside(scene, measured) + _keys(scene, measured)
     rows += _files(scene, measured, file_bytes)
     rows += [broke(f"tunnel.{scene.name}.{what}", why) for what, why in measured.broken.items()]
     return rows + (_predictions(scene, measured, predicted) if predicted else [])
@@ -75,6 +75,18 @@ def _sums(scene: Scene, measured: Measured) -> list[Figure]:
             )
             rows.append(figure(f"tunnel.{scene.name}.{over}", median(rates) / 1e6, total / 1e6,
                                "Mbit/s", {"times_peer": scene.share}, note))
+    return rows
+
+
+def _beside(scene: Scene, measured: Measured) -> list[Figure]:
+    """The tunnel beside its peers on the same transport."""
+    rows = []
+    for over, peer, name in (("tcp", "mptcp", "kernel MPTCP"), ("quic", "noq", "noq's multipath")):
+        ours, theirs = measured.of(over), measured.of(peer)
+        if ours is not None and theirs is not None:
+            note = f"the tunnel over {over.upper()}; the peer is {name}, {_spread(measured.goodput[peer])}"
+            rows.append(figure(f"tunnel.{scene.name}.beside_{peer}", ours / 1e6, theirs / 1e6,
+                               "Mbit/s", REPORTED, note))
     return rows
 
 

@@ -13,7 +13,7 @@ pub(crate) mod scale;
 pub(crate) mod serve;
 mod sessions;
 mod speed;
-mod tunnel;
+pub(crate) mod tunnel;
 mod update;
 
 use crate::bar::Bar;

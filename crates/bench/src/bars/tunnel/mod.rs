@@ -2,6 +2,8 @@
 //! laboratory's prediction and a chain of two socat: `docs/tunnel-measured.md`. A script measures;
 //! it takes root.
 
+pub(crate) mod peer;
+
 use std::process::Command;
 
 use serde::Deserialize;
@@ -41,7 +43,10 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
         return Err(Problem::Skipped(why));
     }
     let mut script = Command::new("python3");
-    script.arg(SCRIPT).arg("--airlane").arg(airlane()?).current_dir(&setting.root);
+    // noq's multipath is in this program.
+    let own = std::env::current_exe().map_err(|e| Problem::Broke(format!("where am I? {e}")))?;
+    script.arg(SCRIPT).arg("--airlane").arg(airlane()?).arg("--noq").arg(own);
+    script.current_dir(&setting.root);
     if setting.quick {
         script.arg("--quick");
     }
