@@ -12,7 +12,7 @@ from statistics import median
 from typing import TypeVar
 
 from network import SERVER, Flapping, Network
-from ours import Forward, Tunnel, has_tunnel
+from ours import Forward, Tunnel, overs
 from programs import Broken, Missing, Running, iperf3, need, ping_times, pings, run
 from scenes import Scene
 
@@ -114,11 +114,13 @@ def _once(what: str, one: Callable[[], T], measured: Measured) -> T | None:
 def _tunnels(network: Network, airlane: Path | None, folder: Path, stack: ExitStack,
              measured: Measured) -> list[str]:
     """Starts a tunnel over each transport, on ports of its own; returns those that run."""
-    if airlane is None or not has_tunnel(airlane):
-        measured.missing.append("no airlane with a tunnel")
-        return []
+    built = overs(airlane) if airlane is not None else []
+    absent = [over for over in OVERS if over not in built]
+    if absent:
+        measured.missing.append(f"no airlane with a tunnel over {', '.join(absent)}")
     running = []
-    for i, (over, local) in enumerate(OVERS.items()):
+    for i, over in enumerate(built):
+        local = OVERS[over]
         targets = [Forward(local + n, f"{SERVER}:{port}") for n, port in enumerate((IPERF, ECHO, FILE))]
         tunnel = Tunnel(airlane, folder, over, SERVER, network.addresses, targets,
                         network.in_server(), network.in_client(), port=7000 + i)
@@ -185,7 +187,7 @@ def _keys(network: Network, local: int) -> Keys:
     server, client, scene = network.in_server(), network.in_client(), network.scene
     span = scene.omit_s + KEYS_S + 5
     listen = ["iperf3", "-s", "-1", "-B", SERVER, "-p", str(IPERF), "--forceflush"]
-    bulk = ["iperf3", "-c", "127.0.0.1", "-p", str(local), "-R", "-t", str(span)]
+    bulk = ["iperf3", "-c", "127.0.0.1", "-p", str(local), "-R", "-t", str(span), "--forceflush"]
     with ExitStack() as stack:
         stack.enter_context(Running(*server, sys.executable, ENDPOINT, "echo", SERVER, str(ECHO),
                                     ready="ready"))

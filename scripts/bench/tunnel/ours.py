@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from programs import Missing, Running, run
+from programs import Running, run
 
 #: The port that the server listens on.
 PORT = 7000
@@ -34,15 +34,13 @@ class Tunnel:
         ]
         self._connect = [
             *in_client, airlane, "tunnel", "connect", f"{server}:{port}", "--key", self._key,
-            "--over", over,
+            *(["--over", over] if len(overs(airlane)) > 1 else []),
             *[word for path in paths for word in ("--path", path)],
             *[word for f in forwards for word in ("--forward", f"127.0.0.1:{f.local}={f.target}")],
         ]
         self.ends: list[Running] = []
 
     def __enter__(self) -> "Tunnel":
-        if not has_tunnel(self.airlane):
-            raise Missing(f"{self.airlane} has no verb tunnel")
         self._key.unlink(missing_ok=True)
         run(self.airlane, "tunnel", "key", self._key)
         try:
@@ -62,6 +60,9 @@ class Tunnel:
         return sum(end.cpu_s() for end in self.ends)
 
 
-def has_tunnel(airlane: Path) -> bool:
-    """Whether this airlane was built with the tunnel."""
-    return "connect" in run(airlane, "tunnel", "--help", check=False)
+def overs(airlane: Path) -> list[str]:
+    """The transports that this airlane's tunnel has: none if it was built without it."""
+    told = run(airlane, "tunnel", "connect", "--help", check=False)
+    if "--forward" not in told:
+        return []
+    return ["tcp", "quic"] if "--over" in told else ["tcp"]

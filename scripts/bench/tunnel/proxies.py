@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from measure import ENDPOINT, say
-from ours import Forward, Tunnel, has_tunnel
+from ours import Forward, Tunnel, overs
 from programs import Broken, Missing, Running, need, run, until
 from rows import REPORTED, figure
 
@@ -35,7 +35,8 @@ class Cost:
 
 def measure(airlane: Path | None, folder: Path, rounds: int) -> list[dict[str, Any]]:
     """The figures of loopback."""
-    if airlane is None or not has_tunnel(airlane):
+    built = overs(airlane) if airlane is not None else []
+    if not built:
         raise Missing("no airlane with a tunnel")
     need("socat")
     costs: dict[str, list[Cost]] = {}
@@ -44,7 +45,7 @@ def measure(airlane: Path | None, folder: Path, rounds: int) -> list[dict[str, A
         stack.enter_context(Running(*python, "pour", SERVER, str(SOURCE), str(SIZE), ready="ready"))
         ways: dict[str, Callable[[], Cost]] = {"direct": lambda: Cost(_drain(SOURCE), 0.0),
                                                "socat": _socat}
-        for i, over in enumerate(ASKED):
+        for i, over in enumerate(built):
             tunnel = Tunnel(airlane, folder, over, SERVER, PATHS,
                             [Forward(FORWARD + i, f"{SERVER}:{SOURCE}")], [], [], port=LISTEN + i)
             ways[over] = _through(stack.enter_context(tunnel), FORWARD + i)
