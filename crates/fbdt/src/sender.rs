@@ -113,7 +113,12 @@ impl Sender {
         if self.finished {
             return 0;
         }
-        self.send_memory.saturating_sub(self.in_windows + self.buffer.len())
+        self.send_memory.saturating_sub(self.unarrived())
+    }
+
+    /// Bytes that were pushed and have not arrived.
+    pub fn unarrived(&self) -> u64 {
+        self.in_windows + self.buffer.len()
     }
 
     /// Appends as much of `data` to the stream as there is room for. The rest stays in `data`.

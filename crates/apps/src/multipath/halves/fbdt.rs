@@ -66,6 +66,10 @@ impl Halves for Fbdt {
         self.sender.room() > 0
     }
 
+    fn unarrived(&self) -> u64 {
+        self.sender.unarrived()
+    }
+
     fn finish(&mut self) {
         self.sender.finish();
     }

@@ -65,6 +65,8 @@ pub(super) trait Halves: Send {
     fn push(&mut self, data: &mut Bytes);
     /// Whether there is room for more.
     fn has_room(&self) -> bool;
+    /// Bytes that were pushed and have not arrived.
+    fn unarrived(&self) -> u64;
     /// Nothing comes after what was pushed.
     fn finish(&mut self);
     /// The frame that tells the end, once it is known.

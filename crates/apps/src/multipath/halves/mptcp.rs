@@ -119,6 +119,10 @@ impl Halves for Mptcp {
         self.sender.room() > 0
     }
 
+    fn unarrived(&self) -> u64 {
+        self.sender.unarrived()
+    }
+
     fn finish(&mut self) {
         self.sender.finish();
     }

@@ -32,6 +32,11 @@ impl Shared {
         Poll::Pending
     }
 
+    /// Bytes that were written and have not arrived.
+    pub(in crate::multipath) fn unarrived(&self) -> u64 {
+        self.lock().halves.as_ref().map_or(0, |(halves, _)| halves.unarrived())
+    }
+
     /// Nothing comes after what was written.
     pub(in crate::multipath) fn finish(&self) {
         let mut state = self.lock();

@@ -114,7 +114,8 @@ struct State {
 struct PathTasks {
     serial: u64,
     radio: u8,
-    control: ControlHandle,
+    /// What its connection says of itself; `None` where nothing asks.
+    control: Option<ControlHandle>,
     /// The task that sends segments, while it waits for one.
     sender: Option<Waker>,
     /// Whether that task would take one now: it is not held up by its connection.
@@ -156,7 +157,7 @@ impl Shared {
         &self,
         radio: u8,
         agreed: Agreed,
-        control: &ControlHandle,
+        control: Option<&ControlHandle>,
     ) -> Result<Attached, MultipathError> {
         let now = self.runtime.now();
         let mut state = self.lock();
@@ -184,7 +185,7 @@ impl Shared {
         state.paths[place] = Some(PathTasks {
             serial,
             radio,
-            control: control.clone(),
+            control: control.cloned(),
             sender: None,
             takes: false,
             acker: None,

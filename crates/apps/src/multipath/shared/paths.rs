@@ -29,8 +29,10 @@ impl Shared {
         let radio = tasks.radio;
         if halves.looks_at_paths() {
             for (number, other) in paths.iter().enumerate() {
-                if let Some(other) = other {
-                    halves.look(number, &other.control.stats(), other.takes);
+                if let Some(other) = other
+                    && let Some(control) = &other.control
+                {
+                    halves.look(number, &control.stats(), other.takes);
                 }
             }
         }
