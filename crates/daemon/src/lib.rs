@@ -11,5 +11,6 @@ mod machine;
 mod once;
 pub mod play;
 pub mod serve;
+pub mod tunnel;
 
 pub use error::DaemonError;

@@ -113,7 +113,12 @@ impl Sender {
         if self.finished {
             return 0;
         }
-        self.send_memory.saturating_sub(self.in_windows + self.buffer.len())
+        self.send_memory.saturating_sub(self.unarrived())
+    }
+
+    /// Bytes that were pushed and have not arrived.
+    pub fn unarrived(&self) -> u64 {
+        self.in_windows + self.buffer.len()
     }
 
     /// Appends as much of `data` to the stream as there is room for. The rest stays in `data`.
@@ -273,7 +278,7 @@ impl Sender {
     /// Cuts a window off the buffer for `path` to begin. False if there is nothing to cut, no
     /// memory for it at either end, or if another path would be there sooner with a single segment.
     fn cut_window(&mut self, now: Time, path: PathId) -> bool {
-        let wanted = self.buffer.len().min(self.most_cut());
+        let wanted = self.buffer.len().min(self.window_bytes());
         if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
             return false;
         }

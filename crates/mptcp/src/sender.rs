@@ -153,6 +153,11 @@ impl Sender {
         self.send_memory.saturating_sub(self.held())
     }
 
+    /// Bytes that were pushed and have not arrived.
+    pub fn unarrived(&self) -> u64 {
+        self.held()
+    }
+
     /// Appends as much of `data` to the stream as there is room for. The rest stays in `data`.
     pub fn push(&mut self, data: &mut Bytes) {
         let most = usize::try_from(self.room()).unwrap_or(usize::MAX).min(data.len());

@@ -95,7 +95,7 @@ impl Streams {
         let hello = Hello::decode(&from.exactly(HELLO_BYTES).await?)?;
         let (shared, agreed) = self.stream(&hello)?;
         to.write_all(agreed.encode()).await?;
-        let attached = shared.attach(hello.path, agreed, connection.control())?;
+        let attached = shared.attach(hello.path, agreed, Some(connection.control()))?;
         Ok((shared, attached, Path::new(connection, hello.stream, to, from)))
     }
 

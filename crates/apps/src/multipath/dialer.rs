@@ -228,7 +228,7 @@ impl Radio {
         to.write_all(hello.encode()).await?;
         let mut from = ControlReader::new(from);
         let agreed = Agreed::decode(&from.exactly(WELCOME_BYTES).await?, wanted)?;
-        let attached = self.shared.attach(self.number, agreed, connection.control())?;
+        let attached = self.shared.attach(self.number, agreed, Some(connection.control()))?;
         Ok((attached, Path::new(connection, self.id, to, from)))
     }
 }

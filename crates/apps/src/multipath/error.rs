@@ -8,6 +8,12 @@ pub enum MultipathError {
     /// A connection failed: a path ended.
     #[error("a path ended: {0}")]
     Path(#[from] QuicError),
+    /// A connection failed that is none of QUIC: a path ended.
+    #[error("a path ended: {0}")]
+    Io(String),
+    /// The peer gave the stream up, or knows it no more.
+    #[error("the peer gave the stream up: {0}")]
+    Reset(super::trunk::Reason),
     /// The peer sent what is no frame of FBDT.
     #[error("the peer's bytes: {0}")]
     Wire(#[from] airlane_fbdt::wire::WireError),
@@ -40,6 +46,12 @@ pub enum MultipathError {
     GivenUp,
 }
 
+impl From<std::io::Error> for MultipathError {
+    fn from(e: std::io::Error) -> Self {
+        Self::Io(e.to_string())
+    }
+}
+
 impl MultipathError {
     /// A lane has something else than segments.
     pub(super) const NO_DATA: Self = Self::Protocol("a lane with something else than data");
@@ -48,6 +60,6 @@ impl MultipathError {
 
     /// Whether the peer broke the protocol, so that the whole stream must end.
     pub(super) fn is_fatal(&self) -> bool {
-        !matches!(self, Self::Path(_) | Self::Ended)
+        !matches!(self, Self::Path(_) | Self::Io(_) | Self::Ended)
     }
 }

@@ -11,7 +11,9 @@ const MAGIC: &[u8; 4] = b"ALMP";
 /// The version of the format.
 const VERSION: u8 = 1;
 /// Bytes of a hello.
-pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + 1 + 4 + 4 + 8;
+pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + TERMS_BYTES;
+/// Bytes of what the ends agree on.
+pub(super) const TERMS_BYTES: usize = 1 + 4 + 4 + 8;
 /// Bytes of the answer.
 pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8 + 8;
 /// Memory of a stream at least: smaller windows cost more than they hold.
@@ -54,6 +56,34 @@ impl Terms {
         };
         Self { protocol, segment_bytes, window_bytes, receive_memory }
     }
+
+    /// Appends them: [`TERMS_BYTES`].
+    pub(super) fn encode(&self, out: &mut BytesMut) {
+        out.put_u8(self.protocol as u8);
+        out.put_u32(self.segment_bytes);
+        out.put_u32(self.window_bytes);
+        out.put_u64(self.receive_memory);
+    }
+
+    /// Takes what [`Self::encode`] appended off `from`.
+    pub(super) fn decode(from: &mut &[u8]) -> Result<Self, MultipathError> {
+        if from.len() < TERMS_BYTES {
+            return Err(MultipathError::Protocol("terms that are cut short"));
+        }
+        let protocol = match from.get_u8() {
+            1 => Protocol::Fbdt,
+            2 => Protocol::Mptcp,
+            _ => return Err(MultipathError::Protocol("a hello for frames of another kind")),
+        };
+        let terms = Self {
+            protocol,
+            segment_bytes: from.get_u32(),
+            window_bytes: from.get_u32(),
+            receive_memory: from.get_u64(),
+        };
+        check(&terms)?;
+        Ok(terms)
+    }
 }
 
 /// The first message on a control stream, from the end that has the radios.
@@ -75,10 +105,7 @@ impl Hello {
         out.put_u8(VERSION);
         out.put_slice(&self.stream);
         out.put_u8(self.path);
-        out.put_u8(self.terms.protocol as u8);
-        out.put_u32(self.terms.segment_bytes);
-        out.put_u32(self.terms.window_bytes);
-        out.put_u64(self.terms.receive_memory);
+        self.terms.encode(&mut out);
         out.freeze()
     }
 
@@ -94,19 +121,7 @@ impl Hello {
         let mut stream = StreamId::default();
         from.copy_to_slice(&mut stream);
         let path = from.get_u8();
-        let protocol = match from.get_u8() {
-            1 => Protocol::Fbdt,
-            2 => Protocol::Mptcp,
-            _ => return Err(MultipathError::Protocol("a hello for frames of another kind")),
-        };
-        let terms = Terms {
-            protocol,
-            segment_bytes: from.get_u32(),
-            window_bytes: from.get_u32(),
-            receive_memory: from.get_u64(),
-        };
-        check(&terms)?;
-        Ok(Self { stream, path, terms })
+        Ok(Self { stream, path, terms: Terms::decode(&mut from)? })
     }
 }
 

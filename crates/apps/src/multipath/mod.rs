@@ -26,6 +26,7 @@ mod path;
 mod shared;
 mod stream;
 pub mod transfer;
+pub mod trunk;
 
 pub use acceptor::serve;
 pub use dialer::{Dial, open};

@@ -5,6 +5,7 @@ mod link;
 mod pack;
 mod play;
 mod serve;
+mod tunnel;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,9 @@ pub(crate) use self::link::LinkArgs;
 pub(crate) use self::pack::{PackArgs, Work};
 pub(crate) use self::play::PlayArgs;
 pub(crate) use self::serve::ServeArgs;
+pub(crate) use self::tunnel::{
+    TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
+};
 
 /// Transports for video over wireless links, and the laboratory that measures them.
 #[derive(Debug, Parser)]
@@ -55,6 +59,8 @@ pub(crate) enum Verb {
     Serve(ServeArgs),
     /// Play DASH titles from any server, without a screen: one line per session at the end
     Play(PlayArgs),
+    /// Carry TCP and SOCKS5 over several radios at once
+    Tunnel(TunnelArgs),
     /// Emulate a link in real time, between UDP sockets or TUN devices
     Link(LinkArgs),
     /// Print the man page

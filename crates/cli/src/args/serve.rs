@@ -98,7 +98,7 @@ impl ServeArgs {
     pub(crate) fn request(&self) -> Result<ServeRequest, airlane_base::InputError> {
         let mut listen = Vec::new();
         for text in &self.listen {
-            for address in addresses(text)? {
+            for address in addresses(text, "--listen")? {
                 if !listen.contains(&address) {
                     listen.push(address);
                 }
@@ -138,14 +138,17 @@ impl ServeArgs {
     }
 }
 
-/// The addresses that `ADDR:PORT` stands for.
-fn addresses(text: &str) -> Result<Vec<SocketAddr>, airlane_base::InputError> {
+/// The addresses that `ADDR:PORT` stands for; `key` is where it was given.
+pub(super) fn addresses(
+    text: &str,
+    key: &str,
+) -> Result<Vec<SocketAddr>, airlane_base::InputError> {
     let wrong = |what: String| {
         airlane_base::InputError::new(
             what,
             "expected ADDR:PORT, such as [::]:443 or localhost:4433",
         )
-        .at_key("--listen")
+        .at_key(key)
     };
     if let Some(port) = text.strip_prefix(':') {
         let port = port.parse().map_err(|_| wrong(format!("{text:?} has no port")))?;

@@ -4,6 +4,7 @@ mod link;
 mod pack;
 mod play;
 mod serve;
+mod tunnel;
 
 use std::io::{ErrorKind, Write};
 
@@ -58,6 +59,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Pack(args) => pack::pack(args),
         Verb::Serve(args) => serve::serve(&args),
         Verb::Play(args) => play::play(&args),
+        Verb::Tunnel(args) => tunnel::tunnel(&args),
         Verb::Link(args) => link::link(&args),
         Verb::Man { verb } => man(&verb),
         Verb::Completions { shell } => {

@@ -14,15 +14,11 @@ pub(super) fn serve(args: &ServeArgs) -> Result<u8, LabError> {
 }
 
 async fn run(args: &ServeArgs) -> Result<u8, LabError> {
-    let listen = |kind| signal(kind).map_err(|e| LabError::fault(format!("no signals: {e}")));
-    let (mut interrupt, mut terminate, mut hangup) = (
-        listen(SignalKind::interrupt())?,
-        listen(SignalKind::terminate())?,
-        listen(SignalKind::hangup())?,
-    );
+    let mut stopping = Stopping::new()?;
+    let mut hangup = listen(SignalKind::hangup())?;
     let server = tokio::select! {
         biased;
-        code = stopped(&mut interrupt, &mut terminate) => return Ok(code),
+        code = stopping.stopped() => return Ok(code),
         server = Server::start(args.request()?) => server.map_err(daemon_failed)?,
     };
     for complaint in server.complaints() {
@@ -35,7 +31,7 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
     let code = loop {
         tokio::select! {
             biased;
-            code = stopped(&mut interrupt, &mut terminate) => break code,
+            code = stopping.stopped() => break code,
             Some(()) = hangup.recv() => match server.reload().await {
                 Ok(()) => tracing::info!("certificates and titles were read again"),
                 Err(e) => tracing::error!("nothing was changed: {e}"),
@@ -45,18 +41,38 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
     tracing::info!("stopping: waiting for answers on their way; once more to end at once");
     tokio::select! {
         biased;
-        code = stopped(&mut interrupt, &mut terminate) => return Ok(code),
+        code = stopping.stopped() => return Ok(code),
         () = server.stop() => {}
     }
     Ok(code)
 }
 
-/// Waits for a signal to stop; the exit code that it means.
-async fn stopped(interrupt: &mut Signal, terminate: &mut Signal) -> u8 {
-    tokio::select! {
-        _ = interrupt.recv() => 130,
-        // Service managers stop a server like this, and expect a clean exit.
-        _ = terminate.recv() => 0,
+fn listen(kind: SignalKind) -> Result<Signal, LabError> {
+    signal(kind).map_err(|e| LabError::fault(format!("no signals: {e}")))
+}
+
+/// The signals that stop a daemon.
+pub(super) struct Stopping {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stopping {
+    /// From now on they do not end the process by themselves.
+    pub(super) fn new() -> Result<Self, LabError> {
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for a signal to stop; the exit code that it means.
+    pub(super) async fn stopped(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => 130,
+            // Service managers stop a server like this, and expect a clean exit.
+            _ = self.terminate.recv() => 0,
+        }
     }
 }
 

@@ -5,3 +5,4 @@ mod faults;
 mod request;
 mod requests;
 mod serve;
+mod tunnel;

@@ -7,6 +7,8 @@ use airlane_base::Seed;
 use parking_lot::RwLock;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
 use ring::hmac;
+use rustls::SignatureScheme;
+use rustls::client::ResolvesClientCert;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -52,6 +54,15 @@ impl Identity {
     /// If a name is no DNS name, or the system has no randomness.
     pub fn generate(names: &[&str]) -> Result<Self, QuicError> {
         Self::self_signed(&super::system_secret()?, names)
+    }
+
+    /// The same with a key that the caller derives from a secret of its own: whoever has that makes
+    /// the same certificate.
+    ///
+    /// # Errors
+    /// If a name is no DNS name.
+    pub fn from_secret(secret: &[u8; 32], names: &[&str]) -> Result<Self, QuicError> {
+        Self::self_signed(secret, names)
     }
 
     fn self_signed(secret: &[u8; 32], names: &[&str]) -> Result<Self, QuicError> {
@@ -123,6 +134,16 @@ impl Certificates {
     pub fn replace(&self, identity: Identity) -> Result<(), QuicError> {
         *self.current.write() = identity.certified()?;
         Ok(())
+    }
+}
+
+impl ResolvesClientCert for Certificates {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(self.current.read().clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
     }
 }
 

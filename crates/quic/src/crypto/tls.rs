@@ -13,9 +13,10 @@ use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
-    CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, Error, KeyLog,
-    RootCertStore, ServerConfig, SignatureScheme,
+    CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, DistinguishedName, Error,
+    KeyLog, RootCertStore, ServerConfig, SignatureScheme,
 };
 
 use super::identity::Certificates;
@@ -25,7 +26,7 @@ use crate::error::QuicError;
 /// What an endpoint shows and whom it trusts.
 #[derive(Debug)]
 pub struct Tls {
-    /// What servers show. Clients need none.
+    /// What servers show. Clients need none, but for [`Trust::Mutual`].
     pub identity: Option<Arc<Certificates>>,
     /// Which servers clients talk to.
     pub trust: Trust,
@@ -38,6 +39,9 @@ pub enum Trust {
     Roots(Vec<Vec<u8>>),
     /// Those that show exactly this certificate (DER), whatever its name and dates.
     Exactly(Vec<u8>),
+    /// Those that show exactly this certificate (DER). Servers ask their clients for it, and clients
+    /// show their [`Tls::identity`]: both ends know each other.
+    Mutual(Vec<u8>),
     /// Any: no protection against an active attacker. For development.
     Anyone,
 }
@@ -72,12 +76,8 @@ impl Trust {
                 }
                 builder.with_root_certificates(store).with_no_client_auth()
             }
-            Self::Exactly(_) | Self::Anyone => {
-                let exactly = match self {
-                    Self::Exactly(certificate) => Some(certificate.clone()),
-                    _ => None,
-                };
-                let verifier = Arc::new(Pinned { exactly, provider });
+            Self::Exactly(_) | Self::Mutual(_) | Self::Anyone => {
+                let verifier = Arc::new(Pinned { exactly: self.exactly(), provider });
                 builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
             }
         };
@@ -89,12 +89,61 @@ impl Trust {
     }
 }
 
+impl Trust {
+    fn exactly(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Exactly(certificate) | Self::Mutual(certificate) => Some(certificate.clone()),
+            Self::Roots(_) | Self::Anyone => None,
+        }
+    }
+}
+
 impl Tls {
+    /// What a client offers over TCP or QUIC, with these application protocols.
+    ///
+    /// # Errors
+    /// If a root is no certificate, or an identity is wanted and there is none.
+    pub fn client_config(&self, alpn: &[Vec<u8>]) -> Result<ClientConfig, QuicError> {
+        let mut tls = self.trust.client_config(alpn)?;
+        if matches!(self.trust, Trust::Mutual(_)) {
+            let own = self.identity.clone();
+            tls.client_auth_cert_resolver =
+                own.ok_or_else(|| QuicError::Tls("a client needs a certificate".to_owned()))?;
+        }
+        Ok(tls)
+    }
+
+    /// What a server answers over TCP or QUIC, with these application protocols.
+    ///
+    /// # Errors
+    /// If there is no identity.
+    pub fn server_config(&self, alpn: &[Vec<u8>]) -> Result<ServerConfig, QuicError> {
+        let identity = self
+            .identity
+            .as_ref()
+            .ok_or_else(|| QuicError::Tls("a server needs a certificate".to_owned()))?;
+        let provider = provider();
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(tls_error)?;
+        let builder = match &self.trust {
+            Trust::Mutual(_) => builder.with_client_cert_verifier(Arc::new(Pinned {
+                exactly: self.trust.exactly(),
+                provider,
+            })),
+            _ => builder.with_no_client_auth(),
+        };
+        let mut tls = builder.with_cert_resolver(identity.clone());
+        tls.alpn_protocols = alpn.to_vec();
+        tls.send_tls13_tickets = 0;
+        Ok(tls)
+    }
+
     pub(super) fn client(
         &self,
         config: &TransportConfig,
     ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
-        let mut tls = self.trust.client_config(&config.alpn)?;
+        let mut tls = self.client_config(&config.alpn)?;
         if let Some(path) = &config.keylog {
             tls.key_log = Arc::new(KeyLogFile::open(path)?);
         }
@@ -105,17 +154,7 @@ impl Tls {
         &self,
         config: &TransportConfig,
     ) -> Result<Arc<dyn crypto::ServerConfig>, QuicError> {
-        let identity = self
-            .identity
-            .as_ref()
-            .ok_or_else(|| QuicError::Tls("a server needs a certificate".to_owned()))?;
-        let mut tls = ServerConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(tls_error)?
-            .with_no_client_auth()
-            .with_cert_resolver(identity.clone());
-        tls.alpn_protocols = config.alpn.clone();
-        tls.send_tls13_tickets = 0;
+        let mut tls = self.server_config(&config.alpn)?;
         if let Some(path) = &config.keylog {
             tls.key_log = Arc::new(KeyLogFile::open(path)?);
         }
@@ -123,11 +162,22 @@ impl Tls {
     }
 }
 
-/// Accepts one certificate or any, and always checks that the server holds its key.
+/// Accepts one certificate or any, and always checks that the other end holds its key.
 #[derive(Debug)]
 struct Pinned {
     exactly: Option<Vec<u8>>,
     provider: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    fn check(&self, end_entity: &CertificateDer<'_>) -> Result<(), Error> {
+        match &self.exactly {
+            Some(expected) if expected.as_slice() != end_entity.as_ref() => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl ServerCertVerifier for Pinned {
@@ -139,12 +189,7 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match &self.exactly {
-            Some(expected) if expected.as_slice() != end_entity.as_ref() => {
-                Err(CertificateError::ApplicationVerificationFailure.into())
-            }
-            _ => Ok(ServerCertVerified::assertion()),
-        }
+        self.check(end_entity).map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -169,6 +214,43 @@ impl ServerCertVerifier for Pinned {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check(end_entity).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        ServerCertVerifier::verify_tls12_signature(self, message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        ServerCertVerifier::verify_tls13_signature(self, message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        ServerCertVerifier::supported_verify_schemes(self)
     }
 }
 

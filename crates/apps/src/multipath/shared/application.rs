@@ -32,6 +32,11 @@ impl Shared {
         Poll::Pending
     }
 
+    /// Bytes that were written and have not arrived.
+    pub(in crate::multipath) fn unarrived(&self) -> u64 {
+        self.lock().halves.as_ref().map_or(0, |(halves, _)| halves.unarrived())
+    }
+
     /// Nothing comes after what was written.
     pub(in crate::multipath) fn finish(&self) {
         let mut state = self.lock();
@@ -47,11 +52,12 @@ impl Shared {
         &self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Vec<Bytes>, MultipathError>> {
+        let now = self.runtime.now();
         let mut state = self.lock();
         let mut pieces = Vec::new();
         let mut is_done = false;
         if let Some((halves, _)) = &mut state.halves {
-            while let Some(piece) = halves.read() {
+            while let Some(piece) = halves.read(now) {
                 pieces.push(piece);
             }
             is_done = halves.is_read();
@@ -59,7 +65,6 @@ impl Shared {
         if !pieces.is_empty() || is_done {
             let read: usize = pieces.iter().map(Bytes::len).sum();
             state.progress += read as u64;
-            let now = self.runtime.now();
             state.on_progress(now);
             if state.is_over() {
                 state.wake_all();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Histogram, Time};
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
@@ -114,7 +114,8 @@ struct State {
 struct PathTasks {
     serial: u64,
     radio: u8,
-    control: ControlHandle,
+    /// What its connection says of itself; `None` where nothing asks.
+    control: Option<ControlHandle>,
     /// The task that sends segments, while it waits for one.
     sender: Option<Waker>,
     /// Whether that task would take one now: it is not held up by its connection.
@@ -156,7 +157,7 @@ impl Shared {
         &self,
         radio: u8,
         agreed: Agreed,
-        control: &ControlHandle,
+        control: Option<&ControlHandle>,
     ) -> Result<Attached, MultipathError> {
         let now = self.runtime.now();
         let mut state = self.lock();
@@ -184,7 +185,7 @@ impl Shared {
         state.paths[place] = Some(PathTasks {
             serial,
             radio,
-            control: control.clone(),
+            control: control.cloned(),
             sender: None,
             takes: false,
             acker: None,
@@ -216,6 +217,11 @@ impl Shared {
         let mut state = self.lock();
         state.failure.get_or_insert(error);
         state.wake_all();
+    }
+
+    pub(in crate::multipath) fn waited(&self) -> Histogram {
+        let state = self.lock();
+        state.halves.as_ref().map(|(halves, _)| halves.waited().clone()).unwrap_or_default()
     }
 
     pub(in crate::multipath) fn counts(&self) -> StreamCounts {

@@ -29,8 +29,10 @@ impl Shared {
         let radio = tasks.radio;
         if halves.looks_at_paths() {
             for (number, other) in paths.iter().enumerate() {
-                if let Some(other) = other {
-                    halves.look(number, &other.control.stats(), other.takes);
+                if let Some(other) = other
+                    && let Some(control) = &other.control
+                {
+                    halves.look(number, &control.stats(), other.takes);
                 }
             }
         }
@@ -75,6 +77,7 @@ impl Shared {
         path: PathKey,
         from: &mut BytesMut,
     ) -> Result<(), MultipathError> {
+        let now = self.runtime.now();
         let mut state = self.lock();
         let State { halves, paths, radios, progress, .. } = &mut *state;
         let (Some((halves, _)), Some(tasks)) = (halves, at(paths, path)) else {
@@ -82,7 +85,7 @@ impl Shared {
         };
         let counts = counts_of(radios, tasks.radio);
         let mut is_new = false;
-        while let Some(came) = halves.on_lane(from)? {
+        while let Some(came) = halves.on_lane(now, from)? {
             tasks.received += came.bytes;
             if came.is_new {
                 counts.first_bytes += came.bytes;
@@ -94,7 +97,6 @@ impl Shared {
         }
         if is_new {
             wake(&mut state.reader);
-            let now = self.runtime.now();
             state.on_progress(now);
         }
         Ok(())

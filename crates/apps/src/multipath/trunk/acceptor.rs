@@ -1,0 +1,216 @@
+//! The end that is connected to: joins the lines of each trunk.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::{Bytes, BytesMut};
+use rand::RngExt;
+
+use super::budget::Budget;
+use super::channel::Channels;
+use super::first;
+use super::hello::{HELLO_BYTES, TrunkHello, TrunkId, welcome};
+use super::streams::Streams;
+use crate::multipath::MultipathStream;
+use crate::multipath::error::MultipathError;
+
+/// A line has said what it belongs to by then.
+const HELLO: Duration = Duration::from_secs(5);
+/// A trunk without lines is given up after so long: by then its streams have failed too.
+const PATIENCE: Duration = Duration::from_secs(35);
+/// A line on which nothing came for so long is given up. The other end asks at least every ten
+/// seconds whether this one is there.
+const SILENCE: Duration = Duration::from_secs(45);
+/// Between two looks at lines and trunks.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// What an end holds at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Trunks at once.
+    pub trunks: usize,
+    /// Streams of a trunk.
+    pub streams_per_trunk: usize,
+    /// Streams of all trunks.
+    pub streams: usize,
+    /// Bytes that streams may hold in each direction together, beyond 256 KiB of each.
+    pub memory: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { trunks: 256, streams_per_trunk: 2048, streams: 4096, memory: 512 << 20 }
+    }
+}
+
+/// A stream that the other end has opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The stream.
+    pub stream: MultipathStream,
+    /// What it is for.
+    pub request: Bytes,
+}
+
+/// A trunk, as figures show it.
+#[derive(Clone, Debug)]
+pub struct TrunkView {
+    /// Which it is: a number that no other has.
+    pub serial: u64,
+    /// Streams that are open.
+    pub streams: usize,
+    /// Of each line: its radio, bytes sent and received.
+    pub lines: Vec<(u8, u64, u64)>,
+}
+
+/// Joins lines to trunks.
+pub struct Acceptor {
+    runtime: RuntimeHandle,
+    bounds: Bounds,
+    budget: Budget,
+    begun: Arc<dyn Fn(Opened) + Send + Sync>,
+    serial: AtomicU64,
+    trunks: Mutex<BTreeMap<TrunkId, Known>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    serial: u64,
+    incarnation: u64,
+    streams: Arc<Streams>,
+}
+
+impl std::fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Acceptor").field("bounds", &self.bounds).finish_non_exhaustive()
+    }
+}
+
+impl Acceptor {
+    /// An end without lines. `begun` gets each stream that the other ends open.
+    pub fn new(
+        runtime: RuntimeHandle,
+        bounds: Bounds,
+        begun: impl Fn(Opened) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let acceptor = Arc::new(Self {
+            budget: Budget::new(bounds.streams, bounds.memory),
+            runtime: runtime.clone(),
+            bounds,
+            begun: Arc::new(begun),
+            serial: AtomicU64::new(0),
+            trunks: Mutex::default(),
+        });
+        let of = Arc::downgrade(&acceptor);
+        runtime.clone().spawn("trunk lines", async move {
+            loop {
+                runtime.sleep(LOOK).await;
+                let Some(acceptor) = of.upgrade() else { return };
+                acceptor.end_silent_lines();
+            }
+        });
+        acceptor
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<TrunkId, Known>> {
+        self.trunks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves a line until it ends; why it did.
+    pub async fn serve(&self, mut channels: Channels) -> MultipathError {
+        let mut buffer = BytesMut::new();
+        let hello = {
+            let timeout = self.runtime.sleep(HELLO);
+            tokio::select! {
+                biased;
+                hello = first(&mut *channels.express.receiver, &mut buffer, HELLO_BYTES) => hello,
+                () = timeout => return MultipathError::Protocol("no hello in time"),
+            }
+        };
+        let known = hello.and_then(|hello| {
+            let hello = TrunkHello::decode(&hello)?;
+            Ok((self.trunk(hello.trunk)?, hello.radio))
+        });
+        let (known, radio) = match known {
+            Ok(known) => known,
+            Err(e) => return e,
+        };
+        let timeout = self.runtime.sleep(HELLO);
+        let welcomed = tokio::select! {
+            biased;
+            welcomed = channels.express.sender.write(vec![welcome(known.incarnation)]) => welcomed,
+            () = timeout => return MultipathError::Protocol("no room for a welcome in time"),
+        };
+        match welcomed {
+            Ok(()) => known.streams.run(radio, channels, buffer, |_| {}).await,
+            Err(e) => e,
+        }
+    }
+
+    /// The trunks that there are.
+    pub fn trunks(&self) -> Vec<TrunkView> {
+        let known: Vec<Known> = self.lock().values().cloned().collect();
+        let view = |known: &Known| TrunkView {
+            serial: known.serial,
+            streams: known.streams.len(),
+            lines: {
+                let lines = known.streams.lines();
+                let of = lines.values().map(|line| {
+                    let carried = line.counts();
+                    (line.radio, carried.sent_bytes, carried.received_bytes)
+                });
+                of.collect()
+            },
+        };
+        known.iter().map(view).collect()
+    }
+
+    /// Ends all trunks.
+    pub fn end(&self) {
+        for known in std::mem::take(&mut *self.lock()).into_values() {
+            known.streams.end();
+        }
+    }
+
+    /// The trunk of this id: a new one, if this is its first line.
+    fn trunk(&self, id: TrunkId) -> Result<Known, MultipathError> {
+        let mut trunks = self.lock();
+        if let Some(known) = trunks.get(&id) {
+            return Ok(known.clone());
+        }
+        if trunks.len() >= self.bounds.trunks {
+            return Err(MultipathError::Protocol("one trunk too many"));
+        }
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let incarnation = self.runtime.seed().split("trunk").index(serial).rng().random();
+        let begun = self.begun.clone();
+        let begun = move |stream, request| begun(Opened { stream, request });
+        let (budget, most) = (self.budget.clone(), self.bounds.streams_per_trunk);
+        let streams = Streams::new(self.runtime.clone(), budget, most, Some(Box::new(begun)));
+        let known = Known { serial, incarnation, streams };
+        trunks.insert(id, known.clone());
+        drop(trunks);
+        Ok(known)
+    }
+
+    /// Ends lines whose other end is gone, and trunks that have been without lines for too long.
+    fn end_silent_lines(&self) {
+        let now = self.runtime.now();
+        let known: Vec<(TrunkId, Known)> =
+            self.lock().iter().map(|(id, known)| (*id, known.clone())).collect();
+        for (id, known) in known {
+            for line in known.streams.lines().into_values() {
+                if now - line.heard().0 > SILENCE {
+                    line.end();
+                }
+            }
+            if known.streams.has_been_without_lines(now, PATIENCE) {
+                self.lock().remove(&id);
+                known.streams.end();
+            }
+        }
+    }
+}

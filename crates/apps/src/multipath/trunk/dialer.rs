@@ -1,0 +1,388 @@
+//! The end that has the radios: keeps a line over each, and opens streams.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::watch;
+
+use super::acceptor::Bounds;
+use super::budget::Budget;
+use super::channel::{Channels, LineFuture};
+use super::first;
+use super::frame::MAX_REQUEST_BYTES;
+use super::hello::{TrunkHello, TrunkId, WELCOME_BYTES, incarnation};
+use super::line::Line;
+use super::streams::Streams;
+use crate::multipath::MultipathStream;
+use crate::multipath::error::MultipathError;
+
+/// Between two attempts to connect.
+const RETRY: Duration = Duration::from_millis(250);
+/// An attempt takes no longer.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Attempts of a radio at once at most.
+const ATTEMPTS: usize = 8;
+/// A line that answers nothing for so long, and for three of its least round trips, may be in the
+/// dark: others are tried beside it.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How often the other end of an idle line is asked whether it is there.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// Connects over a radio: one attempt.
+pub type Connect = Box<dyn Fn() -> LineFuture + Send + Sync>;
+
+/// A radio, as figures show it.
+#[derive(Clone, Debug, Default)]
+pub struct RadioView {
+    /// Whether its line is there.
+    pub is_up: bool,
+    /// Whether that has fallen silent, so that others are tried beside it.
+    pub is_silent: bool,
+    /// Why it has no line, or why the last one ended; empty if it never failed.
+    pub problem: String,
+    /// Lines that it has had.
+    pub lines: u64,
+    /// Bytes sent on all of them.
+    pub sent_bytes: u64,
+    /// Bytes received on all of them.
+    pub received_bytes: u64,
+    /// The last round trip of a question and its answer.
+    pub rtt: Option<Duration>,
+}
+
+/// A trunk at the end that has the radios. Dropped, it is given up with all of its streams.
+pub struct Trunk {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    runtime: RuntimeHandle,
+    id: TrunkId,
+    streams: Arc<Streams>,
+    radios: Vec<Mutex<Seen>>,
+    /// The other end's incarnation, once it is known.
+    incarnation: Mutex<Option<u64>>,
+    over: watch::Sender<bool>,
+    /// Grows when something has changed that may bring a radio back.
+    stirred: watch::Sender<u64>,
+}
+
+/// What is known of a radio, besides its line's own figures.
+#[derive(Default)]
+struct Seen {
+    view: RadioView,
+    line: Option<Arc<Line>>,
+}
+
+impl std::fmt::Debug for Trunk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trunk").field("radios", &self.shared.radios.len()).finish_non_exhaustive()
+    }
+}
+
+impl Trunk {
+    /// A trunk over these radios, 256 at most. `id` is a random number that has never been used.
+    ///
+    /// It connects in the background, and again whenever a line ends or falls silent.
+    pub fn new(runtime: &RuntimeHandle, id: TrunkId, radios: Vec<Connect>, bounds: Bounds) -> Self {
+        let budget = Budget::new(bounds.streams, bounds.memory);
+        let streams = Streams::new(runtime.clone(), budget, bounds.streams_per_trunk, None);
+        let shared = Arc::new(Shared {
+            runtime: runtime.clone(),
+            id,
+            streams,
+            radios: radios.iter().map(|_| Mutex::default()).collect(),
+            incarnation: Mutex::default(),
+            over: watch::Sender::new(false),
+            stirred: watch::Sender::new(0),
+        });
+        for (number, connect) in (0..=u8::MAX).zip(radios) {
+            let radio = Radio { shared: shared.clone(), number, connect };
+            runtime.spawn("trunk radio", radio.run());
+        }
+        Self { shared }
+    }
+
+    /// Opens a stream; `request` tells the other end what it is for. What is written waits for the
+    /// first line.
+    ///
+    /// # Errors
+    /// If there are as many streams as there may be, or the request is too long.
+    pub fn open(&self, request: Bytes) -> Result<MultipathStream, MultipathError> {
+        if request.len() > MAX_REQUEST_BYTES {
+            return Err(MultipathError::Protocol("a request that is too long"));
+        }
+        self.shared.streams.open(request)
+    }
+
+    /// Streams that are open.
+    pub fn streams(&self) -> usize {
+        self.shared.streams.len()
+    }
+
+    /// The radios, in their order.
+    pub fn radios(&self) -> Vec<RadioView> {
+        (0..self.shared.radios.len()).map(|number| self.shared.radio(number).view()).collect()
+    }
+
+    /// Something has changed, an address or a link say: radios without a line try at once.
+    pub fn stir(&self) {
+        self.shared.stirred.send_modify(|times| *times += 1);
+    }
+
+    /// Waits until at least one line is there.
+    pub async fn up(&self) {
+        while !self.radios().iter().any(|radio| radio.is_up) {
+            self.shared.runtime.sleep(RETRY / 10).await;
+        }
+    }
+}
+
+impl Drop for Trunk {
+    fn drop(&mut self) {
+        self.shared.over.send_replace(true);
+        self.shared.streams.end();
+    }
+}
+
+impl Shared {
+    fn radio(&self, number: usize) -> MutexGuard<'_, Seen> {
+        self.radios[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    fn view(&self) -> RadioView {
+        let mut view = self.view.clone();
+        if let Some(line) = &self.line {
+            let carried = line.counts();
+            view.sent_bytes += carried.sent_bytes;
+            view.received_bytes += carried.received_bytes;
+            view.rtt = line.heard().1;
+            view.is_up = true;
+        }
+        view
+    }
+
+    /// Its line is another, or none.
+    fn set(&mut self, line: Option<Arc<Line>>) {
+        self.view = RadioView { is_up: false, is_silent: false, rtt: None, ..self.view() };
+        self.view.lines += u64::from(line.is_some());
+        self.line = line;
+    }
+}
+
+/// A line that both ends know, and how long it took to connect.
+struct OpenLine {
+    channels: Channels,
+    buffer: BytesMut,
+    took: Duration,
+}
+
+struct Radio {
+    shared: Arc<Shared>,
+    number: u8,
+    connect: Connect,
+}
+
+impl Radio {
+    async fn run(self) {
+        let mut over = self.shared.over.subscribe();
+        let lines = async {
+            let mut usual = Duration::ZERO;
+            let mut next = None;
+            loop {
+                let open = match next.take() {
+                    Some(open) => open,
+                    None => self.first_line(usual).await,
+                };
+                usual = open.took;
+                next = self.serve(open).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = over.wait_for(|over| *over) => {}
+            () = lines => {}
+        }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.shared.radio(self.number.into())
+    }
+
+    /// Serves a line until it ends, or until another is there that takes its place.
+    async fn serve(&self, open: OpenLine) -> Option<OpenLine> {
+        let OpenLine { channels, buffer, took } = open;
+        let streams = self.shared.streams.clone();
+        let (known, mut known_line) = watch::channel(None);
+        let running = streams.run(self.number, channels, buffer, |new| {
+            self.seen().set(Some(new.clone()));
+            known.send_replace(Some(new.clone()));
+        });
+        let watching = async {
+            let line = match known_line.wait_for(Option::is_some).await {
+                Ok(line) => line.clone(),
+                Err(_) => None,
+            };
+            match line {
+                Some(line) => self.replacement(&line, took).await,
+                None => std::future::pending().await,
+            }
+        };
+        let replaced = tokio::select! {
+            biased;
+            ended = running => {
+                let mut seen = self.seen();
+                seen.set(None);
+                seen.view.problem = ended.to_string();
+                tracing::debug!(radio = self.number, "{ended}");
+                None
+            }
+            replacement = watching => Some(replacement),
+        };
+        // Dropped with its reader, it would stay open for its other tasks.
+        if let Some(line) = known_line.borrow().as_ref() {
+            line.end();
+        }
+        if replaced.is_none() {
+            self.pause(RETRY).await;
+        }
+        replaced
+    }
+
+    /// Waits for so long, or until something has changed.
+    async fn pause(&self, duration: Duration) {
+        let mut stirred = self.shared.stirred.subscribe();
+        tokio::select! {
+            biased;
+            _ = stirred.changed() => {}
+            () = self.shared.runtime.sleep(duration) => {}
+        }
+    }
+
+    /// A line that came up while `line` was silent, which it is asked about meanwhile. A connection
+    /// in the dark probes at intervals that double (RFC 9002, 6.2.1; RFC 6298, 5.5), so it hears
+    /// of the light as late as the dark was long.
+    async fn replacement(&self, line: &Arc<Line>, took: Duration) -> OpenLine {
+        let runtime = &self.shared.runtime;
+        let mut asked = Time::ZERO;
+        loop {
+            let now = runtime.now();
+            let is_idle = self.shared.streams.len() == 0;
+            if !is_idle || now - asked >= IDLE {
+                asked = now;
+                let line = line.clone();
+                runtime.spawn("trunk question", async move {
+                    // A line that ends is replaced.
+                    let _ = line.ask().await;
+                });
+            }
+            runtime.sleep(RETRY).await;
+            let usual = line.heard().2.map_or(took, |least| 3 * least);
+            let now = runtime.now();
+            let is_silent =
+                || line.silent_since().is_some_and(|since| now - since >= SILENCE.max(usual));
+            if is_silent()
+                && let Some(open) = self.another(line, took).await
+            {
+                return open;
+            }
+        }
+    }
+
+    /// Connects beside a silent line until that speaks again.
+    async fn another(&self, line: &Arc<Line>, took: Duration) -> Option<OpenLine> {
+        self.seen().view.is_silent = true;
+        let since = line.heard().0;
+        let speaks = async {
+            while line.heard().0 == since {
+                self.shared.runtime.sleep(RETRY / 2).await;
+            }
+        };
+        let open = tokio::select! {
+            biased;
+            () = speaks => None,
+            open = self.first_line(took) => Some(open),
+        };
+        self.seen().view.is_silent = false;
+        open
+    }
+
+    /// Attempts one after the other, and beside each other if they take long, until one has
+    /// succeeded. Only that says hello: the other end would take others for ones that replace it.
+    async fn first_line(&self, usual: Duration) -> OpenLine {
+        let runtime = &self.shared.runtime;
+        let mut attempts = FuturesUnordered::new();
+        // A connection that usually takes long is not tried again while it may be on its way.
+        let pause = RETRY.max(usual.min(CONNECT) * 3 / 2);
+        loop {
+            if attempts.len() < ATTEMPTS {
+                attempts.push(self.attempt());
+            }
+            let until = runtime.now() + pause;
+            let mut stirred = self.shared.stirred.subscribe();
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(attempt) = attempts.next() => match attempt {
+                        Ok((channels, took)) => match self.join(channels, took).await {
+                            Ok(open) => return open,
+                            Err(e) => self.seen().view.problem = e.to_string(),
+                        },
+                        Err(e) => self.seen().view.problem = e.to_string(),
+                    },
+                    _ = stirred.changed() => break,
+                    () = runtime.sleep_until(until) => break,
+                }
+            }
+        }
+    }
+
+    async fn attempt(&self) -> Result<(Channels, Duration), MultipathError> {
+        let runtime = &self.shared.runtime;
+        let begun = runtime.now();
+        let timeout = runtime.sleep(CONNECT);
+        tokio::select! {
+            biased;
+            channels = (self.connect)() => Ok((channels?, runtime.now() - begun)),
+            () = timeout => Err(MultipathError::Io(format!("no answer for {} s", CONNECT.as_secs()))),
+        }
+    }
+
+    /// Has the other end take the line into the trunk.
+    async fn join(
+        &self,
+        mut channels: Channels,
+        took: Duration,
+    ) -> Result<OpenLine, MultipathError> {
+        let timeout = self.shared.runtime.sleep(CONNECT);
+        let hello = TrunkHello { trunk: self.shared.id, radio: self.number }.encode();
+        let mut buffer = BytesMut::new();
+        let greet = async {
+            channels.express.sender.write(vec![hello]).await?;
+            first(&mut *channels.express.receiver, &mut buffer, WELCOME_BYTES).await
+        };
+        let welcome = tokio::select! {
+            biased;
+            welcome = greet => welcome?,
+            () = timeout => return Err(MultipathError::Protocol("no welcome in time")),
+        };
+        self.meet(incarnation(&welcome)?);
+        Ok(OpenLine { channels, buffer, took })
+    }
+
+    /// The other end is of this incarnation.
+    fn meet(&self, incarnation: u64) {
+        let mut known = self.shared.incarnation.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.replace(incarnation);
+        if before.is_some_and(|before| before != incarnation) {
+            self.shared.streams.on_restart();
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! What travels on a line: frames that name the stream they belong to. `docs/wire/tunnel.md` has
+//! the format, with test vectors.
+
+use std::fmt;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use crate::multipath::error::MultipathError;
+use crate::multipath::hello::{TERMS_BYTES, Terms};
+
+/// Bytes in front of every frame's body: its type, its length and its stream.
+pub(super) const HEADER_BYTES: usize = 1 + 3 + 4;
+/// Bytes of a body at most: an FBDT acknowledgement of the most windows and runs is half as long.
+pub(super) const MAX_BODY_BYTES: usize = 256 << 10;
+/// Bytes of a segment on a line at most, so that no stream holds a line up for long.
+pub(super) const MAX_SEGMENT_BYTES: u32 = 64 << 10;
+/// Bytes at most that tell the other end what a stream is for.
+pub const MAX_REQUEST_BYTES: usize = 512;
+
+const LANE: u8 = 1;
+const CONTROL: u8 = 2;
+const OPEN: u8 = 3;
+const ACCEPT: u8 = 4;
+const RESET: u8 = 5;
+const PING: u8 = 6;
+const PONG: u8 = 7;
+
+/// Why an end gives a stream up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The application wants no more of it.
+    GivenUp = 1,
+    /// This end knows it no more: it is over, or belongs to a trunk that was given up.
+    Unknown = 2,
+    /// There are as many streams as there may be, or no memory is left for another.
+    Full = 3,
+    /// The peer broke the protocol on it.
+    Protocol = 4,
+    /// No line was there for too long.
+    NoPath = 5,
+}
+
+impl Reason {
+    fn of(code: u8) -> Option<Self> {
+        [Self::GivenUp, Self::Unknown, Self::Full, Self::Protocol, Self::NoPath]
+            .into_iter()
+            .find(|reason| *reason as u8 == code)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GivenUp => "its application wants no more of it",
+            Self::Unknown => "it knows the stream no more",
+            Self::Full => "it has as many streams as it may have",
+            Self::Protocol => "this end broke the protocol",
+            Self::NoPath => "no line was there for too long",
+        })
+    }
+}
+
+/// A frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrunkFrame {
+    /// The number of the stream; 0 in frames that are about the line.
+    pub stream: u32,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a frame says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Segments of the stream, whole ones.
+    Lane(BytesMut),
+    /// Frames of the stream that are no segments, whole ones.
+    Control(BytesMut),
+    /// The stream is to be carried by this line too.
+    Open {
+        /// What the end that opens it wants.
+        terms: Terms,
+        /// What the stream is for: the same on every line.
+        request: Bytes,
+    },
+    /// The other end's answer to [`Body::Open`]: what both agree on.
+    Accept(Terms),
+    /// The stream is given up.
+    Reset(Reason),
+    /// To be answered with the same number at once.
+    Ping(u64),
+    /// The answer to [`Body::Ping`].
+    Pong(u64),
+}
+
+/// The header of a frame of this type.
+fn header(kind: u8, stream: u32, bytes: usize) -> [u8; HEADER_BYTES] {
+    let length = (bytes as u32).to_be_bytes();
+    let stream = stream.to_be_bytes();
+    [kind, length[1], length[2], length[3], stream[0], stream[1], stream[2], stream[3]]
+}
+
+/// The header of a frame with `bytes` of segments.
+pub(super) fn lane_header(stream: u32, bytes: usize) -> Bytes {
+    Bytes::copy_from_slice(&header(LANE, stream, bytes))
+}
+
+/// The header of a frame with `bytes` of frames that are no segments.
+pub(super) fn control_header(stream: u32, bytes: usize) -> Bytes {
+    Bytes::copy_from_slice(&header(CONTROL, stream, bytes))
+}
+
+impl TrunkFrame {
+    /// As bytes.
+    pub fn encode(&self) -> Bytes {
+        let mut body = BytesMut::new();
+        let kind = match &self.body {
+            Body::Lane(frames) => {
+                body.extend_from_slice(frames);
+                LANE
+            }
+            Body::Control(frames) => {
+                body.extend_from_slice(frames);
+                CONTROL
+            }
+            Body::Open { terms, request } => {
+                terms.encode(&mut body);
+                body.extend_from_slice(request);
+                OPEN
+            }
+            Body::Accept(terms) => {
+                terms.encode(&mut body);
+                ACCEPT
+            }
+            Body::Reset(reason) => {
+                body.put_u8(*reason as u8);
+                RESET
+            }
+            Body::Ping(number) => {
+                body.put_u64(*number);
+                PING
+            }
+            Body::Pong(number) => {
+                body.put_u64(*number);
+                PONG
+            }
+        };
+        let mut out = BytesMut::with_capacity(HEADER_BYTES + body.len());
+        out.extend_from_slice(&header(kind, self.stream, body.len()));
+        out.extend_from_slice(&body);
+        out.freeze()
+    }
+
+    /// Takes the first frame off `from`; `None` if not all of it is there.
+    ///
+    /// # Errors
+    /// If what is there is no frame, or one that is too long.
+    pub fn decode(from: &mut BytesMut) -> Result<Option<Self>, MultipathError> {
+        let Some(&[kind, a, b, c, d, e, f, g]) = from.first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes([0, a, b, c]) as usize;
+        let stream = u32::from_be_bytes([d, e, f, g]);
+        let fits = match kind {
+            LANE | CONTROL => (1..=MAX_BODY_BYTES).contains(&length),
+            OPEN => (TERMS_BYTES..=TERMS_BYTES + MAX_REQUEST_BYTES).contains(&length),
+            ACCEPT => length == TERMS_BYTES,
+            RESET => length == 1,
+            PING | PONG => length == size_of::<u64>(),
+            _ => return Err(MultipathError::Protocol("a frame of a type that a line has not")),
+        };
+        if !fits {
+            return Err(MultipathError::Protocol("a frame of a length that its type has not"));
+        }
+        if from.len() < HEADER_BYTES + length {
+            from.reserve(HEADER_BYTES + length - from.len());
+            return Ok(None);
+        }
+        from.advance(HEADER_BYTES);
+        let mut body = from.split_to(length);
+        let body = match kind {
+            LANE => Body::Lane(body),
+            CONTROL => Body::Control(body),
+            OPEN => {
+                let terms = checked(Terms::decode(&mut &body[..])?)?;
+                body.advance(TERMS_BYTES);
+                Body::Open { terms, request: Bytes::copy_from_slice(&body) }
+            }
+            ACCEPT => Body::Accept(checked(Terms::decode(&mut &body[..])?)?),
+            RESET => Body::Reset(
+                Reason::of(body[0])
+                    .ok_or(MultipathError::Protocol("a stream given up for no known reason"))?,
+            ),
+            PING => Body::Ping(body.get_u64()),
+            _ => Body::Pong(body.get_u64()),
+        };
+        Ok(Some(Self { stream, body }))
+    }
+}
+
+fn checked(terms: Terms) -> Result<Terms, MultipathError> {
+    match terms.segment_bytes > MAX_SEGMENT_BYTES {
+        true => Err(MultipathError::Protocol("segments that are too long for a line")),
+        false => Ok(terms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::multipath::hello::Protocol;
+
+    const TERMS: Terms = Terms {
+        protocol: Protocol::Fbdt,
+        segment_bytes: 16 << 10,
+        window_bytes: 1 << 20,
+        receive_memory: 8 << 20,
+    };
+
+    fn frames() -> Vec<TrunkFrame> {
+        let bytes = || BytesMut::from(&b"frames"[..]);
+        let request = Bytes::from_static(b"example.org:443");
+        let bodies = [
+            Body::Lane(bytes()),
+            Body::Control(bytes()),
+            Body::Open { terms: TERMS, request },
+            Body::Accept(TERMS),
+            Body::Reset(Reason::Full),
+            Body::Ping(1 << 40),
+            Body::Pong(7),
+        ];
+        bodies.into_iter().zip(0..).map(|(body, stream)| TrunkFrame { stream, body }).collect()
+    }
+
+    #[test]
+    fn frames_come_back_as_they_were_however_they_are_cut() {
+        let all: Vec<u8> = frames().iter().flat_map(TrunkFrame::encode).collect();
+        for step in [1, 7, all.len()] {
+            let (mut buffer, mut decoded) = (BytesMut::new(), Vec::new());
+            for piece in all.chunks(step) {
+                buffer.extend_from_slice(piece);
+                while let Some(frame) = TrunkFrame::decode(&mut buffer).unwrap() {
+                    decoded.push(frame);
+                }
+            }
+            assert_eq!(decoded, frames());
+            assert!(buffer.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_is_refused_before_its_body_is_there() {
+        for bad in [
+            &[0, 0, 0, 1, 0, 0, 0, 0][..],
+            &[8, 0, 0, 1, 0, 0, 0, 0],
+            &[LANE, 0, 0, 0, 0, 0, 0, 1],
+            &[LANE, 4, 0, 1, 0, 0, 0, 1],
+            &[OPEN, 0, 0, 16, 0, 0, 0, 1],
+            &[OPEN, 0, 2, 18, 0, 0, 0, 1],
+            &[ACCEPT, 0, 0, 18, 0, 0, 0, 1],
+            &[RESET, 0, 0, 2, 0, 0, 0, 1],
+            &[RESET, 0, 0, 1, 0, 0, 0, 1, 9],
+            &[PING, 0, 0, 7, 0, 0, 0, 0],
+        ] {
+            assert!(TrunkFrame::decode(&mut BytesMut::from(bad)).is_err(), "{bad:?}");
+        }
+        let long = Body::Accept(Terms { segment_bytes: 1 << 20, ..TERMS });
+        let long = TrunkFrame { stream: 1, body: long }.encode();
+        assert!(TrunkFrame::decode(&mut BytesMut::from(&long[..])).is_err());
+    }
+
+    #[test]
+    fn a_frame_is_as_the_document_has_it() {
+        let text = include_str!("../../../../../docs/wire/tunnel.md");
+        let vector = text.lines().find_map(|line| line.strip_prefix("Open: `")).unwrap();
+        let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
+        let request = Bytes::from_static(b"\x01\x01\xbbexample.org");
+        let frame = TrunkFrame { stream: 1, body: Body::Open { terms: TERMS, request } };
+        let hex: String = frame.encode().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, digits);
+    }
+}

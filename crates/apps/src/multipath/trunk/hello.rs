@@ -1,0 +1,113 @@
+//! The first message on a line each way: which trunk it belongs to.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use crate::multipath::error::MultipathError;
+
+/// The first bytes, before the version.
+const MAGIC: &[u8; 4] = b"ALTK";
+/// The version of the format.
+const VERSION: u8 = 1;
+/// Bytes of a hello.
+pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1;
+/// Bytes of the answer.
+pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8;
+
+/// A trunk's number, which only its two ends know.
+pub type TrunkId = [u8; 16];
+
+/// What the end that has the radios sends first on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrunkHello {
+    /// The trunk that the line belongs to.
+    pub trunk: TrunkId,
+    /// The number of the radio.
+    pub radio: u8,
+}
+
+impl TrunkHello {
+    /// As bytes.
+    pub fn encode(&self) -> Bytes {
+        let mut out = BytesMut::with_capacity(HELLO_BYTES);
+        out.put_slice(MAGIC);
+        out.put_u8(VERSION);
+        out.put_slice(&self.trunk);
+        out.put_u8(self.radio);
+        out.freeze()
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    ///
+    /// # Errors
+    /// If it is of another protocol, version or length.
+    pub fn decode(mut from: &[u8]) -> Result<Self, MultipathError> {
+        if from.len() != HELLO_BYTES {
+            return Err(MultipathError::Protocol("a line's hello of another length"));
+        }
+        version(&mut from)?;
+        let mut trunk = TrunkId::default();
+        from.copy_to_slice(&mut trunk);
+        Ok(Self { trunk, radio: from.get_u8() })
+    }
+}
+
+/// The answer: which of the trunks that ever had this id it is, a random number of the end that
+/// accepts. One that was started again knows its trunks no more.
+pub(super) fn welcome(incarnation: u64) -> Bytes {
+    let mut out = BytesMut::with_capacity(WELCOME_BYTES);
+    out.put_slice(MAGIC);
+    out.put_u8(VERSION);
+    out.put_u64(incarnation);
+    out.freeze()
+}
+
+/// Reads an answer of [`WELCOME_BYTES`].
+pub(super) fn incarnation(mut from: &[u8]) -> Result<u64, MultipathError> {
+    if from.len() != WELCOME_BYTES {
+        return Err(MultipathError::Protocol("a line's welcome of another length"));
+    }
+    version(&mut from)?;
+    Ok(from.get_u64())
+}
+
+fn version(from: &mut &[u8]) -> Result<(), MultipathError> {
+    let (magic, rest) = from.split_at(MAGIC.len());
+    *from = rest;
+    match magic == MAGIC && from.get_u8() == VERSION {
+        true => Ok(()),
+        false => Err(MultipathError::Protocol("a first message of another protocol or version")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_messages_are_as_the_document_has_them() {
+        let text = include_str!("../../../../../docs/wire/tunnel.md");
+        let vector = |name: &str| -> String {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.chars().filter(char::is_ascii_hexdigit).collect()
+        };
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let hello = TrunkHello { trunk: std::array::from_fn(|i| i as u8), radio: 1 };
+        assert_eq!(hex(&hello.encode()), vector("Hello: `"));
+        assert_eq!(TrunkHello::decode(&hello.encode()).unwrap(), hello);
+        assert_eq!(hex(&welcome(7)), vector("Welcome: `"));
+        assert_eq!(incarnation(&welcome(7)).unwrap(), 7);
+    }
+
+    #[test]
+    fn what_is_no_hello_is_refused() {
+        let good = TrunkHello { trunk: [1; 16], radio: 0 }.encode();
+        for cut in 0..good.len() {
+            assert!(TrunkHello::decode(&good[..cut]).is_err(), "{cut} bytes");
+        }
+        for at in 0..5 {
+            let mut other = good.to_vec();
+            other[at] ^= 1;
+            assert!(TrunkHello::decode(&other).is_err(), "byte {at}");
+        }
+    }
+}

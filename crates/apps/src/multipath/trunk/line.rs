@@ -1,0 +1,427 @@
+//! A line: a radio's connection, which all streams of a trunk share.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_runtime::RuntimeHandle;
+use bytes::{Bytes, BytesMut};
+use tokio::sync::{Mutex as AsyncMutex, watch};
+
+use super::channel::{ChannelReceiver, ChannelSender};
+use super::frame::{Body, Reason, TrunkFrame, control_header, lane_header};
+use crate::multipath::error::MultipathError;
+use crate::multipath::hello::Terms;
+use crate::multipath::shared::{Attached, PathKey, Shared};
+
+/// Bytes of a stream that go out in one turn on the bulk channel. Then another's turn comes.
+const TURN_BYTES: usize = 64 << 10;
+/// A stream with no more than this under way goes over the express channel: a keystroke then waits
+/// for no bulk transfer.
+const LIGHT_BYTES: u64 = 4 << 10;
+/// Bodies that are shorter are copied out of the buffer that they came in: what is split off keeps
+/// all of it alive.
+const SHORT_BODY: usize = 8 << 10;
+/// Bytes for which there is room when a channel is read.
+const READ_BYTES: usize = 64 << 10;
+
+/// What a line has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Carried {
+    pub(super) sent_bytes: u64,
+    pub(super) received_bytes: u64,
+}
+
+/// A line, shared by all tasks that use it.
+pub(super) struct Line {
+    pub(super) runtime: RuntimeHandle,
+    pub(super) radio: u8,
+    /// Which line of the trunk it is: none has the number of another.
+    pub(super) serial: u64,
+    express: AsyncMutex<Box<dyn ChannelSender>>,
+    bulk: AsyncMutex<Box<dyn ChannelSender>>,
+    over: watch::Sender<bool>,
+    /// The other end's last question.
+    question: watch::Sender<u64>,
+    /// The streams that it carries.
+    carried: Mutex<BTreeMap<u32, (Shared, PathKey)>>,
+    pub(super) sent_bytes: AtomicU64,
+    pub(super) received_bytes: AtomicU64,
+    pulse: Mutex<Pulse>,
+}
+
+/// What is known of the other end's presence.
+struct Pulse {
+    /// When something last came.
+    heard: Time,
+    /// The last question, and when it was asked, while nothing has answered it.
+    asked: Option<(u64, Time)>,
+    asks: u64,
+    rtt: Option<Duration>,
+    least_rtt: Option<Duration>,
+}
+
+/// What a frame asks for that the line cannot do alone.
+pub(super) enum Asked {
+    /// The stream is to be carried.
+    Open { stream: u32, terms: Terms, request: Bytes },
+    /// The other end carries the stream.
+    Accept { stream: u32, terms: Terms },
+    /// The other end gives the stream up.
+    Reset { stream: u32, reason: Reason },
+    /// The peer broke the protocol on the stream, which this end has given up.
+    Broken { stream: u32 },
+}
+
+impl Line {
+    pub(super) fn new(
+        runtime: RuntimeHandle,
+        radio: u8,
+        serial: u64,
+        express: Box<dyn ChannelSender>,
+        bulk: Box<dyn ChannelSender>,
+    ) -> Arc<Self> {
+        let heard = runtime.now();
+        Arc::new(Self {
+            runtime,
+            radio,
+            serial,
+            express: AsyncMutex::new(express),
+            bulk: AsyncMutex::new(bulk),
+            over: watch::Sender::new(false),
+            question: watch::Sender::new(0),
+            carried: Mutex::default(),
+            sent_bytes: AtomicU64::new(0),
+            received_bytes: AtomicU64::new(0),
+            pulse: Mutex::new(Pulse { heard, asked: None, asks: 0, rtt: None, least_rtt: None }),
+        })
+    }
+
+    fn carried(&self) -> MutexGuard<'_, BTreeMap<u32, (Shared, PathKey)>> {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pulse(&self) -> MutexGuard<'_, Pulse> {
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn counts(&self) -> Carried {
+        Carried {
+            sent_bytes: self.sent_bytes.load(Ordering::Relaxed),
+            received_bytes: self.received_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The line is no more: all that use it end.
+    pub(super) fn end(&self) {
+        self.over.send_replace(true);
+    }
+
+    /// Waits until it is no more.
+    pub(super) async fn ended(&self) {
+        // The sender lives as long as this does.
+        let _ = self.over.subscribe().wait_for(|over| *over).await;
+    }
+
+    /// When something last came, and the last round trip and the least.
+    pub(super) fn heard(&self) -> (Time, Option<Duration>, Option<Duration>) {
+        let pulse = self.pulse();
+        (pulse.heard, pulse.rtt, pulse.least_rtt)
+    }
+
+    /// Since when a question waits for an answer and nothing else has come either.
+    pub(super) fn silent_since(&self) -> Option<Time> {
+        let pulse = self.pulse();
+        pulse.asked.map(|(_, at)| at.max(pulse.heard))
+    }
+
+    /// Asks the other end whether it is there, if no question is open.
+    pub(super) async fn ask(&self) -> Result<(), MultipathError> {
+        let number = {
+            let mut pulse = self.pulse();
+            if pulse.asked.is_some() {
+                return Ok(());
+            }
+            pulse.asks += 1;
+            pulse.asked = Some((pulse.asks, self.runtime.now()));
+            pulse.asks
+        };
+        self.say(0, Body::Ping(number)).await
+    }
+
+    /// Answers the other end's questions until the line ends. Who reads must not wait until it can
+    /// write: both ends might, for each other.
+    pub(super) async fn answer(self: Arc<Self>) {
+        let mut questions = self.question.subscribe();
+        let answers = async {
+            while questions.changed().await.is_ok() {
+                let number = *questions.borrow_and_update();
+                if self.say(0, Body::Pong(number)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.ended() => {}
+            () = answers => {}
+        }
+    }
+
+    /// Sends a frame over the express channel.
+    ///
+    /// Once begun, it is to be waited for: see [`Whole`].
+    pub(super) async fn say(&self, stream: u32, body: Body) -> Result<(), MultipathError> {
+        let frame = TrunkFrame { stream, body }.encode();
+        self.write(&self.express, vec![frame]).await
+    }
+
+    async fn write(
+        &self,
+        to: &AsyncMutex<Box<dyn ChannelSender>>,
+        pieces: Vec<Bytes>,
+    ) -> Result<(), MultipathError> {
+        let mut to = to.lock().await;
+        self.write_to(&mut **to, pieces).await
+    }
+
+    async fn write_to(
+        &self,
+        to: &mut dyn ChannelSender,
+        pieces: Vec<Bytes>,
+    ) -> Result<(), MultipathError> {
+        let bytes: usize = pieces.iter().map(Bytes::len).sum();
+        let mut whole = Whole { line: self, is_whole: false };
+        tokio::select! {
+            biased;
+            () = self.ended() => return Err(MultipathError::Ended),
+            written = to.write(pieces) => written?,
+        }
+        whole.is_whole = true;
+        drop(whole);
+        self.sent_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What comes for the stream is passed on to it from now on.
+    pub(super) fn add(&self, stream: u32, attached: &Attached) {
+        self.carried().insert(stream, (attached.shared().clone(), attached.key()));
+    }
+
+    /// Carries the stream as `attached` until it is over or the line ends. `accepted` is what the
+    /// other end must hear on a channel before it hears of the stream there.
+    pub(super) async fn carry(
+        self: Arc<Self>,
+        stream: u32,
+        attached: Attached,
+        accepted: Option<Terms>,
+    ) {
+        let (shared, key) = (attached.shared().clone(), attached.key());
+        let ended = tokio::try_join!(
+            self.send_segments(stream, &shared, key, accepted),
+            self.send_control(stream, &shared, key),
+        );
+        if let Err(e) = ended {
+            tracing::debug!(radio = self.radio, stream, "{e}");
+        }
+        self.carried().remove(&stream);
+        drop(attached);
+    }
+
+    async fn send_segments(
+        &self,
+        stream: u32,
+        shared: &Shared,
+        key: PathKey,
+        mut accepted: Option<Terms>,
+    ) -> Result<(), MultipathError> {
+        let mut timer = self.runtime.timer(Time::FAR_FUTURE);
+        while !is_over(shared).await? {
+            let is_light = shared.unarrived() <= LIGHT_BYTES;
+            let channel = if is_light { &self.express } else { &self.bulk };
+            // The turn first, then the segment: one that waits for its turn could have gone over
+            // another line.
+            let mut to = channel.lock().await;
+            let mut pieces = Vec::new();
+            let mut bytes = 0;
+            while bytes < TURN_BYTES {
+                let next = poll_fn(|cx| Poll::Ready(shared.poll_segment(cx, key, &mut timer)));
+                let Poll::Ready(next) = next.await else { break };
+                let frame = next?.frame;
+                bytes += frame.len();
+                pieces.push(lane_header(stream, frame.len()));
+                pieces.push(frame);
+                if is_light {
+                    break;
+                }
+            }
+            if pieces.is_empty() {
+                drop(to);
+                tokio::select! {
+                    biased;
+                    () = self.ended() => return Err(MultipathError::Ended),
+                    () = woken() => continue,
+                }
+            }
+            if !is_light && let Some(terms) = accepted.take() {
+                pieces.insert(0, TrunkFrame { stream, body: Body::Accept(terms) }.encode());
+            }
+            self.write_to(&mut **to, pieces).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends when the stream is over and the other end has been told all there is to tell.
+    async fn send_control(
+        &self,
+        stream: u32,
+        shared: &Shared,
+        key: PathKey,
+    ) -> Result<(), MultipathError> {
+        let mut timer = self.runtime.timer(Time::FAR_FUTURE);
+        loop {
+            let next = poll_fn(|cx| Poll::Ready(shared.poll_control(cx, key, &mut timer)));
+            match next.await {
+                Poll::Ready(frame) => self.send_told(stream, &frame?).await?,
+                Poll::Pending if is_over(shared).await? => return Ok(()),
+                Poll::Pending => tokio::select! {
+                    biased;
+                    () = self.ended() => return Err(MultipathError::Ended),
+                    () = woken() => {}
+                },
+            }
+        }
+    }
+
+    async fn send_told(&self, stream: u32, frame: &[u8]) -> Result<(), MultipathError> {
+        let mut whole = BytesMut::from(&control_header(stream, frame.len())[..]);
+        whole.extend_from_slice(frame);
+        self.write(&self.express, vec![whole.freeze()]).await
+    }
+
+    /// Reads a channel until the line ends. `ask` does what the line cannot do alone.
+    pub(super) async fn listen(
+        self: Arc<Self>,
+        mut from: Box<dyn ChannelReceiver>,
+        buffer: BytesMut,
+        mut ask: impl FnMut(Asked) + Send,
+    ) -> MultipathError {
+        let hear = async {
+            let mut buffer = buffer;
+            loop {
+                while let Some(frame) = TrunkFrame::decode(&mut buffer)? {
+                    if let Some(asked) = self.hear(frame) {
+                        ask(asked);
+                    }
+                }
+                buffer.reserve(READ_BYTES);
+                let before = buffer.len();
+                from.read(&mut buffer).await?;
+                let came = (buffer.len() - before) as u64;
+                self.received_bytes.fetch_add(came, Ordering::Relaxed);
+                self.pulse().heard = self.runtime.now();
+            }
+        };
+        let ended = tokio::select! {
+            biased;
+            () = self.ended() => MultipathError::Ended,
+            heard = hear => match heard {
+                Ok(never) => { let _: std::convert::Infallible = never; MultipathError::Ended }
+                Err(e) => e,
+            },
+        };
+        self.end();
+        ended
+    }
+
+    fn hear(&self, frame: TrunkFrame) -> Option<Asked> {
+        let TrunkFrame { stream, body } = frame;
+        let heard = match body {
+            Body::Lane(frames) => self.pass_on(stream, frames, Shared::on_lane),
+            Body::Control(frames) => self.pass_on(stream, frames, Shared::on_control),
+            Body::Open { terms, request } => return Some(Asked::Open { stream, terms, request }),
+            Body::Accept(terms) => return Some(Asked::Accept { stream, terms }),
+            Body::Reset(reason) => return Some(Asked::Reset { stream, reason }),
+            Body::Ping(number) => {
+                self.question.send_replace(number);
+                Ok(())
+            }
+            Body::Pong(number) => {
+                let now = self.runtime.now();
+                let mut pulse = self.pulse();
+                if let Some((_, at)) = pulse.asked.take_if(|(asked, _)| *asked == number) {
+                    let rtt = now - at;
+                    pulse.rtt = Some(rtt);
+                    pulse.least_rtt = Some(pulse.least_rtt.map_or(rtt, |least| least.min(rtt)));
+                }
+                Ok(())
+            }
+        };
+        match heard {
+            // The peer broke the protocol on this stream: the others go on.
+            Err(e) if e.is_fatal() => {
+                tracing::debug!(radio = self.radio, stream, "{e}");
+                let removed = self.carried().remove(&stream);
+                if let Some((shared, _)) = removed {
+                    shared.fail(e);
+                }
+                Some(Asked::Broken { stream })
+            }
+            // The stream has left this line.
+            _ => None,
+        }
+    }
+
+    /// Hands whole frames to their stream. What comes for one that this line does not carry any
+    /// more is late, and was sent over others too.
+    fn pass_on(
+        &self,
+        stream: u32,
+        frames: BytesMut,
+        take: fn(&Shared, PathKey, &mut BytesMut) -> Result<(), MultipathError>,
+    ) -> Result<(), MultipathError> {
+        let found = self.carried().get(&stream).cloned();
+        let Some((shared, key)) = found else { return Ok(()) };
+        let mut frames =
+            if frames.len() < SHORT_BODY { BytesMut::from(&frames[..]) } else { frames };
+        take(&shared, key, &mut frames)?;
+        match frames.is_empty() {
+            true => Ok(()),
+            false => Err(MultipathError::Protocol("a frame that is cut in two")),
+        }
+    }
+}
+
+/// Whether the stream is over; if not, the task is woken when it is.
+async fn is_over(shared: &Shared) -> Result<bool, MultipathError> {
+    poll_fn(|cx| match shared.poll_over(cx) {
+        Poll::Ready(over) => Poll::Ready(over.map(|()| true)),
+        Poll::Pending => Poll::Ready(Ok(false)),
+    })
+    .await
+}
+
+/// Ends the line if what is written to a channel stays a part, as the task that writes was dropped
+/// or the connection failed: nobody could make sense of what would follow.
+struct Whole<'a> {
+    line: &'a Line,
+    is_whole: bool,
+}
+
+impl Drop for Whole<'_> {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.line.end();
+        }
+    }
+}
+
+/// Ends when the task is woken for the first time.
+async fn woken() {
+    let mut is_first = true;
+    poll_fn(|_| if std::mem::take(&mut is_first) { Poll::Pending } else { Poll::Ready(()) }).await;
+}

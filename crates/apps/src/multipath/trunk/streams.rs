@@ -1,0 +1,389 @@
+//! The streams of a trunk at one end, and the lines that carry them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::{Bytes, BytesMut};
+
+use super::budget::{Budget, Grant, LEAST_BYTES};
+use super::channel::Channels;
+use super::frame::{Body, Reason};
+use super::line::{Asked, Line};
+use super::seen::Seen;
+use crate::multipath::dialer::patience;
+use crate::multipath::error::MultipathError;
+use crate::multipath::hello::{Agreed, Protocol, Terms};
+use crate::multipath::shared::Shared;
+use crate::multipath::{FbdtOptions, MultipathStream, Scheme, Settings};
+
+/// Bytes of a segment: what a stream can hold a channel up for.
+const SEGMENT_BYTES: u32 = 16 << 10;
+/// Bytes of a window, where memory holds some of them (section 3.2 of the paper).
+const WINDOW_BYTES: u32 = 1 << 20;
+/// Windows that a stream's memory holds at least.
+const WINDOWS: u64 = 4;
+
+/// What is done with a stream that the other end opens.
+pub(super) type Begun = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
+
+/// One end of a trunk.
+pub(super) struct Streams {
+    pub(super) runtime: RuntimeHandle,
+    budget: Budget,
+    /// Streams of this trunk at most.
+    most: usize,
+    /// `None` at the end that opens streams.
+    begun: Option<Begun>,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    lines: BTreeMap<u8, Arc<Line>>,
+    /// How many lines there ever were.
+    serial: u64,
+    streams: BTreeMap<u32, Entry>,
+    /// The number of the next stream that this end opens.
+    next: u32,
+    /// Numbers of streams that the other end has opened.
+    seen: Seen,
+    is_over: bool,
+    /// Since when there is no line.
+    dark_since: Time,
+}
+
+struct Entry {
+    shared: Shared,
+    /// What this end asks for, or what both have agreed on.
+    terms: Terms,
+    is_agreed: bool,
+    request: Bytes,
+    /// The lines that carry it.
+    joined: BTreeSet<u64>,
+    _grant: Grant,
+}
+
+impl Streams {
+    pub(super) fn new(
+        runtime: RuntimeHandle,
+        budget: Budget,
+        most: usize,
+        begun: Option<Begun>,
+    ) -> Arc<Self> {
+        let table = Mutex::new(Table { dark_since: runtime.now(), ..Table::default() });
+        Arc::new(Self { runtime, budget, most, begun, table })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lines, by radio.
+    pub(super) fn lines(&self) -> BTreeMap<u8, Arc<Line>> {
+        self.table().lines.clone()
+    }
+
+    /// Whether there has been no line for so long.
+    pub(super) fn has_been_without_lines(&self, now: Time, patience: Duration) -> bool {
+        let table = self.table();
+        table.lines.is_empty() && now - table.dark_since > patience
+    }
+
+    /// How many streams there are.
+    pub(super) fn len(&self) -> usize {
+        self.table().streams.len()
+    }
+
+    /// Opens a stream. It waits for the first line.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        request: Bytes,
+    ) -> Result<MultipathStream, MultipathError> {
+        let full = || MultipathError::Reset(Reason::Full);
+        let grant = self.budget.grant().ok_or_else(full)?;
+        let terms = terms(grant.bytes());
+        let shared = self.shared(&terms);
+        let mut table = self.table();
+        if table.is_over {
+            return Err(MultipathError::GivenUp);
+        }
+        if table.streams.len() >= self.most {
+            return Err(full());
+        }
+        let number = table.next;
+        table.next = number.checked_add(1).ok_or_else(full)?;
+        let entry = Entry {
+            shared: shared.clone(),
+            terms,
+            is_agreed: false,
+            request: request.clone(),
+            joined: BTreeSet::new(),
+            _grant: grant,
+        };
+        table.streams.insert(number, entry);
+        for line in table.lines.values() {
+            let body = Body::Open { terms, request: request.clone() };
+            self.say(line.clone(), number, body);
+        }
+        drop(table);
+        self.watch(number, shared.clone());
+        Ok(MultipathStream::new(shared))
+    }
+
+    /// A stream with the memory of `terms` at this end.
+    fn shared(&self, terms: &Terms) -> Shared {
+        let settings = Settings {
+            scheme: Scheme::Fbdt(FbdtOptions::default()),
+            segment_bytes: terms.segment_bytes,
+            window_bytes: terms.window_bytes,
+            receive_memory: terms.receive_memory,
+            send_memory: terms.receive_memory,
+        };
+        Shared::new(self.runtime.clone(), settings)
+    }
+
+    /// Removes a stream when it is over or has failed, and tells the other end of a failure.
+    fn watch(self: &Arc<Self>, number: u32, shared: Shared) {
+        let streams = self.clone();
+        self.runtime.spawn("trunk stream", async move {
+            patience(shared.clone()).await;
+            let ended = poll_fn(|cx| shared.poll_over(cx)).await;
+            let lines = {
+                let mut table = streams.table();
+                table.streams.remove(&number);
+                table.lines.clone()
+            };
+            let reason = match ended {
+                // The other end knows.
+                Ok(()) | Err(MultipathError::Reset(_)) => return,
+                Err(MultipathError::GivenUp) => Reason::GivenUp,
+                Err(MultipathError::NoPath(_)) => Reason::NoPath,
+                Err(_) => Reason::Protocol,
+            };
+            for line in lines.into_values() {
+                streams.say(line, number, Body::Reset(reason));
+            }
+        });
+    }
+
+    /// Sends a frame on a line when that takes it.
+    fn say(&self, line: Arc<Line>, stream: u32, body: Body) {
+        self.runtime.spawn("trunk frame", async move {
+            // A line that ends is replaced, and told anew.
+            let _ = line.say(stream, body).await;
+        });
+    }
+
+    /// Puts a line into service, in the place of the radio's older one; runs it until it ends.
+    /// `buffer` is what came behind the first message.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        radio: u8,
+        channels: Channels,
+        buffer: BytesMut,
+        started: impl FnOnce(&Arc<Line>),
+    ) -> MultipathError {
+        let Channels { express, bulk, guard } = channels;
+        let line = {
+            let mut table = self.table();
+            if table.is_over {
+                return MultipathError::GivenUp;
+            }
+            table.serial += 1;
+            let runtime = self.runtime.clone();
+            let line = Line::new(runtime, radio, table.serial, express.sender, bulk.sender);
+            if let Some(older) = table.lines.insert(radio, line.clone()) {
+                older.end();
+            }
+            // This end's streams are to be carried by it too.
+            if self.begun.is_none() {
+                for (number, entry) in &table.streams {
+                    let body = Body::Open { terms: entry.terms, request: entry.request.clone() };
+                    self.say(line.clone(), *number, body);
+                }
+            }
+            line
+        };
+        started(&line);
+        self.runtime.spawn("trunk answers", line.clone().answer());
+        let bulk = {
+            let (streams, on) = (self.clone(), line.clone());
+            let ask = move |asked| streams.on_asked(&on, asked);
+            let listening = line.clone().listen(bulk.receiver, BytesMut::new(), ask);
+            async move {
+                let ended = listening.await;
+                tracing::debug!(radio, "the bulk channel ended: {ended}");
+            }
+        };
+        self.runtime.spawn("trunk bulk channel", bulk);
+        let ask = |asked| self.on_asked(&line, asked);
+        let ended = line.clone().listen(express.receiver, buffer, ask).await;
+        let mut table = self.table();
+        if table.lines.get(&radio).is_some_and(|of| of.serial == line.serial) {
+            table.lines.remove(&radio);
+            table.dark_since = self.runtime.now();
+        }
+        drop(guard);
+        ended
+    }
+
+    fn on_asked(self: &Arc<Self>, line: &Arc<Line>, asked: Asked) {
+        match asked {
+            Asked::Open { stream, terms, request } => {
+                if let Err(reason) = self.on_open(line, stream, terms, request) {
+                    self.say(line.clone(), stream, Body::Reset(reason));
+                }
+            }
+            Asked::Accept { stream, terms } => self.on_accept(line, stream, terms),
+            Asked::Reset { stream, reason } => {
+                let found = self.table().streams.get(&stream).map(|entry| entry.shared.clone());
+                if let Some(shared) = found {
+                    shared.fail(MultipathError::Reset(reason));
+                }
+            }
+            Asked::Broken { stream } => {
+                self.say(line.clone(), stream, Body::Reset(Reason::Protocol))
+            }
+        }
+    }
+
+    /// The other end has a stream for this line to carry.
+    fn on_open(
+        self: &Arc<Self>,
+        line: &Arc<Line>,
+        stream: u32,
+        wanted: Terms,
+        request: Bytes,
+    ) -> Result<(), Reason> {
+        let Some(begun) = &self.begun else { return Err(Reason::Protocol) };
+        if wanted.protocol != Protocol::Fbdt {
+            return Err(Reason::Protocol);
+        }
+        let mut table = self.table();
+        if table.is_over {
+            return Err(Reason::Unknown);
+        }
+        let mut new = None;
+        if !table.streams.contains_key(&stream) {
+            if !table.seen.is_new(stream) {
+                return Err(Reason::Unknown);
+            }
+            if table.streams.len() >= self.most {
+                return Err(Reason::Full);
+            }
+            let grant = self.budget.grant().ok_or(Reason::Full)?;
+            let receive_memory = wanted.receive_memory.min(grant.bytes());
+            let window_bytes = wanted.window_bytes.min(window(receive_memory));
+            let segment_bytes = wanted.segment_bytes.min(window_bytes);
+            let terms = Terms { receive_memory, window_bytes, segment_bytes, ..wanted };
+            let shared = self.shared(&terms);
+            new = Some((MultipathStream::new(shared.clone()), request.clone()));
+            let entry = Entry {
+                shared: shared.clone(),
+                terms,
+                is_agreed: true,
+                request,
+                joined: BTreeSet::new(),
+                _grant: grant,
+            };
+            table.streams.insert(stream, entry);
+            self.watch(stream, shared);
+        }
+        let Some(entry) = table.streams.get_mut(&stream) else { return Err(Reason::Unknown) };
+        let terms = entry.terms;
+        let joined = self.join(line, stream, entry, true);
+        drop(table);
+        if let Some((opened, request)) = new {
+            begun(opened, request);
+        }
+        if joined {
+            self.say(line.clone(), stream, Body::Accept(terms));
+        }
+        Ok(())
+    }
+
+    /// The other end carries a stream of this end on the line.
+    fn on_accept(self: &Arc<Self>, line: &Arc<Line>, stream: u32, terms: Terms) {
+        let mut table = self.table();
+        let Some(entry) = table.streams.get_mut(&stream) else { return };
+        let asked = entry.terms;
+        let is_sound = match entry.is_agreed {
+            true => terms == asked,
+            false => {
+                terms.protocol == asked.protocol
+                    && terms.segment_bytes <= asked.segment_bytes
+                    && terms.window_bytes <= asked.window_bytes
+                    && terms.receive_memory <= asked.receive_memory
+            }
+        };
+        if self.begun.is_some() || !is_sound {
+            let broken =
+                MultipathError::Protocol("a stream accepted on other terms than asked for");
+            entry.shared.fail(broken);
+            return;
+        }
+        (entry.terms, entry.is_agreed) = (terms, true);
+        self.join(line, stream, entry, false);
+    }
+
+    /// Has the line carry the stream, if it does not yet; whether it did not.
+    fn join(
+        self: &Arc<Self>,
+        line: &Arc<Line>,
+        stream: u32,
+        entry: &mut Entry,
+        accepts: bool,
+    ) -> bool {
+        if !entry.joined.insert(line.serial) {
+            return false;
+        }
+        let terms = entry.terms;
+        let agreed = Agreed { incarnation: 0, terms };
+        match entry.shared.attach(line.radio, agreed, None) {
+            Ok(attached) => {
+                line.add(stream, &attached);
+                let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
+                self.runtime.spawn("trunk carrier", carry);
+                true
+            }
+            // It has failed: whoever watches it tells the other end.
+            Err(_) => false,
+        }
+    }
+
+    /// The other end was started again, and knows of no stream that it had accepted.
+    pub(super) fn on_restart(&self) {
+        for entry in self.table().streams.values().filter(|entry| entry.is_agreed) {
+            entry.shared.fail(MultipathError::Reset(Reason::Unknown));
+        }
+    }
+
+    /// Ends all streams and lines.
+    pub(super) fn end(&self) {
+        let mut table = self.table();
+        table.is_over = true;
+        for entry in table.streams.values() {
+            entry.shared.fail(MultipathError::GivenUp);
+        }
+        for line in std::mem::take(&mut table.lines).into_values() {
+            line.end();
+        }
+    }
+}
+
+/// What a stream with so much memory asks for.
+fn terms(receive_memory: u64) -> Terms {
+    let window_bytes = window(receive_memory);
+    let segment_bytes = SEGMENT_BYTES.min(window_bytes);
+    Terms { protocol: Protocol::Fbdt, segment_bytes, window_bytes, receive_memory }
+}
+
+/// The window that fits a memory.
+fn window(receive_memory: u64) -> u32 {
+    const _: () = assert!(LEAST_BYTES / WINDOWS >= SEGMENT_BYTES as u64);
+    u32::try_from(receive_memory / WINDOWS).unwrap_or(u32::MAX).min(WINDOW_BYTES)
+}

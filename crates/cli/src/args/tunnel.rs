@@ -1,0 +1,162 @@
+//! The options of `airlane tunnel`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use airlane_base::InputError;
+use airlane_daemon::tunnel::{
+    Bounds, Forward, Key, Over, PathSpec, Rule, Rules, Target, TunnelConnectRequest,
+    TunnelServeRequest,
+};
+use clap::{Args, Subcommand};
+
+use super::serve::addresses;
+
+#[derive(Debug, Args)]
+pub(crate) struct TunnelArgs {
+    #[command(subcommand)]
+    pub(crate) verb: TunnelVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TunnelVerb {
+    /// Write a new key into a file, for both ends
+    Key(TunnelKeyArgs),
+    /// Serve tunnels: connect their streams to where they are for
+    Serve(TunnelServeArgs),
+    /// Take applications' connections and carry them over all radios at once
+    Connect(TunnelConnectArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TunnelKeyArgs {
+    /// The file; it must not be there yet
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TunnelServeArgs {
+    /// Where to listen; a name stands for all its addresses, none for all of this machine's; may be
+    /// repeated
+    #[arg(long, value_name = "ADDR:PORT", default_value = ":4434")]
+    listen: Vec<String>,
+    /// The key that `airlane tunnel key` wrote
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Connect to these alone, such as 10.0.0.0/8, *.example.org:443 or 127.0.0.1:22; may be
+    /// repeated [default: everything but this machine and its links]
+    #[arg(long, value_name = "HOST[:PORT]")]
+    allow: Vec<Rule>,
+    /// Never connect to these; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    deny: Vec<Rule>,
+    /// Print nothing but the ready line and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TunnelConnectArgs {
+    /// The serving end
+    #[arg(value_name = "HOST:PORT")]
+    server: String,
+    /// The key that the serving end has
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// A radio, by the name of its interface or an address of this machine; once for each
+    #[arg(long, value_name = "IFACE|ADDR", required = true)]
+    path: Vec<PathSpec>,
+    /// Take SOCKS5 here
+    #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
+    socks: Option<SocketAddr>,
+    /// Take connections at LOCAL, a port of this machine or ADDR:PORT, for a target that the
+    /// serving end connects to; may be repeated
+    #[arg(long, value_name = "LOCAL=HOST:PORT", value_parser = forward)]
+    forward: Vec<Forward>,
+    /// Take connections of other machines too, where LOCAL or --socks says so
+    #[arg(long)]
+    allow_remote: bool,
+    /// Print nothing but the ready line and errors
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl TunnelServeArgs {
+    /// What they ask for.
+    ///
+    /// # Errors
+    /// If a name has no address, or the key cannot be read.
+    pub(crate) fn request(&self) -> Result<TunnelServeRequest, InputError> {
+        let mut listen = Vec::new();
+        for text in &self.listen {
+            for address in addresses(text, "--listen")? {
+                if !listen.contains(&address) {
+                    listen.push(address);
+                }
+            }
+        }
+        Ok(TunnelServeRequest {
+            listen,
+            key: Key::read(&self.key)?,
+            rules: Rules { allow: self.allow.clone(), deny: self.deny.clone() },
+            bounds: Bounds::default(),
+        })
+    }
+}
+
+impl TunnelConnectArgs {
+    /// What they ask for.
+    ///
+    /// # Errors
+    /// If the server has no address, the key cannot be read, nothing is to be done, or others than
+    /// this machine could use it though nobody said that they may.
+    pub(crate) fn request(&self) -> Result<TunnelConnectRequest, InputError> {
+        let wrong = |found: &str, expected: &str, key: &str| {
+            Err(InputError::new(found, expected).at_key(key))
+        };
+        if self.socks.is_none() && self.forward.is_empty() {
+            let expected = "expected --socks ADDR:PORT or --forward LOCAL=HOST:PORT";
+            return wrong("nothing to take connections for", expected, "tunnel connect");
+        }
+        for (number, path) in self.path.iter().enumerate() {
+            if self.path[..number].contains(path) {
+                return wrong("the path is there twice", "expected each radio once", "--path");
+            }
+        }
+        let forwards = self.forward.iter().map(|forward| ("--forward", forward.listen));
+        let socks = self.socks.map(|at| ("--socks", at));
+        for (key, at) in forwards.chain(socks) {
+            if !at.ip().is_loopback() && !self.allow_remote {
+                let found = format!("other machines could use the tunnel at {at}");
+                let expected = "expected a loopback address, or --allow-remote to let them";
+                return wrong(&found, expected, key);
+            }
+        }
+        Ok(TunnelConnectRequest {
+            server: addresses(&self.server, "HOST:PORT")?,
+            key: Key::read(&self.key)?,
+            paths: self.path.clone(),
+            over: Over::Tcp,
+            socks: self.socks,
+            forwards: self.forward.clone(),
+            bounds: Bounds::default(),
+        })
+    }
+}
+
+/// An address to listen at: a port alone is one of this machine alone.
+fn local(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    let text = text.replace("localhost:", "127.0.0.1:");
+    text.parse().map_err(|_| "expected a port or ADDR:PORT, such as 127.0.0.1:1080".to_owned())
+}
+
+fn forward(text: &str) -> Result<Forward, String> {
+    let expected = || "expected LOCAL=HOST:PORT, such as 8080=example.org:80".to_owned();
+    let (listen, target) = text.split_once('=').ok_or_else(expected)?;
+    let target = Target::parse(target).ok_or_else(expected)?;
+    Ok(Forward { listen: local(listen)?, target })
+}

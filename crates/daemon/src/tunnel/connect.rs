@@ -1,0 +1,322 @@
+//! The connecting end: has the radios, and takes the applications' connections.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use airlane_apps::multipath::trunk::{Bounds, Connect, RadioView, Trunk};
+use airlane_base::{InputError, Seed};
+use airlane_runtime::real_time::TokioRuntime;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::key::{Key, random};
+use super::pump::{Beginning, Passed, PumpError, pump, reply};
+use super::radio::PathSpec;
+use super::request::{Reply, Target, TunnelRequest};
+use super::seldom::Seldom;
+use super::socks::{self, Command, SocksError};
+use super::tcp::TcpDialer;
+use crate::date;
+use crate::error::DaemonError;
+
+/// A client of SOCKS has said what it wants by then.
+const ASK: Duration = Duration::from_secs(10);
+/// Bytes that it may say until then: the longest greeting and request, and what it sends ahead.
+const ASK_BYTES: usize = 4096;
+/// The other end has answered by then: a target is given less.
+const ANSWER: Duration = Duration::from_secs(40);
+
+/// What is made available at a local address.
+#[derive(Clone, Debug)]
+pub struct Forward {
+    /// Where applications connect to.
+    pub listen: SocketAddr,
+    /// Where the other end connects them to.
+    pub target: Target,
+}
+
+/// What carries a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Over {
+    /// The system's TCP.
+    #[default]
+    Tcp,
+}
+
+/// What a connecting end is told.
+#[derive(Clone, Debug)]
+pub struct TunnelConnectRequest {
+    /// The addresses of the other end.
+    pub server: Vec<SocketAddr>,
+    /// The key that the other end has.
+    pub key: Key,
+    /// What lines leave from.
+    pub paths: Vec<PathSpec>,
+    /// What carries them.
+    pub over: Over,
+    /// Where to take SOCKS5.
+    pub socks: Option<SocketAddr>,
+    /// What to make available.
+    pub forwards: Vec<Forward>,
+    /// What it holds at most.
+    pub bounds: Bounds,
+}
+
+/// A connecting end that runs.
+pub struct TunnelClient {
+    runtime: RuntimeHandle,
+    socks: Option<SocketAddr>,
+    forwards: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    paths: Vec<PathSpec>,
+}
+
+impl std::fmt::Debug for TunnelClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TunnelClient").field("paths", &self.paths).finish_non_exhaustive()
+    }
+}
+
+struct Shared {
+    runtime: RuntimeHandle,
+    trunk: Trunk,
+    seldom: Arc<Seldom>,
+    passed: Passed,
+    connections: AtomicU64,
+    permits: Arc<Semaphore>,
+}
+
+/// What a local address is for.
+#[derive(Clone)]
+enum Service {
+    Socks,
+    Forward(Target),
+}
+
+impl TunnelClient {
+    /// Starts one on the tokio runtime of this thread. It takes connections when this returns;
+    /// what they say waits for the first line.
+    ///
+    /// # Errors
+    /// If an address cannot be listened at, or a path leads to no address of the server.
+    pub async fn start(request: TunnelConnectRequest) -> Result<Self, DaemonError> {
+        let runtime = TokioRuntime::new(Seed(date::now_ms()));
+        let mut listeners = Vec::new();
+        let mut forwards = Vec::new();
+        for forward in &request.forwards {
+            let listener = listen(forward.listen).await?;
+            forwards.push(listener.local_addr().map_err(|e| refused(forward.listen, &e))?);
+            listeners.push((listener, Service::Forward(forward.target.clone())));
+        }
+        let mut socks = None;
+        if let Some(at) = request.socks {
+            let listener = listen(at).await?;
+            socks = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
+            listeners.push((listener, Service::Socks));
+        }
+        let dialers = dialers(&request)?;
+        let shared = Arc::new(Shared {
+            trunk: Trunk::new(&runtime, random()?, dialers, request.bounds),
+            seldom: Arc::new(Seldom::new(runtime.clone())),
+            runtime: runtime.clone(),
+            passed: Passed::default(),
+            connections: AtomicU64::new(0),
+            permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
+        });
+        for (listener, service) in listeners {
+            runtime.spawn("tunnel listener", shared.clone().take(listener, service));
+        }
+        Ok(Self { runtime, socks, forwards, shared, paths: request.paths })
+    }
+
+    /// Where it takes SOCKS5.
+    pub fn socks(&self) -> Option<SocketAddr> {
+        self.socks
+    }
+
+    /// Where it takes connections of each forward.
+    pub fn forwards(&self) -> &[SocketAddr] {
+        &self.forwards
+    }
+
+    /// Waits until the first line is there.
+    pub async fn up(&self) {
+        self.shared.trunk.up().await;
+    }
+
+    /// The paths with what is known of their lines.
+    pub fn radios(&self) -> Vec<(PathSpec, RadioView)> {
+        self.paths.iter().cloned().zip(self.shared.trunk.radios()).collect()
+    }
+
+    /// Connections of applications so far.
+    pub fn connections(&self) -> u64 {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// Connections of applications that are open.
+    pub fn streams(&self) -> usize {
+        self.shared.trunk.streams()
+    }
+
+    /// The runtime that it runs on.
+    pub fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
+    }
+}
+
+/// What connects over each path.
+fn dialers(request: &TunnelConnectRequest) -> Result<Vec<Connect>, DaemonError> {
+    let mut dialers = Vec::new();
+    let tls = TlsConnector::from(Arc::new(request.key.client_tls()?.client_config(&[])?));
+    for path in &request.paths {
+        let server = request.server.iter().copied().find(|at| path.fits(*at)).ok_or_else(|| {
+            InputError::new(
+                "the server has no address of the family of this path's",
+                "give an address of the server, or of this machine, of the same family",
+            )
+            .at_key(format!("--path {path}"))
+        })?;
+        let Over::Tcp = request.over;
+        let (path, tls, knock) = (path.clone(), tls.clone(), request.key.knock());
+        let dialer = TcpDialer { path, server, knock, tls };
+        let connect: Connect = Box::new(move || {
+            let dialer = dialer.clone();
+            Box::pin(async move { dialer.connect().await })
+        });
+        dialers.push(connect);
+    }
+    Ok(dialers)
+}
+
+fn refused(at: SocketAddr, e: &io::Error) -> InputError {
+    InputError::new(format!("cannot listen there: {e}"), "choose another address or port")
+        .at_key(at.to_string())
+}
+
+async fn listen(at: SocketAddr) -> Result<TcpListener, InputError> {
+    TcpListener::bind(at).await.map_err(|e| refused(at, &e))
+}
+
+impl Shared {
+    async fn take(self: Arc<Self>, listener: TcpListener, service: Service) {
+        loop {
+            // Those for which there is no room wait in the system's queue.
+            let Ok(permit) = self.permits.clone().acquire_owned().await else { return };
+            let (connection, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(e) => {
+                    self.seldom.warn("accept", &format!("a connection was not taken: {e}"));
+                    self.runtime.sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            self.connections.fetch_add(1, Ordering::Relaxed);
+            let (shared, service) = (self.clone(), service.clone());
+            self.runtime.spawn("tunnel connection", async move {
+                let served = match service {
+                    Service::Socks => shared.socks(connection).await,
+                    Service::Forward(target) => shared.forward(connection, target).await,
+                };
+                if let Err(e) = served {
+                    tracing::debug!(%peer, "a connection ended: {e}");
+                }
+                drop(permit);
+            });
+        }
+    }
+
+    async fn forward(&self, connection: TcpStream, target: Target) -> Result<(), PumpError> {
+        let stream = self.trunk.open(TunnelRequest::Connect(target.clone()).encode())?;
+        let beginning = Beginning { said: Bytes::new(), came: None };
+        let pumped = pump(connection, stream, beginning, &self.passed).await;
+        if let Err(PumpError::Refused(reply)) = &pumped {
+            self.seldom.warn("refused", &format!("{target}: {reply}"));
+        }
+        pumped
+    }
+
+    async fn socks(&self, mut connection: TcpStream) -> Result<(), PumpError> {
+        let mut said = BytesMut::new();
+        let asked = timeout(ASK, ask(&mut connection, &mut said)).await;
+        let Command::Connect(target) = asked.map_err(|_| timed_out())?? else {
+            connection.write_all(&socks::reply(Reply::UnknownCommand, None)).await?;
+            return Ok(());
+        };
+        let opened = async {
+            let stream = self.trunk.open(TunnelRequest::Connect(target).encode())?;
+            let came = timeout(ANSWER, reply(&stream)).await.map_err(|_| timed_out())??;
+            Ok((stream, came))
+        };
+        let (stream, came) = match opened.await {
+            Ok(opened) => opened,
+            Err(e) => {
+                let reply = if let PumpError::Refused(reply) = e { reply } else { Reply::Failed };
+                connection.write_all(&socks::reply(reply, None)).await?;
+                return Err(e);
+            }
+        };
+        connection.write_all(&socks::reply(Reply::Done, None)).await?;
+        let beginning = Beginning { said: said.freeze(), came: Some(came) };
+        pump(connection, stream, beginning, &self.passed).await
+    }
+}
+
+fn timed_out() -> io::Error {
+    io::Error::from(io::ErrorKind::TimedOut)
+}
+
+/// Has a client of SOCKS say what it wants. What it sends ahead stays in `said`.
+async fn ask(connection: &mut TcpStream, said: &mut BytesMut) -> io::Result<Command> {
+    let asked = async {
+        while !socks::greeting(said)? {
+            more(connection, said).await?;
+        }
+        connection.write_all(&socks::GREETED).await?;
+        loop {
+            if let Some(command) = socks::request(said)? {
+                return Ok(command);
+            }
+            more(connection, said).await?;
+        }
+    };
+    let asked: Result<Command, AskError> = asked.await;
+    match asked {
+        Ok(command) => Ok(command),
+        Err(AskError::Io(e)) => Err(e),
+        Err(AskError::Socks(e)) => {
+            if let Some(answer) = e.answer() {
+                connection.write_all(&answer).await?;
+            }
+            Err(io::Error::other(e))
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Socks(#[from] SocksError),
+}
+
+/// Reads what comes next.
+async fn more(connection: &mut TcpStream, said: &mut BytesMut) -> io::Result<()> {
+    let room = ASK_BYTES - said.len();
+    if room == 0 {
+        return Err(io::Error::other("a client of SOCKS says too much"));
+    }
+    match connection.take(room as u64).read_buf(said).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}

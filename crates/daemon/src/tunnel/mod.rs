@@ -1,0 +1,25 @@
+//! A tunnel: TCP and SOCKS5 over several radios at once, with FBDT.
+//!
+//! The connecting end has the radios and takes the applications' connections; each becomes a stream
+//! of a trunk ([`airlane_apps::multipath::trunk`]). The serving end connects them to their targets.
+//! Both hold one key. `docs/tunnel.md` says how to use it, `docs/wire/tunnel.md` what is on the wire.
+
+mod connect;
+mod key;
+mod knock;
+mod pump;
+mod radio;
+mod request;
+mod rules;
+mod seldom;
+mod serve;
+pub mod socks;
+mod tcp;
+
+pub use airlane_apps::multipath::trunk::{Bounds, RadioView};
+pub use connect::{Forward, Over, TunnelClient, TunnelConnectRequest};
+pub use key::Key;
+pub use radio::PathSpec;
+pub use request::{Reply, Target, TunnelRequest};
+pub use rules::{Rule, Rules};
+pub use serve::{TunnelServeRequest, TunnelServer};

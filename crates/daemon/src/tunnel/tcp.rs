@@ -1,0 +1,224 @@
+//! Lines over TCP: two connections with TLS 1.3 each, one per channel, behind a knock.
+
+use std::collections::BTreeMap;
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use airlane_apps::multipath::MultipathError;
+use airlane_apps::multipath::trunk::{
+    Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels,
+};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::{Buf, Bytes, BytesMut};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::key::{NAME, random};
+use super::knock::{Door, KNOCK_BYTES, Knock, KnockKey, Nonce};
+use super::radio::{self, PathSpec};
+use super::seldom::Seldom;
+use crate::date;
+
+const EXPRESS: u8 = 0;
+const BULK: u8 = 1;
+/// A connection has knocked, and shaken hands, by then; and the other of its line has come.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Connections at most that have not done so.
+const HALF_OPEN: usize = 512;
+/// Pieces that one call of the system takes at most.
+const SLICES: usize = 16;
+
+/// The end that connects.
+#[derive(Clone)]
+pub(super) struct TcpDialer {
+    pub(super) path: PathSpec,
+    pub(super) server: SocketAddr,
+    pub(super) knock: KnockKey,
+    pub(super) tls: TlsConnector,
+}
+
+impl TcpDialer {
+    /// Opens a line.
+    pub(super) async fn connect(&self) -> Result<Channels, MultipathError> {
+        let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
+        let (express, bulk) =
+            tokio::try_join!(self.channel(nonce, EXPRESS), self.channel(nonce, BULK))?;
+        Ok(Channels { express, bulk, guard: Box::new(()) })
+    }
+
+    async fn channel(&self, nonce: Nonce, channel: u8) -> io::Result<Channel> {
+        let mut stream = self.path.tcp_socket(self.server)?.connect(self.server).await?;
+        let knock = Knock { nonce, channel, time_ms: date::now_ms() };
+        stream.write_all(&self.knock.seal(&knock)).await?;
+        let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
+        let connected = self.tls.connect(name, stream).await;
+        // A server that is not the right one, or takes this one for a stranger, just hangs up.
+        let stream = connected.map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => io::Error::new(
+                e.kind(),
+                "the server hung up: its key is another, or its clock is minutes apart",
+            ),
+            _ => e,
+        })?;
+        Ok(as_channel(stream))
+    }
+}
+
+/// The end that listens.
+pub(super) struct TcpDoor {
+    pub(super) runtime: RuntimeHandle,
+    pub(super) door: Arc<Door>,
+    pub(super) tls: TlsAcceptor,
+    pub(super) seldom: Arc<Seldom>,
+    half_open: Arc<Semaphore>,
+    /// Channels whose line's other one has not come yet.
+    halves: Mutex<BTreeMap<Nonce, (u8, Channel)>>,
+}
+
+impl TcpDoor {
+    pub(super) fn new(
+        runtime: RuntimeHandle,
+        door: Arc<Door>,
+        tls: TlsAcceptor,
+        seldom: Arc<Seldom>,
+    ) -> Arc<Self> {
+        let half_open = Arc::new(Semaphore::new(HALF_OPEN));
+        Arc::new(Self { runtime, door, tls, seldom, half_open, halves: Mutex::default() })
+    }
+
+    /// Takes connections for ever; `opened` gets each line.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
+    ) {
+        loop {
+            let (stream, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(e) => {
+                    // Out of descriptors, or the peer is gone already: others may do better.
+                    self.seldom.warn("accept", &format!("a TCP connection was not taken: {e}"));
+                    self.runtime.sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let Ok(permit) = self.half_open.clone().try_acquire_owned() else {
+                self.seldom.warn("half-open", "too many connections that say nothing");
+                continue;
+            };
+            let (door, opened) = (self.clone(), opened.clone());
+            self.runtime.spawn("tunnel handshake", async move {
+                match timeout(HANDSHAKE, door.admit(stream)).await {
+                    Ok(Ok((knock, channel))) => door.pair(knock, channel, opened),
+                    Ok(Err((kind, e))) => {
+                        door.seldom.warn(kind, &format!("{} of {}", e, peer.ip()))
+                    }
+                    Err(_) => {
+                        door.seldom.warn("silent", &format!("no knock in time of {}", peer.ip()))
+                    }
+                }
+                drop(permit);
+            });
+        }
+    }
+
+    /// Has a connection knock and shake hands. Before it has knocked not a byte is sent.
+    async fn admit(
+        &self,
+        mut stream: TcpStream,
+    ) -> Result<(Knock, Channel), (&'static str, MultipathError)> {
+        let io = |kind| move |e: io::Error| (kind, MultipathError::from(e));
+        radio::tune(&stream).map_err(io("socket"))?;
+        let mut bytes = [0; KNOCK_BYTES];
+        stream.read_exact(&mut bytes).await.map_err(io("hung up"))?;
+        let knock = self.door.take(&bytes, date::now_ms());
+        let knock = knock.map_err(|e| ("stranger", MultipathError::Io(e.to_string())))?;
+        let stream = self.tls.accept(stream).await.map_err(io("handshake"))?;
+        Ok((knock, as_channel(stream)))
+    }
+
+    /// Makes a line of the two channels of a nonce.
+    fn pair(
+        self: Arc<Self>,
+        knock: Knock,
+        channel: Channel,
+        opened: impl Fn(Channels) + Send + Sync + 'static,
+    ) {
+        let mut halves = self.halves.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((other, half)) = halves.remove(&knock.nonce) else {
+            // As many wait as handshakes were let in during the time that they wait.
+            halves.insert(knock.nonce, (knock.channel, channel));
+            let (door, nonce) = (self.clone(), knock.nonce);
+            drop(halves);
+            let timeout = self.runtime.sleep(HANDSHAKE);
+            self.runtime.spawn("half a line", async move {
+                timeout.await;
+                door.halves.lock().unwrap_or_else(PoisonError::into_inner).remove(&nonce);
+            });
+            return;
+        };
+        drop(halves);
+        let (express, bulk) = match (other, knock.channel) {
+            (EXPRESS, BULK) => (half, channel),
+            (BULK, EXPRESS) => (channel, half),
+            _ => return,
+        };
+        opened(Channels { express, bulk, guard: Box::new(()) });
+    }
+}
+
+fn as_channel<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(stream: S) -> Channel {
+    let (from, to) = split(stream);
+    Channel { sender: Box::new(Sender(to)), receiver: Box::new(Receiver(from)) }
+}
+
+struct Sender<S>(WriteHalf<S>);
+
+impl<S: AsyncWrite + Send + Unpin> ChannelSender for Sender<S> {
+    fn write(&mut self, mut pieces: Vec<Bytes>) -> ChannelFuture<'_, ()> {
+        Box::pin(async move {
+            // The first piece that is not written whole.
+            let mut at = 0;
+            while at < pieces.len() {
+                let mut slices = [IoSlice::new(&[]); SLICES];
+                let rest = &pieces[at..];
+                for (slice, piece) in slices.iter_mut().zip(rest) {
+                    *slice = IoSlice::new(piece);
+                }
+                let slices = &slices[..rest.len().min(SLICES)];
+                let mut written = self.0.write_vectored(slices).await?;
+                if written == 0 {
+                    return Err(io::Error::from(io::ErrorKind::WriteZero).into());
+                }
+                while at < pieces.len() && written >= pieces[at].len() {
+                    written -= pieces[at].len();
+                    at += 1;
+                }
+                if written > 0 {
+                    pieces[at].advance(written);
+                }
+            }
+            self.0.flush().await?;
+            Ok(())
+        })
+    }
+}
+
+struct Receiver<S>(ReadHalf<S>);
+
+impl<S: AsyncRead + Send + Unpin> ChannelReceiver for Receiver<S> {
+    fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> ChannelFuture<'a, ()> {
+        Box::pin(async move {
+            match self.0.read_buf(into).await? {
+                0 => Err(MultipathError::Ended),
+                _ => Ok(()),
+            }
+        })
+    }
+}

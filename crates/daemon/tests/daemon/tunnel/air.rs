@@ -1,0 +1,98 @@
+//! A TCP proxy that stands for the air: it tells radios apart by the address that they connect
+//! from, and can stall each or take it away.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_runtime::real_time::TokioRuntime;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// What a radio does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Radio {
+    /// It carries.
+    Up,
+    /// Nothing passes, and nobody is told.
+    Dark,
+    /// Its connections are reset, and new ones refused.
+    Down,
+}
+
+/// The air between two ends.
+pub struct Air {
+    pub address: SocketAddr,
+    radios: Arc<Mutex<BTreeMap<IpAddr, watch::Sender<Radio>>>>,
+}
+
+impl Air {
+    /// One in front of `server`.
+    pub async fn before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let radios: Arc<Mutex<BTreeMap<IpAddr, watch::Sender<Radio>>>> = Arc::default();
+        let runtime = TokioRuntime::new(Seed(1));
+        let (on, known) = (runtime.clone(), radios.clone());
+        runtime.spawn("air", async move {
+            while let Ok((near, from)) = listener.accept().await {
+                let state = {
+                    let mut known = known.lock().unwrap();
+                    known
+                        .entry(from.ip())
+                        .or_insert_with(|| watch::Sender::new(Radio::Up))
+                        .subscribe()
+                };
+                carry(&on, near, server, state);
+            }
+        });
+        Self { address, radios }
+    }
+
+    /// From now on the radio at `address` is like this.
+    pub fn set(&self, address: IpAddr, radio: Radio) {
+        let mut radios = self.radios.lock().unwrap();
+        radios.entry(address).or_insert_with(|| watch::Sender::new(radio)).send_replace(radio);
+    }
+}
+
+fn carry(on: &RuntimeHandle, near: TcpStream, server: SocketAddr, state: watch::Receiver<Radio>) {
+    let runtime = on.clone();
+    on.spawn("air connection", async move {
+        SockRef::from(&near).set_linger(Some(Duration::ZERO)).unwrap();
+        if *state.borrow() == Radio::Down {
+            return;
+        }
+        let Ok(far) = TcpStream::connect(server).await else { return };
+        SockRef::from(&far).set_linger(Some(Duration::ZERO)).unwrap();
+        let (from_near, to_near) = near.into_split();
+        let (from_far, to_far) = far.into_split();
+        runtime.spawn("air up", pass(from_near, to_far, state.clone()));
+        pass(from_far, to_near, state).await;
+    });
+}
+
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch::Receiver<Radio>) {
+    let mut down = state.clone();
+    let passing = async {
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let read = from.read(&mut buffer).await.unwrap_or(0);
+            let is_up = state.wait_for(|radio| *radio == Radio::Up).await.is_ok();
+            if read == 0 || !is_up || to.write_all(&buffer[..read]).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = down.wait_for(|radio| *radio == Radio::Down) => {}
+        () = passing => {}
+    }
+}

@@ -1,0 +1,117 @@
+//! Both ends of a tunnel, and what is at its ends.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use airlane_base::Seed;
+use airlane_daemon::tunnel::{
+    Bounds, Forward, Key, Over, PathSpec, Rules, Target, TunnelClient, TunnelConnectRequest,
+    TunnelServeRequest, TunnelServer,
+};
+use airlane_runtime::RuntimeExt;
+use airlane_runtime::real_time::TokioRuntime;
+use tokio::net::{TcpListener, TcpStream};
+
+use super::air::Air;
+
+/// Any port of this machine.
+pub const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
+/// The addresses of two radios.
+pub fn radios() -> [IpAddr; 2] {
+    [[127, 0, 0, 2].into(), [127, 0, 0, 3].into()]
+}
+
+/// A serving end that connects to this machine.
+pub async fn server(key: &Key, allow: &[&str]) -> TunnelServer {
+    let allow = allow.iter().map(|rule| rule.parse().unwrap()).collect();
+    let request = TunnelServeRequest {
+        listen: vec![ANY],
+        key: key.clone(),
+        rules: Rules { allow, deny: Vec::new() },
+        bounds: Bounds::default(),
+    };
+    TunnelServer::start(request).await.unwrap()
+}
+
+/// A connecting end with two radios that takes SOCKS5 and forwards to these targets.
+pub async fn client(key: &Key, server: SocketAddr, targets: &[SocketAddr]) -> TunnelClient {
+    let forward = |target: &SocketAddr| {
+        let target = Target::new(&target.ip().to_string(), target.port()).unwrap();
+        Forward { listen: ANY, target }
+    };
+    let request = TunnelConnectRequest {
+        server: vec![server],
+        key: key.clone(),
+        paths: radios().map(PathSpec::Address).to_vec(),
+        over: Over::Tcp,
+        socks: Some(ANY),
+        forwards: targets.iter().map(forward).collect(),
+        bounds: Bounds::default(),
+    };
+    TunnelClient::start(request).await.unwrap()
+}
+
+/// A tunnel through the air to a target.
+pub struct Tunnel {
+    pub air: Air,
+    pub server: TunnelServer,
+    pub client: TunnelClient,
+}
+
+impl Tunnel {
+    /// One that forwards to `target`.
+    pub async fn to(target: SocketAddr) -> Self {
+        let key = Key::generate().unwrap();
+        let server = server(&key, &["127.0.0.0/8"]).await;
+        let air = Air::before(server.addresses()[0]).await;
+        let client = client(&key, air.address, &[target]).await;
+        client.up().await;
+        Self { air, server, client }
+    }
+
+    /// A connection to the target through the tunnel.
+    pub async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.client.forwards()[0]).await.unwrap()
+    }
+
+    /// Waits until as many lines are there.
+    pub async fn lines(&self, wanted: usize) {
+        self.until(|| self.client.radios().iter().filter(|(_, of)| of.is_up).count() == wanted)
+            .await;
+    }
+
+    /// Waits until something is so.
+    pub async fn until(&self, is_so: impl Fn() -> bool) {
+        let mut ticks = tokio::time::interval(Duration::from_millis(5));
+        while !is_so() {
+            ticks.tick().await;
+        }
+    }
+}
+
+/// Listens, and has `serve` deal with each connection; where.
+pub async fn listen<F: Future<Output = ()> + Send + 'static>(
+    serve: impl Fn(TcpStream) -> F + Send + Sync + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind(ANY).await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let runtime = TokioRuntime::new(Seed(1));
+    let on = runtime.clone();
+    runtime.spawn("target", async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            on.spawn("target connection", serve(connection));
+        }
+    });
+    at
+}
+
+/// A target that sends back what it gets, and then ends.
+pub async fn echo() -> SocketAddr {
+    listen(|mut connection| async move {
+        let (mut from, mut to) = connection.split();
+        drop(tokio::io::copy(&mut from, &mut to).await);
+        drop(tokio::io::AsyncWriteExt::shutdown(&mut to).await);
+    })
+    .await
+}

@@ -1,0 +1,7 @@
+//! Tunnels over loopback, through a proxy that can take radios away.
+
+mod air;
+mod ends;
+mod socks;
+mod strangers;
+mod transfers;

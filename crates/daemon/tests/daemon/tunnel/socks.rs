@@ -1,0 +1,103 @@
+//! SOCKS5 through a tunnel.
+
+use std::net::SocketAddr;
+
+use airlane_daemon::tunnel::Key;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::ends::{Tunnel, client, echo, server};
+use crate::common::run;
+
+/// Asks for a connection to `target`, an address and a port as SOCKS5 has them; the connection and
+/// the reply.
+async fn ask(socks: SocketAddr, target: &[u8]) -> (TcpStream, u8) {
+    let mut connection = TcpStream::connect(socks).await.unwrap();
+    connection.write_all(b"\x05\x01\x00").await.unwrap();
+    let mut greeted = [0; 2];
+    connection.read_exact(&mut greeted).await.unwrap();
+    assert_eq!(greeted, [5, 0]);
+    connection.write_all(&[b"\x05\x01\x00", target].concat()).await.unwrap();
+    let mut reply = [0; 10];
+    connection.read_exact(&mut reply).await.unwrap();
+    (connection, reply[1])
+}
+
+fn v4(target: SocketAddr) -> Vec<u8> {
+    let SocketAddr::V4(v4) = target else { panic!("{target}") };
+    [&[1][..], &v4.ip().octets(), &v4.port().to_be_bytes()].concat()
+}
+
+#[test]
+fn a_client_reaches_its_target_by_address_and_by_name() {
+    run(async {
+        let target = echo().await;
+        let tunnel = Tunnel::to(target).await;
+        let socks = tunnel.client.socks().unwrap();
+        let name = [b"\x03\x09localhost", &target.port().to_be_bytes()[..]].concat();
+        for wanted in [v4(target), name] {
+            let (mut connection, reply) = ask(socks, &wanted).await;
+            assert_eq!(reply, 0);
+            connection.write_all(b"hello").await.unwrap();
+            connection.shutdown().await.unwrap();
+            let mut all = Vec::new();
+            connection.read_to_end(&mut all).await.unwrap();
+            assert_eq!(all, b"hello");
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_reached_is_said_in_socks_own_words() {
+    run(async {
+        let closed = {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            listener.local_addr().unwrap()
+        };
+        let tunnel = Tunnel::to(closed).await;
+        let socks = tunnel.client.socks().unwrap();
+        assert_eq!(ask(socks, &v4(closed)).await.1, 5, "refused");
+        assert_eq!(ask(socks, b"\x03\x0cname.invalid\x00\x50").await.1, 4, "no such host");
+
+        // The server's own services are out of reach unless they are allowed.
+        let key = Key::generate().unwrap();
+        let server = server(&key, &[]).await;
+        let client = client(&key, server.addresses()[0], &[]).await;
+        let target = echo().await;
+        let socks = client.socks().unwrap();
+        assert_eq!(ask(socks, &v4(target)).await.1, 2, "not allowed");
+        let name = [b"\x03\x09localhost", &target.port().to_be_bytes()[..]].concat();
+        assert_eq!(ask(socks, &name).await.1, 2, "not allowed by name either");
+    });
+}
+
+#[test]
+fn who_does_not_speak_socks5_is_hung_up_on() {
+    run(async {
+        let tunnel = Tunnel::to(echo().await).await;
+        let socks = tunnel.client.socks().unwrap();
+        let long = [&b"\x05\x01\x00\x05\x01\x00\x03\xff"[..], &[b'a'; 100]].concat();
+        for (said, answer) in [
+            (&b"GET / HTTP/1.1\r\n\r\n"[..], &b""[..]),
+            (b"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", b""),
+            (b"\x05\x01\x02", b"\x05\xff"),
+            (
+                b"\x05\x01\x00\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50",
+                b"\x05\x00\x05\x07\x00\x01\x00\x00\x00\x00\x00\x00",
+            ),
+            (b"\x05\x01\x00\x05\x01\x00\x09", b"\x05\x00\x05\x08\x00\x01\x00\x00\x00\x00\x00\x00"),
+            (&long, b"\x05\x00"),
+        ] {
+            let mut connection = TcpStream::connect(socks).await.unwrap();
+            connection.write_all(said).await.unwrap();
+            connection.shutdown().await.unwrap();
+            let mut all = Vec::new();
+            drop(connection.read_to_end(&mut all).await);
+            assert_eq!(all, answer, "{said:?}");
+        }
+        // Others are served all the while.
+        let mut connection = tunnel.connect().await;
+        connection.write_all(b"x").await.unwrap();
+        connection.read_exact(&mut [0]).await.unwrap();
+    });
+}

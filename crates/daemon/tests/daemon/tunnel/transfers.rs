@@ -1,0 +1,164 @@
+//! Bodies of many megabytes, half-closed connections, and radios that come and go.
+
+use std::net::SocketAddr;
+
+use airlane_apps::content::Pattern;
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+use super::air::Radio;
+use super::ends::{Tunnel, echo, listen, radios};
+use crate::common::run;
+
+const BODY: u64 = 64 << 20;
+
+fn pieces(bytes: u64) -> impl Iterator<Item = Bytes> {
+    Pattern::new("tunnel", bytes).pieces(0..bytes, 64 << 10)
+}
+
+async fn send(mut to: impl AsyncWrite + Unpin, bytes: u64) {
+    for piece in pieces(bytes) {
+        to.write_all(&piece).await.unwrap();
+    }
+    to.shutdown().await.unwrap();
+}
+
+/// Reads to the end, checks every byte, and tells how far it is.
+async fn receive(mut from: impl AsyncRead + Unpin, bytes: u64, mut at: impl AsyncFnMut(u64)) {
+    let body = Pattern::new("tunnel", bytes);
+    let (mut got, mut buffer) = (0, vec![0; 64 << 10]);
+    loop {
+        let read = from.read(&mut buffer).await.unwrap();
+        if read == 0 {
+            assert_eq!(got, bytes);
+            return;
+        }
+        assert!(body.matches(got, &buffer[..read]), "wrong bytes after {got}");
+        got += read as u64;
+        at(got).await;
+    }
+}
+
+/// A target that sends a body and checks the one that it gets.
+async fn exchange() -> SocketAddr {
+    listen(|mut connection| async move {
+        let (from, to) = connection.split();
+        tokio::join!(send(to, BODY), receive(from, BODY, async |_| {}));
+    })
+    .await
+}
+
+/// Radios come and go while a body passes in each direction: nothing is lost, doubled or out of
+/// order.
+fn passes_whole(how: Radio) {
+    run(async move {
+        let tunnel = Tunnel::to(exchange().await).await;
+        tunnel.lines(2).await;
+        let mut connection = tunnel.connect().await;
+        let (from, to) = connection.split();
+        let (mut step, [one, other]) = (0, radios());
+        let act = async |got: u64| {
+            if got < (step + 1) * (BODY / 6) {
+                return;
+            }
+            match step {
+                0 => tunnel.air.set(one, how),
+                1 => tunnel.air.set(one, Radio::Up),
+                2 => {
+                    // It is used again, with a connection of its own.
+                    tunnel.lines(2).await;
+                    tunnel.air.set(other, how);
+                }
+                3 => tunnel.air.set(other, Radio::Up),
+                _ => {}
+            }
+            step += 1;
+        };
+        tokio::join!(send(to, BODY), receive(from, BODY, act));
+        tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
+    });
+}
+
+#[test]
+fn radios_that_are_unplugged_cost_no_byte() {
+    passes_whole(Radio::Down);
+}
+
+#[test]
+fn radios_that_fall_dark_cost_no_byte() {
+    passes_whole(Radio::Dark);
+}
+
+#[test]
+fn a_connection_outlives_all_radios_for_a_while() {
+    run(async {
+        let tunnel = Tunnel::to(echo().await).await;
+        tunnel.lines(2).await;
+        let mut connection = tunnel.connect().await;
+        connection.write_all(b"before").await.unwrap();
+        let mut got = [0; 6];
+        connection.read_exact(&mut got).await.unwrap();
+        for radio in radios() {
+            tunnel.air.set(radio, Radio::Down);
+        }
+        tunnel.lines(0).await;
+        connection.write_all(b"behind").await.unwrap();
+        for radio in radios() {
+            tunnel.air.set(radio, Radio::Up);
+        }
+        connection.read_exact(&mut got).await.unwrap();
+        assert_eq!(&got, b"behind");
+    });
+}
+
+#[test]
+fn either_side_may_end_its_half_first() {
+    run(async {
+        // The target ends its own half at once, and counts what comes.
+        let counts = listen(|mut connection| async move {
+            let (mut from, mut to) = connection.split();
+            to.write_all(b"done").await.unwrap();
+            to.shutdown().await.unwrap();
+            let mut all = Vec::new();
+            from.read_to_end(&mut all).await.unwrap();
+            assert_eq!(all, b"late");
+        })
+        .await;
+        let tunnel = Tunnel::to(counts).await;
+        let mut connection = tunnel.connect().await;
+        let mut all = Vec::new();
+        connection.read_to_end(&mut all).await.unwrap();
+        assert_eq!(all, b"done");
+        connection.write_all(b"late").await.unwrap();
+        connection.shutdown().await.unwrap();
+        tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
+
+        // The other way round: the answer comes after the question has ended.
+        let tunnel = Tunnel::to(echo().await).await;
+        let mut connection = tunnel.connect().await;
+        connection.write_all(b"question").await.unwrap();
+        connection.shutdown().await.unwrap();
+        let mut all = Vec::new();
+        connection.read_to_end(&mut all).await.unwrap();
+        assert_eq!(all, b"question");
+    });
+}
+
+#[test]
+fn a_connection_that_is_reset_is_reset_at_the_other_end() {
+    run(async {
+        let reset = listen(|mut connection| async move {
+            let mut first = [0];
+            connection.read_exact(&mut first).await.unwrap();
+            socket2::SockRef::from(&connection)
+                .set_linger(Some(std::time::Duration::ZERO))
+                .unwrap();
+        })
+        .await;
+        let tunnel = Tunnel::to(reset).await;
+        let mut connection = tunnel.connect().await;
+        connection.write_all(b"x").await.unwrap();
+        let end = connection.read(&mut [0; 8]).await.unwrap_err();
+        assert_eq!(end.kind(), std::io::ErrorKind::ConnectionReset);
+    });
+}
