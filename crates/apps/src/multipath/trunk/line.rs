@@ -221,10 +221,16 @@ impl Line {
         accepted: Option<Terms>,
     ) {
         let (shared, key) = (attached.shared().clone(), attached.key());
-        let ended = tokio::try_join!(
-            self.send_segments(stream, &shared, key, accepted),
-            self.send_control(stream, &shared, key),
-        );
+        let work = async {
+            if let Some(terms) = accepted {
+                self.say(stream, Body::Accept(terms)).await?;
+            }
+            tokio::try_join!(
+                self.send_segments(stream, &shared, key, accepted),
+                self.send_control(stream, &shared, key),
+            )
+        };
+        let ended = work.await;
         if let Err(e) = ended {
             tracing::debug!(radio = self.radio, stream, "{e}");
         }

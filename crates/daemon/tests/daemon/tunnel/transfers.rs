@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use airlane_apps::content::Pattern;
+use airlane_daemon::tunnel::Over;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -40,25 +41,25 @@ async fn receive(mut from: impl AsyncRead + Unpin, bytes: u64, mut at: impl Asyn
 }
 
 /// A target that sends a body and checks the one that it gets.
-async fn exchange() -> SocketAddr {
-    listen(|mut connection| async move {
+async fn exchange(body: u64) -> SocketAddr {
+    listen(move |mut connection| async move {
         let (from, to) = connection.split();
-        tokio::join!(send(to, BODY), receive(from, BODY, async |_| {}));
+        tokio::join!(send(to, body), receive(from, body, async |_| {}));
     })
     .await
 }
 
 /// Radios come and go while a body passes in each direction: nothing is lost, doubled or out of
 /// order.
-fn passes_whole(how: Radio) {
+fn passes_whole(over: Over, how: Radio, body: u64) {
     run(async move {
-        let tunnel = Tunnel::to(exchange().await).await;
+        let tunnel = Tunnel::over(over, exchange(body).await).await;
         tunnel.lines(2).await;
         let mut connection = tunnel.connect().await;
         let (from, to) = connection.split();
         let (mut step, [one, other]) = (0, radios());
         let act = async |got: u64| {
-            if got < (step + 1) * (BODY / 6) {
+            if got < (step + 1) * (body / 6) {
                 return;
             }
             match step {
@@ -74,19 +75,24 @@ fn passes_whole(how: Radio) {
             }
             step += 1;
         };
-        tokio::join!(send(to, BODY), receive(from, BODY, act));
+        tokio::join!(send(to, body), receive(from, body, act));
         tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
     });
 }
 
 #[test]
 fn radios_that_are_unplugged_cost_no_byte() {
-    passes_whole(Radio::Down);
+    passes_whole(Over::Tcp, Radio::Down, BODY);
 }
 
 #[test]
 fn radios_that_fall_dark_cost_no_byte() {
-    passes_whole(Radio::Dark);
+    passes_whole(Over::Tcp, Radio::Dark, BODY);
+}
+
+#[test]
+fn radios_that_fall_dark_cost_no_byte_over_quic_either() {
+    passes_whole(Over::Quic, Radio::Dark, BODY / 4);
 }
 
 #[test]
