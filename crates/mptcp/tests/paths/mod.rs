@@ -240,12 +240,12 @@ impl Stream {
                 path.carried += bytes;
                 let (taken_at, _) = path.taken.pop_front().unwrap();
                 path.own_acks.push_back((self.now_ms + path.delay_ms, bytes, taken_at));
-                self.receiver.on_segment(segment).unwrap();
+                self.receiver.on_segment(now, segment).unwrap();
                 assert!(self.receiver.held_bytes() <= self.memory);
             }
         }
         while self.reads
-            && let Some(bytes) = self.receiver.read()
+            && let Some(bytes) = self.receiver.read(now)
         {
             self.received += bytes.len() as u64;
             if self.data.is_some() {

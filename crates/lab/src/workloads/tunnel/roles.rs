@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use airlane_apps::multipath::{self, Dial, MultipathStream, Settings, transfer};
-use airlane_base::{Seed, Time};
+use airlane_base::{Histogram, Seed, Time};
 use airlane_quic::{Connection, ControlHandle};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::oneshot;
@@ -29,6 +29,8 @@ struct Started {
     source: Held,
     sink: Held,
     samples: Samples,
+    /// What had waited how long when the goodput began to count.
+    waited_before: Arc<Mutex<Histogram>>,
     ended: oneshot::Receiver<(Time, Option<String>)>,
     /// The radios by name.
     radios: Vec<(String, Option<Used>)>,
@@ -112,15 +114,25 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     };
     let ended = receive(&pair.client, (begin, stage.end), bytes, opened, &read);
     let samples = samples::start(&pair.client, &source, &sink, stage.end);
+    let counted_from = begin + tunnel.skip;
+    let waited_before = Arc::new(Mutex::new(Histogram::default()));
+    let (clock, before, stream) = (pair.client.clone(), waited_before.clone(), sink.clone());
+    pair.client.spawn("tunnel count", async move {
+        clock.sleep_until(counted_from).await;
+        if let Some(stream) = &*lock(&stream) {
+            *lock(&before) = stream.waited();
+        }
+    });
     Ok(Started {
         name: tunnel.name.clone(),
         memory,
-        counted_from: begin + tunnel.skip,
+        counted_from,
         written,
         read,
         source,
         sink,
         samples,
+        waited_before,
         ended,
         radios,
     })
@@ -166,6 +178,8 @@ impl Running for Roles {
             for tunnel in self.0 {
                 // Its task cannot be gone: a panic would have ended the world.
                 let Ok((end, failure)) = tunnel.ended.await else { continue };
+                let waited = lock(&tunnel.sink).as_ref().map(|stream| stream.waited());
+                let waited = waited.unwrap_or_default().since(&lock(&tunnel.waited_before));
                 let counts = |end: &Held| lock(end).take().map(|s| s.counts()).unwrap_or_default();
                 let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sent);
                 let radios = tunnel.radios.into_iter().map(|(name, used)| {
@@ -182,6 +196,7 @@ impl Running for Roles {
                     end,
                     written: tunnel.written.notes(),
                     read: tunnel.read.notes(),
+                    waited,
                     memory: tunnel.memory,
                     distinct_bytes: sent.distinct_bytes,
                     redundant_bytes: sent.redundant_bytes,
