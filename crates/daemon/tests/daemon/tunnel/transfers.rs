@@ -205,7 +205,8 @@ fn a_transfer_that_is_given_up_leaves_the_radios_to_the_others() {
                 let block = vec![7; 64 << 10];
                 while to.write_all(&block).await.is_ok() {}
             };
-            drop(tokio::join!(tokio::io::copy(&mut from, &mut tokio::io::sink()), speak));
+            let mut nowhere = tokio::io::sink();
+            drop(tokio::join!(tokio::io::copy(&mut from, &mut nowhere), speak));
         })
         .await;
         let tunnel = Tunnel::to(busy).await;
