@@ -8,8 +8,10 @@ mod date;
 pub mod error;
 pub mod files;
 mod machine;
+mod near;
 mod once;
 pub mod play;
+mod prometheus;
 pub mod serve;
 pub mod tunnel;
 

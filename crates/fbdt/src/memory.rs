@@ -68,11 +68,12 @@ impl Sender {
 
     /// Bytes of the next window at most: what all paths have on their way at their rates of the last
     /// second and the longest of their times. A larger one would add no rate, as several are open at
-    /// once, and what came from its end would wait for longer.
+    /// once, and what came from its end would wait for longer. Before a path's time is known it is
+    /// what was agreed on.
     pub(crate) fn window_bytes(&self) -> u64 {
-        let longest =
-            self.paths.iter().flatten().filter_map(|p| p.time).map(|(mean, _)| mean).max();
-        let on_way = self.recent_bps() / 8.0 * longest.unwrap_or_default().as_secs_f64();
+        let times = self.paths.iter().flatten().filter_map(|p| p.time);
+        let Some(longest) = times.map(|(mean, _)| mean).max() else { return self.most_cut() };
+        let on_way = self.recent_bps() / 8.0 * longest.as_secs_f64();
         let least = LEAST_SEGMENTS * u64::from(self.config.segment_bytes);
         (on_way as u64).max(least).min(self.most_cut())
     }

@@ -1,12 +1,14 @@
 //! The settings of endpoints.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Dscp, Seed, Time};
 use airlane_congestion::{Controller, ControllerConfig};
+use bytes::Bytes;
 
 use crate::crypto::{Cipher, Security, Tls};
 
@@ -98,6 +100,15 @@ impl Admission {
     };
 }
 
+/// What a client shows with its first packet (the token of RFC 9000, section 17.2.2), before a
+/// server says a word: for servers that strangers are to get nothing from.
+pub trait Knock: Send + Sync {
+    /// What a client shows, anew for each connection.
+    fn token(&self) -> Bytes;
+    /// Whether a server takes what one at `from` shows. It is asked once per connection.
+    fn admits(&self, token: &[u8], from: SocketAddr) -> bool;
+}
+
 /// Transport settings of an endpoint and all of its connections.
 #[derive(Clone)]
 pub struct TransportConfig {
@@ -136,6 +147,13 @@ pub struct TransportConfig {
     pub empty_client_ids: bool,
     /// Whom a server lets in.
     pub admission: Admission,
+    /// What clients show and servers want to see before anything else. A server with it answers
+    /// strangers with nothing: no handshake, no version negotiation, no stateless reset. Not
+    /// together with address validation ([`Admission::validate_from`]), which uses the same field.
+    pub knock: Option<Arc<dyn Knock>>,
+    /// The interface that all packets come and go over; `None`: where the routes lead. It must be
+    /// one of the machine's, in real time on Linux.
+    pub interface: Option<String>,
     /// Packets leave with ECT(0), so that queues may mark them instead of dropping them (RFC 9000,
     /// section 13.4), until the peer shows that it does not tell of marks or that the path clears
     /// them. Controllers hear of marks ([`Controller::on_marked`]).
@@ -210,6 +228,8 @@ impl TransportConfig {
             max_streams: 100,
             empty_client_ids: false,
             admission: Admission::ALL,
+            knock: None,
+            interface: None,
             ecn: false,
             dscp: Dscp::DEFAULT,
             idle_timeout: Some(Duration::from_secs(60)),

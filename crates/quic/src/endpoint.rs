@@ -13,14 +13,14 @@ use bytes::Bytes;
 use noq_proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig,
     IdleTimeout, Incoming, MtuDiscoveryConfig, NoneTokenStore, ServerConfig, Side, TimeSource,
-    ValidationTokenConfig, VarInt, crypto as proto_crypto,
+    TokenStore, ValidationTokenConfig, VarInt, crypto as proto_crypto,
 };
 use parking_lot::Mutex;
 use ring::hmac;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
-use crate::config::{AckPolicy, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig};
+use crate::config::{AckPolicy, Knock, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig};
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey};
@@ -111,7 +111,10 @@ impl Endpoint {
         accepts: bool,
     ) -> Result<Self, QuicError> {
         check(&config)?;
-        let socket = runtime.bind_udp(local)?;
+        let socket = match &config.interface {
+            Some(name) => runtime.bind_udp_to(local, name)?,
+            None => runtime.bind_udp(local)?,
+        };
         let local_addr = socket.local_addr();
         let seed = runtime.seed().split("quic").split(&local_addr.to_string());
         let secret = |name: &str| config.security.secret(seed, name);
@@ -236,7 +239,10 @@ impl Endpoint {
         let mut client = ClientConfig::new(Arc::new(crypto));
         client
             .transport_config(Arc::new(transport))
-            .token_store(Arc::new(NoneTokenStore))
+            .token_store(match &self.inner.config.knock {
+                Some(knock) => Arc::new(Knocking(knock.clone())),
+                None => Arc::new(NoneTokenStore),
+            })
             .initial_dst_cid_provider(Arc::new(move || id));
         let connection = {
             let now = self.inner.clock.instant(now);
@@ -324,6 +330,9 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
             config.stream_receive_window_bytes
         ));
     }
+    if config.knock.is_some() && config.admission.validate_from != usize::MAX {
+        return refuse("address validation takes the place of the knock".to_owned());
+    }
     if config.alpn.is_empty() {
         return refuse("at least one application protocol is needed".to_owned());
     }
@@ -335,6 +344,17 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
 
 fn seal(control: &ControlHandle) -> Arc<Seal> {
     control.shared().seal.clone()
+}
+
+/// Gives each connection what it shows first. What servers would have kept is not.
+struct Knocking(Arc<dyn Knock>);
+
+impl TokenStore for Knocking {
+    fn insert(&self, _: &str, _: Bytes) {}
+
+    fn take(&self, _: &str) -> Option<Bytes> {
+        Some(self.0.token())
+    }
 }
 
 /// A world has no date. noq asks for it when it checks the age of tokens, which nobody sends.

@@ -16,7 +16,7 @@ mod qlog;
 mod stream;
 
 pub use config::{
-    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES,
+    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES, Knock,
     MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
 };
 pub use connection::Connection;

@@ -109,6 +109,15 @@ pub trait Runtime: Send + Sync + Debug + 'static {
     /// # Errors
     /// If the address is not the host's or is in use.
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>>;
+    /// The same, through which nothing comes and goes but over the interface of this name.
+    ///
+    /// # Errors
+    /// Also if there is no such interface, this user may not ask for it, or the runtime has no
+    /// interfaces with names.
+    fn bind_udp_to(&self, local: SocketAddr, interface: &str) -> io::Result<Box<dyn UdpSocket>> {
+        let problem = format!("{local} cannot be bound to interface {interface} here");
+        Err(io::Error::new(io::ErrorKind::Unsupported, problem))
+    }
     /// The seed of this host: what a role draws comes from a part of it.
     fn seed(&self) -> Seed;
 }

@@ -95,7 +95,7 @@ def scenario(scene: Scene, duration_s: float) -> str:
         f'name = "tunnel-{scene.name}"',
         f'title = "The namespaces: {scene.name}"',
         f"duration_s = {duration_s}",
-        "seeds = [1]",
+        "seeds = [1, 2, 3]",
         "",
         "[core]",
         f"rtt_s = {NO_RTT_S}",

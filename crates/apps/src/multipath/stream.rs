@@ -32,6 +32,15 @@ impl MultipathStream {
         poll_fn(|cx| self.shared.poll_write(cx, &mut data)).await
     }
 
+    /// Waits until no more than `most` bytes that were written have not arrived: for writers whose
+    /// data is worth little when it is late.
+    ///
+    /// # Errors
+    /// If the stream has failed.
+    pub async fn writable_within(&self, most: u64) -> Result<(), MultipathError> {
+        poll_fn(|cx| self.shared.poll_within(cx, most)).await
+    }
+
     /// Nothing comes after what was written.
     pub fn finish(&self) {
         self.shared.finish();

@@ -19,7 +19,7 @@ pub(crate) use self::pack::{PackArgs, Work};
 pub(crate) use self::play::PlayArgs;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::tunnel::{
-    TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
+    Showing, TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
 };
 
 /// Transports for video over wireless links, and the laboratory that measures them.

@@ -8,7 +8,7 @@ use airlane_daemon::tunnel::{
     Bounds, Forward, Key, Over, PathSpec, Rule, Rules, Target, TunnelConnectRequest,
     TunnelServeRequest,
 };
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::serve::addresses;
 
@@ -51,9 +51,8 @@ pub(crate) struct TunnelServeArgs {
     /// Never connect to these; may be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     deny: Vec<Rule>,
-    /// Print nothing but the ready line and errors
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) showing: Showing,
 }
 
 #[derive(Debug, Args)]
@@ -67,6 +66,9 @@ pub(crate) struct TunnelConnectArgs {
     /// A radio, by the name of its interface or an address of this machine; once for each
     #[arg(long, value_name = "IFACE|ADDR", required = true)]
     path: Vec<PathSpec>,
+    /// What carries the lines
+    #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "tcp")]
+    over: Transport,
     /// Take SOCKS5 here
     #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
     socks: Option<SocketAddr>,
@@ -77,9 +79,32 @@ pub(crate) struct TunnelConnectArgs {
     /// Take connections of other machines too, where LOCAL or --socks says so
     #[arg(long)]
     allow_remote: bool,
-    /// Print nothing but the ready line and errors
+    #[command(flatten)]
+    pub(crate) showing: Showing,
+}
+
+/// What both ends show of themselves.
+#[derive(Debug, Args)]
+pub(crate) struct Showing {
+    /// Show figures over HTTP here, to this machine and its private networks: a page, /status in
+    /// JSON and /metrics for Prometheus
+    #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
+    status: Option<SocketAddr>,
+    /// Print all figures once a second, as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing but the ready line, figures if --json asks for them, and errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// What carries lines.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Transport {
+    /// The system's TCP, with TLS
+    Tcp,
+    /// QUIC over UDP
+    Quic,
 }
 
 impl TunnelServeArgs {
@@ -100,6 +125,7 @@ impl TunnelServeArgs {
             listen,
             key: Key::read(&self.key)?,
             rules: Rules { allow: self.allow.clone(), deny: self.deny.clone() },
+            status: self.showing.status,
             bounds: Bounds::default(),
         })
     }
@@ -137,9 +163,13 @@ impl TunnelConnectArgs {
             server: addresses(&self.server, "HOST:PORT")?,
             key: Key::read(&self.key)?,
             paths: self.path.clone(),
-            over: Over::Tcp,
+            over: match self.over {
+                Transport::Tcp => Over::Tcp,
+                Transport::Quic => Over::Quic,
+            },
             socks: self.socks,
             forwards: self.forward.clone(),
+            status: self.showing.status,
             bounds: Bounds::default(),
         })
     }

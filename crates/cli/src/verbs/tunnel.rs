@@ -1,22 +1,28 @@
 //! `airlane tunnel`: a key, and both ends until they are told to stop.
 
-use airlane_daemon::tunnel::{Key, TunnelClient, TunnelServer};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::time::Duration;
+
+use airlane_daemon::tunnel::{Key, TunnelClient, TunnelServer, TunnelStatus};
 use airlane_lab::LabError;
 
 use super::serve::Stopping;
 use super::{daemon_failed, print, threads};
-use crate::args::{TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb};
+use crate::args::{
+    Showing, TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
+};
 
 /// Does what the verb below says; the exit code.
 pub(super) fn tunnel(args: &TunnelArgs) -> Result<u8, LabError> {
     match &args.verb {
         TunnelVerb::Key(args) => key(args),
         TunnelVerb::Serve(args) => {
-            crate::terminal::log(args.quiet);
+            crate::terminal::log(args.showing.quiet);
             threads()?.block_on(serve(args))
         }
         TunnelVerb::Connect(args) => {
-            crate::terminal::log(args.quiet);
+            crate::terminal::log(args.showing.quiet);
             let runtime = threads()?;
             let code = runtime.block_on(connect(args));
             // Connections that were stopped have sockets open: nobody waits for them.
@@ -36,8 +42,12 @@ async fn serve(args: &TunnelServeArgs) -> Result<u8, LabError> {
     let mut stopping = Stopping::new()?;
     let server = TunnelServer::start(args.request()?).await.map_err(daemon_failed)?;
     let at: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-    print(&format!("ready: tunnels at {}\n", at.join(" ")))?;
-    let code = stopping.stopped().await;
+    let mut ready = format!("ready: tunnels at {}", at.join(" "));
+    if let Some(at) = server.status_address() {
+        let _ = write!(ready, " status=http://{at}/");
+    }
+    print(&format!("{ready}\n"))?;
+    let code = show(&mut stopping, &args.showing, || server.status()).await?;
     server.stop().await;
     Ok(code)
 }
@@ -46,12 +56,97 @@ async fn connect(args: &TunnelConnectArgs) -> Result<u8, LabError> {
     let mut stopping = Stopping::new()?;
     let client = TunnelClient::start(args.request()?).await.map_err(daemon_failed)?;
     let mut ready = "ready:".to_owned();
+    // Writing to a String cannot fail.
     if let Some(at) = client.socks() {
-        ready += &format!(" socks={at}");
+        let _ = write!(ready, " socks={at}");
     }
     for at in client.forwards() {
-        ready += &format!(" forward={at}");
+        let _ = write!(ready, " forward={at}");
+    }
+    if let Some(at) = client.status_address() {
+        let _ = write!(ready, " status=http://{at}/");
     }
     print(&format!("{ready}\n"))?;
-    Ok(stopping.stopped().await)
+    show(&mut stopping, &args.showing, || client.status()).await
+}
+
+/// Shows the figures as they are asked for until a signal comes; the exit code.
+async fn show(
+    stopping: &mut Stopping,
+    showing: &Showing,
+    status: impl Fn() -> TunnelStatus,
+) -> Result<u8, LabError> {
+    let is_terminal = std::io::stderr().is_terminal() && !showing.quiet && !showing.json;
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    let mut before: Option<TunnelStatus> = None;
+    loop {
+        tokio::select! {
+            biased;
+            code = stopping.stopped() => {
+                if is_terminal {
+                    eprintln!();
+                }
+                return Ok(code);
+            }
+            _ = ticks.tick() => {}
+        }
+        if showing.json {
+            let text = serde_json::to_string(&status())
+                .map_err(|e| LabError::fault(format!("figures that are no JSON: {e}")))?;
+            print(&format!("{text}\n"))?;
+        } else if is_terminal {
+            let now = status();
+            if let Some(before) = &before {
+                // One line that is written over; a closed standard error is ignored.
+                let _ = write!(std::io::stderr(), "\r\x1b[K{}", line(before, &now));
+            }
+            before = Some(now);
+        }
+    }
+}
+
+/// What happens, in a line.
+fn line(before: &TunnelStatus, now: &TunnelStatus) -> String {
+    let seconds = (now.uptime_s - before.uptime_s).max(1e-3);
+    let mbps = |now: u64, before: u64| now.saturating_sub(before) as f64 * 8.0 / seconds / 1e6;
+    let mut out = String::new();
+    for line in &now.lines {
+        let Some(last) = before.lines.iter().find(|last| last.name == line.name) else { continue };
+        let (sent, received) = (
+            mbps(line.sent_bytes, last.sent_bytes),
+            mbps(line.received_bytes, last.received_bytes),
+        );
+        // Writing to a String cannot fail.
+        let _ = match line.state {
+            "up" => write!(out, "{} {sent:.1} out {received:.1} in Mbit/s   ", line.name),
+            other => write!(out, "{} {other}   ", line.name),
+        };
+    }
+    let _ = write!(out, "{} connections", now.streams);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_daemon::tunnel::LineStatus;
+
+    use super::*;
+
+    #[test]
+    fn rates_are_those_since_the_last_line() {
+        let of = |uptime_s, sent_bytes, state| TunnelStatus {
+            uptime_s,
+            streams: 3,
+            lines: vec![LineStatus {
+                name: "wlan0".to_owned(),
+                state,
+                sent_bytes,
+                ..LineStatus::default()
+            }],
+            ..TunnelStatus::default()
+        };
+        let (before, now) = (of(1.0, 1000, "up"), of(3.0, 2_501_000, "up"));
+        assert_eq!(line(&before, &now), "wlan0 10.0 out 0.0 in Mbit/s   3 connections");
+        assert_eq!(line(&before, &of(3.0, 1000, "down")), "wlan0 down   3 connections");
+    }
 }

@@ -1,7 +1,6 @@
 //! The server's figures in the text format of Prometheus.
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write};
 
 use airlane_apps::vod::Carrier;
 use airlane_apps::vod::sessions::Sessions;
@@ -9,6 +8,7 @@ use airlane_base::Time;
 
 use super::registry::{Query, Registry};
 use super::session_view::SessionView;
+use crate::prometheus::Page;
 
 const CARRIERS: [Carrier; 3] = [Carrier::Http1, Carrier::Http2, Carrier::Http3];
 
@@ -22,7 +22,7 @@ pub(super) fn page(
     now: Time,
     (titles, handshakes): (usize, usize),
 ) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page::default();
     let totals = &registry.totals;
     page.about("airlane_uptime_seconds", "gauge", "Time since the server started.");
     page.line("airlane_uptime_seconds", "", now.as_secs_f64());
@@ -99,21 +99,5 @@ pub(super) fn page(
             }
         }
     }
-    page.0
-}
-
-struct Page(String);
-
-impl Page {
-    fn about(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    }
-
-    fn line(&mut self, name: &str, labels: &str, value: impl Display) {
-        let _ = match labels {
-            "" => writeln!(self.0, "{name} {value}"),
-            labels => writeln!(self.0, "{name}{{{labels}}} {value}"),
-        };
-    }
+    page.finish()
 }

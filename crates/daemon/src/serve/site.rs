@@ -21,6 +21,8 @@ use super::request::{Sharing, StatusAccess};
 use super::session_view::SessionView;
 use super::titles::{Title, Titles};
 use crate::files::Files;
+use crate::near::is_near;
+use crate::prometheus;
 
 /// What the server knows of its folder.
 #[derive(Debug)]
@@ -132,7 +134,7 @@ impl Site {
                     let (registry, sessions) = (self.registry(), self.sessions.lock());
                     metrics::page(&registry, &sessions, now, (titles, handshakes))
                 };
-                Some(fresh("text/plain; version=0.0.4; charset=utf-8", text.into()))
+                Some(fresh(prometheus::MEDIA_TYPE, text.into()))
             }
             path => pages::page(path).map(still),
         }
@@ -146,13 +148,7 @@ impl Site {
 
     /// Whether a client at this address may read the sessions of others.
     fn may_see(&self, peer: IpAddr) -> bool {
-        let private = match peer.to_canonical() {
-            IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
-            IpAddr::V6(v6) => {
-                v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local()
-            }
-        };
-        private || self.status_access == StatusAccess::Anybody
+        is_near(peer) || self.status_access == StatusAccess::Anybody
     }
 
     fn sessions_view(&self, id: Option<&str>, since_s: f64) -> SessionsView {

@@ -17,12 +17,15 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use super::datagrams;
 use super::key::{Key, random};
 use super::pump::{Beginning, Passed, PumpError, pump, reply};
+use super::quic::QuicDialer;
 use super::radio::PathSpec;
 use super::request::{Reply, Target, TunnelRequest};
 use super::seldom::Seldom;
 use super::socks::{self, Command, SocksError};
+use super::status::{self, LineStatus, TunnelStatus};
 use super::tcp::TcpDialer;
 use crate::date;
 use crate::error::DaemonError;
@@ -31,6 +34,8 @@ use crate::error::DaemonError;
 const ASK: Duration = Duration::from_secs(10);
 /// Bytes that it may say until then: the longest greeting and request, and what it sends ahead.
 const ASK_BYTES: usize = 4096;
+/// Between two looks at the radios.
+const LOOK: Duration = Duration::from_millis(100);
 /// The other end has answered by then: a target is given less.
 const ANSWER: Duration = Duration::from_secs(40);
 
@@ -49,6 +54,8 @@ pub enum Over {
     /// The system's TCP.
     #[default]
     Tcp,
+    /// QUIC, with congestion control by Cubic.
+    Quic,
 }
 
 /// What a connecting end is told.
@@ -66,6 +73,8 @@ pub struct TunnelConnectRequest {
     pub socks: Option<SocketAddr>,
     /// What to make available.
     pub forwards: Vec<Forward>,
+    /// Where to show figures over HTTP.
+    pub status: Option<SocketAddr>,
     /// What it holds at most.
     pub bounds: Bounds,
 }
@@ -75,13 +84,13 @@ pub struct TunnelClient {
     runtime: RuntimeHandle,
     socks: Option<SocketAddr>,
     forwards: Vec<SocketAddr>,
+    status: Option<SocketAddr>,
     shared: Arc<Shared>,
-    paths: Vec<PathSpec>,
 }
 
 impl std::fmt::Debug for TunnelClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TunnelClient").field("paths", &self.paths).finish_non_exhaustive()
+        f.debug_struct("TunnelClient").field("paths", &self.shared.paths).finish_non_exhaustive()
     }
 }
 
@@ -90,7 +99,10 @@ struct Shared {
     trunk: Trunk,
     seldom: Arc<Seldom>,
     passed: Passed,
+    datagrams: datagrams::Counts,
     connections: AtomicU64,
+    refused: AtomicU64,
+    paths: Vec<PathSpec>,
     permits: Arc<Semaphore>,
 }
 
@@ -122,19 +134,31 @@ impl TunnelClient {
             socks = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
             listeners.push((listener, Service::Socks));
         }
-        let dialers = dialers(&request)?;
+        let dialers = dialers(&runtime, &request)?;
         let shared = Arc::new(Shared {
             trunk: Trunk::new(&runtime, random()?, dialers, request.bounds),
             seldom: Arc::new(Seldom::new(runtime.clone())),
             runtime: runtime.clone(),
             passed: Passed::default(),
+            datagrams: datagrams::Counts::default(),
             connections: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            paths: request.paths,
             permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
         });
         for (listener, service) in listeners {
             runtime.spawn("tunnel listener", shared.clone().take(listener, service));
         }
-        Ok(Self { runtime, socks, forwards, shared, paths: request.paths })
+        let mut status = None;
+        if let Some(at) = request.status {
+            let listener = listen(at).await?;
+            status = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
+            let of = shared.clone();
+            let figures = Arc::new(move || of.status());
+            runtime.spawn("tunnel figures", status::serve(runtime.clone(), listener, figures));
+        }
+        runtime.spawn("tunnel radios", shared.clone().tell());
+        Ok(Self { runtime, socks, forwards, status, shared })
     }
 
     /// Where it takes SOCKS5.
@@ -147,6 +171,16 @@ impl TunnelClient {
         &self.forwards
     }
 
+    /// Where it shows figures.
+    pub fn status_address(&self) -> Option<SocketAddr> {
+        self.status
+    }
+
+    /// What it has done and is doing.
+    pub fn status(&self) -> TunnelStatus {
+        self.shared.status()
+    }
+
     /// Waits until the first line is there.
     pub async fn up(&self) {
         self.shared.trunk.up().await;
@@ -154,7 +188,7 @@ impl TunnelClient {
 
     /// The paths with what is known of their lines.
     pub fn radios(&self) -> Vec<(PathSpec, RadioView)> {
-        self.paths.iter().cloned().zip(self.shared.trunk.radios()).collect()
+        self.shared.paths.iter().cloned().zip(self.shared.trunk.radios()).collect()
     }
 
     /// Connections of applications so far.
@@ -174,7 +208,10 @@ impl TunnelClient {
 }
 
 /// What connects over each path.
-fn dialers(request: &TunnelConnectRequest) -> Result<Vec<Connect>, DaemonError> {
+fn dialers(
+    runtime: &RuntimeHandle,
+    request: &TunnelConnectRequest,
+) -> Result<Vec<Connect>, DaemonError> {
     let mut dialers = Vec::new();
     let tls = TlsConnector::from(Arc::new(request.key.client_tls()?.client_config(&[])?));
     for path in &request.paths {
@@ -185,13 +222,25 @@ fn dialers(request: &TunnelConnectRequest) -> Result<Vec<Connect>, DaemonError> 
             )
             .at_key(format!("--path {path}"))
         })?;
-        let Over::Tcp = request.over;
-        let (path, tls, knock) = (path.clone(), tls.clone(), request.key.knock());
-        let dialer = TcpDialer { path, server, knock, tls };
-        let connect: Connect = Box::new(move || {
-            let dialer = dialer.clone();
-            Box::pin(async move { dialer.connect().await })
-        });
+        let path = path.clone();
+        let connect: Connect = match request.over {
+            Over::Tcp => {
+                let (tls, knock) = (tls.clone(), request.key.knock());
+                let dialer = TcpDialer { path, server, knock, tls };
+                Box::new(move || {
+                    let dialer = dialer.clone();
+                    Box::pin(async move { dialer.connect().await })
+                })
+            }
+            Over::Quic => {
+                let key = request.key.clone();
+                let dialer = QuicDialer::new(runtime.clone(), path, server, key);
+                Box::new(move || {
+                    let dialer = dialer.clone();
+                    Box::pin(async move { dialer.connect().await })
+                })
+            }
+        };
         dialers.push(connect);
     }
     Ok(dialers)
@@ -234,11 +283,60 @@ impl Shared {
         }
     }
 
+    fn status(&self) -> TunnelStatus {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let line = |(path, radio): (&PathSpec, RadioView)| LineStatus {
+            name: path.to_string(),
+            state: state(&radio),
+            problem: radio.problem,
+            sent_bytes: radio.sent_bytes,
+            received_bytes: radio.received_bytes,
+            rtt_s: radio.rtt.map(|rtt| rtt.as_secs_f64()),
+            lines: Some(radio.lines),
+        };
+        TunnelStatus {
+            end: "connect",
+            uptime_s: self.runtime.now().as_secs_f64(),
+            streams: self.trunk.streams(),
+            connections_total: of(&self.connections),
+            refused_total: of(&self.refused),
+            into_bytes: of(&self.passed.into),
+            out_bytes: of(&self.passed.out),
+            datagrams_into: of(&self.datagrams.into),
+            datagrams_out: of(&self.datagrams.out),
+            datagrams_dropped: of(&self.datagrams.dropped),
+            datagrams_refused: of(&self.datagrams.refused),
+            lines: self.paths.iter().zip(self.trunk.radios()).map(line).collect(),
+            warnings: self.seldom.totals(),
+        }
+    }
+
+    /// Logs what becomes of the radios.
+    async fn tell(self: Arc<Self>) {
+        let mut known: Vec<&'static str> = vec![""; self.paths.len()];
+        loop {
+            let radios = self.trunk.radios();
+            for ((path, radio), before) in self.paths.iter().zip(radios).zip(&mut known) {
+                // A radio that has not been tried yet is neither.
+                let now = if radio.problem.is_empty() && !radio.is_up { "" } else { state(&radio) };
+                if now != *before {
+                    match now {
+                        "down" => tracing::info!("{path}: down: {}", radio.problem),
+                        other => tracing::info!("{path}: {other}"),
+                    }
+                    *before = now;
+                }
+            }
+            self.runtime.sleep(LOOK).await;
+        }
+    }
+
     async fn forward(&self, connection: TcpStream, target: Target) -> Result<(), PumpError> {
         let stream = self.trunk.open(TunnelRequest::Connect(target.clone()).encode())?;
         let beginning = Beginning { said: Bytes::new(), came: None };
         let pumped = pump(connection, stream, beginning, &self.passed).await;
         if let Err(PumpError::Refused(reply)) = &pumped {
+            self.refused.fetch_add(1, Ordering::Relaxed);
             self.seldom.warn("refused", &format!("{target}: {reply}"));
         }
         pumped
@@ -247,26 +345,40 @@ impl Shared {
     async fn socks(&self, mut connection: TcpStream) -> Result<(), PumpError> {
         let mut said = BytesMut::new();
         let asked = timeout(ASK, ask(&mut connection, &mut said)).await;
-        let Command::Connect(target) = asked.map_err(|_| timed_out())?? else {
-            connection.write_all(&socks::reply(Reply::UnknownCommand, None)).await?;
-            return Ok(());
+        let request = match asked.map_err(|_| timed_out())?? {
+            Command::Connect(target) => TunnelRequest::Connect(target),
+            Command::Associate => TunnelRequest::Datagrams,
         };
         let opened = async {
-            let stream = self.trunk.open(TunnelRequest::Connect(target).encode())?;
+            let stream = self.trunk.open(request.encode())?;
             let came = timeout(ANSWER, reply(&stream)).await.map_err(|_| timed_out())??;
             Ok((stream, came))
         };
         let (stream, came) = match opened.await {
             Ok(opened) => opened,
             Err(e) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
                 let reply = if let PumpError::Refused(reply) = e { reply } else { Reply::Failed };
                 connection.write_all(&socks::reply(reply, None)).await?;
                 return Err(e);
             }
         };
+        if request == TunnelRequest::Datagrams {
+            let what = (&self.runtime, &self.datagrams);
+            return datagrams::associate(connection, stream, came, what).await;
+        }
         connection.write_all(&socks::reply(Reply::Done, None)).await?;
         let beginning = Beginning { said: said.freeze(), came: Some(came) };
         pump(connection, stream, beginning, &self.passed).await
+    }
+}
+
+/// A radio's state in a word.
+fn state(radio: &RadioView) -> &'static str {
+    match (radio.is_up, radio.is_silent) {
+        (true, false) => "up",
+        (true, true) => "silent",
+        (false, _) => "down",
     }
 }
 

@@ -5,21 +5,26 @@
 //! Both hold one key. `docs/tunnel.md` says how to use it, `docs/wire/tunnel.md` what is on the wire.
 
 mod connect;
+mod datagrams;
 mod key;
 mod knock;
 mod pump;
+mod quic;
 mod radio;
 mod request;
 mod rules;
 mod seldom;
 mod serve;
 pub mod socks;
+mod status;
 mod tcp;
 
 pub use airlane_apps::multipath::trunk::{Bounds, RadioView};
 pub use connect::{Forward, Over, TunnelClient, TunnelConnectRequest};
+pub use datagrams::DatagramFrame;
 pub use key::Key;
 pub use radio::PathSpec;
 pub use request::{Reply, Target, TunnelRequest};
 pub use rules::{Rule, Rules};
 pub use serve::{TunnelServeRequest, TunnelServer};
+pub use status::{LineStatus, TunnelStatus};

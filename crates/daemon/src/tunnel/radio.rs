@@ -61,6 +61,15 @@ impl PathSpec {
         }
     }
 
+    /// An address that a socket to `remote` is to be bound to where it cannot be bound to the
+    /// interface itself.
+    pub(super) fn address(&self, remote: SocketAddr) -> io::Result<IpAddr> {
+        match self {
+            Self::Address(own) => Ok(*own),
+            Self::Interface(name) => address_of(name, remote),
+        }
+    }
+
     /// A TCP socket that leaves from it to `remote`.
     pub(super) fn tcp_socket(&self, remote: SocketAddr) -> io::Result<TcpSocket> {
         let socket = Socket::new(Domain::for_address(remote), Type::STREAM, Some(Protocol::TCP))?;

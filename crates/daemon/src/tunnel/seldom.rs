@@ -42,7 +42,6 @@ impl Seldom {
     }
 
     /// How many there were of each kind.
-    #[cfg(test)]
     pub(super) fn totals(&self) -> Vec<(&'static str, u64)> {
         self.kinds.lock().iter().map(|(kind, of)| (*kind, of.total)).collect()
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use airlane_apps::multipath::MultipathStream;
 use airlane_apps::multipath::trunk::{Acceptor, Bounds, Channels, Opened};
 use airlane_base::{InputError, Seed};
+use airlane_quic::Endpoint;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
@@ -16,12 +17,15 @@ use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::datagrams;
 use super::key::Key;
 use super::knock::Door;
 use super::pump::{Beginning, Passed, PumpError, pump};
+use super::quic;
 use super::request::{Reply, Target, TunnelRequest};
 use super::rules::Rules;
 use super::seldom::Seldom;
+use super::status::{self, LineStatus, TunnelStatus};
 use super::tcp::TcpDoor;
 use crate::date;
 use crate::error::DaemonError;
@@ -40,6 +44,8 @@ pub struct TunnelServeRequest {
     pub key: Key,
     /// Where they may connect to.
     pub rules: Rules,
+    /// Where to show figures over HTTP.
+    pub status: Option<SocketAddr>,
     /// What it holds at most.
     pub bounds: Bounds,
 }
@@ -48,8 +54,10 @@ pub struct TunnelServeRequest {
 pub struct TunnelServer {
     runtime: RuntimeHandle,
     addresses: Vec<SocketAddr>,
+    endpoints: Vec<Arc<Endpoint>>,
     acceptor: Arc<Acceptor>,
     shared: Arc<Shared>,
+    status: Option<SocketAddr>,
 }
 
 impl std::fmt::Debug for TunnelServer {
@@ -63,7 +71,10 @@ struct Shared {
     rules: Rules,
     seldom: Arc<Seldom>,
     passed: Passed,
+    runtime: RuntimeHandle,
+    datagrams: datagrams::Counts,
     connections: AtomicU64,
+    associations: AtomicU64,
     refused: AtomicU64,
 }
 
@@ -79,7 +90,10 @@ impl TunnelServer {
             rules: request.rules,
             seldom: seldom.clone(),
             passed: Passed::default(),
+            runtime: runtime.clone(),
+            datagrams: datagrams::Counts::default(),
             connections: AtomicU64::new(0),
+            associations: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         });
         let begun = {
@@ -91,17 +105,44 @@ impl TunnelServer {
         };
         let acceptor = Acceptor::new(runtime.clone(), request.bounds, begun);
         let tls = request.key.server_tls()?.server_config(&[])?;
-        let door = TcpDoor::new(
+        let door = Arc::new(Door::new(request.key.knock()));
+        let tcp = TcpDoor::new(
             runtime.clone(),
-            Arc::new(Door::new(request.key.knock())),
+            door.clone(),
             TlsAcceptor::from(Arc::new(tls)),
-            seldom,
+            seldom.clone(),
         );
-        let mut addresses: Vec<SocketAddr> = Vec::new();
+        let (mut addresses, mut endpoints): (Vec<SocketAddr>, Vec<_>) = Default::default();
         for mut at in request.listen {
             if let (0, Some(first)) = (at.port(), addresses.first()) {
                 at.set_port(first.port());
             }
+            let refused = |e: &dyn std::fmt::Display| {
+                InputError::new(
+                    format!("cannot listen there: {e}"),
+                    "choose another address or port",
+                )
+                .at_key(at.to_string())
+            };
+            let opened = serve_lines(&runtime, &acceptor);
+            // With port 0 the system's choice for TCP may be taken for UDP: it chooses again.
+            let mut tries = if at.port() == 0 { 16 } else { 1 };
+            let (listener, endpoint) = loop {
+                let listener = TcpListener::bind(at).await.map_err(|e| refused(&e))?;
+                let local = listener.local_addr().map_err(|e| refused(&e))?;
+                let ways = (door.clone(), seldom.clone());
+                match quic::serve(&runtime, local, &request.key, ways, opened.clone()) {
+                    Ok(endpoint) => break (listener, endpoint),
+                    Err(e) if tries == 1 => return Err(refused(&e).into()),
+                    Err(_) => tries -= 1,
+                }
+            };
+            addresses.push(endpoint.local_addr());
+            endpoints.push(endpoint);
+            runtime.spawn("tunnel over tcp", tcp.clone().serve(listener, opened));
+        }
+        let mut status = None;
+        if let Some(at) = request.status {
             let refused = |e: io::Error| {
                 InputError::new(
                     format!("cannot listen there: {e}"),
@@ -110,11 +151,12 @@ impl TunnelServer {
                 .at_key(at.to_string())
             };
             let listener = TcpListener::bind(at).await.map_err(refused)?;
-            addresses.push(listener.local_addr().map_err(refused)?);
-            let opened = serve_lines(&runtime, &acceptor);
-            runtime.spawn("tunnel over tcp", door.clone().serve(listener, opened));
+            status = Some(listener.local_addr().map_err(refused)?);
+            let (shared, acceptor) = (shared.clone(), acceptor.clone());
+            let figures = Arc::new(move || shared.status(&acceptor));
+            runtime.spawn("tunnel figures", status::serve(runtime.clone(), listener, figures));
         }
-        Ok(Self { runtime, addresses, acceptor, shared })
+        Ok(Self { runtime, addresses, endpoints, acceptor, shared, status })
     }
 
     /// Where it listens.
@@ -132,10 +174,23 @@ impl TunnelServer {
         self.acceptor.trunks().iter().map(|trunk| trunk.streams).sum()
     }
 
+    /// Where it shows figures.
+    pub fn status_address(&self) -> Option<SocketAddr> {
+        self.status
+    }
+
+    /// What it has done and is doing.
+    pub fn status(&self) -> TunnelStatus {
+        self.shared.status(&self.acceptor)
+    }
+
     /// Ends everything.
     pub async fn stop(self) {
         self.acceptor.end();
         self.runtime.sleep(FAREWELL).await;
+        for endpoint in &self.endpoints {
+            endpoint.close(0, "the server stops");
+        }
     }
 }
 
@@ -155,13 +210,41 @@ fn serve_lines(
 }
 
 impl Shared {
+    fn status(&self, acceptor: &Acceptor) -> TunnelStatus {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let trunks = acceptor.trunks();
+        let lines = trunks.iter().flat_map(|trunk| {
+            trunk.lines.iter().map(|(radio, sent_bytes, received_bytes)| LineStatus {
+                name: format!("trunk {} radio {radio}", trunk.serial),
+                state: "up",
+                sent_bytes: *sent_bytes,
+                received_bytes: *received_bytes,
+                ..LineStatus::default()
+            })
+        });
+        TunnelStatus {
+            end: "serve",
+            uptime_s: self.runtime.now().as_secs_f64(),
+            streams: trunks.iter().map(|trunk| trunk.streams).sum(),
+            connections_total: of(&self.connections) + of(&self.associations),
+            refused_total: of(&self.refused),
+            into_bytes: of(&self.passed.into),
+            out_bytes: of(&self.passed.out),
+            datagrams_into: of(&self.datagrams.into),
+            datagrams_out: of(&self.datagrams.out),
+            datagrams_dropped: of(&self.datagrams.dropped),
+            datagrams_refused: of(&self.datagrams.refused),
+            lines: lines.collect(),
+            warnings: self.seldom.totals(),
+        }
+    }
+
     async fn serve(&self, opened: Opened) {
         let Opened { stream, request } = opened;
         let served = match TunnelRequest::decode(&request) {
             Some(TunnelRequest::Connect(target)) => self.connect(&target, stream).await,
-            Some(TunnelRequest::Datagrams) | None => {
-                self.refuse(stream, Reply::UnknownCommand).await
-            }
+            Some(TunnelRequest::Datagrams) => self.relay(stream).await,
+            None => self.refuse(stream, Reply::UnknownCommand).await,
         };
         if let Err(e) = served {
             tracing::debug!("a connection to a target ended: {e}");
@@ -185,6 +268,12 @@ impl Shared {
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
         let beginning = Beginning { said: Bytes::new(), came: Some(Vec::new()) };
         pump(connection, stream, beginning, &self.passed).await
+    }
+
+    async fn relay(&self, stream: MultipathStream) -> Result<(), PumpError> {
+        self.associations.fetch_add(1, Ordering::Relaxed);
+        stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
+        datagrams::relay(stream, &self.rules, (&self.runtime, &self.datagrams)).await
     }
 
     /// A connection to the first address of a target that is allowed and answers.

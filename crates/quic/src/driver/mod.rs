@@ -15,6 +15,7 @@ mod link;
 mod links;
 mod outlet;
 mod state;
+mod token;
 mod turn;
 mod wakers;
 
@@ -196,6 +197,8 @@ impl Work {
         let apart = joined && links.accepts();
         let payload = if apart { BytesMut::from(&payload[..]) } else { payload };
         self.buffer.clear();
+        let knock = inner.config().knock.as_ref().filter(|_| links.accepts());
+        let token = knock.and_then(|_| token::of_initial(&payload));
         match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if ecn == Ecn::Ce
@@ -210,8 +213,14 @@ impl Work {
                 self.arrived.push(event);
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
+                if knock.is_some_and(|knock| !knock.admits(&token.unwrap_or_default(), src)) {
+                    links.proto().ignore(incoming);
+                    return;
+                }
                 self.admit(cx, inner, now, incoming, links);
             }
+            // What no connection is asked for: strangers hear nothing of a server with a knock.
+            Some(DatagramEvent::Response(_)) if knock.is_some() => {}
             Some(DatagramEvent::Response(t)) => self.outlet.respond(cx, &t, &self.buffer),
             None => {}
         }

@@ -75,7 +75,12 @@ impl Runtime for TokioRuntime {
 
     fn bind_udp(&self, local: SocketAddr) -> io::Result<Box<dyn UdpSocket>> {
         let _guard = self.handle.enter();
-        Ok(Box::new(TokioSocket::bind(local, self.start)?))
+        Ok(Box::new(TokioSocket::bind(local, None, self.start)?))
+    }
+
+    fn bind_udp_to(&self, local: SocketAddr, interface: &str) -> io::Result<Box<dyn UdpSocket>> {
+        let _guard = self.handle.enter();
+        Ok(Box::new(TokioSocket::bind(local, Some(interface), self.start)?))
     }
 
     fn seed(&self) -> Seed {

@@ -53,9 +53,17 @@ impl fmt::Debug for TokioSocket {
 }
 
 impl TokioSocket {
-    /// A socket bound to `local`, in the tokio runtime of this thread; times count from `start`.
-    pub(super) fn bind(local: SocketAddr, start: Instant) -> io::Result<Self> {
-        let socket = std::net::UdpSocket::bind(local)?;
+    /// A socket bound to `local`, and to an interface if one is named, in the tokio runtime of this
+    /// thread; times count from `start`.
+    pub(super) fn bind(
+        local: SocketAddr,
+        interface: Option<&str>,
+        start: Instant,
+    ) -> io::Result<Self> {
+        let socket = match interface {
+            Some(name) => bind_to(local, name)?,
+            None => std::net::UdpSocket::bind(local)?,
+        };
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new((&socket).into())?;
         // Less than asked for is what the system gives: it works, with more losses under load.
@@ -153,6 +161,20 @@ impl UdpSocket for TokioSocket {
     fn may_fragment(&self) -> bool {
         self.state.may_fragment()
     }
+}
+
+#[cfg(target_os = "linux")]
+fn bind_to(local: SocketAddr, interface: &str) -> io::Result<std::net::UdpSocket> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
+    socket.bind_device(Some(interface.as_bytes()))?;
+    socket.bind(&local.into())?;
+    Ok(socket.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bind_to(_: SocketAddr, _: &str) -> io::Result<std::net::UdpSocket> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn codepoint(ecn: Option<EcnCodepoint>) -> Ecn {

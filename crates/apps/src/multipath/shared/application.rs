@@ -32,6 +32,23 @@ impl Shared {
         Poll::Pending
     }
 
+    /// Ready when at most `most` bytes that were written have not arrived.
+    pub(in crate::multipath) fn poll_within(
+        &self,
+        cx: &mut Context<'_>,
+        most: u64,
+    ) -> Poll<Result<(), MultipathError>> {
+        let mut state = self.lock();
+        if let Some(e) = &state.failure {
+            return Poll::Ready(Err(e.clone()));
+        }
+        if state.halves.as_ref().is_some_and(|(halves, _)| halves.unarrived() <= most) {
+            return Poll::Ready(Ok(()));
+        }
+        state.writer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// Bytes that were written and have not arrived.
     pub(in crate::multipath) fn unarrived(&self) -> u64 {
         self.lock().halves.as_ref().map_or(0, |(halves, _)| halves.unarrived())

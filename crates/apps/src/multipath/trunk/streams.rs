@@ -294,14 +294,10 @@ impl Streams {
             self.watch(stream, shared);
         }
         let Some(entry) = table.streams.get_mut(&stream) else { return Err(Reason::Unknown) };
-        let terms = entry.terms;
-        let joined = self.join(line, stream, entry, true);
+        self.join(line, stream, entry, true);
         drop(table);
         if let Some((opened, request)) = new {
             begun(opened, request);
-        }
-        if joined {
-            self.say(line.clone(), stream, Body::Accept(terms));
         }
         Ok(())
     }
@@ -330,29 +326,18 @@ impl Streams {
         self.join(line, stream, entry, false);
     }
 
-    /// Has the line carry the stream, if it does not yet; whether it did not.
-    fn join(
-        self: &Arc<Self>,
-        line: &Arc<Line>,
-        stream: u32,
-        entry: &mut Entry,
-        accepts: bool,
-    ) -> bool {
+    /// Has the line carry the stream, if it does not yet. `accepts` if the other end is to be told.
+    fn join(self: &Arc<Self>, line: &Arc<Line>, stream: u32, entry: &mut Entry, accepts: bool) {
         if !entry.joined.insert(line.serial) {
-            return false;
+            return;
         }
         let terms = entry.terms;
         let agreed = Agreed { incarnation: 0, terms };
-        match entry.shared.attach(line.radio, agreed, None) {
-            Ok(attached) => {
-                line.add(stream, &attached);
-                let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
-                self.runtime.spawn("trunk carrier", carry);
-                true
-            }
-            // It has failed: whoever watches it tells the other end.
-            Err(_) => false,
-        }
+        // If it has failed, whoever watches it tells the other end.
+        let Ok(attached) = entry.shared.attach(line.radio, agreed, None) else { return };
+        line.add(stream, &attached);
+        let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
+        self.runtime.spawn("trunk carrier", carry);
     }
 
     /// The other end was started again, and knows of no stream that it had accepted.

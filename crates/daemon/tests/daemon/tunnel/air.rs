@@ -1,5 +1,5 @@
-//! A TCP proxy that stands for the air: it tells radios apart by the address that they connect
-//! from, and can stall each or take it away.
+//! A proxy of TCP and UDP that stands for the air: it tells radios apart by the address that they
+//! send from, and can stall each or take it away.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,7 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 
 /// What a radio does.
@@ -22,23 +22,32 @@ pub enum Radio {
     Up,
     /// Nothing passes, and nobody is told.
     Dark,
-    /// Its connections are reset, and new ones refused.
+    /// Its connections of TCP are reset, and new ones refused; its datagrams are lost.
     Down,
 }
 
 /// The air between two ends.
 pub struct Air {
     pub address: SocketAddr,
-    radios: Arc<Mutex<BTreeMap<IpAddr, watch::Sender<Radio>>>>,
+    radios: Radios,
 }
+
+type Radios = Arc<Mutex<BTreeMap<IpAddr, watch::Sender<Radio>>>>;
 
 impl Air {
     /// One in front of `server`.
     pub async fn before(server: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, datagrams) = loop {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            // The port that is free for one may not be for the other.
+            if let Ok(datagrams) = UdpSocket::bind(listener.local_addr().unwrap()).await {
+                break (listener, datagrams);
+            }
+        };
         let address = listener.local_addr().unwrap();
-        let radios: Arc<Mutex<BTreeMap<IpAddr, watch::Sender<Radio>>>> = Arc::default();
+        let radios = Radios::default();
         let runtime = TokioRuntime::new(Seed(1));
+        runtime.spawn("air udp", relay(runtime.clone(), datagrams, server, radios.clone()));
         let (on, known) = (runtime.clone(), radios.clone());
         runtime.spawn("air", async move {
             while let Ok((near, from)) = listener.accept().await {
@@ -94,5 +103,39 @@ async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch:
         biased;
         _ = down.wait_for(|radio| *radio == Radio::Down) => {}
         () = passing => {}
+    }
+}
+
+/// Passes datagrams on while their radio is up, from a socket of its own for each sender.
+async fn relay(runtime: RuntimeHandle, near: UdpSocket, server: SocketAddr, radios: Radios) {
+    let near = Arc::new(near);
+    let is_up = move |ip: IpAddr| {
+        radios.lock().unwrap().get(&ip).is_none_or(|radio| *radio.borrow() == Radio::Up)
+    };
+    let is_up = Arc::new(is_up);
+    let mut senders: BTreeMap<SocketAddr, Arc<UdpSocket>> = BTreeMap::new();
+    let mut buffer = vec![0; 2048];
+    while let Ok((length, from)) = near.recv_from(&mut buffer).await {
+        let far = match senders.get(&from) {
+            Some(far) => far.clone(),
+            None => {
+                let far = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                far.connect(server).await.unwrap();
+                senders.insert(from, far.clone());
+                let (back, near, is_up) = (far.clone(), near.clone(), is_up.clone());
+                runtime.spawn("air udp back", async move {
+                    let mut buffer = vec![0; 2048];
+                    while let Ok(length) = back.recv(&mut buffer).await {
+                        if is_up(from.ip()) {
+                            drop(near.send_to(&buffer[..length], from).await);
+                        }
+                    }
+                });
+                far
+            }
+        };
+        if is_up(from.ip()) {
+            drop(far.send(&buffer[..length]).await);
+        }
     }
 }

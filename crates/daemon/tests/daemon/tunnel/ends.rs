@@ -29,6 +29,7 @@ pub async fn server(key: &Key, allow: &[&str]) -> TunnelServer {
         listen: vec![ANY],
         key: key.clone(),
         rules: Rules { allow, deny: Vec::new() },
+        status: Some(ANY),
         bounds: Bounds::default(),
     };
     TunnelServer::start(request).await.unwrap()
@@ -36,6 +37,16 @@ pub async fn server(key: &Key, allow: &[&str]) -> TunnelServer {
 
 /// A connecting end with two radios that takes SOCKS5 and forwards to these targets.
 pub async fn client(key: &Key, server: SocketAddr, targets: &[SocketAddr]) -> TunnelClient {
+    client_over(Over::Tcp, key, server, targets).await
+}
+
+/// The same over what is named.
+pub async fn client_over(
+    over: Over,
+    key: &Key,
+    server: SocketAddr,
+    targets: &[SocketAddr],
+) -> TunnelClient {
     let forward = |target: &SocketAddr| {
         let target = Target::new(&target.ip().to_string(), target.port()).unwrap();
         Forward { listen: ANY, target }
@@ -44,9 +55,10 @@ pub async fn client(key: &Key, server: SocketAddr, targets: &[SocketAddr]) -> Tu
         server: vec![server],
         key: key.clone(),
         paths: radios().map(PathSpec::Address).to_vec(),
-        over: Over::Tcp,
+        over,
         socks: Some(ANY),
         forwards: targets.iter().map(forward).collect(),
+        status: Some(ANY),
         bounds: Bounds::default(),
     };
     TunnelClient::start(request).await.unwrap()
@@ -60,12 +72,17 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    /// One that forwards to `target`.
+    /// One over TCP that forwards to `target`.
     pub async fn to(target: SocketAddr) -> Self {
+        Self::over(Over::Tcp, target).await
+    }
+
+    /// The same over what is named.
+    pub async fn over(over: Over, target: SocketAddr) -> Self {
         let key = Key::generate().unwrap();
         let server = server(&key, &["127.0.0.0/8"]).await;
         let air = Air::before(server.addresses()[0]).await;
-        let client = client(&key, air.address, &[target]).await;
+        let client = client_over(over, &key, air.address, &[target]).await;
         client.up().await;
         Self { air, server, client }
     }

@@ -2,6 +2,8 @@
 
 mod air;
 mod ends;
+mod figures;
+mod load;
 mod socks;
 mod strangers;
 mod transfers;

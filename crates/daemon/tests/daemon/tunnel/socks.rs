@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use airlane_daemon::tunnel::Key;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UdpSocket};
 
 use super::ends::{Tunnel, client, echo, server};
 use crate::common::run;
@@ -99,5 +99,46 @@ fn who_does_not_speak_socks5_is_hung_up_on() {
         let mut connection = tunnel.connect().await;
         connection.write_all(b"x").await.unwrap();
         connection.read_exact(&mut [0]).await.unwrap();
+    });
+}
+
+#[test]
+fn datagrams_go_to_many_targets_and_come_back_from_those_alone() {
+    run(async {
+        let tunnel = Tunnel::to(echo().await).await;
+        let socks = tunnel.client.socks().unwrap();
+        let mut control = TcpStream::connect(socks).await.unwrap();
+        control.write_all(b"\x05\x01\x00\x05\x03\x00\x01\0\0\0\0\0\0").await.unwrap();
+        let mut reply = [0; 12];
+        control.read_exact(&mut reply).await.unwrap();
+        assert_eq!(reply[..6], [5, 0, 5, 0, 0, 1]);
+        let at = SocketAddr::from((
+            [reply[6], reply[7], reply[8], reply[9]],
+            u16::from_be_bytes([reply[10], reply[11]]),
+        ));
+        let bind = async || UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let (application, one, other) = (bind().await, bind().await, bind().await);
+        // A stranger at the application's own machine, a datagram that is none, and a fragment pass
+        // nothing on.
+        let wrap = |target: &UdpSocket, payload: &[u8]| {
+            [&[0, 0, 0][..], &v4(target.local_addr().unwrap()), payload].concat()
+        };
+        let mut buffer = [0; 2048];
+        for target in [&one, &other] {
+            for bad in [&b""[..], b"\0\0", b"\0\0\x01\x01\x7f\0\0\x01\0\x50x"] {
+                application.send_to(bad, at).await.unwrap();
+            }
+            application.send_to(&wrap(target, b"question"), at).await.unwrap();
+            bind().await.send_to(&wrap(target, b"stranger"), at).await.unwrap();
+            let (length, from) = target.recv_from(&mut buffer).await.unwrap();
+            assert_eq!(&buffer[..length], b"question");
+            target.send_to(b"answer", from).await.unwrap();
+            let length = application.recv(&mut buffer).await.unwrap();
+            assert_eq!(&buffer[..length], wrap(target, b"answer"));
+        }
+        assert_eq!(one.try_recv(&mut buffer).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+        // The association ends with the connection that asked for it.
+        drop(control);
+        tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
     });
 }

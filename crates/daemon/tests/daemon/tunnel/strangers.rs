@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use airlane_daemon::tunnel::{Key, PathSpec};
+use airlane_daemon::tunnel::{Key, Over, PathSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UdpSocket};
 
-use super::ends::{client, server};
+use super::ends::{client, client_over, server};
 use crate::common::run;
 
 /// Everything that the server answers until it hangs up.
@@ -36,6 +36,60 @@ fn a_stranger_gets_not_a_byte() {
         for answer in [silent, http, tls, forged] {
             assert!(answer.is_empty(), "{answer:?}");
         }
+    });
+}
+
+/// Whether the server says a word over UDP to what a stranger sends it: asked again with `known`,
+/// which it does answer, so that no answer is no matter of time.
+#[test]
+fn a_stranger_gets_not_a_datagram() {
+    run(async {
+        let (key, other) = (Key::generate().unwrap(), Key::generate().unwrap());
+        let server = server(&key, &[]).await;
+        let at = server.addresses()[0];
+        let stranger = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        stranger.connect(at).await.unwrap();
+        // An unknown version, a short header with an unknown connection id, an Initial packet
+        // without and with a token that is none: each long enough to be answered.
+        let long = |version: u32, token: &[u8]| {
+            let ids = [&[8][..], &[1; 8], &[0]].concat();
+            let token = [&[token.len() as u8][..], token].concat();
+            let start = [&[0xc0][..], &version.to_be_bytes(), &ids, &token, &[0x44, 0x96]].concat();
+            [&start[..], &vec![0; 1200 - start.len()]].concat()
+        };
+        let short = [&[0x40][..], &[7; 1199]].concat();
+        for datagram in [long(0xfa_ce_b0_0c, b""), short, long(1, b""), long(1, &[7; 57])] {
+            stranger.send(&datagram).await.unwrap();
+        }
+        // Who has another key is a stranger too; who has the key is let in all the same.
+        let knocks_wrong = client_over(Over::Quic, &other, at, &[]).await;
+        let knows = client_over(Over::Quic, &key, at, &[]).await;
+        knows.up().await;
+        assert!(knocks_wrong.radios().iter().all(|(_, of)| !of.is_up));
+        let answer = stranger.try_recv(&mut [0; 2048]);
+        assert_eq!(answer.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    });
+}
+
+#[test]
+fn a_recorded_first_packet_is_not_answered_again() {
+    run(async {
+        let key = Key::generate().unwrap();
+        let server = server(&key, &[]).await;
+        // What a client sends first, as somebody on the way records it.
+        let recorder = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let _client = client_over(Over::Quic, &key, recorder.local_addr().unwrap(), &[]).await;
+        let mut first = vec![0; 2048];
+        let length = recorder.recv(&mut first).await.unwrap();
+        let twice = [UdpSocket::bind("127.0.0.1:0").await, UdpSocket::bind("127.0.0.1:0").await];
+        let [one, other] = twice.map(Result::unwrap);
+        one.send_to(&first[..length], server.addresses()[0]).await.unwrap();
+        assert!(one.recv(&mut [0; 2048]).await.unwrap() > 0, "the first is answered");
+        other.send_to(&first[..length], server.addresses()[0]).await.unwrap();
+        // Another client is answered behind it: what was to come has come.
+        client_over(Over::Quic, &key, server.addresses()[0], &[]).await.up().await;
+        let answer = other.try_recv(&mut [0; 2048]);
+        assert_eq!(answer.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     });
 }
 

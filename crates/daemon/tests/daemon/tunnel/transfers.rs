@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use airlane_apps::content::Pattern;
+use airlane_daemon::tunnel::Over;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -40,25 +41,25 @@ async fn receive(mut from: impl AsyncRead + Unpin, bytes: u64, mut at: impl Asyn
 }
 
 /// A target that sends a body and checks the one that it gets.
-async fn exchange() -> SocketAddr {
-    listen(|mut connection| async move {
+async fn exchange(body: u64) -> SocketAddr {
+    listen(move |mut connection| async move {
         let (from, to) = connection.split();
-        tokio::join!(send(to, BODY), receive(from, BODY, async |_| {}));
+        tokio::join!(send(to, body), receive(from, body, async |_| {}));
     })
     .await
 }
 
 /// Radios come and go while a body passes in each direction: nothing is lost, doubled or out of
 /// order.
-fn passes_whole(how: Radio) {
+fn passes_whole(over: Over, how: Radio, body: u64) {
     run(async move {
-        let tunnel = Tunnel::to(exchange().await).await;
+        let tunnel = Tunnel::over(over, exchange(body).await).await;
         tunnel.lines(2).await;
         let mut connection = tunnel.connect().await;
         let (from, to) = connection.split();
         let (mut step, [one, other]) = (0, radios());
         let act = async |got: u64| {
-            if got < (step + 1) * (BODY / 6) {
+            if got < (step + 1) * (body / 6) {
                 return;
             }
             match step {
@@ -74,19 +75,24 @@ fn passes_whole(how: Radio) {
             }
             step += 1;
         };
-        tokio::join!(send(to, BODY), receive(from, BODY, act));
+        tokio::join!(send(to, body), receive(from, body, act));
         tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
     });
 }
 
 #[test]
 fn radios_that_are_unplugged_cost_no_byte() {
-    passes_whole(Radio::Down);
+    passes_whole(Over::Tcp, Radio::Down, BODY);
 }
 
 #[test]
 fn radios_that_fall_dark_cost_no_byte() {
-    passes_whole(Radio::Dark);
+    passes_whole(Over::Tcp, Radio::Dark, BODY);
+}
+
+#[test]
+fn radios_that_fall_dark_cost_no_byte_over_quic_either() {
+    passes_whole(Over::Quic, Radio::Dark, BODY / 4);
 }
 
 #[test]
@@ -160,5 +166,74 @@ fn a_connection_that_is_reset_is_reset_at_the_other_end() {
         connection.write_all(b"x").await.unwrap();
         let end = connection.read(&mut [0; 8]).await.unwrap_err();
         assert_eq!(end.kind(), std::io::ErrorKind::ConnectionReset);
+    });
+}
+
+/// What the serving end says at once must not overtake the news that it takes the stream: nobody
+/// sends it again while there is no other radio.
+#[test]
+fn first_bytes_come_over_a_single_radio() {
+    run(async {
+        // The target speaks first, so all that it says is there when the stream begins.
+        let greets = listen(|mut connection| async move {
+            let (mut from, mut to) = connection.split();
+            to.write_all(b"hello").await.unwrap();
+            drop(tokio::io::copy(&mut from, &mut to).await);
+        })
+        .await;
+        let tunnel = Tunnel::to(greets).await;
+        tunnel.air.set(radios()[1], Radio::Down);
+        tunnel.lines(1).await;
+        for _ in 0..8 {
+            let mut connections = Vec::new();
+            for _ in 0..32 {
+                let mut connection = tunnel.connect().await;
+                connection.write_all(b"you").await.unwrap();
+                connections.push(connection);
+            }
+            for mut connection in connections {
+                let mut got = [0; 8];
+                connection.read_exact(&mut got).await.unwrap();
+                assert_eq!(&got, b"helloyou");
+            }
+        }
+    });
+}
+
+/// A bulk transfer that an application gives up in the middle takes no radio's connection with it.
+#[test]
+fn a_transfer_that_is_given_up_leaves_the_radios_to_the_others() {
+    run(async {
+        // It speaks and listens for as long as anybody is there.
+        let busy = listen(|mut connection| async move {
+            let (mut from, mut to) = connection.split();
+            let speak = async {
+                let block = vec![7; 64 << 10];
+                while to.write_all(&block).await.is_ok() {}
+            };
+            let mut nowhere = tokio::io::sink();
+            drop(tokio::join!(tokio::io::copy(&mut from, &mut nowhere), speak));
+        })
+        .await;
+        let tunnel = Tunnel::to(busy).await;
+        tunnel.lines(2).await;
+        for _ in 0..8 {
+            let connection = tunnel.connect().await;
+            let (mut from, mut to) = tokio::io::split(connection);
+            // Both directions are at work.
+            let mut buffer = vec![0; 1 << 20];
+            for piece in pieces(4 << 20) {
+                to.write_all(&piece).await.unwrap();
+            }
+            from.read_exact(&mut buffer).await.unwrap();
+            let connection = from.unsplit(to);
+            socket2::SockRef::from(&connection)
+                .set_linger(Some(std::time::Duration::ZERO))
+                .unwrap();
+            drop(connection);
+            tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
+        }
+        let lines: Vec<u64> = tunnel.client.radios().iter().map(|(_, of)| of.lines).collect();
+        assert_eq!(lines, [1, 1]);
     });
 }

@@ -1,0 +1,86 @@
+//! The connecting end: an application's datagrams into a stream.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use airlane_apps::multipath::MultipathStream;
+use airlane_runtime::RuntimeHandle;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
+
+use super::queue::Queue;
+use super::{Counts, DatagramFrame, Incoming, count, send};
+use crate::tunnel::pump::PumpError;
+use crate::tunnel::request::Reply;
+use crate::tunnel::socks;
+
+/// Bytes of a datagram at most, with SOCKS' header.
+const MOST_BYTES: usize = 65_536;
+
+/// Serves an association for as long as the application keeps its connection. `came` is what came
+/// on the stream behind the reply.
+///
+/// # Errors
+/// If the stream or a socket fails.
+pub(in crate::tunnel) async fn associate(
+    mut connection: TcpStream,
+    stream: MultipathStream,
+    came: Vec<Bytes>,
+    (runtime, counts): (&RuntimeHandle, &Counts),
+) -> Result<(), PumpError> {
+    // Where the application reaches this end already.
+    let socket = UdpSocket::bind(SocketAddr::new(connection.local_addr()?.ip(), 0)).await?;
+    let peer = connection.peer_addr()?.ip();
+    connection.write_all(&socks::reply(Reply::Done, Some(socket.local_addr()?))).await?;
+    let queue = Queue::new(runtime.clone());
+    let application: Mutex<Option<SocketAddr>> = Mutex::default();
+    let take_in = async {
+        let mut buffer = vec![0; MOST_BYTES];
+        loop {
+            let (length, from) = match socket.recv_from(&mut buffer).await {
+                Ok(received) => received,
+                // A datagram that the application's machine did not want.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(e) => return Err(PumpError::from(e)),
+            };
+            // The first socket of the application's machine that sends is the one (RFC 1928,
+            // section 7, lets others be refused).
+            let is_known = from.ip() == peer && *application.lock().get_or_insert(from) == from;
+            let frame = socks::datagram(&buffer[..length])
+                .filter(|_| is_known)
+                .and_then(|(target, payload)| DatagramFrame::encode(&target, payload));
+            match frame {
+                Some(frame) => queue.push(frame),
+                None => count(&counts.refused),
+            }
+            counts.dropped.fetch_add(queue.dropped(), Ordering::Relaxed);
+        }
+    };
+    let give_out = async {
+        let mut incoming = Incoming::new(&stream, came);
+        while let Some(frame) = incoming.next().await? {
+            let to = *application.lock();
+            if let Some(to) = to {
+                count(&counts.out);
+                let datagram = socks::datagram_from(&frame.target, &frame.payload);
+                // One that does not reach the application is a lost datagram.
+                let _ = socket.send_to(&datagram, to).await;
+            }
+        }
+        Ok(())
+    };
+    let gone = async {
+        let mut ignored = [0; 64];
+        while connection.read(&mut ignored).await.is_ok_and(|read| read > 0) {}
+    };
+    tokio::select! {
+        biased;
+        () = gone => Ok(()),
+        ended = take_in => ended,
+        ended = give_out => ended,
+        ended = send(&stream, &queue, counts) => Ok(ended?),
+    }
+}

@@ -1,0 +1,188 @@
+//! Lines over QUIC: one connection each, whose first packet knocks.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::multipath::MultipathError;
+use airlane_apps::multipath::path_transport;
+use airlane_apps::multipath::trunk::{Channels, accept_quic, open_quic};
+use airlane_congestion::ControllerConfig;
+use airlane_quic::{
+    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, Knock as QuicKnock, QuicError, Tls,
+    TransportConfig,
+};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use super::key::{Key, NAME, random};
+use super::knock::{Door, Knock, KnockKey};
+use super::radio::PathSpec;
+use super::seldom::Seldom;
+use crate::date;
+
+/// The channel that knocks of QUIC name: a connection has both.
+const BOTH: u8 = 2;
+/// The application protocol.
+const ALPN: &[u8] = b"airlane-tunnel/1";
+/// UDP payload of a full packet at first.
+const PAYLOAD_BYTES: u16 = 1350;
+/// A client has shaken hands, and opened its channels, by then.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Handshakes under way at most, of those who have knocked.
+const HANDSHAKES: usize = 512;
+/// Connections at most.
+const CONNECTIONS: usize = 4096;
+/// Silence after which a connection is given up. The connecting end pings far more often.
+const IDLE: Duration = Duration::from_secs(45);
+
+/// Knocks on the connecting end's part.
+struct Knocking(KnockKey);
+
+impl QuicKnock for Knocking {
+    fn token(&self) -> Bytes {
+        let Ok(nonce) = random() else { return Bytes::new() };
+        let knock = Knock { nonce, channel: BOTH, time_ms: date::now_ms() };
+        Bytes::copy_from_slice(&self.0.seal(&knock))
+    }
+
+    fn admits(&self, _: &[u8], _: SocketAddr) -> bool {
+        false
+    }
+}
+
+/// The serving end's door.
+struct Opening {
+    door: Arc<Door>,
+    seldom: Arc<Seldom>,
+}
+
+impl QuicKnock for Opening {
+    fn token(&self) -> Bytes {
+        Bytes::new()
+    }
+
+    fn admits(&self, token: &[u8], from: SocketAddr) -> bool {
+        match self.door.take(token, date::now_ms()) {
+            Ok(knock) => knock.channel == BOTH,
+            Err(e) => {
+                self.seldom.warn("stranger", &format!("{e} of {} over QUIC", from.ip()));
+                false
+            }
+        }
+    }
+}
+
+fn transport(tls: Tls, knock: Arc<dyn QuicKnock>) -> TransportConfig {
+    path_transport(TransportConfig {
+        payload_bytes: PAYLOAD_BYTES,
+        most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+        alpn: vec![ALPN.to_vec()],
+        idle_timeout: Some(IDLE),
+        knock: Some(knock),
+        admission: Admission {
+            validate_from: usize::MAX,
+            handshakes: HANDSHAKES,
+            connections: CONNECTIONS,
+            handshake_timeout: Some(HANDSHAKE),
+        },
+        ..TransportConfig::network(tls, ControllerConfig::cubic(1.0))
+    })
+}
+
+/// The end that connects.
+pub(super) struct QuicDialer {
+    runtime: RuntimeHandle,
+    path: PathSpec,
+    server: SocketAddr,
+    key: Key,
+    /// The socket that attempts are made from. A radio that was gone may need another.
+    endpoint: Mutex<Option<Arc<Endpoint>>>,
+}
+
+impl QuicDialer {
+    pub(super) fn new(
+        runtime: RuntimeHandle,
+        path: PathSpec,
+        server: SocketAddr,
+        key: Key,
+    ) -> Arc<Self> {
+        Arc::new(Self { runtime, path, server, key, endpoint: Mutex::default() })
+    }
+
+    /// Opens a line.
+    pub(super) async fn connect(&self) -> Result<Channels, MultipathError> {
+        let endpoint = self.endpoint()?;
+        match endpoint.connect(self.server, NAME).await {
+            Ok(connection) => open_quic(connection).await,
+            Err(e) => {
+                let mut kept = self.endpoint.lock();
+                if kept.as_ref().is_some_and(|of| Arc::ptr_eq(of, &endpoint)) {
+                    *kept = None;
+                }
+                Err(e.into())
+            }
+        }
+    }
+
+    fn endpoint(&self) -> Result<Arc<Endpoint>, MultipathError> {
+        let mut kept = self.endpoint.lock();
+        if let Some(endpoint) = kept.as_ref() {
+            return Ok(endpoint.clone());
+        }
+        let endpoint = Arc::new(self.bind()?);
+        *kept = Some(endpoint.clone());
+        Ok(endpoint)
+    }
+
+    fn bind(&self) -> Result<Endpoint, QuicError> {
+        let knock = Arc::new(Knocking(self.key.knock()));
+        let transport = transport(self.key.client_tls()?, knock);
+        let at = |ip| SocketAddr::new(ip, 0);
+        let client = |ip, interface| {
+            let transport = TransportConfig { interface, ..transport.clone() };
+            Endpoint::client(&self.runtime, at(ip), transport)
+        };
+        match &self.path {
+            PathSpec::Address(own) => client(*own, None),
+            PathSpec::Interface(name) => {
+                let any = match self.server.is_ipv4() {
+                    true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                    false => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+                };
+                // Where this user may not bind to an interface, its address has to do.
+                client(any, Some(name.clone())).or_else(|bound: QuicError| {
+                    let own: io::Result<IpAddr> = self.path.address(self.server);
+                    own.map_or(Err(bound), |own| client(own, None))
+                })
+            }
+        }
+    }
+}
+
+/// Listens at `at`; `opened` gets each line.
+pub(super) fn serve(
+    runtime: &RuntimeHandle,
+    at: SocketAddr,
+    key: &Key,
+    (door, seldom): (Arc<Door>, Arc<Seldom>),
+    opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
+) -> Result<Arc<Endpoint>, QuicError> {
+    let transport = transport(key.server_tls()?, Arc::new(Opening { door, seldom }));
+    let endpoint = Arc::new(Endpoint::server(runtime, at, transport)?);
+    let (on, accepting) = (runtime.clone(), endpoint.clone());
+    runtime.spawn("tunnel over quic", async move {
+        while let Some(connection) = accepting.accept().await {
+            let opened = opened.clone();
+            on.spawn("tunnel line", async move {
+                if let Ok(Ok(channels)) = timeout(HANDSHAKE, accept_quic(connection)).await {
+                    opened(channels);
+                }
+            });
+        }
+    });
+    Ok(endpoint)
+}

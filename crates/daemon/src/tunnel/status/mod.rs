@@ -1,0 +1,58 @@
+//! A tunnel's figures: as JSON, for Prometheus, and on a page.
+
+mod metrics;
+mod server;
+
+use serde::Serialize;
+
+pub(super) use server::serve;
+
+/// What an end of a tunnel has done and is doing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TunnelStatus {
+    /// Which end it is: `connect` or `serve`.
+    pub end: &'static str,
+    /// Seconds since it started.
+    pub uptime_s: f64,
+    /// Connections and associations that are open.
+    pub streams: usize,
+    /// Connections and associations so far.
+    pub connections_total: u64,
+    /// Those that the serving end refused or could not reach.
+    pub refused_total: u64,
+    /// Bytes of connections into the tunnel at this end.
+    pub into_bytes: u64,
+    /// Bytes of connections out of the tunnel at this end.
+    pub out_bytes: u64,
+    /// Datagrams into the tunnel at this end.
+    pub datagrams_into: u64,
+    /// Datagrams out of the tunnel at this end.
+    pub datagrams_out: u64,
+    /// Datagrams that were dropped as they were late or too many.
+    pub datagrams_dropped: u64,
+    /// Datagrams that were refused.
+    pub datagrams_refused: u64,
+    /// The lines.
+    pub lines: Vec<LineStatus>,
+    /// What was warned of, and how often.
+    pub warnings: Vec<(&'static str, u64)>,
+}
+
+/// A line, or a radio without one.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LineStatus {
+    /// The path at the connecting end; trunk and radio at the serving end.
+    pub name: String,
+    /// `up`, `silent` (others are tried beside it) or `down`.
+    pub state: &'static str,
+    /// Why it is down, or was the last time; empty if it never was.
+    pub problem: String,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// The last round trip in seconds.
+    pub rtt_s: Option<f64>,
+    /// Lines that the radio has had; `None` at the serving end.
+    pub lines: Option<u64>,
+}

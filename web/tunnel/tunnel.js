@@ -1,0 +1,54 @@
+// Shows a tunnel's figures, once a second.
+
+const $ = (id) => document.getElementById(id);
+
+/** The last figures, by line: rates are differences. */
+let before = null;
+
+const mbps = (bytes, seconds) => ((bytes * 8) / seconds / 1e6).toFixed(2);
+
+function cell(text, isNumber) {
+  const td = document.createElement("td");
+  td.textContent = text;
+  if (isNumber) td.className = "num";
+  return td;
+}
+
+function show(now) {
+  const seconds = before ? now.uptime_s - before.uptime_s : 0;
+  const known = new Map((before?.lines ?? []).map((line) => [line.name, line]));
+  const rows = now.lines.map((line) => {
+    const last = known.get(line.name);
+    const rate = (key) => (last && seconds > 0 ? mbps(line[key] - last[key], seconds) : "");
+    const row = document.createElement("tr");
+    row.append(
+      cell(line.name),
+      cell(line.state === "up" || !line.problem ? line.state : `${line.state}: ${line.problem}`),
+      cell(rate("sent_bytes"), true),
+      cell(rate("received_bytes"), true),
+      cell(line.rtt_s === null ? "" : (line.rtt_s * 1000).toFixed(1), true),
+      cell(line.lines ?? "", true),
+    );
+    return row;
+  });
+  $("rows").replaceChildren(...rows);
+  $("summary").textContent =
+    `${now.streams} connections are open, ${now.connections_total} have been; ` +
+    `${mbps(now.into_bytes + now.out_bytes, 1)} Mbit in all.`;
+  before = now;
+}
+
+async function tick() {
+  try {
+    const response = await fetch("/status");
+    if (!response.ok) throw new Error(`the tunnel answers ${response.status}`);
+    show(await response.json());
+    $("alert").hidden = true;
+  } catch (error) {
+    $("alert").textContent = `No figures: ${error.message}`;
+    $("alert").hidden = false;
+  }
+  setTimeout(tick, 1000);
+}
+
+tick();
