@@ -78,7 +78,7 @@ def measure(scene: Scene, programs: Programs, rounds: int, folder: Path,
     measured = Measured()
     with ExitStack() as stack:
         network = stack.enter_context(Network(scene, programs.airlane))
-        tunnels = _tunnels(network, programs.airlane, folder, stack, measured)
+        tunnels = start_tunnels(network, programs.airlane, folder, stack, measured)
         ways = _ways(network, tunnels, programs.noq, measured)
         names = list(ways)
         for number in range(rounds):
@@ -94,7 +94,7 @@ def measure(scene: Scene, programs: Programs, rounds: int, folder: Path,
                 if keys is not None:
                     measured.keys[over] = keys
             took = _once(f"file_{over}",
-                         lambda: _file(network, OVERS[over], folder, file_bytes), measured)
+                         lambda: fetch_file(network, OVERS[over], folder, file_bytes), measured)
             if took is not None:
                 measured.file_s[over] = took
                 say(f"{scene.name} file over {over}: {file_bytes * 8e-6 / took:.2f} Mbit/s")
@@ -111,7 +111,7 @@ def _once(what: str, one: Callable[[], T], measured: Measured) -> T | None:
         return None
 
 
-def _tunnels(network: Network, airlane: Path | None, folder: Path, stack: ExitStack,
+def start_tunnels(network: Network, airlane: Path | None, folder: Path, stack: ExitStack,
              measured: Measured) -> list[str]:
     """Starts a tunnel over each transport, on ports of its own; returns those that run."""
     built = overs(airlane) if airlane is not None else []
@@ -201,7 +201,7 @@ def _keys(network: Network, local: int) -> Keys:
         return Keys(json.loads(typed), [ping_times(p, 5) for p in seen])
 
 
-def _file(network: Network, local: int, folder: Path, size: int) -> float:
+def fetch_file(network: Network, local: int, folder: Path, size: int) -> float:
     """Fetches a file of random bytes, and compares its checksum; returns the seconds it took."""
     source, target = folder / "sent", folder / "received"
     _random(source, size)

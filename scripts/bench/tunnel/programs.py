@@ -112,6 +112,10 @@ class Running:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        self._reader.join(5)
+        # While the thread reads, closing would wait for it.
+        if not self._reader.is_alive():
+            self.process.stdout.close()
 
     def __enter__(self) -> "Running":
         return self
@@ -154,7 +158,7 @@ def ping_times(ping: Running, timeout_s: float) -> list[float]:
         ping.process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         ping.stop()
-    ping._reader.join(5)
+    ping.stop()
     times = (line.split("time=")[1].split()[0] for line in ping.lines if "time=" in line)
     return [float(t) for t in times]
 
