@@ -78,7 +78,8 @@ pub(crate) struct Path {
     /// a kernel's send buffer that is above the path.
     pub(crate) queue: VecDeque<(u64, u64)>,
     pub(crate) queued: u64,
-    /// The next segment, for the scheduler that sends all of them on every path.
+    /// One past the last segment that it took: the next one, for the scheduler that sends all of them
+    /// on every path.
     pub(crate) pointer: u64,
     /// Whether it has fallen silent with data on its way: it gets nothing until it goes on.
     pub(crate) is_silent: bool,
@@ -129,9 +130,9 @@ impl Path {
         std::mem::take(&mut self.is_silent)
     }
 
-    /// It took a segment of so many bytes.
-    pub(crate) fn take(&mut self, now: Time, bytes: u64) {
-        if self.state.in_flight == 0 {
+    /// It took a segment of so many bytes. Before that it `was_idle`: it had none on its way.
+    pub(crate) fn take(&mut self, now: Time, bytes: u64, was_idle: bool) {
+        if was_idle || self.state.in_flight == 0 {
             self.last_progress = now;
         }
         self.taken += bytes as i64;
@@ -156,9 +157,16 @@ impl Path {
         self.cap = Some((self.cwnd() / 2).max(self.state.mss));
     }
 
-    /// When it counts as silent if nothing arrives before.
-    pub(crate) fn silent_at(&self) -> Option<Time> {
-        let waits = self.state.in_flight > 0 && !self.is_silent;
+    /// Whether it took none of the segments from number `first` on, the first that was not
+    /// acknowledged: whatever its connection has in flight is no data of the stream.
+    pub(crate) fn is_idle(&self, first: u64) -> bool {
+        self.pointer <= first
+    }
+
+    /// When it counts as silent if nothing arrives before. `first` is the number of the first segment
+    /// that was not acknowledged.
+    pub(crate) fn silent_at(&self, first: u64) -> Option<Time> {
+        let waits = self.state.in_flight > 0 && !self.is_idle(first) && !self.is_silent;
         waits.then(|| self.last_progress + self.state.rto())
     }
 }

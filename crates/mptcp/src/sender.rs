@@ -430,9 +430,11 @@ impl Sender {
             self.retransmissions += 1;
             self.flights.sent_again(number);
         }
+        let first = self.flights.first();
         let of = self.paths[path].as_mut()?;
+        let was_idle = of.is_idle(first);
         of.pointer = of.pointer.max(number + 1);
-        of.take(now, bytes);
+        of.take(now, bytes, was_idle);
         Some(segment)
     }
 }
