@@ -34,6 +34,8 @@ pub struct PathState {
     pub rate_bps: f64,
     /// Payload of one of the path's packets, bytes.
     pub mss: u64,
+    /// Packets of its connection, with whatever is in them, that its peer has acknowledged so far.
+    pub acked_packets: u64,
     /// Whether it takes another segment now.
     pub has_room: bool,
 }
@@ -49,6 +51,7 @@ impl Default for PathState {
             min_rtt: Duration::ZERO,
             rate_bps: 0.0,
             mss: 1448,
+            acked_packets: 0,
             has_room: true,
         }
     }
@@ -113,13 +116,20 @@ impl Path {
         }
     }
 
-    /// The driver looked at it. Returns whether it goes on after it had fallen silent.
-    pub(crate) fn update(&mut self, now: Time, state: PathState) -> bool {
+    /// The driver looked at it; `first` is the number of the first segment that was not
+    /// acknowledged. Returns whether it goes on after it had fallen silent.
+    pub(crate) fn update(&mut self, now: Time, state: PathState, first: u64) -> bool {
+        // Where none of the stream's data is on its way, whatever arrives shows that it is alive.
+        let is_alive = self.pointer <= first && state.acked_packets > self.state.acked_packets;
         self.state = state;
         let arrived = self.taken - i64::try_from(state.in_flight).unwrap_or(i64::MAX);
         let most = *self.arrived.get_or_insert(arrived);
         if arrived <= most {
-            return false;
+            if is_alive {
+                self.last_progress = now;
+                self.timeouts = 0;
+            }
+            return is_alive && std::mem::take(&mut self.is_silent);
         }
         self.arrived = Some(arrived);
         let more = (arrived - most).unsigned_abs();
@@ -130,9 +140,9 @@ impl Path {
         std::mem::take(&mut self.is_silent)
     }
 
-    /// It took a segment of so many bytes. Before that it `was_idle`: it had none on its way.
-    pub(crate) fn take(&mut self, now: Time, bytes: u64, was_idle: bool) {
-        if was_idle || self.state.in_flight == 0 {
+    /// It took a segment of so many bytes.
+    pub(crate) fn take(&mut self, now: Time, bytes: u64) {
+        if self.state.in_flight == 0 {
             self.last_progress = now;
         }
         self.taken += bytes as i64;
@@ -157,16 +167,9 @@ impl Path {
         self.cap = Some((self.cwnd() / 2).max(self.state.mss));
     }
 
-    /// Whether it took none of the segments from number `first` on, the first that was not
-    /// acknowledged: whatever its connection has in flight is no data of the stream.
-    pub(crate) fn is_idle(&self, first: u64) -> bool {
-        self.pointer <= first
-    }
-
-    /// When it counts as silent if nothing arrives before. `first` is the number of the first segment
-    /// that was not acknowledged.
-    pub(crate) fn silent_at(&self, first: u64) -> Option<Time> {
-        let waits = self.state.in_flight > 0 && !self.is_idle(first) && !self.is_silent;
+    /// When it counts as silent if nothing arrives before.
+    pub(crate) fn silent_at(&self) -> Option<Time> {
+        let waits = self.state.in_flight > 0 && !self.is_silent;
         waits.then(|| self.last_progress + self.state.rto())
     }
 }

@@ -28,8 +28,7 @@ impl Sender {
 
     /// When a timeout passes next.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let first = self.flights.first();
-        let silent = || self.paths.iter().flatten().filter_map(|path| path.silent_at(first)).min();
+        let silent = || self.paths.iter().flatten().filter_map(|path| path.silent_at()).min();
         match self.options.scheduler {
             SchedulerKind::Redundant => None,
             SchedulerKind::Linux => self.timeout_at(),
@@ -54,10 +53,9 @@ impl Sender {
             return;
         }
         let is_linux = self.options.scheduler == SchedulerKind::Linux;
-        let first = self.flights.first();
         // Paths first: the stream does not wait for one that has fallen silent.
         for path in 0..MAX_PATHS {
-            let silent_at = self.paths[path].as_ref().and_then(|p| p.silent_at(first));
+            let silent_at = self.paths[path].as_ref().and_then(|p| p.silent_at());
             if !is_linux && silent_at.is_some_and(|at| at <= now) {
                 self.counts.timeouts += 1;
                 self.fall_silent(path);
@@ -84,9 +82,8 @@ impl Sender {
 
     /// One that has seen no progress for long, while another has.
     fn look_for_stale_paths(&mut self, now: Time) {
-        let first = self.flights.first();
         for path in self.paths.iter_mut().flatten() {
-            if path.silent_at(first).is_some_and(|at| at <= now) {
+            if path.silent_at().is_some_and(|at| at <= now) {
                 path.timeouts += 1;
             }
         }

@@ -242,6 +242,7 @@ fn a_path_without_data_on_its_way_is_not_silent() {
         let mut sender = Sender::new(config, 1 << 20, Options::of(kind));
         let paths = [0; 2].map(|_| sender.open(Time::ZERO).unwrap());
         let (mut now, mut sent) = (Time::ZERO, 0);
+        let mut acked_packets = 0;
         for step in 0..100 {
             sender.push(&mut Bytes::from_static(&[1; 100]));
             let path = sender.chosen(now).unwrap_or_else(|| panic!("{kind:?}: nobody in {step}"));
@@ -251,8 +252,10 @@ fn a_path_without_data_on_its_way_is_not_silent() {
                 .unwrap();
             for in_flight in [140, 80] {
                 now += std::time::Duration::from_millis(200);
+                acked_packets += 1;
                 for path in paths {
-                    sender.update(now, path, PathState { in_flight, ..PathState::default() });
+                    let state = PathState { in_flight, acked_packets, ..PathState::default() };
+                    sender.update(now, path, state);
                 }
                 assert_eq!(sender.chosen(now), None, "{kind:?}");
             }

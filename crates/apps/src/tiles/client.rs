@@ -11,8 +11,7 @@ use super::viewer::{ShownGop, Viewer};
 use super::wire::{Begin, FromServer, Report, Request};
 use crate::multipath::MultipathStream;
 
-/// Asks for `gops` GoPs of a title on `stream`, and shows them. Returns what was shown, and adds
-/// what it has to `shown` if the session ends early.
+/// Asks for `gops` GoPs of a title on `stream`, and shows them: `note` gets each at its deadline.
 ///
 /// # Errors
 /// If the stream fails, or the server does not keep to the protocol or does not have the title.
@@ -21,7 +20,7 @@ pub async fn watch(
     clock: &RuntimeHandle,
     title: &str,
     gops: u32,
-    shown: &mut Vec<ShownGop>,
+    note: impl Fn(ShownGop),
 ) -> Result<(), TilesError> {
     let mut out = BytesMut::new();
     Request { title: title.to_owned(), gops }.encode(&mut out);
@@ -36,16 +35,18 @@ pub async fn watch(
     if begin.gops != gops {
         return Err(TilesError::Protocol("another number of GoPs than was asked for"));
     }
-    let mut viewer = Viewer::new(title, begin, clock.now());
+    let viewer = Viewer::new(title, begin, clock.now());
     // At most one report per GoP. They have a task of their own: while no path takes them, what
     // comes is read on.
     let (reports, waiting) = mpsc::unbounded_channel();
-    let ended = tokio::try_join!(
-        show(stream, clock, &mut viewer, buffer, reports),
-        send_reports(stream, waiting),
-    );
-    shown.extend(viewer.into_shown());
-    ended?;
+    tokio::try_join!(
+        show(stream, clock, viewer, buffer, |shown, report| {
+            note(shown);
+            // The other side of the channel is gone only if the session has failed.
+            drop(reports.send(report));
+        }),
+        send_reports(stream, waiting, gops),
+    )?;
     Ok(stream.over().await?)
 }
 
@@ -53,16 +54,15 @@ pub async fn watch(
 async fn show(
     stream: &MultipathStream,
     clock: &RuntimeHandle,
-    viewer: &mut Viewer,
+    mut viewer: Viewer,
     mut buffer: BytesMut,
-    reports: mpsc::UnboundedSender<Report>,
+    shown: impl Fn(ShownGop, Report),
 ) -> Result<(), TilesError> {
     let mut has_ended = false;
     loop {
         let now = clock.now();
-        while let Some(report) = viewer.on_time(now) {
-            // The other side of the channel is gone only if the session has failed.
-            drop(reports.send(report));
+        while let Some((gop, report)) = viewer.on_time(now) {
+            shown(gop, report);
         }
         while let Some(message) = FromServer::decode(&mut buffer)? {
             viewer.on_message(now, message)?;
@@ -85,8 +85,10 @@ async fn show(
 async fn send_reports(
     stream: &MultipathStream,
     mut waiting: mpsc::UnboundedReceiver<Report>,
+    gops: u32,
 ) -> Result<(), TilesError> {
-    while let Some(report) = waiting.recv().await {
+    for _ in 0..gops {
+        let Some(report) = waiting.recv().await else { break };
         let mut out = BytesMut::new();
         report.encode(&mut out);
         stream.write(out.freeze()).await?;

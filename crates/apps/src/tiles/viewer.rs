@@ -47,7 +47,6 @@ pub struct Viewer {
     /// Bytes of parts that came so far, and those of them that a GoP was said to have.
     bytes: u64,
     told: u64,
-    shown: Vec<ShownGop>,
 }
 
 /// A GoP that comes.
@@ -90,7 +89,6 @@ impl Viewer {
             partial: None,
             bytes: 0,
             told: 0,
-            shown: Vec::new(),
         }
     }
 
@@ -100,7 +98,7 @@ impl Viewer {
     }
 
     /// Shows the next GoP if its deadline has come, and says what the server is to know of it.
-    pub fn on_time(&mut self, now: Time) -> Option<Report> {
+    pub fn on_time(&mut self, now: Time) -> Option<(ShownGop, Report)> {
         let deadline = self.next_deadline().filter(|at| *at <= now)?;
         let start = self.since + self.begin.gop * self.next;
         let of = self.open.pop_front().unwrap_or_else(|| Open::new(self.tiles));
@@ -116,8 +114,8 @@ impl Viewer {
         self.next += 1;
         let late = of.begun.iter().zip(&of.levels).map(|(begun, level)| *begun && level.is_none());
         let arrived = of.levels.iter().map(Option::is_some).collect();
-        self.shown.push(ShownGop { late: late.collect(), levels: of.levels, bytes, busy });
-        Some(Report { gop, busy, bytes, arrived })
+        let report = Report { gop, busy, bytes, arrived };
+        Some((ShownGop { late: late.collect(), levels: of.levels, bytes, busy }, report))
     }
 
     /// A message came. Deadlines up to now have been dealt with.
@@ -138,11 +136,6 @@ impl Viewer {
                 Ok(())
             }
         }
-    }
-
-    /// What was shown so far.
-    pub fn into_shown(self) -> Vec<ShownGop> {
-        self.shown
     }
 
     /// The GoP of this number, if it can still be in time.

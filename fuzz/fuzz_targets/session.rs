@@ -32,7 +32,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         message.encode(&mut again);
         assert_eq!(FromServer::decode(&mut again), Ok(Some(message.clone())));
         now += Duration::from_millis(300);
-        while let Some(report) = viewer.on_time(now) {
+        while let Some((_, report)) = viewer.on_time(now) {
             assert_eq!(report.arrived.len(), usize::from(begin.columns) * usize::from(begin.rows));
         }
         if viewer.on_message(now, message).is_err() {
