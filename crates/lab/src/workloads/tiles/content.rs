@@ -2,19 +2,30 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use airlane_apps::tiles::{Tile, Title};
 use airlane_base::{InputError, Seed};
+use airlane_media::tiles::{self, TiledVideo};
 use airlane_viewport::{
-    Audience, FieldOfView, HeadTrace, Observation, Orientation, Sampling, TileContent, Tiling,
-    synthetic,
+    Audience, CrowdModel, FieldOfView, HeadTrace, Level, Observation, Sampling, TileContent, Tiling,
 };
 
 /// Moments of a GoP at which viewports are taken.
-pub(super) const MOMENTS: u32 = 5;
+const MOMENTS: u32 = 5;
+/// How many heads look at each title.
+const HEADS: usize = 24;
+/// What the heads of all titles are drawn with.
+const HEADS_SEED: u64 = 360;
+/// How many GoPs they watch at least: a title that is shorter is played again. A session that lasts
+/// longer sees them from the beginning once more.
+const WATCHED: usize = 60;
 /// What a head-mounted display shows, degrees.
 const FIELD: (f64, f64) = (100.0, 90.0);
+
+/// What figures depend on beside tables and scenario.
+pub(super) fn defaults() -> String {
+    format!("{MOMENTS} {FIELD:?} {HEADS} {HEADS_SEED} {WATCHED} {:?}", CrowdModel::FITTED)
+}
 
 /// A set of titles.
 #[derive(Clone, Debug)]
@@ -43,9 +54,17 @@ pub(super) struct Watched {
 
 impl Content {
     /// The content of a folder, or the embedded one.
-    pub(super) fn read(_folder: Option<&Path>) -> Result<Self, InputError> {
-        let titles = ["a", "b", "c"].map(|name| Arc::new(made(name)));
-        Ok(Self { name: "synthetic".to_owned(), hash: 0, titles: titles.into() })
+    ///
+    /// # Errors
+    /// What is wrong with the folder or one of its tables.
+    pub(super) fn read(folder: Option<&Path>) -> Result<Self, InputError> {
+        let tables = match folder {
+            Some(folder) => tiles::TileContent::load_dir(folder)?,
+            None => tiles::TileContent::embedded()?,
+        };
+        let titles = tables.videos.iter().map(|video| Ok(Arc::new(show(video)?)));
+        let titles = titles.collect::<Result<_, InputError>>()?;
+        Ok(Self { hash: tables.content_hash(), name: tables.name, titles })
     }
 
     /// The place of the title of this name.
@@ -67,7 +86,7 @@ impl Show {
         let title = &self.title;
         let sampling =
             Sampling { tiling: title.tiling(), field, gop: title.gop(), moments: MOMENTS };
-        Audience::new(&self.heads, title.gops(), &sampling)
+        Audience::new(&self.heads, WATCHED.max(title.gops()), &sampling)
     }
 }
 
@@ -76,7 +95,7 @@ impl Watched {
     pub(super) fn new(show: &Show, audience: &Audience, head: usize) -> Self {
         let title = show.title.clone();
         let anywhere = || title.tiling().sphere_shares();
-        let gops = 0..title.gops();
+        let gops = 0..audience.gops();
         let attention = gops.clone().map(|gop| {
             audience.probabilities(gop, head, Observation::Share).unwrap_or_else(anywhere)
         });
@@ -86,25 +105,24 @@ impl Watched {
     }
 }
 
-fn made(name: &str) -> Show {
-    let seed = Seed(17).split(name);
-    let tiling = Tiling::REFERENCE;
-    let gops = (0..30).map(|gop| {
-        let curves = synthetic::gop(seed.index(gop / 10), tiling.tiles(), 8).curves;
-        let tile = |curve: &airlane_viewport::TileCurve| {
-            let grey_mse = curve.missing();
-            let content = TileContent { change_mse: grey_mse / 4.0, grey_mse };
-            Tile { levels: curve.levels().to_vec(), content }
-        };
-        curves.iter().map(tile).collect()
-    });
-    let title = Title::new(name, tiling, Duration::from_secs(1), gops.collect()).expect("it fits");
-    let heads = (0..8u32).map(|user| {
-        let yaw = |s: u32| f64::from(s) * 6.0 + 20.0 * (f64::from(s + 3 * user) * 0.9).sin();
-        let sample = |s: u32| {
-            (Duration::from_secs(s.into()), Orientation::from_degrees(yaw(s), 5.0, 0.0))
-        };
-        HeadTrace::new((0..30).map(sample).collect()).expect("times rise")
-    });
-    Show { title: Arc::new(title), heads: heads.collect() }
+/// A title with the heads of a crowd of its own.
+fn show(video: &TiledVideo) -> Result<Show, InputError> {
+    let unfit = |e: &dyn std::fmt::Display| {
+        InputError::new(format!("{}: {e}", video.name), "expected a video that a session can send")
+    };
+    let tiling = Tiling::new(video.columns, video.rows).map_err(|e| unfit(&e))?;
+    let tile = |tile: &tiles::Tile| Tile {
+        levels: tile
+            .levels
+            .iter()
+            .map(|level| Level { bits: 8 * level.bytes, mse: level.mse })
+            .collect(),
+        content: TileContent { change_mse: tile.change_mse, grey_mse: tile.grey_mse },
+    };
+    let gops = video.gops.iter().map(|gop| gop.iter().map(tile).collect()).collect();
+    let title = Title::new(&video.name, tiling, video.gop, gops).map_err(|e| unfit(&e))?;
+    let watched = title.gop() * WATCHED.max(title.gops()) as u32;
+    let seed = Seed(HEADS_SEED).split(&video.name);
+    let heads = airlane_viewport::crowd(seed, HEADS, watched, &CrowdModel::FITTED);
+    Ok(Show { title: Arc::new(title), heads })
 }

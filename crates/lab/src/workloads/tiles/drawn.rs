@@ -33,7 +33,12 @@ pub(super) struct Stock(BTreeMap<Chosen, Arc<Watched>>);
 
 impl Stock {
     /// What a session of a case watches.
-    pub(super) fn watched(stocks: &Stocks, plan: &Plan, case: usize, session: usize) -> Arc<Watched> {
+    pub(super) fn watched(
+        stocks: &Stocks,
+        plan: &Plan,
+        case: usize,
+        session: usize,
+    ) -> Arc<Watched> {
         let drawn = plan.draws.of::<Drawn>().expect("a plan with sessions has drawn");
         let chosen = drawn.draws[plan.cases[case].draw][session];
         let stock = stocks.of::<Self>().expect("a plan with sessions has a stock");

@@ -24,7 +24,11 @@ impl SessionOutput {
     /// Bytes of the tiles of a GoP that were there in time.
     pub(super) fn used_bytes(&self, gop: usize) -> f64 {
         let tiles = self.watched.title.tiles(gop).iter().zip(&self.shown[gop].1.levels);
-        tiles.map(|(tile, level)| level.map_or(0.0, |l| tile.levels[usize::from(l)].bits as f64 / 8.0)).sum()
+        tiles
+            .map(|(tile, level)| {
+                level.map_or(0.0, |l| tile.levels[usize::from(l)].bits as f64 / 8.0)
+            })
+            .sum()
     }
 }
 
@@ -45,8 +49,7 @@ pub(super) fn result(output: &Output) -> PartResult {
             missing as f64 / shown(gop).levels.len() as f64
         });
         let used = mean(&|gop| session.used_bytes(gop) * 8.0 / gop_s);
-        let throughput =
-            mean(&|gop| shown(gop).bytes as f64 * 8.0 / shown(gop).busy.as_secs_f64());
+        let throughput = mean(&|gop| shown(gop).bytes as f64 * 8.0 / shown(gop).busy.as_secs_f64());
         let mut figures = Figures::default();
         figures.add("viewport_psnr_db", "dB", mean(&|gop| previous[gop].viewport_db));
         figures.add("viewport_psnr_grey_db", "dB", mean(&|gop| grey[gop].viewport_db));

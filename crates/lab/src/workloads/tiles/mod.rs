@@ -56,7 +56,7 @@ impl Workload for Tiles {
     }
 
     fn defaults(&self) -> String {
-        format!("{:?} {}", OfScheme::default(), content::MOMENTS)
+        format!("{:?} {}", OfScheme::default(), content::defaults())
     }
 }
 

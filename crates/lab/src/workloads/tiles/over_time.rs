@@ -35,9 +35,9 @@ pub(super) fn of(output: &Output) -> OverTime {
         speed.series.push(line(format!("{name}, planned"), &|gop| {
             session.planned_bytes(gop) as f64 * 8e-6 / gop_s
         }));
-        speed.series.push(line(format!("{name}, in time"), &|gop| {
-            session.used_bytes(gop) * 8e-6 / gop_s
-        }));
+        speed
+            .series
+            .push(line(format!("{name}, in time"), &|gop| session.used_bytes(gop) * 8e-6 / gop_s));
     }
     OverTime { panels: vec![quality, in_time, speed], ..OverTime::default() }
 }

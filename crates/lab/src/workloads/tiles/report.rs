@@ -33,7 +33,13 @@ pub(super) fn about(sessions: &Sessions, _: &Plan) -> About {
         ),
     ];
     let terms = if sessions.0.is_empty() { Vec::new() } else { terms };
-    About { who, count: sessions.0.len(), constants: vec!["Titles, heads"], terms, ..About::default() }
+    About {
+        who,
+        count: sessions.0.len(),
+        constants: vec!["Titles, heads"],
+        terms,
+        ..About::default()
+    }
 }
 
 pub(super) fn headlines() -> Vec<Headline> {
@@ -117,7 +123,8 @@ fn by_gop(results: &Results<'_>) -> Cdf {
     };
     Cdf {
         title: "Viewport PSNR by GoP".to_owned(),
-        note: "The further to the right, the better: so large a share of all GoPs has less.".to_owned(),
+        note: "The further to the right, the better: so large a share of all GoPs has less."
+            .to_owned(),
         x: Axis::new("viewport PSNR", "dB"),
         lines: schemes.map(line).collect(),
     }

@@ -67,11 +67,7 @@ pub(super) fn start(cast: &Sessions, stage: &mut Stage<'_>) -> Result<Box<dyn Ru
     Ok(Box::new(Roles(roles?)))
 }
 
-fn start_one(
-    session: &Entry,
-    number: usize,
-    stage: &mut Stage<'_>,
-) -> Result<Started, LabError> {
+fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<Started, LabError> {
     let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let watched = Stock::watched(stage.stocks, stage.plan, stage.key.case, number);
     let control = session.control.as_ref().unwrap_or(&stage.scheme().control);
@@ -97,8 +93,7 @@ fn start_one(
         };
         move |stream: MultipathStream| {
             let (clock_, sent) = (clock.clone(), sent.shared());
-            let show =
-                Show { title: watched.title.clone(), attention: watched.attention.clone() };
+            let show = Show { title: watched.title.clone(), attention: watched.attention.clone() };
             let shows = BTreeMap::from([(watched.title.name().to_owned(), show)]);
             clock.spawn("tiles server", async move {
                 let note = |gop| sent.add(gop);
