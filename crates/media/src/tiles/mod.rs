@@ -9,6 +9,7 @@
 
 mod content;
 pub mod model;
+mod render;
 mod sizes;
 mod table;
 
