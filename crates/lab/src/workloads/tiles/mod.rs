@@ -55,6 +55,10 @@ impl Workload for Tiles {
         &[("tiles", include_str!("../../../../../scenarios/tiles.toml"))]
     }
 
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("ows", include_str!("../../../../../claims/ows.toml"))]
+    }
+
     fn defaults(&self) -> String {
         format!("{:?} {}", OfScheme::default(), content::defaults())
     }
