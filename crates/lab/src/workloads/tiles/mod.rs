@@ -59,6 +59,10 @@ impl Workload for Tiles {
         &[("ows", include_str!("../../../../../claims/ows.toml"))]
     }
 
+    fn demo(&self) -> Option<&'static str> {
+        Some("tiles")
+    }
+
     fn defaults(&self) -> String {
         format!("{:?} {}", OfScheme::default(), content::defaults())
     }

@@ -15,6 +15,7 @@ pub(super) fn of(output: &Output) -> OverTime {
         return OverTime::default();
     }
     let mut quality = Panel::new("viewport-psnr", "Viewport PSNR", "dB", Draw::Step, 1)
+        .range(20.0, 45.0)
         .help("How close what the user looked at is to the original, GoP by GoP.");
     let mut in_time = Panel::new("in-time", "Tiles in time", "%", Draw::Step, 0)
         .range(0.0, 100.0)
