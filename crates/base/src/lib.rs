@@ -6,6 +6,7 @@
 pub mod byte_queue;
 pub mod error;
 pub mod hash;
+pub mod histogram;
 pub mod packet;
 pub mod schedule;
 pub mod seed;
@@ -16,6 +17,7 @@ pub mod units;
 pub use byte_queue::ByteQueue;
 pub use error::{InputError, Place};
 pub use hash::Fnv64;
+pub use histogram::Histogram;
 pub use packet::{DropReason, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
 pub use schedule::Schedule;
 pub use seed::{Rng, Seed};

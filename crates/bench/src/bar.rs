@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use airlane_lab::LabError;
+use serde::Deserialize;
 
 /// What the bars are measured with.
 #[derive(Clone, Debug)]
@@ -68,7 +69,8 @@ pub(crate) struct Figure {
 }
 
 /// What is asked of a figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Rule {
     /// Ours at least this.
     AtLeast(f64),
@@ -80,7 +82,12 @@ pub(crate) enum Rule {
     TimesPeer(f64),
     /// Ours off the peer's by at most this share.
     WithinOfPeer(f64),
+    /// Nothing: the figure is there to be seen.
+    Reported,
 }
+
+/// [`Rule::Reported`] in words.
+pub(crate) const REPORTED: &str = "reported";
 
 impl Rule {
     /// The rule in words.
@@ -91,6 +98,7 @@ impl Rule {
             Self::AtMost(x) => format!("at most {x}"),
             Self::TimesPeer(x) => format!("at least {x} x peer"),
             Self::WithinOfPeer(x) => format!("within {} % of peer", x * 100.0),
+            Self::Reported => REPORTED.to_owned(),
         }
     }
 }
@@ -101,12 +109,12 @@ impl Figure {
         let base = match (self.peer, self.rule) {
             (Some(peer), _) => peer,
             (None, Rule::AtLeast(x) | Rule::Above(x) | Rule::AtMost(x)) => x,
-            (None, Rule::TimesPeer(_) | Rule::WithinOfPeer(_)) => return None,
+            (None, Rule::TimesPeer(_) | Rule::WithinOfPeer(_) | Rule::Reported) => return None,
         };
         Some(self.ours / base).filter(|r| r.is_finite())
     }
 
-    /// Whether the bar holds; `None` if its peer is missing.
+    /// Whether the bar holds; `None` if its peer is missing or nothing is asked.
     pub(crate) fn holds(&self) -> Option<bool> {
         match self.rule {
             Rule::AtLeast(x) => Some(self.ours >= x),
@@ -114,6 +122,7 @@ impl Figure {
             Rule::AtMost(x) => Some(self.ours <= x),
             Rule::TimesPeer(x) => self.peer.map(|peer| self.ours >= x * peer),
             Rule::WithinOfPeer(x) => self.peer.map(|peer| (self.ours - peer).abs() <= x * peer),
+            Rule::Reported => None,
         }
     }
 }
@@ -147,6 +156,7 @@ mod tests {
             (8.9, None, Rule::TimesPeer(4.5), None),
             (110.0, Some(100.0), Rule::WithinOfPeer(0.1), Some(true)),
             (89.0, Some(100.0), Rule::WithinOfPeer(0.1), Some(false)),
+            (89.0, Some(100.0), Rule::Reported, None),
         ] {
             assert_eq!(figure(ours, peer, rule).holds(), holds, "{ours} {peer:?} {rule:?}");
         }

@@ -8,6 +8,7 @@ mod bar;
 mod bars;
 mod clock;
 mod machine;
+mod noq_bulk;
 mod ns3;
 mod output;
 mod process;
@@ -57,6 +58,12 @@ struct Args {
     /// What else it asks: serve by noq.
     #[arg(long, hide = true, value_enum)]
     child_noq: Option<bars::serve::peer::Windows>,
+    /// Serve by noq's multipath at this address.
+    #[arg(long, hide = true, value_name = "ADDR:PORT")]
+    child_multipath: Option<std::net::SocketAddr>,
+    /// Fetch from it: JSON.
+    #[arg(long, hide = true, value_name = "JSON")]
+    child_fetch: Option<bars::tunnel::peer::Fetch>,
 }
 
 fn main() -> ExitCode {
@@ -65,13 +72,16 @@ fn main() -> ExitCode {
         return child(flows, args.child_at_work.unwrap_or(flows), seconds);
     }
     if let Some(windows) = args.child_noq {
-        return match bars::serve::peer::child(windows) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => failed(&problem),
-        };
+        return ended(bars::serve::peer::child(windows));
+    }
+    if let Some(address) = args.child_multipath {
+        return ended(bars::tunnel::peer::serve(address));
+    }
+    if let Some(wanted) = &args.child_fetch {
+        return ended(bars::tunnel::peer::run(wanted));
     }
     match bench(&args) {
-        Ok(rows) if args.strict && rows.iter().any(|r| r.holds != Some(true)) => ExitCode::from(1),
+        Ok(rows) if args.strict && rows.iter().any(Row::is_open) => ExitCode::from(1),
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("airlane-bench: {error}");
@@ -128,6 +138,10 @@ fn child(flows: usize, at_work: usize, seconds: u64) -> ExitCode {
         }
         Err(problem) => failed(&problem),
     }
+}
+
+fn ended(done: Result<(), Problem>) -> ExitCode {
+    done.map_or_else(|problem| failed(&problem), |()| ExitCode::SUCCESS)
 }
 
 fn failed(problem: &Problem) -> ExitCode {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bar::{Figure, Problem};
+use crate::bar::{Figure, Problem, REPORTED};
 
 /// One entry of `bench.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) unit: String,
     /// Ours over the peer's; where there is no peer, over what is asked.
     pub(crate) ratio: Option<f64>,
-    /// Whether the bar holds; `None` if it was skipped.
+    /// Whether the bar holds; `None` if it was skipped, or if nothing is asked.
     pub(crate) holds: Option<bool>,
     /// What is asked, in words.
     pub(crate) rule: String,
@@ -88,8 +88,19 @@ impl Row {
         match self.holds {
             Some(true) => "holds",
             Some(false) => "MISSES",
+            None if self.is_reported() => REPORTED,
             None => "skipped",
         }
+    }
+
+    /// Whether nothing is asked.
+    fn is_reported(&self) -> bool {
+        self.rule == REPORTED
+    }
+
+    /// Whether the bar misses or was skipped.
+    pub(crate) fn is_open(&self) -> bool {
+        self.holds != Some(true) && !self.is_reported()
     }
 }
 
@@ -154,7 +165,8 @@ pub(crate) fn page(rows: &[Row], circumstances: &Circumstances) -> String {
 /// How it went, in one line.
 pub(crate) fn tally(rows: &[Row]) -> String {
     let names = |holds: Option<bool>| -> Vec<&str> {
-        rows.iter().filter(|r| r.holds == holds).map(|r| r.bar.as_str()).collect()
+        let of = |r: &&Row| r.holds == holds && !r.is_reported();
+        rows.iter().filter(of).map(|r| r.bar.as_str()).collect()
     };
     let (misses, skipped) = (names(Some(false)), names(None));
     let list = |names: &[&str]| match names {
@@ -250,6 +262,23 @@ mod tests {
         assert!(text.contains("- fuzz: skipped: no nightly"), "{text}");
         assert!(text.contains("- demo: broke: exit code 70"), "{text}");
         assert_eq!(tally(&rows()), "1 hold, 2 miss (speed.tls, demo), 1 skipped (fuzz)");
+    }
+
+    #[test]
+    fn a_figure_of_which_nothing_is_asked_neither_holds_nor_is_skipped() {
+        let figure = Figure {
+            bar: "cost".into(),
+            ours: 2.0,
+            peer: Some(1.0),
+            unit: "s/GB",
+            rule: Rule::Reported,
+            note: String::new(),
+        };
+        let rows = Circumstances::default().rows("cost", Ok(vec![figure]));
+        assert_eq!((rows[0].holds, rows[0].ratio), (None, Some(2.0)));
+        assert!(!rows[0].is_open());
+        assert!(table(&rows).contains("| reported |"), "{}", table(&rows));
+        assert_eq!(tally(&rows), "0 hold, 0 miss, 0 skipped");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -87,23 +87,58 @@ fn bars_of_the_server_want_the_command_beside_the_bench() {
     }
 }
 
-#[test]
-fn the_peer_says_where_it_serves_and_what_it_shows() {
-    for windows in ["own", "large"] {
-        let mut peer = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
-            .arg(format!("--child-noq={windows}"))
+/// A server that the bench is told to be, and what it says of itself. It ends with this.
+struct Serving(Child);
+
+impl Serving {
+    fn start(argument: &str) -> (Self, Value) {
+        let child = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
+            .arg(argument)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the bench runs");
+        let mut serving = Self(child);
         let mut line = String::new();
-        let read = BufReader::new(peer.stdout.take().expect("its output")).read_line(&mut line);
-        peer.kill().expect("it runs");
-        peer.wait().expect("it ends");
-        read.expect("a line");
-        let ready: Value = serde_json::from_str(&line).expect("JSON");
+        let output = serving.0.stdout.take().expect("its output");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        (serving, serde_json::from_str(&line).expect("JSON"))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_peer_says_where_it_serves_and_what_it_shows() {
+    for argument in ["--child-noq=own", "--child-noq=large", "--child-multipath=127.0.0.1:0"] {
+        let (_serving, ready) = Serving::start(argument);
         assert!(ready["address"].as_str().is_some_and(|a| a.starts_with("127.0.0.1:")), "{ready}");
         assert!(ready["certificate"].as_array().is_some_and(|c| c.len() > 100), "{ready}");
     }
+}
+
+#[test]
+fn noq_s_multipath_fetches_over_all_the_paths_that_it_is_given() {
+    let (_serving, ready) = Serving::start("--child-multipath=127.0.0.1:0");
+    let wanted = serde_json::json!({
+        "server": ready["address"], "certificate": ready["certificate"],
+        "more": ["127.0.0.2"], "omit_s": 0.0, "span_s": 0.3,
+    });
+    let done = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
+        .arg(format!("--child-fetch={wanted}"))
+        .output()
+        .expect("the bench runs");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let moved: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert!(moved["bits_per_second"].as_f64().is_some_and(|x| x > 1e6), "{moved}");
+    let paths = moved["path_bytes"].as_array().expect("paths");
+    assert_eq!(paths.len(), 2);
+    // The second was validated, at the least.
+    assert!(paths.iter().all(|p| p.as_u64().is_some_and(|bytes| bytes > 0)), "{moved}");
 }
 
 #[test]

@@ -11,6 +11,9 @@ use crate::{PathId, Sender};
 const LEAST_PART: f64 = 8.0;
 /// Windows that memory holds at least: with fewer, paths idle at their boundaries.
 const LEAST_WINDOWS: u64 = 6;
+/// Segments of a window at least, where there is memory for them: with fewer, what is sent again costs
+/// more than what smaller windows save.
+const LEAST_SEGMENTS: u64 = 16;
 /// A path is late if what it takes comes after so many times as long as memory takes to fill.
 const LATE: f64 = 2.0;
 
@@ -61,6 +64,18 @@ impl Sender {
     /// Bytes that both ends hold.
     fn memory(&self) -> u64 {
         self.config.receive_memory.min(self.send_memory)
+    }
+
+    /// Bytes of the next window at most: what all paths have on their way at their rates of the last
+    /// second and the longest of their times. A larger one would add no rate, as several are open at
+    /// once, and what came from its end would wait for longer. Before a path's time is known it is
+    /// what was agreed on.
+    pub(crate) fn window_bytes(&self) -> u64 {
+        let times = self.paths.iter().flatten().filter_map(|p| p.time);
+        let Some(longest) = times.map(|(mean, _)| mean).max() else { return self.most_cut() };
+        let on_way = self.recent_bps() / 8.0 * longest.as_secs_f64();
+        let least = LEAST_SEGMENTS * u64::from(self.config.segment_bytes);
+        (on_way as u64).max(least).min(self.most_cut())
     }
 
     /// Bytes of a window at most: what was agreed on, or less where memory holds few of these.

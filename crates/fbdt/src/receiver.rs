@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use airlane_base::{Histogram, Time};
 use bytes::Bytes;
 
 use crate::Config;
@@ -31,8 +32,8 @@ pub enum ReceiverError {
 /// A window that is not complete, or not taken by the application.
 #[derive(Clone, Debug, Default)]
 struct Window {
-    /// Empty until the first segment comes.
-    slots: Vec<Option<Bytes>>,
+    /// Empty until the first segment comes. Of each segment that is there, when it came.
+    slots: Vec<Option<(Bytes, Time)>>,
     missing: u32,
     /// The first segment that the application has not taken.
     next: usize,
@@ -60,6 +61,7 @@ pub struct Receiver {
     held: u64,
     consumed: u64,
     duplicate_bytes: u64,
+    waited: Histogram,
     end: Option<u64>,
 }
 
@@ -74,6 +76,7 @@ impl Receiver {
             held: 0,
             consumed: 0,
             duplicate_bytes: 0,
+            waited: Histogram::default(),
             end: None,
         }
     }
@@ -82,7 +85,7 @@ impl Receiver {
     ///
     /// # Errors
     /// If the peer does not keep to what was agreed. Nothing has changed then.
-    pub fn on_segment(&mut self, segment: Segment) -> Result<bool, ReceiverError> {
+    pub fn on_segment(&mut self, now: Time, segment: Segment) -> Result<bool, ReceiverError> {
         let Segment { window, index, count, payload } = segment;
         let bytes = payload.len();
         let misfit = ReceiverError::Misfit { window, index, bytes };
@@ -129,7 +132,7 @@ impl Receiver {
                 Window { slots: vec![None; count as usize], missing: count, next: 0 };
         }
         let into = &mut self.windows[place];
-        into.slots[index as usize] = Some(payload);
+        into.slots[index as usize] = Some((payload, now));
         into.missing -= 1;
         self.held += bytes as u64;
         while self.windows.get(self.complete).is_some_and(Window::is_complete) {
@@ -152,9 +155,10 @@ impl Receiver {
     }
 
     /// The next bytes of the stream for the application; `None` if they have not come.
-    pub fn read(&mut self) -> Option<Bytes> {
+    pub fn read(&mut self, now: Time) -> Option<Bytes> {
         let window = self.windows.front_mut()?;
-        let payload = window.slots.get_mut(window.next)?.take()?;
+        let (payload, came) = window.slots.get_mut(window.next)?.take()?;
+        self.waited.add_many(now - came, payload.len() as u64);
         window.next += 1;
         self.held -= payload.len() as u64;
         self.consumed += payload.len() as u64;
@@ -179,6 +183,11 @@ impl Receiver {
     /// Bytes of segments that had come before.
     pub fn duplicate_bytes(&self) -> u64 {
         self.duplicate_bytes
+    }
+
+    /// How long bytes waited from coming on a path to being read, bytes by bytes.
+    pub fn waited(&self) -> &Histogram {
+        &self.waited
     }
 
     /// What it has, to be told on every path; `received` is how many bytes of segments came on the

@@ -278,7 +278,7 @@ impl Sender {
     /// Cuts a window off the buffer for `path` to begin. False if there is nothing to cut, no
     /// memory for it at either end, or if another path would be there sooner with a single segment.
     fn cut_window(&mut self, now: Time, path: PathId) -> bool {
-        let wanted = self.buffer.len().min(self.most_cut());
+        let wanted = self.buffer.len().min(self.window_bytes());
         if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
             return false;
         }

@@ -98,11 +98,11 @@ impl Stream {
                 let (_, segment) = path.segments.pop_front().unwrap();
                 self.carried[i] += segment.payload.len() as u64;
                 path.came += segment.payload.len() as u64;
-                self.receiver.on_segment(segment).unwrap();
+                self.receiver.on_segment(now, segment).unwrap();
                 came = true;
             }
             if came {
-                while let Some(bytes) = self.receiver.read() {
+                while let Some(bytes) = self.receiver.read(now) {
                     self.received.extend_from_slice(&bytes);
                 }
             }

@@ -1,5 +1,7 @@
 //! The vectors of `docs/wire/fbdt.md`, and bytes that are refused.
 
+use std::time::Duration;
+
 use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, MAX_SEGMENTS, Ranges, Segment, WireError};
 use airlane_fbdt::{AckError, Config, Receiver, ReceiverError, Sender};
@@ -93,7 +95,7 @@ fn segments_that_do_not_fit_are_refused_and_change_nothing() {
         index: s.index,
         bytes: s.payload.len(),
     };
-    assert_eq!(receiver.on_segment(segment(0, 0, 3, 10)), Ok(true));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(0, 0, 3, 10)), Ok(true));
     let before = receiver.ack(0);
     for wrong in [
         segment(0, 1, 2, 10), // another number of segments
@@ -103,20 +105,26 @@ fn segments_that_do_not_fit_are_refused_and_change_nothing() {
         segment(0, 3, 3, 10), // behind the last
         segment(1, 0, 5, 10), // a window that is too large
     ] {
-        assert_eq!(receiver.on_segment(wrong.clone()), Err(misfit(&wrong)));
+        assert_eq!(receiver.on_segment(Time::ZERO, wrong.clone()), Err(misfit(&wrong)));
     }
-    assert_eq!(receiver.on_segment(segment(1024, 0, 1, 1)), Err(ReceiverError::Memory(1024)));
-    assert_eq!(receiver.on_segment(segment(0, 0, 3, 10)), Ok(false), "a duplicate");
+    assert_eq!(
+        receiver.on_segment(Time::ZERO, segment(1024, 0, 1, 1)),
+        Err(ReceiverError::Memory(1024))
+    );
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(0, 0, 3, 10)), Ok(false), "a duplicate");
     assert_eq!((receiver.ack(0), receiver.duplicate_bytes()), (before, 10));
     for window in 1..10 {
-        assert_eq!(receiver.on_segment(segment(window, 1, 2, 10)), Ok(true));
+        assert_eq!(receiver.on_segment(Time::ZERO, segment(window, 1, 2, 10)), Ok(true));
     }
-    assert_eq!(receiver.on_segment(segment(10, 0, 1, 1)), Err(ReceiverError::Memory(10)));
+    assert_eq!(
+        receiver.on_segment(Time::ZERO, segment(10, 0, 1, 1)),
+        Err(ReceiverError::Memory(10))
+    );
     assert_eq!(receiver.held_bytes(), 100);
     assert_eq!(receiver.on_end(5), Err(ReceiverError::End(5)), "more has come than that");
     assert_eq!(receiver.on_end(10), Ok(()));
     assert_eq!(receiver.on_end(11), Err(ReceiverError::End(11)));
-    assert_eq!(receiver.on_segment(segment(10, 0, 1, 1)), Err(ReceiverError::End(10)));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(10, 0, 1, 1)), Err(ReceiverError::End(10)));
 }
 
 #[test]
@@ -136,4 +144,21 @@ fn acknowledgements_of_what_was_never_sent_are_refused() {
     let more = Ack { received: 4, ..good.clone() };
     assert_eq!(sender.on_ack(Time::ZERO, path, &more), Err(AckError));
     assert_eq!(sender.on_ack(Time::ZERO, path, &good), Ok(()));
+}
+
+#[test]
+fn bytes_wait_from_coming_until_they_are_read_in_order() {
+    let config = Config { segment_bytes: 10, window_bytes: 40, receive_memory: 100 };
+    let mut receiver = Receiver::new(config);
+    let segment = |index| Segment { window: 0, index, count: 2, payload: vec![7; 10].into() };
+    let at = |ms| Time::ZERO + Duration::from_millis(ms);
+    receiver.on_segment(at(0), segment(1)).unwrap();
+    assert_eq!(receiver.read(at(10)), None);
+    receiver.on_segment(at(20), segment(0)).unwrap();
+    receiver.on_segment(at(20), segment(1)).unwrap();
+    while receiver.read(at(20)).is_some() {}
+    let waited = receiver.waited();
+    assert_eq!((waited.count(), waited.quantile(0.5)), (20, Duration::ZERO));
+    let most = waited.quantile(1.0).as_secs_f64();
+    assert!((most / 0.02 - 1.0).abs() < 1.0 / 32.0, "{most}");
 }

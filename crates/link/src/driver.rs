@@ -3,8 +3,8 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-use airlane_base::Time;
-use airlane_net::{Direction, Histogram};
+use airlane_base::{Histogram, Time};
+use airlane_net::Direction;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::clock::{Clock, thread_cpu, timespec};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use airlane_base::{DropReason, Time};
-use airlane_net::{Direction, Histogram, LinkStats};
+use airlane_base::{DropReason, Histogram, Time};
+use airlane_net::{Direction, LinkStats};
 
 /// Why a packet that the link took did not come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,13 +3,18 @@
 //! A [`Video`] is a table of sizes and qualities per rung and chunk; a [`Corpus`] is the videos
 //! of a folder, or those that come with Airlane. [`Perceptual`] is what a player sees of a video
 //! under one metric. [`CorpusStatistics`] says what a corpus is like, [`select`] draws from it.
-//! The formats are described in `docs/chunk-tables.md`.
+//! The formats are described in `docs/chunk-tables.md`
+//! and `docs/tile-tables.md`.
+//!
+//! A [`tiles::TiledVideo`] is the same for a 360-degree video that is sent tile by tile;
+//! [`heads`] are recordings of how people looked around in such videos.
 //!
 //! [`dash`] and [`hls`] are the manifests of titles as players know them, [`mp4`] what is to be
 //! read in their files.
 
 pub mod corpus;
 pub mod dash;
+pub mod heads;
 pub mod hls;
 pub mod mp4;
 pub mod perceptual;
@@ -18,10 +23,12 @@ pub mod select;
 pub mod statistics;
 pub mod synthetic;
 pub mod table;
+pub mod tiles;
 pub mod url;
 pub mod video;
 
 pub use corpus::Corpus;
 pub use perceptual::Perceptual;
 pub use statistics::CorpusStatistics;
+pub use tiles::{TileContent, TiledVideo};
 pub use video::{Metric, Rung, Video};

@@ -148,7 +148,7 @@ fn quartiles(q: &Quartiles, digits: usize) -> String {
 
 /// Rows as columns of equal width, the first `left` of them flush left and the others flush
 /// right.
-fn columns(rows: &[Vec<String>], left: usize) -> String {
+pub(crate) fn columns(rows: &[Vec<String>], left: usize) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max();
     let widths: Vec<usize> = (0..count).map(|c| width(c).unwrap_or(0)).collect();

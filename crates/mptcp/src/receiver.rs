@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use airlane_base::{Histogram, Time};
 use bytes::{Buf, Bytes};
 
 use crate::Config;
@@ -30,15 +31,16 @@ pub enum ReceiverError {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: Config,
-    /// What is in order, for the application.
-    ready: VecDeque<Bytes>,
+    /// What is in order, for the application, each piece with when it came.
+    ready: VecDeque<(Bytes, Time)>,
     /// What is not, by data sequence number; nothing overlaps.
-    out_of_order: BTreeMap<u64, Bytes>,
+    out_of_order: BTreeMap<u64, (Bytes, Time)>,
     /// The first byte that has not come.
     next: u64,
     held: u64,
     consumed: u64,
     duplicate_bytes: u64,
+    waited: Histogram,
     /// One past the last byte that came.
     highest: u64,
     end: Option<u64>,
@@ -55,6 +57,7 @@ impl Receiver {
             held: 0,
             consumed: 0,
             duplicate_bytes: 0,
+            waited: Histogram::default(),
             highest: 0,
             end: None,
         }
@@ -64,7 +67,7 @@ impl Receiver {
     ///
     /// # Errors
     /// If the peer does not keep to what was agreed. Nothing has changed then.
-    pub fn on_segment(&mut self, segment: Segment) -> Result<bool, ReceiverError> {
+    pub fn on_segment(&mut self, now: Time, segment: Segment) -> Result<bool, ReceiverError> {
         let Segment { dsn, mut payload } = segment;
         let bytes = payload.len();
         if bytes == 0 || bytes > self.config.segment_bytes as usize {
@@ -82,7 +85,7 @@ impl Receiver {
         // Where the first byte is that may be new: behind what is in order, and behind a piece that
         // reaches into the segment.
         let before = self.out_of_order.range(..=dsn).next_back();
-        let covered = before.map_or(0, |(at, piece)| at + piece.len() as u64).max(self.next);
+        let covered = before.map_or(0, |(at, (piece, _))| at + piece.len() as u64).max(self.next);
         let mut at = dsn;
         let mut skip = |at: &mut u64, payload: &mut Bytes, to: u64| {
             let known = to.saturating_sub(*at).min(payload.len() as u64);
@@ -94,13 +97,13 @@ impl Receiver {
         let mut is_new = false;
         while !payload.is_empty() {
             let next = self.out_of_order.range(at..).next();
-            let next = next.map(|(at, piece)| (*at, at + piece.len() as u64));
+            let next = next.map(|(at, (piece, _))| (*at, at + piece.len() as u64));
             let until = next.map_or(end, |(low, _)| low.min(end));
             let piece = payload.split_to((until - at) as usize);
             if !piece.is_empty() {
                 is_new = true;
                 self.held += piece.len() as u64;
-                self.out_of_order.insert(at, piece);
+                self.out_of_order.insert(at, (piece, now));
             }
             at = until;
             if let Some((_, high)) = next {
@@ -108,7 +111,7 @@ impl Receiver {
             }
         }
         while let Some(piece) = self.out_of_order.remove(&self.next) {
-            self.next += piece.len() as u64;
+            self.next += piece.0.len() as u64;
             self.ready.push_back(piece);
         }
         Ok(is_new)
@@ -127,8 +130,9 @@ impl Receiver {
     }
 
     /// The next bytes of the stream for the application; `None` if they have not come.
-    pub fn read(&mut self) -> Option<Bytes> {
-        let payload = self.ready.pop_front()?;
+    pub fn read(&mut self, now: Time) -> Option<Bytes> {
+        let (payload, came) = self.ready.pop_front()?;
+        self.waited.add_many(now - came, payload.len() as u64);
         self.held -= payload.len() as u64;
         self.consumed += payload.len() as u64;
         Some(payload)
@@ -147,6 +151,11 @@ impl Receiver {
     /// Bytes that had come before.
     pub fn duplicate_bytes(&self) -> u64 {
         self.duplicate_bytes
+    }
+
+    /// How long bytes waited from coming on a path to being read, bytes by bytes.
+    pub fn waited(&self) -> &Histogram {
+        &self.waited
     }
 
     /// What it has and has room for, to be told on every path: when something came, and when the

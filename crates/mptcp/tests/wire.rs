@@ -1,5 +1,7 @@
 //! The vectors of `docs/mptcp.md`, and bytes that are refused.
 
+use std::time::Duration;
+
 use airlane_base::Time;
 use airlane_mptcp::wire::{Ack, Frame, MAX_SEGMENTS, Segment, WireError};
 use airlane_mptcp::{AckError, Config, Options, Receiver, ReceiverError, SchedulerKind, Sender};
@@ -58,21 +60,21 @@ fn frames_that_are_none_are_refused_before_anything_is_held_for_them() {
 #[test]
 fn segments_that_do_not_fit_are_refused_and_change_nothing() {
     let mut receiver = Receiver::new(Config { segment_bytes: 10, receive_memory: 100 });
-    assert_eq!(receiver.on_segment(segment(20, 10)), Ok(true));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(20, 10)), Ok(true));
     let before = receiver.ack();
     for wrong in [segment(0, 0), segment(0, 11)] {
         let misfit = ReceiverError::Misfit { dsn: 0, bytes: wrong.payload.len() };
-        assert_eq!(receiver.on_segment(wrong), Err(misfit));
+        assert_eq!(receiver.on_segment(Time::ZERO, wrong), Err(misfit));
     }
-    assert_eq!(receiver.on_segment(segment(91, 10)), Err(ReceiverError::Memory(91)));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(91, 10)), Err(ReceiverError::Memory(91)));
     let last = Segment { dsn: u64::MAX, payload: Bytes::from_static(b"x") };
-    assert_eq!(receiver.on_segment(last), Err(ReceiverError::Memory(u64::MAX)));
-    assert_eq!(receiver.on_segment(segment(20, 10)), Ok(false), "a duplicate");
+    assert_eq!(receiver.on_segment(Time::ZERO, last), Err(ReceiverError::Memory(u64::MAX)));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(20, 10)), Ok(false), "a duplicate");
     assert_eq!((receiver.ack(), receiver.duplicate_bytes()), (before, 10));
     assert_eq!(receiver.on_end(29), Err(ReceiverError::End(29)), "more has come than that");
     assert_eq!(receiver.on_end(40), Ok(()));
     assert_eq!(receiver.on_end(41), Err(ReceiverError::End(41)));
-    assert_eq!(receiver.on_segment(segment(31, 10)), Err(ReceiverError::End(31)));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(31, 10)), Err(ReceiverError::End(31)));
     assert_eq!(receiver.ack(), before);
 }
 
@@ -81,13 +83,13 @@ fn the_window_is_what_the_application_took_and_the_memory() {
     let mut receiver = Receiver::new(Config { segment_bytes: 10, receive_memory: 30 });
     assert_eq!(receiver.ack(), Ack { data_ack: 0, window: 30 });
     for dsn in [20, 10] {
-        assert_eq!(receiver.on_segment(segment(dsn, 10)), Ok(true));
+        assert_eq!(receiver.on_segment(Time::ZERO, segment(dsn, 10)), Ok(true));
         assert_eq!(receiver.ack(), Ack { data_ack: 0, window: 30 });
-        assert_eq!(receiver.read(), None);
+        assert_eq!(receiver.read(Time::ZERO), None);
     }
-    assert_eq!(receiver.on_segment(segment(0, 10)), Ok(true));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(0, 10)), Ok(true));
     assert_eq!(receiver.ack(), Ack { data_ack: 30, window: 30 });
-    assert_eq!(receiver.read(), Some(segment(0, 10).payload));
+    assert_eq!(receiver.read(Time::ZERO), Some(segment(0, 10).payload));
     assert_eq!(receiver.ack(), Ack { data_ack: 30, window: 40 });
     assert_eq!(receiver.held_bytes(), 20);
 }
@@ -96,9 +98,9 @@ fn the_window_is_what_the_application_took_and_the_memory() {
 fn no_more_segments_are_held_than_agreed_on_however_small() {
     let mut receiver = Receiver::new(Config::default());
     for i in 1..=MAX_SEGMENTS as u64 {
-        assert_eq!(receiver.on_segment(segment(2 * i, 1)), Ok(true));
+        assert_eq!(receiver.on_segment(Time::ZERO, segment(2 * i, 1)), Ok(true));
     }
-    assert_eq!(receiver.on_segment(segment(1, 1)), Err(ReceiverError::Memory(1)));
+    assert_eq!(receiver.on_segment(Time::ZERO, segment(1, 1)), Err(ReceiverError::Memory(1)));
 }
 
 #[test]
@@ -127,7 +129,7 @@ proptest! {
         let mut received = Vec::new();
         for (i, (dsn, length)) in parts.into_iter().enumerate() {
             let before = (receiver.ack(), receiver.held_bytes(), receiver.duplicate_bytes());
-            match receiver.on_segment(segment(dsn, length)) {
+            match receiver.on_segment(Time::ZERO, segment(dsn, length)) {
                 Ok(is_new) => {
                     let new = receiver.held_bytes() - before.1;
                     prop_assert_eq!(is_new, new > 0);
@@ -139,11 +141,11 @@ proptest! {
                 ),
             }
             prop_assert!(receiver.held_bytes() <= 200);
-            while reads & (1 << (i % 64)) != 0 && let Some(part) = receiver.read() {
+            while reads & (1 << (i % 64)) != 0 && let Some(part) = receiver.read(Time::ZERO) {
                 received.extend_from_slice(&part);
             }
         }
-        while let Some(part) = receiver.read() {
+        while let Some(part) = receiver.read(Time::ZERO) {
             received.extend_from_slice(&part);
         }
         prop_assert_eq!(received.len() as u64, receiver.ack().data_ack);
@@ -163,7 +165,7 @@ proptest! {
         for (dsn, length, is_small) in segments {
             let dsn = if is_small { dsn % 200 } else { dsn };
             let payload = vec![7; length].into();
-            let _ = receiver.on_segment(Segment { dsn, payload });
+            let _ = receiver.on_segment(Time::ZERO, Segment { dsn, payload });
             prop_assert!(receiver.held_bytes() <= 100);
         }
         for end in ends {
@@ -210,4 +212,18 @@ proptest! {
         let mut noise = BytesMut::from(&noise[..]);
         while let Ok(Some(_)) = Frame::decode(&mut noise) {}
     }
+}
+
+#[test]
+fn bytes_wait_from_coming_until_they_are_read_in_order() {
+    let mut receiver = Receiver::new(Config { segment_bytes: 10, receive_memory: 100 });
+    let at = |ms| Time::ZERO + Duration::from_millis(ms);
+    receiver.on_segment(at(0), segment(10, 10)).unwrap();
+    assert_eq!(receiver.read(at(10)), None);
+    receiver.on_segment(at(20), segment(0, 10)).unwrap();
+    while receiver.read(at(20)).is_some() {}
+    let waited = receiver.waited();
+    assert_eq!((waited.count(), waited.quantile(0.5)), (20, Duration::ZERO));
+    let most = waited.quantile(1.0).as_secs_f64();
+    assert!((most / 0.02 - 1.0).abs() < 1.0 / 32.0, "{most}");
 }

@@ -6,7 +6,6 @@
 
 pub mod access;
 pub mod dumbbell;
-pub mod histogram;
 pub mod impair;
 pub mod link;
 pub mod meter;
@@ -18,7 +17,6 @@ pub mod trace;
 
 pub use access::{Access, Carrier, Direction, LinkAccess, Way};
 pub use dumbbell::{BuiltDumbbell, Dumbbell};
-pub use histogram::Histogram;
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
 pub use meter::{LinkReport, LinkStats};

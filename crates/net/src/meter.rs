@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use airlane_base::Time;
-
-use crate::histogram::Histogram;
+use airlane_base::{Histogram, Time};
 
 /// Totals of a link from the start of the world until a time.
 ///

@@ -14,7 +14,7 @@ pub enum Concealment {
 /// against the original.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileContent {
-    /// Of the previous GoP's original in its place.
+    /// Of the last picture of the previous GoP's original in its place, standing still.
     pub change_mse: f64,
     /// Of mid-grey in its place.
     pub grey_mse: f64,

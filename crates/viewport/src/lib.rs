@@ -26,8 +26,8 @@
 //!                          PSNR <-- true viewport (Audience) <-- Display <-----------------'
 //! ```
 //!
-//! Nothing here does I/O, reads a clock or draws numbers, but for [`synthetic`], which draws from a
-//! seed. Angles are in degrees where a name says so and else in radians, sizes in bits, rates in bits
+//! Nothing here does I/O, reads a clock or draws numbers, but for [`synthetic`] GoPs and the heads of
+//! a [`crowd`](crowd()), which are drawn from a seed. Angles are in degrees where a name says so and else in radians, sizes in bits, rates in bits
 //! per second, distortions in squared steps of 8-bit samples.
 //!
 //! # Invariants
@@ -39,6 +39,8 @@
 //! - A plan sends every tile once. P(t) of a user never depends on what that user saw.
 
 mod audience;
+mod crowd;
+mod crowd_statistics;
 mod curve;
 mod display;
 mod head;
@@ -56,6 +58,8 @@ mod tiling;
 mod viewport;
 
 pub use audience::{Audience, Observation, Sampling};
+pub use crowd::{CrowdModel, SAMPLES_PER_S, crowd};
+pub use crowd_statistics::{CrowdStatistics, MOVED_S};
 pub use curve::{CurveError, Level, MAX_LEVELS, TileCurve};
 pub use display::{Concealment, Display, TileContent};
 pub use head::{HeadTrace, HeadTraceError};

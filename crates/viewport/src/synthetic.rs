@@ -77,12 +77,12 @@ fn curve(rng: &mut Rng, levels: usize) -> TileCurve {
     TileCurve::new(&all, worst * rng.random_range(1.5..12.0)).expect("finite levels")
 }
 
-fn exponential(rng: &mut Rng) -> f64 {
+pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     -(1.0 - rng.random::<f64>()).ln()
 }
 
 /// A standard normal draw (Box and Muller 1958).
-fn normal(rng: &mut Rng) -> f64 {
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
     let radius = (2.0 * exponential(rng)).sqrt();
     radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
 }

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 
+use airlane_base::Histogram;
 use bytes::Bytes;
 
 use super::error::MultipathError;
@@ -59,6 +60,12 @@ impl MultipathStream {
     /// If the stream has failed.
     pub async fn over(&self) -> Result<(), MultipathError> {
         poll_fn(|cx| self.shared.poll_over(cx)).await
+    }
+
+    /// How long bytes that came waited until they were read, bytes by bytes: for others before them,
+    /// and for the application.
+    pub fn waited(&self) -> Histogram {
+        self.shared.waited()
     }
 
     /// What it has done so far.

@@ -13,6 +13,7 @@ pub(crate) mod scale;
 pub(crate) mod serve;
 mod sessions;
 mod speed;
+pub(crate) mod tunnel;
 mod update;
 
 use crate::bar::Bar;
@@ -76,6 +77,12 @@ pub(crate) const BARS: &[Bar] = &[
         name: "browsers",
         about: "four browsers behind the link, beside the laboratory: half an hour",
         measure: browsers::measure,
+    },
+    Bar {
+        name: "tunnel",
+        about: "the tunnel between namespaces, beside each path, kernel MPTCP and the laboratory: \
+                a quarter of an hour",
+        measure: tunnel::measure,
     },
     Bar { name: "fuzz", about: "the parsers' fuzz targets, a minute each", measure: fuzz::measure },
 ];

@@ -210,8 +210,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct CorpusArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<CorpusVerb>,
-    /// A folder of chunk tables or packed titles [default: the embedded content]; one called
-    /// normalise is ./normalise
+    /// A folder of chunk tables or packed titles [default: the embedded content]; those
+    /// called normalise and tiles are ./normalise and ./tiles
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// The measure of quality
@@ -223,6 +223,15 @@ pub(crate) struct CorpusArgs {
 pub(crate) enum CorpusVerb {
     /// Compute Minerva's normalisation of the content: a table, or a file for a server to load
     Normalise(NormaliseArgs),
+    /// Say what a folder of 360-degree content holds: rates, quality, what may be left out
+    Tiles(TilesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TilesArgs {
+    /// A folder of tables of tiles [default: the embedded content]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

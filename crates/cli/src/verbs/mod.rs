@@ -19,10 +19,10 @@ use airlane_lab::request::{
 use airlane_lab::scenario::Cipher;
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
-use airlane_media::{Corpus, CorpusStatistics};
+use airlane_media::{Corpus, CorpusStatistics, TileContent};
 use clap::CommandFactory;
 
-use crate::args::{Cli, CorpusArgs, CorpusVerb, DiffArgs, NormaliseArgs, Verb, Worlds};
+use crate::args::{Cli, CorpusArgs, CorpusVerb, DiffArgs, NormaliseArgs, TilesArgs, Verb, Worlds};
 use crate::clock::Clock;
 use crate::terminal;
 
@@ -51,6 +51,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             let DiffArgs { a, b, all, threshold, check, out, quiet } = args;
             say(&airlane_lab::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
         }
+        Verb::Corpus(CorpusArgs { verb: Some(CorpusVerb::Tiles(args)), .. }) => tiles(&args),
         Verb::Corpus(CorpusArgs { verb: Some(CorpusVerb::Normalise(args)), .. }) => {
             say(&normalise(&normalisation(args))?, false)
         }
@@ -142,6 +143,15 @@ fn corpus(args: &CorpusArgs) -> Result<u8, LabError> {
         None => Corpus::embedded()?,
     };
     print(&CorpusStatistics::of(&corpus, args.metric)?.to_string())?;
+    Ok(0)
+}
+
+fn tiles(args: &TilesArgs) -> Result<u8, LabError> {
+    let content = match &args.folder {
+        Some(folder) => TileContent::load_dir(folder)?,
+        None => TileContent::embedded()?,
+    };
+    print(&content.to_string())?;
     Ok(0)
 }
 

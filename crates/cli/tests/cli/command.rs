@@ -94,6 +94,30 @@ fn corpus_describes_a_folder() {
 }
 
 #[test]
+fn corpus_tiles_describes_360_degree_content() {
+    let scratch = Scratch::new("tiles");
+    let table = r#"{"format": "airlane-tiles", "version": 1, "video": "lake", "columns": 2,
+        "rows": 1, "gop_s": 0.5, "levels": ["low", "high"], "gops": [{"bytes": [[100, 1000],
+        [200, 2000]], "mse": [[65.025, 0.65025], [65.025, 0.65025]], "change_mse": [9, 900],
+        "grey_mse": [1000, 1000]}]}"#;
+    scratch.file("tiles/lake.json", table);
+    let text = |arguments: &[&str]| {
+        let output = scratch.airlane(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shown = text(&["corpus", "tiles", "tiles"]);
+    assert!(shown.starts_with("tiles: 1 videos; content "), "{shown}");
+    let row = shown.lines().last().unwrap().split_whitespace().collect::<Vec<_>>();
+    let expected =
+        ["lake", "2x1", "1", "0.5", "2", "0.00-0.05", "30.0-50.0", "measured", "50", "%"];
+    assert_eq!(row, expected);
+    assert!(text(&["corpus", "tiles"]).starts_with("embedded: "));
+    let message = scratch.refused(&["corpus", "tiles", "nowhere"]);
+    assert!(message.starts_with("nowhere: cannot read the content folder: "), "{message}");
+}
+
+#[test]
 fn corpus_normalise_shows_f_or_writes_it() {
     let scratch = Scratch::new("normalise");
     // A folder of the verb's name is still to be had.

@@ -99,7 +99,7 @@ fn read_rung(node: &Node<'_>, traps: &mut Traps) -> Result<Rung, InputError> {
         width: size("width")? as u32,
         height: size("height")? as u32,
         nominal: Rate::from_bps(node.member("nominal_bps")?.count(MAX_NOMINAL_BPS)?),
-        size_bytes: node.member("size_bytes")?.sizes()?,
+        size_bytes: node.member("size_bytes")?.sizes("the bytes of a chunk")?,
         quality,
     })
 }

@@ -97,7 +97,7 @@ fn read_rung(node: &Node<'_>, before: Option<&Rung>) -> Result<Rung, InputError>
         width: size("width")? as u32,
         height: size("height")? as u32,
         nominal,
-        size_bytes: node.member("chunk_bytes")?.sizes()?,
+        size_bytes: node.member("chunk_bytes")?.sizes("the bytes of a chunk")?,
         quality: BTreeMap::new(),
     })
 }

@@ -6,50 +6,56 @@ use serde_json::{Map, Value};
 use crate::video::{MAX_CHUNK_BYTES, Metric};
 
 /// A value and the path to it, such as `rungs[2].quality`.
-pub(super) struct Node<'a> {
+pub(crate) struct Node<'a> {
     path: String,
     value: &'a Value,
+    /// The page that describes the format, for errors.
+    page: &'static str,
 }
 
 /// A quality as a table may hold it: `None` is NaN or null.
-pub(super) type Measured = Option<f64>;
+pub(crate) type Measured = Option<f64>;
 
 impl<'a> Node<'a> {
-    pub(super) fn root(value: &'a Value) -> Self {
-        Self { path: String::new(), value }
+    pub(crate) fn root(value: &'a Value, page: &'static str) -> Self {
+        Self { path: String::new(), value, page }
     }
 
-    pub(super) fn path(&self) -> &str {
+    fn child(&self, path: String, value: &'a Value) -> Self {
+        Self { path, value, page: self.page }
+    }
+
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    fn map(&self) -> Result<&'a Map<String, Value>, InputError> {
+    pub(crate) fn map(&self) -> Result<&'a Map<String, Value>, InputError> {
         self.value.as_object().ok_or_else(|| self.wrong("an object in braces"))
     }
 
     /// The member `name`, `None` if it is missing or null.
-    pub(super) fn optional(&self, name: &str) -> Result<Option<Node<'a>>, InputError> {
+    pub(crate) fn optional(&self, name: &str) -> Result<Option<Node<'a>>, InputError> {
         let value = self.map()?.get(name).filter(|v| !v.is_null());
-        Ok(value.map(|value| Node { path: join(&self.path, name), value }))
+        Ok(value.map(|value| self.child(join(&self.path, name), value)))
     }
 
     /// The member `name`.
-    pub(super) fn member(&self, name: &str) -> Result<Node<'a>, InputError> {
+    pub(crate) fn member(&self, name: &str) -> Result<Node<'a>, InputError> {
         self.optional(name)?.ok_or_else(|| {
-            InputError::new("missing", "every table needs it, see docs/chunk-tables.md")
+            InputError::new("missing", format!("every table needs it, see {}", self.page))
                 .at_key(join(&self.path, name))
         })
     }
 
     /// Paths of the members that are not in `known`.
-    pub(super) fn unknown(&self, known: &[&str]) -> Result<Vec<String>, InputError> {
+    pub(crate) fn unknown(&self, known: &[&str]) -> Result<Vec<String>, InputError> {
         let names = self.map()?.keys().filter(|k| !known.contains(&k.as_str()));
         Ok(names.map(|k| join(&self.path, k)).collect())
     }
 
     /// The items of a list.
-    pub(super) fn items(&self) -> Result<Vec<Node<'a>>, InputError> {
-        let item = |(i, value)| Node { path: format!("{}[{i}]", self.path), value };
+    pub(crate) fn items(&self) -> Result<Vec<Node<'a>>, InputError> {
+        let item = |(i, value)| self.child(format!("{}[{i}]", self.path), value);
         Ok(self.list()?.iter().enumerate().map(item).collect())
     }
 
@@ -57,35 +63,45 @@ impl<'a> Node<'a> {
         self.value.as_array().map(Vec::as_slice).ok_or_else(|| self.wrong("a list in brackets"))
     }
 
-    pub(super) fn text(&self) -> Result<&'a str, InputError> {
+    pub(crate) fn text(&self) -> Result<&'a str, InputError> {
         self.value.as_str().ok_or_else(|| self.wrong("a text in quotes"))
     }
 
-    pub(super) fn number(&self) -> Result<f64, InputError> {
+    pub(crate) fn number(&self) -> Result<f64, InputError> {
         self.value.as_f64().filter(|v| v.is_finite()).ok_or_else(|| self.wrong("a number"))
     }
 
     /// A whole number from 1 to `max`.
-    pub(super) fn count(&self, max: u64) -> Result<u64, InputError> {
+    pub(crate) fn count(&self, max: u64) -> Result<u64, InputError> {
         let n = self.value.as_u64().filter(|n| (1..=max).contains(n));
         n.ok_or_else(|| self.wrong(&format!("a whole number from 1 to {max}")))
     }
 
-    /// A list of chunk sizes.
-    pub(super) fn sizes(&self) -> Result<Vec<u64>, InputError> {
+    /// A list of sizes, which are `what`.
+    pub(crate) fn sizes(&self, what: &str) -> Result<Vec<u64>, InputError> {
         let size = |(i, value): (usize, &'a Value)| {
             let size = value.as_u64().filter(|b| (1..=MAX_CHUNK_BYTES).contains(b));
             size.ok_or_else(|| {
-                Node { path: format!("{}[{i}]", self.path), value }.wrong(&format!(
-                    "the bytes of a chunk, a whole number from 1 to {MAX_CHUNK_BYTES}"
-                ))
+                self.child(format!("{}[{i}]", self.path), value)
+                    .wrong(&format!("{what}, a whole number from 1 to {MAX_CHUNK_BYTES}"))
             })
         };
         self.list()?.iter().enumerate().map(size).collect()
     }
 
+    /// A list of numbers from `low` to `high`, which are `what`.
+    pub(crate) fn numbers(&self, low: f64, high: f64, what: &str) -> Result<Vec<f64>, InputError> {
+        let number = |(i, value): (usize, &'a Value)| {
+            value.as_f64().filter(|v| (low..=high).contains(v)).ok_or_else(|| {
+                self.child(format!("{}[{i}]", self.path), value)
+                    .wrong(&format!("{what}, a number from {low} to {high}"))
+            })
+        };
+        self.list()?.iter().enumerate().map(number).collect()
+    }
+
     /// A list of qualities, in which null (as which NaN arrives here) is allowed.
-    pub(super) fn qualities(&self, metric: Metric) -> Result<Vec<Measured>, InputError> {
+    pub(crate) fn qualities(&self, metric: Metric) -> Result<Vec<Measured>, InputError> {
         let (lo, hi) = metric.range();
         let quality = |(i, value): (usize, &'a Value)| {
             if value.is_null() {
@@ -93,7 +109,7 @@ impl<'a> Node<'a> {
             }
             let v = value.as_f64().filter(|v| (lo..=hi).contains(v));
             v.map(Some).ok_or_else(|| {
-                Node { path: format!("{}[{i}]", self.path), value }
+                self.child(format!("{}[{i}]", self.path), value)
                     .wrong(&format!("a number from {lo} to {hi}"))
             })
         };
@@ -101,7 +117,7 @@ impl<'a> Node<'a> {
     }
 
     /// The error that this is not `expected`.
-    pub(super) fn wrong(&self, expected: &str) -> InputError {
+    pub(crate) fn wrong(&self, expected: &str) -> InputError {
         let found = match self.value {
             Value::Null => "NaN or null".to_owned(),
             Value::Array(items) => format!("a list of {} items", items.len()),
@@ -122,7 +138,7 @@ fn join(path: &str, name: &str) -> String {
 
 /// Replaces the tokens NaN, Infinity and -Infinity, which are no JSON but which Python writes,
 /// by null. Lines stay where they are.
-pub(super) fn without_nan(text: &str) -> String {
+pub(crate) fn without_nan(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut quoted = false;
@@ -149,13 +165,13 @@ pub(super) fn without_nan(text: &str) -> String {
     out
 }
 
-/// Parses JSON; errors carry the line.
-pub(super) fn parse(text: &str) -> Result<Value, InputError> {
+/// Parses JSON; errors carry the line, and that `what` was expected.
+pub(crate) fn parse(text: &str, what: &str) -> Result<Value, InputError> {
     serde_json::from_str(&without_nan(text)).map_err(|e| {
         let message = e.to_string();
         // The line gets a place of its own.
-        let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
-        InputError::new(format!("not valid JSON: {what}"), "expected a chunk table")
+        let fault = message.rsplit_once(" at line ").map_or(message.as_str(), |(fault, _)| fault);
+        InputError::new(format!("not valid JSON: {fault}"), format!("expected {what}"))
             .at_line(e.line())
     })
 }
@@ -174,7 +190,7 @@ mod tests {
 
     #[test]
     fn syntax_errors_carry_the_line() {
-        let e = parse("{\n\"a\": 1,\n\"b\" 2}").unwrap_err();
+        let e = parse("{\n\"a\": 1,\n\"b\" 2}", "a chunk table").unwrap_err();
         assert_eq!(e.to_string(), "line 3: not valid JSON: expected `:`; expected a chunk table");
     }
 }

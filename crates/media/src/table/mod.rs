@@ -5,7 +5,7 @@
 
 mod airlane;
 mod comyco;
-mod json;
+pub(crate) mod json;
 
 use std::fs;
 use std::io::Read;
@@ -20,6 +20,9 @@ pub use airlane::{FORMAT, VERSION, to_json, to_json_with};
 
 /// A table of more text than this is refused: the largest real one has 0.2 MB.
 pub const MAX_TABLE_BYTES: u64 = 16 << 20;
+
+/// What errors say was expected.
+const WHAT: &str = "a chunk table";
 
 /// A video and what had to be mended in its table.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,9 +51,9 @@ pub struct Traps {
 /// # Errors
 /// [`InputError`] with line or key; the caller adds the file.
 pub fn parse(bytes: &[u8]) -> Result<Table, InputError> {
-    let text = text_of(bytes)?;
-    let value = json::parse(&text)?;
-    let root = json::Node::root(&value);
+    let text = text_of(bytes, WHAT)?;
+    let value = json::parse(&text, WHAT)?;
+    let root = json::Node::root(&value, "docs/chunk-tables.md");
     if root.optional("format")?.is_some() {
         airlane::read(&root)
     } else if root.optional("representations")?.is_some() {
@@ -73,7 +76,8 @@ pub fn load(file: impl AsRef<Path>) -> Result<Table, InputError> {
     parse(&bytes).map_err(|e| e.at_file(file))
 }
 
-fn text_of(bytes: &[u8]) -> Result<String, InputError> {
+/// The text of a file, gzipped or not. `what` is what errors say was expected.
+pub(crate) fn text_of(bytes: &[u8], what: &str) -> Result<String, InputError> {
     let mut out = Vec::new();
     if bytes.starts_with(&[0x1f, 0x8b]) {
         MultiGzDecoder::new(bytes).take(MAX_TABLE_BYTES + 1).read_to_end(&mut out).map_err(
@@ -85,7 +89,7 @@ fn text_of(bytes: &[u8]) -> Result<String, InputError> {
     if out.len() as u64 > MAX_TABLE_BYTES {
         return Err(InputError::new(
             format!("more than {} MiB of text", MAX_TABLE_BYTES >> 20),
-            "expected a chunk table",
+            format!("expected {what}"),
         ));
     }
     String::from_utf8(out).map_err(|e| {
@@ -93,6 +97,6 @@ fn text_of(bytes: &[u8]) -> Result<String, InputError> {
             .iter()
             .filter(|&&b| b == b'\n')
             .count();
-        InputError::new("bytes that are no UTF-8", "expected a chunk table").at_line(line)
+        InputError::new("bytes that are no UTF-8", format!("expected {what}")).at_line(line)
     })
 }

@@ -1,7 +1,5 @@
 //! The Comyco form: made-up tables for each trap, then the real ones.
 
-use std::path::PathBuf;
-
 use airlane_media::table::parse;
 use airlane_media::{Corpus, CorpusStatistics, Metric};
 
@@ -148,18 +146,7 @@ fn each_fault_has_its_message() {
 
 /// The real tables, or `None` with a word about it.
 fn real() -> Option<Corpus> {
-    let data = std::env::var_os("AIRLANE_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let dir = data.join("video/comyco");
-    if dir.is_dir() {
-        return Some(Corpus::load_dir(dir).unwrap());
-    }
-    let strict = std::env::var_os("AIRLANE_STRICT").is_some_and(|v| v == "1");
-    assert!(!strict, "AIRLANE_STRICT=1 and {} is missing", dir.display());
-    println!("left out: the real Comyco tables ({} is missing)", dir.display());
-    None
+    Some(Corpus::load_dir(crate::shared("video/comyco")?).unwrap())
 }
 
 #[test]

@@ -4,5 +4,25 @@ mod airlane_tables;
 mod comyco_tables;
 mod corpora;
 mod embedded;
+mod heads;
 mod manifests;
 mod segments;
+mod tiles;
+
+use std::path::PathBuf;
+
+/// A folder of the shared data, or `None` with a word about it.
+fn shared(folder: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("AIRLANE_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let dir = data.join(folder);
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    let strict = std::env::var_os("AIRLANE_STRICT").is_some_and(|v| v == "1");
+    assert!(!strict, "AIRLANE_STRICT=1 and {} is missing", dir.display());
+    println!("left out: {folder} ({} is missing)", dir.display());
+    None
+}

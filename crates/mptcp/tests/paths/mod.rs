@@ -64,6 +64,7 @@ impl Path {
             rate_bps: self.bytes_per_ms as f64 * 8000.0,
             mss: 1448,
             has_room: self.in_flight < self.cwnd(),
+            ..PathState::default()
         }
     }
 
@@ -240,12 +241,12 @@ impl Stream {
                 path.carried += bytes;
                 let (taken_at, _) = path.taken.pop_front().unwrap();
                 path.own_acks.push_back((self.now_ms + path.delay_ms, bytes, taken_at));
-                self.receiver.on_segment(segment).unwrap();
+                self.receiver.on_segment(now, segment).unwrap();
                 assert!(self.receiver.held_bytes() <= self.memory);
             }
         }
         while self.reads
-            && let Some(bytes) = self.receiver.read()
+            && let Some(bytes) = self.receiver.read(now)
         {
             self.received += bytes.len() as u64;
             if self.data.is_some() {

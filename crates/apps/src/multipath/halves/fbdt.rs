@@ -1,6 +1,6 @@
 //! FBDT: each path asks for what it sends next, and no path's turn depends on another's state.
 
-use airlane_base::Time;
+use airlane_base::{Histogram, Time};
 use airlane_fbdt::wire::Frame;
 use airlane_fbdt::{Config, MAX_PATHS, Options, PathId, Receiver, Sender};
 use airlane_quic::ControlStats;
@@ -82,11 +82,11 @@ impl Halves for Fbdt {
         encoded(&Frame::Ack(self.receiver.ack(received)))
     }
 
-    fn on_lane(&mut self, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
+    fn on_lane(&mut self, now: Time, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
         let Some(frame) = Frame::decode(from)? else { return Ok(None) };
         let Frame::Segment(segment) = frame else { return Err(MultipathError::NO_DATA) };
         let bytes = segment.payload.len() as u64;
-        let is_new = self.receiver.on_segment(segment)?;
+        let is_new = self.receiver.on_segment(now, segment)?;
         Ok(Some(Came { bytes, is_new }))
     }
 
@@ -111,8 +111,12 @@ impl Halves for Fbdt {
         }
     }
 
-    fn read(&mut self) -> Option<Bytes> {
-        self.receiver.read()
+    fn read(&mut self, now: Time) -> Option<Bytes> {
+        self.receiver.read(now)
+    }
+
+    fn waited(&self) -> &Histogram {
+        self.receiver.waited()
     }
 
     fn is_sent(&self) -> bool {

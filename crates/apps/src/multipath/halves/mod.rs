@@ -3,7 +3,7 @@
 mod fbdt;
 mod mptcp;
 
-use airlane_base::Time;
+use airlane_base::{Histogram, Time};
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
@@ -77,7 +77,7 @@ pub(super) trait Halves: Send {
     ///
     /// # Errors
     /// If it is no segment, or one that the peer may not send.
-    fn on_lane(&mut self, from: &mut BytesMut) -> Result<Option<Came>, MultipathError>;
+    fn on_lane(&mut self, now: Time, from: &mut BytesMut) -> Result<Option<Came>, MultipathError>;
     /// Takes the first frame off what came on the control stream of `path`; `None` if not all of it is there.
     ///
     /// # Errors
@@ -89,7 +89,9 @@ pub(super) trait Halves: Send {
         from: &mut BytesMut,
     ) -> Result<Option<Told>, MultipathError>;
     /// The next bytes in order.
-    fn read(&mut self) -> Option<Bytes>;
+    fn read(&mut self, now: Time) -> Option<Bytes>;
+    /// How long bytes waited from coming to being read, bytes by bytes.
+    fn waited(&self) -> &Histogram;
     /// Whether all that was written has arrived.
     fn is_sent(&self) -> bool;
     /// Whether all that comes has been read.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Histogram, Time};
 use airlane_mptcp::wire::Frame;
 use airlane_mptcp::{Config, MAX_PATHS, Options, PathId, PathState, Receiver, Sender};
 use airlane_quic::ControlStats;
@@ -53,6 +53,7 @@ impl Path {
             cwnd: stats.window,
             in_flight: in_flight.min(most),
             rate_bps: stats.pacing_rate.map_or(0.0, |rate| rate.bps() as f64),
+            acked_packets: stats.acked_packets,
             has_room,
             ..PathState::default()
         };
@@ -135,11 +136,11 @@ impl Halves for Mptcp {
         encoded(&Frame::Ack(self.receiver.ack()))
     }
 
-    fn on_lane(&mut self, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
+    fn on_lane(&mut self, now: Time, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
         let Some(frame) = Frame::decode(from)? else { return Ok(None) };
         let Frame::Segment(segment) = frame else { return Err(MultipathError::NO_DATA) };
         let bytes = segment.payload.len() as u64;
-        let is_new = self.receiver.on_segment(segment)?;
+        let is_new = self.receiver.on_segment(now, segment)?;
         Ok(Some(Came { bytes, is_new }))
     }
 
@@ -163,8 +164,12 @@ impl Halves for Mptcp {
         }
     }
 
-    fn read(&mut self) -> Option<Bytes> {
-        self.receiver.read()
+    fn read(&mut self, now: Time) -> Option<Bytes> {
+        self.receiver.read(now)
+    }
+
+    fn waited(&self) -> &Histogram {
+        self.receiver.waited()
     }
 
     fn is_sent(&self) -> bool {

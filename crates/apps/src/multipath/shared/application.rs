@@ -69,11 +69,12 @@ impl Shared {
         &self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Vec<Bytes>, MultipathError>> {
+        let now = self.runtime.now();
         let mut state = self.lock();
         let mut pieces = Vec::new();
         let mut is_done = false;
         if let Some((halves, _)) = &mut state.halves {
-            while let Some(piece) = halves.read() {
+            while let Some(piece) = halves.read(now) {
                 pieces.push(piece);
             }
             is_done = halves.is_read();
@@ -81,7 +82,6 @@ impl Shared {
         if !pieces.is_empty() || is_done {
             let read: usize = pieces.iter().map(Bytes::len).sum();
             state.progress += read as u64;
-            let now = self.runtime.now();
             state.on_progress(now);
             if state.is_over() {
                 state.wake_all();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Histogram, Time};
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
@@ -217,6 +217,11 @@ impl Shared {
         let mut state = self.lock();
         state.failure.get_or_insert(error);
         state.wake_all();
+    }
+
+    pub(in crate::multipath) fn waited(&self) -> Histogram {
+        let state = self.lock();
+        state.halves.as_ref().map(|(halves, _)| halves.waited().clone()).unwrap_or_default()
     }
 
     pub(in crate::multipath) fn counts(&self) -> StreamCounts {

@@ -77,6 +77,7 @@ impl Shared {
         path: PathKey,
         from: &mut BytesMut,
     ) -> Result<(), MultipathError> {
+        let now = self.runtime.now();
         let mut state = self.lock();
         let State { halves, paths, radios, progress, .. } = &mut *state;
         let (Some((halves, _)), Some(tasks)) = (halves, at(paths, path)) else {
@@ -84,7 +85,7 @@ impl Shared {
         };
         let counts = counts_of(radios, tasks.radio);
         let mut is_new = false;
-        while let Some(came) = halves.on_lane(from)? {
+        while let Some(came) = halves.on_lane(now, from)? {
             tasks.received += came.bytes;
             if came.is_new {
                 counts.first_bytes += came.bytes;
@@ -96,7 +97,6 @@ impl Shared {
         }
         if is_new {
             wake(&mut state.reader);
-            let now = self.runtime.now();
             state.on_progress(now);
         }
         Ok(())

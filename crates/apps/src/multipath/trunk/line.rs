@@ -221,18 +221,22 @@ impl Line {
         accepted: Option<Terms>,
     ) {
         let (shared, key) = (attached.shared().clone(), attached.key());
-        let work = async {
-            if let Some(terms) = accepted {
-                self.say(stream, Body::Accept(terms)).await?;
-            }
-            tokio::try_join!(
+        // Before anything else goes out on the express channel: the other end takes nothing of a
+        // stream that it does not know to be carried.
+        let told = match accepted {
+            Some(terms) => self.say(stream, Body::Accept(terms)).await,
+            None => Ok(()),
+        };
+        if told.is_ok() {
+            // Each comes to its own end, for a write that is begun must not be given up: see
+            // [`Whole`].
+            let ended = tokio::join!(
                 self.send_segments(stream, &shared, key, accepted),
                 self.send_control(stream, &shared, key),
-            )
-        };
-        let ended = work.await;
-        if let Err(e) = ended {
-            tracing::debug!(radio = self.radio, stream, "{e}");
+            );
+            if let Err(e) = ended.0.and(ended.1) {
+                tracing::debug!(radio = self.radio, stream, "{e}");
+            }
         }
         self.carried().remove(&stream);
         drop(attached);

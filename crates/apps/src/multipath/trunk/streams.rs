@@ -326,7 +326,7 @@ impl Streams {
         self.join(line, stream, entry, false);
     }
 
-    /// Has the line carry the stream, if it does not yet.
+    /// Has the line carry the stream, if it does not yet. `accepts` if the other end is to be told.
     fn join(self: &Arc<Self>, line: &Arc<Line>, stream: u32, entry: &mut Entry, accepts: bool) {
         if !entry.joined.insert(line.serial) {
             return;
@@ -334,11 +334,10 @@ impl Streams {
         let terms = entry.terms;
         let agreed = Agreed { incarnation: 0, terms };
         // If it has failed, whoever watches it tells the other end.
-        if let Ok(attached) = entry.shared.attach(line.radio, agreed, None) {
-            line.add(stream, &attached);
-            let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
-            self.runtime.spawn("trunk carrier", carry);
-        }
+        let Ok(attached) = entry.shared.attach(line.radio, agreed, None) else { return };
+        line.add(stream, &attached);
+        let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
+        self.runtime.spawn("trunk carrier", carry);
     }
 
     /// The other end was started again, and knows of no stream that it had accepted.

@@ -79,9 +79,3 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
         ),
     }])
 }
-
-/// A tokio runtime as the airlane command has it.
-fn threads() -> Result<tokio::runtime::Runtime, Problem> {
-    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    built.map_err(|e| Problem::Broke(format!("no threads to run on: {e}")))
-}

@@ -5,9 +5,10 @@ use airlane_daemon::client::{Client, FetchError, Speak, Url};
 use airlane_quic::Trust;
 use airlane_runtime::real_time::TokioRuntime;
 
-use super::{Load, Moved, threads};
+use super::{Load, Moved};
 use crate::bar::Problem;
 use crate::clock::Watch;
+use crate::noq_bulk::threads;
 use crate::process::{self, Running, Scratch, Usage};
 
 /// A server with the object.

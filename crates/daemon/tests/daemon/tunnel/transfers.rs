@@ -232,3 +232,72 @@ fn a_connection_that_is_reset_is_reset_at_the_other_end() {
         assert_eq!(end.kind(), std::io::ErrorKind::ConnectionReset);
     });
 }
+
+/// What the serving end says at once must not overtake the news that it takes the stream: nobody
+/// sends it again while there is no other radio.
+#[test]
+fn first_bytes_come_over_a_single_radio() {
+    run(async {
+        // The target speaks first, so all that it says is there when the stream begins.
+        let greets = listen(|mut connection| async move {
+            let (mut from, mut to) = connection.split();
+            to.write_all(b"hello").await.unwrap();
+            drop(tokio::io::copy(&mut from, &mut to).await);
+        })
+        .await;
+        let tunnel = Tunnel::to(greets).await;
+        tunnel.air.set(radios()[1], Radio::Down);
+        tunnel.lines(1).await;
+        for _ in 0..8 {
+            let mut connections = Vec::new();
+            for _ in 0..32 {
+                let mut connection = tunnel.connect().await;
+                connection.write_all(b"you").await.unwrap();
+                connections.push(connection);
+            }
+            for mut connection in connections {
+                let mut got = [0; 8];
+                connection.read_exact(&mut got).await.unwrap();
+                assert_eq!(&got, b"helloyou");
+            }
+        }
+    });
+}
+
+/// A bulk transfer that an application gives up in the middle takes no radio's connection with it.
+#[test]
+fn a_transfer_that_is_given_up_leaves_the_radios_to_the_others() {
+    run(async {
+        // It speaks and listens for as long as anybody is there.
+        let busy = listen(|mut connection| async move {
+            let (mut from, mut to) = connection.split();
+            let speak = async {
+                let block = vec![7; 64 << 10];
+                while to.write_all(&block).await.is_ok() {}
+            };
+            let mut nowhere = tokio::io::sink();
+            drop(tokio::join!(tokio::io::copy(&mut from, &mut nowhere), speak));
+        })
+        .await;
+        let tunnel = Tunnel::to(busy).await;
+        tunnel.lines(2).await;
+        for _ in 0..8 {
+            let connection = tunnel.connect().await;
+            let (mut from, mut to) = tokio::io::split(connection);
+            // Both directions are at work.
+            let mut buffer = vec![0; 1 << 20];
+            for piece in pieces(4 << 20) {
+                to.write_all(&piece).await.unwrap();
+            }
+            from.read_exact(&mut buffer).await.unwrap();
+            let connection = from.unsplit(to);
+            socket2::SockRef::from(&connection)
+                .set_linger(Some(std::time::Duration::ZERO))
+                .unwrap();
+            drop(connection);
+            tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
+        }
+        let lines: Vec<u64> = tunnel.client.radios().iter().map(|(_, of)| of.lines).collect();
+        assert_eq!(lines, [1, 1]);
+    });
+}

@@ -33,30 +33,30 @@ impl TunnelOutput {
 
     /// From being written to being there in order, with how many bytes took so long: of what came
     /// in the time that counts, shortest first.
-    fn delays(&self) -> Vec<(f64, u64)> {
+    fn latencies(&self) -> Vec<(f64, u64)> {
         let mut written = self.written.iter().peekable();
-        let (mut delays, mut before) = (Vec::new(), 0);
+        let (mut latencies, mut before) = (Vec::new(), 0);
         for (upto, at) in &self.read {
             // The note of the last byte of this part: written no later than it was read.
             while written.next_if(|(bytes, _)| bytes < upto).is_some() {}
             let Some((_, since)) = written.peek() else { break };
             if *at >= self.counted_from {
-                delays.push(((*at - *since).as_secs_f64(), upto - before));
+                latencies.push(((*at - *since).as_secs_f64(), upto - before));
             }
             before = *upto;
         }
-        delays.sort_by(|a, b| a.0.total_cmp(&b.0));
-        delays
+        latencies.sort_by(|a, b| a.0.total_cmp(&b.0));
+        latencies
     }
 }
 
-/// The delay that so large a share of all bytes does not exceed, s.
-fn quantile(delays: &[(f64, u64)], share: f64) -> Option<f64> {
-    let all: u64 = delays.iter().map(|(_, bytes)| bytes).sum();
+/// The latency that so large a share of all bytes does not exceed, s.
+fn quantile(latencies: &[(f64, u64)], share: f64) -> Option<f64> {
+    let all: u64 = latencies.iter().map(|(_, bytes)| bytes).sum();
     let mut below = 0;
-    delays.iter().find_map(|(delay, bytes)| {
+    latencies.iter().find_map(|(latency, bytes)| {
         below += bytes;
-        (below as f64 >= share * all as f64).then_some(*delay)
+        (below as f64 >= share * all as f64).then_some(*latency)
     })
 }
 
@@ -65,10 +65,15 @@ pub(super) fn result(output: &Output) -> PartResult {
     for tunnel in &output.0 {
         let mut figures = Figures::default();
         let goodput = tunnel.goodput_bps();
-        let delays = tunnel.delays();
+        let latencies = tunnel.latencies();
+        let waited = |share| {
+            (tunnel.waited.count() > 0).then(|| 1e3 * tunnel.waited.quantile(share).as_secs_f64())
+        };
         figures.add("goodput_bps", "bit/s", goodput);
-        figures.add("delay_ms", "ms", quantile(&delays, 0.5).map(|s| 1e3 * s));
-        figures.add("delay_p99_ms", "ms", quantile(&delays, 0.99).map(|s| 1e3 * s));
+        figures.add("delay_ms", "ms", waited(0.5));
+        figures.add("delay_p99_ms", "ms", waited(0.99));
+        figures.add("latency_ms", "ms", quantile(&latencies, 0.5).map(|s| 1e3 * s));
+        figures.add("latency_p99_ms", "ms", quantile(&latencies, 0.99).map(|s| 1e3 * s));
         figures.add("redundant_share", "", tunnel.redundant_share());
         actors.push(ActorResult {
             workload: NAME.to_owned(),
@@ -139,7 +144,7 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
     }
     let met = (!met.series.is_empty()).then_some(met);
     let panels = [in_order, waiting].into_iter().chain(met).collect();
-    OverTime { panels, spans }
+    OverTime { panels, spans, ..OverTime::default() }
 }
 
 /// For which radio much waited, and when.

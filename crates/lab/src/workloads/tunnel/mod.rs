@@ -6,14 +6,14 @@ mod read;
 mod report;
 mod roles;
 mod samples;
-mod scheduler;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Time};
+use airlane_base::{Histogram, InputError, Time};
 
 use crate::error::LabError;
+use crate::multipath::{Scheduler, Without};
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
@@ -26,7 +26,6 @@ use crate::workload::{
 use crate::world::{FlowSample, Stage};
 
 use samples::Sample;
-use scheduler::{Scheduler, Without};
 
 /// The name of the workload.
 const NAME: &str = "tunnel";
@@ -137,6 +136,8 @@ impl Cast for Tunnels {
             Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
             Metric::of_actor("delay_ms", "ms", Sense::Lower),
             Metric::of_actor("delay_p99_ms", "ms", Sense::Lower),
+            Metric::of_actor("latency_ms", "ms", Sense::Lower),
+            Metric::of_actor("latency_p99_ms", "ms", Sense::Lower),
             Metric::of_actor("redundant_share", "", Sense::Lower),
             Metric::of_actor("byte_share", "", Sense::Neutral),
         ]
@@ -203,6 +204,9 @@ struct TunnelOutput {
     /// How far it had come when: what was written, and what was read in order.
     written: Vec<(u64, Time)>,
     read: Vec<(u64, Time)>,
+    /// How long bytes waited from coming over a radio to being read in order, of the time that
+    /// counts.
+    waited: Histogram,
     /// Bytes that each end holds at most.
     memory: u64,
     /// Bytes of segments, distinct and sent again.

@@ -31,13 +31,19 @@ pub(super) fn headlines() -> Vec<Headline> {
         .on_terminal("in order")
         .in_sweep(InSweep::Drawn),
         Headline::new(
-            Column::number("Delay", "ms", 1)
+            Column::number("Latency", "ms", 1)
                 .better(Better::Lower)
                 .help("From being written to being there in order: the median over bytes."),
-            |r| first(r, "delay_ms"),
+            |r| first(r, "latency_ms"),
         )
-        .on_terminal("delay")
+        .on_terminal("latency")
         .in_sweep(InSweep::Table),
+        Headline::new(
+            Column::number("Waits for order", "ms", 1).better(Better::Lower).help(
+                "From coming over a radio to being there in order: 99 % of all bytes wait no longer.",
+            ),
+            |r| first(r, "delay_p99_ms"),
+        ),
         Headline::new(
             Column::number("Sent twice", "%", 2)
                 .better(Better::Lower)
@@ -53,7 +59,11 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
         Column::text("Stream, radio").merged(),
         Column::text("Scheme"),
         Column::number("In order", "Mbit/s", 1).help("What the application could read."),
-        Column::number("Delay, 99th percentile", "ms", 1)
+        Column::number("Waits for order, median", "ms", 1).help(
+            "From coming over a radio to being there in order: half of all bytes wait no longer.",
+        ),
+        Column::number("99th percentile", "ms", 1).help("The same for 99 % of all bytes."),
+        Column::number("Latency, 99th percentile", "ms", 1)
             .help("99 % of all bytes were there in order so long after they were written."),
         Column::number("Share of the bytes", "%", 1).help("How much the radio was first to bring."),
     ];
@@ -72,7 +82,9 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
                 name.into(),
                 scheme.title.as_str().into(),
                 row("goodput_bps", 1e-6),
+                row("delay_ms", 1.0),
                 row("delay_p99_ms", 1.0),
+                row("latency_p99_ms", 1.0),
                 row("byte_share", 100.0),
             ]);
         }

@@ -25,9 +25,15 @@ impl Histogram {
     /// Counts one time.
     #[inline]
     pub fn add(&mut self, time: Duration) {
+        self.add_many(time, 1);
+    }
+
+    /// Counts a time that `number` of them had.
+    #[inline]
+    pub fn add_many(&mut self, time: Duration, number: u64) {
         let us = time.as_nanos() as u64 / 1_000;
-        self.counts[bucket(us)] += 1;
-        self.total += 1;
+        self.counts[bucket(us)] += number;
+        self.total += number;
     }
 
     /// How many times were counted.

@@ -1,0 +1,46 @@
+"""`airlane tunnel` between two network namespaces: a file comes whole, and over both paths at once.
+
+How fast it is beside its peers is the bench's to say: scripts/bench/tunnel.
+"""
+
+import os
+import sys
+import tempfile
+import unittest
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts/bench/tunnel"))
+
+import measure  # noqa: E402
+from network import Network  # noqa: E402
+from programs import Missing  # noqa: E402
+from scenes import SCENES  # noqa: E402
+
+AIRLANE = Path(os.environ["AIRLANE_BIN"])
+SIZE = 12 << 20
+
+
+class BetweenNamespaces(unittest.TestCase):
+    def test_a_file_comes_whole_and_sooner_than_over_the_better_path_alone(self):
+        scene = next(s for s in SCENES if s.name == "20-30")
+        alone_s = SIZE * 8 / max(p.rate_bps for p in scene.paths)
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+            try:
+                network = stack.enter_context(Network(scene, AIRLANE))
+            except Missing as why:
+                if os.environ.get("AIRLANE_STRICT") == "1":
+                    raise
+                self.skipTest(str(why))
+            measured = measure.Measured()
+            tunnels = measure.start_tunnels(network, AIRLANE, Path(folder), stack, measured)
+            self.assertEqual(tunnels, list(measure.OVERS), measured)
+            for over in tunnels:
+                with self.subTest(over):
+                    # It compares checksums.
+                    took_s = measure.fetch_file(network, measure.OVERS[over], Path(folder), SIZE)
+                    self.assertLess(took_s, alone_s)
+
+
+if __name__ == "__main__":
+    unittest.main()
