@@ -112,7 +112,7 @@ def _once(what: str, one: Callable[[], T], measured: Measured) -> T | None:
 
 
 def start_tunnels(network: Network, airlane: Path | None, folder: Path, stack: ExitStack,
-             measured: Measured) -> list[str]:
+                  measured: Measured) -> list[str]:
     """Starts a tunnel over each transport, on ports of its own; returns those that run."""
     built = overs(airlane) if airlane is not None else []
     absent = [over for over in OVERS if over not in built]
