@@ -6,6 +6,7 @@
 
 mod connect;
 mod datagrams;
+mod half_open;
 mod key;
 mod knock;
 mod pump;

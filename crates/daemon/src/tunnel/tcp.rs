@@ -15,10 +15,10 @@ use bytes::{Buf, Bytes, BytesMut};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use super::half_open::HalfOpen;
 use super::key::{NAME, random};
 use super::knock::{Door, KNOCK_BYTES, Knock, KnockKey, Nonce};
 use super::radio::{self, PathSpec};
@@ -29,8 +29,6 @@ const EXPRESS: u8 = 0;
 const BULK: u8 = 1;
 /// A connection has knocked, and shaken hands, by then; and the other of its line has come.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Connections at most that have not done so.
-const HALF_OPEN: usize = 512;
 /// Pieces that one call of the system takes at most.
 const SLICES: usize = 16;
 
@@ -76,7 +74,7 @@ pub(super) struct TcpDoor {
     pub(super) door: Arc<Door>,
     pub(super) tls: TlsAcceptor,
     pub(super) seldom: Arc<Seldom>,
-    half_open: Arc<Semaphore>,
+    half_open: Arc<HalfOpen>,
     /// Channels whose line's other one has not come yet.
     halves: Mutex<BTreeMap<Nonce, (u8, Channel)>>,
 }
@@ -88,7 +86,7 @@ impl TcpDoor {
         tls: TlsAcceptor,
         seldom: Arc<Seldom>,
     ) -> Arc<Self> {
-        let half_open = Arc::new(Semaphore::new(HALF_OPEN));
+        let half_open = Arc::default();
         Arc::new(Self { runtime, door, tls, seldom, half_open, halves: Mutex::default() })
     }
 
@@ -108,7 +106,7 @@ impl TcpDoor {
                     continue;
                 }
             };
-            let Ok(permit) = self.half_open.clone().try_acquire_owned() else {
+            let Some(place) = self.half_open.enter(peer.ip()) else {
                 self.seldom.warn("half-open", "too many connections that say nothing");
                 continue;
             };
@@ -123,7 +121,7 @@ impl TcpDoor {
                         door.seldom.warn("silent", &format!("no knock in time of {}", peer.ip()))
                     }
                 }
-                drop(permit);
+                drop(place);
             });
         }
     }

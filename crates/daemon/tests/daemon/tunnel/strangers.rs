@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use airlane_daemon::tunnel::{Key, Over, PathSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
 use super::ends::{client, client_over, server};
 use crate::common::run;
@@ -36,6 +36,30 @@ fn a_stranger_gets_not_a_byte() {
         for answer in [silent, http, tls, forged] {
             assert!(answer.is_empty(), "{answer:?}");
         }
+    });
+}
+
+#[test]
+fn who_opens_many_connections_leaves_room_for_others() {
+    run(async {
+        let key = Key::generate().unwrap();
+        let server = server(&key, &[]).await;
+        let at = server.addresses()[0];
+        let mut strangers = Vec::new();
+        for _ in 0..80 {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.bind("127.0.0.9:0".parse().unwrap()).unwrap();
+            strangers.push(socket.connect(at).await.unwrap());
+        }
+        // Those that are too many are hung up on while the others may still knock.
+        for refused in &mut strangers[64..] {
+            drop(refused.read_to_end(&mut Vec::new()).await);
+        }
+        for waits in &strangers[..64] {
+            let answer = waits.try_read(&mut [0; 1]);
+            assert_eq!(answer.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+        }
+        client(&key, at, &[]).await.up().await;
     });
 }
 
