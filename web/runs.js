@@ -17,6 +17,7 @@ function airlaneRuns(box, tools) {
   };
   let cells = [];
   let built = [];
+  let pictures = [];
 
   const group = () => groups[state.group];
   const shownRuns = () =>
@@ -156,6 +157,7 @@ function airlaneRuns(box, tools) {
   /** Writes the values of all lines beside all charts. */
   function say() {
     for (const cell of cells) cell.say();
+    for (const picture of pictures) picture.show(state.time);
   }
 
   // ---- charts --------------------------------------------------------------------------------
@@ -269,10 +271,33 @@ function airlaneRuns(box, tools) {
     };
   }
 
+  /** A row per kind of grid, above the panels. */
+  function gridsOf(runs, withName) {
+    for (const id of new Set(runs.flatMap((run) => run.grids.map((grid) => grid.id)))) {
+      const grids = runs.map((run) => run.grids.find((grid) => grid.id === id));
+      const { drawn, legend } = airlaneGrids(grids, tools);
+      const head = grids.find((grid) => grid);
+      const panel = make("div", "panel");
+      const title = make("h4", "", head.title);
+      if (head.help) title.append(make("span", "note", head.help));
+      const row = make("div", "row");
+      drawn.forEach((grid, i) => {
+        const el = make("div", "cell");
+        if (withName) el.append(make("div", "note", runTitle(runs[i])));
+        el.append(grid ? grid.box : make("p", "absent", `None under ${schemes[runs[i].scheme].title}.`));
+        row.append(el);
+      });
+      panel.append(title, legend(), row);
+      body.append(panel);
+      pictures.push(...drawn.filter((grid) => grid));
+    }
+  }
+
   function build() {
     for (const c of cells) c.remove();
     cells = [];
     built = [];
+    pictures = [];
     body.replaceChildren();
     const runs = shownRuns();
     const most = state.narrow ? 1 : Math.max(1, Math.floor(box.clientWidth / 250));
@@ -293,6 +318,7 @@ function airlaneRuns(box, tools) {
     if (shaded.length) {
       body.append(make("p", "note", `Shaded: ${shaded.join(", ")} of the line in that colour.`));
     }
+    gridsOf(runs, withName);
     group().panels.forEach((head, i, all) => {
       const find = (run) => run.panels.find((p) => p.id === head.id);
       // The vertical scale is that of all schemes, shown or not: they compare at a glance.

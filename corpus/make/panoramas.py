@@ -190,7 +190,8 @@ class Coast(Scene):
         luma = 150 + 40 * np.sin(np.maximum(LATITUDE, 0))[:, None] + 22 * clouds
         sea = self.ground
         waves = sea.draw(self.water, 28 * t, 10 * t) + sea.draw(self.water, -18 * t, 22 * t + 300)
-        luma[sea.first:] = 95 + 14 * self.vigour * waves + 16 * sea.draw(self.swell, 40 * t, 8 * t, 0.4)
+        swell = sea.draw(self.swell, 40 * t, 8 * t, 0.4)
+        luma[sea.first:] = 95 + 14 * self.vigour * waves + 16 * swell
         return luma
 
 
@@ -285,11 +286,12 @@ class Ride(Scene):
     def luma(self, t):
         ground = self.ground
         luma = np.where(LATITUDE[:, None] < self.hills[None, :], 88, self.sky).astype(np.float32)
-        # The integral of a speed that swings between 35 and 85 grains a second, of four pixels each.
+        # The integral of a speed that swings between 35 and 85 grains of four pixels a second.
         way = 4 * self.vigour * (60 * t - 62.5 * (np.cos(0.4 * t) - 1))
         turn = 160 * np.sin(0.3 * t)
-        luma[ground.first:] = 96 + 30 * min(1, self.vigour) * ground.draw(self.rock, way, turn) + 22 * ground.draw(
-            self.field, way, turn, 0.25)
+        rock = ground.draw(self.rock, way, turn)
+        field = ground.draw(self.field, way, turn, 0.25)
+        luma[ground.first:] = 96 + 30 * min(1, self.vigour) * rock + 22 * field
         return np.roll(luma, int(np.rint(18 * np.sin(0.8 * t) + 9 * np.sin(1.9 * t))), 1)
 
 

@@ -1,4 +1,4 @@
-"""Encoding tiles one by one with x264, and measuring what each level of each GoP costs and loses."""
+"""Encoding tiles one by one with x264, and measuring what each level costs and loses."""
 
 import numpy as np
 
@@ -73,7 +73,8 @@ def luma(raw):
 
 def mean_squares(difference):
     """Mean of the squares of each GoP, to four significant digits."""
-    return [float(f"{value:.4g}") for value in np.square(difference).mean(axis=(1, 2), dtype=np.float64)]
+    means = np.square(difference).mean(axis=(1, 2), dtype=np.float64)
+    return [float(f"{mean:.4g}") for mean in means]
 
 
 def measure(source, scratch):

@@ -9,6 +9,7 @@ pub mod content;
 pub mod error;
 pub mod http;
 pub mod multipath;
+pub mod tiles;
 pub mod vod;
 
 pub use error::RoleError;

@@ -34,6 +34,8 @@ pub struct PathState {
     pub rate_bps: f64,
     /// Payload of one of the path's packets, bytes.
     pub mss: u64,
+    /// Packets of its connection, with whatever is in them, that its peer has acknowledged so far.
+    pub acked_packets: u64,
     /// Whether it takes another segment now.
     pub has_room: bool,
 }
@@ -49,6 +51,7 @@ impl Default for PathState {
             min_rtt: Duration::ZERO,
             rate_bps: 0.0,
             mss: 1448,
+            acked_packets: 0,
             has_room: true,
         }
     }
@@ -78,7 +81,8 @@ pub(crate) struct Path {
     /// a kernel's send buffer that is above the path.
     pub(crate) queue: VecDeque<(u64, u64)>,
     pub(crate) queued: u64,
-    /// The next segment, for the scheduler that sends all of them on every path.
+    /// One past the last segment that it took: the next one, for the scheduler that sends all of them
+    /// on every path.
     pub(crate) pointer: u64,
     /// Whether it has fallen silent with data on its way: it gets nothing until it goes on.
     pub(crate) is_silent: bool,
@@ -112,13 +116,20 @@ impl Path {
         }
     }
 
-    /// The driver looked at it. Returns whether it goes on after it had fallen silent.
-    pub(crate) fn update(&mut self, now: Time, state: PathState) -> bool {
+    /// The driver looked at it; `first` is the number of the first segment that was not
+    /// acknowledged. Returns whether it goes on after it had fallen silent.
+    pub(crate) fn update(&mut self, now: Time, state: PathState, first: u64) -> bool {
+        // Where none of the stream's data is on its way, whatever arrives shows that it is alive.
+        let is_alive = self.pointer <= first && state.acked_packets > self.state.acked_packets;
         self.state = state;
         let arrived = self.taken - i64::try_from(state.in_flight).unwrap_or(i64::MAX);
         let most = *self.arrived.get_or_insert(arrived);
         if arrived <= most {
-            return false;
+            if is_alive {
+                self.last_progress = now;
+                self.timeouts = 0;
+            }
+            return is_alive && std::mem::take(&mut self.is_silent);
         }
         self.arrived = Some(arrived);
         let more = (arrived - most).unsigned_abs();

@@ -139,8 +139,9 @@ impl Sender {
     /// segment that the path took: between, what it took counts as on its way, and the rest as it
     /// was.
     pub fn update(&mut self, now: Time, path: PathId, state: PathState) {
+        let first = self.flights.first();
         let Some(of) = self.paths[path.0].as_mut() else { return };
-        if of.update(now, state) {
+        if of.update(now, state, first) {
             self.flights.keep(path.0);
         }
     }

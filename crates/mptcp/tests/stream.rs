@@ -227,3 +227,39 @@ proptest! {
         prop_assert!(stream.receiver.is_done());
     }
 }
+
+#[test]
+fn a_path_without_data_on_its_way_is_not_silent() {
+    use airlane_base::Time;
+    use airlane_mptcp::wire::Ack;
+    use airlane_mptcp::{PathState, Sender};
+    use bytes::Bytes;
+
+    // The end of a stream that has little to say: its connections carry acknowledgements all the
+    // time, which arrive, but none of its data.
+    for kind in ALL {
+        let config = Config::default();
+        let mut sender = Sender::new(config, 1 << 20, Options::of(kind));
+        let paths = [0; 2].map(|_| sender.open(Time::ZERO).unwrap());
+        let (mut now, mut sent) = (Time::ZERO, 0);
+        let mut acked_packets = 0;
+        for step in 0..100 {
+            sender.push(&mut Bytes::from_static(&[1; 100]));
+            let path = sender.chosen(now).unwrap_or_else(|| panic!("{kind:?}: nobody in {step}"));
+            sent += sender.next(now, path).unwrap().payload.len() as u64;
+            sender
+                .on_ack(now, &Ack { data_ack: sent, window: sent + config.receive_memory })
+                .unwrap();
+            for in_flight in [140, 80] {
+                now += std::time::Duration::from_millis(200);
+                acked_packets += 1;
+                for path in paths {
+                    let state = PathState { in_flight, acked_packets, ..PathState::default() };
+                    sender.update(now, path, state);
+                }
+                assert_eq!(sender.chosen(now), None, "{kind:?}");
+            }
+        }
+        assert_eq!((sent, sender.counts().timeouts), (10_000, 0), "{kind:?}");
+    }
+}

@@ -11,6 +11,7 @@
 
 pub mod chart;
 pub mod claim;
+pub mod grid;
 pub mod multiples;
 pub mod run;
 pub mod table;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use chart::{Axis, Cdf, CdfLine, Dot, DotChart, DotRow, Mark, XyChart, XyGroup, XyLine};
 pub use claim::{Bound, Check, Claim, Verdict};
+pub use grid::{Fill, Frame, Grid, Kind};
 pub use multiples::{Estimate, Facet, Multiples, SmallPanel};
 pub use run::{Actor, AtRest, Draw, Panel, Run, Series, Span};
 pub use table::{Better, Cell, Column, Row, Table};

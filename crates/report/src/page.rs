@@ -20,6 +20,7 @@ use text::{element, escape, escape_into, json_for_script};
 
 const TEMPLATE: &str = include_str!("../../../web/report.html");
 const STYLE: &str = include_str!("../../../web/report.css");
+const GRIDS_SCRIPT: &str = include_str!("../../../web/grids.js");
 const RUNS_SCRIPT: &str = include_str!("../../../web/runs.js");
 const SCRIPT: &str = include_str!("../../../web/report.js");
 const PLOT_STYLE: &str = include_str!("../../../web/vendor/uplot/uPlot.min.css");
@@ -40,7 +41,7 @@ pub fn render(report: &Report) -> String {
         "body" => body(report, &names),
         "data" => json_for_script(&data),
         "plot-script" => PLOT_SCRIPT.to_owned(),
-        "runs-script" => RUNS_SCRIPT.to_owned(),
+        "runs-script" => format!("{GRIDS_SCRIPT}\n{RUNS_SCRIPT}"),
         "script" => SCRIPT.to_owned(),
         other => unreachable!("the template has no slot {other}"),
     })

@@ -2,8 +2,8 @@
 
 use airlane_report::model::{
     Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw,
-    Estimate, Facet, Fact, Mark, Multiples, Panel, Provenance, Report, Run, Scheme, Section,
-    Series, SmallPanel, Span, Table, Term, Verdict, XyChart, XyGroup, XyLine,
+    Estimate, Facet, Fact, Fill, Frame, Grid, Kind, Mark, Multiples, Panel, Provenance, Report,
+    Run, Scheme, Section, Series, SmallPanel, Span, Table, Term, Verdict, XyChart, XyGroup, XyLine,
 };
 use airlane_report::{MAX_POINTS, render};
 
@@ -114,6 +114,17 @@ fn filled_with(text: &str) -> Report {
         actors: vec![Actor::new(text, text)],
         panels: vec![panel],
         spans: vec![Span { actor: t(), kind: t(), start_s: 0.0, end_s: 1.0 }],
+        grids: vec![Grid {
+            id: t(),
+            title: t(),
+            help: t(),
+            columns: 1,
+            rows: 1,
+            aspect: 2.0,
+            kinds: vec![Kind { name: t(), fill: Fill::Empty }],
+            mark: t(),
+            frames: vec![Frame { at_s: 0.0, cells: vec![0], marks: vec![1.0], note: t() }],
+        }],
         ..Run::default()
     }];
     report.sections = vec![section];

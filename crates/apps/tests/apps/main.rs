@@ -4,3 +4,4 @@ mod film;
 mod multipath;
 mod multipath_peers;
 mod sessions;
+mod tiles;

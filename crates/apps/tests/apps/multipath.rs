@@ -22,15 +22,15 @@ use tokio::sync::mpsc;
 const ENDLESS: u64 = 1 << 50;
 
 /// A server and a client with a radio of each supply, and the client's addresses.
-struct Scene {
-    world: World,
-    server: RuntimeHandle,
-    client: RuntimeHandle,
-    listen: SocketAddr,
-    radios: Vec<IpAddr>,
+pub struct Scene {
+    pub world: World,
+    pub server: RuntimeHandle,
+    pub client: RuntimeHandle,
+    pub listen: SocketAddr,
+    pub radios: Vec<IpAddr>,
 }
 
-fn scene(supplies: Vec<Supply>, rtt: Duration) -> Scene {
+pub fn scene(supplies: Vec<Supply>, rtt: Duration) -> Scene {
     let mut topology = Topology::new(SendJitter::Services(1.0), Seed(3));
     let mut at = Vec::new();
     for (i, supply) in supplies.into_iter().enumerate() {
@@ -54,7 +54,7 @@ fn scene(supplies: Vec<Supply>, rtt: Duration) -> Scene {
     Scene { world, server, client, listen: SocketAddr::new(address, 443), radios }
 }
 
-fn transport() -> TransportConfig {
+pub fn transport() -> TransportConfig {
     path_transport(TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0)))
 }
 
@@ -130,7 +130,7 @@ fn transfer_with(
     result.unwrap()
 }
 
-fn mbps(rate: f64) -> Supply {
+pub fn mbps(rate: f64) -> Supply {
     Rate::from_mbps(rate).into()
 }
 

@@ -67,7 +67,9 @@ async fn connect(args: &TunnelConnectArgs) -> Result<u8, LabError> {
         let _ = write!(ready, " status=http://{at}/");
     }
     print(&format!("{ready}\n"))?;
-    show(&mut stopping, &args.showing, || client.status()).await
+    let code = show(&mut stopping, &args.showing, || client.status()).await?;
+    client.stop().await;
+    Ok(code)
 }
 
 /// Shows the figures as they are asked for until a signal comes; the exit code.

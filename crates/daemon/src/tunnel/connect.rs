@@ -26,6 +26,7 @@ use super::request::{Reply, Target, TunnelRequest};
 use super::seldom::Seldom;
 use super::socks::{self, Command, SocksError};
 use super::status::{self, LineStatus, TunnelStatus};
+use super::stop::{Stop, until};
 use super::tcp::TcpDialer;
 use crate::date;
 use crate::error::DaemonError;
@@ -81,11 +82,11 @@ pub struct TunnelConnectRequest {
 
 /// A connecting end that runs.
 pub struct TunnelClient {
-    runtime: RuntimeHandle,
     socks: Option<SocketAddr>,
     forwards: Vec<SocketAddr>,
     status: Option<SocketAddr>,
     shared: Arc<Shared>,
+    stop: Stop,
 }
 
 impl std::fmt::Debug for TunnelClient {
@@ -146,8 +147,9 @@ impl TunnelClient {
             paths: request.paths,
             permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
         });
+        let stop = Stop::new(false);
         for (listener, service) in listeners {
-            runtime.spawn("tunnel listener", shared.clone().take(listener, service));
+            runtime.spawn("tunnel listener", until(&stop, shared.clone().take(listener, service)));
         }
         let mut status = None;
         if let Some(at) = request.status {
@@ -155,10 +157,11 @@ impl TunnelClient {
             status = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
             let of = shared.clone();
             let figures = Arc::new(move || of.status());
-            runtime.spawn("tunnel figures", status::serve(runtime.clone(), listener, figures));
+            let serving = status::serve(runtime.clone(), listener, figures);
+            runtime.spawn("tunnel figures", until(&stop, serving));
         }
-        runtime.spawn("tunnel radios", shared.clone().tell());
-        Ok(Self { runtime, socks, forwards, status, shared })
+        runtime.spawn("tunnel radios", until(&stop, shared.clone().tell()));
+        Ok(Self { socks, forwards, status, shared, stop })
     }
 
     /// Where it takes SOCKS5.
@@ -201,9 +204,10 @@ impl TunnelClient {
         self.shared.trunk.streams()
     }
 
-    /// The runtime that it runs on.
-    pub fn runtime(&self) -> &RuntimeHandle {
-        &self.runtime
+    /// Ends all connections; the other end is told so.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        self.shared.trunk.close().await;
     }
 }
 

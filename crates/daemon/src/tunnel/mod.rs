@@ -17,6 +17,7 @@ mod seldom;
 mod serve;
 pub mod socks;
 mod status;
+mod stop;
 mod tcp;
 
 pub use airlane_apps::multipath::trunk::{Bounds, RadioView};

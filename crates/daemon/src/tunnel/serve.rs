@@ -26,14 +26,16 @@ use super::request::{Reply, Target, TunnelRequest};
 use super::rules::Rules;
 use super::seldom::Seldom;
 use super::status::{self, LineStatus, TunnelStatus};
+use super::stop::{Stop, until};
 use super::tcp::TcpDoor;
 use crate::date;
 use crate::error::DaemonError;
 
 /// How long it may take to reach a target, its name included.
 const REACH: Duration = Duration::from_secs(15);
-/// How long a stop waits for what is on its way.
-const FAREWELL: Duration = Duration::from_millis(200);
+
+/// How long clients may take to hear that QUIC ends.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What a serving end is told.
 #[derive(Clone, Debug)]
@@ -52,12 +54,12 @@ pub struct TunnelServeRequest {
 
 /// A serving end that runs.
 pub struct TunnelServer {
-    runtime: RuntimeHandle,
     addresses: Vec<SocketAddr>,
     endpoints: Vec<Arc<Endpoint>>,
     acceptor: Arc<Acceptor>,
     shared: Arc<Shared>,
     status: Option<SocketAddr>,
+    stop: Stop,
 }
 
 impl std::fmt::Debug for TunnelServer {
@@ -105,6 +107,7 @@ impl TunnelServer {
         };
         let acceptor = Acceptor::new(runtime.clone(), request.bounds, begun);
         let tls = request.key.server_tls()?.server_config(&[])?;
+        let stop = Stop::new(false);
         let door = Arc::new(Door::new(request.key.knock()));
         let tcp = TcpDoor::new(
             runtime.clone(),
@@ -139,7 +142,7 @@ impl TunnelServer {
             };
             addresses.push(endpoint.local_addr());
             endpoints.push(endpoint);
-            runtime.spawn("tunnel over tcp", tcp.clone().serve(listener, opened));
+            runtime.spawn("tunnel over tcp", until(&stop, tcp.clone().serve(listener, opened)));
         }
         let mut status = None;
         if let Some(at) = request.status {
@@ -154,9 +157,10 @@ impl TunnelServer {
             status = Some(listener.local_addr().map_err(refused)?);
             let (shared, acceptor) = (shared.clone(), acceptor.clone());
             let figures = Arc::new(move || shared.status(&acceptor));
-            runtime.spawn("tunnel figures", status::serve(runtime.clone(), listener, figures));
+            let serving = status::serve(runtime.clone(), listener, figures);
+            runtime.spawn("tunnel figures", until(&stop, serving));
         }
-        Ok(Self { runtime, addresses, endpoints, acceptor, shared, status })
+        Ok(Self { addresses, endpoints, acceptor, shared, status, stop })
     }
 
     /// Where it listens.
@@ -184,12 +188,14 @@ impl TunnelServer {
         self.shared.status(&self.acceptor)
     }
 
-    /// Ends everything.
+    /// Ends everything; clients are told so.
     pub async fn stop(self) {
-        self.acceptor.end();
-        self.runtime.sleep(FAREWELL).await;
+        self.stop.send_replace(true);
+        self.acceptor.close().await;
         for endpoint in &self.endpoints {
             endpoint.close(0, "the server stops");
+            // Clients that do not answer are not waited for.
+            let _ = timeout(FAREWELL, endpoint.wait_idle()).await;
         }
     }
 }

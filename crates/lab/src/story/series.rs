@@ -22,7 +22,9 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
     let scheme = &scenario.schemes[output.key.scheme];
     let flows = output.flows();
     let ended = Ended { plan, at: output.ended };
-    let of_workloads: Vec<OverTime> = output.parts.iter().map(|p| p.over_time(&ended)).collect();
+    let mut of_workloads: Vec<OverTime> =
+        output.parts.iter().map(|p| p.over_time(&ended)).collect();
+    let grids = of_workloads.iter_mut().flat_map(|of| std::mem::take(&mut of.grids)).collect();
     let (panels, spans): (Vec<_>, Vec<_>) =
         of_workloads.into_iter().map(|over_time| (over_time.panels, over_time.spans)).unzip();
     let mut panels: Vec<Panel> =
@@ -45,6 +47,7 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
         actors: of_flows.chain(of_ways).collect(),
         panels,
         spans: spans.into_iter().flatten().collect(),
+        grids,
     }
 }
 

@@ -388,4 +388,6 @@ pub(crate) struct OverTime {
     pub(crate) panels: Vec<model::Panel>,
     /// Spans of time that something lasted.
     pub(crate) spans: Vec<model::Span>,
+    /// What stood in each cell of a grid.
+    pub(crate) grids: Vec<model::Grid>,
 }

@@ -3,6 +3,7 @@
 pub mod bulk;
 #[cfg(test)]
 mod exchange;
+pub mod tiles;
 pub mod tunnel;
 pub mod vod;
 pub mod web;
@@ -15,6 +16,7 @@ pub(crate) const ALL: &[&dyn Workload] = &[
     &bulk::Bulk,
     &web::Web,
     &tunnel::Tunnel,
+    &tiles::Tiles,
     #[cfg(test)]
     &exchange::Exchange,
 ];

@@ -18,5 +18,6 @@ mod scenario;
 mod story;
 mod summary;
 mod sweep;
+mod tiles;
 mod traffic;
 mod tunnel;

@@ -12,7 +12,7 @@ use airlane_base::{Rng, Seed, Time};
 use airlane_lab::scenario::{Grid, Scenario, embedded};
 use airlane_lab::workloads::vod::popularity::Popularity;
 use airlane_media::mp4::{Index, Init, fragments, retime};
-use airlane_media::{dash, hls, synthetic, table};
+use airlane_media::{dash, heads, hls, synthetic, table, tiles};
 use airlane_minerva::{SentCurve, StoredNormalisation};
 use airlane_net::Trace;
 use rand::RngExt;
@@ -25,6 +25,19 @@ fn trace(data: &[u8]) {
 
 fn chunk_table(data: &[u8]) {
     let _ = table::parse(data);
+}
+
+fn tile_table(data: &[u8]) {
+    if let Ok(video) = tiles::parse(data, "file") {
+        assert_eq!(video.check(), Ok(()));
+    }
+}
+
+fn recorded_heads(data: &[u8]) {
+    for recording in heads::parse(data, "file").unwrap_or_default() {
+        assert!(!recording.samples.is_empty());
+        assert!(recording.samples.windows(2).all(|pair| pair[0].at < pair[1].at));
+    }
 }
 
 fn scenario(data: &[u8]) {
@@ -211,6 +224,42 @@ fn damaged_tables_are_survived() {
     let valid: Vec<Vec<u8>> =
         synthetic::corpus(2, 3, Seed(1)).iter().map(|v| table::to_json(v).into_bytes()).collect();
     batter("table", chunk_table, &valid);
+}
+
+#[test]
+fn damaged_tables_of_tiles_are_survived() {
+    let ours = br#"{"format": "airlane-tiles", "version": 1, "video": "lake", "columns": 2,
+"rows": 1, "gop_s": 0.5, "levels": ["low", "high"], "gops": [{"bytes": [[100, 1000],
+[200, 2000]], "mse": [[65.0, 0.65], [65.0, 0.65]], "change_mse": [9, 900], "grey_mse": [1, 2]}]}"#;
+    let sizes = br#"{"2x1": {"1000": {"9000": {"1": {}, "2": {"1": 90, "2": 95}, "3": {"1": 70}},
+"10000": {"2": {"1": 190, "2": 195}, "3": {"1": 170}}}}}"#;
+    assert!(tiles::parse(ours, "file").is_ok() && tiles::parse(sizes, "file").is_ok());
+    batter("tiles", tile_table, &[ours.to_vec(), sizes.to_vec()]);
+}
+
+/// A tar archive of one file.
+fn archive(name: &str, text: &str) -> Vec<u8> {
+    let mut header = [0; 512];
+    let mut field =
+        |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    field(0, name);
+    field(124, &format!("{:011o}", text.len()));
+    // The sum of the header's bytes, with spaces in the sum's own place.
+    field(148, "        ");
+    field(156, "0");
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let padding = vec![0; text.len().next_multiple_of(512) - text.len() + 1024];
+    [&header[..], text.as_bytes(), &padding].concat()
+}
+
+#[test]
+fn damaged_heads_are_survived() {
+    let avtrack = br#"{"data": [{"filename": "2.mp4", "pitch_yaw_roll_data_hmd": [
+{"sec": 0.25, "pitch": -13, "yaw": -7, "roll": 2}, {"sec": 0.5, "pitch": 1, "yaw": 179, "roll": -1}]}]}"#;
+    let dragonfly = archive("vid1_uid3_x.txt", "180.5,90\n181,91\n");
+    assert!(heads::parse(avtrack, "file").is_ok() && heads::parse(&dragonfly, "file").is_ok());
+    batter("heads", recorded_heads, &[avtrack.to_vec(), dragonfly]);
 }
 
 #[test]

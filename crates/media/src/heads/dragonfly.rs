@@ -9,6 +9,7 @@ use std::time::Duration;
 use airlane_base::InputError;
 
 use super::{HeadSample, Recording};
+use crate::table::MAX_TABLE_BYTES;
 
 /// Between two lines: 25 frames per second.
 const FRAME: Duration = Duration::from_millis(40);
@@ -30,7 +31,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Recording>, InputError> {
         let path = entry.path().map_err(broken)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut text = String::new();
-        entry.read_to_string(&mut text).map_err(broken)?;
+        // What an archive claims to hold may be more than it has bytes.
+        let most = (bytes.len() as u64).min(MAX_TABLE_BYTES);
+        entry.by_ref().take(most).read_to_string(&mut text).map_err(broken)?;
         recordings.push(recording(&name, &text).map_err(|e| e.at_key(name))?);
     }
     if recordings.is_empty() {

@@ -64,6 +64,7 @@ impl Path {
             rate_bps: self.bytes_per_ms as f64 * 8000.0,
             mss: 1448,
             has_room: self.in_flight < self.cwnd(),
+            ..PathState::default()
         }
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Grid;
+
 /// One run of one scheme with one seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -21,6 +23,9 @@ pub struct Run {
     pub panels: Vec<Panel>,
     /// Spans of time to shade, such as stalls.
     pub spans: Vec<Span>,
+    /// Grids over time, above the panels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grids: Vec<Grid>,
 }
 
 /// An actor: a viewer, a station, a radio.

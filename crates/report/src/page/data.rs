@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::names::{ACTOR_COLOURS, Names};
 use crate::decimate::{MAX_POINTS, decimate, rounded, rounded_time};
 use crate::model::run::gaps;
-use crate::model::{AtRest, Axis, Cdf, Draw, Panel, Run, Section, XyGroup};
+use crate::model::{AtRest, Axis, Cdf, Draw, Grid, Kind, Panel, Run, Section, XyGroup};
 
 /// Points of a cumulative line: more than a chart is wide in pixels.
 const CDF_POINTS: usize = 500;
@@ -109,6 +109,29 @@ struct RunData<'a> {
     label: &'a str,
     panels: Vec<PanelData<'a>>,
     spans: Vec<SpanData<'a>>,
+    grids: Vec<GridData<'a>>,
+}
+
+#[derive(Serialize)]
+struct GridData<'a> {
+    id: &'a str,
+    title: &'a str,
+    help: &'a str,
+    columns: usize,
+    rows: usize,
+    aspect: f64,
+    kinds: &'a [Kind],
+    mark: &'a str,
+    frames: Vec<FrameData<'a>>,
+}
+
+#[derive(Serialize)]
+struct FrameData<'a> {
+    t: f64,
+    cells: &'a [u8],
+    /// In percent.
+    marks: Vec<u8>,
+    note: &'a str,
 }
 
 #[derive(Serialize)]
@@ -303,5 +326,26 @@ fn run<'a>(run: &'a Run, names: &Names) -> RunData<'a> {
             end: rounded_time(s.end_s),
         })
         .collect();
-    RunData { scheme: names.scheme(&run.scheme), label: &run.label, panels, spans }
+    let grids = run.grids.iter().map(grid).collect();
+    RunData { scheme: names.scheme(&run.scheme), label: &run.label, panels, spans, grids }
+}
+
+fn grid(grid: &Grid) -> GridData<'_> {
+    let frames = grid.frames.iter().map(|frame| FrameData {
+        t: rounded_time(frame.at_s),
+        cells: &frame.cells,
+        marks: frame.marks.iter().map(|mark| (100.0 * mark.clamp(0.0, 1.0)) as u8).collect(),
+        note: &frame.note,
+    });
+    GridData {
+        id: &grid.id,
+        title: &grid.title,
+        help: &grid.help,
+        columns: grid.columns,
+        rows: grid.rows,
+        aspect: rounded(grid.aspect),
+        kinds: &grid.kinds,
+        mark: &grid.mark,
+        frames: frames.collect(),
+    }
 }

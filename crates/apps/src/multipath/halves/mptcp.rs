@@ -53,6 +53,7 @@ impl Path {
             cwnd: stats.window,
             in_flight: in_flight.min(most),
             rate_bps: stats.pacing_rate.map_or(0.0, |rate| rate.bps() as f64),
+            acked_packets: stats.acked_packets,
             has_room,
             ..PathState::default()
         };

@@ -11,6 +11,7 @@ use rand::RngExt;
 
 use super::budget::Budget;
 use super::channel::Channels;
+use super::dialer::FAREWELL;
 use super::first;
 use super::hello::{HELLO_BYTES, TrunkHello, TrunkId, welcome};
 use super::streams::Streams;
@@ -168,9 +169,15 @@ impl Acceptor {
         known.iter().map(view).collect()
     }
 
-    /// Ends all trunks.
-    pub fn end(&self) {
-        for known in std::mem::take(&mut *self.lock()).into_values() {
+    /// Gives up all streams, waits a little until the other ends have been told, and ends all
+    /// trunks.
+    pub async fn close(&self) {
+        let trunks = std::mem::take(&mut *self.lock());
+        for known in trunks.values() {
+            known.streams.give_up();
+        }
+        self.runtime.sleep(FAREWELL).await;
+        for known in trunks.into_values() {
             known.streams.end();
         }
     }

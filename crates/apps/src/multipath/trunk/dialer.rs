@@ -33,6 +33,9 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// How often the other end of an idle line is asked whether it is there.
 const IDLE: Duration = Duration::from_secs(10);
 
+/// How long the other end may take to hear that all is given up.
+pub(super) const FAREWELL: Duration = Duration::from_millis(200);
+
 /// Connects over a radio: one attempt.
 pub type Connect = Box<dyn Fn() -> LineFuture + Send + Sync>;
 
@@ -133,6 +136,14 @@ impl Trunk {
     /// Something has changed, an address or a link say: radios without a line try at once.
     pub fn stir(&self) {
         self.shared.stirred.send_modify(|times| *times += 1);
+    }
+
+    /// Gives up all streams, and waits a little until the other end has been told.
+    pub async fn close(&self) {
+        self.shared.streams.give_up();
+        self.shared.runtime.sleep(FAREWELL).await;
+        self.shared.over.send_replace(true);
+        self.shared.streams.end();
     }
 
     /// Waits until at least one line is there.

@@ -347,13 +347,19 @@ impl Streams {
         }
     }
 
-    /// Ends all streams and lines.
-    pub(super) fn end(&self) {
+    /// Gives up all streams, of which the other end is told.
+    pub(super) fn give_up(&self) {
         let mut table = self.table();
         table.is_over = true;
         for entry in table.streams.values() {
             entry.shared.fail(MultipathError::GivenUp);
         }
+    }
+
+    /// Ends all streams and lines.
+    pub(super) fn end(&self) {
+        self.give_up();
+        let mut table = self.table();
         for line in std::mem::take(&mut table.lines).into_values() {
             line.end();
         }

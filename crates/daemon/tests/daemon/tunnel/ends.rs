@@ -24,15 +24,28 @@ pub fn radios() -> [IpAddr; 2] {
 
 /// A serving end that connects to this machine.
 pub async fn server(key: &Key, allow: &[&str]) -> TunnelServer {
+    server_at(key, allow, ANY).await
+}
+
+/// The same at an address.
+pub async fn server_at(key: &Key, allow: &[&str], at: SocketAddr) -> TunnelServer {
     let allow = allow.iter().map(|rule| rule.parse().unwrap()).collect();
     let request = TunnelServeRequest {
-        listen: vec![ANY],
+        listen: vec![at],
         key: key.clone(),
         rules: Rules { allow, deny: Vec::new() },
         status: Some(ANY),
         bounds: Bounds::default(),
     };
-    TunnelServer::start(request).await.unwrap()
+    // The port may belong to one that has just ended.
+    let mut ticks = tokio::time::interval(Duration::from_millis(5));
+    loop {
+        match TunnelServer::start(request.clone()).await {
+            Ok(server) => return server,
+            Err(_) if at.port() != 0 => drop(ticks.tick().await),
+            Err(e) => panic!("{e}"),
+        }
+    }
 }
 
 /// A connecting end with two radios that takes SOCKS5 and forwards to these targets.

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 
 use airlane_apps::content::Pattern;
-use airlane_daemon::tunnel::Over;
+use airlane_daemon::tunnel::{Key, Over};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
 
-use super::air::Radio;
-use super::ends::{Tunnel, echo, listen, radios};
+use super::air::{Air, Radio};
+use super::ends::{ANY, Tunnel, client, echo, listen, radios, server, server_at};
 use crate::common::run;
 
 const BODY: u64 = 64 << 20;
@@ -147,6 +148,69 @@ fn either_side_may_end_its_half_first() {
         let mut all = Vec::new();
         connection.read_to_end(&mut all).await.unwrap();
         assert_eq!(all, b"question");
+    });
+}
+
+#[test]
+fn one_end_that_stops_tells_the_other() {
+    run(async {
+        let Tunnel { server, client, air: _air } = Tunnel::to(echo().await).await;
+        let mut connection = TcpStream::connect(client.forwards()[0]).await.unwrap();
+        connection.write_all(b"x").await.unwrap();
+        connection.read_exact(&mut [0]).await.unwrap();
+        server.stop().await;
+        let end = connection.read(&mut [0]).await.unwrap_err();
+        assert_eq!(end.kind(), std::io::ErrorKind::ConnectionReset);
+
+        let tunnel = Tunnel::to(echo().await).await;
+        let mut connection = tunnel.connect().await;
+        connection.write_all(b"x").await.unwrap();
+        connection.read_exact(&mut [0]).await.unwrap();
+        assert_eq!(tunnel.server.streams(), 1);
+        let Tunnel { server, client, air: _air } = tunnel;
+        client.stop().await;
+        let mut ticks = tokio::time::interval(std::time::Duration::from_millis(5));
+        while server.streams() > 0 {
+            ticks.tick().await;
+        }
+    });
+}
+
+#[test]
+fn a_serving_end_that_is_started_again_is_found_by_itself() {
+    run(async {
+        let key = Key::generate().unwrap();
+        let target = echo().await;
+        let first = server_at(&key, &["127.0.0.0/8"], ANY).await;
+        let at = first.addresses()[0];
+        let client = client(&key, at, &[target]).await;
+        let mut lost = TcpStream::connect(client.forwards()[0]).await.unwrap();
+        lost.write_all(b"x").await.unwrap();
+        lost.read_exact(&mut [0]).await.unwrap();
+        first.stop().await;
+        assert!(lost.read(&mut [0]).await.is_err());
+        let _second = server_at(&key, &["127.0.0.0/8"], at).await;
+        let mut found = TcpStream::connect(client.forwards()[0]).await.unwrap();
+        found.write_all(b"y").await.unwrap();
+        let mut got = [0];
+        found.read_exact(&mut got).await.unwrap();
+        assert_eq!(&got, b"y");
+    });
+}
+
+#[test]
+fn a_radio_that_accepts_and_never_delivers_holds_nothing_up() {
+    run(async {
+        let key = Key::generate().unwrap();
+        let server = server(&key, &["127.0.0.0/8"]).await;
+        let air = Air::before(server.addresses()[0]).await;
+        air.set(radios()[0], Radio::Dark);
+        let client = client(&key, air.address, &[echo().await]).await;
+        let connection = TcpStream::connect(client.forwards()[0]).await.unwrap();
+        let (from, to) = connection.into_split();
+        tokio::join!(send(to, BODY / 8), receive(from, BODY / 8, async |_| {}));
+        let radios = client.radios();
+        assert!(!radios[0].1.is_up && radios[1].1.is_up, "{radios:?}");
     });
 }
 

@@ -144,7 +144,7 @@ pub(super) fn over_time(output: &Output, end: Time) -> OverTime {
     }
     let met = (!met.series.is_empty()).then_some(met);
     let panels = [in_order, waiting].into_iter().chain(met).collect();
-    OverTime { panels, spans }
+    OverTime { panels, spans, ..OverTime::default() }
 }
 
 /// For which radio much waited, and when.

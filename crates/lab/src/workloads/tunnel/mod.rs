@@ -6,7 +6,6 @@ mod read;
 mod report;
 mod roles;
 mod samples;
-mod scheduler;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use std::time::Duration;
 use airlane_base::{Histogram, InputError, Time};
 
 use crate::error::LabError;
+use crate::multipath::{Scheduler, Without};
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
@@ -26,7 +26,6 @@ use crate::workload::{
 use crate::world::{FlowSample, Stage};
 
 use samples::Sample;
-use scheduler::{Scheduler, Without};
 
 /// The name of the workload.
 const NAME: &str = "tunnel";

@@ -3,17 +3,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::multipath::{self, Dial, MultipathStream, Settings, transfer};
-use airlane_base::{Histogram, Seed, Time};
-use airlane_quic::{Connection, ControlHandle};
+use airlane_apps::multipath::{self, MultipathStream, Settings, transfer};
+use airlane_base::{Histogram, Time};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::oneshot;
 
 use super::samples::{self, Held, Samples};
 use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
 use crate::error::LabError;
+use crate::multipath::{Ends, Radio, stream_id};
 use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{Stage, Tap};
+use crate::world::Stage;
 
 /// More than anybody waits for.
 const ENDLESS: u64 = 1 << 60;
@@ -32,12 +32,8 @@ struct Started {
     /// What had waited how long when the goodput began to count.
     waited_before: Arc<Mutex<Histogram>>,
     ended: oneshot::Receiver<(Time, Option<String>)>,
-    /// The radios by name.
-    radios: Vec<(String, Option<Used>)>,
+    radios: Vec<Radio>,
 }
-
-/// A radio that is used: its number in the stream, and what sees its connection.
-type Used = (u8, Arc<Tap>);
 
 /// Tunnels that run.
 struct Roles(Vec<Started>);
@@ -48,7 +44,6 @@ pub(super) fn start(cast: &Tunnels, stage: &mut Stage<'_>) -> Result<Box<dyn Run
 }
 
 fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError> {
-    let pair = stage.attach()?;
     let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let control = tunnel.control.as_ref().unwrap_or(&stage.scheme().control);
     let memory = tunnel.memory;
@@ -62,31 +57,10 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
         Some(window_bytes) => Settings { window_bytes, ..settings },
         None => settings,
     };
-    let listen = multipath::path_transport(stage.transport(control));
-    let listen = stage.server(&pair, listen)?;
-    let mut radios = Vec::new();
-    let mut seen = Vec::new();
-    let mut dials = Vec::new();
-    for (access, ip) in tunnel.at.iter().zip(&pair.from) {
-        let access = &stage.scenario().network.accesses[*access].name;
-        let name = format!("{}.{access}", tunnel.name);
-        if of_scheme.only.as_ref().is_some_and(|only| only != access) {
-            radios.push((name, None));
-            continue;
-        }
-        let tap = stage.tap(&pair);
-        seen.push((*ip, stage.sender_seen(&pair, &tap)));
-        radios.push((name, Some((dials.len() as u8, tap))));
-        let transport = multipath::path_transport(stage.client_transport());
-        let endpoint = stage.client_at(&pair, *ip, transport)?;
-        dials.push(Dial { endpoint, server: pair.address, name: "tunnel.airlane".to_owned() });
-    }
-    let connected = move |connection: &Connection, control: &ControlHandle| {
-        let from = connection.remote_addr().map(|address| address.ip());
-        if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
-            seen(control);
-        }
-    };
+    let names = (tunnel.name.as_str(), "tunnel.airlane");
+    let mut ends = Ends::new(stage, names, (&tunnel.at, of_scheme.only.as_deref()), control)?;
+    let connected = ends.connected();
+    let Ends { pair, listen, dials, radios, .. } = ends;
     let bytes = tunnel.bytes.unwrap_or(ENDLESS);
     let written = Arc::new(transfer::Passed::default());
     let (source, sink) = (Held::default(), Held::default());
@@ -105,7 +79,7 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     pair.server.spawn("tunnel acceptor", multipath::serve(listen, settings, connected, begun));
     let begin = Time::ZERO + tunnel.start;
     let read = Arc::new(transfer::Passed::default());
-    let id = id(stage.seed.split("tunnel").split(&tunnel.name));
+    let id = stream_id(stage.seed.split("tunnel").split(&tunnel.name));
     let (clock, kept) = (pair.client.clone(), sink.clone());
     let opened = move || {
         let stream = Arc::new(multipath::open(&clock, id, dials, settings));
@@ -162,11 +136,6 @@ fn receive(
     ended
 }
 
-fn id(seed: Seed) -> [u8; 16] {
-    let bytes = seed.bytes();
-    std::array::from_fn(|i| bytes[i])
-}
-
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -182,7 +151,7 @@ impl Running for Roles {
                 let waited = waited.unwrap_or_default().since(&lock(&tunnel.waited_before));
                 let counts = |end: &Held| lock(end).take().map(|s| s.counts()).unwrap_or_default();
                 let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sent);
-                let radios = tunnel.radios.into_iter().map(|(name, used)| {
+                let radios = tunnel.radios.into_iter().map(|Radio { name, used }| {
                     let Some((number, tap)) = used else {
                         return RadioOutput { name, ..RadioOutput::default() };
                     };

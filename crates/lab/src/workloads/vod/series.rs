@@ -31,6 +31,7 @@ pub(super) fn over_time(output: &Output, run: &Ended<'_>) -> OverTime {
             so_far(cast, output, end),
         ],
         spans: spans(output, end),
+        ..OverTime::default()
     }
 }
 

@@ -1,0 +1,179 @@
+//! The server of a session.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use airlane_base::Time;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::BytesMut;
+
+use super::error::TilesError;
+use super::planner::{Item, Planner, PlannerConfig};
+use super::title::Title;
+use super::viewer::body;
+use super::wire::{Begin, FromServer, MAX_PART_BYTES, Part, Report, Request};
+use crate::multipath::MultipathStream;
+
+/// A title that a server has, and how it is looked at.
+#[derive(Clone, Debug)]
+pub struct Show {
+    /// The title.
+    pub title: Arc<Title>,
+    /// P(t) by GoP: how much of a viewport each tile fills, in the mean over users who have looked
+    /// at the title before.
+    pub attention: Arc<Vec<Vec<f64>>>,
+}
+
+/// A GoP as the server sent it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SentGop {
+    /// The plan; empty if its time had passed before it could begin.
+    pub plan: Vec<Item>,
+    /// How many tiles of it were sent, from the first.
+    pub sent: usize,
+}
+
+/// Serves the session that a client asks for on `stream`, from its first message to its end. `note`
+/// gets each GoP when nothing more of it will be sent.
+///
+/// # Errors
+/// If the stream fails, or the client does not keep to the protocol or asks for another title.
+pub async fn serve(
+    stream: &MultipathStream,
+    clock: &RuntimeHandle,
+    shows: &BTreeMap<String, Show>,
+    config: PlannerConfig,
+    note: impl Fn(SentGop),
+) -> Result<(), TilesError> {
+    let mut buffer = BytesMut::new();
+    let request = loop {
+        if let Some(request) = Request::decode(&mut buffer)? {
+            break request;
+        }
+        read(stream, &mut buffer).await?;
+    };
+    let mut answer = BytesMut::new();
+    let Some(show) = shows.get(&request.title) else {
+        Begin::encode(None, &mut answer);
+        stream.write(answer.freeze()).await?;
+        stream.finish();
+        return Err(TilesError::NoTitle(request.title));
+    };
+    let title = &show.title;
+    let tiling = title.tiling();
+    let begin = Begin {
+        // A tiling has at most 64 of both.
+        columns: tiling.columns() as u8,
+        rows: tiling.rows() as u8,
+        gop: title.gop(),
+        gops: request.gops,
+    };
+    Begin::encode(Some(&begin), &mut answer);
+    let since = clock.now();
+    stream.write(answer.freeze()).await?;
+    let planner = Mutex::new(Planner::new(title.clone(), show.attention.clone(), config));
+    tokio::try_join!(
+        send(stream, clock, (title, &begin, since), &planner, note),
+        read_reports(stream, begin.gops, buffer, &planner),
+    )?;
+    Ok(stream.over().await?)
+}
+
+async fn send(
+    stream: &MultipathStream,
+    clock: &RuntimeHandle,
+    (title, begin, since): (&Title, &Begin, Time),
+    planner: &Mutex<Planner>,
+    note: impl Fn(SentGop),
+) -> Result<(), TilesError> {
+    for gop in 0..begin.gops {
+        let start = since + begin.gop * gop;
+        let due = start + begin.gop;
+        clock.sleep_until(start).await;
+        let mut done = SentGop::default();
+        if clock.now() < due {
+            done.plan = lock(planner).plan(gop);
+            for item in &done.plan {
+                if !send_tile(stream, clock, title.name(), (gop, *item), due).await? {
+                    break;
+                }
+                lock(planner).on_sent(gop, *item);
+                done.sent += 1;
+            }
+        } else {
+            lock(planner).leave_out(gop);
+        }
+        stream.write(encoded(&FromServer::GopEnd(gop))).await?;
+        note(done);
+    }
+    stream.finish();
+    Ok(())
+}
+
+/// Sends a tile until its deadline has passed. Whether all of it was sent.
+async fn send_tile(
+    stream: &MultipathStream,
+    clock: &RuntimeHandle,
+    title: &str,
+    (gop, Item { tile, level, bytes }): (u32, Item),
+    due: Time,
+) -> Result<bool, TilesError> {
+    let mut offset = 0;
+    let pieces = body(title, (gop, tile, level), bytes).pieces(0..bytes, MAX_PART_BYTES.into());
+    for payload in pieces {
+        if clock.now() >= due {
+            return Ok(false);
+        }
+        let part_bytes = payload.len() as u32;
+        // A title has no tiles of more than 16 MiB.
+        let part = Part { gop, tile, level, tile_bytes: bytes as u32, offset, payload };
+        stream.write(encoded(&FromServer::Part(part))).await?;
+        offset += part_bytes;
+    }
+    Ok(true)
+}
+
+async fn read_reports(
+    stream: &MultipathStream,
+    gops: u32,
+    mut buffer: BytesMut,
+    planner: &Mutex<Planner>,
+) -> Result<(), TilesError> {
+    for _ in 0..gops {
+        let report = loop {
+            if let Some(report) = Report::decode(&mut buffer)? {
+                break report;
+            }
+            read(stream, &mut buffer).await?;
+        };
+        lock(planner).on_report(&report)?;
+    }
+    // The client's end, so that nothing is left to be read.
+    match stream.read().await?.is_empty() && buffer.is_empty() {
+        true => Ok(()),
+        false => Err(TilesError::Protocol("more than the reports of all GoPs")),
+    }
+}
+
+/// Appends what comes next.
+pub(super) async fn read(
+    stream: &MultipathStream,
+    buffer: &mut BytesMut,
+) -> Result<(), TilesError> {
+    let pieces = stream.read().await?;
+    if pieces.is_empty() {
+        return Err(TilesError::Ended);
+    }
+    pieces.iter().for_each(|piece| buffer.extend_from_slice(piece));
+    Ok(())
+}
+
+fn encoded(message: &FromServer) -> bytes::Bytes {
+    let mut out = BytesMut::new();
+    message.encode(&mut out);
+    out.freeze()
+}
+
+fn lock(planner: &Mutex<Planner>) -> MutexGuard<'_, Planner> {
+    planner.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,149 @@
+//! What each case draws: a title, and whose head looks at it.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use airlane_base::{InputError, Seed};
+use rand::RngExt;
+
+use super::content::{Content, Watched};
+use super::{Entry, NAME, Sessions};
+use crate::error::LabError;
+use crate::plan::{Plan, RunKey, Sources};
+use crate::request::Common;
+use crate::scenario::Scenario;
+use crate::story::words::file_name;
+use crate::workload::{Draws, Stocks};
+
+/// A title and a head of it, by their places.
+type Chosen = (usize, usize);
+
+/// The content, and what of it each draw has.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    /// `None` without sessions.
+    content: Option<Content>,
+    /// By draw, then by session.
+    draws: Vec<Vec<Chosen>>,
+}
+
+/// What all runs of a plan share: what is watched, by title and head.
+pub(super) struct Stock(BTreeMap<Chosen, Arc<Watched>>);
+
+impl Stock {
+    /// What a session of a case watches.
+    pub(super) fn watched(
+        stocks: &Stocks,
+        plan: &Plan,
+        case: usize,
+        session: usize,
+    ) -> Arc<Watched> {
+        let drawn = plan.draws.of::<Drawn>().expect("a plan with sessions has drawn");
+        let chosen = drawn.draws[plan.cases[case].draw][session];
+        let stock = stocks.of::<Self>().expect("a plan with sessions has a stock");
+        stock.0[&chosen].clone()
+    }
+}
+
+/// The last content that was read for several plans, and from where.
+#[derive(Debug, Default)]
+struct Read(Option<Content>);
+
+impl Drawn {
+    pub(super) fn read(
+        cast: &Sessions,
+        scenario: &Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Self, InputError> {
+        if cast.0.is_empty() {
+            return Ok(Self { content: None, draws: Vec::new() });
+        }
+        // One command has one content.
+        let kept = &mut sources.kept::<Read>().0;
+        let content = match kept.take() {
+            Some(content) => content,
+            None => Content::read(common.content.as_deref())?,
+        };
+        let content = kept.insert(content).clone();
+        let draw = |number: usize| {
+            let seed = Seed(scenario.cases.seed).split(NAME).index(number as u64);
+            cast.0.iter().map(|session| chosen(session, &content, seed)).collect()
+        };
+        let draws = (0..scenario.cases.count).map(draw).collect::<Result<_, _>>()?;
+        Ok(Self { content: Some(content), draws })
+    }
+
+    fn words(&self, (title, head): Chosen) -> String {
+        let content = self.content.as_ref().expect("a draw is of a content");
+        format!("{}, head {}", content.titles[title].title.name(), head + 1)
+    }
+}
+
+/// The title and the head of a session, drawn if they are not given.
+fn chosen(session: &Entry, content: &Content, seed: Seed) -> Result<Chosen, InputError> {
+    let mut rng = seed.split(&session.name).rng();
+    let title = match &session.title {
+        None => rng.random_range(0..content.titles.len()),
+        Some(name) => content.find(name).ok_or_else(|| {
+            let has: Vec<&str> = content.titles.iter().map(|show| show.title.name()).collect();
+            let found = format!("found \"{name}\"");
+            InputError::new(found, format!("expected one of {}", has.join(", ")))
+                .at_key("tiles.title")
+        })?,
+    };
+    let heads = content.titles[title].heads();
+    let head = match session.head {
+        None => rng.random_range(0..heads),
+        Some(number) if number as usize <= heads => number as usize - 1,
+        Some(number) => {
+            let expected = format!("expected 1 to {heads}, as many as looked at this title");
+            return Err(InputError::new(format!("found {number}"), expected).at_key("tiles.head"));
+        }
+    };
+    Ok((title, head))
+}
+
+impl Draws for Drawn {
+    fn identity(&self, plan: &Plan, key: RunKey) -> String {
+        let Some(content) = &self.content else { return String::new() };
+        let chosen = &self.draws[plan.cases[key.case].draw];
+        let names: Vec<String> = chosen.iter().map(|chosen| self.words(*chosen)).collect();
+        format!("{names:?} {:016x}", content.hash)
+    }
+
+    fn stock_key(&self, _: &Plan) -> String {
+        let hash = self.content.as_ref().map(|content| content.hash);
+        format!("{:?} {hash:?}", self.draws)
+    }
+
+    fn stock(&self, _: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
+        let mut watched = BTreeMap::new();
+        if let Some(content) = &self.content {
+            let mut audiences = BTreeMap::new();
+            for chosen @ (title, head) in self.draws.iter().flatten().copied() {
+                let show = &content.titles[title];
+                let audience = audiences.entry(title).or_insert_with(|| show.audience());
+                let of = || Arc::new(Watched::new(show, audience, head));
+                watched.entry(chosen).or_insert_with(of);
+            }
+        }
+        Ok(Arc::new(Stock(watched)))
+    }
+
+    fn content_name(&self) -> Option<String> {
+        Some(file_name(&self.content.as_ref()?.name).to_owned())
+    }
+
+    fn content(&self) -> Option<String> {
+        let content = self.content.as_ref()?;
+        Some(format!("{}, hash {:016x}", file_name(&content.name), content.hash))
+    }
+
+    fn case(&self, draw: usize) -> String {
+        let chosen = self.draws.get(draw).map_or(&[][..], Vec::as_slice);
+        let words: Vec<String> = chosen.iter().map(|chosen| self.words(*chosen)).collect();
+        words.join("; ")
+    }
+}

@@ -1,0 +1,265 @@
+//! Viewers of 360-degree videos: each gets the tiles of one GoP after another over all radios that
+//! it has.
+
+mod content;
+mod drawn;
+mod figures;
+mod over_time;
+mod read;
+mod report;
+mod roles;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::tiles::Method;
+use airlane_base::{InputError, Time};
+use airlane_viewport::LossKind;
+
+use crate::error::LabError;
+use crate::multipath::Scheduler;
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
+use crate::story::Results;
+use crate::workload::{
+    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, Place,
+    Running, SchemePart, Sense, Stocks, Workload,
+};
+use crate::world::{FlowSample, Stage};
+
+/// The name of the workload.
+const NAME: &str = "tiles";
+
+/// The workload.
+pub(crate) struct Tiles;
+
+impl Workload for Tiles {
+    fn table(&self) -> &'static str {
+        NAME
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables, frame))
+    }
+
+    fn read_scheme(
+        &self,
+        keys: &mut Reader<'_>,
+        _: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
+        Some(Arc::new(read::of_scheme(keys)?))
+    }
+
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[("tiles", include_str!("../../../../../scenarios/tiles.toml"))]
+    }
+
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("ows", include_str!("../../../../../claims/ows.toml"))]
+    }
+
+    fn demo(&self) -> Option<&'static str> {
+        Some("tiles")
+    }
+
+    fn defaults(&self) -> String {
+        format!("{:?} {}", OfScheme::default(), content::defaults())
+    }
+}
+
+/// What a scheme says of sessions.
+#[derive(Clone, Debug, PartialEq)]
+struct OfScheme {
+    /// How levels and order are chosen.
+    planner: Method,
+    /// C_agg as a factor on the mean of past throughput.
+    margin: f64,
+    /// Reports that throughput is known from.
+    history: u64,
+    /// Which access sends what.
+    scheduler: Scheduler,
+    /// Bytes of a window of FBDT at most.
+    window: u64,
+}
+
+impl Default for OfScheme {
+    fn default() -> Self {
+        Self {
+            planner: Method::Ows(LossKind::Corrected),
+            margin: 1.0,
+            history: 30,
+            scheduler: Scheduler::Fbdt,
+            window: 32 << 10,
+        }
+    }
+}
+
+impl SchemePart for OfScheme {
+    fn note(&self) -> Vec<String> {
+        let planner = match self.planner {
+            Method::Ows(LossKind::Corrected) => {
+                "Tiles that are likely to be seen get more bits, and those come first that are \
+                 worth most per bit."
+            }
+            Method::Ows(LossKind::Literal) => "Tiles come in the order that the paper prints.",
+            Method::Ows(LossKind::Descending) => {
+                "Tiles come in the reverse of the order that the paper prints."
+            }
+            Method::Fix => {
+                "Tiles that are likely to be seen get more bits, but they come row by row."
+            }
+            Method::Joint => "Levels and order are chosen together.",
+        };
+        vec![planner.to_owned(), self.scheduler.sentence().to_owned()]
+    }
+}
+
+/// The sessions of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+struct Sessions(Vec<Entry>);
+
+/// A session.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    /// Name, of rows; distinct.
+    name: String,
+    /// Its controller. `None`: that of the scheme, with its weight.
+    control: Option<ControllerConfig>,
+    /// When it starts.
+    start: Duration,
+    /// GoPs that are shown so soon after its start do not count.
+    skip: Duration,
+    /// Bytes that each end holds of what it receives, and of what it sends.
+    memory: u64,
+    /// Bytes of a segment at most.
+    segment: u64,
+    /// The title; drawn for each case if it is not given.
+    title: Option<String>,
+    /// The number, from 1, of the recorded head; drawn for each case if it is not given.
+    head: Option<u64>,
+    /// The numbers of the accesses that its client is on: distinct, at least one.
+    at: Vec<usize>,
+    /// Its round trip in the core, if it is not the network's.
+    rtt: Option<Duration>,
+}
+
+impl Cast for Sessions {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|session| session.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        self.0.iter().map(|session| Place { at: session.at.clone(), rtt: session.rtt }).collect()
+    }
+
+    fn adapts(&self) -> bool {
+        true
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        self.is_empty().then_some(0.0)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            Metric::of_actor("viewport_psnr_db", "dB", Sense::Higher),
+            Metric::of_actor("viewport_psnr_grey_db", "dB", Sense::Higher),
+            Metric::of_actor("viewport_psnr_p10_db", "dB", Sense::Higher),
+            Metric::of_actor("ws_psnr_db", "dB", Sense::Higher),
+            Metric::of_actor("late_share", "", Sense::Lower),
+            Metric::of_actor("used_bps", "bit/s", Sense::Neutral),
+            Metric::of_actor("throughput_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("byte_share", "", Sense::Neutral),
+        ]
+    }
+
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        Ok(Arc::new(drawn::Drawn::read(self, scenario, common, sources)?))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+
+    fn about(&self, plan: &Plan) -> About {
+        report::about(self, plan)
+    }
+
+    fn headlines(&self) -> Vec<Headline> {
+        report::headlines()
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        report::verdict(results)
+    }
+
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+/// What came of the sessions of a run.
+#[derive(Clone, Debug)]
+struct Output(Vec<SessionOutput>);
+
+/// A session that ended.
+#[derive(Clone, Debug)]
+struct SessionOutput {
+    name: String,
+    /// GoPs that are shown earlier do not count.
+    counted_from: Time,
+    /// What was watched, and by whom.
+    watched: Arc<content::Watched>,
+    /// Each GoP with the time at which it was shown.
+    shown: Vec<(Time, airlane_apps::tiles::ShownGop)>,
+    /// Each GoP as the server sent it.
+    sent: Vec<airlane_apps::tiles::SentGop>,
+    failure: Option<String>,
+    radios: Vec<RadioOutput>,
+}
+
+/// A radio of a session.
+#[derive(Clone, Debug)]
+struct RadioOutput {
+    /// The session's name and the access's.
+    name: String,
+    /// Bytes that it was first to bring.
+    first_bytes: u64,
+    samples: Vec<FlowSample>,
+}
+
+impl Part for Output {
+    fn flows(&self) -> Vec<Flow<'_>> {
+        let radios = self.0.iter().flat_map(|session| &session.radios);
+        radios
+            .map(|radio| Flow {
+                title: radio.name.clone(),
+                note: "connection".to_owned(),
+                greedy: false,
+                samples: &radio.samples,
+            })
+            .collect()
+    }
+
+    fn result(&self, _: &Ended<'_>) -> PartResult {
+        figures::result(self)
+    }
+
+    fn over_time(&self, _: &Ended<'_>) -> OverTime {
+        over_time::of(self)
+    }
+}

@@ -1,0 +1,141 @@
+//! What the report says of sessions.
+
+use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
+
+use super::{NAME, Sessions};
+use crate::plan::Plan;
+use crate::story::words::{count, list};
+use crate::story::{Results, cell, over};
+use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+
+/// The mean of a figure over the sessions of a run.
+fn mean(run: &RunResult, metric: &str) -> Option<f64> {
+    let sessions = run.of(NAME).filter(|actor| !actor.part);
+    let all: Option<Vec<f64>> = sessions.map(|actor| actor.value(metric)).collect();
+    airlane_quality::stats::mean(&all?)
+}
+
+pub(super) fn about(sessions: &Sessions, _: &Plan) -> About {
+    let who = match sessions.0.len() {
+        0 => Vec::new(),
+        1 => vec!["one viewer of a 360-degree video".to_owned()],
+        n => vec![format!("{} viewers of 360-degree videos", count(n))],
+    };
+    let term = |term: &str, meaning: &str| Term { term: term.into(), meaning: meaning.into() };
+    let terms = vec![
+        term("Tile", "A part of the panorama that is encoded and sent by itself, for one GoP."),
+        term("GoP", "A group of pictures, here of one second; its tiles are shown together."),
+        term("Viewport", "The part of the panorama that the user sees."),
+        term(
+            "Viewport PSNR",
+            "Peak signal-to-noise ratio of what the user sees, by solid angle; a tile that is \
+             missing shows the one before it.",
+        ),
+    ];
+    let terms = if sessions.0.is_empty() { Vec::new() } else { terms };
+    About {
+        who,
+        count: sessions.0.len(),
+        constants: vec!["Titles, heads"],
+        terms,
+        ..About::default()
+    }
+}
+
+pub(super) fn headlines() -> Vec<Headline> {
+    vec![
+        Headline::new(
+            Column::number("Viewport PSNR", "dB", 1)
+                .better(Better::Higher)
+                .help("How close what the user looked at is to the original, mean over GoPs."),
+            |r| mean(r, "viewport_psnr_db"),
+        )
+        .on_terminal("viewport")
+        .in_sweep(InSweep::DrawnInRange),
+        Headline::new(
+            Column::number("Worst tenth", "dB", 1)
+                .better(Better::Higher)
+                .help("A tenth of all GoPs have less."),
+            |r| mean(r, "viewport_psnr_p10_db"),
+        )
+        .in_sweep(InSweep::Table),
+        Headline::new(
+            Column::number("Missing tiles", "%", 1)
+                .better(Better::Lower)
+                .help("Tiles that were not there when their GoP was shown."),
+            |r| Some(100.0 * mean(r, "late_share")?),
+        )
+        .on_terminal("missing")
+        .in_sweep(InSweep::Drawn),
+        Headline::new(
+            Column::number("In time", "Mbit/s", 1).help("Bits of tiles that were there in time."),
+            |r| Some(mean(r, "used_bps")? / 1e6),
+        )
+        .on_terminal("in time")
+        .in_sweep(InSweep::Table),
+    ]
+}
+
+/// A table with a row per session or radio and scheme, and how quality is distributed over GoPs.
+pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+    let columns = vec![
+        Column::text("Viewer, radio").merged(),
+        Column::text("Scheme"),
+        Column::number("Viewport PSNR", "dB", 1).help("A missing tile shows the one before it."),
+        Column::number("With grey", "dB", 1).help("The same, if a missing tile were mid-grey."),
+        Column::number("WS-PSNR", "dB", 1).help("Of the whole panorama, by solid angle."),
+        Column::number("Throughput", "Mbit/s", 1).help("While there was something to send."),
+        Column::number("Share of the bytes", "%", 1).help("How much the radio was first to bring."),
+    ];
+    let mut table = Table::new("By viewer and radio", columns);
+    table.note = over(results);
+    for name in results.actors(NAME) {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let row = |metric: &str, scale: f64| {
+                let samples = results.samples(i, |r| {
+                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
+                });
+                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
+            };
+            table.push(vec![
+                name.into(),
+                scheme.title.as_str().into(),
+                row("viewport_psnr_db", 1.0),
+                row("viewport_psnr_grey_db", 1.0),
+                row("ws_psnr_db", 1.0),
+                row("throughput_bps", 1e-6),
+                row("byte_share", 100.0),
+            ]);
+        }
+    }
+    Chapter { tables: vec![table], cdfs: vec![by_gop(results)], ..Chapter::default() }
+}
+
+fn by_gop(results: &Results<'_>) -> Cdf {
+    let schemes = results.plan.scenario.schemes.iter().enumerate();
+    let line = |(i, scheme): (usize, &crate::scenario::Scheme)| {
+        let runs = results.of_scheme(i);
+        let samples = runs.flat_map(|(_, run)| {
+            let sessions = run.of(NAME);
+            sessions.flat_map(|a| a.samples_of("viewport_psnr_db")).copied().collect::<Vec<_>>()
+        });
+        CdfLine { scheme: scheme.name.clone(), samples: samples.collect() }
+    };
+    Cdf {
+        title: "Viewport PSNR by GoP".to_owned(),
+        note: "The further to the right, the better: so large a share of all GoPs has less."
+            .to_owned(),
+        x: Axis::new("viewport PSNR", "dB"),
+        lines: schemes.map(line).collect(),
+    }
+}
+
+/// What came out, in one sentence.
+pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
+    let mut got = Vec::new();
+    for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+        let mean = results.samples(i, |r| mean(r, "viewport_psnr_db")).mean()?;
+        got.push(format!("{mean:.1} dB under {}", scheme.title));
+    }
+    Some(format!("What the user looks at has {}.", list(&got)))
+}

@@ -1,0 +1,194 @@
+//! The roles: a server and a client per session, and a connection over each of its radios.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airlane_apps::multipath::{self, MultipathStream, Settings};
+use airlane_apps::tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
+use airlane_base::Time;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use tokio::sync::oneshot;
+
+use super::content::Watched;
+use super::drawn::Stock;
+use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
+use crate::error::LabError;
+use crate::multipath::{Ends, Radio, stream_id};
+use crate::workload::{BoxFuture, Part, Running};
+use crate::world::Stage;
+
+/// What a session takes beside its GoPs, in GoPs: to connect, and to show the last.
+const BESIDE: f64 = 2.0;
+
+/// A session that runs.
+struct Started {
+    name: String,
+    counted_from: Time,
+    watched: Arc<Watched>,
+    shown: Noted<(Time, ShownGop)>,
+    sent: Noted<SentGop>,
+    /// The end that watches, once it has begun.
+    client: Held,
+    ended: oneshot::Receiver<Option<String>>,
+    radios: Vec<Radio>,
+}
+
+type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
+
+/// What a role has noted so far.
+struct Noted<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Noted<T> {
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn shared(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    fn add(&self, one: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+    }
+
+    fn take(&self) -> Vec<T> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Sessions that run.
+struct Roles(Vec<Started>);
+
+pub(super) fn start(cast: &Sessions, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    let all = cast.0.iter().enumerate();
+    let roles: Result<Vec<_>, _> =
+        all.map(|(number, session)| start_one(session, number, stage)).collect();
+    Ok(Box::new(Roles(roles?)))
+}
+
+fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<Started, LabError> {
+    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let watched = Stock::watched(stage.stocks, stage.plan, stage.key.case, number);
+    let control = session.control.as_ref().unwrap_or(&stage.scheme().control);
+    let names = (session.name.as_str(), "tiles.airlane");
+    let mut ends = Ends::new(stage, names, (&session.at, None), control)?;
+    let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let settings = Settings {
+        scheme: of_scheme.scheduler.scheme(None),
+        segment_bytes: bytes(session.segment),
+        window_bytes: bytes(of_scheme.window.min(session.memory).max(session.segment)),
+        receive_memory: session.memory,
+        send_memory: session.memory,
+    };
+    let connected = ends.connected();
+    let Ends { pair, listen, dials, radios, .. } = ends;
+    let sent = Noted::new();
+    let begun = {
+        let (clock, watched, sent) = (pair.server.clone(), watched.clone(), sent.shared());
+        let config = PlannerConfig {
+            method: of_scheme.planner,
+            margin: of_scheme.margin,
+            history: NonZeroUsize::new(of_scheme.history as usize).unwrap_or(NonZeroUsize::MIN),
+        };
+        move |stream: MultipathStream| {
+            let (clock_, sent) = (clock.clone(), sent.shared());
+            let show = Show { title: watched.title.clone(), attention: watched.attention.clone() };
+            let shows = BTreeMap::from([(watched.title.name().to_owned(), show)]);
+            clock.spawn("tiles server", async move {
+                let note = |gop| sent.add(gop);
+                // An error says that the client is gone, which tells why itself.
+                drop(tiles::serve(&stream, &clock_, &shows, config, note).await);
+            });
+        }
+    };
+    pair.server.spawn("multipath acceptor", multipath::serve(listen, settings, connected, begun));
+    let begin = Time::ZERO + session.start;
+    let id = stream_id(stage.seed.split(NAME).split(&session.name));
+    let shown = Noted::new();
+    let client = Held::default();
+    let (clock, kept) = (pair.client.clone(), client.clone());
+    let open = move || {
+        let stream = Arc::new(multipath::open(&clock, id, dials, settings));
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream.clone());
+        stream
+    };
+    let gops = gops(&watched, stage.end - begin);
+    let times = (begin, stage.end);
+    let title = watched.title.name().to_owned();
+    let ended = watch(&pair.client, times, (title, gops), open, shown.shared());
+    Ok(Started {
+        name: session.name.clone(),
+        counted_from: begin + session.skip,
+        watched,
+        shown,
+        sent,
+        client,
+        ended,
+        radios,
+    })
+}
+
+/// How many GoPs there is time for.
+fn gops(watched: &Watched, time: std::time::Duration) -> u32 {
+    let fit = time.as_secs_f64() / watched.title.gop().as_secs_f64() - BESIDE;
+    (fit as u32).clamp(1, tiles::wire::MAX_GOPS)
+}
+
+fn watch(
+    clock: &RuntimeHandle,
+    (begin, end): (Time, Time),
+    (title, gops): (String, u32),
+    open: impl FnOnce() -> Arc<MultipathStream> + Send + 'static,
+    shown: Noted<(Time, ShownGop)>,
+) -> oneshot::Receiver<Option<String>> {
+    let (done, ended) = oneshot::channel();
+    let client = clock.clone();
+    clock.spawn("tiles client", async move {
+        client.sleep_until(begin).await;
+        let stream = open();
+        let note = |gop| shown.add((client.now(), gop));
+        let result = tokio::select! {
+            biased;
+            () = client.sleep_until(end) => Ok(()),
+            result = tiles::watch(&stream, &client, &title, gops, note) => result,
+        };
+        // The receiver is gone if the world was stopped.
+        drop(done.send(result.err().map(|e| e.to_string())));
+    });
+    ended
+}
+
+impl Running for Roles {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
+        Box::pin(async {
+            let mut outputs = Vec::new();
+            for session in self.0 {
+                // Its task cannot be gone: a panic would have ended the world.
+                let Ok(failure) = session.ended.await else { continue };
+                let client = session.client.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let counts = client.map(|stream| stream.counts()).unwrap_or_default();
+                let radios = session.radios.into_iter().map(|radio| {
+                    let Radio { name, used } = radio;
+                    let of = |number: u8| counts.paths.iter().find(|path| path.radio == number);
+                    let first_bytes = used.as_ref().and_then(|(number, _)| of(*number));
+                    RadioOutput {
+                        name,
+                        first_bytes: first_bytes.map_or(0, |path| path.first_bytes),
+                        samples: used.map(|(_, tap)| tap.take()).unwrap_or_default(),
+                    }
+                });
+                outputs.push(SessionOutput {
+                    name: session.name,
+                    counted_from: session.counted_from,
+                    watched: session.watched,
+                    shown: session.shown.take(),
+                    sent: session.sent.take(),
+                    failure,
+                    radios: radios.collect(),
+                });
+            }
+            Box::new(Output(outputs)) as Box<dyn Part>
+        })
+    }
+}
