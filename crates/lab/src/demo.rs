@@ -21,14 +21,16 @@ pub fn demo(request: &DemoRequest<'_>) -> Result<Outcome, LabError> {
     let common = &request.common;
     let mut stories = Vec::new();
     let (mut planned, mut stopped) = (0, false);
-    for name in workloads::ALL.iter().filter_map(|workload| workload.demo()) {
+    for workload in workloads::ALL {
+        let Some(name) = workload.demo() else { continue };
         let Some((_, text)) = embedded().find(|(known, _)| *known == name) else {
             return Err(LabError::fault(format!("no scenario \"{name}\" in this build")));
         };
         let scenario = Scenario::from_bytes(text.as_bytes(), Path::new(name), &[])?;
         // A trace takes the place of the only bottleneck; where there are several it has none.
         let trace = common.trace.clone().filter(|_| scenario.network.bottleneck().is_some());
-        let told = told(scenario, &Common { trace, ..common.clone() })?;
+        let content = common.content.clone().filter(|_| workload.demo_takes_content());
+        let told = told(scenario, &Common { trace, content, ..common.clone() })?;
         stories.push(told.story);
         (planned, stopped) = (planned + told.planned, told.stopped);
         if stopped {

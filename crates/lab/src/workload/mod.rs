@@ -69,6 +69,11 @@ pub(crate) trait Workload: Sync {
         None
     }
 
+    /// Whether the content that `airlane demo` is given is for that scenario.
+    fn demo_takes_content(&self) -> bool {
+        false
+    }
+
     /// Name and text of the claims that are measured with it, by system.
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[]

@@ -81,7 +81,7 @@ impl Drawn {
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Self, InputError> {
-        let wanted = common.content.is_some() || !cast.viewers.is_empty();
+        let wanted = !cast.viewers.is_empty();
         let whole = if wanted { Some(corpus(sources, common.content.as_deref())?) } else { None };
         let content_hash = whole.as_ref().map_or(0, Corpus::content_hash);
         let corpus = match cast.player.max_chunks {

@@ -85,6 +85,10 @@ impl Workload for Vod {
         Some("four-viewers")
     }
 
+    fn demo_takes_content(&self) -> bool {
+        true
+    }
+
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[("minerva", include_str!("../../../../../claims/minerva.toml"))]
     }
