@@ -12,7 +12,7 @@ use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -31,6 +31,10 @@ use super::tcp::TcpDialer;
 use crate::date;
 use crate::error::DaemonError;
 
+/// Connections that the system keeps until they are taken, if its own bound is no lower. Where there
+/// are more it answers with SYN cookies, and some connections then come twice, the second time
+/// without anybody at their other end.
+const WAITING: u32 = 4096;
 /// A client of SOCKS has said what it wants by then.
 const ASK: Duration = Duration::from_secs(10);
 /// Bytes that it may say until then: the longest greeting and request, and what it sends ahead.
@@ -256,7 +260,16 @@ fn refused(at: SocketAddr, e: &io::Error) -> InputError {
 }
 
 async fn listen(at: SocketAddr) -> Result<TcpListener, InputError> {
-    TcpListener::bind(at).await.map_err(|e| refused(at, &e))
+    let socket = match at {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    };
+    let listening = socket.and_then(|socket| {
+        socket.set_reuseaddr(true)?;
+        socket.bind(at)?;
+        socket.listen(WAITING)
+    });
+    listening.map_err(|e| refused(at, &e))
 }
 
 impl Shared {

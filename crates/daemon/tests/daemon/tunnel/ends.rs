@@ -10,7 +10,7 @@ use airlane_daemon::tunnel::{
 };
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::air::Air;
 
@@ -124,7 +124,10 @@ impl Tunnel {
 pub async fn listen<F: Future<Output = ()> + Send + 'static>(
     serve: impl Fn(TcpStream) -> F + Send + Sync + 'static,
 ) -> SocketAddr {
-    let listener = TcpListener::bind(ANY).await.unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(ANY).unwrap();
+    // Room for a thousand at once.
+    let listener = socket.listen(4096).unwrap();
     let at = listener.local_addr().unwrap();
     let runtime = TokioRuntime::new(Seed(1));
     let on = runtime.clone();
