@@ -3,9 +3,9 @@
 //! All random numbers of a claim are split from the set's seed by the name of a stream. A stream
 //! for verdicts is called `MIXES/HASH`. The hash covers everything that verdicts on these mixes
 //! depend on: rule, number of draws, schemes and complete scenario (with all defaults) of every
-//! claim that shares the mixes. So a claim whose rule or setting changes gets new draws, which
-//! nothing was run on before. Quick runs use `exploration/MIXES`, which never has draws in common
-//! with verdicts.
+//! claim that shares the mixes, and the defaults of the workloads that take part. So a claim whose
+//! rule or setting changes gets new draws, which nothing was run on before. Quick runs use
+//! `exploration/MIXES`, which never has draws in common with verdicts.
 //!
 //! The hash is taken over `Debug` output, among others: renaming a type or a field of a scenario or
 //! a rule changes the draws.
@@ -70,7 +70,6 @@ impl ClaimSet {
             hash.write_u64(text.len() as u64);
             hash.write(text.as_bytes());
         };
-        workloads::ALL.iter().for_each(|w| add(&w.defaults()));
         // Seeds do not enter the hash: `run_settings` removes them.
         let placeholder = Stream { name: String::new(), seed: Seed(0) };
         for claim in self.claims.iter().filter(|c| c.mixes == mixes) {
@@ -89,6 +88,8 @@ impl ClaimSet {
                 add(name);
                 for real in [false, true] {
                     let scene = self.scenario(claim, claim.full, &placeholder, real, &[patch])?;
+                    let workloads = workloads::ALL.iter().zip(scene.casts.iter());
+                    workloads.filter(|(_, c)| !c.is_empty()).for_each(|(w, _)| add(&w.defaults()));
                     add(&format!("{:?}", run_settings(scene)));
                 }
             }
@@ -97,8 +98,8 @@ impl ClaimSet {
     }
 }
 
-/// The scenario without names and texts, which do not affect its runs, and without seeds, which
-/// follow from the stream.
+/// The scenario without what does not affect its runs: names, texts, workloads that nobody takes
+/// part in; and without seeds, which follow from the stream.
 fn run_settings(scenario: Scenario) -> Scenario {
     let mut scenario = Scenario {
         name: String::new(),
@@ -109,5 +110,21 @@ fn run_settings(scenario: Scenario) -> Scenario {
         ..scenario
     };
     scenario.cases.seed = 0;
+    scenario.casts.leave_out_empty();
     scenario
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_that_nobody_takes_part_in_changes_no_draws() {
+        let set = ClaimSet::of_system("minerva").unwrap();
+        let stream = set.stream(&set.claims[0], Purpose::Exploration).unwrap();
+        let claim = &set.claims[0];
+        let scene = set.scenario(claim, claim.full, &stream, false, &[]).unwrap();
+        assert_eq!(scene.casts.iter().count(), workloads::ALL.len());
+        assert_eq!(run_settings(scene).casts.iter().count(), 1);
+    }
 }

@@ -47,6 +47,13 @@ held! {
     Parts: Box<dyn Part>;
 }
 
+impl Casts {
+    /// Leaves out those in which nobody takes part.
+    pub(crate) fn leave_out_empty(&mut self) {
+        self.0.retain(|cast| !cast.is_empty());
+    }
+}
+
 impl Parts {
     /// As [`Self::of`], to be changed.
     pub fn of_mut<T: 'static>(&mut self) -> Option<&mut T> {
