@@ -7,8 +7,10 @@ use airlane_base::Time;
 use crate::path::Path;
 use crate::{PathId, Sender};
 
-/// However slow a path is, it may have an even part of the memory over this on its way.
-const LEAST_PART: f64 = 8.0;
+/// However slow a path is, it may have an even part of the memory over this on its way: enough to
+/// show that it has become faster. With a quarter of this the slowest of four held more than goes
+/// with its rate, and the others waited for it.
+const LEAST_PART: f64 = 32.0;
 /// Windows that memory holds at least: with fewer, paths idle at their boundaries.
 const LEAST_WINDOWS: u64 = 6;
 /// Segments of a window at least, where there is memory for them: with fewer, what is sent again costs
@@ -51,7 +53,7 @@ impl Sender {
         self.paths.iter().flatten().any(|p| is_sooner(p) && !p.is_silent(now, own))
     }
 
-    /// The rate of all paths together in the last second, bits per second.
+    /// The recent rate of all paths together, bits per second.
     fn recent_bps(&self) -> f64 {
         self.paths.iter().flatten().map(|p| p.reliability.recent_bps()).sum()
     }
@@ -66,8 +68,8 @@ impl Sender {
         self.config.receive_memory.min(self.send_memory)
     }
 
-    /// Bytes of the next window at most: what all paths have on their way at their rates of the last
-    /// second and the longest of their times. A larger one would add no rate, as several are open at
+    /// Bytes of the next window at most: what all paths have on their way at their recent rates and
+    /// the longest of their times. A larger one would add no rate, as several are open at
     /// once, and what came from its end would wait for longer. Before a path's time is known it is
     /// what was agreed on.
     pub(crate) fn window_bytes(&self) -> u64 {

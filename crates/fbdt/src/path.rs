@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::Time;
 
 use crate::reliability::Reliability;
-use crate::window::Arrived;
+use crate::window::{Arrived, Taken};
 use crate::wire::Segment;
 
 /// Weight of a new sample in the time that a path takes.
@@ -65,6 +65,15 @@ impl Path {
     /// How long a segment would take that it took now: no less than nothing has arrived on it for.
     pub(crate) fn expected(&self, now: Time) -> Duration {
         if self.on_way == 0 { self.time() } else { self.time().max(now - self.last_progress) }
+    }
+
+    /// When the acknowledgement of a segment is to be expected: after the path's time, and not before
+    /// all that was handed to it earlier has come, at the rate of right now.
+    pub(crate) fn arrival(&self, now: Time, taken: Taken) -> Time {
+        let by_time = taken.at + self.time();
+        let Some(rate_bps) = self.reliability.current_bps(now) else { return by_time };
+        let ahead_bits = taken.handed.saturating_sub(self.received) as f64 * 8.0;
+        by_time.max(now + Duration::from_secs_f64((ahead_bits / rate_bps.max(1.0)).min(1e6)))
     }
 
     pub(crate) fn on_arrival(&mut self, now: Time, arrived: Arrived) {

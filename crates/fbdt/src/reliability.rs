@@ -9,8 +9,9 @@ use airlane_base::Time;
 const SLOT: Duration = Duration::from_millis(100);
 /// Weight of a slot in the average: 63 % of it is the last three seconds.
 const GAIN: f64 = 1.0 / 30.0;
-/// Slots of which the best is a path's recent rate: one second.
-const RECENT: usize = 10;
+/// Slots of which the best is a path's recent rate. Of a second's, a path that has become ten times
+/// slower would hold memory as if it were fast for all of that.
+const RECENT: usize = 3;
 /// Slots without a word that are looked at one by one.
 const MAX_SILENT_SLOTS: u64 = 300;
 
@@ -20,6 +21,7 @@ pub(crate) struct Reliability {
     slot: u64,
     has_progress: bool,
     was_busy: bool,
+    was_busy_before: bool,
     score: f64,
     bytes: u64,
     rate_bps: f64,
@@ -34,6 +36,7 @@ impl Reliability {
             slot,
             has_progress: false,
             was_busy: false,
+            was_busy_before: false,
             score: 1.0,
             bytes: 0,
             rate_bps: 0.0,
@@ -52,6 +55,7 @@ impl Reliability {
                 let rate = self.bytes as f64 * 8.0 / SLOT.as_secs_f64();
                 self.rate_bps += GAIN * (rate - self.rate_bps);
             }
+            self.was_busy_before = self.was_busy;
             (self.has_progress, self.bytes, self.was_busy) = (false, 0, is_busy);
         }
         self.slot = slot.max(self.slot);
@@ -70,10 +74,23 @@ impl Reliability {
         self.score
     }
 
-    /// The best rate of a slot in the last second, bits per second.
+    /// The best rate of the last slots, bits per second.
     pub(crate) fn recent_bps(&self) -> f64 {
         let most = self.recent.iter().copied().max().unwrap_or(0).max(self.bytes);
         most as f64 * 8.0 / SLOT.as_secs_f64()
+    }
+
+    /// Its rate since the beginning of the last whole slot, bits per second; `None` unless it was
+    /// busy all the time.
+    pub(crate) fn current_bps(&self, now: Time) -> Option<f64> {
+        let before = (self.slot + RECENT as u64 - 1) % RECENT as u64;
+        let (was_busy, bytes) = match slot_of(now).saturating_sub(self.slot) {
+            0 => (self.was_busy && self.was_busy_before, self.recent[before as usize] + self.bytes),
+            1 => (self.was_busy, self.bytes),
+            _ => (self.was_busy, 0),
+        };
+        let passed_ns = SLOT.as_nanos() as u64 + now.as_nanos() % SLOT.as_nanos() as u64;
+        was_busy.then(|| bytes as f64 * 8e9 / passed_ns as f64)
     }
 
     /// Its rate while busy, bits per second; 0 until something has arrived.

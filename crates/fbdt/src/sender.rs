@@ -1,18 +1,21 @@
 //! The sending end: cuts the stream into windows, and says what each path sends next.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use airlane_base::{ByteQueue, Time};
 use bytes::Bytes;
 
 use crate::path::Path;
-use crate::window::{Arrived, Window};
+use crate::window::{Arrived, Taken, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
 use crate::{Config, MAX_PATHS, Options, PathId};
 
 /// A path is taken for more reliable than another if its score is higher by so much.
 const HYSTERESIS: f64 = 0.1;
+
+/// With all memory full a path sends what another took, if that will take so many times as long as
+/// the copy, which may be nearly for nothing otherwise.
+const FAR_SOONER: f64 = 2.0;
 
 /// What a sender has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,9 +194,9 @@ impl Sender {
         if self.cut_window(now, path) {
             return self.take(now, path);
         }
-        // Memory is full, and every segment taken: what others have not delivered is all that
-        // there is to do. The paper waits at most a round trip; here no longer than that helps.
-        let is_blocked = !self.buffer.is_empty() && !self.windows.is_empty();
+        // Memory is full at one end, and every segment taken: what others have not delivered is all
+        // that there is to do. The paper waits a round trip; here no longer than that helps.
+        let is_blocked = !self.buffer.is_empty() || (self.room() == 0 && !self.finished);
         if is_blocked { self.take_again(now, path, true) } else { None }
     }
 
@@ -212,21 +215,18 @@ impl Sender {
         windows.filter_map(due).chain(own).min()
     }
 
-    /// `is_blocked` says that there is nothing else to do: then `path` does not wait for what it
-    /// would deliver sooner itself.
+    /// `is_blocked` says that there is nothing else to do: then `path` sends also what it would
+    /// deliver far sooner than the path that took it.
     fn take_again(&mut self, now: Time, path: PathId, is_blocked: bool) -> Option<Segment> {
         if !self.options.sends_again {
             return None;
         }
-        let of_paths = |time: fn(&Path) -> Duration| {
-            self.paths.each_ref().map(|p| p.as_ref().map_or(Duration::ZERO, time))
-        };
-        let (times, patience) = (of_paths(Path::time), of_paths(Path::patience));
-        let own = now + patience[path.0];
+        let own = now + self.paths[path.0].as_ref()?.patience().mul_f64(FAR_SOONER);
         for (number, window) in (self.first..).zip(&mut self.windows) {
-            let is_due = |of: PathId, taken_at: Time, all_taken_at: Time| {
-                let overdue = if is_blocked { taken_at } else { all_taken_at } + patience[of.0];
-                now >= overdue || (is_blocked && own < taken_at + times[of.0])
+            let is_due = |taken: Taken, all_taken_at: Time| {
+                let Some(of) = &self.paths[taken.path.0] else { return true };
+                let is_late = || own < of.arrival(now, taken);
+                if is_blocked { is_late() } else { now >= all_taken_at + of.patience() }
             };
             if let Some(index) = window.take_again(path, is_due) {
                 let segment = segment(window, number, index);
@@ -256,8 +256,9 @@ impl Sender {
     }
 
     fn take(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        let handed = self.paths[path.0].as_ref()?.handed;
         for (number, window) in (self.first..).zip(&mut self.windows) {
-            if let Some(index) = window.take(now, path) {
+            if let Some(index) = window.take(now, path, handed) {
                 if window.is_all_taken() {
                     self.met = window.met().or(self.met);
                 }

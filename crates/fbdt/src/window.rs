@@ -36,10 +36,21 @@ struct Gap {
 struct Slot {
     payload: Bytes,
     arrived: bool,
-    /// The path that took it first, and when.
-    taken: Option<(PathId, Time)>,
+    /// The path that took it first.
+    taken: Option<Taken>,
     /// Paths that sent it again, by number.
     again: u64,
+}
+
+/// How a segment was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// The path that took it first.
+    pub(crate) path: PathId,
+    /// When.
+    pub(crate) at: Time,
+    /// Bytes that had been handed to that path until then, with this segment.
+    pub(crate) handed: u64,
 }
 
 /// What an acknowledgement says of a path's segments in one window.
@@ -131,13 +142,13 @@ impl Window {
     /// The path that took the first segment which has not arrived, if one did.
     pub(crate) fn head(&self) -> Option<PathId> {
         let first = self.slots.iter().find(|slot| !slot.arrived)?;
-        first.taken.map(|(path, _)| path)
+        first.taken.map(|taken| taken.path)
     }
 
     /// The share of segments before the one place where two paths met; `None` if not two took them,
     /// each from its end.
     pub(crate) fn met(&self) -> Option<f64> {
-        let taker = |slot: &Slot| slot.taken.map(|(path, _)| path);
+        let taker = |slot: &Slot| slot.taken.map(|taken| taken.path);
         let (first, last) = (taker(self.slots.first()?), taker(self.slots.last()?));
         let met = self.slots.iter().position(|slot| taker(slot) != first)?;
         let is_split = self.slots[met..].iter().all(|slot| taker(slot) == last);
@@ -153,8 +164,9 @@ impl Window {
     }
 
     /// The next segment for a path: at its own pointer, else at the far end of the largest gap that
-    /// has a free end. `None` if there is none for it.
-    pub(crate) fn take(&mut self, now: Time, path: PathId) -> Option<u32> {
+    /// has a free end. `None` if there is none for it. `handed` are the bytes that the path was
+    /// handed so far.
+    pub(crate) fn take(&mut self, now: Time, path: PathId, handed: u64) -> Option<u32> {
         let (gap, direction) = if self.is_two_way {
             self.pointer(path).or_else(|| self.attach(path))?
         } else {
@@ -171,7 +183,9 @@ impl Window {
                 gap.high
             }
         };
-        self.slots[index as usize].taken = Some((path, now));
+        let slot = &mut self.slots[index as usize];
+        let handed = handed + slot.payload.len() as u64;
+        slot.taken = Some(Taken { path, at: now, handed });
         self.on_way[path.0] += 1;
         self.drop_empty_gaps();
         if self.gaps.is_empty() {
@@ -241,7 +255,7 @@ impl Window {
     fn on_arrival(&mut self, index: u32, arrived: &mut [Arrived; MAX_PATHS]) {
         let slot = &mut self.slots[index as usize];
         // What nobody took cannot have arrived: a peer that says so is not believed.
-        let Some((path, at)) = slot.taken else { return };
+        let Some(Taken { path, at, .. }) = slot.taken else { return };
         if mem::replace(&mut slot.arrived, true) {
             return;
         }
@@ -256,12 +270,12 @@ impl Window {
 
     /// A segment of another path that `path` is to send as well, and has not yet. Of these the one
     /// that its path took last: it was to be the last to arrive. `None` while segments of `path`
-    /// itself are on their way, and for what is not due, which depends on the path, when it took the
-    /// segment and when all of the window was taken.
+    /// itself are on their way, and for what is not due, which depends on how the segment was taken
+    /// and on when all of the window was.
     pub(crate) fn take_again(
         &mut self,
         path: PathId,
-        mut is_due: impl FnMut(PathId, Time, Time) -> bool,
+        mut is_due: impl FnMut(Taken, Time) -> bool,
     ) -> Option<u32> {
         let all_at = self.all_taken_at?;
         if self.on_way[path.0] > 0 {
@@ -273,8 +287,8 @@ impl Window {
             .iter_mut()
             .enumerate()
             .filter(|(_, s)| !s.arrived && s.again & bit == 0)
-            .filter(|(_, s)| s.taken.is_some_and(|(of, at)| of != path && is_due(of, at, all_at)))
-            .max_by_key(|(i, s)| (s.taken.map(|(_, at)| at), usize::MAX - i))?;
+            .filter(|(_, s)| s.taken.is_some_and(|t| t.path != path && is_due(t, all_at)))
+            .max_by_key(|(i, s)| (s.taken.map(|taken| taken.at), usize::MAX - i))?;
         slot.again |= bit;
         Some(index as u32)
     }
@@ -282,7 +296,7 @@ impl Window {
     /// A segment of another path on its way that `path` has not sent: the first.
     pub(crate) fn copy(&mut self, path: PathId) -> Option<u32> {
         let bit = 1u64 << path.0;
-        let is_other = |s: &Slot| s.taken.is_some_and(|(of, _)| of != path);
+        let is_other = |s: &Slot| s.taken.is_some_and(|taken| taken.path != path);
         let index =
             self.slots.iter().position(|s| !s.arrived && s.again & bit == 0 && is_other(s))?;
         self.slots[index].again |= bit;
@@ -294,7 +308,7 @@ impl Window {
         let since = self.all_taken_at.filter(|_| self.on_way[path.0] == 0)?;
         let bit = 1u64 << path.0;
         let others = self.slots.iter().filter(move |s| !s.arrived && s.again & bit == 0);
-        let others = others.filter_map(move |s| s.taken.map(|(of, _)| of).filter(|of| *of != path));
+        let others = others.filter_map(move |s| s.taken.map(|t| t.path).filter(|of| *of != path));
         Some((since, others))
     }
 
@@ -310,7 +324,7 @@ impl Window {
         let mut runs: Vec<Gap> = Vec::new();
         for (index, slot) in (0..).zip(&mut self.slots) {
             slot.again &= !(1 << path.0);
-            if slot.arrived || slot.taken.is_none_or(|(of, _)| of != path) {
+            if slot.arrived || slot.taken.is_none_or(|taken| taken.path != path) {
                 continue;
             }
             slot.taken = None;
