@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
+use crate::coupled::Group;
 use crate::pacer::BURST_PACKETS;
 
 /// What a controller knows about the round-trip time when a packet is acknowledged.
@@ -181,6 +182,14 @@ pub trait Controller: Send + Sync + Debug {
     /// not take.
     fn last_signals(&self) -> LastSignals {
         LastSignals::default()
+    }
+    /// Couples it with the other paths of a group. False if it goes alone in any case.
+    fn couple(&mut self, _group: &Group) -> bool {
+        false
+    }
+    /// The group that it is coupled with, which the controller of a new path joins too.
+    fn group(&self) -> Option<&Group> {
+        None
     }
     /// Bytes that may be in flight: a packet may leave while the bytes in flight before it plus
     /// its own size are at most this (noq's gate). Small windows rely on this form: a gate that

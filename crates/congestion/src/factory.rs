@@ -5,7 +5,7 @@ use std::fmt;
 use airlane_base::{Rate, Seed, Time};
 
 use crate::controller::Controller;
-use crate::{Bbr, Cubic, CubicConfig, Explicit, Fast, Reno};
+use crate::{Bbr, Coupled, Cubic, CubicConfig, Explicit, Fast, Reno};
 
 /// Which controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Algorithm {
     Reno,
     /// [`Cubic`].
     Cubic,
+    /// [`Coupled`].
+    Coupled,
     /// [`Fast`].
     Fast,
     /// [`Bbr`].
@@ -24,13 +26,15 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Fast, Self::Bbr, Self::Explicit];
+    pub const ALL: [Self; 6] =
+        [Self::Reno, Self::Cubic, Self::Coupled, Self::Fast, Self::Bbr, Self::Explicit];
 
     /// The name in scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reno => "reno",
             Self::Cubic => "cubic",
+            Self::Coupled => "coupled",
             Self::Fast => "fast",
             Self::Bbr => "bbr",
             Self::Explicit => "explicit",
@@ -51,6 +55,8 @@ pub enum ControllerConfig {
     Reno,
     /// [`Cubic`].
     Cubic(CubicConfig),
+    /// [`Coupled`]: alone until [`Controller::couple`] says with whom.
+    Coupled,
     /// [`Fast`].
     Fast {
         /// How many plain flows it counts for at first.
@@ -74,6 +80,7 @@ impl ControllerConfig {
         match algorithm {
             Algorithm::Reno => Self::Reno,
             Algorithm::Cubic => Self::Cubic(CubicConfig::default()),
+            Algorithm::Coupled => Self::Coupled,
             Algorithm::Fast => Self::Fast { weight: 1.0 },
             Algorithm::Bbr => Self::Bbr,
             Algorithm::Explicit => Self::Explicit { rate: INITIAL_EXPLICIT_RATE },
@@ -90,6 +97,7 @@ impl ControllerConfig {
         match self {
             Self::Reno => Algorithm::Reno,
             Self::Cubic(_) => Algorithm::Cubic,
+            Self::Coupled => Algorithm::Coupled,
             Self::Fast { .. } => Algorithm::Fast,
             Self::Bbr => Algorithm::Bbr,
             Self::Explicit { .. } => Algorithm::Explicit,
@@ -105,7 +113,7 @@ impl ControllerConfig {
     pub fn weight(&self) -> f64 {
         match self {
             Self::Cubic(CubicConfig { weight, .. }) | Self::Fast { weight } => *weight,
-            Self::Reno | Self::Bbr | Self::Explicit { .. } => 1.0,
+            Self::Reno | Self::Coupled | Self::Bbr | Self::Explicit { .. } => 1.0,
         }
     }
 
@@ -115,6 +123,7 @@ impl ControllerConfig {
         match *self {
             Self::Reno => Box::new(Reno::new(mtu)),
             Self::Cubic(config) => Box::new(Cubic::new(config, now, mtu)),
+            Self::Coupled => Box::new(Coupled::new(mtu)),
             Self::Fast { weight } => Box::new(Fast::new(weight, mtu)),
             Self::Bbr => Box::new(Bbr::new(now, mtu, seed)),
             Self::Explicit { rate } => Box::new(Explicit::new(rate, mtu)),

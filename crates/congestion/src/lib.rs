@@ -8,6 +8,8 @@
 //! |---|---|---|
 //! | `reno` | [`reno`] | RFC 9002, section 7 |
 //! | `cubic` | [`cubic`] | RFC 9438, with a real-valued weight |
+//! | `coupled` | [`coupled`] | RFC 6356 (LIA), for the paths of one stream |
+//! | `fast` | [`fast`] | FAST TCP, with a real-valued weight |
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
 //!
@@ -15,6 +17,7 @@
 
 pub mod bbr;
 pub mod controller;
+pub mod coupled;
 pub mod cubic;
 pub mod explicit;
 pub mod factory;
@@ -30,6 +33,7 @@ pub use bbr::Bbr;
 pub use controller::{
     Ack, Controller, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
 };
+pub use coupled::{Coupled, Group};
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};

@@ -52,6 +52,28 @@ impl Reno {
         }
     }
 
+    /// The window in bytes, unrounded.
+    pub(crate) fn real_window(&self) -> f64 {
+        self.window
+    }
+
+    /// A packet was acknowledged: in avoidance the window grows by `share` of what it would grow by.
+    pub(crate) fn grow(&mut self, ack: &Ack, share: f64) {
+        self.smoothed_rtt = Some(ack.rtt.smoothed);
+        self.flight.on_ack(ack.pn);
+        // Sections 7.3.2 and 7.8: neither packets from before the event nor an unused window.
+        if self.in_recovery(ack.pn) || ack.app_limited() || !self.flight.uses(self.window()) {
+            return;
+        }
+        let acked = ack.bytes as f64;
+        if self.window < self.ssthresh {
+            self.window += acked;
+        } else {
+            self.window += share * (self.mss * acked / self.window);
+        }
+        self.window = self.window.min(MAX_WINDOW_BYTES);
+    }
+
     fn in_recovery(&self, pn: u64) -> bool {
         self.recovery_end.is_some_and(|end| pn <= end)
     }
@@ -74,19 +96,7 @@ impl Controller for Reno {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.smoothed_rtt = Some(ack.rtt.smoothed);
-        self.flight.on_ack(ack.pn);
-        // Sections 7.3.2 and 7.8: neither packets from before the event nor an unused window.
-        if self.in_recovery(ack.pn) || ack.app_limited() || !self.flight.uses(self.window()) {
-            return;
-        }
-        let acked = ack.bytes as f64;
-        if self.window < self.ssthresh {
-            self.window += acked;
-        } else {
-            self.window += self.mss * acked / self.window;
-        }
-        self.window = self.window.min(MAX_WINDOW_BYTES);
+        self.grow(ack, 1.0);
     }
 
     fn on_loss(&mut self, loss: &Loss) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use airlane_base::InputError;
 use airlane_daemon::tunnel::{
-    Bounds, Forward, Key, Over, PathSpec, Rule, Rules, Target, TunnelConnectRequest,
+    Bounds, Congestion, Forward, Key, Over, PathSpec, Rule, Rules, Target, TunnelConnectRequest,
     TunnelServeRequest,
 };
 use clap::{Args, Subcommand, ValueEnum};
@@ -51,6 +51,9 @@ pub(crate) struct TunnelServeArgs {
     /// Never connect to these; may be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     deny: Vec<Rule>,
+    /// The congestion control of lines over QUIC; those over TCP have the system's
+    #[arg(long, value_enum, value_name = "CONTROLLER", default_value = "cubic")]
+    congestion: Control,
     #[command(flatten)]
     pub(crate) showing: Showing,
 }
@@ -69,6 +72,9 @@ pub(crate) struct TunnelConnectArgs {
     /// What carries the lines
     #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "tcp")]
     over: Transport,
+    /// The congestion control of what this end sends over QUIC; what comes has the serving end's
+    #[arg(long, value_enum, value_name = "CONTROLLER", default_value = "cubic")]
+    congestion: Control,
     /// Take SOCKS5 here
     #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
     socks: Option<SocketAddr>,
@@ -107,6 +113,25 @@ enum Transport {
     Quic,
 }
 
+/// What decides how fast lines over QUIC send.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Control {
+    /// Each radio by itself, as if it carried a connection of its own
+    Cubic,
+    /// All radios together take no more of a bottleneck that they share than one connection would
+    /// (LIA, RFC 6356)
+    Coupled,
+}
+
+impl From<Control> for Congestion {
+    fn from(control: Control) -> Self {
+        match control {
+            Control::Cubic => Self::Cubic,
+            Control::Coupled => Self::Coupled,
+        }
+    }
+}
+
 impl TunnelServeArgs {
     /// What they ask for.
     ///
@@ -125,6 +150,7 @@ impl TunnelServeArgs {
             listen,
             key: Key::read(&self.key)?,
             rules: Rules { allow: self.allow.clone(), deny: self.deny.clone() },
+            congestion: self.congestion.into(),
             status: self.showing.status,
             bounds: Bounds::default(),
         })
@@ -145,6 +171,10 @@ impl TunnelConnectArgs {
             let expected = "expected --socks ADDR:PORT or --forward LOCAL=HOST:PORT";
             return wrong("nothing to take connections for", expected, "tunnel connect");
         }
+        if let (Control::Coupled, Transport::Tcp) = (self.congestion, self.over) {
+            let expected = "expected --over quic beside it: over TCP it is the system's";
+            return wrong("--congestion coupled over TCP", expected, "--congestion");
+        }
         for (number, path) in self.path.iter().enumerate() {
             if self.path[..number].contains(path) {
                 return wrong("the path is there twice", "expected each radio once", "--path");
@@ -163,6 +193,7 @@ impl TunnelConnectArgs {
             server: addresses(&self.server, "HOST:PORT")?,
             key: Key::read(&self.key)?,
             paths: self.path.clone(),
+            congestion: self.congestion.into(),
             over: match self.over {
                 Transport::Tcp => Over::Tcp,
                 Transport::Quic => Over::Quic,

@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast; all of them if none is
-//! named. Five seeds if not said otherwise.
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled; all of them
+//! if none is named. Five seeds if not said otherwise.
 
+mod coupled;
 #[path = "../../tests/congestion/harness/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod harness;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 9] = [
+const TABLES: [(&str, Table); 10] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -26,6 +27,7 @@ const TABLES: [(&str, Table); 9] = [
     ("variations", tables::variations),
     ("bbr", links::bbr),
     ("fast", links::fast),
+    ("coupled", coupled::coupled),
 ];
 
 fn main() -> ExitCode {

@@ -15,6 +15,7 @@ use airlane_base::Time;
 use self::path::Path;
 pub use self::table::InFlight;
 use crate::controller::{Controller, LastSignals, Rtt, Signal};
+use crate::coupled::Group;
 use crate::{Pacer, Reno};
 
 /// A path of a connection, by a number that the transport gives and never gives again.
@@ -110,7 +111,7 @@ impl SendState {
     }
 
     /// Opens a path with a fresh controller, for packets of `payload_bytes` of UDP payload. The
-    /// controller gets the last signals of the newest path's controller.
+    /// controller gets the last signals of the newest path's controller, and joins its group.
     pub fn open(
         &mut self,
         now: Time,
@@ -122,6 +123,9 @@ impl SendState {
         if let Some(last) = self.paths.last() {
             for signal in last.controller.last_signals().signals() {
                 controller.on_signal(now, signal);
+            }
+            if let Some(group) = last.controller.group() {
+                controller.couple(group);
             }
         }
         let mut path = Path::new(path, controller, payload_bytes);
@@ -354,6 +358,15 @@ impl SendState {
             path.follow(now);
         }
         accepted
+    }
+
+    /// Couples the controllers of all paths with a group. Returns whether any can be.
+    pub fn couple(&mut self, group: &Group) -> bool {
+        let mut any = false;
+        for path in &mut self.paths {
+            any |= path.controller.couple(group);
+        }
+        any
     }
 
     /// The last signals that the controller of the newest path took.

@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use super::datagrams;
 use super::key::{Key, random};
 use super::pump::{Beginning, Passed, PumpError, pump, reply};
-use super::quic::QuicDialer;
+use super::quic::{Congestion, QuicDialer};
 use super::radio::PathSpec;
 use super::request::{Reply, Target, TunnelRequest};
 use super::seldom::Seldom;
@@ -74,6 +74,8 @@ pub struct TunnelConnectRequest {
     pub paths: Vec<PathSpec>,
     /// What carries them.
     pub over: Over,
+    /// The congestion controller of lines over QUIC.
+    pub congestion: Congestion,
     /// Where to take SOCKS5.
     pub socks: Option<SocketAddr>,
     /// What to make available.
@@ -241,8 +243,8 @@ fn dialers(
                 })
             }
             Over::Quic => {
-                let key = request.key.clone();
-                let dialer = QuicDialer::new(runtime.clone(), path, server, key);
+                let (key, control) = (request.key.clone(), request.congestion);
+                let dialer = QuicDialer::new(runtime.clone(), path, (server, control), key);
                 Box::new(move || {
                     let dialer = dialer.clone();
                     Box::pin(async move { dialer.connect().await })

@@ -25,6 +25,7 @@ pub use airlane_apps::multipath::trunk::{Bounds, RadioView};
 pub use connect::{Forward, Over, TunnelClient, TunnelConnectRequest};
 pub use datagrams::DatagramFrame;
 pub use key::Key;
+pub use quic::Congestion;
 pub use radio::PathSpec;
 pub use request::{Reply, Target, TunnelRequest};
 pub use rules::{Rule, Rules};

@@ -39,6 +39,25 @@ const CONNECTIONS: usize = 4096;
 /// Silence after which a connection is given up. The connecting end pings far more often.
 const IDLE: Duration = Duration::from_secs(45);
 
+/// The congestion control of lines over QUIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Congestion {
+    /// Each radio's by itself: Cubic.
+    #[default]
+    Cubic,
+    /// Coupled among a client's radios: LIA (RFC 6356).
+    Coupled,
+}
+
+impl Congestion {
+    fn config(self) -> ControllerConfig {
+        match self {
+            Self::Cubic => ControllerConfig::cubic(1.0),
+            Self::Coupled => ControllerConfig::Coupled,
+        }
+    }
+}
+
 /// Knocks on the connecting end's part.
 struct Knocking(KnockKey);
 
@@ -76,7 +95,7 @@ impl QuicKnock for Opening {
     }
 }
 
-fn transport(tls: Tls, knock: Arc<dyn QuicKnock>) -> TransportConfig {
+fn transport(tls: Tls, control: Congestion, knock: Arc<dyn QuicKnock>) -> TransportConfig {
     path_transport(TransportConfig {
         payload_bytes: PAYLOAD_BYTES,
         most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
@@ -89,7 +108,7 @@ fn transport(tls: Tls, knock: Arc<dyn QuicKnock>) -> TransportConfig {
             connections: CONNECTIONS,
             handshake_timeout: Some(HANDSHAKE),
         },
-        ..TransportConfig::network(tls, ControllerConfig::cubic(1.0))
+        ..TransportConfig::network(tls, control.config())
     })
 }
 
@@ -98,6 +117,7 @@ pub(super) struct QuicDialer {
     runtime: RuntimeHandle,
     path: PathSpec,
     server: SocketAddr,
+    control: Congestion,
     key: Key,
     /// The socket that attempts are made from. A radio that was gone may need another.
     endpoint: Mutex<Option<Arc<Endpoint>>>,
@@ -107,10 +127,10 @@ impl QuicDialer {
     pub(super) fn new(
         runtime: RuntimeHandle,
         path: PathSpec,
-        server: SocketAddr,
+        (server, control): (SocketAddr, Congestion),
         key: Key,
     ) -> Arc<Self> {
-        Arc::new(Self { runtime, path, server, key, endpoint: Mutex::default() })
+        Arc::new(Self { runtime, path, server, control, key, endpoint: Mutex::default() })
     }
 
     /// Opens a line.
@@ -140,7 +160,7 @@ impl QuicDialer {
 
     fn bind(&self) -> Result<Endpoint, QuicError> {
         let knock = Arc::new(Knocking(self.key.knock()));
-        let transport = transport(self.key.client_tls()?, knock);
+        let transport = transport(self.key.client_tls()?, self.control, knock);
         let at = |ip| SocketAddr::new(ip, 0);
         let client = |ip, interface| {
             let transport = TransportConfig { interface, ..transport.clone() };
@@ -163,15 +183,15 @@ impl QuicDialer {
     }
 }
 
-/// Listens at `at`; `opened` gets each line.
+/// Listens at `at`, with that controller for each connection; `opened` gets each line.
 pub(super) fn serve(
     runtime: &RuntimeHandle,
-    at: SocketAddr,
+    (at, control): (SocketAddr, Congestion),
     key: &Key,
     (door, seldom): (Arc<Door>, Arc<Seldom>),
     opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
 ) -> Result<Arc<Endpoint>, QuicError> {
-    let transport = transport(key.server_tls()?, Arc::new(Opening { door, seldom }));
+    let transport = transport(key.server_tls()?, control, Arc::new(Opening { door, seldom }));
     let endpoint = Arc::new(Endpoint::server(runtime, at, transport)?);
     let (on, accepting) = (runtime.clone(), endpoint.clone());
     runtime.spawn("tunnel over quic", async move {

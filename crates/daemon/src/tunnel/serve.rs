@@ -21,7 +21,7 @@ use super::datagrams;
 use super::key::Key;
 use super::knock::Door;
 use super::pump::{Beginning, Passed, PumpError, pump};
-use super::quic;
+use super::quic::{self, Congestion};
 use super::request::{Reply, Target, TunnelRequest};
 use super::rules::Rules;
 use super::seldom::Seldom;
@@ -46,6 +46,8 @@ pub struct TunnelServeRequest {
     pub key: Key,
     /// Where they may connect to.
     pub rules: Rules,
+    /// The congestion controller of lines over QUIC.
+    pub congestion: Congestion,
     /// Where to show figures over HTTP.
     pub status: Option<SocketAddr>,
     /// What it holds at most.
@@ -134,7 +136,13 @@ impl TunnelServer {
                 let listener = TcpListener::bind(at).await.map_err(|e| refused(&e))?;
                 let local = listener.local_addr().map_err(|e| refused(&e))?;
                 let ways = (door.clone(), seldom.clone());
-                match quic::serve(&runtime, local, &request.key, ways, opened.clone()) {
+                match quic::serve(
+                    &runtime,
+                    (local, request.congestion),
+                    &request.key,
+                    ways,
+                    opened.clone(),
+                ) {
                     Ok(endpoint) => break (listener, endpoint),
                     Err(e) if tries == 1 => return Err(refused(&e).into()),
                     Err(_) => tries -= 1,

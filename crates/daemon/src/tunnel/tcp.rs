@@ -47,7 +47,7 @@ impl TcpDialer {
         let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
         let (express, bulk) =
             tokio::try_join!(self.channel(nonce, EXPRESS), self.channel(nonce, BULK))?;
-        Ok(Channels { express, bulk, guard: Box::new(()) })
+        Ok(Channels { express, bulk, control: None, guard: Box::new(()) })
     }
 
     async fn channel(&self, nonce: Nonce, channel: u8) -> io::Result<Channel> {
@@ -167,7 +167,7 @@ impl TcpDoor {
             (BULK, EXPRESS) => (channel, half),
             _ => return,
         };
-        opened(Channels { express, bulk, guard: Box::new(()) });
+        opened(Channels { express, bulk, control: None, guard: Box::new(()) });
     }
 }
 

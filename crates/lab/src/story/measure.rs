@@ -30,7 +30,7 @@ pub(crate) fn network_metrics() -> Vec<Metric> {
 
 impl RunOutput {
     /// All connections that were sampled.
-    pub(crate) fn flows(&self) -> Vec<Flow<'_>> {
+    pub fn flows(&self) -> Vec<Flow<'_>> {
         self.parts.iter().flat_map(|part| part.flows()).collect()
     }
 

@@ -357,15 +357,15 @@ pub(crate) trait Part: Any + Debug + Send + Sync {
 
 /// A connection of an actor, over time.
 #[derive(Clone, Debug)]
-pub(crate) struct Flow<'a> {
+pub struct Flow<'a> {
     /// The actor, for people.
-    pub(crate) title: String,
+    pub title: String,
     /// What it does, in a few words.
-    pub(crate) note: String,
+    pub note: String,
     /// Whether it always has data to send.
-    pub(crate) greedy: bool,
+    pub greedy: bool,
     /// The sending side.
-    pub(crate) samples: &'a [FlowSample],
+    pub samples: &'a [FlowSample],
 }
 
 /// A run that has ended.

@@ -5,7 +5,8 @@ use std::path::Path;
 use airlane_lab::plan::{Plan, RunKey};
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::{ActorResult, RunResult};
+use airlane_lab::workload::{ActorResult, Flow, RunResult};
+use airlane_lab::world::RunOutput;
 
 use crate::networks::run_one;
 
@@ -79,4 +80,71 @@ fn an_access_that_no_tunnel_is_on_is_refused() {
     let error = Plan::new(scenario, &Common::default()).unwrap_err().to_string();
     assert!(error.contains("tunnel_only"), "{error}");
     assert!(error.contains("\"wired\"") && error.contains("wifi, 5g"), "{error}");
+}
+
+/// A run of FBDT over two radios in a scene of this text, under a scheme with these keys.
+fn two_ways(network: &str, controller: &str) -> (Plan, RunOutput) {
+    let text = format!(
+        "duration_s = 40\n{network}[[scheme]]\nname = \"fbdt\"\ncontroller = \"{controller}\"\n\
+         [[tunnel]]\nname = \"phone\"\nat = [\"one\", \"two\"]\nskip_s = 10\n"
+    );
+    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).unwrap();
+    let plan = Plan::new(scenario, &Common::default()).unwrap();
+    let output = run_one(&plan, plan.runs().next().unwrap());
+    (plan, output)
+}
+
+/// The mean over samples of the window in use over the round trip, of each radio, in bits/s.
+fn window_rates(output: &RunOutput) -> Vec<f64> {
+    let mean = |flow: &Flow<'_>| {
+        let counted = flow.samples.iter().filter(|s| s.at.as_secs_f64() >= 10.0);
+        let rates: Vec<f64> = counted
+            .filter_map(|s| Some((s.sent_bytes - s.acked_bytes - s.lost_bytes) as f64 / s.rtt_s?))
+            .collect();
+        8.0 * rates.iter().sum::<f64>() / rates.len() as f64
+    };
+    output.flows().iter().map(mean).collect()
+}
+
+#[test]
+fn radios_share_windows_and_add_up_as_equations_1_and_2_say() {
+    for ((rates, delays), met_by) in [
+        (([40e6, 40e6], [0.01, 0.01]), 0.02),
+        (([30e6, 90e6], [0.01, 0.01]), 0.02),
+        (([60e6, 20e6], [0.005, 0.04]), 0.02),
+        (([20e6, 60e6], [0.005, 0.04]), 0.02),
+    ] {
+        let access = |name: &str, i: usize| {
+            format!(
+                "[[access]]\nname = \"{name}\"\ndown = {{ rate_bps = {}, delay_s = {} }}\n",
+                rates[i], delays[i]
+            )
+        };
+        let network = format!("[core]\nrtt_s = 0.01\n{}{}", access("one", 0), access("two", 1));
+        let (plan, output) = two_ways(&network, "cubic");
+        let of = window_rates(&output);
+        let result = output.result(&plan);
+        // Equation 1: of N packets one way has N W1 RTT2 / (W1 RTT2 + W2 RTT1).
+        let (model, share) = (of[0] / (of[0] + of[1]), figure(&result, "phone.one", "byte_share"));
+        assert!((model - share).abs() < met_by, "{share} for {model} at {rates:?}, {delays:?}");
+        // Equation 2: the rates W / RTT of both add up; packets carry headers too.
+        let (sum, goodput) = (of[0] + of[1], figure(&result, "phone", "goodput_bps"));
+        assert!((0.9..1.02).contains(&(goodput / sum)), "{goodput} for {sum} at {rates:?}");
+    }
+}
+
+#[test]
+fn coupled_radios_behind_one_bottleneck_take_what_one_connection_would() {
+    let network = "[core]\nrtt_s = 0.03\n\
+        [[access]]\nname = \"line\"\ndown = { rate_bps = 20e6 }\n\
+        [[access]]\nname = \"one\"\nbehind = \"line\"\ndown = { rate_bps = 100e6, delay_s = 0.002 }\n\
+        [[access]]\nname = \"two\"\nbehind = \"line\"\ndown = { rate_bps = 100e6, delay_s = 0.002 }\n\
+        [[bulk]]\nat = \"one\"\ncontroller = \"reno\"\n";
+    let share = |controller| {
+        let (plan, output) = two_ways(network, controller);
+        figure(&output.result(&plan), "phone", "goodput_bps") / 20e6
+    };
+    let (coupled, alone) = (share("coupled"), share("reno"));
+    assert!((0.4..0.56).contains(&coupled), "{coupled}");
+    assert!((0.58..0.72).contains(&alone), "not coupled: {alone}");
 }

@@ -7,7 +7,7 @@ use std::mem;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{
-    Acked, Controller, Counts, InFlight, LastSignals, PathId, Rtt, SendState, Signal,
+    Acked, Controller, Counts, Group, InFlight, LastSignals, PathId, Rtt, SendState, Signal,
 };
 
 use crate::driver::caught;
@@ -190,6 +190,11 @@ impl Core {
     pub(super) fn on_mtu(&mut self, now: Time, path: PathId, bytes: u64) {
         self.settle_before(now);
         self.send.on_mtu(now, path, bytes);
+    }
+
+    /// Couples the controllers of all paths with a group. Returns whether any can be.
+    pub(super) fn couple(&mut self, group: &Group) -> bool {
+        self.send.couple(group)
     }
 
     /// Passes a signal to the controllers of all paths. Returns whether the controller takes

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_congestion::{Rtt, Signal};
+use airlane_congestion::{Group, Rtt, Signal};
 use airlane_runtime::RuntimeHandle;
 
 use super::core::Core;
@@ -113,6 +113,15 @@ impl ControlHandle {
     /// Sets the rate in bits of UDP payload. False if the controller decides the rate itself.
     pub fn set_rate(&self, rate: Rate) -> bool {
         self.signal(Signal::Rate(rate))
+    }
+
+    /// Couples the controller with those of other connections that carry the same stream. False if
+    /// it goes alone in any case.
+    ///
+    /// # Panics
+    /// If the controller does, which ends the connection.
+    pub fn couple(&self, group: &Group) -> bool {
+        self.guarded(|core| core.couple(group))
     }
 
     /// Passes a signal to the controller and wakes the connection, which sends at once what the new

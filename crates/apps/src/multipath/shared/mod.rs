@@ -8,6 +8,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use airlane_base::{Histogram, Time};
+use airlane_congestion::Group;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
@@ -58,6 +59,8 @@ pub struct StreamCounts {
 #[derive(Clone)]
 pub(in crate::multipath) struct Shared {
     pub(in crate::multipath) runtime: RuntimeHandle,
+    /// The controllers of this end's paths, where these are coupled.
+    group: Group,
     state: Arc<Mutex<State>>,
 }
 
@@ -144,7 +147,7 @@ impl Shared {
             progress: 0,
             failure: None,
         };
-        Self { runtime, state: Arc::new(Mutex::new(state)) }
+        Self { runtime, group: Group::new(), state: Arc::new(Mutex::new(state)) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -160,6 +163,9 @@ impl Shared {
         control: Option<&ControlHandle>,
     ) -> Result<Attached, MultipathError> {
         let now = self.runtime.now();
+        if let Some(control) = control {
+            control.couple(&self.group);
+        }
         let mut state = self.lock();
         if let Some(e) = &state.failure {
             return Err(e.clone());

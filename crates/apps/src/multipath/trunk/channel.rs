@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use airlane_quic::{Connection, QuicError, SendStream};
+use airlane_quic::{Connection, ControlHandle, QuicError, SendStream};
 use airlane_runtime::BoxFuture as StaticFuture;
 use bytes::{Bytes, BytesMut};
 
@@ -47,6 +47,8 @@ pub struct Channels {
     pub express: Channel,
     /// For everything else.
     pub bulk: Channel,
+    /// The congestion control of both, where it is ours.
+    pub control: Option<ControlHandle>,
     /// Dropped, it closes the connection.
     pub guard: Box<dyn Any + Send>,
 }
@@ -86,7 +88,8 @@ fn quic(
         sender: Box::new(LaneSender::new(connection.clone(), LANE)),
         receiver: Box::new(LaneReceiver::new(connection.clone(), LANE)),
     };
-    Ok(Channels { express, bulk, guard: Box::new(Closing(connection)) })
+    let control = Some(connection.control().clone());
+    Ok(Channels { express, bulk, control, guard: Box::new(Closing(connection)) })
 }
 
 /// Closes the connection at once.

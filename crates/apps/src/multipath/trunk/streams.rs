@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Time;
+use airlane_congestion::Group;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 
@@ -38,6 +39,8 @@ pub(super) struct Streams {
     most: usize,
     /// `None` at the end that opens streams.
     begun: Option<Begun>,
+    /// The controllers of this end's lines, where these are coupled.
+    group: Group,
     table: Mutex<Table>,
 }
 
@@ -75,7 +78,7 @@ impl Streams {
         begun: Option<Begun>,
     ) -> Arc<Self> {
         let table = Mutex::new(Table { dark_since: runtime.now(), ..Table::default() });
-        Arc::new(Self { runtime, budget, most, begun, table })
+        Arc::new(Self { runtime, budget, most, begun, group: Group::new(), table })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -187,7 +190,10 @@ impl Streams {
         buffer: BytesMut,
         started: impl FnOnce(&Arc<Line>),
     ) -> MultipathError {
-        let Channels { express, bulk, guard } = channels;
+        let Channels { express, bulk, control, guard } = channels;
+        if let Some(control) = control {
+            control.couple(&self.group);
+        }
         let line = {
             let mut table = self.table();
             if table.is_over {

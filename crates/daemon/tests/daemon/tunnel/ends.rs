@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_daemon::tunnel::{
-    Bounds, Forward, Key, Over, PathSpec, Rules, Target, TunnelClient, TunnelConnectRequest,
-    TunnelServeRequest, TunnelServer,
+    Bounds, Congestion, Forward, Key, Over, PathSpec, Rules, Target, TunnelClient,
+    TunnelConnectRequest, TunnelServeRequest, TunnelServer,
 };
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
@@ -34,6 +34,7 @@ pub async fn server_at(key: &Key, allow: &[&str], at: SocketAddr) -> TunnelServe
         listen: vec![at],
         key: key.clone(),
         rules: Rules { allow, deny: Vec::new() },
+        congestion: Congestion::default(),
         status: Some(ANY),
         bounds: Bounds::default(),
     };
@@ -69,6 +70,7 @@ pub async fn client_over(
         key: key.clone(),
         paths: radios().map(PathSpec::Address).to_vec(),
         over,
+        congestion: Congestion::default(),
         socks: Some(ANY),
         forwards: targets.iter().map(forward).collect(),
         status: Some(ANY),

@@ -11,8 +11,8 @@ use crate::workloads;
 const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 
 words! {
-    Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic, "fast" => Self::Fast,
-        "bbr" => Self::Bbr, "explicit" => Self::Explicit;
+    Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
+        "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
 }
 
@@ -61,6 +61,7 @@ pub(crate) fn control(
             rule: rule.unwrap_or_default(),
             ..CubicConfig::default()
         }),
+        Algorithm::Coupled => ControllerConfig::Coupled,
         Algorithm::Fast => ControllerConfig::Fast { weight: weight.unwrap_or(1.0) },
         Algorithm::Bbr => ControllerConfig::Bbr,
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
