@@ -1,6 +1,7 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
 mod film;
+mod keystrokes;
 mod multipath;
 mod multipath_peers;
 mod sessions;

@@ -27,6 +27,10 @@ const WINDOW_BYTES: u32 = 1 << 20;
 /// Windows that a stream's memory holds at least.
 const WINDOWS: u64 = 4;
 
+/// A stream with no more under way sends that over all radios: a keystroke, or a question that fits a
+/// packet or two, is there when the radio that is best at the moment has brought it.
+const COPIED_BYTES: u64 = 2 << 10;
+
 /// What is done with a stream that the other end opens.
 pub(super) type Begun = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
 
@@ -136,8 +140,9 @@ impl Streams {
 
     /// A stream with the memory of `terms` at this end.
     fn shared(&self, terms: &Terms) -> Shared {
+        let options = FbdtOptions { copied_bytes: COPIED_BYTES, ..FbdtOptions::default() };
         let settings = Settings {
-            scheme: Scheme::Fbdt(FbdtOptions::default()),
+            scheme: Scheme::Fbdt(options),
             segment_bytes: terms.segment_bytes,
             window_bytes: terms.window_bytes,
             receive_memory: terms.receive_memory,
