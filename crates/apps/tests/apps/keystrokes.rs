@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::multipath::trunk::{
-    Acceptor, Bounds, Connect, Opened, Trunk, accept_quic, open_quic,
+    Acceptor, Bounds, Connect, Opened, Pairs, Trunk, accept_quic, open_quic,
 };
 use airlane_apps::multipath::{MultipathStream, path_transport};
 use airlane_base::{Dscp, Ecn, Rate, Seed};
@@ -181,7 +181,8 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
             }
         });
         serve(&server, listen, acceptor);
-        let connects = radios.iter().map(|radio| connect(&client, *radio, listen)).collect();
+        let connects =
+            (0..).zip(&radios).map(|(n, radio)| connect(&client, n, *radio, listen)).collect();
         let trunk = Trunk::new(&client, [3; 16], connects, Bounds::default());
         let bulk = trunk.open(Bytes::from_static(b"bulk")).unwrap();
         let (count, mut counts) = mpsc::unbounded_channel();
@@ -219,12 +220,14 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
 /// Takes lines at `at`.
 fn serve(server: &RuntimeHandle, at: SocketAddr, acceptor: Arc<Acceptor>) {
     let endpoint = Endpoint::server(server, at, transport()).unwrap();
-    let on = server.clone();
+    let (on, pairs) = (server.clone(), Pairs::new(server.clone()));
     server.spawn("acceptor", async move {
         while let Some(connection) = endpoint.accept().await {
-            let acceptor = acceptor.clone();
+            let (acceptor, pairs) = (acceptor.clone(), pairs.clone());
             on.spawn("line", async move {
-                if let Ok(channels) = accept_quic(connection).await {
+                if let Ok(half) = accept_quic(connection).await
+                    && let Some(channels) = pairs.join(half)
+                {
                     acceptor.serve(channels).await;
                 }
             });
@@ -232,13 +235,17 @@ fn serve(server: &RuntimeHandle, at: SocketAddr, acceptor: Arc<Acceptor>) {
     });
 }
 
-/// Opens lines from `radio`.
-fn connect(client: &RuntimeHandle, radio: IpAddr, server: SocketAddr) -> Connect {
+/// Opens lines from `radio`, which has this number.
+fn connect(client: &RuntimeHandle, number: u8, radio: IpAddr, server: SocketAddr) -> Connect {
     let endpoint =
         Arc::new(Endpoint::client(client, SocketAddr::new(radio, 0), transport()).unwrap());
     Box::new(move || {
         let endpoint = endpoint.clone();
-        Box::pin(async move { open_quic(endpoint.connect(server, "trunk.airlane").await?).await })
+        Box::pin(async move {
+            let connection = || endpoint.connect(server, "trunk.airlane");
+            let (express, bulk) = tokio::try_join!(connection(), connection())?;
+            open_quic([number; 16], express, bulk).await
+        })
     })
 }
 
