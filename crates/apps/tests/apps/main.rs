@@ -2,6 +2,7 @@
 
 mod film;
 mod keystrokes;
+mod lines;
 mod multipath;
 mod multipath_peers;
 mod sessions;
