@@ -1,6 +1,6 @@
 //! The streams of a trunk at one end, and the lines that carry them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(super) struct Streams {
 #[derive(Default)]
 struct Table {
     lines: BTreeMap<u8, Arc<Line>>,
-    /// How many lines there ever were.
+    /// How many lines there ever were, which is the number of the newest.
     serial: u64,
     streams: BTreeMap<u32, Entry>,
     /// The number of the next stream that this end opens.
@@ -66,8 +66,8 @@ struct Entry {
     terms: Terms,
     is_agreed: bool,
     request: Bytes,
-    /// The lines that carry it.
-    joined: BTreeSet<u64>,
+    /// Of each radio, the newest line that has carried it.
+    joined: BTreeMap<u8, u64>,
     _grant: Grant,
 }
 
@@ -125,7 +125,7 @@ impl Streams {
             terms,
             is_agreed: false,
             request: request.clone(),
-            joined: BTreeSet::new(),
+            joined: BTreeMap::new(),
             _grant: grant,
         };
         table.streams.insert(number, entry);
@@ -292,7 +292,7 @@ impl Streams {
                 terms,
                 is_agreed: true,
                 request,
-                joined: BTreeSet::new(),
+                joined: BTreeMap::new(),
                 _grant: grant,
             };
             table.streams.insert(stream, entry);
@@ -331,11 +331,14 @@ impl Streams {
         self.join(line, stream, entry, false);
     }
 
-    /// Has the line carry the stream, if it does not yet. `accepts` if the other end is to be told.
+    /// Has the line carry the stream, unless it does already or one has that took its place: what is
+    /// late on a dead line must not end its radio's path. `accepts` if the other end is to be told.
     fn join(self: &Arc<Self>, line: &Arc<Line>, stream: u32, entry: &mut Entry, accepts: bool) {
-        if !entry.joined.insert(line.serial) {
+        let newest = entry.joined.entry(line.radio).or_default();
+        if line.serial <= *newest {
             return;
         }
+        *newest = line.serial;
         let terms = entry.terms;
         let agreed = Agreed { incarnation: 0, terms };
         // If it has failed, whoever watches it tells the other end.
