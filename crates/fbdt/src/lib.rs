@@ -69,7 +69,8 @@ pub struct Config {
     pub receive_memory: u64,
 }
 
-/// What a sender does; all of it by default. Without a part it shows what that part is for.
+/// What a sender does: by default all that the paper has. Without a part it shows what that part is
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Paths take a window from both ends (3.1); otherwise all from its beginning on.
@@ -80,11 +81,21 @@ pub struct Options {
     pub adapts_directions: bool,
     /// A path is held to its part of the memory.
     pub shares_memory: bool,
+    /// A stream with no more bytes under way than this sends them on all paths at once, so that they
+    /// take as long as on the best path of the moment: a keystroke, say. 0, the default: none does.
+    /// That costs each further path so many bytes per round trip of the best one at most.
+    pub copied_bytes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { is_two_way: true, sends_again: true, adapts_directions: true, shares_memory: true }
+        Self {
+            is_two_way: true,
+            sends_again: true,
+            adapts_directions: true,
+            shares_memory: true,
+            copied_bytes: 0,
+        }
     }
 }
 

@@ -22,7 +22,8 @@ const FAR_SOONER: f64 = 2.0;
 pub struct SenderCounts {
     /// Bytes that were cut into segments.
     pub distinct_bytes: u64,
-    /// Bytes of segments that a second path sent, as their own did not arrive in time.
+    /// Bytes of segments that a second path sent, as their own did not arrive in time or so little was
+    /// under way that all paths sent it.
     pub redundant_bytes: u64,
     /// Bytes of segments that were on their way on a path when it ended.
     pub moved_bytes: u64,
@@ -185,6 +186,11 @@ impl Sender {
         if self.is_late(now, path) {
             return self.probe(now, path);
         }
+        if self.is_copied()
+            && let Some(segment) = self.copy(now, path)
+        {
+            return Some(segment);
+        }
         if let Some(segment) = self.take_again(now, path, false) {
             return Some(segment);
         }
@@ -244,6 +250,16 @@ impl Sender {
         if own.handed > own.received {
             return None;
         }
+        self.copy(now, path)
+    }
+
+    /// Whether so little is under way that all paths send it.
+    fn is_copied(&self) -> bool {
+        self.unarrived() <= self.options.copied_bytes
+    }
+
+    /// A copy of what another path has on its way.
+    fn copy(&mut self, now: Time, path: PathId) -> Option<Segment> {
         for (number, window) in (self.first..).zip(&mut self.windows) {
             if let Some(index) = window.copy(path) {
                 let segment = segment(window, number, index);
@@ -288,7 +304,8 @@ impl Sender {
         if size == 0 || (size < wanted && !self.windows.is_empty()) {
             return false;
         }
-        if size <= self.config.segment_bytes.into() && self.is_deferred(now, path) {
+        let is_single = size <= self.config.segment_bytes.into();
+        if is_single && !self.is_copied() && self.is_deferred(now, path) {
             return false;
         }
         self.deferred = None;

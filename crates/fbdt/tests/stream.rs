@@ -194,6 +194,7 @@ fn without_a_part_everything_arrives_as_well() {
         Options { sends_again: false, ..all },
         Options { adapts_directions: false, ..all },
         Options { shares_memory: false, ..all },
+        Options { copied_bytes: 64 << 10, ..all },
     ] {
         let mut stream = Stream::new(Config::default(), &[(3_000, 5), (6_000, 40)], 30_000_000);
         stream.sender = Sender::with(Config::default(), 8 << 20, options);
@@ -206,6 +207,31 @@ fn without_a_part_everything_arrives_as_well() {
         let again = stream.sender.counts().redundant_bytes;
         assert!(options.sends_again || again == 0, "{options:?}: {again}");
     }
+}
+
+#[test]
+fn little_under_way_goes_out_once_on_each_path_and_much_on_one_alone() {
+    let options = Options { copied_bytes: 1000, ..Options::default() };
+    let mut sender = Sender::with(Config::default(), 8 << 20, options);
+    let mut receiver = Receiver::new(Config::default());
+    let paths: Vec<PathId> = (0..3).map(|_| sender.open(Time::ZERO).unwrap()).collect();
+    let sent = |sender: &mut Sender| -> Vec<Segment> {
+        let asked = paths.iter().chain(&paths);
+        asked.filter_map(|path| sender.next(Time::ZERO, *path)).collect()
+    };
+    sender.push(&mut Bytes::from_static(b"k"));
+    let copies = sent(&mut sender);
+    assert_eq!(copies.len(), 3);
+    assert!(copies.iter().all(|segment| segment.payload == b"k"[..]));
+    let is_new = copies.into_iter().map(|copy| receiver.on_segment(Time::ZERO, copy).unwrap());
+    assert_eq!(is_new.collect::<Vec<_>>(), [true, false, false]);
+    // The second does not wait for the first; both together are more than is copied.
+    sender.push(&mut Bytes::from(vec![1; 1000]));
+    assert_eq!(sent(&mut sender).len(), 1);
+    sender.on_ack(Time::ZERO, paths[0], &receiver.ack(1)).unwrap();
+    // With the first there, the second alone is little.
+    assert_eq!(sent(&mut sender).len(), 2);
+    assert_eq!(sender.counts().redundant_bytes, 2 + 2000);
 }
 
 #[test]

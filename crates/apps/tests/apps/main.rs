@@ -1,6 +1,8 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
 mod film;
+mod keystrokes;
+mod lines;
 mod multipath;
 mod multipath_peers;
 mod sessions;

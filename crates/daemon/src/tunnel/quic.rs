@@ -1,4 +1,4 @@
-//! Lines over QUIC: one connection each, whose first packet knocks.
+//! Lines over QUIC: two connections each, one per channel, whose first packets knock.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::path_transport;
-use airlane_apps::multipath::trunk::{Channels, accept_quic, open_quic};
+use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
     Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, Knock as QuicKnock, QuicError, Tls,
@@ -24,10 +24,10 @@ use super::radio::PathSpec;
 use super::seldom::Seldom;
 use crate::date;
 
-/// The channel that knocks of QUIC name: a connection has both.
-const BOTH: u8 = 2;
+/// The channel that knocks of QUIC name: either. Inside the connection it says which.
+const EITHER: u8 = 2;
 /// The application protocol.
-const ALPN: &[u8] = b"airlane-tunnel/1";
+const ALPN: &[u8] = b"airlane-tunnel/2";
 /// UDP payload of a full packet at first.
 const PAYLOAD_BYTES: u16 = 1350;
 /// A client has shaken hands, and opened its channels, by then.
@@ -38,6 +38,9 @@ const HANDSHAKES: usize = 512;
 const CONNECTIONS: usize = 4096;
 /// Silence after which a connection is given up. The connecting end pings far more often.
 const IDLE: Duration = Duration::from_secs(45);
+/// Silence after which the connecting end sends a PING: on a bulk channel without streams, since it
+/// pings far more often on the express channel itself.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// The congestion control of lines over QUIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +67,7 @@ struct Knocking(KnockKey);
 impl QuicKnock for Knocking {
     fn token(&self) -> Bytes {
         let Ok(nonce) = random() else { return Bytes::new() };
-        let knock = Knock { nonce, channel: BOTH, time_ms: date::now_ms() };
+        let knock = Knock { nonce, channel: EITHER, time_ms: date::now_ms() };
         Bytes::copy_from_slice(&self.0.seal(&knock))
     }
 
@@ -86,7 +89,7 @@ impl QuicKnock for Opening {
 
     fn admits(&self, token: &[u8], from: SocketAddr) -> bool {
         match self.door.take(token, date::now_ms()) {
-            Ok(knock) => knock.channel == BOTH,
+            Ok(knock) => knock.channel == EITHER,
             Err(e) => {
                 self.seldom.warn("stranger", &format!("{e} of {} over QUIC", from.ip()));
                 false
@@ -135,9 +138,11 @@ impl QuicDialer {
 
     /// Opens a line.
     pub(super) async fn connect(&self) -> Result<Channels, MultipathError> {
+        let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
         let endpoint = self.endpoint()?;
-        match endpoint.connect(self.server, NAME).await {
-            Ok(connection) => open_quic(connection).await,
+        let connection = || endpoint.connect(self.server, NAME);
+        match tokio::try_join!(connection(), connection()) {
+            Ok((express, bulk)) => open_quic(nonce, express, bulk).await,
             Err(e) => {
                 let mut kept = self.endpoint.lock();
                 if kept.as_ref().is_some_and(|of| Arc::ptr_eq(of, &endpoint)) {
@@ -161,6 +166,7 @@ impl QuicDialer {
     fn bind(&self) -> Result<Endpoint, QuicError> {
         let knock = Arc::new(Knocking(self.key.knock()));
         let transport = transport(self.key.client_tls()?, self.control, knock);
+        let transport = TransportConfig { keep_alive: Some(KEEP_ALIVE), ..transport };
         let at = |ip| SocketAddr::new(ip, 0);
         let client = |ip, interface| {
             let transport = TransportConfig { interface, ..transport.clone() };
@@ -194,11 +200,14 @@ pub(super) fn serve(
     let transport = transport(key.server_tls()?, control, Arc::new(Opening { door, seldom }));
     let endpoint = Arc::new(Endpoint::server(runtime, at, transport)?);
     let (on, accepting) = (runtime.clone(), endpoint.clone());
+    let pairs = Pairs::new(runtime.clone());
     runtime.spawn("tunnel over quic", async move {
         while let Some(connection) = accepting.accept().await {
-            let opened = opened.clone();
+            let (opened, pairs) = (opened.clone(), pairs.clone());
             on.spawn("tunnel line", async move {
-                if let Ok(Ok(channels)) = timeout(HANDSHAKE, accept_quic(connection)).await {
+                if let Ok(Ok(half)) = timeout(HANDSHAKE, accept_quic(connection)).await
+                    && let Some(channels) = pairs.join(half)
+                {
                     opened(channels);
                 }
             });

@@ -1,14 +1,13 @@
 //! Lines over TCP: two connections with TLS 1.3 each, one per channel, behind a knock.
 
-use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::trunk::{
-    Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels,
+    Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, Role,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes, BytesMut};
@@ -25,9 +24,7 @@ use super::radio::{self, PathSpec};
 use super::seldom::Seldom;
 use crate::date;
 
-const EXPRESS: u8 = 0;
-const BULK: u8 = 1;
-/// A connection has knocked, and shaken hands, by then; and the other of its line has come.
+/// A connection has knocked, and shaken hands, by then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Pieces that one call of the system takes at most.
 const SLICES: usize = 16;
@@ -46,13 +43,13 @@ impl TcpDialer {
     pub(super) async fn connect(&self) -> Result<Channels, MultipathError> {
         let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
         let (express, bulk) =
-            tokio::try_join!(self.channel(nonce, EXPRESS), self.channel(nonce, BULK))?;
-        Ok(Channels { express, bulk, control: None, guard: Box::new(()) })
+            tokio::try_join!(self.channel(nonce, Role::Express), self.channel(nonce, Role::Bulk))?;
+        Ok(Channels { express, bulk, guard: Box::new(()) })
     }
 
-    async fn channel(&self, nonce: Nonce, channel: u8) -> io::Result<Channel> {
+    async fn channel(&self, nonce: Nonce, role: Role) -> io::Result<Channel> {
         let mut stream = self.path.tcp_socket(self.server)?.connect(self.server).await?;
-        let knock = Knock { nonce, channel, time_ms: date::now_ms() };
+        let knock = Knock { nonce, channel: role.number(), time_ms: date::now_ms() };
         stream.write_all(&self.knock.seal(&knock)).await?;
         let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
         let connected = self.tls.connect(name, stream).await;
@@ -75,8 +72,7 @@ pub(super) struct TcpDoor {
     pub(super) tls: TlsAcceptor,
     pub(super) seldom: Arc<Seldom>,
     half_open: Arc<HalfOpen>,
-    /// Channels whose line's other one has not come yet.
-    halves: Mutex<BTreeMap<Nonce, (u8, Channel)>>,
+    pairs: Arc<Pairs>,
 }
 
 impl TcpDoor {
@@ -86,8 +82,8 @@ impl TcpDoor {
         tls: TlsAcceptor,
         seldom: Arc<Seldom>,
     ) -> Arc<Self> {
-        let half_open = Arc::default();
-        Arc::new(Self { runtime, door, tls, seldom, half_open, halves: Mutex::default() })
+        let (half_open, pairs) = (Arc::default(), Pairs::new(runtime.clone()));
+        Arc::new(Self { runtime, door, tls, seldom, half_open, pairs })
     }
 
     /// Takes connections for ever; `opened` gets each line.
@@ -113,7 +109,11 @@ impl TcpDoor {
             let (door, opened) = (self.clone(), opened.clone());
             self.runtime.spawn("tunnel handshake", async move {
                 match timeout(HANDSHAKE, door.admit(stream)).await {
-                    Ok(Ok((knock, channel))) => door.pair(knock, channel, opened),
+                    Ok(Ok(half)) => {
+                        if let Some(channels) = door.pairs.join(half) {
+                            opened(channels);
+                        }
+                    }
                     Ok(Err((kind, e))) => {
                         door.seldom.warn(kind, &format!("{} of {}", e, peer.ip()))
                     }
@@ -127,53 +127,23 @@ impl TcpDoor {
     }
 
     /// Has a connection knock and shake hands. Before it has knocked not a byte is sent.
-    async fn admit(
-        &self,
-        mut stream: TcpStream,
-    ) -> Result<(Knock, Channel), (&'static str, MultipathError)> {
+    async fn admit(&self, mut stream: TcpStream) -> Result<Half, (&'static str, MultipathError)> {
         let io = |kind| move |e: io::Error| (kind, MultipathError::from(e));
         radio::tune(&stream).map_err(io("socket"))?;
         let mut bytes = [0; KNOCK_BYTES];
         stream.read_exact(&mut bytes).await.map_err(io("hung up"))?;
         let knock = self.door.take(&bytes, date::now_ms());
         let knock = knock.map_err(|e| ("stranger", MultipathError::Io(e.to_string())))?;
+        let role = Role::of(knock.channel).map_err(|e| ("stranger", e))?;
         let stream = self.tls.accept(stream).await.map_err(io("handshake"))?;
-        Ok((knock, as_channel(stream)))
-    }
-
-    /// Makes a line of the two channels of a nonce.
-    fn pair(
-        self: Arc<Self>,
-        knock: Knock,
-        channel: Channel,
-        opened: impl Fn(Channels) + Send + Sync + 'static,
-    ) {
-        let mut halves = self.halves.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((other, half)) = halves.remove(&knock.nonce) else {
-            // As many wait as handshakes were let in during the time that they wait.
-            halves.insert(knock.nonce, (knock.channel, channel));
-            let (door, nonce) = (self.clone(), knock.nonce);
-            drop(halves);
-            let timeout = self.runtime.sleep(HANDSHAKE);
-            self.runtime.spawn("half a line", async move {
-                timeout.await;
-                door.halves.lock().unwrap_or_else(PoisonError::into_inner).remove(&nonce);
-            });
-            return;
-        };
-        drop(halves);
-        let (express, bulk) = match (other, knock.channel) {
-            (EXPRESS, BULK) => (half, channel),
-            (BULK, EXPRESS) => (channel, half),
-            _ => return,
-        };
-        opened(Channels { express, bulk, control: None, guard: Box::new(()) });
+        let channel = as_channel(stream);
+        Ok(Half { nonce: knock.nonce, role, channel, guard: Box::new(()) })
     }
 }
 
 fn as_channel<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(stream: S) -> Channel {
     let (from, to) = split(stream);
-    Channel { sender: Box::new(Sender(to)), receiver: Box::new(Receiver(from)) }
+    Channel { sender: Box::new(Sender(to)), receiver: Box::new(Receiver(from)), control: None }
 }
 
 struct Sender<S>(WriteHalf<S>);

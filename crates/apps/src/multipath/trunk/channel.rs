@@ -4,8 +4,9 @@ use std::any::Any;
 
 use airlane_quic::{Connection, ControlHandle, QuicError, SendStream};
 use airlane_runtime::BoxFuture as StaticFuture;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
+use super::pair::{Half, LineNonce, PAIRING_BYTES, Role, paired, pairing};
 use crate::multipath::control::ControlReader;
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::StreamId;
@@ -39,6 +40,8 @@ pub struct Channel {
     pub sender: Box<dyn ChannelSender>,
     /// What comes.
     pub receiver: Box<dyn ChannelReceiver>,
+    /// The congestion control of its connection, where that is ours.
+    pub control: Option<ControlHandle>,
 }
 
 /// The two channels of a line. What is in one never waits for what was written to the other.
@@ -47,9 +50,7 @@ pub struct Channels {
     pub express: Channel,
     /// For everything else.
     pub bulk: Channel,
-    /// The congestion control of both, where it is ours.
-    pub control: Option<ControlHandle>,
-    /// Dropped, it closes the connection.
+    /// Dropped, it closes the connections.
     pub guard: Box<dyn Any + Send>,
 }
 
@@ -59,37 +60,62 @@ impl std::fmt::Debug for Channels {
     }
 }
 
-/// A line over QUIC for the end that opens it: the express channel is its first bidirectional
-/// stream, the bulk channel a lane each way.
+/// A line over QUIC, two connections to the same server, for the end that opens it. Each has a
+/// congestion window of its own, so that what must not wait does not wait for that of the bulk
+/// transfers.
 ///
 /// # Errors
-/// If the connection is lost.
-pub async fn open_quic(connection: Connection) -> Result<Channels, MultipathError> {
-    let (to, from) = connection.open_bi().await?;
-    quic(connection, (to, ControlReader::new(from)))
+/// If a connection is lost.
+pub async fn open_quic(
+    nonce: LineNonce,
+    express: Connection,
+    bulk: Connection,
+) -> Result<Channels, MultipathError> {
+    let open = async |connection: Connection, role: Role| {
+        let (mut to, from) = connection.open_bi().await?;
+        to.write_all(pairing(nonce, role)).await?;
+        Ok::<Half, MultipathError>(half(connection, (to, ControlReader::new(from)), nonce, role))
+    };
+    let halves = (open(express, Role::Express).await?, open(bulk, Role::Bulk).await?);
+    Channels::of(halves.0, halves.1).ok_or(MultipathError::Ended)
 }
 
-/// The same for the end that accepts it.
+/// One of a line's connections, for the end that accepts it. [`Pairs`](super::Pairs) finds the other.
 ///
 /// # Errors
-/// If the connection is lost.
-pub async fn accept_quic(connection: Connection) -> Result<Channels, MultipathError> {
+/// If the connection is lost, or does not say which it is.
+pub async fn accept_quic(connection: Connection) -> Result<Half, MultipathError> {
     let (to, from) = connection.accept_bi().await?;
-    quic(connection, (to, ControlReader::new(from)))
+    let mut from = ControlReader::new(from);
+    let mut pairing = [0; PAIRING_BYTES];
+    from.exactly(PAIRING_BYTES).await?.copy_to_slice(&mut pairing);
+    let (nonce, role) = paired(&pairing)?;
+    Ok(half(connection, (to, from), nonce, role))
 }
 
-fn quic(
+fn half(
     connection: Connection,
     (to, from): (SendStream, ControlReader),
-) -> Result<Channels, MultipathError> {
-    to.set_priority(i32::MAX)?;
-    let express = Channel { sender: Box::new(to), receiver: Box::new(from) };
-    let bulk = Channel {
-        sender: Box::new(LaneSender::new(connection.clone(), LANE)),
-        receiver: Box::new(LaneReceiver::new(connection.clone(), LANE)),
-    };
+    nonce: LineNonce,
+    role: Role,
+) -> Half {
+    let closing = Closing(connection.clone());
     let control = Some(connection.control().clone());
-    Ok(Channels { express, bulk, control, guard: Box::new(Closing(connection)) })
+    match role {
+        Role::Express => {
+            let channel = Channel { sender: Box::new(to), receiver: Box::new(from), control };
+            Half { nonce, role, channel, guard: Box::new(closing) }
+        }
+        Role::Bulk => {
+            let channel = Channel {
+                sender: Box::new(LaneSender::new(connection.clone(), LANE)),
+                receiver: Box::new(LaneReceiver::new(connection, LANE)),
+                control,
+            };
+            // The stream that said so stays open: one that is dropped is reset.
+            Half { nonce, role, channel, guard: Box::new((closing, to, from)) }
+        }
+    }
 }
 
 /// Closes the connection at once.
@@ -115,7 +141,10 @@ impl ChannelSender for SendStream {
 impl ChannelReceiver for ControlReader {
     fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> ChannelFuture<'a, ()> {
         Box::pin(async move {
-            self.more().await?;
+            // What came behind the pairing is there already.
+            if self.buffer().is_empty() {
+                self.more().await?;
+            }
             into.unsplit(self.buffer().split());
             Ok(())
         })

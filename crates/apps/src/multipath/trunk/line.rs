@@ -1,4 +1,4 @@
-//! A line: a radio's connection, which all streams of a trunk share.
+//! A line: a radio's two connections, which all streams of a trunk share.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;

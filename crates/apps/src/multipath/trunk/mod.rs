@@ -1,6 +1,6 @@
 //! A trunk: any number of streams between two ends over the same radios.
 //!
-//! Each radio has one **line**, a connection that all streams share, so that a new stream costs no
+//! Each radio has one **line**, a pair of connections that all streams share, so that a new stream costs no
 //! handshake. On a line a stream has a path of its own, which FBDT uses as any other.
 //!
 //! ```text
@@ -11,8 +11,9 @@
 //!           bulk channel:    everything else, a turn of 64 KiB at most for each stream
 //! ```
 //!
-//! A line consists of two [`Channels`], reliable streams of bytes: over TCP two connections, over
-//! QUIC two streams of one. `docs/wire/tunnel.md` has what is on them.
+//! A line consists of two [`Channels`], reliable streams of bytes, each over a connection of its own,
+//! TCP or QUIC: in one that both shared, what must not wait would wait for the bulk transfers'
+//! congestion window. `docs/wire/tunnel.md` has what is on them.
 
 mod acceptor;
 mod budget;
@@ -21,6 +22,7 @@ mod dialer;
 mod frame;
 mod hello;
 mod line;
+mod pair;
 mod seen;
 mod streams;
 
@@ -32,6 +34,7 @@ pub use channel::{
 pub use dialer::{Connect, RadioView, Trunk};
 pub use frame::{Body, MAX_REQUEST_BYTES, Reason, TrunkFrame};
 pub use hello::{TrunkHello, TrunkId};
+pub use pair::{Half, LineNonce, Pairs, Role};
 
 use bytes::BytesMut;
 

@@ -1,6 +1,6 @@
 //! The streams of a trunk at one end, and the lines that carry them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,6 +28,10 @@ const WINDOW_BYTES: u32 = 1 << 20;
 /// Windows that a stream's memory holds at least.
 const WINDOWS: u64 = 4;
 
+/// A stream with no more under way sends that over all radios: a keystroke, or a question that fits a
+/// packet or two, is there when the radio that is best at the moment has brought it.
+const COPIED_BYTES: u64 = 2 << 10;
+
 /// What is done with a stream that the other end opens.
 pub(super) type Begun = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
 
@@ -47,7 +51,7 @@ pub(super) struct Streams {
 #[derive(Default)]
 struct Table {
     lines: BTreeMap<u8, Arc<Line>>,
-    /// How many lines there ever were.
+    /// How many lines there ever were, which is the number of the newest.
     serial: u64,
     streams: BTreeMap<u32, Entry>,
     /// The number of the next stream that this end opens.
@@ -65,8 +69,8 @@ struct Entry {
     terms: Terms,
     is_agreed: bool,
     request: Bytes,
-    /// The lines that carry it.
-    joined: BTreeSet<u64>,
+    /// Of each radio, the newest line that has carried it.
+    joined: BTreeMap<u8, u64>,
     _grant: Grant,
 }
 
@@ -124,7 +128,7 @@ impl Streams {
             terms,
             is_agreed: false,
             request: request.clone(),
-            joined: BTreeSet::new(),
+            joined: BTreeMap::new(),
             _grant: grant,
         };
         table.streams.insert(number, entry);
@@ -139,8 +143,9 @@ impl Streams {
 
     /// A stream with the memory of `terms` at this end.
     fn shared(&self, terms: &Terms) -> Shared {
+        let options = FbdtOptions { copied_bytes: COPIED_BYTES, ..FbdtOptions::default() };
         let settings = Settings {
-            scheme: Scheme::Fbdt(FbdtOptions::default()),
+            scheme: Scheme::Fbdt(options),
             segment_bytes: terms.segment_bytes,
             window_bytes: terms.window_bytes,
             receive_memory: terms.receive_memory,
@@ -190,8 +195,8 @@ impl Streams {
         buffer: BytesMut,
         started: impl FnOnce(&Arc<Line>),
     ) -> MultipathError {
-        let Channels { express, bulk, control, guard } = channels;
-        if let Some(control) = control {
+        let Channels { express, bulk, guard } = channels;
+        for control in [&express.control, &bulk.control].into_iter().flatten() {
             control.couple(&self.group);
         }
         let line = {
@@ -293,7 +298,7 @@ impl Streams {
                 terms,
                 is_agreed: true,
                 request,
-                joined: BTreeSet::new(),
+                joined: BTreeMap::new(),
                 _grant: grant,
             };
             table.streams.insert(stream, entry);
@@ -332,11 +337,14 @@ impl Streams {
         self.join(line, stream, entry, false);
     }
 
-    /// Has the line carry the stream, if it does not yet. `accepts` if the other end is to be told.
+    /// Has the line carry the stream, unless it does already or one has that took its place: what is
+    /// late on a dead line must not end its radio's path. `accepts` if the other end is to be told.
     fn join(self: &Arc<Self>, line: &Arc<Line>, stream: u32, entry: &mut Entry, accepts: bool) {
-        if !entry.joined.insert(line.serial) {
+        let newest = entry.joined.entry(line.radio).or_default();
+        if line.serial <= *newest {
             return;
         }
+        *newest = line.serial;
         let terms = entry.terms;
         let agreed = Agreed { incarnation: 0, terms };
         // If it has failed, whoever watches it tells the other end.

@@ -1,0 +1,105 @@
+//! The two connections of a trunk's line over QUIC, and those that never become one.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
+use airlane_quic::{Connection, Endpoint};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::{Bytes, BytesMut};
+use tokio::sync::mpsc;
+
+use crate::multipath::{Scene, mbps, scene, transport};
+
+/// Connects to an end that makes lines of what comes.
+struct Client {
+    runtime: RuntimeHandle,
+    endpoint: Endpoint,
+    server: SocketAddr,
+    lines: mpsc::UnboundedReceiver<Channels>,
+}
+
+impl Client {
+    async fn connect(&self) -> Connection {
+        self.endpoint.connect(self.server, "trunk.airlane").await.unwrap()
+    }
+
+    /// Connects and says `first` on the first stream; how long until the other end closes that.
+    async fn closed_after(&self, first: &'static [u8]) -> Duration {
+        let connection = self.connect().await;
+        let (mut to, _from) = connection.open_bi().await.unwrap();
+        to.write_all(Bytes::from_static(first)).await.unwrap();
+        let before = self.runtime.now();
+        connection.closed().await;
+        self.runtime.now() - before
+    }
+}
+
+/// Runs `test` in virtual time.
+fn with<F: Future<Output = ()> + Send + 'static>(test: impl FnOnce(Client) -> F + Send + 'static) {
+    let scene = scene(vec![mbps(50.0)], Duration::from_millis(10));
+    let Scene { mut world, server, client, listen, radios } = scene;
+    let ended = world.run(async move {
+        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
+        let (pairs, on) = (Pairs::new(server.clone()), server.clone());
+        let (opened, lines) = mpsc::unbounded_channel();
+        server.spawn("acceptor", async move {
+            while let Some(connection) = endpoint.accept().await {
+                let (pairs, opened) = (pairs.clone(), opened.clone());
+                on.spawn("line", async move {
+                    if let Ok(half) = accept_quic(connection).await
+                        && let Some(line) = pairs.join(half)
+                    {
+                        drop(opened.send(line));
+                    }
+                });
+            }
+        });
+        let from = SocketAddr::new(radios[0], 0);
+        let endpoint = Endpoint::client(&client, from, transport()).unwrap();
+        test(Client { runtime: client, endpoint, server: listen, lines }).await;
+    });
+    ended.unwrap();
+}
+
+#[test]
+fn two_connections_are_a_line_whichever_comes_first_and_what_is_said_on_each_comes_on_its_own() {
+    with(|mut client| async move {
+        for round in 0..2 {
+            let (express, bulk) = (client.connect().await, client.connect().await);
+            let mut line = open_quic([round; 16], express, bulk).await.unwrap();
+            line.bulk.sender.write(vec![Bytes::from_static(b"bulk")]).await.unwrap();
+            line.express.sender.write(vec![Bytes::from_static(b"express")]).await.unwrap();
+            let mut other = client.lines.recv().await.unwrap();
+            let (mut on_express, mut on_bulk) = (BytesMut::new(), BytesMut::new());
+            other.express.receiver.read(&mut on_express).await.unwrap();
+            other.bulk.receiver.read(&mut on_bulk).await.unwrap();
+            assert_eq!((&on_express[..], &on_bulk[..]), (&b"express"[..], &b"bulk"[..]));
+        }
+    });
+}
+
+#[test]
+fn a_connection_whose_other_one_does_not_come_is_closed() {
+    with(|mut client| async move {
+        let waited = client.closed_after(&[1; 17]).await;
+        assert!((4.9..5.2).contains(&waited.as_secs_f64()), "closed after {waited:?}");
+        // The same line may begin again after that.
+        let line = open_quic([1; 16], client.connect().await, client.connect().await).await;
+        assert!(client.lines.recv().await.is_some());
+        drop(line);
+    });
+}
+
+#[test]
+fn two_of_one_kind_are_no_line_and_a_third_kind_there_is_not() {
+    with(|mut client| async move {
+        let (one, other) =
+            tokio::join!(client.closed_after(&[0; 17]), client.closed_after(&[0; 17]));
+        let unknown = client.closed_after(&[2; 17]).await;
+        for waited in [one, other, unknown] {
+            assert!(waited < Duration::from_millis(100), "closed after {waited:?}");
+        }
+        assert!(client.lines.try_recv().is_err());
+    });
+}
