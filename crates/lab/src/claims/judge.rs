@@ -37,8 +37,12 @@ pub struct Judged {
 pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
     let judge = Judge { samples, seed: seed.split("judge").split(&claim.id) };
     let judged = judge.judge_rule(&claim.rule);
-    // Samples have shares and changes as fractions; the claim's unit may be percent.
-    if claim.unit.starts_with('%') { judged.scaled(100.0) } else { judged }
+    // Samples have shares and changes as fractions, rates in bit/s; the claim's unit may be another.
+    match claim.unit.as_str() {
+        "Mbit/s" => judged.scaled(1e-6, Some("Mbit/s")),
+        unit if unit.starts_with('%') => judged.scaled(100.0, None),
+        _ => judged,
+    }
 }
 
 /// The entry of `summary.json` for a claim judged on `content`.
@@ -304,8 +308,8 @@ fn combined_verdict(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
 }
 
 impl Judged {
-    /// The same in another unit.
-    fn scaled(mut self, scale: f64) -> Self {
+    /// The same in another unit; `rates` is that of its conditions where they are rates.
+    fn scaled(mut self, scale: f64, rates: Option<&str>) -> Self {
         let both = |ci: Option<[f64; 2]>| ci.map(|ci| ci.map(|x| scale * x));
         self.measured = self.measured.map(|x| scale * x);
         self.ci95 = both(self.ci95);
@@ -313,6 +317,9 @@ impl Judged {
             if check.bound != 0.0 {
                 check.bound *= scale;
                 check.rule = condition_text(check.bound, check.above);
+            }
+            if let Some(unit) = rates {
+                unit.clone_into(&mut check.unit);
             }
             check.measured = check.measured.map(|x| scale * x);
             check.ci95 = both(check.ci95);

@@ -80,6 +80,17 @@ fn a_mean_is_judged_by_where_its_interval_lies() {
 }
 
 #[test]
+fn rates_are_told_in_the_unit_of_the_claim() {
+    let mut claim = claim(r#"{ kind = "above", of = "gain", bound = 2e6 }"#);
+    claim.unit = "Mbit/s".to_owned();
+    let judged = judge(&claim, &samples(&[("gain", around(5e6, 3e6))]), Seed(1));
+    assert!((judged.measured.unwrap() - 5.0).abs() < 1e-6, "{judged:?}");
+    let check = &judged.checks[0];
+    assert_eq!((check.bound, check.unit.as_str()), (2.0, "Mbit/s"));
+    assert_eq!(check.measured, judged.measured);
+}
+
+#[test]
 fn the_same_samples_give_the_same_interval() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let of = samples(&[("gain", around(1.0, 3.0))]);
