@@ -14,6 +14,8 @@
 //!   a path that stalls holds nothing up for longer than that.
 //! - **Acknowledgements** are sent on every path and tell of all of them. A window's memory is
 //!   released when all of it has arrived.
+//! - Paths may differ in how gladly they are used ([`Preference`]): a dear one only while cheaper ones
+//!   do not keep up, a backup only while nothing else is left.
 //!
 //! # Data flow
 //!
@@ -33,12 +35,14 @@
 
 mod memory;
 mod path;
+mod preference;
 mod receiver;
 mod reliability;
 mod sender;
 mod window;
 pub mod wire;
 
+pub use preference::Preference;
 pub use receiver::{Receiver, ReceiverError};
 pub use sender::{AckError, Sender, SenderCounts};
 

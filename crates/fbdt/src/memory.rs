@@ -24,10 +24,10 @@ impl Sender {
     /// ends have not met. What a path took and has not delivered fills memory that the others need
     /// too, so each is held to the part that goes with its rate: then all take equally long to
     /// deliver what they have.
-    pub(crate) fn is_within_part(&self, path: PathId) -> bool {
+    pub(crate) fn is_within_part(&self, now: Time, path: PathId) -> bool {
         let Some(own) = self.paths[path.0].as_ref() else { return false };
         let all = self.recent_bps();
-        let even = 1.0 / self.order.len() as f64;
+        let even = 1.0 / self.used(now).count() as f64;
         let recent = own.reliability.recent_bps();
         let part = if all > 0.0 { (recent / all).max(even / LEAST_PART) } else { even };
         let has = own.handed - own.received;
@@ -50,7 +50,8 @@ impl Sender {
         // A path that has just joined is given the chance: what it takes will show.
         let is_sooner =
             |p: &Path| p.time.is_none_or(|(mean, _)| mean <= most || mean.mul_f64(LATE) <= own);
-        self.paths.iter().flatten().any(|p| is_sooner(p) && !p.is_silent(now, own))
+        let is_other = |p: &Path| is_sooner(p) && !p.is_silent(now, own);
+        self.used(now).any(|p| self.paths[p.0].as_ref().is_some_and(is_other))
     }
 
     /// The recent rate of all paths together, bits per second.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use crate::preference::Preference;
 use crate::reliability::Reliability;
 use crate::window::{Arrived, Taken};
 use crate::wire::Segment;
@@ -35,6 +36,16 @@ pub(crate) struct Path {
     pub(crate) last_progress: Time,
     /// Whether it was asked for a segment and had none since it took one last.
     pub(crate) is_idle: bool,
+    pub(crate) preference: Preference,
+    /// Whether the other end is known not to be heard on it.
+    pub(crate) is_quiet: bool,
+    /// Since when there has been something to send whenever it was asked; only where paths differ in
+    /// preference.
+    pub(crate) busy_since: Option<Time>,
+    /// When it took something last; only where paths differ in preference.
+    pub(crate) used_at: Option<Time>,
+    /// When something that was handed to it came last, also a copy, or began to be on its way.
+    pub(crate) heard_at: Time,
 }
 
 impl Path {
@@ -48,6 +59,11 @@ impl Path {
             watched: None,
             last_progress: now,
             is_idle: false,
+            preference: Preference::default(),
+            is_quiet: false,
+            busy_since: None,
+            used_at: None,
+            heard_at: now,
         }
     }
 
@@ -87,6 +103,9 @@ impl Path {
     }
 
     pub(crate) fn hand_over(&mut self, now: Time, segment: &Segment) {
+        if self.handed == self.received {
+            self.heard_at = now;
+        }
         self.handed += segment.payload.len() as u64;
         self.watched.get_or_insert((self.handed, now));
     }
@@ -106,5 +125,11 @@ impl Path {
     /// Whether nothing has arrived on it for far longer than that takes, and for `least`.
     pub(crate) fn is_silent(&self, now: Time, least: Duration) -> bool {
         self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time()).max(least)
+    }
+
+    /// From when on it is silent if it is not heard of; `None` if nothing is on its way, copies
+    /// included.
+    pub(crate) fn silent_from(&self) -> Option<Time> {
+        (self.handed > self.received).then(|| self.heard_at + SILENCE.max(4 * self.time()))
     }
 }

@@ -45,6 +45,8 @@ pub struct Sender {
     pub(crate) paths: [Option<Path>; MAX_PATHS],
     /// The paths, the most reliable first.
     pub(crate) order: Vec<PathId>,
+    /// Whether paths differ in how gladly they are used.
+    pub(crate) has_preferences: bool,
     /// What is not in a window yet.
     buffer: ByteQueue,
     finished: bool,
@@ -80,6 +82,7 @@ impl Sender {
             send_memory,
             paths: [const { None }; MAX_PATHS],
             order: Vec::new(),
+            has_preferences: false,
             buffer: ByteQueue::default(),
             finished: false,
             windows: VecDeque::new(),
@@ -99,6 +102,7 @@ impl Sender {
         let path = PathId(self.paths.iter().position(Option::is_none)?);
         self.paths[path.0] = Some(Path::new(now));
         self.order.push(path);
+        self.compare_preferences();
         Some(path)
     }
 
@@ -110,6 +114,7 @@ impl Sender {
         for window in &mut self.windows {
             window.give_back(path);
         }
+        self.compare_preferences();
     }
 
     /// How many bytes [`Self::push`] would take now.
@@ -171,7 +176,9 @@ impl Sender {
     ///
     /// The segment counts as on its way on that path from now on.
     pub fn next(&mut self, now: Time, path: PathId) -> Option<Segment> {
+        self.note_work(now);
         let segment = self.next_segment(now, path);
+        self.note_use(now, path, segment.is_some());
         let asked = self.paths[path.0].as_mut()?;
         asked.is_idle = segment.is_none();
         segment
@@ -180,7 +187,7 @@ impl Sender {
     fn next_segment(&mut self, now: Time, path: PathId) -> Option<Segment> {
         let asked = self.paths[path.0].as_mut()?;
         asked.reliability.advance(now, asked.on_way > 0);
-        if !self.is_within_part(path) {
+        if !self.is_used(now, path) || !self.is_within_part(now, path) {
             return None;
         }
         if self.is_late(now, path) {
@@ -202,14 +209,30 @@ impl Sender {
         }
         // Memory is full at one end, and every segment taken: what others have not delivered is all
         // that there is to do. The paper waits a round trip; here no longer than that helps.
-        let is_blocked = !self.buffer.is_empty() || (self.room() == 0 && !self.finished);
-        if is_blocked { self.take_again(now, path, true) } else { None }
+        if self.has_more() { self.take_again(now, path, true) } else { None }
+    }
+
+    /// Whether the application has more than is in windows.
+    fn has_more(&self) -> bool {
+        !self.buffer.is_empty() || (self.room() == 0 && !self.finished)
+    }
+
+    /// Whether faster paths would have something to do: there is what none has taken, or there would
+    /// be if memory were not full of what is on its way.
+    pub(crate) fn has_work(&self) -> bool {
+        let is_on_way = || self.paths.iter().flatten().any(|path| path.on_way > 0);
+        let has_room = || self.cut < self.consumed + self.config.receive_memory;
+        self.windows.iter().any(|window| !window.is_all_taken())
+            || (self.has_more() && (has_room() || is_on_way()))
     }
 
     /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
     /// before.
     pub fn next_event(&self, now: Time, path: PathId) -> Option<Time> {
-        if !self.is_within_part(path) || self.is_late(now, path) {
+        if !self.is_used(now, path) {
+            return self.look_at(now, path);
+        }
+        if !self.is_within_part(now, path) || self.is_late(now, path) {
             return None;
         }
         let due = |window: &Window| {
@@ -311,10 +334,11 @@ impl Sender {
         self.deferred = None;
         self.sort_paths(now);
         let rate = |p: &PathId| self.paths[p.0].as_ref().map_or(0.0, |p| p.reliability.rate_bps());
-        let total: f64 = self.order.iter().map(rate).sum();
-        let even = 1.0 / self.order.len() as f64;
+        let used: Vec<PathId> = self.used(now).collect();
+        let total: f64 = used.iter().map(rate).sum();
+        let even = 1.0 / used.len() as f64;
         let share = |p: &PathId| if total > 0.0 { rate(p) / total } else { even };
-        let order: Vec<(PathId, f64)> = self.order.iter().map(|p| (*p, share(p))).collect();
+        let order: Vec<(PathId, f64)> = used.iter().map(|p| (*p, share(p))).collect();
         let segments = self.cut_segments(size);
         self.windows.push_back(if self.options.is_two_way {
             Window::new(segments, &order)
@@ -331,15 +355,19 @@ impl Sender {
         let Some(own) = self.paths[path.0].as_ref() else { return false };
         let (time, expected) = (own.time(), own.expected(now));
         let is_sooner = |p: &Path| p.is_idle && p.expected(now) < expected;
-        if !self.paths.iter().flatten().any(is_sooner) {
+        let sooner: Vec<PathId> =
+            self.used(now).filter(|p| self.paths[p.0].as_ref().is_some_and(is_sooner)).collect();
+        if sooner.is_empty() {
             return false;
         }
         if now < *self.deferred.get_or_insert(now) + time {
             return true;
         }
         // They have not come: they are not idle but dead.
-        for late in self.paths.iter_mut().flatten().filter(|p| is_sooner(p)) {
-            late.is_idle = false;
+        for late in sooner {
+            if let Some(late) = &mut self.paths[late.0] {
+                late.is_idle = false;
+            }
         }
         false
     }
@@ -386,7 +414,9 @@ impl Sender {
             if ack.received > of.handed {
                 return Err(AckError);
             }
-            of.received = of.received.max(ack.received);
+            if ack.received > of.received {
+                (of.received, of.heard_at) = (ack.received, now);
+            }
             if let Some((_, at)) = of.watched.take_if(|(handed, _)| of.received >= *handed) {
                 of.sample(now - at);
             }

@@ -6,6 +6,7 @@ use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, MAX_SEGMENTS, Ranges, Segment, WireError};
 use airlane_fbdt::{AckError, Config, Receiver, ReceiverError, Sender};
 use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
 
 fn bytes(hex: &str) -> BytesMut {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
@@ -21,7 +22,7 @@ fn ranges(of: &[(u32, u32)]) -> Ranges {
 
 #[test]
 fn the_vectors_of_the_document_hold() {
-    let text = include_str!("../../../docs/wire/fbdt.md");
+    let text = include_str!("../../../../docs/wire/fbdt.md");
     let vectors: Vec<BytesMut> = text
         .lines()
         .skip_while(|line| *line != "## Vectors")
@@ -161,4 +162,36 @@ fn bytes_wait_from_coming_until_they_are_read_in_order() {
     assert_eq!((waited.count(), waited.quantile(0.5)), (20, Duration::ZERO));
     let most = waited.quantile(1.0).as_secs_f64();
     assert!((most / 0.02 - 1.0).abs() < 1.0 / 32.0, "{most}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// What is written is read back, however the bytes are cut; and no bytes make the reader panic.
+    #[test]
+    fn frames_come_back_from_bytes_cut_anywhere(
+        payload in prop::collection::vec(any::<u8>(), 1..300),
+        (window, index, more) in (any::<u64>(), 0u32..1000, 1u32..1000),
+        cuts in prop::collection::vec(1usize..50, 1..20),
+        noise in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let segment = Segment { window, index, count: index + more, payload: payload.into() };
+        let frames = [Frame::Segment(segment), Frame::End(window), Frame::Ack(Ack { complete: 3, ..Ack::default() })];
+        let mut whole = BytesMut::new();
+        frames.iter().for_each(|f| f.encode(&mut whole));
+        let (mut buffer, mut read) = (BytesMut::new(), Vec::new());
+        for cut in cuts.iter().cycle() {
+            if whole.is_empty() {
+                break;
+            }
+            let part = whole.split_to((*cut).min(whole.len()));
+            buffer.extend_from_slice(&part);
+            while let Some(frame) = Frame::decode(&mut buffer).unwrap() {
+                read.push(frame);
+            }
+        }
+        prop_assert_eq!(&read[..], &frames[..]);
+        let mut noise = BytesMut::from(&noise[..]);
+        while let Ok(Some(_)) = Frame::decode(&mut noise) {}
+    }
 }
