@@ -14,6 +14,20 @@ function cell(text, isNumber) {
   return td;
 }
 
+/** What a radio may be used for, in words; nothing where that is not limited. */
+function terms(line) {
+  const all = [];
+  if (line.is_backup) all.push("backup");
+  if (line.price) all.push(`price ${line.price}`);
+  if (line.most_bps) all.push(`at most ${line.most_bps / 1e6} Mbit/s`);
+  if (line.cap) {
+    const [used, cap] = [line.cap.used_bytes, line.cap.bytes].map((bytes) => (bytes / 1e6).toFixed(1));
+    const period = line.cap.period === "ever" ? "" : ` (${line.cap.period})`;
+    all.push(`${used} of ${cap} MB${period}`);
+  }
+  return all.join(", ");
+}
+
 function show(now) {
   const seconds = before ? now.uptime_s - before.uptime_s : 0;
   const known = new Map((before?.lines ?? []).map((line) => [line.name, line]));
@@ -28,6 +42,7 @@ function show(now) {
       cell(rate("received_bytes"), true),
       cell(line.rtt_s === null ? "" : (line.rtt_s * 1000).toFixed(1), true),
       cell(line.lines ?? "", true),
+      cell(terms(line)),
     );
     return row;
   });

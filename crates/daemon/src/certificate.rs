@@ -102,16 +102,6 @@ pub fn development(
     })
 }
 
-/// The user's folder for data that programs make, by the XDG base directory specification.
-pub fn data_folder() -> PathBuf {
-    let of = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let data = of("XDG_DATA_HOME")
-        .filter(|p| p.is_absolute())
-        .or_else(|| Some(of("HOME")?.join(".local/share")))
-        .unwrap_or_else(std::env::temp_dir);
-    data.join("airlane")
-}
-
 /// The line in front of the PEM blocks: for whom it is, and until when.
 fn header(names: &[String], until_s: u64) -> String {
     format!("Airlane development certificate, good until {until_s}, for {}", names.join(" "))

@@ -7,6 +7,7 @@ pub mod client;
 mod date;
 pub mod error;
 pub mod files;
+pub mod folders;
 mod machine;
 mod near;
 mod once;

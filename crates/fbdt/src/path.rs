@@ -49,7 +49,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn new(now: Time) -> Self {
+    pub(crate) fn new(now: Time, preference: Preference) -> Self {
         Self {
             reliability: Reliability::new(now),
             time: None,
@@ -59,7 +59,7 @@ impl Path {
             watched: None,
             last_progress: now,
             is_idle: false,
-            preference: Preference::default(),
+            preference,
             is_quiet: false,
             busy_since: None,
             used_at: None,

@@ -34,6 +34,12 @@ impl Sender {
         self.compare_preferences();
     }
 
+    /// A path of this preference is about to join: until it has, or it is `until`, dearer ones are not
+    /// used.
+    pub fn expect(&mut self, preference: Preference, until: Time) {
+        self.expected = Some((preference, until));
+    }
+
     /// Whether the other end is known not to be heard on `path`, by other means than this stream: then
     /// dearer paths are used at once.
     pub fn set_quiet(&mut self, path: PathId, is_quiet: bool) {
@@ -47,6 +53,8 @@ impl Sender {
         let mut all = self.paths.iter().flatten().map(|path| path.preference);
         let first = all.next();
         self.has_preferences = all.any(|other| Some(other) != first);
+        let best = self.paths.iter().flatten().map(|path| path.preference).min();
+        self.expected = self.expected.filter(|(expected, _)| best.is_none_or(|b| b > *expected));
     }
 
     /// Whether `path` is used now.
@@ -57,12 +65,13 @@ impl Sender {
     /// From when on `path` is used if nothing changes; `None` if never.
     pub(crate) fn used_from(&self, now: Time, path: PathId) -> Option<Time> {
         let own = self.paths[path.0].as_ref()?;
+        let expected = self.expected.filter(|(expected, _)| *expected < own.preference);
+        let mut from = expected.map_or(Time::ZERO, |(_, until)| until);
         if !self.has_preferences {
-            return Some(Time::ZERO);
+            return Some(from);
         }
         let was_of_use = own.used_at.is_some_and(|at| now - at < RECENT_USE);
         let patience = if was_of_use { SHORT_PATIENCE } else { PATIENCE };
-        let mut from = Time::ZERO;
         for other in self.paths.iter().flatten().filter(|other| other.preference < own.preference) {
             let out = if other.is_quiet { Some(Time::ZERO) } else { other.silent_from() };
             let is_alike = other.preference.is_backup == own.preference.is_backup;

@@ -6,6 +6,7 @@ use airlane_base::{ByteQueue, Time};
 use bytes::Bytes;
 
 use crate::path::Path;
+use crate::preference::Preference;
 use crate::window::{Arrived, Taken, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
 use crate::{Config, MAX_PATHS, Options, PathId};
@@ -47,6 +48,8 @@ pub struct Sender {
     pub(crate) order: Vec<PathId>,
     /// Whether paths differ in how gladly they are used.
     pub(crate) has_preferences: bool,
+    /// The preference of a path that is about to join, and how long it is waited for.
+    pub(crate) expected: Option<(Preference, Time)>,
     /// What is not in a window yet.
     buffer: ByteQueue,
     finished: bool,
@@ -83,6 +86,7 @@ impl Sender {
             paths: [const { None }; MAX_PATHS],
             order: Vec::new(),
             has_preferences: false,
+            expected: None,
             buffer: ByteQueue::default(),
             finished: false,
             windows: VecDeque::new(),
@@ -97,10 +101,15 @@ impl Sender {
         }
     }
 
-    /// A path joins; `None` if there are [`MAX_PATHS`] already.
+    /// A path joins that is used as any other; `None` if there are [`MAX_PATHS`] already.
     pub fn open(&mut self, now: Time) -> Option<PathId> {
+        self.open_with(now, Preference::default())
+    }
+
+    /// The same, and it is used as `preference` says.
+    pub fn open_with(&mut self, now: Time, preference: Preference) -> Option<PathId> {
         let path = PathId(self.paths.iter().position(Option::is_none)?);
-        self.paths[path.0] = Some(Path::new(now));
+        self.paths[path.0] = Some(Path::new(now, preference));
         self.order.push(path);
         self.compare_preferences();
         Some(path)

@@ -16,7 +16,7 @@ use super::dialer::patience;
 use super::error::MultipathError;
 use super::hello::{Agreed, HELLO_BYTES, Hello, StreamId, Terms};
 use super::path::Path;
-use super::shared::{Attached, Shared};
+use super::shared::{Attached, NewPath, Shared};
 use super::stream::MultipathStream;
 
 /// Streams at once at most, of all peers.
@@ -95,7 +95,8 @@ impl Streams {
         let hello = Hello::decode(&from.exactly(HELLO_BYTES).await?)?;
         let (shared, agreed) = self.stream(&hello)?;
         to.write_all(agreed.encode()).await?;
-        let attached = shared.attach(hello.path, agreed, Some(connection.control()))?;
+        let attached =
+            shared.attach(NewPath::of(hello.path), agreed, Some(connection.control()))?;
         Ok((shared, attached, Path::new(connection, hello.stream, to, from)))
     }
 

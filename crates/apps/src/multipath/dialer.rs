@@ -17,7 +17,7 @@ use super::control::ControlReader;
 use super::error::MultipathError;
 use super::hello::{Agreed, Hello, StreamId, Terms, WELCOME_BYTES};
 use super::path::Path;
-use super::shared::{Attached, Shared};
+use super::shared::{Attached, NewPath, Shared};
 use super::stream::MultipathStream;
 
 /// Between two attempts to connect.
@@ -228,7 +228,8 @@ impl Radio {
         to.write_all(hello.encode()).await?;
         let mut from = ControlReader::new(from);
         let agreed = Agreed::decode(&from.exactly(WELCOME_BYTES).await?, wanted)?;
-        let attached = self.shared.attach(self.number, agreed, Some(connection.control()))?;
+        let attached =
+            self.shared.attach(NewPath::of(self.number), agreed, Some(connection.control()))?;
         Ok((attached, Path::new(connection, self.id, to, from)))
     }
 }

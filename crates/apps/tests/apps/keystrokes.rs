@@ -3,22 +3,19 @@
 
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::multipath::trunk::{
-    Acceptor, Bounds, Connect, Opened, Pairs, Trunk, accept_quic, open_quic,
-};
-use airlane_apps::multipath::{MultipathStream, path_transport};
+use airlane_apps::multipath::MultipathStream;
+use airlane_apps::multipath::trunk::{Acceptor, Bounds, Opened, RadioTerms, Trunk};
 use airlane_base::{Dscp, Ecn, Rate, Seed};
-use airlane_congestion::ControllerConfig;
 use airlane_net::queue::{Limit, QueueSpec};
 use airlane_net::{Access, LinkAccess, SendJitter, Topology, Way};
-use airlane_quic::{Cipher, Endpoint, TransportConfig};
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{Datagram, RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use tokio::sync::mpsc;
+
+use crate::trunks::{connect, echo, pour, serve};
 
 /// Between two keystrokes.
 const EVERY: Duration = Duration::from_millis(50);
@@ -60,10 +57,6 @@ fn scene(rates_mbps: &[f64], rtt: Duration) -> Scene {
     let server = world.host("server", server_ip);
     let client = world.host_with("client", &radios);
     Scene { world, server, client, server_ip, radios }
-}
-
-fn transport() -> TransportConfig {
-    path_transport(TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0)))
 }
 
 /// Medians and 99th percentiles in milliseconds.
@@ -134,24 +127,6 @@ async fn pings(client: RuntimeHandle, radio: IpAddr, server: SocketAddr) -> Vec<
     times
 }
 
-async fn echo(stream: MultipathStream) {
-    while let Ok(pieces) = stream.read().await {
-        if pieces.is_empty() {
-            return;
-        }
-        for piece in pieces {
-            if stream.write(piece).await.is_err() {
-                return;
-            }
-        }
-    }
-}
-
-async fn pour(stream: MultipathStream) {
-    let piece = Bytes::from(vec![7; 64 << 10]);
-    while stream.write(piece.clone()).await.is_ok() {}
-}
-
 /// A keystroke every 50 ms, or when the last one's echo has come, if that is later.
 async fn keys(client: &RuntimeHandle, stream: &MultipathStream) -> Vec<Duration> {
     let begun = client.now();
@@ -181,9 +156,10 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
             }
         });
         serve(&server, listen, acceptor);
-        let connects =
-            (0..).zip(&radios).map(|(n, radio)| connect(&client, n, *radio, listen)).collect();
-        let trunk = Trunk::new(&client, [3; 16], connects, Bounds::default());
+        let connects = (0..)
+            .zip(&radios)
+            .map(|(n, radio)| (connect(&client, n, *radio, listen), RadioTerms::default()));
+        let trunk = Trunk::new(&client, [3; 16], connects.collect(), Bounds::default());
         let bulk = trunk.open(Bytes::from_static(b"bulk")).unwrap();
         let (count, mut counts) = mpsc::unbounded_channel();
         client.spawn("bulk", async move {
@@ -215,38 +191,6 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
         Found { keys: of(typed), pings: times, bulk_mbps: bytes as f64 * 8e-6 / span_s }
     });
     found.unwrap()
-}
-
-/// Takes lines at `at`.
-fn serve(server: &RuntimeHandle, at: SocketAddr, acceptor: Arc<Acceptor>) {
-    let endpoint = Endpoint::server(server, at, transport()).unwrap();
-    let (on, pairs) = (server.clone(), Pairs::new(server.clone()));
-    server.spawn("acceptor", async move {
-        while let Some(connection) = endpoint.accept().await {
-            let (acceptor, pairs) = (acceptor.clone(), pairs.clone());
-            on.spawn("line", async move {
-                if let Ok(half) = accept_quic(connection).await
-                    && let Some(channels) = pairs.join(half)
-                {
-                    acceptor.serve(channels).await;
-                }
-            });
-        }
-    });
-}
-
-/// Opens lines from `radio`, which has this number.
-fn connect(client: &RuntimeHandle, number: u8, radio: IpAddr, server: SocketAddr) -> Connect {
-    let endpoint =
-        Arc::new(Endpoint::client(client, SocketAddr::new(radio, 0), transport()).unwrap());
-    Box::new(move || {
-        let endpoint = endpoint.clone();
-        Box::pin(async move {
-            let connection = || endpoint.connect(server, "trunk.airlane");
-            let (express, bulk) = tokio::try_join!(connection(), connection())?;
-            open_quic([number; 16], express, bulk).await
-        })
-    })
 }
 
 /// What the bulk transfer may cost a keystroke beyond what the network's queues cost a ping, as

@@ -5,5 +5,7 @@ mod keystrokes;
 mod lines;
 mod multipath;
 mod multipath_peers;
+mod radio_terms;
 mod sessions;
 mod tiles;
+mod trunks;

@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use airlane_base::InputError;
+use airlane_daemon::folders;
 use airlane_daemon::tunnel::{
-    Bounds, Congestion, Forward, Key, Over, PathSpec, Rule, Rules, Target, TunnelConnectRequest,
+    Bounds, Congestion, Forward, Key, Over, RadioSpec, Rule, Rules, Target, TunnelConnectRequest,
     TunnelServeRequest,
 };
 use clap::{Args, Subcommand, ValueEnum};
@@ -66,9 +67,15 @@ pub(crate) struct TunnelConnectArgs {
     /// The key that the serving end has
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// A radio, by the name of its interface or an address of this machine; once for each
-    #[arg(long, value_name = "IFACE|ADDR", required = true)]
-    path: Vec<PathSpec>,
+    /// A radio, by the name of its interface or an address of this machine; once for each. Behind it,
+    /// between commas, what it may be used for: price=NUMBER, backup, most=RATE, cap=BYTES/month, as in
+    /// wwan0,price=5,most=20Mbit,cap=2GB/month
+    #[arg(long, value_name = "IFACE|ADDR[,TERM...]", required = true)]
+    path: Vec<RadioSpec>,
+    /// Where it is kept what radios with a cap have used [default: airlane/usage.json in the user's
+    /// folder for state]
+    #[arg(long, value_name = "FILE")]
+    usage: Option<PathBuf>,
     /// What carries the lines
     #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "tcp")]
     over: Transport,
@@ -175,8 +182,8 @@ impl TunnelConnectArgs {
             let expected = "expected --over quic beside it: over TCP it is the system's";
             return wrong("--congestion coupled over TCP", expected, "--congestion");
         }
-        for (number, path) in self.path.iter().enumerate() {
-            if self.path[..number].contains(path) {
+        for (number, radio) in self.path.iter().enumerate() {
+            if self.path[..number].iter().any(|other| other.path == radio.path) {
                 return wrong("the path is there twice", "expected each radio once", "--path");
             }
         }
@@ -192,7 +199,8 @@ impl TunnelConnectArgs {
         Ok(TunnelConnectRequest {
             server: addresses(&self.server, "HOST:PORT")?,
             key: Key::read(&self.key)?,
-            paths: self.path.clone(),
+            radios: self.path.clone(),
+            usage: self.usage.clone().or_else(|| Some(folders::state()?.join("usage.json"))),
             congestion: self.congestion.into(),
             over: match self.over {
                 Transport::Tcp => Over::Tcp,

@@ -105,7 +105,7 @@ impl ServeRequest {
             folder: folder.into(),
             listen,
             certificate: None,
-            data_folder: crate::certificate::data_folder(),
+            data_folder: crate::folders::data(),
             sharing: Sharing::MaxMin,
             normalisations: Vec::new(),
             split: None,

@@ -2,39 +2,37 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use airlane_apps::multipath::trunk::{Bounds, Connect, RadioView, Trunk};
-use airlane_base::{InputError, Seed};
+use airlane_apps::multipath::trunk::{Bounds, RadioView, Trunk};
+use airlane_base::Seed;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 use super::datagrams;
 use super::key::{Key, random};
+use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump, reply};
-use super::quic::{Congestion, QuicDialer};
-use super::radio::PathSpec;
+use super::quic::Congestion;
+use super::radio_spec::RadioSpec;
+use super::radios;
 use super::request::{Reply, Target, TunnelRequest};
 use super::seldom::Seldom;
 use super::socks::{self, Command, SocksError};
-use super::status::{self, LineStatus, TunnelStatus};
+use super::status::{self, CapStatus, LineStatus, TunnelStatus};
 use super::stop::{Stop, until};
-use super::tcp::TcpDialer;
+use super::usage::{self, Keeper};
 use crate::date;
 use crate::error::DaemonError;
 
-/// Connections that the system keeps until they are taken, if its own bound is no lower. Where there
-/// are more it answers with SYN cookies, and some connections then come twice, the second time
-/// without anybody at their other end.
-const WAITING: u32 = 4096;
 /// A client of SOCKS has said what it wants by then.
 const ASK: Duration = Duration::from_secs(10);
 /// Bytes that it may say until then: the longest greeting and request, and what it sends ahead.
@@ -71,7 +69,9 @@ pub struct TunnelConnectRequest {
     /// The key that the other end has.
     pub key: Key,
     /// What lines leave from.
-    pub paths: Vec<PathSpec>,
+    pub radios: Vec<RadioSpec>,
+    /// Where it is kept what radios with a cap have used; needed if there is one.
+    pub usage: Option<PathBuf>,
     /// What carries them.
     pub over: Over,
     /// The congestion controller of lines over QUIC.
@@ -97,7 +97,7 @@ pub struct TunnelClient {
 
 impl std::fmt::Debug for TunnelClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TunnelClient").field("paths", &self.shared.paths).finish_non_exhaustive()
+        f.debug_struct("TunnelClient").field("radios", &self.shared.radios).finish_non_exhaustive()
     }
 }
 
@@ -109,7 +109,9 @@ struct Shared {
     datagrams: datagrams::Counts,
     connections: AtomicU64,
     refused: AtomicU64,
-    paths: Vec<PathSpec>,
+    radios: Vec<RadioSpec>,
+    /// The account of radios with a cap.
+    keeper: Option<Arc<Keeper>>,
     permits: Arc<Semaphore>,
 }
 
@@ -131,26 +133,27 @@ impl TunnelClient {
         let mut listeners = Vec::new();
         let mut forwards = Vec::new();
         for forward in &request.forwards {
-            let listener = listen(forward.listen).await?;
-            forwards.push(listener.local_addr().map_err(|e| refused(forward.listen, &e))?);
+            let listener = listen::tcp(forward.listen)?;
+            forwards.push(listener.local_addr().map_err(|e| listen::refused(forward.listen, &e))?);
             listeners.push((listener, Service::Forward(forward.target.clone())));
         }
         let mut socks = None;
         if let Some(at) = request.socks {
-            let listener = listen(at).await?;
-            socks = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
+            let listener = listen::tcp(at)?;
+            socks = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             listeners.push((listener, Service::Socks));
         }
-        let dialers = dialers(&runtime, &request)?;
+        let (radios, keeper) = radios::radios(&runtime, &request)?;
         let shared = Arc::new(Shared {
-            trunk: Trunk::new(&runtime, random()?, dialers, request.bounds),
+            trunk: Trunk::new(&runtime, random()?, radios, request.bounds),
             seldom: Arc::new(Seldom::new(runtime.clone())),
             runtime: runtime.clone(),
             passed: Passed::default(),
             datagrams: datagrams::Counts::default(),
             connections: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-            paths: request.paths,
+            radios: request.radios,
+            keeper,
             permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
         });
         let stop = Stop::new(false);
@@ -159,14 +162,18 @@ impl TunnelClient {
         }
         let mut status = None;
         if let Some(at) = request.status {
-            let listener = listen(at).await?;
-            status = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
+            let listener = listen::tcp(at)?;
+            status = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             let of = shared.clone();
             let figures = Arc::new(move || of.status());
             let serving = status::serve(runtime.clone(), listener, figures);
             runtime.spawn("tunnel figures", until(&stop, serving));
         }
         runtime.spawn("tunnel radios", until(&stop, shared.clone().tell()));
+        if let Some(keeper) = &shared.keeper {
+            let granting = shared.clone().grant(keeper.clone());
+            runtime.spawn("tunnel usage", until(&stop, granting));
+        }
         Ok(Self { socks, forwards, status, shared, stop })
     }
 
@@ -196,8 +203,8 @@ impl TunnelClient {
     }
 
     /// The paths with what is known of their lines.
-    pub fn radios(&self) -> Vec<(PathSpec, RadioView)> {
-        self.shared.paths.iter().cloned().zip(self.shared.trunk.radios()).collect()
+    pub fn radios(&self) -> Vec<(RadioSpec, RadioView)> {
+        self.shared.radios.iter().cloned().zip(self.shared.trunk.radios()).collect()
     }
 
     /// Connections of applications so far.
@@ -214,64 +221,18 @@ impl TunnelClient {
     pub async fn stop(self) {
         self.stop.send_replace(true);
         self.shared.trunk.close().await;
-    }
-}
-
-/// What connects over each path.
-fn dialers(
-    runtime: &RuntimeHandle,
-    request: &TunnelConnectRequest,
-) -> Result<Vec<Connect>, DaemonError> {
-    let mut dialers = Vec::new();
-    let tls = TlsConnector::from(Arc::new(request.key.client_tls()?.client_config(&[])?));
-    for path in &request.paths {
-        let server = request.server.iter().copied().find(|at| path.fits(*at)).ok_or_else(|| {
-            InputError::new(
-                "the server has no address of the family of this path's",
-                "give an address of the server, or of this machine, of the same family",
-            )
-            .at_key(format!("--path {path}"))
-        })?;
-        let path = path.clone();
-        let connect: Connect = match request.over {
-            Over::Tcp => {
-                let (tls, knock) = (tls.clone(), request.key.knock());
-                let dialer = TcpDialer { path, server, knock, tls };
-                Box::new(move || {
-                    let dialer = dialer.clone();
-                    Box::pin(async move { dialer.connect().await })
-                })
+        if let Some(keeper) = &self.shared.keeper {
+            let views = self.shared.trunk.radios();
+            let all: Vec<_> = self.shared.radios.iter().zip(views).collect();
+            let used = |name: &str| {
+                let of = all.iter().find(|(radio, _)| radio.path.to_string() == name);
+                of.map_or(0, |(_, view)| view.on_air_bytes)
+            };
+            if let Err(e) = keeper.close(used) {
+                tracing::warn!("what the radios used is not noted down: {e}");
             }
-            Over::Quic => {
-                let (key, control) = (request.key.clone(), request.congestion);
-                let dialer = QuicDialer::new(runtime.clone(), path, (server, control), key);
-                Box::new(move || {
-                    let dialer = dialer.clone();
-                    Box::pin(async move { dialer.connect().await })
-                })
-            }
-        };
-        dialers.push(connect);
+        }
     }
-    Ok(dialers)
-}
-
-fn refused(at: SocketAddr, e: &io::Error) -> InputError {
-    InputError::new(format!("cannot listen there: {e}"), "choose another address or port")
-        .at_key(at.to_string())
-}
-
-async fn listen(at: SocketAddr) -> Result<TcpListener, InputError> {
-    let socket = match at {
-        SocketAddr::V4(_) => TcpSocket::new_v4(),
-        SocketAddr::V6(_) => TcpSocket::new_v6(),
-    };
-    let listening = socket.and_then(|socket| {
-        socket.set_reuseaddr(true)?;
-        socket.bind(at)?;
-        socket.listen(WAITING)
-    });
-    listening.map_err(|e| refused(at, &e))
 }
 
 impl Shared {
@@ -304,14 +265,23 @@ impl Shared {
 
     fn status(&self) -> TunnelStatus {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let line = |(path, radio): (&PathSpec, RadioView)| LineStatus {
-            name: path.to_string(),
+        let cap = |name: &str, radio: &RadioView| {
+            let usage = self.keeper.as_ref()?.usage(name, radio.on_air_bytes)?;
+            let usage::Usage { cap, used_bytes, period } = usage;
+            Some(CapStatus { bytes: cap.bytes, used_bytes, period })
+        };
+        let line = |(spec, radio): (&RadioSpec, RadioView)| LineStatus {
+            name: spec.to_string(),
             state: state(&radio),
+            cap: cap(&spec.to_string(), &radio),
             problem: radio.problem,
             sent_bytes: radio.sent_bytes,
             received_bytes: radio.received_bytes,
             rtt_s: radio.rtt.map(|rtt| rtt.as_secs_f64()),
             lines: Some(radio.lines),
+            is_backup: spec.preference.is_backup,
+            price: spec.preference.price,
+            most_bps: spec.most_bps,
         };
         TunnelStatus {
             end: "connect",
@@ -325,28 +295,41 @@ impl Shared {
             datagrams_out: of(&self.datagrams.out),
             datagrams_dropped: of(&self.datagrams.dropped),
             datagrams_refused: of(&self.datagrams.refused),
-            lines: self.paths.iter().zip(self.trunk.radios()).map(line).collect(),
+            lines: self.radios.iter().zip(self.trunk.radios()).map(line).collect(),
             warnings: self.seldom.totals(),
         }
     }
 
     /// Logs what becomes of the radios.
     async fn tell(self: Arc<Self>) {
-        let mut known: Vec<&'static str> = vec![""; self.paths.len()];
+        let mut known: Vec<&'static str> = vec![""; self.radios.len()];
         loop {
             let radios = self.trunk.radios();
-            for ((path, radio), before) in self.paths.iter().zip(radios).zip(&mut known) {
+            for ((path, radio), before) in self.radios.iter().zip(radios).zip(&mut known) {
                 // A radio that has not been tried yet is neither.
                 let now = if radio.problem.is_empty() && !radio.is_up { "" } else { state(&radio) };
                 if now != *before {
                     match now {
-                        "down" => tracing::info!("{path}: down: {}", radio.problem),
+                        "down" | "spent" => tracing::info!("{path}: {now}: {}", radio.problem),
                         other => tracing::info!("{path}: {other}"),
                     }
                     *before = now;
                 }
             }
             self.runtime.sleep(LOOK).await;
+        }
+    }
+
+    /// Grants radios with a cap what is due.
+    async fn grant(self: Arc<Self>, keeper: Arc<Keeper>) {
+        loop {
+            self.runtime.sleep(usage::LOOK).await;
+            let keeper = keeper.clone();
+            let granting = tokio::task::spawn_blocking(move || keeper.grant(usage::now()));
+            if let Ok(Err(e)) = granting.await {
+                let message = format!("no more is granted to radios with a cap: {e}");
+                self.seldom.warn("usage", &message);
+            }
         }
     }
 
@@ -394,10 +377,11 @@ impl Shared {
 
 /// A radio's state in a word.
 fn state(radio: &RadioView) -> &'static str {
-    match (radio.is_up, radio.is_silent) {
-        (true, false) => "up",
-        (true, true) => "silent",
-        (false, _) => "down",
+    match (radio.is_up, radio.is_silent, radio.is_spent) {
+        (true, false, _) => "up",
+        (true, true, _) => "silent",
+        (false, _, true) => "spent",
+        (false, _, false) => "down",
     }
 }
 

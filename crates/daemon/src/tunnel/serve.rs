@@ -8,18 +8,19 @@ use std::time::Duration;
 
 use airlane_apps::multipath::MultipathStream;
 use airlane_apps::multipath::trunk::{Acceptor, Bounds, Channels, Opened};
-use airlane_base::{InputError, Seed};
+use airlane_base::Seed;
 use airlane_quic::Endpoint;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
-use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::datagrams;
 use super::key::Key;
 use super::knock::Door;
+use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump};
 use super::quic::{self, Congestion};
 use super::request::{Reply, Target, TunnelRequest};
@@ -122,19 +123,12 @@ impl TunnelServer {
             if let (0, Some(first)) = (at.port(), addresses.first()) {
                 at.set_port(first.port());
             }
-            let refused = |e: &dyn std::fmt::Display| {
-                InputError::new(
-                    format!("cannot listen there: {e}"),
-                    "choose another address or port",
-                )
-                .at_key(at.to_string())
-            };
             let opened = serve_lines(&runtime, &acceptor);
             // With port 0 the system's choice for TCP may be taken for UDP: it chooses again.
             let mut tries = if at.port() == 0 { 16 } else { 1 };
             let (listener, endpoint) = loop {
-                let listener = TcpListener::bind(at).await.map_err(|e| refused(&e))?;
-                let local = listener.local_addr().map_err(|e| refused(&e))?;
+                let listener = listen::tcp(at)?;
+                let local = listener.local_addr().map_err(|e| listen::refused(at, &e))?;
                 let ways = (door.clone(), seldom.clone());
                 match quic::serve(
                     &runtime,
@@ -144,7 +138,7 @@ impl TunnelServer {
                     opened.clone(),
                 ) {
                     Ok(endpoint) => break (listener, endpoint),
-                    Err(e) if tries == 1 => return Err(refused(&e).into()),
+                    Err(e) if tries == 1 => return Err(listen::refused(at, &e).into()),
                     Err(_) => tries -= 1,
                 }
             };
@@ -154,15 +148,8 @@ impl TunnelServer {
         }
         let mut status = None;
         if let Some(at) = request.status {
-            let refused = |e: io::Error| {
-                InputError::new(
-                    format!("cannot listen there: {e}"),
-                    "choose another address or port",
-                )
-                .at_key(at.to_string())
-            };
-            let listener = TcpListener::bind(at).await.map_err(refused)?;
-            status = Some(listener.local_addr().map_err(refused)?);
+            let listener = listen::tcp(at)?;
+            status = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             let (shared, acceptor) = (shared.clone(), acceptor.clone());
             let figures = Arc::new(move || shared.status(&acceptor));
             let serving = status::serve(runtime.clone(), listener, figures);

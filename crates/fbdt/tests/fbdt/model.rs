@@ -24,7 +24,7 @@ fn event() -> impl Strategy<Value = Event> {
         8 => (1u8..40).prop_map(Event::Step),
         2 => (0usize..4, any::<bool>()).prop_map(|(path, stuck)| Event::Stall(path, stuck)),
         1 => (0usize..4).prop_map(Event::Close),
-        2 => (1u64..2000, 0u64..60)
+        2 => (50u64..2000, 0u64..60)
             .prop_map(|(bytes_per_ms, delay_ms)| Event::Open { bytes_per_ms, delay_ms }),
         2 => (0usize..4, preference())
             .prop_map(|(path, preference)| Event::Prefer(path, preference)),

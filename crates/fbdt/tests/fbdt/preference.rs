@@ -1,8 +1,9 @@
 //! Which paths are used: cheap ones first, dear ones where these do not keep up, backups last.
 
+use airlane_base::Time;
 use airlane_fbdt::{Config, Preference};
 
-use crate::emulated::{Stream, pattern};
+use crate::emulated::{Path, Stream, pattern};
 
 const DEAR: Preference = Preference { is_backup: false, price: 1 };
 const BACKUP: Preference = Preference { is_backup: true, price: 0 };
@@ -121,4 +122,25 @@ fn a_path_that_is_known_to_be_dark_is_not_waited_for() {
     assert_eq!(stream.sender.next(now, backup), None);
     stream.sender.set_quiet(dark, true);
     assert!(stream.sender.next(now, backup).is_some());
+}
+
+#[test]
+fn a_better_path_that_is_about_to_join_is_waited_for() {
+    for joins in [true, false] {
+        let mut stream = Stream::new(Config::default(), &[], 3_000_000);
+        let backup = stream.sender.open_with(stream.now(), BACKUP);
+        stream.paths.push(Path::new(backup, (3_000, 5), 0));
+        stream.carried.push(0);
+        stream.sender.expect(Preference::default(), Time::from_millis(1000));
+        run(&mut stream, 500);
+        assert_eq!(stream.carried[0], 0);
+        if joins {
+            stream.open((3_000, 5));
+            run(&mut stream, 1_400);
+            assert_eq!(stream.carried[0], 0);
+        }
+        let took = stream.finish(10_000);
+        assert!(if joins { took < 1_600 } else { took > 1_990 }, "{took} ms");
+        assert!(stream.received == pattern(3_000_000));
+    }
 }

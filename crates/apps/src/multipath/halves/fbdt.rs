@@ -2,7 +2,7 @@
 
 use airlane_base::{Histogram, Time};
 use airlane_fbdt::wire::Frame;
-use airlane_fbdt::{Config, MAX_PATHS, Options, PathId, Receiver, Sender};
+use airlane_fbdt::{Config, MAX_PATHS, Options, PathId, Preference, Receiver, Sender};
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
@@ -26,10 +26,20 @@ impl Fbdt {
 }
 
 impl Halves for Fbdt {
-    fn open(&mut self, now: Time) -> Option<usize> {
-        let path = self.sender.open(now)?;
+    fn open(&mut self, now: Time, preference: Preference) -> Option<usize> {
+        let path = self.sender.open_with(now, preference)?;
         self.paths[path.index()] = Some(path);
         Some(path.index())
+    }
+
+    fn expect(&mut self, preference: Preference, until: Time) {
+        self.sender.expect(preference, until);
+    }
+
+    fn set_quiet(&mut self, path: usize, is_quiet: bool) {
+        if let Some(path) = self.paths[path] {
+            self.sender.set_quiet(path, is_quiet);
+        }
     }
 
     fn close(&mut self, path: usize) {

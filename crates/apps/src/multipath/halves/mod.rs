@@ -4,6 +4,7 @@ mod fbdt;
 mod mptcp;
 
 use airlane_base::{Histogram, Time};
+use airlane_fbdt::Preference;
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
@@ -45,8 +46,13 @@ pub(super) enum Told {
 /// The sending and the receiving half of one end of a stream. Paths have numbers below
 /// [`MAX_PATHS`](super::shared::MAX_PATHS), given by [`Self::open`].
 pub(super) trait Halves: Send {
-    /// A path joins; `None` if there are too many.
-    fn open(&mut self, now: Time) -> Option<usize>;
+    /// A path joins, which is used as `preference` says, where the protocol knows of that: FBDT does.
+    /// `None` if there are too many.
+    fn open(&mut self, now: Time, preference: Preference) -> Option<usize>;
+    /// A path of this preference is about to join, and waited for until then.
+    fn expect(&mut self, preference: Preference, until: Time);
+    /// Whether the other end is known not to be heard on `path`.
+    fn set_quiet(&mut self, path: usize, is_quiet: bool);
     /// A path ended.
     fn close(&mut self, path: usize);
     /// What the connection of `path` says of itself, and whether it takes a segment now. Only where

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{Histogram, Time};
+use airlane_fbdt::Preference;
 use airlane_mptcp::wire::Frame;
 use airlane_mptcp::{Config, MAX_PATHS, Options, PathId, PathState, Receiver, Sender};
 use airlane_quic::ControlStats;
@@ -73,12 +74,16 @@ impl Path {
 }
 
 impl Halves for Mptcp {
-    fn open(&mut self, now: Time) -> Option<usize> {
+    fn open(&mut self, now: Time, _: Preference) -> Option<usize> {
         let id = self.sender.open(now)?;
         self.paths[id.index()] =
             Some(Path { id, sent_bytes: 0, unsent_bytes: 0, acked_packets: 0, deviation: None });
         Some(id.index())
     }
+
+    fn expect(&mut self, _: Preference, _: Time) {}
+
+    fn set_quiet(&mut self, _: usize, _: bool) {}
 
     fn close(&mut self, path: usize) {
         if let Some(path) = self.paths[path].take() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use airlane_base::{Histogram, Time};
 use airlane_congestion::Group;
+use airlane_fbdt::Preference;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
@@ -24,6 +25,26 @@ const _: () = assert!(MAX_PATHS == airlane_mptcp::MAX_PATHS);
 const ACK_EVERY_BYTES: u64 = 64 << 10;
 /// Or after so long, if there are fewer.
 const ACK_DELAY: Duration = Duration::from_millis(1);
+
+/// A better path that is about to join is waited for no longer than this.
+const EXPECTED: Duration = Duration::from_secs(1);
+
+/// A path that joins a stream.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::multipath) struct NewPath {
+    /// The number of its radio.
+    pub(in crate::multipath) radio: u8,
+    pub(in crate::multipath) preference: Preference,
+    /// The preference of a better one that is about to join too.
+    pub(in crate::multipath) expected: Option<Preference>,
+}
+
+impl NewPath {
+    /// One that is used as any other.
+    pub(in crate::multipath) fn of(radio: u8) -> Self {
+        Self { radio, preference: Preference::default(), expected: None }
+    }
+}
 
 /// What came on a path, and what left on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,7 +179,7 @@ impl Shared {
     /// It takes the place of an older one of the same radio.
     pub(in crate::multipath) fn attach(
         &self,
-        radio: u8,
+        new: NewPath,
         agreed: Agreed,
         control: Option<&ControlHandle>,
     ) -> Result<Attached, MultipathError> {
@@ -181,7 +202,12 @@ impl Shared {
         if *with != agreed {
             return Err(MultipathError::Protocol("another stream of the same id"));
         }
-        let place = halves.open(now).ok_or(MultipathError::Protocol("too many paths"))?;
+        let NewPath { radio, preference, expected } = new;
+        let place =
+            halves.open(now, preference).ok_or(MultipathError::Protocol("too many paths"))?;
+        if let Some(expected) = expected {
+            halves.expect(expected, now + EXPECTED);
+        }
         let serial = state.attached;
         state.attached += 1;
         let older = state.keys().find(|(_, of)| *of == radio);
@@ -203,6 +229,17 @@ impl Shared {
         state.radio(radio).is_open = true;
         state.wake_all();
         Ok(Attached { shared: self.clone(), key: PathKey { place, serial } })
+    }
+
+    /// Whether the other end is known not to be heard on the path.
+    pub(in crate::multipath) fn set_quiet(&self, path: PathKey, is_quiet: bool) {
+        let mut state = self.lock();
+        if at(&mut state.paths, path).is_some()
+            && let Some((halves, _)) = &mut state.halves
+        {
+            halves.set_quiet(path.place, is_quiet);
+            state.wake_senders();
+        }
     }
 
     /// A path has gone: others send what was on its way.

@@ -14,6 +14,7 @@ use super::channel::Channels;
 use super::dialer::FAREWELL;
 use super::first;
 use super::hello::{HELLO_BYTES, TrunkHello, TrunkId, welcome};
+use super::line::LineTerms;
 use super::streams::Streams;
 use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
@@ -133,9 +134,9 @@ impl Acceptor {
         };
         let known = hello.and_then(|hello| {
             let hello = TrunkHello::decode(&hello)?;
-            Ok((self.trunk(hello.trunk)?, hello.radio))
+            Ok((self.trunk(hello.trunk)?, hello))
         });
-        let (known, radio) = match known {
+        let (known, hello) = match known {
             Ok(known) => known,
             Err(e) => return e,
         };
@@ -146,7 +147,15 @@ impl Acceptor {
             () = timeout => return MultipathError::Protocol("no room for a welcome in time"),
         };
         match welcomed {
-            Ok(()) => known.streams.run(radio, channels, buffer, |_| {}).await,
+            Ok(()) => {
+                let terms = LineTerms {
+                    preference: hello.preference,
+                    most_bps: hello.most_bps,
+                    limit: hello.allowance,
+                    obeys: true,
+                };
+                known.streams.run((hello.radio, terms), channels, buffer, |_| {}).await
+            }
             Err(e) => e,
         }
     }

@@ -1,5 +1,6 @@
 //! The end that has the radios: keeps a line over each, and opens streams.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,9 +15,11 @@ use super::acceptor::Bounds;
 use super::budget::Budget;
 use super::channel::{Channels, LineFuture};
 use super::first;
-use super::frame::MAX_REQUEST_BYTES;
+use super::frame::{Body, MAX_REQUEST_BYTES};
 use super::hello::{TrunkHello, TrunkId, WELCOME_BYTES, incarnation};
-use super::line::Line;
+use super::line::{Line, LineTerms};
+use super::meter::{on_air, on_line};
+use super::quota::{Quota, RadioTerms};
 use super::streams::Streams;
 use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
@@ -30,8 +33,19 @@ const ATTEMPTS: usize = 8;
 /// A line that answers nothing for so long, and for three of its least round trips, may be in the
 /// dark: others are tried beside it.
 const SILENCE: Duration = Duration::from_millis(500);
+/// So may one whose bulk channel alone speaks, if its express channel answers nothing for so long: each
+/// is a connection of its own, and one may have heard of the light when the other has not.
+const EXPRESS_SILENCE: Duration = Duration::from_secs(2);
 /// How often the other end of an idle line is asked whether it is there.
 const IDLE: Duration = Duration::from_secs(10);
+
+/// How often what is left of a quota is divided between both ends.
+const DIVIDES: Duration = Duration::from_millis(20);
+/// With less than this left of a quota there is no line: it is for what waits for no allowance,
+/// acknowledgements above all, and the frame by which an allowance is never used up.
+const LEAST_LEFT: u64 = 256 << 10;
+/// Why a radio has no line then.
+const SPENT: &str = "nothing is left of its cap";
 
 /// How long the other end may take to hear that all is given up.
 pub(super) const FAREWELL: Duration = Duration::from_millis(200);
@@ -54,6 +68,10 @@ pub struct RadioView {
     pub sent_bytes: u64,
     /// Bytes received on all of them.
     pub received_bytes: u64,
+    /// Bytes on the air, both ways, on all of them, as far as can be told from here.
+    pub on_air_bytes: u64,
+    /// Whether it is not used since its quota is.
+    pub is_spent: bool,
     /// The last round trip of a question and its answer.
     pub rtt: Option<Duration>,
 }
@@ -92,7 +110,12 @@ impl Trunk {
     /// A trunk over these radios, 256 at most. `id` is a random number that has never been used.
     ///
     /// It connects in the background, and again whenever a line ends or falls silent.
-    pub fn new(runtime: &RuntimeHandle, id: TrunkId, radios: Vec<Connect>, bounds: Bounds) -> Self {
+    pub fn new(
+        runtime: &RuntimeHandle,
+        id: TrunkId,
+        radios: Vec<(Connect, RadioTerms)>,
+        bounds: Bounds,
+    ) -> Self {
         let budget = Budget::new(bounds.streams, bounds.memory);
         let streams = Streams::new(runtime.clone(), budget, bounds.streams_per_trunk, None);
         let shared = Arc::new(Shared {
@@ -104,8 +127,8 @@ impl Trunk {
             over: watch::Sender::new(false),
             stirred: watch::Sender::new(0),
         });
-        for (number, connect) in (0..=u8::MAX).zip(radios) {
-            let radio = Radio { shared: shared.clone(), number, connect };
+        for (number, (connect, terms)) in (0..=u8::MAX).zip(radios) {
+            let radio = Radio { shared: shared.clone(), number, connect, terms };
             runtime.spawn("trunk radio", radio.run());
         }
         Self { shared }
@@ -174,6 +197,7 @@ impl Seen {
             let carried = line.counts();
             view.sent_bytes += carried.sent_bytes;
             view.received_bytes += carried.received_bytes;
+            view.on_air_bytes += carried.on_air_bytes;
             view.rtt = line.heard().1;
             view.is_up = true;
         }
@@ -199,6 +223,7 @@ struct Radio {
     shared: Arc<Shared>,
     number: u8,
     connect: Connect,
+    terms: RadioTerms,
 }
 
 impl Radio {
@@ -210,7 +235,10 @@ impl Radio {
             loop {
                 let open = match next.take() {
                     Some(open) => open,
-                    None => self.first_line(usual).await,
+                    None => {
+                        self.has_quota().await;
+                        self.first_line(usual).await
+                    }
                 };
                 usual = open.took;
                 next = self.serve(open).await;
@@ -232,7 +260,13 @@ impl Radio {
         let OpenLine { channels, buffer, took } = open;
         let streams = self.shared.streams.clone();
         let (known, mut known_line) = watch::channel(None);
-        let running = streams.run(self.number, channels, buffer, |new| {
+        let terms = LineTerms {
+            preference: self.terms.preference,
+            most_bps: self.terms.most_bps,
+            limit: self.terms.quota.as_ref().map(|_| 0),
+            obeys: false,
+        };
+        let running = streams.run((self.number, terms), channels, buffer, |new| {
             self.seen().set(Some(new.clone()));
             known.send_replace(Some(new.clone()));
         });
@@ -242,7 +276,11 @@ impl Radio {
                 Err(_) => None,
             };
             match line {
-                Some(line) => self.replacement(&line, took).await,
+                Some(line) => tokio::select! {
+                    biased;
+                    never = self.keep_to_quota(&line) => match never {},
+                    open = self.replacement(&line, took) => open,
+                },
                 None => std::future::pending().await,
             }
         };
@@ -251,7 +289,9 @@ impl Radio {
             ended = running => {
                 let mut seen = self.seen();
                 seen.set(None);
-                seen.view.problem = ended.to_string();
+                if !seen.view.is_spent {
+                    seen.view.problem = ended.to_string();
+                }
                 tracing::debug!(radio = self.number, "{ended}");
                 None
             }
@@ -265,6 +305,64 @@ impl Radio {
             self.pause(RETRY).await;
         }
         replaced
+    }
+
+    /// Waits until there is a quota to connect on.
+    async fn has_quota(&self) {
+        let Some(quota) = &self.terms.quota else { return };
+        while self.left(quota) < LEAST_LEFT {
+            self.set_spent();
+            self.shared.runtime.sleep(RETRY / 10).await;
+        }
+        let mut seen = self.seen();
+        if std::mem::take(&mut seen.view.is_spent) {
+            seen.view.problem.clear();
+        }
+    }
+
+    fn set_spent(&self) {
+        let mut seen = self.seen();
+        seen.view.is_spent = true;
+        SPENT.clone_into(&mut seen.view.problem);
+    }
+
+    /// What is left of the quota for now.
+    fn left(&self, quota: &Quota) -> u64 {
+        let used = self.seen().view().on_air_bytes;
+        quota.set_used(used);
+        quota.granted().saturating_sub(used)
+    }
+
+    /// Divides what is left of the quota between both ends, so that both together never use more, and
+    /// ends the line when too little is left to divide.
+    async fn keep_to_quota(&self, line: &Arc<Line>) -> Infallible {
+        let Some(quota) = &self.terms.quota else { return std::future::pending().await };
+        let mut allowed = 0;
+        loop {
+            let left = self.left(quota);
+            if left < LEAST_LEFT && (quota.is_spent() || left < LEAST_LEFT / 4) {
+                self.set_spent();
+                line.end();
+                return std::future::pending().await;
+            }
+            let (sent, received) = (line.meter.sent(), line.counts().received_bytes);
+            let mut others = on_air(allowed - received.min(allowed));
+            let allows = others < left / 4;
+            if allows {
+                allowed = received + on_line(left / 2);
+                others = left / 2;
+            }
+            // First less for this end, then more for the other.
+            line.meter.allow(sent + on_line(left.saturating_sub(others)));
+            if allows {
+                let line = line.clone();
+                self.shared.runtime.spawn("trunk allowance", async move {
+                    // A line that ends is replaced, and allowed anew.
+                    let _ = line.say(0, Body::Allow(allowed)).await;
+                });
+            }
+            self.shared.runtime.sleep(DIVIDES).await;
+        }
     }
 
     /// Waits for so long, or until something has changed.
@@ -297,8 +395,11 @@ impl Radio {
             runtime.sleep(RETRY).await;
             let usual = line.heard().2.map_or(took, |least| 3 * least);
             let now = runtime.now();
-            let is_silent =
-                || line.silent_since().is_some_and(|since| now - since >= SILENCE.max(usual));
+            let is_silent = || {
+                line.silent_since().is_some_and(|(all, express)| {
+                    now - all >= SILENCE.max(usual) || now - express >= EXPRESS_SILENCE.max(usual)
+                })
+            };
             if is_silent()
                 && let Some(open) = self.another(line, took).await
             {
@@ -310,9 +411,10 @@ impl Radio {
     /// Connects beside a silent line until that speaks again.
     async fn another(&self, line: &Arc<Line>, took: Duration) -> Option<OpenLine> {
         self.seen().view.is_silent = true;
-        let since = line.heard().0;
+        // Its bulk channel may be in the light again long before the other.
+        let since = line.heard_express();
         let speaks = async {
-            while line.heard().0 == since {
+            while line.heard_express() == since {
                 self.shared.runtime.sleep(RETRY / 2).await;
             }
         };
@@ -373,7 +475,15 @@ impl Radio {
         took: Duration,
     ) -> Result<OpenLine, MultipathError> {
         let timeout = self.shared.runtime.sleep(CONNECT);
-        let hello = TrunkHello { trunk: self.shared.id, radio: self.number }.encode();
+        let RadioTerms { preference, most_bps, ref quota } = self.terms;
+        let hello = TrunkHello {
+            trunk: self.shared.id,
+            radio: self.number,
+            preference,
+            most_bps,
+            allowance: quota.as_ref().map(|_| 0),
+        };
+        let hello = hello.encode();
         let mut buffer = BytesMut::new();
         let greet = async {
             channels.express.sender.write(vec![hello]).await?;

@@ -24,6 +24,7 @@ const ACCEPT: u8 = 4;
 const RESET: u8 = 5;
 const PING: u8 = 6;
 const PONG: u8 = 7;
+const ALLOW: u8 = 8;
 
 /// Why an end gives a stream up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,9 @@ pub enum Body {
     Ping(u64),
     /// The answer to [`Body::Ping`].
     Pong(u64),
+    /// Bytes that the other end may send on the line since its beginning, by the end that has the
+    /// radio.
+    Allow(u64),
 }
 
 /// The header of a frame of this type.
@@ -144,6 +148,10 @@ impl TrunkFrame {
                 body.put_u64(*number);
                 PONG
             }
+            Body::Allow(bytes) => {
+                body.put_u64(*bytes);
+                ALLOW
+            }
         };
         let mut out = BytesMut::with_capacity(HEADER_BYTES + body.len());
         out.extend_from_slice(&header(kind, self.stream, body.len()));
@@ -166,7 +174,7 @@ impl TrunkFrame {
             OPEN => (TERMS_BYTES..=TERMS_BYTES + MAX_REQUEST_BYTES).contains(&length),
             ACCEPT => length == TERMS_BYTES,
             RESET => length == 1,
-            PING | PONG => length == size_of::<u64>(),
+            PING | PONG | ALLOW => length == size_of::<u64>(),
             _ => return Err(MultipathError::Protocol("a frame of a type that a line has not")),
         };
         if !fits {
@@ -192,7 +200,8 @@ impl TrunkFrame {
                     .ok_or(MultipathError::Protocol("a stream given up for no known reason"))?,
             ),
             PING => Body::Ping(body.get_u64()),
-            _ => Body::Pong(body.get_u64()),
+            PONG => Body::Pong(body.get_u64()),
+            _ => Body::Allow(body.get_u64()),
         };
         Ok(Some(Self { stream, body }))
     }
@@ -228,6 +237,7 @@ mod tests {
             Body::Reset(Reason::Full),
             Body::Ping(1 << 40),
             Body::Pong(7),
+            Body::Allow(1 << 33),
         ];
         bodies.into_iter().zip(0..).map(|(body, stream)| TrunkFrame { stream, body }).collect()
     }
@@ -252,7 +262,7 @@ mod tests {
     fn what_is_no_frame_is_refused_before_its_body_is_there() {
         for bad in [
             &[0, 0, 0, 1, 0, 0, 0, 0][..],
-            &[8, 0, 0, 1, 0, 0, 0, 0],
+            &[9, 0, 0, 1, 0, 0, 0, 0],
             &[LANE, 0, 0, 0, 0, 0, 0, 1],
             &[LANE, 4, 0, 1, 0, 0, 0, 1],
             &[OPEN, 0, 0, 16, 0, 0, 0, 1],
@@ -261,6 +271,7 @@ mod tests {
             &[RESET, 0, 0, 2, 0, 0, 0, 1],
             &[RESET, 0, 0, 1, 0, 0, 0, 1, 9],
             &[PING, 0, 0, 7, 0, 0, 0, 0],
+            &[ALLOW, 0, 0, 9, 0, 0, 0, 0],
         ] {
             assert!(TrunkFrame::decode(&mut BytesMut::from(bad)).is_err(), "{bad:?}");
         }
@@ -270,13 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_as_the_document_has_it() {
+    fn frames_are_as_the_document_has_them() {
         let text = include_str!("../../../../../docs/wire/tunnel.md");
-        let vector = text.lines().find_map(|line| line.strip_prefix("Open: `")).unwrap();
-        let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
         let request = Bytes::from_static(b"\x01\x01\xbbexample.org");
-        let frame = TrunkFrame { stream: 1, body: Body::Open { terms: TERMS, request } };
-        let hex: String = frame.encode().iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, digits);
+        let open = TrunkFrame { stream: 1, body: Body::Open { terms: TERMS, request } };
+        let allow = TrunkFrame { stream: 0, body: Body::Allow(8 << 30) };
+        for (name, frame) in [("Open: `", open), ("Allow: `", allow)] {
+            let vector = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
+            let hex: String = frame.encode().iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(hex, digits);
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! The first message on a line each way: which trunk it belongs to.
+//! The first message on a line each way: which trunk it belongs to, and how its radio is used.
 
+use airlane_fbdt::Preference;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::multipath::error::MultipathError;
@@ -7,9 +8,11 @@ use crate::multipath::error::MultipathError;
 /// The first bytes, before the version.
 const MAGIC: &[u8; 4] = b"ALTK";
 /// The version of the format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes of a hello.
-pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1;
+pub(super) const HELLO_BYTES: usize = 4 + 1 + 16 + 1 + 1 + 4 + 8 + 8;
+/// The flag of a backup.
+const BACKUP: u8 = 1;
 /// Bytes of the answer.
 pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8;
 
@@ -23,6 +26,12 @@ pub struct TrunkHello {
     pub trunk: TrunkId,
     /// The number of the radio.
     pub radio: u8,
+    /// How gladly it is used.
+    pub preference: Preference,
+    /// Bits per second that each end sends over it at most, above 0.
+    pub most_bps: Option<u64>,
+    /// Bytes that the other end may send on the line before it is allowed more.
+    pub allowance: Option<u64>,
 }
 
 impl TrunkHello {
@@ -33,6 +42,10 @@ impl TrunkHello {
         out.put_u8(VERSION);
         out.put_slice(&self.trunk);
         out.put_u8(self.radio);
+        out.put_u8(if self.preference.is_backup { BACKUP } else { 0 });
+        out.put_u32(self.preference.price);
+        out.put_u64(self.most_bps.unwrap_or(0));
+        out.put_u64(self.allowance.unwrap_or(u64::MAX));
         out.freeze()
     }
 
@@ -47,7 +60,16 @@ impl TrunkHello {
         version(&mut from)?;
         let mut trunk = TrunkId::default();
         from.copy_to_slice(&mut trunk);
-        Ok(Self { trunk, radio: from.get_u8() })
+        let radio = from.get_u8();
+        let is_backup = match from.get_u8() {
+            0 => false,
+            BACKUP => true,
+            _ => return Err(MultipathError::Protocol("a line's hello with unknown flags")),
+        };
+        let preference = Preference { is_backup, price: from.get_u32() };
+        let most_bps = Some(from.get_u64()).filter(|most| *most > 0);
+        let allowance = Some(from.get_u64()).filter(|allowance| *allowance < u64::MAX);
+        Ok(Self { trunk, radio, preference, most_bps, allowance })
     }
 }
 
@@ -91,7 +113,13 @@ mod tests {
             line.chars().filter(char::is_ascii_hexdigit).collect()
         };
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        let hello = TrunkHello { trunk: std::array::from_fn(|i| i as u8), radio: 1 };
+        let hello = TrunkHello {
+            trunk: std::array::from_fn(|i| i as u8),
+            radio: 1,
+            preference: Preference { is_backup: true, price: 5 },
+            most_bps: Some(20_000_000),
+            allowance: Some(1 << 20),
+        };
         assert_eq!(hex(&hello.encode()), vector("Hello: `"));
         assert_eq!(TrunkHello::decode(&hello.encode()).unwrap(), hello);
         assert_eq!(hex(&welcome(7)), vector("Welcome: `"));
@@ -100,13 +128,21 @@ mod tests {
 
     #[test]
     fn what_is_no_hello_is_refused() {
-        let good = TrunkHello { trunk: [1; 16], radio: 0 }.encode();
+        let good = TrunkHello {
+            trunk: [1; 16],
+            radio: 0,
+            preference: Preference::default(),
+            most_bps: None,
+            allowance: None,
+        };
+        assert_eq!(TrunkHello::decode(&good.encode()).unwrap(), good);
+        let good = good.encode();
         for cut in 0..good.len() {
             assert!(TrunkHello::decode(&good[..cut]).is_err(), "{cut} bytes");
         }
-        for at in 0..5 {
+        for at in (0..5).chain([22]) {
             let mut other = good.to_vec();
-            other[at] ^= 1;
+            other[at] ^= 2;
             assert!(TrunkHello::decode(&other).is_err(), "byte {at}");
         }
     }

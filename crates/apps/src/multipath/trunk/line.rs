@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use airlane_base::Time;
+use airlane_fbdt::Preference;
 use airlane_runtime::RuntimeHandle;
 use bytes::{Bytes, BytesMut};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::channel::{ChannelReceiver, ChannelSender};
-use super::frame::{Body, Reason, TrunkFrame, control_header, lane_header};
+use super::frame::{Body, HEADER_BYTES, Reason, TrunkFrame, control_header, lane_header};
+use super::meter::{Meter, on_air};
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::Terms;
 use crate::multipath::shared::{Attached, PathKey, Shared};
 
 /// Bytes of a stream that go out in one turn on the bulk channel. Then another's turn comes.
-const TURN_BYTES: usize = 64 << 10;
+const TURN_BYTES: u64 = 64 << 10;
 /// A stream with no more than this under way goes over the express channel: a keystroke then waits
 /// for no bulk transfer.
 const LIGHT_BYTES: u64 = 4 << 10;
@@ -29,11 +31,32 @@ const SHORT_BODY: usize = 8 << 10;
 /// Bytes for which there is room when a channel is read.
 const READ_BYTES: usize = 64 << 10;
 
+/// What is shorter, and written or read alone, costs a packet of its own.
+const SMALL_BYTES: usize = 1400;
+/// What such a packet costs besides: its headers, and the packet that acknowledges it.
+const SMALL_COST: u64 = 120;
+/// What it costs to connect: two handshakes with certificates.
+const CONNECT_COST: u64 = 8 << 10;
+
 /// What a line has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried {
     pub(super) sent_bytes: u64,
     pub(super) received_bytes: u64,
+    /// Bytes on the air, both ways, as far as can be told from here.
+    pub(super) on_air_bytes: u64,
+}
+
+/// How a line is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LineTerms {
+    pub(super) preference: Preference,
+    /// Bits per second that this end sends at most.
+    pub(super) most_bps: Option<u64>,
+    /// Bytes that this end may send.
+    pub(super) limit: Option<u64>,
+    /// Whether the other end, which has the radio, says how many bytes this one may send.
+    pub(super) obeys: bool,
 }
 
 /// A line, shared by all tasks that use it.
@@ -42,6 +65,9 @@ pub(super) struct Line {
     pub(super) radio: u8,
     /// Which line of the trunk it is: none has the number of another.
     pub(super) serial: u64,
+    pub(super) preference: Preference,
+    obeys: bool,
+    pub(super) meter: Meter,
     express: AsyncMutex<Box<dyn ChannelSender>>,
     bulk: AsyncMutex<Box<dyn ChannelSender>>,
     over: watch::Sender<bool>,
@@ -51,13 +77,17 @@ pub(super) struct Line {
     carried: Mutex<BTreeMap<u32, (Shared, PathKey)>>,
     pub(super) sent_bytes: AtomicU64,
     pub(super) received_bytes: AtomicU64,
+    /// Writes and frames that were a packet of their own.
+    small: AtomicU64,
+    is_quiet: AtomicBool,
     pulse: Mutex<Pulse>,
 }
 
 /// What is known of the other end's presence.
 struct Pulse {
-    /// When something last came.
+    /// When something last came, and when on the express channel.
     heard: Time,
+    heard_express: Time,
     /// The last question, and when it was asked, while nothing has answered it.
     asked: Option<(u64, Time)>,
     asks: u64,
@@ -78,15 +108,21 @@ pub(super) enum Asked {
 }
 
 impl Line {
+    /// A line of `radio`, the trunk's line with the number `serial`.
     pub(super) fn new(
         runtime: RuntimeHandle,
-        radio: u8,
-        serial: u64,
+        (radio, serial): (u8, u64),
+        terms: LineTerms,
         express: Box<dyn ChannelSender>,
         bulk: Box<dyn ChannelSender>,
     ) -> Arc<Self> {
         let heard = runtime.now();
         Arc::new(Self {
+            preference: terms.preference,
+            obeys: terms.obeys,
+            meter: Meter::new(heard, terms.most_bps, terms.limit),
+            small: AtomicU64::new(0),
+            is_quiet: AtomicBool::new(false),
             runtime,
             radio,
             serial,
@@ -97,7 +133,14 @@ impl Line {
             carried: Mutex::default(),
             sent_bytes: AtomicU64::new(0),
             received_bytes: AtomicU64::new(0),
-            pulse: Mutex::new(Pulse { heard, asked: None, asks: 0, rtt: None, least_rtt: None }),
+            pulse: Mutex::new(Pulse {
+                heard,
+                heard_express: heard,
+                asked: None,
+                asks: 0,
+                rtt: None,
+                least_rtt: None,
+            }),
         })
     }
 
@@ -110,10 +153,35 @@ impl Line {
     }
 
     pub(super) fn counts(&self) -> Carried {
+        let received_bytes = self.received_bytes.load(Ordering::Relaxed);
+        let small = self.small.load(Ordering::Relaxed);
         Carried {
             sent_bytes: self.sent_bytes.load(Ordering::Relaxed),
-            received_bytes: self.received_bytes.load(Ordering::Relaxed),
+            received_bytes,
+            on_air_bytes: CONNECT_COST
+                + on_air(self.meter.sent() + received_bytes)
+                + small * SMALL_COST,
         }
+    }
+
+    /// Tells the streams whether the other end is heard.
+    pub(super) fn set_quiet(&self, is_quiet: bool) {
+        if self.is_quiet.swap(is_quiet, Ordering::Relaxed) != is_quiet {
+            let carried: Vec<_> = self.carried().values().cloned().collect();
+            for (shared, key) in carried {
+                shared.set_quiet(key, is_quiet);
+            }
+        }
+    }
+
+    /// Whether the other end is not heard.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_quiet.load(Ordering::Relaxed)
+    }
+
+    /// Whether it carries a stream.
+    pub(super) fn is_in_use(&self) -> bool {
+        !self.carried().is_empty()
     }
 
     /// The line is no more: all that use it end.
@@ -133,10 +201,16 @@ impl Line {
         (pulse.heard, pulse.rtt, pulse.least_rtt)
     }
 
-    /// Since when a question waits for an answer and nothing else has come either.
-    pub(super) fn silent_since(&self) -> Option<Time> {
+    /// When something last came on the express channel.
+    pub(super) fn heard_express(&self) -> Time {
+        self.pulse().heard_express
+    }
+
+    /// Since when a question waits for an answer and nothing else has come either: on any channel, and
+    /// on the express channel.
+    pub(super) fn silent_since(&self) -> Option<(Time, Time)> {
         let pulse = self.pulse();
-        pulse.asked.map(|(_, at)| at.max(pulse.heard))
+        pulse.asked.map(|(_, at)| (at.max(pulse.heard), at.max(pulse.heard_express)))
     }
 
     /// Asks the other end whether it is there, if no question is open.
@@ -186,6 +260,7 @@ impl Line {
         pieces: Vec<Bytes>,
     ) -> Result<(), MultipathError> {
         let mut to = to.lock().await;
+        self.meter.add(pieces.iter().map(|piece| piece.len() as u64).sum());
         self.write_to(&mut **to, pieces).await
     }
 
@@ -203,6 +278,9 @@ impl Line {
         }
         whole.is_whole = true;
         drop(whole);
+        if bytes < SMALL_BYTES {
+            self.small.fetch_add(1, Ordering::Relaxed);
+        }
         self.sent_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -210,6 +288,9 @@ impl Line {
     /// What comes for the stream is passed on to it from now on.
     pub(super) fn add(&self, stream: u32, attached: &Attached) {
         self.carried().insert(stream, (attached.shared().clone(), attached.key()));
+        if self.is_quiet() {
+            attached.shared().set_quiet(attached.key(), true);
+        }
     }
 
     /// Carries the stream as `attached` until it is over or the line ends. `accepted` is what the
@@ -250,25 +331,39 @@ impl Line {
         mut accepted: Option<Terms>,
     ) -> Result<(), MultipathError> {
         let mut timer = self.runtime.timer(Time::FAR_FUTURE);
+        let mut refill = self.runtime.timer(Time::FAR_FUTURE);
         while !is_over(shared).await? {
             let is_light = shared.unarrived() <= LIGHT_BYTES;
             let channel = if is_light { &self.express } else { &self.bulk };
             // The turn first, then the segment: one that waits for its turn could have gone over
             // another line.
             let mut to = channel.lock().await;
+            let (now, asks) = (self.runtime.now(), (is_light, TURN_BYTES));
+            let turn = poll_fn(|cx| Poll::Ready(self.meter.poll_turn(cx, now, &mut refill, asks)));
+            let Poll::Ready(mut turn) = turn.await else {
+                drop(to);
+                tokio::select! {
+                    biased;
+                    () = self.ended() => return Err(MultipathError::Ended),
+                    () = woken() => continue,
+                }
+            };
             let mut pieces = Vec::new();
             let mut bytes = 0;
-            while bytes < TURN_BYTES {
+            while bytes < turn.bytes {
                 let next = poll_fn(|cx| Poll::Ready(shared.poll_segment(cx, key, &mut timer)));
                 let Poll::Ready(next) = next.await else { break };
                 let frame = next?.frame;
-                bytes += frame.len();
+                let whole = (HEADER_BYTES + frame.len()) as u64;
+                turn.spend(whole);
+                bytes += whole;
                 pieces.push(lane_header(stream, frame.len()));
                 pieces.push(frame);
                 if is_light {
                     break;
                 }
             }
+            drop(turn);
             if pieces.is_empty() {
                 drop(to);
                 tokio::select! {
@@ -313,10 +408,11 @@ impl Line {
         self.write(&self.express, vec![whole.freeze()]).await
     }
 
-    /// Reads a channel until the line ends. `ask` does what the line cannot do alone.
+    /// Reads the express channel or the other until the line ends. `ask` does what the line cannot do alone.
     pub(super) async fn listen(
         self: Arc<Self>,
         mut from: Box<dyn ChannelReceiver>,
+        is_express: bool,
         buffer: BytesMut,
         mut ask: impl FnMut(Asked) + Send,
     ) -> MultipathError {
@@ -333,7 +429,11 @@ impl Line {
                 from.read(&mut buffer).await?;
                 let came = (buffer.len() - before) as u64;
                 self.received_bytes.fetch_add(came, Ordering::Relaxed);
-                self.pulse().heard = self.runtime.now();
+                let mut pulse = self.pulse();
+                pulse.heard = self.runtime.now();
+                if is_express {
+                    pulse.heard_express = pulse.heard;
+                }
             }
         };
         let ended = tokio::select! {
@@ -350,7 +450,23 @@ impl Line {
 
     fn hear(&self, frame: TrunkFrame) -> Option<Asked> {
         let TrunkFrame { stream, body } = frame;
+        let bytes = match &body {
+            Body::Lane(frames) | Body::Control(frames) => frames.len(),
+            _ => 0,
+        };
+        if bytes < SMALL_BYTES {
+            self.small.fetch_add(1, Ordering::Relaxed);
+        }
         let heard = match body {
+            Body::Allow(limit) if self.obeys => {
+                self.meter.allow_more(limit);
+                Ok(())
+            }
+            // This end has the radio: the other has nothing to allow.
+            Body::Allow(_) => {
+                self.end();
+                Ok(())
+            }
             Body::Lane(frames) => self.pass_on(stream, frames, Shared::on_lane),
             Body::Control(frames) => self.pass_on(stream, frames, Shared::on_control),
             Body::Open { terms, request } => return Some(Asked::Open { stream, terms, request }),

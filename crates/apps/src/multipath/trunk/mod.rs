@@ -22,7 +22,9 @@ mod dialer;
 mod frame;
 mod hello;
 mod line;
+mod meter;
 mod pair;
+mod quota;
 mod seen;
 mod streams;
 
@@ -35,6 +37,9 @@ pub use dialer::{Connect, RadioView, Trunk};
 pub use frame::{Body, MAX_REQUEST_BYTES, Reason, TrunkFrame};
 pub use hello::{TrunkHello, TrunkId};
 pub use pair::{Half, LineNonce, Pairs, Role};
+pub use quota::{Quota, RadioTerms};
+
+pub use airlane_fbdt::Preference;
 
 use bytes::BytesMut;
 

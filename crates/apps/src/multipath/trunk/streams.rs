@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_congestion::Group;
+use airlane_fbdt::Preference;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 
 use super::budget::{Budget, Grant, LEAST_BYTES};
 use super::channel::Channels;
 use super::frame::{Body, Reason};
-use super::line::{Asked, Line};
+use super::line::{Asked, Line, LineTerms};
 use super::seen::Seen;
 use crate::multipath::dialer::patience;
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::{Agreed, Protocol, Terms};
-use crate::multipath::shared::Shared;
+use crate::multipath::shared::{NewPath, Shared};
 use crate::multipath::{FbdtOptions, MultipathStream, Scheme, Settings};
 
 /// Bytes of a segment: what a stream can hold a channel up for.
@@ -31,6 +32,11 @@ const WINDOWS: u64 = 4;
 /// A stream with no more under way sends that over all radios: a keystroke, or a question that fits a
 /// packet or two, is there when the radio that is best at the moment has brought it.
 const COPIED_BYTES: u64 = 2 << 10;
+
+/// Between two looks at who is heard.
+const LOOK: Duration = Duration::from_millis(250);
+/// A line that carries streams is quiet if nothing came for so long.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// What is done with a stream that the other end opens.
 pub(super) type Begun = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
@@ -59,6 +65,8 @@ struct Table {
     /// Numbers of streams that the other end has opened.
     seen: Seen,
     is_over: bool,
+    /// Whether it is looked at which lines are heard, since some are used where others are not.
+    watches_lines: bool,
     /// Since when there is no line.
     dark_since: Time,
 }
@@ -190,7 +198,7 @@ impl Streams {
     /// `buffer` is what came behind the first message.
     pub(super) async fn run(
         self: &Arc<Self>,
-        radio: u8,
+        (radio, of_line): (u8, LineTerms),
         channels: Channels,
         buffer: BytesMut,
         started: impl FnOnce(&Arc<Line>),
@@ -206,7 +214,12 @@ impl Streams {
             }
             table.serial += 1;
             let runtime = self.runtime.clone();
-            let line = Line::new(runtime, radio, table.serial, express.sender, bulk.sender);
+            let serial = table.serial;
+            let line = Line::new(runtime, (radio, serial), of_line, express.sender, bulk.sender);
+            if of_line.preference != Preference::default() && !table.watches_lines {
+                table.watches_lines = true;
+                self.runtime.spawn("trunk watch", self.clone().watch_lines());
+            }
             if let Some(older) = table.lines.insert(radio, line.clone()) {
                 older.end();
             }
@@ -224,7 +237,7 @@ impl Streams {
         let bulk = {
             let (streams, on) = (self.clone(), line.clone());
             let ask = move |asked| streams.on_asked(&on, asked);
-            let listening = line.clone().listen(bulk.receiver, BytesMut::new(), ask);
+            let listening = line.clone().listen(bulk.receiver, false, BytesMut::new(), ask);
             async move {
                 let ended = listening.await;
                 tracing::debug!(radio, "the bulk channel ended: {ended}");
@@ -232,7 +245,7 @@ impl Streams {
         };
         self.runtime.spawn("trunk bulk channel", bulk);
         let ask = |asked| self.on_asked(&line, asked);
-        let ended = line.clone().listen(express.receiver, buffer, ask).await;
+        let ended = line.clone().listen(express.receiver, true, buffer, ask).await;
         let mut table = self.table();
         if table.lines.get(&radio).is_some_and(|of| of.serial == line.serial) {
             table.lines.remove(&radio);
@@ -240,6 +253,27 @@ impl Streams {
         }
         drop(guard);
         ended
+    }
+
+    /// Tells the streams on which lines the other end is not heard: it speaks at least four times a
+    /// second on a line that carries streams.
+    async fn watch_lines(self: Arc<Self>) {
+        loop {
+            self.runtime.sleep(LOOK).await;
+            let lines = {
+                let table = self.table();
+                if table.is_over {
+                    return;
+                }
+                table.lines.clone()
+            };
+            let now = self.runtime.now();
+            for line in lines.into_values() {
+                let (heard, rtt, _) = line.heard();
+                let usual = LOOK + rtt.unwrap_or_default() * 2;
+                line.set_quiet(line.is_in_use() && now - heard > QUIET.max(usual));
+            }
+        }
     }
 
     fn on_asked(self: &Arc<Self>, line: &Arc<Line>, asked: Asked) {
@@ -304,8 +338,9 @@ impl Streams {
             table.streams.insert(stream, entry);
             self.watch(stream, shared);
         }
-        let Some(entry) = table.streams.get_mut(&stream) else { return Err(Reason::Unknown) };
-        self.join(line, stream, entry, true);
+        let Table { lines, streams, .. } = &mut *table;
+        let Some(entry) = streams.get_mut(&stream) else { return Err(Reason::Unknown) };
+        self.join((line, lines), stream, entry, true);
         drop(table);
         if let Some((opened, request)) = new {
             begun(opened, request);
@@ -316,7 +351,8 @@ impl Streams {
     /// The other end carries a stream of this end on the line.
     fn on_accept(self: &Arc<Self>, line: &Arc<Line>, stream: u32, terms: Terms) {
         let mut table = self.table();
-        let Some(entry) = table.streams.get_mut(&stream) else { return };
+        let Table { lines, streams, .. } = &mut *table;
+        let Some(entry) = streams.get_mut(&stream) else { return };
         let asked = entry.terms;
         let is_sound = match entry.is_agreed {
             true => terms == asked,
@@ -334,21 +370,34 @@ impl Streams {
             return;
         }
         (entry.terms, entry.is_agreed) = (terms, true);
-        self.join(line, stream, entry, false);
+        self.join((line, lines), stream, entry, false);
     }
 
     /// Has the line carry the stream, unless it does already or one has that took its place: what is
     /// late on a dead line must not end its radio's path. `accepts` if the other end is to be told.
-    fn join(self: &Arc<Self>, line: &Arc<Line>, stream: u32, entry: &mut Entry, accepts: bool) {
+    /// `lines` are all that there are.
+    fn join(
+        self: &Arc<Self>,
+        (line, lines): (&Arc<Line>, &BTreeMap<u8, Arc<Line>>),
+        stream: u32,
+        entry: &mut Entry,
+        accepts: bool,
+    ) {
         let newest = entry.joined.entry(line.radio).or_default();
         if line.serial <= *newest {
             return;
         }
         *newest = line.serial;
+        let is_to_join = |other: &&Arc<Line>| {
+            let joined = entry.joined.get(&other.radio).copied().unwrap_or(0);
+            joined < other.serial && other.preference < line.preference && !other.is_quiet()
+        };
+        let expected = lines.values().filter(is_to_join).map(|other| other.preference).min();
         let terms = entry.terms;
         let agreed = Agreed { incarnation: 0, terms };
+        let new = NewPath { radio: line.radio, preference: line.preference, expected };
         // If it has failed, whoever watches it tells the other end.
-        let Ok(attached) = entry.shared.attach(line.radio, agreed, None) else { return };
+        let Ok(attached) = entry.shared.attach(new, agreed, None) else { return };
         line.add(stream, &attached);
         let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
         self.runtime.spawn("trunk carrier", carry);

@@ -71,7 +71,11 @@ pub(super) fn page(status: &TunnelStatus) -> String {
     let name = |of: &str| format!("line=\"{}\"", of.replace(['\\', '"', '\n'], "_"));
     page.about("airlane_tunnel_line_up", "gauge", "Whether the line is there.");
     for line in &status.lines {
-        page.line("airlane_tunnel_line_up", &name(&line.name), u8::from(line.state != "down"));
+        page.line(
+            "airlane_tunnel_line_up",
+            &name(&line.name),
+            u8::from(matches!(line.state, "up" | "silent")),
+        );
     }
     page.about("airlane_tunnel_line_sent_bytes_total", "counter", "Bytes sent on the line.");
     for line in &status.lines {
@@ -89,6 +93,18 @@ pub(super) fn page(status: &TunnelStatus) -> String {
     for line in &status.lines {
         if let Some(rtt) = line.rtt_s {
             page.line("airlane_tunnel_line_rtt_seconds", &name(&line.name), rtt);
+        }
+    }
+    let metered = || status.lines.iter().filter_map(|line| Some((line, line.cap.as_ref()?)));
+    if metered().next().is_some() {
+        let help = "Bytes that the line may carry in its period.";
+        page.about("airlane_tunnel_line_cap_bytes", "gauge", help);
+        for (line, cap) in metered() {
+            page.line("airlane_tunnel_line_cap_bytes", &name(&line.name), cap.bytes);
+        }
+        page.about("airlane_tunnel_line_cap_used_bytes", "gauge", "Bytes used of these.");
+        for (line, cap) in metered() {
+            page.line("airlane_tunnel_line_cap_used_bytes", &name(&line.name), cap.used_bytes);
         }
     }
     page.about("airlane_tunnel_warnings_total", "counter", "Warnings, logged or withheld.");

@@ -43,7 +43,7 @@ pub struct TunnelStatus {
 pub struct LineStatus {
     /// The path at the connecting end; trunk and radio at the serving end.
     pub name: String,
-    /// `up`, `silent` (others are tried beside it) or `down`.
+    /// `up`, `silent` (others are tried beside it), `spent` (its cap is reached) or `down`.
     pub state: &'static str,
     /// Why it is down, or was the last time; empty if it never was.
     pub problem: String,
@@ -55,4 +55,23 @@ pub struct LineStatus {
     pub rtt_s: Option<f64>,
     /// Lines that the radio has had; `None` at the serving end.
     pub lines: Option<u64>,
+    /// Whether it is a backup.
+    pub is_backup: bool,
+    /// Its price.
+    pub price: u32,
+    /// Bits per second that each end sends over it at most.
+    pub most_bps: Option<u64>,
+    /// What it may carry, and has.
+    pub cap: Option<CapStatus>,
+}
+
+/// A cap, and what of it was used.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CapStatus {
+    /// Bytes in both directions together, as counted on the air.
+    pub bytes: u64,
+    /// Bytes used.
+    pub used_bytes: u64,
+    /// In which time: `day 2026-11-30`, `month 2026-11` or `ever`.
+    pub period: String,
 }

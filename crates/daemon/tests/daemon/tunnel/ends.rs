@@ -61,22 +61,32 @@ pub async fn client_over(
     server: SocketAddr,
     targets: &[SocketAddr],
 ) -> TunnelClient {
+    TunnelClient::start(request(over, key, server, targets)).await.unwrap()
+}
+
+/// What such a connecting end is told.
+pub fn request(
+    over: Over,
+    key: &Key,
+    server: SocketAddr,
+    targets: &[SocketAddr],
+) -> TunnelConnectRequest {
     let forward = |target: &SocketAddr| {
         let target = Target::new(&target.ip().to_string(), target.port()).unwrap();
         Forward { listen: ANY, target }
     };
-    let request = TunnelConnectRequest {
+    TunnelConnectRequest {
         server: vec![server],
         key: key.clone(),
-        paths: radios().map(PathSpec::Address).to_vec(),
+        radios: radios().map(|ip| PathSpec::Address(ip).into()).to_vec(),
+        usage: None,
         over,
         congestion: Congestion::default(),
         socks: Some(ANY),
         forwards: targets.iter().map(forward).collect(),
         status: Some(ANY),
         bounds: Bounds::default(),
-    };
-    TunnelClient::start(request).await.unwrap()
+    }
 }
 
 /// A tunnel through the air to a target.
@@ -94,10 +104,21 @@ impl Tunnel {
 
     /// The same over what is named.
     pub async fn over(over: Over, target: SocketAddr) -> Self {
+        Self::with(over, target, |_| {}).await
+    }
+
+    /// The same, and what it is told is changed.
+    pub async fn with(
+        over: Over,
+        target: SocketAddr,
+        change: impl FnOnce(&mut TunnelConnectRequest),
+    ) -> Self {
         let key = Key::generate().unwrap();
         let server = server(&key, &["127.0.0.0/8"]).await;
         let air = Air::before(server.addresses()[0]).await;
-        let client = client_over(over, &key, air.address, &[target]).await;
+        let mut request = request(over, &key, air.address, &[target]);
+        change(&mut request);
+        let client = TunnelClient::start(request).await.unwrap();
         client.up().await;
         Self { air, server, client }
     }

@@ -4,6 +4,7 @@ mod air;
 mod ends;
 mod figures;
 mod load;
+mod radio_terms;
 mod socks;
 mod strangers;
 mod transfers;

@@ -130,8 +130,8 @@ fn another_key_opens_no_line_and_the_client_says_why() {
             }
             ticks.tick().await;
         };
-        for (path, of) in problems {
-            assert!(matches!(path, PathSpec::Address(_)));
+        for (radio, of) in problems {
+            assert!(matches!(radio.path, PathSpec::Address(_)));
             assert!(!of.is_up && of.problem.contains("its key is another"), "{}", of.problem);
         }
     });

@@ -18,7 +18,7 @@ fn pieces(bytes: u64) -> impl Iterator<Item = Bytes> {
     Pattern::new("tunnel", bytes).pieces(0..bytes, 64 << 10)
 }
 
-async fn send(mut to: impl AsyncWrite + Unpin, bytes: u64) {
+pub async fn send(mut to: impl AsyncWrite + Unpin, bytes: u64) {
     for piece in pieces(bytes) {
         to.write_all(&piece).await.unwrap();
     }
@@ -26,7 +26,7 @@ async fn send(mut to: impl AsyncWrite + Unpin, bytes: u64) {
 }
 
 /// Reads to the end, checks every byte, and tells how far it is.
-async fn receive(mut from: impl AsyncRead + Unpin, bytes: u64, mut at: impl AsyncFnMut(u64)) {
+pub async fn receive(mut from: impl AsyncRead + Unpin, bytes: u64, mut at: impl AsyncFnMut(u64)) {
     let body = Pattern::new("tunnel", bytes);
     let (mut got, mut buffer) = (0, vec![0; 64 << 10]);
     loop {
@@ -42,7 +42,7 @@ async fn receive(mut from: impl AsyncRead + Unpin, bytes: u64, mut at: impl Asyn
 }
 
 /// A target that sends a body and checks the one that it gets.
-async fn exchange(body: u64) -> SocketAddr {
+pub async fn exchange(body: u64) -> SocketAddr {
     listen(move |mut connection| async move {
         let (from, to) = connection.split();
         tokio::join!(send(to, body), receive(from, body, async |_| {}));

@@ -1,0 +1,244 @@
+//! How a trunk uses radios that have a price, a rate that they must not exceed, or a quota.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::multipath::MultipathStream;
+use airlane_apps::multipath::trunk::{
+    Acceptor, Body, Bounds, Opened, Pairs, Preference, Quota, RadioTerms, RadioView, Trunk,
+    TrunkFrame, accept_quic,
+};
+use airlane_base::{Rate, Time};
+use airlane_net::link::{RateProfile, Supply};
+use airlane_quic::Endpoint;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+
+use crate::multipath::{Scene, mbps, scene, transport};
+use crate::trunks::{connect, echo, pour, serve};
+
+const RTT: Duration = Duration::from_millis(20);
+
+/// The end that has the radios.
+struct Ends {
+    clock: RuntimeHandle,
+    trunk: Trunk,
+}
+
+impl Ends {
+    /// A stream that the other end fills, read as fast as it comes.
+    fn pour(&self) {
+        let stream = self.trunk.open(Bytes::from_static(b"bulk")).unwrap();
+        self.clock.spawn("reader", read(stream));
+    }
+
+    /// A stream of which all that is written comes back, written to without end.
+    fn echo(&self) -> Arc<MultipathStream> {
+        let stream = Arc::new(self.trunk.open(Bytes::from_static(b"echo")).unwrap());
+        self.clock.spawn("writer", {
+            let stream = stream.clone();
+            async move { while stream.write(Bytes::from(vec![7; 16 << 10])).await.is_ok() {} }
+        });
+        self.clock.spawn("reader", {
+            let stream = stream.clone();
+            async move { while stream.read().await.is_ok_and(|came| !came.is_empty()) {} }
+        });
+        stream
+    }
+
+    async fn until(&self, seconds: f64) {
+        self.clock.sleep_until(Time::from_secs_f64(seconds)).await;
+    }
+
+    fn radio(&self, number: usize) -> RadioView {
+        self.trunk.radios().swap_remove(number)
+    }
+
+    /// Bits per second that came over a radio in the next `seconds`.
+    async fn rate_mbps(&self, radio: usize, seconds: f64) -> f64 {
+        let (at, before) = (self.clock.now(), self.radio(radio).received_bytes);
+        self.until(at.as_secs_f64() + seconds).await;
+        (self.radio(radio).received_bytes - before) as f64 * 8e-6 / seconds
+    }
+}
+
+async fn read(stream: MultipathStream) {
+    while stream.read().await.is_ok_and(|came| !came.is_empty()) {}
+}
+
+/// Runs `test` with a trunk over radios of these supplies and terms.
+fn with<F>(radios: Vec<(Supply, RadioTerms)>, test: impl FnOnce(Ends) -> F + Send + 'static)
+where
+    F: Future<Output = ()> + Send,
+{
+    let (supplies, terms): (Vec<_>, Vec<_>) = radios.into_iter().unzip();
+    let Scene { mut world, server, client, listen, radios } = scene(supplies, RTT);
+    let ended = world.run(async move {
+        let on = server.clone();
+        let acceptor = Acceptor::new(server.clone(), Bounds::default(), move |opened: Opened| {
+            match &opened.request[..] {
+                b"echo" => on.spawn("echo", echo(opened.stream)),
+                _ => on.spawn("bulk", pour(opened.stream)),
+            }
+        });
+        serve(&server, listen, acceptor);
+        let connects = (0..).zip(&radios).map(|(n, radio)| connect(&client, n, *radio, listen));
+        let radios = connects.zip(terms).collect();
+        let trunk = Trunk::new(&client, [3; 16], radios, Bounds::default());
+        test(Ends { clock: client, trunk }).await;
+    });
+    ended.unwrap();
+}
+
+fn dear() -> RadioTerms {
+    let preference = Preference { is_backup: false, price: 5 };
+    RadioTerms { preference, ..RadioTerms::default() }
+}
+
+fn backup() -> RadioTerms {
+    let preference = Preference { is_backup: true, price: 0 };
+    RadioTerms { preference, ..RadioTerms::default() }
+}
+
+fn at_most(mbps: f64) -> RadioTerms {
+    RadioTerms { most_bps: Some((mbps * 1e6) as u64), ..RadioTerms::default() }
+}
+
+#[test]
+fn a_dear_radio_carries_nothing_until_the_cheap_one_does_not_keep_up() {
+    with(vec![(mbps(20.0), RadioTerms::default()), (mbps(30.0), dear())], |ends| async move {
+        ends.until(1.0).await;
+        let stream = ends.trunk.open(Bytes::from_static(b"echo")).unwrap();
+        // 8 Mbit/s, in both directions.
+        for _ in 0..50 {
+            stream.write(Bytes::from(vec![1; 100_000])).await.unwrap();
+            let mut came = 0;
+            while came < 100_000 {
+                came += stream.read().await.unwrap().iter().map(Bytes::len).sum::<usize>();
+            }
+            ends.clock.sleep(Duration::from_millis(20)).await;
+        }
+        // Acknowledgements go over every line.
+        let (cheap, dear) = (ends.radio(0), ends.radio(1));
+        assert!(cheap.received_bytes > 5_000_000, "{cheap:?}");
+        assert!(dear.received_bytes < 50_000 && dear.sent_bytes < 50_000, "{dear:?}");
+        drop(stream);
+        ends.pour();
+        ends.clock.sleep(Duration::from_secs(3)).await;
+        let rate = ends.rate_mbps(1, 3.0).await;
+        assert!(rate > 0.9 * 30.0, "{rate} of 30 Mbit/s");
+    });
+}
+
+#[test]
+fn a_backup_carries_what_the_others_cannot_while_they_are_dark() {
+    let steps = [(0, 20.0), (5, 0.0), (10, 20.0)]
+        .map(|(s, rate)| (Duration::from_secs(s), Rate::from_mbps(rate)));
+    let dark = Supply::Profile(Arc::new(RateProfile::new(&steps, None).unwrap()));
+    with(vec![(dark, RadioTerms::default()), (mbps(30.0), backup())], |ends| async move {
+        ends.pour();
+        ends.until(4.9).await;
+        let before = ends.radio(1);
+        assert!(before.received_bytes < 200_000, "{before:?}");
+        ends.until(6.0).await;
+        let rate = ends.rate_mbps(1, 3.5).await;
+        assert!(rate > 0.9 * 30.0, "{rate} of 30 Mbit/s in the dark");
+        ends.until(11.0).await;
+        let soon = ends.rate_mbps(0, 1.0).await;
+        assert!(soon > 0.85 * 20.0, "{soon} of 20 Mbit/s a second after it");
+        let (main, rest) = (ends.rate_mbps(0, 3.0).await, ends.radio(1).received_bytes);
+        let later = ends.rate_mbps(1, 3.0).await;
+        assert!(main > 0.9 * 20.0, "{main} of 20 Mbit/s after it");
+        assert!(later < 0.5, "{later} Mbit/s on the backup, {rest} bytes before");
+    });
+}
+
+#[test]
+fn a_radio_carries_no_more_than_its_rate_in_either_direction() {
+    with(
+        vec![(mbps(30.0), at_most(5.0)), (mbps(10.0), RadioTerms::default())],
+        |ends| async move {
+            ends.until(0.5).await;
+            ends.pour();
+            let stream = ends.echo();
+            ends.until(3.0).await;
+            let mut sent = ends.radio(0).sent_bytes;
+            for _ in 0..20 {
+                let came = ends.rate_mbps(0, 0.5).await;
+                let now = ends.radio(0).sent_bytes;
+                let went = (now - sent) as f64 * 8e-6 / 0.5;
+                sent = now;
+                // What goes over a line is 12 of 13 parts of what that takes on the air. A tenth of a second
+                // may be saved up, and frames are of 16 KiB, so that half a second may have some more.
+                for (way, rate) in [("down", came), ("up", went)] {
+                    assert!(rate < 5.0 * (12.0 / 13.0 + 0.3), "{rate} Mbit/s {way}");
+                    assert!(rate > 5.0 * (12.0 / 13.0 - 0.3), "{rate} Mbit/s {way}");
+                }
+            }
+            let (at, bytes) = (ends.clock.now(), ends.radio(0).received_bytes);
+            ends.until(at.as_secs_f64() + 10.0).await;
+            let mean = (ends.radio(0).received_bytes - bytes) as f64 * 8e-7;
+            assert!((0.97..1.01).contains(&(mean / (5.0 * 12.0 / 13.0))), "{mean} Mbit/s");
+            drop(stream);
+        },
+    );
+}
+
+#[test]
+fn a_quota_is_kept_to_the_byte_and_the_radio_comes_back_with_the_next() {
+    let quota = Arc::new(Quota::new());
+    let terms = RadioTerms { quota: Some(quota.clone()), ..RadioTerms::default() };
+    with(vec![(mbps(30.0), terms), (mbps(5.0), RadioTerms::default())], |ends| async move {
+        quota.grant(8_000_000);
+        ends.until(0.3).await;
+        ends.pour();
+        let stream = ends.echo();
+        ends.until(2.0).await;
+        assert!(ends.radio(0).is_up, "more may be granted, so the line stays");
+        quota.set_spent(true);
+        ends.until(6.0).await;
+        let spent = ends.radio(0);
+        assert!(!spent.is_up && spent.is_spent, "{spent:?}");
+        assert!(spent.on_air_bytes <= 8_000_000, "{spent:?}");
+        assert!(spent.on_air_bytes > 8_000_000 - 400_000, "{spent:?}");
+        // Others go on.
+        let rate = ends.rate_mbps(1, 3.0).await;
+        assert!(rate > 0.85 * 5.0, "{rate} of 5 Mbit/s");
+        assert_eq!(ends.radio(0).on_air_bytes, spent.on_air_bytes);
+        // The next month.
+        quota.grant(12_000_000);
+        quota.set_spent(false);
+        ends.clock.sleep(Duration::from_millis(500)).await;
+        assert!(ends.radio(0).is_up, "{:?}", ends.radio(0));
+        ends.clock.sleep(Duration::from_secs(5)).await;
+        let used = ends.radio(0).on_air_bytes;
+        assert!((11_600_000..=12_000_000).contains(&used), "{used}");
+        assert!(stream.write(Bytes::from_static(b"still there")).await.is_ok());
+    });
+}
+
+#[test]
+fn a_serving_end_has_nothing_to_allow() {
+    let Scene { mut world, server, client, listen, radios } = scene(vec![mbps(30.0)], RTT);
+    let ended = world.run(async move {
+        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
+        let pairs = Pairs::new(server.clone());
+        server.clone().spawn("server", async move {
+            let mut lines = Vec::new();
+            while let Some(connection) = endpoint.accept().await {
+                let half = accept_quic(connection).await.unwrap();
+                let Some(mut line) = pairs.join(half) else { continue };
+                let allow = TrunkFrame { stream: 0, body: Body::Allow(1) }.encode();
+                let welcome = Bytes::from_static(b"ALTK\x02\0\0\0\0\0\0\0\x01");
+                line.express.sender.write(vec![welcome, allow]).await.unwrap();
+                lines.push(line);
+            }
+        });
+        let radio = (connect(&client, 0, radios[0], listen), RadioTerms::default());
+        let trunk = Trunk::new(&client, [3; 16], vec![radio], Bounds::default());
+        client.sleep(Duration::from_secs(2)).await;
+        let view = trunk.radios().swap_remove(0);
+        assert!(view.lines >= 3 && !view.problem.is_empty(), "{view:?}");
+    });
+    ended.unwrap();
+}

@@ -1,0 +1,92 @@
+//! The radios of the connecting end: what connects over each, and what each may be used for.
+
+use std::sync::Arc;
+
+use airlane_apps::multipath::trunk::{Connect, Quota, RadioTerms};
+use airlane_base::InputError;
+use airlane_runtime::RuntimeHandle;
+use tokio_rustls::TlsConnector;
+
+use super::connect::{Over, TunnelConnectRequest};
+use super::quic::QuicDialer;
+use super::radio_spec::RadioSpec;
+use super::tcp::TcpDialer;
+use super::usage::{self, Book, Keeper};
+use crate::error::DaemonError;
+
+/// The radios as a trunk has them, and the account of those with a cap, of which a part is granted.
+///
+/// # Errors
+/// If a path leads to no address of the server, or what was used cannot be read or written.
+pub(super) fn radios(
+    runtime: &RuntimeHandle,
+    request: &TunnelConnectRequest,
+) -> Result<(Vec<(Connect, RadioTerms)>, Option<Arc<Keeper>>), DaemonError> {
+    let dialers = dialers(runtime, request)?;
+    let (terms, keeper) = terms(request)?;
+    Ok((dialers.into_iter().zip(terms).collect(), keeper))
+}
+
+/// What connects over each path.
+fn dialers(
+    runtime: &RuntimeHandle,
+    request: &TunnelConnectRequest,
+) -> Result<Vec<Connect>, DaemonError> {
+    let mut dialers = Vec::new();
+    let tls = TlsConnector::from(Arc::new(request.key.client_tls()?.client_config(&[])?));
+    for RadioSpec { path, .. } in &request.radios {
+        let server = request.server.iter().copied().find(|at| path.fits(*at)).ok_or_else(|| {
+            InputError::new(
+                "the server has no address of the family of this path's",
+                "give an address of the server, or of this machine, of the same family",
+            )
+            .at_key(format!("--path {path}"))
+        })?;
+        let path = path.clone();
+        let connect: Connect = match request.over {
+            Over::Tcp => {
+                let (tls, knock) = (tls.clone(), request.key.knock());
+                let dialer = TcpDialer { path, server, knock, tls };
+                Box::new(move || {
+                    let dialer = dialer.clone();
+                    Box::pin(async move { dialer.connect().await })
+                })
+            }
+            Over::Quic => {
+                let (key, control) = (request.key.clone(), request.congestion);
+                let dialer = QuicDialer::new(runtime.clone(), path, (server, control), key);
+                Box::new(move || {
+                    let dialer = dialer.clone();
+                    Box::pin(async move { dialer.connect().await })
+                })
+            }
+        };
+        dialers.push(connect);
+    }
+    Ok(dialers)
+}
+
+/// What each radio may be used for.
+fn terms(
+    request: &TunnelConnectRequest,
+) -> Result<(Vec<RadioTerms>, Option<Arc<Keeper>>), DaemonError> {
+    let mut metered = Vec::new();
+    let mut of = |radio: &RadioSpec| {
+        let quota = radio.cap.map(|cap| {
+            let quota = Arc::new(Quota::new());
+            metered.push((radio.path.to_string(), cap, quota.clone()));
+            quota
+        });
+        RadioTerms { preference: radio.preference, most_bps: radio.most_bps, quota }
+    };
+    let terms = request.radios.iter().map(&mut of).collect();
+    if metered.is_empty() {
+        return Ok((terms, None));
+    }
+    let file = request.usage.as_ref().ok_or_else(|| {
+        InputError::new("a radio has a cap", "expected a file for what it has used: --usage FILE")
+    })?;
+    let keeper = Keeper::new(Book::open(file)?, metered, usage::now());
+    keeper.grant(usage::now()).map_err(|e| InputError::io(file, "write", &e))?;
+    Ok((terms, Some(Arc::new(keeper))))
+}

@@ -1,0 +1,152 @@
+//! Radios that are backups, must not exceed a rate, or are metered, over sockets.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airlane_daemon::tunnel::{Over, RadioSpec, TunnelClient, TunnelConnectRequest};
+use airlane_runtime::real_time::TokioRuntime;
+use serde_json::Value;
+
+use super::air::Radio;
+use super::ends::{Tunnel, radios};
+use super::transfers::{exchange, receive, send};
+use crate::common::run;
+
+/// Gives each radio what it may be used for.
+fn terms(request: &mut TunnelConnectRequest, all: [&str; 2]) {
+    let radios = radios().into_iter().zip(all);
+    let spec = |(radio, terms)| format!("{radio}{terms}").parse::<RadioSpec>().unwrap();
+    request.radios = radios.map(spec).collect();
+}
+
+/// Bytes of a radio on the air.
+fn on_air(client: &TunnelClient, radio: usize) -> u64 {
+    client.radios()[radio].1.on_air_bytes
+}
+
+/// Passes a body in each direction.
+async fn pass(tunnel: &Tunnel, body: u64, at: impl AsyncFnMut(u64)) {
+    let mut connection = tunnel.connect().await;
+    let (from, to) = connection.split();
+    tokio::join!(send(to, body), receive(from, body, at));
+}
+
+#[test]
+fn a_backup_carries_nothing_until_it_is_all_that_is_left() {
+    for over in [Over::Tcp, Over::Quic] {
+        run(async move {
+            let body = 16 << 20;
+            let backup = |request: &mut TunnelConnectRequest| terms(request, ["", ",backup"]);
+            let tunnel = Tunnel::with(over, exchange(body).await, backup).await;
+            tunnel.lines(2).await;
+            pass(&tunnel, body, async |_| {}).await;
+            // Acknowledgements go over every line.
+            let used = on_air(&tunnel.client, 1);
+            assert!(used < 2 << 20, "{used} bytes over {over:?}");
+            let mut is_dark = false;
+            pass(&tunnel, body, async |got| {
+                if got > body / 4 && !is_dark {
+                    is_dark = true;
+                    tunnel.air.set(radios()[0], Radio::Down);
+                }
+            })
+            .await;
+            let used = on_air(&tunnel.client, 1) - used;
+            assert!(used > body, "{used} bytes over {over:?}");
+        });
+    }
+}
+
+#[test]
+fn a_radio_keeps_to_its_rate() {
+    run(async {
+        let body = 1 << 20;
+        let most = |request: &mut TunnelConnectRequest| {
+            terms(request, [",most=8Mbit", ",backup"]);
+            request.radios.truncate(1);
+        };
+        let tunnel = Tunnel::with(Over::Tcp, exchange(body).await, most).await;
+        let runtime = TokioRuntime::new(airlane_base::Seed(1));
+        let begun = runtime.now();
+        pass(&tunnel, body, async |_| {}).await;
+        let took = runtime.now() - begun;
+        // 13 parts of 12 at a megabyte a second, less what a tenth of a second saves.
+        assert!(took > Duration::from_secs_f64(1.048 * 13.0 / 12.0 - 0.11), "{took:?}");
+    });
+}
+
+/// What the file says that the first radio has used.
+fn noted(file: &PathBuf) -> u64 {
+    let text = std::fs::read_to_string(file).unwrap();
+    let content: Value = serde_json::from_str(&text).unwrap();
+    content["radios"][radios()[0].to_string()]["bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
+    for over in [Over::Tcp, Over::Quic] {
+        run(async move {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("state/usage.json");
+            let (cap, body) = (40_000_000, 12 << 20);
+            let capped = |request: &mut TunnelConnectRequest| {
+                terms(request, [",cap=40MB/month", ",backup"]);
+                request.usage = Some(file.clone());
+            };
+            let target = exchange(body).await;
+            let tunnel = Tunnel::with(over, target, capped).await;
+            pass(&tunnel, body, async |_| {}).await;
+            let used = on_air(&tunnel.client, 0);
+            // Granted a little at a time it may fall silent on a busy machine: the backup helps out.
+            assert!((body..cap).contains(&used), "{used}");
+            let status = tunnel.client.status();
+            let of = status.lines[0].cap.as_ref().unwrap();
+            assert!(of.bytes == cap && of.used_bytes >= used, "{of:?}");
+            assert!(of.period.starts_with("month 20"), "{of:?}");
+            // While it runs the file is ahead.
+            assert!(noted(&file) >= used);
+            let Tunnel { air: _air, server: _server, client } = tunnel;
+            client.stop().await;
+            let before = noted(&file);
+            assert!((used..used + (1 << 20)).contains(&before), "{before} of {used}");
+
+            let tunnel = Tunnel::with(over, target, capped).await;
+            tunnel.lines(2).await;
+            for _ in 0..2 {
+                pass(&tunnel, body, async |_| {}).await;
+            }
+            let lines = tunnel.client.status().lines;
+            assert_eq!((lines[0].state, lines[1].state), ("spent", "up"));
+            let used = lines[0].cap.as_ref().unwrap().used_bytes;
+            assert!((cap - 1_000_000..=cap).contains(&used), "{used}");
+            let Tunnel { air: _air, server: _server, client } = tunnel;
+            client.stop().await;
+
+            // Nothing is left: the other radio is all there is.
+            let tunnel = Tunnel::with(over, target, capped).await;
+            pass(&tunnel, body, async |_| {}).await;
+            let lines = tunnel.client.status().lines;
+            assert_eq!((lines[0].state, lines[0].lines), ("spent", Some(0)));
+            assert!(noted(&file) <= cap);
+        });
+    }
+}
+
+#[test]
+fn two_tunnels_do_not_share_an_account() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let capped = |request: &mut TunnelConnectRequest| {
+            terms(request, [",cap=1GB/day", ""]);
+            request.usage = Some(folder.path().join("usage.json"));
+        };
+        let tunnel = Tunnel::with(Over::Tcp, exchange(1).await, capped).await;
+        let key = airlane_daemon::tunnel::Key::generate().unwrap();
+        let at = tunnel.server.addresses()[0];
+        let mut request = super::ends::request(Over::Tcp, &key, at, &[]);
+        capped(&mut request);
+        let error = TunnelClient::start(request).await.unwrap_err().to_string();
+        assert!(error.contains("usage.json") && error.contains("--usage"), "{error}");
+        drop(tunnel);
+    });
+}
