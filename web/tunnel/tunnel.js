@@ -23,7 +23,7 @@ function terms(line) {
   if (line.cap) {
     const [used, cap] = [line.cap.used_bytes, line.cap.bytes].map((bytes) => (bytes / 1e6).toFixed(1));
     const period = line.cap.period === "ever" ? "" : ` (${line.cap.period})`;
-    all.push(`${used} of ${cap} MB${period}`);
+    all.push(`${used} of ${cap} MB${period}`.replaceAll(" ", "\u00a0"));
   }
   return all.join(", ");
 }

@@ -23,7 +23,7 @@ use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump, reply};
 use super::quic::Congestion;
 use super::radio_spec::RadioSpec;
-use super::radios;
+use super::radios::Radios;
 use super::request::{Reply, Target, TunnelRequest};
 use super::seldom::Seldom;
 use super::socks::{self, Command, SocksError};
@@ -143,7 +143,7 @@ impl TunnelClient {
             socks = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             listeners.push((listener, Service::Socks));
         }
-        let (radios, keeper) = radios::radios(&runtime, &request)?;
+        let Radios { radios, keeper } = Radios::of(&runtime, &request)?;
         let shared = Arc::new(Shared {
             trunk: Trunk::new(&runtime, random()?, radios, request.bounds),
             seldom: Arc::new(Seldom::new(runtime.clone())),

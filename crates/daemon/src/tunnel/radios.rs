@@ -15,16 +15,43 @@ use super::usage::{self, Book, Keeper};
 use crate::error::DaemonError;
 
 /// The radios as a trunk has them, and the account of those with a cap, of which a part is granted.
-///
-/// # Errors
-/// If a path leads to no address of the server, or what was used cannot be read or written.
-pub(super) fn radios(
-    runtime: &RuntimeHandle,
-    request: &TunnelConnectRequest,
-) -> Result<(Vec<(Connect, RadioTerms)>, Option<Arc<Keeper>>), DaemonError> {
-    let dialers = dialers(runtime, request)?;
-    let (terms, keeper) = terms(request)?;
-    Ok((dialers.into_iter().zip(terms).collect(), keeper))
+pub(super) struct Radios {
+    pub(super) radios: Vec<(Connect, RadioTerms)>,
+    pub(super) keeper: Option<Arc<Keeper>>,
+}
+
+impl Radios {
+    /// Those that are asked for.
+    ///
+    /// # Errors
+    /// If a path leads to no address of the server, or what was used cannot be read or written.
+    pub(super) fn of(
+        runtime: &RuntimeHandle,
+        request: &TunnelConnectRequest,
+    ) -> Result<Self, DaemonError> {
+        let dialers = dialers(runtime, request)?;
+        let mut metered = Vec::new();
+        let mut terms = |radio: &RadioSpec| {
+            let quota = radio.cap.map(|cap| {
+                let quota = Arc::new(Quota::new());
+                metered.push((radio.path.to_string(), cap, quota.clone()));
+                quota
+            });
+            RadioTerms { preference: radio.preference, most_bps: radio.most_bps, quota }
+        };
+        let terms: Vec<RadioTerms> = request.radios.iter().map(&mut terms).collect();
+        let radios = dialers.into_iter().zip(terms).collect();
+        if metered.is_empty() {
+            return Ok(Self { radios, keeper: None });
+        }
+        let file = request.usage.as_ref().ok_or_else(|| {
+            let expected = "expected a file for what it has used: --usage FILE";
+            InputError::new("a radio has a cap", expected)
+        })?;
+        let keeper = Keeper::new(Book::open(file)?, metered, usage::now());
+        keeper.grant(usage::now()).map_err(|e| InputError::io(file, "write", &e))?;
+        Ok(Self { radios, keeper: Some(Arc::new(keeper)) })
+    }
 }
 
 /// What connects over each path.
@@ -64,29 +91,4 @@ fn dialers(
         dialers.push(connect);
     }
     Ok(dialers)
-}
-
-/// What each radio may be used for.
-fn terms(
-    request: &TunnelConnectRequest,
-) -> Result<(Vec<RadioTerms>, Option<Arc<Keeper>>), DaemonError> {
-    let mut metered = Vec::new();
-    let mut of = |radio: &RadioSpec| {
-        let quota = radio.cap.map(|cap| {
-            let quota = Arc::new(Quota::new());
-            metered.push((radio.path.to_string(), cap, quota.clone()));
-            quota
-        });
-        RadioTerms { preference: radio.preference, most_bps: radio.most_bps, quota }
-    };
-    let terms = request.radios.iter().map(&mut of).collect();
-    if metered.is_empty() {
-        return Ok((terms, None));
-    }
-    let file = request.usage.as_ref().ok_or_else(|| {
-        InputError::new("a radio has a cap", "expected a file for what it has used: --usage FILE")
-    })?;
-    let keeper = Keeper::new(Book::open(file)?, metered, usage::now());
-    keeper.grant(usage::now()).map_err(|e| InputError::io(file, "write", &e))?;
-    Ok((terms, Some(Arc::new(keeper))))
 }
