@@ -5,11 +5,13 @@
 //! | Mahimahi | one integer, a millisecond | 1500 IP bytes may leave at it |
 //! | time/bandwidth | `time_s rate_Mbps [more columns]` | the rate holds from its time on |
 //! | CSV | named columns | the rate column holds from its time, or for one second per row |
+//! | CSV of iperf 2 | `date,address,port,address,port,id,from-to,bytes,bits/s` | 1500/1448 of the payload that one TCP connection brought in the interval |
 //!
 //! The kind is told by the content; gzip is unpacked. Lines that are empty or start with `#` are
 //! left out.
 
 mod csv;
+mod iperf;
 mod scale;
 mod shape;
 mod synthetic;
@@ -181,6 +183,13 @@ fn parse_any(bytes: &[u8], options: &TraceOptions) -> Result<Supply, InputError>
             "expected one millisecond per line, `time_s rate_Mbps` per line, or CSV",
         ));
     };
+    if iperf::is_report(text) {
+        if let Some(column) = &options.column {
+            let found = format!("a column {} is asked for in a report of iperf", cut(column));
+            return Err(InputError::new(found, "leave the column out").at_line(line));
+        }
+        return iperf::parse(text).map(|p| Supply::Profile(Arc::new(p)));
+    }
     if first.contains(',') {
         return csv::parse(text, options).map(|p| Supply::Profile(Arc::new(p)));
     }

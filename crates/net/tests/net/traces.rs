@@ -75,6 +75,28 @@ fn columns_are_chosen_by_name_or_number() {
 }
 
 #[test]
+fn reports_of_iperf_are_read_interval_by_interval() {
+    let row = |interval: &str, bps: u64| {
+        format!("20260101120000,10.0.0.1,4000,10.0.0.2,5001,1,{interval},{},{bps}\n", bps / 8)
+    };
+    let rows = [row("0.0-1.0", 1_448_000), row("1.0-2.0", 2_896_000)].concat();
+    // The whole run's row comes last, and a header may come first.
+    let report = format!("Time, IP, port, IP, port, num, rand, bytes, rate\n{rows}");
+    for text in [&rows, &report, &format!("{report}{}", row("0.0-2.0", 2_172_000))] {
+        let stats = Trace::parse(text.as_bytes(), "t").unwrap().stats();
+        assert_eq!((stats.length, stats.mean.mbps()), (Duration::from_secs(2), 2.25), "{text}");
+        assert_eq!((stats.second_min.mbps(), stats.second_max.mbps()), (1.5, 3.0));
+    }
+    let bad = format!("{rows}1,2,3\n");
+    assert!(error(bad.as_bytes()).starts_with("t:3: a row `1,2,3`"), "{}", error(bad.as_bytes()));
+    let bad = rows.replace("2896000", "fast");
+    assert!(error(bad.as_bytes()).starts_with("t:2: `fast` is no number"));
+    let column = TraceOptions { column: Some("rate".into()), ..TraceOptions::default() };
+    let e = Trace::parse_with(rows.as_bytes(), "t", &column).unwrap_err().to_string();
+    assert!(e.contains("leave the column out"), "{e}");
+}
+
+#[test]
 fn gzip_and_plain_are_the_same() {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(b"0\n3\n3\n10\n").unwrap();

@@ -111,7 +111,7 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     let file = r.text_or_none(
         "trace",
         NONE,
-        "A recorded capacity: a Mahimahi, time/bandwidth or CSV file, plain or gzipped; the path \
+        "A recorded capacity: a Mahimahi, time/bandwidth or CSV file, or a CSV report of iperf 2, plain or gzipped; the path \
          is relative to the scenario.",
     );
     let medium: Option<Medium> = r.word_or_none(

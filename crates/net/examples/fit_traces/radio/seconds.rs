@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 use airlane_base::InputError;
-use airlane_net::Medium;
+use airlane_net::{Medium, Trace};
 
-/// IP bytes over payload in a full packet of TCP with timestamps: the recordings are of payload.
-pub const IP_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
 /// Lags of [`Seconds::autocorrelation`].
 pub const LAGS: [usize; 8] = [1, 2, 5, 7, 10, 15, 20, 29];
 /// Percentiles of [`Seconds::quantiles`].
@@ -30,29 +29,13 @@ pub fn counted(medium: Medium) -> Range<usize> {
     }
 }
 
-/// Reads a CSV report of iperf 2: the capacity in IP bit/s of each whole second that counts. The
-/// last row is the whole run's.
+/// The capacity in IP bit/s of each whole second of a recording that counts.
 pub fn read(path: impl AsRef<Path>, medium: Medium) -> Result<Vec<f64>, InputError> {
     let path = path.as_ref();
-    let text = std::fs::read_to_string(path).map_err(|e| InputError::io(path, "read", &e))?;
-    let mut out = Vec::new();
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [.., interval, _, bps] = fields.as_slice() else { continue };
-        let parsed = interval.split_once('-').and_then(|(from, to)| {
-            Some((from.parse::<f64>().ok()?, to.parse::<f64>().ok()?, bps.parse::<f64>().ok()?))
-        });
-        let Some((from, to, bps)) = parsed else {
-            let expected = "expected an interval such as 0.0-1.0 and a rate";
-            return Err(InputError::new(format!("a row {line}"), expected).at_file(path));
-        };
-        if from == out.len() as f64 && to == from + 1.0 {
-            out.push(bps * IP_OVER_PAYLOAD);
-        }
-    }
+    let all = Trace::load(path)?.means(Duration::from_secs(1));
     let Range { start, end } = counted(medium);
-    let end = end.min(out.len());
-    out.get(start..end)
+    let end = end.min(all.len());
+    all.get(start..end)
         .filter(|seconds| !seconds.is_empty())
         .map(<[f64]>::to_vec)
         .ok_or_else(|| InputError::new("no seconds", "expected a report of iperf").at_file(path))
