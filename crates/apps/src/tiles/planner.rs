@@ -151,6 +151,11 @@ impl Planner {
         }
     }
 
+    /// How many GoPs were sent, or left out, of which no report has come.
+    pub fn unreported(&self) -> usize {
+        self.sent.len()
+    }
+
     /// All of a tile of the GoP that was planned last was sent.
     pub fn on_sent(&mut self, gop: u32, item: Item) {
         let tile = usize::from(item.tile);

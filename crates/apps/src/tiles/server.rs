@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -13,6 +14,14 @@ use super::title::Title;
 use super::viewer::body;
 use super::wire::{Begin, FromServer, MAX_PART_BYTES, Part, Report, Request};
 use crate::multipath::MultipathStream;
+
+/// A client has said by then what it wants.
+const REQUEST: Duration = Duration::from_secs(10);
+/// A session in which the client takes nothing of a GoP for so long after its time is over: what is
+/// written waits in memory.
+const STALL: Duration = Duration::from_secs(60);
+/// GoPs that a client may leave without a report: the server keeps what it sent of each.
+const UNREPORTED: usize = 64;
 
 /// A title that a server has, and how it is looked at.
 #[derive(Clone, Debug)]
@@ -36,8 +45,12 @@ pub struct SentGop {
 /// Serves the session that a client asks for on `stream`, from its first message to its end. `note`
 /// gets each GoP when nothing more of it will be sent.
 ///
+/// Of a client it holds what the stream does, the messages that have come, and what was sent of
+/// [`UNREPORTED`] GoPs.
+///
 /// # Errors
-/// If the stream fails, or the client does not keep to the protocol or asks for another title.
+/// If the stream fails, or the client does not keep to the protocol, asks for another title, or takes
+/// too long.
 pub async fn serve(
     stream: &MultipathStream,
     clock: &RuntimeHandle,
@@ -46,11 +59,10 @@ pub async fn serve(
     note: impl Fn(SentGop),
 ) -> Result<(), TilesError> {
     let mut buffer = BytesMut::new();
-    let request = loop {
-        if let Some(request) = Request::decode(&mut buffer)? {
-            break request;
-        }
-        read(stream, &mut buffer).await?;
+    let request = tokio::select! {
+        biased;
+        request = request(stream, &mut buffer) => request?,
+        () = clock.sleep(REQUEST) => return Err(TilesError::Protocol("no request in time")),
     };
     let mut answer = BytesMut::new();
     let Some(show) = shows.get(&request.title) else {
@@ -72,16 +84,45 @@ pub async fn serve(
     let since = clock.now();
     stream.write(answer.freeze()).await?;
     let planner = Mutex::new(Planner::new(title.clone(), show.attention.clone(), config));
-    tokio::try_join!(
-        send(stream, clock, (title, &begin, since), &planner, note),
-        read_reports(stream, begin.gops, buffer, &planner),
-    )?;
-    Ok(stream.over().await?)
+    let progress = Mutex::new(since);
+    let session = async {
+        tokio::try_join!(
+            send(stream, (clock, &progress), (title, &begin, since), &planner, note),
+            read_reports(stream, begin.gops, buffer, &planner),
+        )?;
+        *lock(&progress) = clock.now();
+        Ok(stream.over().await?)
+    };
+    tokio::select! {
+        biased;
+        ended = session => ended,
+        () = stalls(clock, &progress, STALL + begin.gop) => Err(TilesError::Protocol("nothing is taken for a minute")),
+    }
+}
+
+/// Ends when there has been no progress for so long.
+async fn stalls(clock: &RuntimeHandle, progress: &Mutex<Time>, most: Duration) {
+    loop {
+        let until = *lock(progress) + most;
+        if clock.now() >= until {
+            return;
+        }
+        clock.sleep_until(until).await;
+    }
+}
+
+async fn request(stream: &MultipathStream, buffer: &mut BytesMut) -> Result<Request, TilesError> {
+    loop {
+        if let Some(request) = Request::decode(buffer)? {
+            return Ok(request);
+        }
+        read(stream, buffer).await?;
+    }
 }
 
 async fn send(
     stream: &MultipathStream,
-    clock: &RuntimeHandle,
+    (clock, progress): (&RuntimeHandle, &Mutex<Time>),
     (title, begin, since): (&Title, &Begin, Time),
     planner: &Mutex<Planner>,
     note: impl Fn(SentGop),
@@ -90,6 +131,10 @@ async fn send(
         let start = since + begin.gop * gop;
         let due = start + begin.gop;
         clock.sleep_until(start).await;
+        *lock(progress) = clock.now();
+        if lock(planner).unreported() >= UNREPORTED {
+            return Err(TilesError::Protocol("too many GoPs without a report"));
+        }
         let mut done = SentGop::default();
         if clock.now() < due {
             done.plan = lock(planner).plan(gop);
@@ -174,6 +219,6 @@ fn encoded(message: &FromServer) -> bytes::Bytes {
     out.freeze()
 }
 
-fn lock(planner: &Mutex<Planner>) -> MutexGuard<'_, Planner> {
-    planner.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -58,15 +58,100 @@ struct Session {
     served: Option<Result<(), TilesError>>,
 }
 
-fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str) -> Session {
-    // Memory as it is for radios of several hundred Mbit/s, at the rates of these.
-    let settings = Settings {
-        scheme,
+/// Memory as it is for radios of several hundred Mbit/s, at the rates of these.
+fn small() -> Settings {
+    Settings {
         window_bytes: 16 << 10,
         receive_memory: 64 << 10,
         send_memory: 64 << 10,
         ..Settings::default()
-    };
+    }
+}
+
+/// What a server does with a client that behaves as `client` does: how the session ended, and when.
+fn served<F>(client: impl FnOnce(Arc<MultipathStream>) -> F + Send + 'static) -> (String, f64)
+where
+    F: Future<Output = ()> + Send,
+{
+    let Scene { mut world, server, client: own, listen, radios } = two_radios();
+    let ended = world.run(async move {
+        let settings = small();
+        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
+        let (begun, mut streams) = mpsc::unbounded_channel();
+        let serve =
+            multipath::serve(endpoint, settings, |_, _| {}, move |stream| drop(begun.send(stream)));
+        server.spawn("acceptor", serve);
+        let (done, outcome) = tokio::sync::oneshot::channel();
+        let clock = server.clone();
+        server.spawn("tiles server", async move {
+            let stream: MultipathStream = streams.recv().await.unwrap();
+            let since = clock.now();
+            let show = Show { title: title(), attention: attention() };
+            let shows = BTreeMap::from([("Balloon".to_owned(), show)]);
+            let config = PlannerConfig::default();
+            let ended = tiles::serve(&stream, &clock, &shows, config, |_| {}).await;
+            drop(done.send((ended.unwrap_err().to_string(), (clock.now() - since).as_secs_f64())));
+        });
+        let dials = radios.into_iter().map(|ip| Dial {
+            endpoint: Arc::new(
+                Endpoint::client(&own, SocketAddr::new(ip, 0), transport()).unwrap(),
+            ),
+            server: listen,
+            name: "tiles.airlane".to_owned(),
+        });
+        let stream = Arc::new(multipath::open(&own, [7; 16], dials.collect(), settings));
+        client(stream.clone()).await;
+        let ended = outcome.await.unwrap();
+        drop(stream);
+        ended
+    });
+    ended.unwrap()
+}
+
+async fn ask(stream: &MultipathStream, gops: u32) {
+    let mut request = BytesMut::new();
+    Request { title: "Balloon".to_owned(), gops }.encode(&mut request);
+    stream.write(request.freeze()).await.unwrap();
+}
+
+#[test]
+fn a_client_that_asks_for_nothing_reports_nothing_or_takes_nothing_is_served_no_longer() {
+    let (why, after_s) = served(|stream| async move {
+        stream.write(Bytes::from_static(b"AL36")).await.unwrap();
+    });
+    assert!(
+        why.contains("no request in time") && (9.9..10.1).contains(&after_s),
+        "{why} {after_s}"
+    );
+    // All that it was sent is kept until it reports.
+    let (why, after_s) = served(|stream| async move {
+        ask(&stream, 1000).await;
+        while stream.read().await.is_ok_and(|came| !came.is_empty()) {}
+    });
+    assert!(why.contains("without a report") && (63.9..65.0).contains(&after_s), "{why} {after_s}");
+    // The stream holds no more than three GoPs of the least level.
+    let (why, after_s) = served(|stream| async move { ask(&stream, 1000).await });
+    assert!(why.contains("taken for a minute"), "{why}");
+    assert!((61.0..66.0).contains(&after_s), "{after_s}");
+    // All is reported at once, and then it never ends.
+    let (why, after_s) = served(|stream| async move {
+        ask(&stream, 3).await;
+        let mut reports = BytesMut::new();
+        for gop in 0..3 {
+            let busy = Duration::from_secs(1);
+            Report { gop, busy, bytes: 1, arrived: vec![false; 12] }.encode(&mut reports);
+        }
+        stream.write(reports.freeze()).await.unwrap();
+        while stream.read().await.is_ok_and(|came| !came.is_empty()) {}
+    });
+    assert!(
+        why.contains("taken for a minute") && (62.0..66.0).contains(&after_s),
+        "{why} {after_s}"
+    );
+}
+
+fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str) -> Session {
+    let settings = Settings { scheme, ..small() };
     let config = PlannerConfig { method, margin: 0.8, ..PlannerConfig::default() };
     let Scene { mut world, server, client, listen, radios } = scene;
     let asked = asked.to_owned();
