@@ -28,9 +28,10 @@ pub fn demo(request: &DemoRequest<'_>) -> Result<Outcome, LabError> {
         };
         let scenario = Scenario::from_bytes(text.as_bytes(), Path::new(name), &[])?;
         // A trace takes the place of the only bottleneck; where there are several it has none.
-        let trace = common.trace.clone().filter(|_| scenario.network.bottleneck().is_some());
+        let has_one = scenario.network.bottleneck().is_some();
+        let traces = if has_one { common.traces.clone() } else { Vec::new() };
         let content = common.content.clone().filter(|_| workload.demo_takes_content());
-        let told = told(scenario, &Common { trace, content, ..common.clone() })?;
+        let told = told(scenario, &Common { traces, content, ..common.clone() })?;
         stories.push(told.story);
         (planned, stopped) = (planned + told.planned, told.stopped);
         if stopped {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::InputError;
 
+use crate::plan::GivenTrace;
 use crate::pool::{Progress, Stop};
 use crate::scenario::Cipher;
 use crate::summary::{OutFolder, RunInfo};
@@ -20,9 +21,9 @@ pub struct Common<'a> {
     pub seed: Option<u64>,
     /// Takes the place of the embedded content: a folder of chunk tables.
     pub content: Option<PathBuf>,
-    /// Takes the place of the scenario's capacity: a trace, or a folder of traces of which each is
-    /// a case.
-    pub trace: Option<PathBuf>,
+    /// Take the place of the scenario's capacities: traces, or folders of traces of which each is a
+    /// case.
+    pub traces: Vec<GivenTrace>,
     /// Takes the place of the scenario's cipher.
     pub cipher: Option<Cipher>,
     /// What is written down about connections while they run.
@@ -45,7 +46,7 @@ impl Default for Common<'_> {
             jobs: 1,
             seed: None,
             content: None,
-            trace: None,
+            traces: Vec::new(),
             cipher: None,
             captures: Captures::default(),
             circumstances: RunInfo::default(),

@@ -9,6 +9,7 @@ mod tunnel;
 
 use std::path::PathBuf;
 
+use airlane_lab::plan::GivenTrace;
 use airlane_lab::workloads::vod::normalise::{FORMS, Form};
 use airlane_lab::workloads::vod::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
@@ -103,9 +104,10 @@ pub(crate) struct Worlds {
     /// ones
     #[arg(long, value_name = "DIR")]
     pub(crate) content: Option<PathBuf>,
-    /// Take the link's capacity from a recorded trace, or from each trace of a folder
-    #[arg(long, value_name = "FILE|DIR")]
-    pub(crate) trace: Option<PathBuf>,
+    /// Take the capacity of the only access, or of ACCESS, from a recorded trace, or from each trace of
+    /// a folder; COLUMN where a file has several; may be repeated for several accesses
+    #[arg(long, value_name = "[ACCESS=]FILE|DIR[#COLUMN]")]
+    pub(crate) trace: Vec<GivenTrace>,
     /// Seal packets with TLS 1.3 instead of the null cipher
     #[arg(long)]
     pub(crate) tls: bool,

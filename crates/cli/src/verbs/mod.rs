@@ -108,7 +108,7 @@ fn with_worlds(
         jobs,
         seed: args.seed,
         content: args.content,
-        trace: args.trace,
+        traces: args.trace,
         cipher: args.tls.then_some(Cipher::Tls),
         captures: Captures { pcap: args.pcap, qlog: args.qlog, keylog: args.keylog },
         circumstances: RunInfo {

@@ -8,7 +8,7 @@ use airlane_base::InputError;
 use super::measured::{self, Metrics};
 use crate::claims::{ByMetric, Claim, ClaimSet, Draws, Patch, Purpose, Size, Statistic, Stream};
 use crate::error::LabError;
-use crate::plan::{Plan, RunKey, Sources, TraceUse, identity};
+use crate::plan::{GivenTrace, Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
 use crate::workload::{ClaimChapter, ClaimRun, Compared, Stocks};
 use crate::world::SharedStocks;
@@ -132,6 +132,11 @@ impl<'a> Experiments<'a> {
             )?;
         }
         Ok(())
+    }
+
+    /// Refuses traces of the command line that concern no scene.
+    pub(super) fn refuse_unused(&self, traces: &[GivenTrace]) -> Result<(), LabError> {
+        Ok(self.sources.refuse_unused(traces)?)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one place calls it, twice")]

@@ -77,6 +77,7 @@ pub fn reproduce_sets(
         let purpose = if request.quick { Purpose::Exploration } else { Purpose::Verdict };
         experiments.add(set, claim, purpose, common)?;
     }
+    experiments.refuse_unused(&common.traces)?;
     common.captures.prepare()?;
     let folder = OutFolder::prepare(&common.out)?;
     let done = run(&experiments, common, &request.system)?;

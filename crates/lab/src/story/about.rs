@@ -269,11 +269,11 @@ fn command(plan: &Plan, common: &Common<'_>, seed: u64) -> String {
     for set in &source.set {
         words.extend(["--set".to_owned(), quoted(set)]);
     }
-    let paths = [("--content", &common.content), ("--trace", &common.trace)];
-    for (option, path) in paths {
-        if let Some(path) = path {
-            words.extend([option.to_owned(), quoted(&path.to_string_lossy())]);
-        }
+    if let Some(content) = &common.content {
+        words.extend(["--content".to_owned(), quoted(&content.to_string_lossy())]);
+    }
+    for trace in &common.traces {
+        words.extend(["--trace".to_owned(), quoted(&trace.to_string())]);
     }
     if common.cipher == Some(Cipher::Tls) {
         words.push("--tls".to_owned());

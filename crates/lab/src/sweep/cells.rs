@@ -101,7 +101,7 @@ pub(super) struct Pending<'a> {
 fn refuse_overridden(grid: &Grid, common: &Common<'_>) -> Result<(), InputError> {
     for (option, keys) in OPTION_KEYS {
         let given = match option {
-            "--trace" => common.trace.is_some(),
+            "--trace" => !common.traces.is_empty(),
             _ => common.cipher.is_some(),
         };
         let hit =

@@ -63,10 +63,11 @@ pub(super) fn command(
             words.extend(["--grid".to_owned(), quoted(&axis)]);
         }
     }
-    for (option, path) in [("--content", &common.content), ("--trace", &common.trace)] {
-        if let Some(path) = path {
-            words.extend([option.to_owned(), quoted(&path.to_string_lossy())]);
-        }
+    if let Some(content) = &common.content {
+        words.extend(["--content".to_owned(), quoted(&content.to_string_lossy())]);
+    }
+    for trace in &common.traces {
+        words.extend(["--trace".to_owned(), quoted(&trace.to_string())]);
     }
     if common.cipher == Some(Cipher::Tls) {
         words.push("--tls".to_owned());

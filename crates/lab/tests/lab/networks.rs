@@ -174,17 +174,6 @@ fn ways_with_traces_draw_traces_and_offsets_of_their_own() {
 }
 
 #[test]
-fn a_trace_of_the_command_line_needs_one_access() {
-    let scenario = Scenario::from_file(Path::new("two-radios"), &[]).unwrap();
-    let common = Common { trace: Some("a.trace".into()), ..Common::default() };
-    let error = Plan::new(scenario, &common).unwrap_err().to_string();
-    assert!(
-        error.starts_with("--trace: found 2 accesses; expected a scenario with one"),
-        "{error}"
-    );
-}
-
-#[test]
 fn a_sender_with_a_long_way_has_the_delays_of_every_access_on_it() {
     let text = "duration_s = 4\n[core]\nrtt_s = 0.02\n[[access]]\nname = \"outer\"\n\
                 down = { rate_bps = 100e6, delay_s = 0.01 }\nup = { delay_s = 0.02 }\n\

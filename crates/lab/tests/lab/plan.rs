@@ -1,7 +1,7 @@
 //! What is read before anything runs, and what is said about bad traces and tables.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
 use airlane_lab::plan::Plan;
@@ -9,6 +9,7 @@ use airlane_lab::request::Common;
 use airlane_lab::scenario::{Capacity, Cipher, Scenario};
 use airlane_lab::summary::RunInfo;
 use airlane_lab::workloads::vod::{Drawn, Watched};
+use airlane_net::Direction;
 
 struct Scratch(PathBuf);
 
@@ -104,7 +105,7 @@ fn the_command_line_overrides_seed_cipher_and_capacity() {
     let plan = plan(WATCH, &dir, |common| {
         common.seed = Some(77);
         common.cipher = Some(Cipher::Tls);
-        common.trace = Some(dir.0.join("traces"));
+        common.traces = vec![dir.0.join("traces").into()];
     })
     .unwrap();
     assert_eq!(plan.scenario.seeds, [77]);
@@ -146,7 +147,7 @@ fn bad_traces_are_named_with_their_line() {
         let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
         let message = message(text, &dir, |common| {
             common.content = None;
-            common.trace = Some(file.clone());
+            common.traces = vec![file.clone().into()];
         });
         message
             .strip_prefix(&file.display().to_string())
@@ -168,7 +169,7 @@ fn an_empty_folder_of_traces_or_tables_is_refused() {
     let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
     let traces = message(text, &dir, |common| {
         common.content = None;
-        common.trace = Some(none.clone());
+        common.traces = vec![none.clone().into()];
     });
     assert!(traces.contains("none: no file in this folder; expected traces"), "{traces}");
     let tables = message(WATCH, &dir, |_| {});
@@ -272,4 +273,46 @@ fn viewers_may_watch_what_others_watch_or_all_the_same() {
     assert!(pairs[0] != pairs[1] && pairs[1] != pairs[2] && pairs[0] != pairs[2]);
     let same = names("[[viewer]]\ncount = 7\n[cases]\ndraw = \"identical\"\n");
     assert!(same.iter().all(|name| *name == same[0]));
+}
+
+#[test]
+fn a_trace_of_the_command_line_names_its_access_where_there_are_several() {
+    let scenario = Scenario::from_file(Path::new("two-radios"), &[]).unwrap();
+    let error = |trace: &str| {
+        let common = Common { traces: vec![trace.parse().unwrap()], ..Common::default() };
+        Plan::new(scenario.clone(), &common).unwrap_err().to_string()
+    };
+    let expected =
+        "--trace: 2 accesses, and none is named; expected ACCESS=FILE with one of wifi, lte";
+    assert_eq!(error("a.trace"), expected);
+    assert_eq!(error("5g=a.trace"), "--trace: no access 5g; expected one of wifi, lte");
+}
+
+#[test]
+fn traces_of_two_accesses_that_stand_at_the_same_place_are_a_case() {
+    let dir = Scratch::new("pairs");
+    dir.file("1.txt", "0 3 1\n1 5 1\n");
+    dir.file("2.txt", "0 9 2\n1 9 2\n");
+    let scenario = Scenario::from_file(Path::new("two-radios"), &[]).unwrap();
+    let of = |column: &str| format!("{}#{column}", dir.0.display());
+    let traces = [format!("wifi={}", of("2")), format!("lte={}", of("3"))];
+    let common = |traces: &[String]| Common {
+        traces: traces.iter().map(|trace| trace.parse().unwrap()).collect(),
+        ..Common::default()
+    };
+    let plan = Plan::new(scenario.clone(), &common(&traces)).unwrap();
+    let names: Vec<&str> = plan.cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names, ["1@1.txt", "1@2.txt"]);
+    let mbps = |case: usize, access: usize| {
+        plan.cases[case].traces[&(access, Direction::Down)].stats().mean.mbps()
+    };
+    assert_eq!([mbps(0, 0), mbps(0, 1), mbps(1, 0), mbps(1, 1)], [4.0, 1.0, 9.0, 2.0]);
+    let twice = [traces[0].clone(), traces[0].clone()];
+    let error = Plan::new(scenario.clone(), &common(&twice)).unwrap_err().to_string();
+    assert!(error.contains("are for one access"), "{error}");
+    let other = Scratch::new("other");
+    (0..3).for_each(|i| drop(other.file(&format!("{i}.txt"), "0 1\n1 1\n")));
+    let traces = [traces[0].clone(), format!("lte={}", other.0.display())];
+    let error = Plan::new(scenario, &common(&traces)).unwrap_err().to_string();
+    assert!(error.contains("folders of 2 and of 3 traces"), "{error}");
 }

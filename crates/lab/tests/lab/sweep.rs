@@ -357,7 +357,7 @@ fn what_is_wrong_is_refused_before_anything_is_written() {
     let message = refused(&|_| {});
     assert!(message.starts_with(&place), "{message}");
     fs::write(folder.0.join("s.toml"), SWEEP).unwrap();
-    let message = refused(&|r| r.common.trace = Some("t.txt".into()));
+    let message = refused(&|r| r.common.traces = vec!["t.txt".parse().unwrap()]);
     assert_eq!(
         message,
         "--trace: it takes away what the grid sets: link.rate_bps; expected one of the two"
