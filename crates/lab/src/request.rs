@@ -21,6 +21,8 @@ pub struct Common<'a> {
     pub seed: Option<u64>,
     /// Takes the place of the embedded content: a folder of chunk tables.
     pub content: Option<PathBuf>,
+    /// Takes the place of the generated heads that look at 360-degree videos: a folder of recordings.
+    pub heads: Option<PathBuf>,
     /// Take the place of the scenario's capacities: traces, or folders of traces of which each is a
     /// case.
     pub traces: Vec<GivenTrace>,
@@ -46,6 +48,7 @@ impl Default for Common<'_> {
             jobs: 1,
             seed: None,
             content: None,
+            heads: None,
             traces: Vec::new(),
             cipher: None,
             captures: Captures::default(),

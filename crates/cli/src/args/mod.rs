@@ -104,6 +104,10 @@ pub(crate) struct Worlds {
     /// ones
     #[arg(long, value_name = "DIR")]
     pub(crate) content: Option<PathBuf>,
+    /// Take the heads that look at 360-degree videos from the recordings in this folder instead of
+    /// generated ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) heads: Option<PathBuf>,
     /// Take the capacity of the only access, or of ACCESS, from a recorded trace, or from each trace of
     /// a folder; COLUMN where a file has several; may be repeated for several accesses
     #[arg(long, value_name = "[ACCESS=]FILE|DIR[#COLUMN]")]

@@ -108,6 +108,7 @@ fn with_worlds(
         jobs,
         seed: args.seed,
         content: args.content,
+        heads: args.heads,
         traces: args.trace,
         cipher: args.tls.then_some(Cipher::Tls),
         captures: Captures { pcap: args.pcap, qlog: args.qlog, keylog: args.keylog },

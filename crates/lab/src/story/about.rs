@@ -269,8 +269,10 @@ fn command(plan: &Plan, common: &Common<'_>, seed: u64) -> String {
     for set in &source.set {
         words.extend(["--set".to_owned(), quoted(set)]);
     }
-    if let Some(content) = &common.content {
-        words.extend(["--content".to_owned(), quoted(&content.to_string_lossy())]);
+    for (option, folder) in [("--content", &common.content), ("--heads", &common.heads)] {
+        if let Some(folder) = folder {
+            words.extend([option.to_owned(), quoted(&folder.to_string_lossy())]);
+        }
     }
     for trace in &common.traces {
         words.extend(["--trace".to_owned(), quoted(&trace.to_string())]);

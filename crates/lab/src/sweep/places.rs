@@ -63,8 +63,10 @@ pub(super) fn command(
             words.extend(["--grid".to_owned(), quoted(&axis)]);
         }
     }
-    if let Some(content) = &common.content {
-        words.extend(["--content".to_owned(), quoted(&content.to_string_lossy())]);
+    for (option, folder) in [("--content", &common.content), ("--heads", &common.heads)] {
+        if let Some(folder) = folder {
+            words.extend([option.to_owned(), quoted(&folder.to_string_lossy())]);
+        }
     }
     for trace in &common.traces {
         words.extend(["--trace".to_owned(), quoted(&trace.to_string())]);

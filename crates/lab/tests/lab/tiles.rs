@@ -70,3 +70,43 @@ fn titles_and_heads_that_are_not_there_are_refused() {
     let error = plan(&["tiles.0.head=1000"]).unwrap_err();
     assert!(error.contains("tiles.head") && error.contains("1 to 24"), "{error}");
 }
+
+#[test]
+fn recorded_heads_look_where_they_were_recorded_to() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two titles, of which the first is looked at to the left for four seconds, the second to the right.
+    let viewer = |yaws: [i32; 2]| {
+        let title = |(name, yaw): (&str, i32)| {
+            let sample =
+                |sec: u32| format!("{{\"sec\":{sec},\"yaw\":{yaw},\"pitch\":0,\"roll\":0}}");
+            let samples: Vec<String> = (0..5).map(sample).collect();
+            let samples = samples.join(",");
+            format!("{{\"filename\":\"{name}\",\"pitch_yaw_roll_data_hmd\":[{samples}]}}")
+        };
+        let titles: Vec<String> = ["a", "b"].into_iter().zip(yaws).map(title).collect();
+        format!("{{\"data\":[{}]}}", titles.join(","))
+    };
+    for number in 0..3 {
+        let file = folder.path().join(format!("subject_{number}.json"));
+        std::fs::write(file, viewer([-90 + number, 90 + number])).unwrap();
+    }
+    let with = |set: &[&str], heads: Option<&Path>| {
+        let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+        let scenario = Scenario::from_file(Path::new("tiles"), &set).unwrap();
+        let common = Common { heads: heads.map(Path::to_owned), ..Common::default() };
+        Plan::new(scenario, &common).map_err(|e| e.to_string())
+    };
+    let set = ["duration_s=8", "tiles.0.skip_s=1", "tiles.0.head=3", "tiles.0.title=ride"];
+    let plan = with(&set, Some(folder.path())).unwrap();
+    let key = plan.runs().next().unwrap();
+    let recorded = figure(&run_one(&plan, key).result(&plan), "viewport_psnr_db");
+    let own = with(&set, None).unwrap();
+    let generated = figure(&run_one(&own, key).result(&own), "viewport_psnr_db");
+    // All look at one place, which is known: it gets what there is.
+    assert!(recorded > generated + 1.0, "{recorded} and {generated} dB");
+    let error = with(&["tiles.0.head=4"], Some(folder.path())).unwrap_err();
+    assert!(error.contains("expected 1 to 3"), "{error}");
+    let empty = tempfile::tempdir().unwrap();
+    let error = with(&[], Some(empty.path())).unwrap_err();
+    assert!(error.contains("no recorded heads in this folder"), "{error}");
+}

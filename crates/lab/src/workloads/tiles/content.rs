@@ -4,11 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use airlane_apps::tiles::{Tile, Title};
-use airlane_base::{InputError, Seed};
+use airlane_base::{Fnv64, InputError, Seed};
+
+use airlane_media::heads::{self, Recording};
 use airlane_media::tiles::{self, TiledVideo};
 use airlane_viewport::{
-    Audience, CrowdModel, FieldOfView, HeadTrace, Level, Observation, Sampling, TileContent, Tiling,
+    Audience, CrowdModel, FieldOfView, HeadTrace, Level, Observation, Orientation, Sampling,
+    TileContent, Tiling,
 };
+
+use crate::story::words::file_name;
 
 /// Moments of a GoP at which viewports are taken.
 const MOMENTS: u32 = 5;
@@ -16,8 +21,7 @@ const MOMENTS: u32 = 5;
 const HEADS: usize = 24;
 /// What the heads of all titles are drawn with.
 const HEADS_SEED: u64 = 360;
-/// How many GoPs they watch at least: a title that is shorter is played again. A session that lasts
-/// longer sees them from the beginning once more.
+/// How many GoPs they watch at least: a title that is shorter is played again.
 const WATCHED: usize = 60;
 /// What a head-mounted display shows, degrees.
 const FIELD: (f64, f64) = (100.0, 90.0);
@@ -40,6 +44,9 @@ pub(super) struct Content {
 pub(super) struct Show {
     pub(super) title: Arc<Title>,
     heads: Vec<HeadTrace>,
+    /// GoPs that all of these watched. A session that lasts longer sees them from the beginning once
+    /// more.
+    watched: usize,
 }
 
 /// A title as one of its heads sees it.
@@ -53,18 +60,37 @@ pub(super) struct Watched {
 }
 
 impl Content {
-    /// The content of a folder, or the embedded one.
+    /// The content of a folder, or the embedded one; with the heads that are recorded in another
+    /// folder, or generated ones. Recordings are of other titles than tables are: the heads of the
+    /// first title that has recordings look at the first table's, and so on, in the order of names.
     ///
     /// # Errors
-    /// What is wrong with the folder or one of its tables.
-    pub(super) fn read(folder: Option<&Path>) -> Result<Self, InputError> {
+    /// What is wrong with a folder, or with a table or a recording in it.
+    pub(super) fn read(folder: Option<&Path>, recorded: Option<&Path>) -> Result<Self, InputError> {
         let tables = match folder {
             Some(folder) => tiles::TileContent::load_dir(folder)?,
             None => tiles::TileContent::embedded()?,
         };
-        let titles = tables.videos.iter().map(|video| Ok(Arc::new(show(video)?)));
-        let titles = titles.collect::<Result<_, InputError>>()?;
-        Ok(Self { hash: tables.content_hash(), name: tables.name, titles })
+        let (mut name, mut hash) = (tables.name.clone(), tables.content_hash());
+        let crowds = match recorded {
+            Some(folder) => {
+                let crowds: Vec<Vec<Recording>> = heads::load_dir(folder)?.into_values().collect();
+                name = format!("{name}, heads of {}", file_name(&folder.to_string_lossy()));
+                hash = hash_of(hash, &crowds);
+                crowds
+            }
+            None => Vec::new(),
+        };
+        let mut titles = Vec::new();
+        for (number, video) in tables.videos.iter().enumerate() {
+            let title = title(video)?;
+            let show = match crowds.get(number % crowds.len().max(1)) {
+                Some(crowd) => recorded_heads(title, crowd)?,
+                None => generated_heads(title),
+            };
+            titles.push(Arc::new(show));
+        }
+        Ok(Self { name, hash, titles })
     }
 
     /// The place of the title of this name.
@@ -86,7 +112,7 @@ impl Show {
         let title = &self.title;
         let sampling =
             Sampling { tiling: title.tiling(), field, gop: title.gop(), moments: MOMENTS };
-        Audience::new(&self.heads, WATCHED.max(title.gops()), &sampling)
+        Audience::new(&self.heads, self.watched, &sampling)
     }
 }
 
@@ -105,8 +131,8 @@ impl Watched {
     }
 }
 
-/// A title with the heads of a crowd of its own.
-fn show(video: &TiledVideo) -> Result<Show, InputError> {
+/// A title as its table has it.
+fn title(video: &TiledVideo) -> Result<Title, InputError> {
     let unfit = |e: &dyn std::fmt::Display| {
         InputError::new(format!("{}: {e}", video.name), "expected a video that a session can send")
     };
@@ -120,9 +146,54 @@ fn show(video: &TiledVideo) -> Result<Show, InputError> {
         content: TileContent { change_mse: tile.change_mse, grey_mse: tile.grey_mse },
     };
     let gops = video.gops.iter().map(|gop| gop.iter().map(tile).collect()).collect();
-    let title = Title::new(&video.name, tiling, video.gop, gops).map_err(|e| unfit(&e))?;
-    let watched = title.gop() * WATCHED.max(title.gops()) as u32;
-    let seed = Seed(HEADS_SEED).split(&video.name);
-    let heads = airlane_viewport::crowd(seed, HEADS, watched, &CrowdModel::FITTED);
-    Ok(Show { title: Arc::new(title), heads })
+    Title::new(&video.name, tiling, video.gop, gops).map_err(|e| unfit(&e))
+}
+
+/// A title with the heads of a crowd of its own.
+fn generated_heads(title: Title) -> Show {
+    let watched = WATCHED.max(title.gops());
+    let seed = Seed(HEADS_SEED).split(title.name());
+    let heads =
+        airlane_viewport::crowd(seed, HEADS, title.gop() * watched as u32, &CrowdModel::FITTED);
+    Show { title: Arc::new(title), heads, watched }
+}
+
+/// A title with recorded heads, for as long as the shortest of them watched.
+fn recorded_heads(title: Title, crowd: &[Recording]) -> Result<Show, InputError> {
+    let mut heads = Vec::new();
+    for Recording { title, viewer, samples } in crowd {
+        let attitude = samples.iter().map(|sample| {
+            let (yaw, pitch, roll) = (sample.yaw_deg, sample.pitch_deg, sample.roll_deg);
+            (sample.at, Orientation::from_degrees(yaw, pitch, roll))
+        });
+        let head = HeadTrace::new(attitude.collect());
+        heads.push(head.map_err(|e| {
+            InputError::new(format!("{title}, viewer {viewer}: {e}"), "expected a recorded head")
+        })?);
+    }
+    let shortest = heads.iter().map(|head| head.span().1).min().unwrap_or_default();
+    let watched = (shortest.as_secs_f64() / title.gop().as_secs_f64()) as usize;
+    if watched == 0 {
+        let found = format!("heads recorded for {shortest:?}");
+        let expected = format!("expected a GoP of {} at least, {:?}", title.name(), title.gop());
+        return Err(InputError::new(found, expected));
+    }
+    Ok(Show { title: Arc::new(title), heads, watched })
+}
+
+/// The hash of tables with that of recordings.
+fn hash_of(tables: u64, crowds: &[Vec<Recording>]) -> u64 {
+    let mut hash = Fnv64::new();
+    hash.write_u64(tables);
+    for recording in crowds.iter().flatten() {
+        hash.write(recording.title.as_bytes());
+        hash.write(recording.viewer.as_bytes());
+        for sample in &recording.samples {
+            hash.write_u64(sample.at.as_nanos() as u64);
+            for angle in [sample.yaw_deg, sample.pitch_deg, sample.roll_deg] {
+                hash.write_u64(angle.to_bits());
+            }
+        }
+    }
+    hash.finish()
 }

@@ -64,7 +64,7 @@ impl Drawn {
         let kept = &mut sources.kept::<Read>().0;
         let content = match kept.take() {
             Some(content) => content,
-            None => Content::read(common.content.as_deref())?,
+            None => Content::read(common.content.as_deref(), common.heads.as_deref())?,
         };
         let content = kept.insert(content).clone();
         let draw = |number: usize| {
