@@ -46,7 +46,7 @@ pub struct SentGop {
 /// gets each GoP when nothing more of it will be sent.
 ///
 /// Of a client it holds what the stream does, the messages that have come, and what was sent of
-/// [`UNREPORTED`] GoPs.
+/// 64 GoPs.
 ///
 /// # Errors
 /// If the stream fails, or the client does not keep to the protocol, asks for another title, or takes
