@@ -312,7 +312,7 @@ impl Radio {
         let Some(quota) = &self.terms.quota else { return };
         while self.left(quota) < LEAST_LEFT {
             self.set_spent();
-            self.shared.runtime.sleep(RETRY / 10).await;
+            self.shared.runtime.sleep(RETRY).await;
         }
         let mut seen = self.seen();
         if std::mem::take(&mut seen.view.is_spent) {
