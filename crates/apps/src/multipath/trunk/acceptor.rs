@@ -219,7 +219,7 @@ impl Acceptor {
             self.lock().iter().map(|(id, known)| (*id, known.clone())).collect();
         for (id, known) in known {
             for line in known.streams.lines().into_values() {
-                if now - line.heard().0 > SILENCE {
+                if now - line.pulse.heard() > SILENCE {
                     line.end();
                 }
             }

@@ -1,6 +1,5 @@
 //! The end that has the radios: keeps a line over each, and opens streams.
 
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,17 +14,16 @@ use super::acceptor::Bounds;
 use super::budget::Budget;
 use super::channel::{Channels, LineFuture};
 use super::first;
-use super::frame::{Body, MAX_REQUEST_BYTES};
+use super::frame::MAX_REQUEST_BYTES;
 use super::hello::{TrunkHello, TrunkId, WELCOME_BYTES, incarnation};
 use super::line::{Line, LineTerms};
-use super::meter::{on_air, on_line};
-use super::quota::{Quota, RadioTerms};
+use super::quota::RadioTerms;
 use super::streams::Streams;
 use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
 
 /// Between two attempts to connect.
-const RETRY: Duration = Duration::from_millis(250);
+pub(super) const RETRY: Duration = Duration::from_millis(250);
 /// An attempt takes no longer.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Attempts of a radio at once at most.
@@ -38,14 +36,6 @@ const SILENCE: Duration = Duration::from_millis(500);
 const EXPRESS_SILENCE: Duration = Duration::from_secs(2);
 /// How often the other end of an idle line is asked whether it is there.
 const IDLE: Duration = Duration::from_secs(10);
-
-/// How often what is left of a quota is divided between both ends.
-const DIVIDES: Duration = Duration::from_millis(20);
-/// With less than this left of a quota there is no line: it is for what waits for no allowance,
-/// acknowledgements above all, and the frame by which an allowance is never used up.
-const LEAST_LEFT: u64 = 256 << 10;
-/// Why a radio has no line then.
-const SPENT: &str = "nothing is left of its cap";
 
 /// How long the other end may take to hear that all is given up.
 pub(super) const FAREWELL: Duration = Duration::from_millis(200);
@@ -81,8 +71,8 @@ pub struct Trunk {
     shared: Arc<Shared>,
 }
 
-struct Shared {
-    runtime: RuntimeHandle,
+pub(super) struct Shared {
+    pub(super) runtime: RuntimeHandle,
     id: TrunkId,
     streams: Arc<Streams>,
     radios: Vec<Mutex<Seen>>,
@@ -95,8 +85,8 @@ struct Shared {
 
 /// What is known of a radio, besides its line's own figures.
 #[derive(Default)]
-struct Seen {
-    view: RadioView,
+pub(super) struct Seen {
+    pub(super) view: RadioView,
     line: Option<Arc<Line>>,
 }
 
@@ -191,14 +181,14 @@ impl Shared {
 }
 
 impl Seen {
-    fn view(&self) -> RadioView {
+    pub(super) fn view(&self) -> RadioView {
         let mut view = self.view.clone();
         if let Some(line) = &self.line {
             let carried = line.counts();
             view.sent_bytes += carried.sent_bytes;
             view.received_bytes += carried.received_bytes;
             view.on_air_bytes += carried.on_air_bytes;
-            view.rtt = line.heard().1;
+            view.rtt = line.pulse.rtt();
             view.is_up = true;
         }
         view
@@ -219,11 +209,11 @@ struct OpenLine {
     took: Duration,
 }
 
-struct Radio {
-    shared: Arc<Shared>,
+pub(super) struct Radio {
+    pub(super) shared: Arc<Shared>,
     number: u8,
     connect: Connect,
-    terms: RadioTerms,
+    pub(super) terms: RadioTerms,
 }
 
 impl Radio {
@@ -251,7 +241,7 @@ impl Radio {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
         self.shared.radio(self.number.into())
     }
 
@@ -307,64 +297,6 @@ impl Radio {
         replaced
     }
 
-    /// Waits until there is a quota to connect on.
-    async fn has_quota(&self) {
-        let Some(quota) = &self.terms.quota else { return };
-        while self.left(quota) < LEAST_LEFT {
-            self.set_spent();
-            self.shared.runtime.sleep(RETRY).await;
-        }
-        let mut seen = self.seen();
-        if std::mem::take(&mut seen.view.is_spent) {
-            seen.view.problem.clear();
-        }
-    }
-
-    fn set_spent(&self) {
-        let mut seen = self.seen();
-        seen.view.is_spent = true;
-        SPENT.clone_into(&mut seen.view.problem);
-    }
-
-    /// What is left of the quota for now.
-    fn left(&self, quota: &Quota) -> u64 {
-        let used = self.seen().view().on_air_bytes;
-        quota.set_used(used);
-        quota.granted().saturating_sub(used)
-    }
-
-    /// Divides what is left of the quota between both ends, so that both together never use more, and
-    /// ends the line when too little is left to divide.
-    async fn keep_to_quota(&self, line: &Arc<Line>) -> Infallible {
-        let Some(quota) = &self.terms.quota else { return std::future::pending().await };
-        let mut allowed = 0;
-        loop {
-            let left = self.left(quota);
-            if left < LEAST_LEFT && (quota.is_spent() || left < LEAST_LEFT / 4) {
-                self.set_spent();
-                line.end();
-                return std::future::pending().await;
-            }
-            let (sent, received) = (line.meter.sent(), line.counts().received_bytes);
-            let mut others = on_air(allowed - received.min(allowed));
-            let allows = others < left / 4;
-            if allows {
-                allowed = received + on_line(left / 2);
-                others = left / 2;
-            }
-            // First less for this end, then more for the other.
-            line.meter.allow(sent + on_line(left.saturating_sub(others)));
-            if allows {
-                let line = line.clone();
-                self.shared.runtime.spawn("trunk allowance", async move {
-                    // A line that ends is replaced, and allowed anew.
-                    let _ = line.say(0, Body::Allow(allowed)).await;
-                });
-            }
-            self.shared.runtime.sleep(DIVIDES).await;
-        }
-    }
-
     /// Waits for so long, or until something has changed.
     async fn pause(&self, duration: Duration) {
         let mut stirred = self.shared.stirred.subscribe();
@@ -393,10 +325,10 @@ impl Radio {
                 });
             }
             runtime.sleep(RETRY).await;
-            let usual = line.heard().2.map_or(took, |least| 3 * least);
+            let usual = line.pulse.least_rtt().map_or(took, |least| 3 * least);
             let now = runtime.now();
             let is_silent = || {
-                line.silent_since().is_some_and(|(all, express)| {
+                line.pulse.silent_since().is_some_and(|(all, express)| {
                     now - all >= SILENCE.max(usual) || now - express >= EXPRESS_SILENCE.max(usual)
                 })
             };
@@ -412,9 +344,9 @@ impl Radio {
     async fn another(&self, line: &Arc<Line>, took: Duration) -> Option<OpenLine> {
         self.seen().view.is_silent = true;
         // Its bulk channel may be in the light again long before the other.
-        let since = line.heard_express();
+        let since = line.pulse.heard_express();
         let speaks = async {
-            while line.heard_express() == since {
+            while line.pulse.heard_express() == since {
                 self.shared.runtime.sleep(RETRY / 2).await;
             }
         };

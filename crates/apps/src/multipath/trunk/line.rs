@@ -5,7 +5,6 @@ use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_fbdt::Preference;
@@ -16,6 +15,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use super::channel::{ChannelReceiver, ChannelSender};
 use super::frame::{Body, HEADER_BYTES, Reason, TrunkFrame, control_header, lane_header};
 use super::meter::{Meter, on_air};
+use super::pulse::Pulse;
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::Terms;
 use crate::multipath::shared::{Attached, PathKey, Shared};
@@ -80,19 +80,7 @@ pub(super) struct Line {
     /// Writes and frames that were a packet of their own.
     small: AtomicU64,
     is_quiet: AtomicBool,
-    pulse: Mutex<Pulse>,
-}
-
-/// What is known of the other end's presence.
-struct Pulse {
-    /// When something last came, and when on the express channel.
-    heard: Time,
-    heard_express: Time,
-    /// The last question, and when it was asked, while nothing has answered it.
-    asked: Option<(u64, Time)>,
-    asks: u64,
-    rtt: Option<Duration>,
-    least_rtt: Option<Duration>,
+    pub(super) pulse: Pulse,
 }
 
 /// What a frame asks for that the line cannot do alone.
@@ -133,23 +121,12 @@ impl Line {
             carried: Mutex::default(),
             sent_bytes: AtomicU64::new(0),
             received_bytes: AtomicU64::new(0),
-            pulse: Mutex::new(Pulse {
-                heard,
-                heard_express: heard,
-                asked: None,
-                asks: 0,
-                rtt: None,
-                least_rtt: None,
-            }),
+            pulse: Pulse::new(heard),
         })
     }
 
     fn carried(&self) -> MutexGuard<'_, BTreeMap<u32, (Shared, PathKey)>> {
         self.carried.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pulse(&self) -> MutexGuard<'_, Pulse> {
-        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn counts(&self) -> Carried {
@@ -195,35 +172,9 @@ impl Line {
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// When something last came, and the last round trip and the least.
-    pub(super) fn heard(&self) -> (Time, Option<Duration>, Option<Duration>) {
-        let pulse = self.pulse();
-        (pulse.heard, pulse.rtt, pulse.least_rtt)
-    }
-
-    /// When something last came on the express channel.
-    pub(super) fn heard_express(&self) -> Time {
-        self.pulse().heard_express
-    }
-
-    /// Since when a question waits for an answer and nothing else has come either: on any channel, and
-    /// on the express channel.
-    pub(super) fn silent_since(&self) -> Option<(Time, Time)> {
-        let pulse = self.pulse();
-        pulse.asked.map(|(_, at)| (at.max(pulse.heard), at.max(pulse.heard_express)))
-    }
-
     /// Asks the other end whether it is there, if no question is open.
     pub(super) async fn ask(&self) -> Result<(), MultipathError> {
-        let number = {
-            let mut pulse = self.pulse();
-            if pulse.asked.is_some() {
-                return Ok(());
-            }
-            pulse.asks += 1;
-            pulse.asked = Some((pulse.asks, self.runtime.now()));
-            pulse.asks
-        };
+        let Some(number) = self.pulse.ask(self.runtime.now()) else { return Ok(()) };
         self.say(0, Body::Ping(number)).await
     }
 
@@ -429,11 +380,7 @@ impl Line {
                 from.read(&mut buffer).await?;
                 let came = (buffer.len() - before) as u64;
                 self.received_bytes.fetch_add(came, Ordering::Relaxed);
-                let mut pulse = self.pulse();
-                pulse.heard = self.runtime.now();
-                if is_express {
-                    pulse.heard_express = pulse.heard;
-                }
+                self.pulse.on_heard(self.runtime.now(), is_express);
             }
         };
         let ended = tokio::select! {
@@ -477,13 +424,7 @@ impl Line {
                 Ok(())
             }
             Body::Pong(number) => {
-                let now = self.runtime.now();
-                let mut pulse = self.pulse();
-                if let Some((_, at)) = pulse.asked.take_if(|(asked, _)| *asked == number) {
-                    let rtt = now - at;
-                    pulse.rtt = Some(rtt);
-                    pulse.least_rtt = Some(pulse.least_rtt.map_or(rtt, |least| least.min(rtt)));
-                }
+                self.pulse.on_answer(self.runtime.now(), number);
                 Ok(())
             }
         };

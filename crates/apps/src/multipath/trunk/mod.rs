@@ -24,6 +24,7 @@ mod hello;
 mod line;
 mod meter;
 mod pair;
+mod pulse;
 mod quota;
 mod seen;
 mod streams;

@@ -1,8 +1,25 @@
-//! What a metered radio may carry.
+//! What a metered radio may carry, and how the end that has it keeps it to that.
 
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use airlane_fbdt::Preference;
+use airlane_runtime::RuntimeExt;
+
+use super::dialer::{RETRY, Radio};
+use super::frame::Body;
+use super::line::Line;
+use super::meter::{on_air, on_line};
+
+/// How often what is left of a quota is divided between both ends.
+const DIVIDES: Duration = Duration::from_millis(20);
+/// With less than this left of a quota there is no line: it is for what waits for no allowance,
+/// acknowledgements above all, and the frame by which an allowance is never used up.
+const LEAST_LEFT: u64 = 256 << 10;
+/// Why a radio has no line then.
+const SPENT: &str = "nothing is left of its cap";
 
 /// How a radio is used, as the end that has it wants it. The other end keeps to it as well.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +29,7 @@ pub struct RadioTerms {
     /// Bits per second that each end sends over it at most, as counted on the air.
     pub most_bps: Option<u64>,
     /// What both directions together may cost.
-    pub quota: Option<std::sync::Arc<Quota>>,
+    pub quota: Option<Arc<Quota>>,
 }
 
 /// How many bytes a metered radio may carry in both directions together, since this began. Whoever
@@ -57,5 +74,65 @@ impl Quota {
 
     pub(super) fn set_used(&self, used: u64) {
         self.used.fetch_max(used, Ordering::Relaxed);
+    }
+}
+
+impl Radio {
+    /// Waits until there is a quota to connect on.
+    pub(super) async fn has_quota(&self) {
+        let Some(quota) = &self.terms.quota else { return };
+        while self.left(quota) < LEAST_LEFT {
+            self.set_spent();
+            self.shared.runtime.sleep(RETRY).await;
+        }
+        let mut seen = self.seen();
+        if std::mem::take(&mut seen.view.is_spent) {
+            seen.view.problem.clear();
+        }
+    }
+
+    fn set_spent(&self) {
+        let mut seen = self.seen();
+        seen.view.is_spent = true;
+        SPENT.clone_into(&mut seen.view.problem);
+    }
+
+    /// What is left of the quota for now.
+    fn left(&self, quota: &Quota) -> u64 {
+        let used = self.seen().view().on_air_bytes;
+        quota.set_used(used);
+        quota.granted().saturating_sub(used)
+    }
+
+    /// Divides what is left of the quota between both ends, so that both together never use more, and
+    /// ends the line when too little is left to divide.
+    pub(super) async fn keep_to_quota(&self, line: &Arc<Line>) -> Infallible {
+        let Some(quota) = &self.terms.quota else { return std::future::pending().await };
+        let mut allowed = 0;
+        loop {
+            let left = self.left(quota);
+            if left < LEAST_LEFT && (quota.is_spent() || left < LEAST_LEFT / 4) {
+                self.set_spent();
+                line.end();
+                return std::future::pending().await;
+            }
+            let (sent, received) = (line.meter.sent(), line.counts().received_bytes);
+            let mut others = on_air(allowed - received.min(allowed));
+            let allows = others < left / 4;
+            if allows {
+                allowed = received + on_line(left / 2);
+                others = left / 2;
+            }
+            // First less for this end, then more for the other.
+            line.meter.allow(sent + on_line(left.saturating_sub(others)));
+            if allows {
+                let line = line.clone();
+                self.shared.runtime.spawn("trunk allowance", async move {
+                    // A line that ends is replaced, and allowed anew.
+                    let _ = line.say(0, Body::Allow(allowed)).await;
+                });
+            }
+            self.shared.runtime.sleep(DIVIDES).await;
+        }
     }
 }

@@ -269,7 +269,7 @@ impl Streams {
             };
             let now = self.runtime.now();
             for line in lines.into_values() {
-                let (heard, rtt, _) = line.heard();
+                let (heard, rtt) = (line.pulse.heard(), line.pulse.rtt());
                 let usual = LOOK + rtt.unwrap_or_default() * 2;
                 line.set_quiet(line.is_in_use() && now - heard > QUIET.max(usual));
             }

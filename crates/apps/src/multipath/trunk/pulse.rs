@@ -1,0 +1,95 @@
+//! Whether the other end of a line is there: what came last, and how long questions take.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use airlane_base::Time;
+
+/// Of one line.
+pub(super) struct Pulse(Mutex<State>);
+
+struct State {
+    /// When something last came, and when on the express channel.
+    heard: Time,
+    heard_express: Time,
+    /// The last question, and when it was asked, while nothing has answered it.
+    asked: Option<(u64, Time)>,
+    asks: u64,
+    rtt: Option<Duration>,
+    least_rtt: Option<Duration>,
+}
+
+impl Pulse {
+    /// Of a line that begins now.
+    pub(super) fn new(now: Time) -> Self {
+        Self(Mutex::new(State {
+            heard: now,
+            heard_express: now,
+            asked: None,
+            asks: 0,
+            rtt: None,
+            least_rtt: None,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something came, on the express channel or on the other.
+    pub(super) fn on_heard(&self, now: Time, is_express: bool) {
+        let mut state = self.lock();
+        state.heard = now;
+        if is_express {
+            state.heard_express = now;
+        }
+    }
+
+    /// The number of a question to be asked now; `None` while one is open.
+    pub(super) fn ask(&self, now: Time) -> Option<u64> {
+        let mut state = self.lock();
+        if state.asked.is_some() {
+            return None;
+        }
+        state.asks += 1;
+        state.asked = Some((state.asks, now));
+        Some(state.asks)
+    }
+
+    /// The question of this number is answered.
+    pub(super) fn on_answer(&self, now: Time, number: u64) {
+        let mut state = self.lock();
+        if let Some((_, at)) = state.asked.take_if(|(asked, _)| *asked == number) {
+            let rtt = now - at;
+            state.rtt = Some(rtt);
+            state.least_rtt = Some(state.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    /// When something last came.
+    pub(super) fn heard(&self) -> Time {
+        self.lock().heard
+    }
+
+    /// When something last came on the express channel.
+    pub(super) fn heard_express(&self) -> Time {
+        self.lock().heard_express
+    }
+
+    /// The last round trip of a question and its answer.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.lock().rtt
+    }
+
+    /// The least of them.
+    pub(super) fn least_rtt(&self) -> Option<Duration> {
+        self.lock().least_rtt
+    }
+
+    /// Since when a question waits for an answer and nothing else has come either: on any channel, and
+    /// on the express channel.
+    pub(super) fn silent_since(&self) -> Option<(Time, Time)> {
+        let state = self.lock();
+        state.asked.map(|(_, at)| (at.max(state.heard), at.max(state.heard_express)))
+    }
+}
