@@ -65,6 +65,15 @@ impl ClaimSet {
 
     /// A hash of everything that verdicts on these mixes depend on.
     fn hash(&self, mixes: &str) -> Result<u64, InputError> {
+        self.hash_with(mixes, |_, defaults| defaults)
+    }
+
+    /// The same, with the defaults of each workload as `defaults` has them, by its name.
+    fn hash_with(
+        &self,
+        mixes: &str,
+        defaults: impl Fn(&str, String) -> String,
+    ) -> Result<u64, InputError> {
         let mut hash = Fnv64::new();
         let mut add = |text: &str| {
             hash.write_u64(text.len() as u64);
@@ -89,7 +98,8 @@ impl ClaimSet {
                 for real in [false, true] {
                     let scene = self.scenario(claim, claim.full, &placeholder, real, &[patch])?;
                     let workloads = workloads::ALL.iter().zip(scene.casts.iter());
-                    workloads.filter(|(_, c)| !c.is_empty()).for_each(|(w, _)| add(&w.defaults()));
+                    let part = workloads.filter(|(_, cast)| !cast.is_empty());
+                    part.for_each(|(w, cast)| add(&defaults(cast.workload(), w.defaults())));
                     add(&format!("{:?}", run_settings(scene)));
                 }
             }
@@ -126,5 +136,20 @@ mod tests {
         let scene = set.scenario(claim, claim.full, &stream, false, &[]).unwrap();
         assert_eq!(scene.casts.iter().count(), workloads::ALL.len());
         assert_eq!(run_settings(scene).casts.iter().count(), 1);
+    }
+
+    #[test]
+    fn draws_are_new_when_what_a_workload_that_takes_part_depends_on_changes() {
+        let set = ClaimSet::of_system("minerva").unwrap();
+        let mixes = &set.claims[0].mixes;
+        let own = set.hash(mixes).unwrap();
+        let changed = |changed: &'static str| {
+            set.hash_with(mixes, move |name, defaults| match name == changed {
+                true => format!("{defaults} and more"),
+                false => defaults,
+            })
+        };
+        assert_ne!(changed("vod").unwrap(), own);
+        assert_eq!(changed("tiles").unwrap(), own);
     }
 }
