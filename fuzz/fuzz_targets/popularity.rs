@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use airlane_lab::popularity::Popularity;
+use airlane_lab::workloads::vod::popularity::Popularity;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(read) = Popularity::parse(data, Path::new("any.csv")) {
