@@ -20,6 +20,7 @@ mod demo;
 pub mod diff;
 pub mod error;
 pub mod execute;
+mod journal;
 mod multipath;
 mod pcap;
 pub mod plan;

@@ -124,6 +124,8 @@ pub struct ReproduceRequest<'a> {
     pub quick: bool,
     /// The claims that are measured: ids, or what ids begin with before a dot. None: all.
     pub only: Vec<String>,
+    /// Forget what earlier starts in the same folder finished.
+    pub fresh: bool,
 }
 
 /// Make a report of results.

@@ -173,6 +173,9 @@ pub(crate) struct ReproduceArgs {
     /// Measure the claims of this id, or whose ids begin with it and a dot; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
+    /// Run everything anew instead of taking over what the folder's journal has
+    #[arg(long)]
+    pub(crate) fresh: bool,
     #[command(flatten)]
     pub(crate) worlds: Worlds,
 }

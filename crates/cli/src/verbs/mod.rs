@@ -40,8 +40,8 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
             airlane_lab::sweep(&SweepRequest { common, scenario, set, grid, fresh })
         }),
         Verb::Reproduce(args) => with_worlds(args.worlds, clock, |common| {
-            let (system, quick, only) = (args.system, args.quick, args.only);
-            airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only })
+            let (system, quick, only, fresh) = (args.system, args.quick, args.only, args.fresh);
+            airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only, fresh })
         }),
         Verb::Report(args) => {
             let request = ReportRequest { folders: args.folders, out: args.output.out };

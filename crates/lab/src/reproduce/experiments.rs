@@ -8,6 +8,7 @@ use airlane_base::InputError;
 use super::measured::{self, Metrics};
 use crate::claims::{ByMetric, Claim, ClaimSet, Draws, Patch, Purpose, Size, Statistic, Stream};
 use crate::error::LabError;
+use crate::journal::Identities;
 use crate::plan::{GivenTrace, Plan, RunKey, Sources, TraceUse, identity};
 use crate::request::Common;
 use crate::workload::{ClaimChapter, ClaimRun, Compared, Stocks};
@@ -65,17 +66,28 @@ pub(super) struct Experiment<'a> {
     compared_schemes: Vec<usize>,
 }
 
+/// A world: a run of one or of several experiments.
+pub(super) struct World {
+    /// The index in [`Experiments::list`] of an experiment that has it.
+    pub(super) experiment: usize,
+    /// Which of its runs.
+    pub(super) key: RunKey,
+    /// What a journal knows it by.
+    pub(super) id: String,
+}
+
 /// The experiments of some claims.
 pub(super) struct Experiments<'a> {
     /// The experiments: claim by claim, cells before variants.
     pub(super) list: Vec<Experiment<'a>>,
-    /// The distinct worlds: each with the index of an experiment in `list` and a run of it.
-    pub(super) worlds: Vec<(usize, RunKey)>,
+    /// The distinct worlds.
+    pub(super) worlds: Vec<World>,
     /// The worlds that a page plots over time, by index.
     pub(super) plotted: BTreeSet<usize>,
     /// The index of each world by its identity: the text of all that it depends on.
     world_of_identity: BTreeMap<String, usize>,
     shared: SharedStocks,
+    identities: Identities,
     sources: Sources,
 }
 
@@ -87,6 +99,7 @@ impl Default for Experiments<'_> {
             plotted: BTreeSet::new(),
             world_of_identity: BTreeMap::new(),
             shared: SharedStocks::default(),
+            identities: Identities::default(),
             sources: Sources::new(TraceUse::InTurn),
         }
     }
@@ -172,7 +185,8 @@ impl<'a> Experiments<'a> {
             let next = self.worlds.len();
             let world = *self.world_of_identity.entry(identity(&plan, key)).or_insert(next);
             if world == next {
-                self.worlds.push((index, key));
+                let id = self.identities.key(&plan, key);
+                self.worlds.push(World { experiment: index, key, id });
             }
             runs.push((key, world));
         }

@@ -7,7 +7,9 @@
 //! 2. `experiments` makes a plan of every scene of every claim: its cells, and the variants shown
 //!    beside it. Each plan has runs: every draw under every scheme and seed. Runs whose worlds are
 //!    identical, in whatever claim, are the same world.
-//! 3. `run` simulates every world once, on all cores, and keeps a `ClaimRun` of each.
+//! 3. `from_journal` takes over the worlds that an earlier start in the same folder finished; `run`
+//!    simulates every other world once, on all cores, keeps a `ClaimRun` of each and writes it to the
+//!    journal.
 //! 4. `measured` turns the runs of a scene into figures by metric: those of runs, those derived
 //!    from them for baselines and changes, and those that workloads compute. A claim with a
 //!    `measure` has no runs: a workload computes its figures from the plan.
@@ -31,25 +33,30 @@ mod page;
 mod split;
 mod terminal;
 
+use std::collections::BTreeMap;
+
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
 
 use crate::claims::{self, ByMetric, Claim, ClaimSet, Purpose, Samples, Statistic};
 use crate::error::LabError;
 use crate::execute::{Course, leave_after};
+use crate::journal::{Journal, Keeper};
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, ReproduceRequest};
 use crate::story::{entry, rows};
 use crate::summary::{ClaimEntry, OutFolder, Row, Summary, Verdict};
-use crate::workload::ClaimRun;
+use crate::workload::{ClaimRecord, ClaimRun};
 use crate::world::{self, Options};
-use experiments::{Experiment, Experiments};
+use experiments::{Experiment, Experiments, World};
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
 /// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
 ///
 /// After a stop, a claim with an unfinished run does not hold. The rows of finished runs are
-/// written all the same, and the outcome says that it was stopped.
+/// written all the same, and the outcome says that it was stopped. The next start in the same folder
+/// goes on from there, whatever claims it is asked for; what it leaves does not depend on how many
+/// starts it took.
 ///
 /// # Errors
 /// If the input is invalid, before anything runs; the first fault of a run; if a file cannot be
@@ -79,9 +86,15 @@ pub fn reproduce_sets(
     }
     experiments.refuse_unused(&common.traces)?;
     common.captures.prepare()?;
-    let folder = OutFolder::prepare(&common.out)?;
-    let done = run(&experiments, common, &request.system)?;
-    let worlds = done.results;
+    // The journal's lock first: the results of a command that still runs are left alone.
+    let folder = OutFolder::prove(&common.out)?;
+    let (journal, found) = Journal::open(folder.dir(), Keeper::Reproduce, request.fresh)?;
+    let folder = OutFolder::prepare(folder.dir())?;
+    let damaged = found.damaged;
+    let mut worlds = from_journal(&experiments, found.records, common);
+    let reused = worlds.iter().flatten().count();
+    let stopped = run(&experiments, common, &request.system, &journal, &mut worlds)?;
+    journal.sync()?;
 
     let mut summary = Summary::new(request.system.clone(), Vec::new());
     let mut findings = Vec::new();
@@ -110,17 +123,19 @@ pub fn reproduce_sets(
 
     let planned = worlds.len();
     let finished = worlds.iter().flatten().count();
-    let verdict = terminal::verdict(&summary, done.stopped.then_some((finished, planned)));
+    let verdict = terminal::verdict(&summary, stopped.then_some((finished, planned)));
     let report = page::report(&summary, &findings, &worlds, &verdict, request);
-    let course = Course { planned, finished, reused: 0, stopped: done.stopped };
+    let course = Course { planned, finished, reused, stopped };
     write(&folder, common, &summary, report, course)?;
-    let place = folder.path("report.html");
+    let mut line = vec![verdict];
+    line.extend(Keeper::Reproduce.remarks(course, damaged));
+    line.push(format!("Report: {}", folder.path("report.html").display()));
     Ok(Outcome {
         table: terminal::table(&summary),
-        line: format!("{verdict} Report: {}", place.display()),
+        line: line.join(" "),
         out: common.out.clone(),
         failed: summary.tally().fails,
-        stopped: done.stopped,
+        stopped,
     })
 }
 
@@ -159,35 +174,67 @@ fn write(
     leave_after(folder, common, summary, &airlane_report::render(&front), course)
 }
 
-/// Runs every distinct world once.
+/// The worlds that an earlier start finished, in the order of all; none if captures are asked for,
+/// which runs write and journals do not have.
+fn from_journal(
+    experiments: &Experiments<'_>,
+    mut records: BTreeMap<String, ClaimRecord>,
+    common: &Common<'_>,
+) -> Vec<Option<ClaimRun>> {
+    if common.captures != Default::default() {
+        records.clear();
+    }
+    let restored = experiments.worlds.iter().enumerate().map(|(number, world)| {
+        let plan = &experiments.list[world.experiment].plan;
+        let plotted = experiments.plotted.contains(&number);
+        ClaimRun::from_record(plan, records.remove(&world.id)?, plotted)
+    });
+    restored.collect()
+}
+
+/// Runs every world that is missing in `worlds` and adds it there and to the journal; whether a stop
+/// kept some from finishing.
 fn run(
     experiments: &Experiments<'_>,
     common: &Common<'_>,
     what: &str,
-) -> Result<pool::Done<ClaimRun>, LabError> {
+    journal: &Journal,
+    worlds: &mut [Option<ClaimRun>],
+) -> Result<bool, LabError> {
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
-    let jobs = experiments.worlds.iter().enumerate().map(|(world, &(e, key))| {
-        let plotted = experiments.plotted.contains(&world);
-        let experiment = &experiments.list[e];
+    let pending: Vec<usize> = (0..worlds.len()).filter(|w| worlds[*w].is_none()).collect();
+    let jobs = pending.iter().map(|&number| {
+        let World { experiment, key, ref id } = experiments.worlds[number];
+        let plotted = experiments.plotted.contains(&number);
+        let experiment = &experiments.list[experiment];
         let plan = &experiment.plan;
+        let label = plan.label(key);
         Job {
-            label: plan.label(key),
+            label: label.clone(),
             seed: key.seed,
             command: common.repeat_command(key.seed),
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
                 let output = world::run(plan, &experiment.stocks, key, options, ticket)?;
-                Ok(output.for_claims(plan, plotted))
+                let run = output.for_claims(plan, plotted);
+                journal.add(id, &label, &run.record(), (common.elapsed)())?;
+                Ok(run)
             }),
         }
     });
-    let what = format!("reproduce {what}");
-    let mut done = pool::run(jobs.collect(), common.jobs, &what, &common.stop, common.progress);
-    match done.error.take() {
-        Some(error) => Err(error),
-        None => Ok(done),
+    let what = match worlds.len() - pending.len() {
+        0 => format!("reproduce {what}"),
+        n => format!("reproduce {what}, {n} of {} runs from before", worlds.len()),
+    };
+    let done = pool::run(jobs.collect(), common.jobs, &what, &common.stop, common.progress);
+    if let Some(error) = done.error {
+        return Err(error);
     }
+    for (number, run) in pending.into_iter().zip(done.results) {
+        worlds[number] = run;
+    }
+    Ok(done.stopped)
 }
 
 /// Adds the rows of every run of an experiment. A world that several experiments share is listed

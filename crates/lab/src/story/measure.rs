@@ -6,8 +6,8 @@ use airlane_quality::stats;
 use crate::plan::{Plan, RunKey};
 use crate::summary::{Row, RunEntry};
 use crate::workload::{
-    ClaimContext, ClaimRun, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope,
-    Sense, Stocks, WayResult,
+    AllKept, ClaimContext, ClaimRun, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult,
+    Scope, Sense, WayResult,
 };
 use crate::world::{RunOutput, WayOutput};
 
@@ -63,7 +63,7 @@ impl RunOutput {
             ClaimContext { plan, key: self.key, at: self.ended, flows: &flows, ways: &self.ways };
         ClaimRun {
             result: self.result(plan),
-            kept: Stocks::new(self.parts.iter().filter_map(|part| part.keep(&run)).collect()),
+            kept: AllKept::new(self.parts.iter().filter_map(|part| part.keep(&run)).collect()),
             over_time: drawn.then(|| super::over_time(plan, self)),
         }
     }

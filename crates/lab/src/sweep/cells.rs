@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_base::InputError;
 
-use super::identity::Identities;
+use crate::journal::Identities;
 use crate::plan::{Plan, RunKey, Sources, TraceUse};
 use crate::request::Common;
 use crate::scenario::{Grid, OPTION_KEYS, within};

@@ -3,8 +3,6 @@
 
 mod cells;
 mod headline;
-mod identity;
-mod journal;
 mod page;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -17,6 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::error::LabError;
 use crate::execute::{Course, leave_after};
+use crate::journal::{Found, Journal, Keeper};
 use crate::pool::{self, Job, Ticket};
 use crate::request::{Common, Outcome, SweepRequest};
 use crate::scenario::Grid;
@@ -26,7 +25,6 @@ use crate::workload::RunResult;
 use crate::world::{self, Options, SharedStocks};
 use cells::{Cells, Pending};
 use headline::Findings;
-use journal::{Found, Journal};
 
 /// Runs a scenario under every combination of the values of its grid; leaves `summary.json`,
 /// `sweep.csv` (and `sweep.parquet` with the feature `parquet`), `report.html`, `report.json.gz`,
@@ -45,7 +43,8 @@ pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
     common.captures.prepare()?;
     // The journal's lock first: the results of a sweep that still runs are left alone.
     let folder = OutFolder::prove(&common.out)?;
-    let (journal, Found { mut records, damaged }) = Journal::open(folder.dir(), request.fresh)?;
+    let (journal, Found { mut records, damaged }) =
+        Journal::open(folder.dir(), Keeper::Sweep, request.fresh)?;
     let folder = OutFolder::prepare(folder.dir())?;
     if common.captures != Default::default() {
         // Captures are written by runs, not by journals.
@@ -109,7 +108,7 @@ fn run(
                 if let Some(what) = result.not_finite() {
                     return Err(LabError::fault(format!("{what} is no finite number")));
                 }
-                journal.add(id, label, &result, (common.elapsed)())?;
+                journal.add(id, &label, &result, (common.elapsed)())?;
                 Ok(result)
             }),
         });

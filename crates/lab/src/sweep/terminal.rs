@@ -1,9 +1,9 @@
 //! What people see in the terminal.
 
 use super::headline::Findings;
-use super::journal;
 use super::places;
 use crate::execute::Course;
+use crate::journal::Keeper;
 use crate::story::{aligned, words};
 use crate::summary::OutFolder;
 
@@ -46,16 +46,7 @@ pub(super) fn table(findings: &Findings<'_>) -> String {
 /// The last line: what came out, what was there from before, where it is.
 pub(super) fn line(verdict: &str, folder: &OutFolder, course: Course, damaged: usize) -> String {
     let mut parts = vec![verdict.to_owned()];
-    if course.reused > 0 {
-        parts.push(format!("{} of {} runs were there from before.", course.reused, course.planned));
-    }
-    if damaged > 0 {
-        let lines = words::plural(damaged, "damaged line");
-        parts.push(format!("{lines} of {} left out.", journal::FILE));
-    }
-    if course.stopped {
-        parts.push("The same command goes on from here.".to_owned());
-    }
+    parts.extend(Keeper::Sweep.remarks(course, damaged));
     parts.push(format!("Report: {}", folder.path("report.html").display()));
     parts.retain(|p| !p.is_empty());
     parts.join(" ")

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use airlane_base::Time;
 use airlane_report::model;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Flow, Metric, RunResult, Stocks};
 use crate::plan::{Plan, RunKey};
@@ -22,9 +25,108 @@ pub(crate) struct ClaimRun {
     /// Its result.
     pub(crate) result: RunResult,
     /// What workloads keep of it beside, in the order of the registry.
-    pub(crate) kept: Stocks,
+    pub(crate) kept: AllKept,
     /// What happened over time, of the runs that a page draws.
     pub(crate) over_time: Option<model::Run>,
+}
+
+/// A [`ClaimRun`] as a journal has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ClaimRecord {
+    result: RunResult,
+    /// By workload.
+    kept: BTreeMap<String, Value>,
+    over_time: Option<model::Run>,
+}
+
+impl ClaimRun {
+    /// What a journal shall have of it.
+    pub(crate) fn record(&self) -> ClaimRecord {
+        let of = |kept: &Kept| (kept.workload.to_owned(), kept.figures.to_json());
+        ClaimRecord {
+            result: self.result.clone(),
+            kept: self.kept.0.iter().map(of).collect(),
+            over_time: self.over_time.clone(),
+        }
+    }
+
+    /// What a journal has of a run of `plan`; `None` if that is not all that is asked for.
+    pub(crate) fn from_record(plan: &Plan, record: ClaimRecord, drawn: bool) -> Option<Self> {
+        let ClaimRecord { result, mut kept, over_time } = record;
+        let mut all = Vec::with_capacity(kept.len());
+        for cast in plan.scenario.casts.iter() {
+            if let Some(json) = kept.remove(cast.workload()) {
+                all.push(cast.read_kept(json)?);
+            }
+        }
+        let is_whole = kept.is_empty() && (over_time.is_some() || !drawn);
+        is_whole.then(|| Self {
+            result,
+            kept: AllKept(all),
+            over_time: over_time.filter(|_| drawn),
+        })
+    }
+}
+
+/// What a workload keeps of a run for claims.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    workload: &'static str,
+    figures: Arc<dyn Keep>,
+}
+
+/// Figures that a journal can have.
+trait Keep: Any + Send + Sync {
+    fn to_json(&self) -> Value;
+}
+
+impl<T: Serialize + Any + Send + Sync> Keep for T {
+    fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("figures are numbers and texts")
+    }
+}
+
+impl Kept {
+    /// Figures of a workload.
+    pub(crate) fn new<T: Serialize + Any + Send + Sync>(
+        workload: &'static str,
+        figures: T,
+    ) -> Self {
+        Self { workload, figures: Arc::new(figures) }
+    }
+
+    /// The same as they are in a journal; `None` if they are something else.
+    pub(crate) fn read<T>(workload: &'static str, json: Value) -> Option<Self>
+    where
+        T: Serialize + DeserializeOwned + Any + Send + Sync,
+    {
+        Some(Self::new(workload, serde_json::from_value::<T>(json).ok()?))
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.workload, self.figures.to_json())
+    }
+}
+
+/// What all workloads keep of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AllKept(Vec<Kept>);
+
+impl AllKept {
+    /// In the order of the registry.
+    pub(crate) fn new(all: Vec<Kept>) -> Self {
+        Self(all)
+    }
+
+    /// That of type `T`, a workload's own; `None` if there is none.
+    pub(crate) fn of<T: 'static>(&self) -> Option<&T> {
+        self.0.iter().find_map(|kept| {
+            let figures: &dyn Any = &*kept.figures;
+            figures.downcast_ref()
+        })
+    }
 }
 
 /// The finished runs of one scene of a claim.
@@ -120,9 +222,6 @@ pub(crate) fn add_derived(
         }
     }
 }
-
-/// What a workload keeps of a run for claims.
-pub(crate) type Kept = Arc<dyn Any + Send + Sync>;
 
 /// A run that has ended, for what workloads keep of it for claims.
 #[derive(Clone, Copy)]

@@ -28,7 +28,8 @@ use airlane_report::model;
 
 pub use claim::ByMetric;
 pub(crate) use claim::{
-    ClaimChapter, ClaimContext, ClaimRun, Compared, Kept, add_derived, derived,
+    AllKept, ClaimChapter, ClaimContext, ClaimRecord, ClaimRun, Compared, Kept, add_derived,
+    derived,
 };
 pub use held::{AllDraws, Casts, Parts, SchemeParts, Stocks};
 pub(crate) use metric::{Headline, InSweep};
@@ -162,6 +163,11 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
         _sources: &mut Sources,
     ) -> Result<Arc<dyn Draws>, InputError> {
         Ok(Arc::new(NoDraws))
+    }
+
+    /// What it kept of a run for claims, as a journal has it; `None` if that is something else.
+    fn read_kept(&self, _json: serde_json::Value) -> Option<Kept> {
+        None
     }
 
     /// Starts its roles.

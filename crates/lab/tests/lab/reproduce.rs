@@ -11,6 +11,8 @@ use airlane_lab::reproduce::reproduce_sets;
 use airlane_lab::request::{Common, Outcome, ReproduceRequest};
 use airlane_lab::summary::{RunInfo, Summary, Verdict};
 
+use crate::sweep::StopAfter;
+
 /// Two claims on the same mixes; the second's scheme and baseline change places, so that every
 /// world of it is one of the first's.
 const CLAIMS: &str = r#"
@@ -100,38 +102,31 @@ impl Drop for Folder {
     }
 }
 
+/// Measures the claims of `text` into the folder's `out`, as `change` says.
 fn reproduce(
     folder: &Folder,
-    quick: bool,
-    stop: Stop,
     text: &str,
+    change: impl FnOnce(&mut ReproduceRequest<'_>),
 ) -> (Result<Outcome, LabError>, PathBuf) {
-    reproduce_only(folder, quick, stop, text, [])
+    let set = ClaimSet::from_text(text, Path::new("x.toml")).unwrap();
+    let mut request = request(folder);
+    change(&mut request);
+    let out = request.common.out.clone();
+    (reproduce_sets(&[set], &request), out)
 }
 
-fn reproduce_only<const N: usize>(
-    folder: &Folder,
-    quick: bool,
-    stop: Stop,
-    text: &str,
-    only: [&str; N],
-) -> (Result<Outcome, LabError>, PathBuf) {
-    let out = folder.0.join("out");
-    let set = ClaimSet::from_text(text, Path::new("x.toml")).unwrap();
+fn request(folder: &Folder) -> ReproduceRequest<'_> {
     let common = Common {
-        out: out.clone(),
+        out: folder.0.join("out"),
         jobs: 2,
         content: Some(folder.0.join("made-up")),
-        stop,
         ..Common::default()
     };
-    let request = ReproduceRequest {
-        common,
-        system: "x".to_owned(),
-        quick,
-        only: only.map(str::to_owned).to_vec(),
-    };
-    (reproduce_sets(&[set], &request), out)
+    ReproduceRequest { common, system: "x".to_owned(), quick: false, only: vec![], fresh: false }
+}
+
+fn info(out: &Path) -> RunInfo {
+    serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap()
 }
 
 fn summary(out: &Path) -> Summary {
@@ -141,7 +136,7 @@ fn summary(out: &Path) -> Summary {
 #[test]
 fn claims_are_measured_judged_and_left_the_same_every_time() {
     let folder = Folder::new("reproduce");
-    let (outcome, out) = reproduce(&folder, false, Stop::default(), CLAIMS);
+    let (outcome, out) = reproduce(&folder, CLAIMS, |_| {});
     let outcome = outcome.unwrap();
     let first = fs::read(out.join("summary.json")).unwrap();
     let s = summary(&out);
@@ -152,9 +147,9 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert_eq!((of("x.gain"), of("x.turned"), of("x.gain/mpc")), (8, 8, 2));
     assert_eq!((of("x.cells/slow"), of("x.cells/fast")), (4, 4));
     assert_eq!(s.virtual_s, 24.0 * 14.0);
-    let info: RunInfo =
-        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
-    assert_eq!((info.runs_planned, info.runs_finished), (14, 14), "worlds, not their tellings");
+    let first_start = info(&out);
+    let runs = (first_start.runs_planned, first_start.runs_finished);
+    assert_eq!(runs, (14, 14), "worlds, not their tellings");
     let hash = |experiment: &str, scheme: &str| {
         let mut runs = s.runs.iter().filter(|r| r.experiment == experiment && r.scheme == scheme);
         runs.next().unwrap().packet_hash.clone()
@@ -213,9 +208,72 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert!(ours.panels[0] == turned.panels[0], "one world under two names");
 
     fs::write(out.join("claims/old.html"), "of an earlier command").unwrap();
-    let (again, _) = reproduce(&folder, false, Stop::default(), CLAIMS);
+    let (again, _) = reproduce(&folder, CLAIMS, |r| r.fresh = true);
+    assert_eq!(info(&out).runs_reused, 0);
     assert!(again.is_ok() && !out.join("claims/old.html").exists());
     assert!(fs::read(out.join("summary.json")).unwrap() == first, "the same bytes again");
+}
+
+/// What a start leaves that is to be the same however many starts it took.
+fn left(out: &Path) -> Vec<Vec<u8>> {
+    let files = ["summary.json", "report.json.gz", "claims/x.gain.html", "claims/x.cells.html"];
+    files.iter().map(|file| fs::read(out.join(file)).unwrap()).collect()
+}
+
+#[test]
+fn a_start_goes_on_where_an_earlier_one_was_stopped_and_leaves_the_same_bytes() {
+    let folder = Folder::new("reproduce-resumed");
+    let into =
+        |out: &'static str| move |r: &mut ReproduceRequest<'_>| r.common.out.set_file_name(out);
+    let (outcome, whole) = reproduce(&folder, CLAIMS, into("whole"));
+    assert!(!outcome.unwrap().line.contains("from before"));
+    for after in [1, 6, 13] {
+        let (set, stop) =
+            (ClaimSet::from_text(CLAIMS, Path::new("x.toml")).unwrap(), Stop::default());
+        let progress = StopAfter::new(after, stop.clone());
+        let mut request = request(&folder);
+        request.common.out.set_file_name(format!("stopped{after}"));
+        (request.common.jobs, request.common.stop) = (1, stop);
+        request.common.progress = &progress;
+        let outcome = reproduce_sets(std::slice::from_ref(&set), &request).unwrap();
+        let out = request.common.out.clone();
+        assert!(outcome.line.starts_with(&format!("Stopped after {after} of 14 runs: ")));
+        assert!(outcome.line.contains("The same command goes on from here."), "{}", outcome.line);
+
+        (request.common.stop, request.common.progress) = (Stop::default(), &());
+        let outcome = reproduce_sets(&[set], &request).unwrap();
+        let told = format!("{after} of 14 runs were there from before.");
+        assert!(!outcome.stopped && outcome.line.contains(&told), "{}", outcome.line);
+        assert_eq!(info(&out).runs_reused, after);
+        assert!(left(&out) == left(&whole), "stopped after {after}");
+    }
+}
+
+#[test]
+fn claims_take_over_what_others_measured_in_the_same_folder() {
+    let folder = Folder::new("reproduce-taken-over");
+    let reused = |change: &dyn Fn(&mut ReproduceRequest<'_>)| {
+        let (outcome, out) = reproduce(&folder, CLAIMS, |r| change(r));
+        outcome.unwrap();
+        (info(&out).runs_reused, info(&out).runs_planned)
+    };
+    assert_eq!(reused(&|r| r.only = vec!["x.turned".to_owned()]), (0, 8));
+    assert_eq!(reused(&|_| {}), (8, 14));
+    let (_, whole) = reproduce(&folder, CLAIMS, |r| r.common.out.set_file_name("whole"));
+    assert!(left(&folder.0.join("out")) == left(&whole));
+    // Packets that are to be captured have to flow.
+    let pcap = Some(folder.0.join("packets"));
+    assert_eq!(reused(&|r| r.common.captures.pcap.clone_from(&pcap)), (0, 14));
+    assert_eq!(reused(&|r| r.only = vec!["x.cells".to_owned()]), (8, 8));
+    assert_eq!(reused(&|r| r.fresh = true), (0, 14));
+
+    let journal = folder.0.join("out/reproduce.journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replacen("\"wait_s\":", "\"weight_s\":", 1)).unwrap();
+    let (outcome, out) = reproduce(&folder, CLAIMS, |_| {});
+    let line = outcome.unwrap().line;
+    assert!(line.contains("13 of 14 runs were there from before. 1 damaged line of"), "{line}");
+    assert!(left(&out) == left(&whole));
 }
 
 #[test]
@@ -223,7 +281,10 @@ fn claims_left_out_by_a_stop_are_not_held() {
     let folder = Folder::new("reproduce-stopped");
     let stop = Stop::default();
     stop.stop();
-    let (outcome, out) = reproduce(&folder, true, stop, CLAIMS);
+    let (outcome, out) = reproduce(&folder, CLAIMS, |r| {
+        r.quick = true;
+        r.common.stop = stop;
+    });
     let outcome = outcome.unwrap();
     assert_eq!((outcome.stopped, outcome.failed, outcome.exit_code()), (true, 3, 130));
     assert!(outcome.line.starts_with("Stopped after 0 of 3 runs: 0 of 3 claims held, 3 failed."));
@@ -233,8 +294,7 @@ fn claims_left_out_by_a_stop_are_not_held() {
         assert_eq!(claim.reason, "stopped: 0 of 2 runs finished", "{}", claim.id);
         assert_eq!(claim.stream, "exploration/m", "a quick run draws elsewhere");
     }
-    let info: RunInfo =
-        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let info = info(&out);
     assert_eq!((info.stopped, info.runs_planned), (true, 3));
 }
 
@@ -242,7 +302,7 @@ fn claims_left_out_by_a_stop_are_not_held() {
 fn what_no_row_can_be_is_refused_before_anything_runs() {
     let folder = Folder::new("reproduce-unknown");
     let text = CLAIMS.replace("\"sum(gap_closed / gap)\"", "\"gap_closd\"");
-    let (outcome, out) = reproduce(&folder, true, Stop::default(), &text);
+    let (outcome, out) = reproduce(&folder, &text, |r| r.quick = true);
     let error = outcome.unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("x.gain.beside") && error.to_string().contains("gap_closd"));
@@ -252,12 +312,15 @@ fn what_no_row_can_be_is_refused_before_anything_runs() {
 #[test]
 fn claims_can_be_measured_alone() {
     let folder = Folder::new("reproduce-only");
-    let (outcome, out) =
-        reproduce_only(&folder, true, Stop::default(), CLAIMS, ["x.turned", "x.cells"]);
+    let only = |ids: &[&str]| {
+        let only = ids.iter().map(|id| (*id).to_owned()).collect();
+        reproduce(&folder, CLAIMS, |r| (r.quick, r.only) = (true, only))
+    };
+    let (outcome, out) = only(&["x.turned", "x.cells"]);
     outcome.unwrap();
     let ids: Vec<String> = summary(&out).claims.into_iter().map(|c| c.id).collect();
     assert_eq!(ids, ["x.turned", "x.cells"]);
-    let (outcome, _) = reproduce_only(&folder, true, Stop::default(), CLAIMS, ["x.tuned"]);
+    let (outcome, _) = only(&["x.tuned"]);
     let error = outcome.unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("--only") && error.to_string().contains("x.turned"));

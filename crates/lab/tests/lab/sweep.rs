@@ -89,7 +89,13 @@ impl Drop for Folder {
 }
 
 /// Asks for a stop once so many jobs have finished.
-struct StopAfter(AtomicUsize, Stop);
+pub(crate) struct StopAfter(AtomicUsize, Stop);
+
+impl StopAfter {
+    pub(crate) fn new(jobs: usize, stop: Stop) -> Self {
+        Self(AtomicUsize::new(jobs), stop)
+    }
+}
 
 impl Progress for StopAfter {
     fn begin(&self, _what: &str, _units: u64) {}
@@ -169,7 +175,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
     for after in [1, 4, 7] {
         let out = format!("stopped{after}");
         let stop = Stop::default();
-        let progress = StopAfter(AtomicUsize::new(after), stop.clone());
+        let progress = StopAfter::new(after, stop.clone());
         let mut request = SweepRequest {
             common: Common {
                 out: folder.0.join(&out),

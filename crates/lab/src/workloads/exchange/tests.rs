@@ -131,7 +131,13 @@ fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
     let dir = Scratch::new("claims");
     let set = ClaimSet::from_text(CLAIMS, Path::new("x.toml")).unwrap();
     let common = Common { out: dir.0.clone(), jobs: 2, ..Common::default() };
-    let request = ReproduceRequest { common, system: "x".to_owned(), quick: true, only: vec![] };
+    let request = ReproduceRequest {
+        common,
+        system: "x".to_owned(),
+        quick: true,
+        only: vec![],
+        fresh: false,
+    };
     reproduce_sets(&[set], &request).unwrap();
     let summary = dir.summary();
     let [claim] = summary.claims.as_slice() else { panic!("{:?}", summary.claims) };

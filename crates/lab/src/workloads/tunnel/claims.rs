@@ -1,10 +1,10 @@
 //! What claims about tunnels are measured by, of the first tunnel of a run.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_net::Direction;
+use serde::{Deserialize, Serialize};
 
 use super::{NAME, OfScheme, Output};
 use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Sense};
@@ -18,8 +18,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const GRACE_ROUND_TRIPS: u32 = 3;
 
 /// What claims need of a run.
-#[derive(Clone, Debug)]
-struct Figures {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Figures {
     completion_s: Option<f64>,
     first_radio_share: Option<f64>,
     /// Bytes in order in each window, and whether it counts.
@@ -67,7 +67,7 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
             GRACE.max(GRACE_ROUND_TRIPS * run.plan.scenario.network.rtt),
         ),
     };
-    Some(Arc::new(figures))
+    Some(Kept::new(NAME, figures))
 }
 
 /// When the capacity of a way down fell to half of what it had been, from one sample to the next.

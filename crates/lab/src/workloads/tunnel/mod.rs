@@ -147,6 +147,10 @@ impl Cast for Tunnels {
         claims::run_metrics()
     }
 
+    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
+        Kept::read::<claims::Figures>(NAME, json)
+    }
+
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
         claims::figure(metric, run)
     }

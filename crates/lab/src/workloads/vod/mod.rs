@@ -210,6 +210,10 @@ impl Cast for Viewers {
         claims::run_metrics(self)
     }
 
+    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
+        claims::read_kept(json)
+    }
+
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
         claims::figure(metric, run)
     }

@@ -1,9 +1,11 @@
 //! What claims need of the viewers of a run: a few numbers each, so that hundreds of runs fit in
 //! memory.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use airlane_base::Time;
+use serde::{Deserialize, Serialize};
 
 use super::super::{
     Drawn, Output, Viewer, ViewerOutput, Viewers, metric_unit, minerva_of, session,
@@ -15,7 +17,7 @@ use crate::workload::ClaimContext;
 const AFTER_JOIN: Duration = Duration::from_secs(60);
 
 /// What claims need of the viewers of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Figures {
     /// Seconds from the join until the weights were settled; `None` without weights.
     pub(super) settling_s: Option<f64>,
@@ -30,12 +32,12 @@ pub(super) struct Figures {
 
 /// What a viewer saw. "After the join" is from the moment at which the last viewer of the run
 /// pressed play. What is a mean of nothing is `None`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Viewed {
     /// The name without its number.
     pub(super) group: String,
     /// Unit of its quality and QoE.
-    pub(super) unit: &'static str,
+    pub(super) unit: Cow<'static, str>,
     /// Mean of equation 1 over the chunks that began to play before its end, with what it waited
     /// for and did not get.
     pub(super) qoe: Option<f64>,
@@ -73,7 +75,7 @@ impl Figures {
         let viewers = &output.0;
         let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| Viewed {
             group: viewer.group.clone(),
-            unit: metric_unit(cast.metric_of(viewer)),
+            unit: metric_unit(cast.metric_of(viewer)).into(),
             over_bulk: rates_over_greedy(&v.samples, run.flows),
             ..Viewed::of(v, join, end, until(v))
         };
@@ -114,7 +116,7 @@ impl Figures {
 
 /// The lowest QoE of these; `None` if one of them has none, or if they have several units.
 pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed>) -> Option<f64> {
-    let all = session::of_one_unit(viewers.map(|v| (v.unit, v.qoe)))?;
+    let all = session::of_one_unit(viewers.map(|v| (&*v.unit, v.qoe)))?;
     all.into_iter().min_by(f64::total_cmp)
 }
 

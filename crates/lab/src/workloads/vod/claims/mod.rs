@@ -9,9 +9,7 @@ mod optimum;
 mod samples;
 mod value;
 
-use std::sync::Arc;
-
-use super::{Output, Viewers};
+use super::{NAME, Output, Viewers};
 use crate::plan::Plan;
 use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Stocks};
 
@@ -21,7 +19,12 @@ pub(super) use samples::defaults;
 
 /// What claims need of the viewers of a run.
 pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Kept {
-    Arc::new(figures::Figures::of(output, run))
+    Kept::new(NAME, figures::Figures::of(output, run))
+}
+
+/// The same as a journal has it.
+pub(super) fn read_kept(json: serde_json::Value) -> Option<Kept> {
+    Kept::read::<figures::Figures>(NAME, json)
 }
 
 /// The figure of a run.

@@ -10,16 +10,16 @@ use airlane_net::trace::Trace;
 use crate::plan::{Plan, RunKey, identity};
 use crate::summary::{COMMIT, VERSION};
 
-/// Keys of worlds of one sweep; remembers the digests of traces, which are long.
+/// Keys of the worlds of one command; remembers the digests of traces, which are long.
 #[derive(Debug, Default)]
-pub(super) struct Identities {
+pub(crate) struct Identities {
     traces: Vec<(Trace, u64)>,
 }
 
 impl Identities {
     /// The key of a run of `plan`: 16 hexadecimal digits of a hash over this build of Airlane, the
     /// content, the traces, and everything in the scenario but names for people.
-    pub(super) fn key(&mut self, plan: &Plan, key: RunKey) -> String {
+    pub(crate) fn key(&mut self, plan: &Plan, key: RunKey) -> String {
         let traces = &plan.cases[key.case].traces;
         let traces: Vec<_> = traces.iter().map(|(way, t)| (way, self.digest(t))).collect();
         let mut hash = HashWriter(Fnv64::new());
