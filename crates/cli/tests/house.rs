@@ -18,6 +18,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fbdt", &["base"]),
     ("mptcp", &["base"]),
     ("viewport", &["base"]),
+    ("octopus", &["base"]),
+    ("octopus-c", &["base", "octopus"]),
     ("congestion", &["base"]),
     ("net", &["base"]),
     ("link", &["base", "net"]),
@@ -65,8 +67,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "base", "quality", "media", "abr", "minerva", "net", "link", "runtime", "quic", "lab",
-            "daemon",
+            "base", "quality", "media", "abr", "minerva", "octopus", "net", "link", "runtime",
+            "quic", "lab", "daemon",
         ],
     ),
 ];

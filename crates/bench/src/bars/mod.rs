@@ -7,6 +7,7 @@ mod elements;
 mod fuzz;
 mod link;
 mod ns3;
+mod octopus;
 mod peers;
 mod players;
 pub(crate) mod scale;
@@ -49,6 +50,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "update",
         about: "Minerva's weight update, value function included",
         measure: update::measure,
+    },
+    Bar {
+        name: "octopus",
+        about: "Octopus' decision core: pairs of a packet that comes and one that leaves",
+        measure: octopus::measure,
     },
     Bar { name: "cores", about: "many runs over two cores", measure: cores::measure },
     Bar { name: "demo", about: "airlane demo after the build", measure: demo::measure },

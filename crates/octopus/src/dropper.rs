@@ -1,0 +1,357 @@
+//! Algorithm 1 of the paper, for whoever has a queue.
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed, Time};
+
+use crate::header::{Header, MAX_PRIORITY, is_older};
+use crate::rates::{Service, Shares};
+use crate::streams::{NONE, Stream, Streams};
+
+/// What a [`Dropper`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Streams at most, of all connections. Of more, those that have been quiet for longest are
+    /// forgotten; while all have packets in the queue, those of others pass without a decision.
+    pub streams: usize,
+    /// A message is dropped only once it is whole in the queue and has waited for its slack, as in
+    /// the authors' code.
+    pub slack: bool,
+    /// Packets of which the first of their message never came are dropped instead of passed.
+    pub headless: bool,
+    /// Seed of the table of streams: one that strangers do not know.
+    pub seed: Seed,
+}
+
+impl Default for Options {
+    /// As in the paper, for 64 streams.
+    fn default() -> Self {
+        Self { streams: 64, slack: false, headless: false, seed: Seed(0) }
+    }
+}
+
+/// Why a packet of a message is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Reason {
+    /// A newer message that drops it is whole in the queue (section 4.1, condition 1).
+    Newer = 1,
+    /// Its stream is served more slowly than its bitrate (condition 2).
+    Bitrate = 2,
+    /// The first packet of its message never came.
+    Headless = 3,
+    /// The queue was full, for it or for another packet of its message.
+    Overflow = 4,
+}
+
+impl Reason {
+    /// All reasons, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Newer, Self::Bitrate, Self::Headless, Self::Overflow];
+
+    /// The name in tables and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Newer => "newer",
+            Self::Bitrate => "bitrate",
+            Self::Headless => "headless",
+            Self::Overflow => "overflow",
+        }
+    }
+}
+
+/// What happens to a packet that is about to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It leaves.
+    Pass,
+    /// It is dropped.
+    Drop(Reason),
+}
+
+/// What a queue keeps beside a packet from [`Dropper::enqueue`] to [`Dropper::dequeue`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    enqueued: Time,
+    place: u32,
+    message: u32,
+    ip_bytes: u32,
+    bitrate_kbps: u32,
+    /// The dropper whose place it took, if it took one's.
+    previous: u32,
+    slack_ms: u16,
+    priority: u8,
+    /// [`FIRST`], [`TOOK`], and from [`THRESHOLD`] on the threshold of a dropper, 0 of no dropper.
+    flags: u8,
+}
+
+const FIRST: u8 = 1;
+const TOOK: u8 = 2;
+const THRESHOLD: u32 = 2;
+
+// One lies beside every packet.
+const _: () = assert!(size_of::<Mark>() <= 32);
+
+impl Mark {
+    /// IP bytes of the packet.
+    pub fn ip_bytes(&self) -> u32 {
+        self.ip_bytes
+    }
+
+    fn is_first(&self) -> bool {
+        self.flags & FIRST != 0
+    }
+
+    /// The stream's place and the message, of a packet that has a header.
+    pub(crate) fn message(&self) -> Option<(u32, u32)> {
+        (self.place != NONE).then_some((self.place, self.message))
+    }
+}
+
+/// Which messages of a queue are dropped. The queue is first in, first out, and tells of every packet
+/// that it takes ([`Self::enqueue`]) and lets go ([`Self::dequeue`], or [`Self::remove`]).
+#[derive(Clone, Debug)]
+pub struct Dropper {
+    options: Options,
+    streams: Streams,
+    waiting: u64,
+    service: Service,
+    shares: Shares,
+    given: Option<Rate>,
+    /// The newest dropper came after the last walk through the queue.
+    has_news: bool,
+}
+
+impl Dropper {
+    /// For an empty queue. Nothing is allocated after this.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            streams: Streams::new(options.streams, options.seed),
+            waiting: 0,
+            service: Service::default(),
+            shares: Shares::new(options.streams),
+            given: None,
+            has_news: false,
+        }
+    }
+
+    /// Sets the rate at which the queue is served, IP bytes, where that is known better than from
+    /// what leaves; `None` goes back to measuring (section 4.3).
+    pub fn set_bandwidth(&mut self, rate: Option<Rate>) {
+        self.given = rate;
+    }
+
+    /// The rate at which the queue is served; `None` while that is not known, which counts as enough
+    /// for everything.
+    pub fn bandwidth(&mut self, now: Time) -> Option<Rate> {
+        self.given.or_else(|| self.service.bps(now).map(Rate::from_bps_f64))
+    }
+
+    /// A packet comes into the queue: of a flow, a number that tells connections apart, with its
+    /// header if it has one.
+    ///
+    /// # Errors
+    /// Why its message is lost already, if it is: the packet should not be taken then.
+    #[inline]
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        flow: u64,
+        header: Option<&Header>,
+        ip_bytes: u32,
+    ) -> Result<Mark, Reason> {
+        let mut mark = Mark {
+            enqueued: now,
+            place: NONE,
+            message: 0,
+            ip_bytes,
+            bitrate_kbps: 0,
+            previous: 0,
+            slack_ms: 0,
+            priority: 0,
+            flags: 0,
+        };
+        if let Some(header) = header
+            && let Some(place) = self.streams.place(now, flow, header.stream)
+        {
+            let stream = self.streams.get(place);
+            stream.arrivals.arrives(now, ip_bytes);
+            if let Some((message, reason)) = stream.lost
+                && message == header.message
+            {
+                return Err(reason);
+            }
+            stream.queued += 1;
+            if header.last {
+                stream.whole = Some(header.message);
+                if let Some(threshold) = header.marking.drops {
+                    let threshold = threshold.clamp(1, MAX_PRIORITY);
+                    // As in the paper the latest that came counts, not the highest number: a sender
+                    // that starts anew is not held up by what it numbered before.
+                    let before = &mut stream.droppers[usize::from(threshold)];
+                    mark.previous = std::mem::replace(before, header.message);
+                    mark.flags = threshold << THRESHOLD;
+                    if stream.has & 1 << threshold != 0 {
+                        mark.flags |= TOOK;
+                    }
+                    stream.has |= 1 << threshold;
+                    self.has_news = true;
+                }
+            }
+            mark.place = place;
+            mark.message = header.message;
+            mark.bitrate_kbps = header.marking.bitrate_kbps;
+            mark.slack_ms = header.marking.slack_ms;
+            mark.priority = header.marking.priority;
+            mark.flags |= if header.first { FIRST } else { 0 };
+        }
+        self.waiting += 1;
+        Ok(mark)
+    }
+
+    /// A packet is about to leave: the one that has waited for longest.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, mark: &Mark) -> Verdict {
+        let verdict = if mark.place == NONE { Verdict::Pass } else { self.decide(now, mark) };
+        if verdict == Verdict::Pass {
+            self.service.leaves(now, mark.ip_bytes);
+        }
+        self.remove(mark);
+        verdict
+    }
+
+    /// A packet has left the queue in another way.
+    #[inline]
+    pub fn remove(&mut self, mark: &Mark) {
+        self.waiting -= 1;
+        if self.waiting == 0 {
+            self.service.idle();
+        }
+        if mark.place != NONE {
+            let stream = self.streams.get(mark.place);
+            stream.queued -= 1;
+            if stream.queued == 0 {
+                // Nothing of it waits that a dropper could concern.
+                stream.has = 0;
+            }
+        }
+    }
+
+    /// A packet finds no room, right after [`Self::enqueue`]: it has not to be removed. Its message can
+    /// no longer be whole: what comes of it is refused from now on, and what waits of it should be
+    /// taken out.
+    pub fn refuse(&mut self, mark: &Mark) {
+        if let Some((place, message)) = mark.message() {
+            let stream = self.streams.get(place);
+            stream.lost = Some((message, Reason::Overflow));
+            // It drops nothing either.
+            let threshold = mark.flags >> THRESHOLD;
+            stream.droppers[usize::from(threshold)] = mark.previous;
+            if threshold != 0 && mark.flags & TOOK == 0 {
+                stream.has &= !(1 << threshold);
+            }
+        }
+        self.remove(mark);
+    }
+
+    /// Whether droppers have come since this was asked last: if not, a walk through the queue finds
+    /// nothing new to drop.
+    pub(crate) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
+    }
+
+    /// Whether a packet that waits belongs to a message that will be dropped for a newer one, in a
+    /// walk through the queue from its beginning. Such a message is lost from then on: all of its
+    /// packets have to be taken out.
+    pub(crate) fn is_outdated(&mut self, now: Time, mark: &Mark) -> bool {
+        let slack = self.options.slack;
+        let Some((place, message)) = mark.message() else { return false };
+        let stream = self.streams.get(place);
+        if stream.lost.is_some_and(|(lost, _)| lost == message) {
+            return true;
+        }
+        let is_begun = stream.decided.is_some_and(|(decided, _)| decided == message);
+        let is_outdated = mark.is_first()
+            && !is_begun
+            && stream.is_outdated(mark)
+            && (!slack || stream.may_drop(now, mark));
+        if is_outdated {
+            stream.lost = Some((message, Reason::Newer));
+        }
+        is_outdated
+    }
+
+    /// Whether the first packet of a message decides it, and how.
+    #[inline]
+    fn decide(&mut self, now: Time, mark: &Mark) -> Verdict {
+        let stream = self.streams.get(mark.place);
+        let decided = stream.decided.filter(|(message, _)| *message == mark.message);
+        let lost = stream.lost.filter(|(message, _)| *message == mark.message);
+        let reason = if let Some((_, reason)) = lost {
+            Some(reason)
+        } else if let Some((_, reason)) = decided {
+            return reason.map_or(Verdict::Pass, Verdict::Drop);
+        } else if !mark.is_first() {
+            return match self.options.headless {
+                true => Verdict::Drop(Reason::Headless),
+                false => Verdict::Pass,
+            };
+        } else if self.options.slack && !stream.may_drop(now, mark) {
+            None
+        } else if stream.is_outdated(mark) {
+            Some(Reason::Newer)
+        } else if mark.bitrate_kbps > 0 && self.is_too_slow(now, mark) {
+            Some(Reason::Bitrate)
+        } else {
+            None
+        };
+        let stream = self.streams.get(mark.place);
+        stream.decided = Some((mark.message, reason));
+        reason.map_or(Verdict::Pass, Verdict::Drop)
+    }
+
+    /// Whether the stream is served more slowly than the message asks for (section 4.3).
+    fn is_too_slow(&mut self, now: Time, mark: &Mark) -> bool {
+        let Some(rate) = self.given.map(Rate::as_f64).or_else(|| self.service.bps(now)) else {
+            return false;
+        };
+        let asked = f64::from(mark.bitrate_kbps) * 1e3;
+        if asked > rate {
+            return true;
+        }
+        if self.shares.is_due(now) {
+            let shares = &mut self.shares;
+            shares.begin(now);
+            self.streams.for_each_recent(now, |stream| {
+                stream.demand = (shares.times(), shares.add(now, &mut stream.arrivals));
+            });
+            shares.done();
+        }
+        let (times, demand) = self.streams.get(mark.place).demand;
+        let own = (times == self.shares.times()).then_some(demand);
+        asked > self.shares.of(own, rate)
+    }
+}
+
+impl Stream {
+    /// Whether a newer message that is whole in the queue drops this one.
+    #[inline]
+    fn is_outdated(&self, mark: &Mark) -> bool {
+        // Thresholds 1 up to its priority.
+        let mut may = self.has & ((2_u16 << mark.priority) - 2) as u8;
+        while may != 0 {
+            let threshold = may.trailing_zeros() as usize;
+            if is_older(mark.message, self.droppers[threshold]) {
+                return true;
+            }
+            may &= may - 1;
+        }
+        false
+    }
+
+    /// The authors' condition: the message is whole in the queue, and has waited for its slack.
+    fn may_drop(&self, now: Time, mark: &Mark) -> bool {
+        let is_whole = self.whole.is_some_and(|whole| !is_older(whole, mark.message));
+        is_whole && now.since(mark.enqueued) >= Duration::from_millis(mark.slack_ms.into())
+    }
+}

@@ -1,0 +1,5 @@
+//! Octopus through its public interface.
+
+mod dropping;
+mod header;
+mod model;
