@@ -86,12 +86,26 @@ pub enum DropReason {
     Unreachable = 4,
     /// The packet is larger than the link carries.
     TooLarge = 5,
+    /// Its message gave way to a newer one, as its application had said.
+    Newer = 6,
+    /// Its message asks for a higher rate than its stream is served with.
+    Bitrate = 7,
+    /// The first packet of its message never came.
+    Headless = 8,
 }
 
 impl DropReason {
     /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 5] =
-        [Self::Overflow, Self::Aqm, Self::Loss, Self::Unreachable, Self::TooLarge];
+    pub const ALL: [Self; 8] = [
+        Self::Overflow,
+        Self::Aqm,
+        Self::Loss,
+        Self::Unreachable,
+        Self::TooLarge,
+        Self::Newer,
+        Self::Bitrate,
+        Self::Headless,
+    ];
 
     /// The name in tables and records.
     pub const fn name(self) -> &'static str {
@@ -101,6 +115,9 @@ impl DropReason {
             Self::Loss => "loss",
             Self::Unreachable => "unreachable",
             Self::TooLarge => "too_large",
+            Self::Newer => "newer",
+            Self::Bitrate => "bitrate",
+            Self::Headless => "headless",
         }
     }
 

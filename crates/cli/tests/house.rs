@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("octopus", &["base"]),
     ("octopus-c", &["base", "octopus"]),
     ("congestion", &["base"]),
-    ("net", &["base"]),
+    ("net", &["base", "octopus"]),
     ("link", &["base", "net"]),
     ("report", &["base"]),
     ("runtime", &["base", "net"]),

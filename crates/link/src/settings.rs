@@ -8,8 +8,8 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::trace::{Medium, Trace, TraceOptions};
 use airlane_net::{
-    Direction, GilbertElliott, Impairment, JitterLaw, Limit, PeriodicLoss, PieConfig, QueueSpec,
-    RateProfile, Supply, Way,
+    Direction, GilbertElliott, Impairment, JitterLaw, Limit, OctopusConfig, PeriodicLoss,
+    PieConfig, QueueSpec, RateProfile, Supply, Way,
 };
 
 use crate::spec::LinkSpec;
@@ -250,7 +250,7 @@ impl Settings {
     }
 
     fn queue(&self, mean: Rate, rtt: Duration) -> Result<QueueSpec, InputError> {
-        let kind = self.word("queue.kind", &["droptail", "pie"])?;
+        let kind = self.word("queue.kind", &["droptail", "pie", "octopus"])?;
         let bdp = self.number("queue.limit_bdp", 1e-3, 1e4)?;
         let bytes = self.count("queue.limit_bytes", 1_500, 1 << 40)?;
         let packets = self.count("queue.limit_packets", 1, 1 << 30)?;
@@ -265,9 +265,13 @@ impl Settings {
             (None, Some(packets)) => Limit::Packets(packets as usize),
             (None, None) => Limit::Bdp(bdp.unwrap_or(1.5)).fixed(rate, rtt),
         };
-        if kind == "droptail" {
+        if kind != "pie" {
             self.refuse(&["queue.target_s"], "expected it beside queue.kind=pie only")?;
-            return Ok(QueueSpec::DropTail(limit));
+        }
+        match kind {
+            "droptail" => return Ok(QueueSpec::DropTail(limit)),
+            "octopus" => return Ok(QueueSpec::Octopus(limit, OctopusConfig::default())),
+            _ => {}
         }
         let default = PieConfig::default();
         let target = self.time("queue.target_s", 1e-4, 10.0)?.unwrap_or(default.target);

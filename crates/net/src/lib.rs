@@ -25,6 +25,8 @@ pub use network::{
     RouteError, Series, Step,
 };
 pub use node::{Counters, Dequeued, Dropped, Node, Port, Queue};
-pub use queue::{Capacity, DropTail, Latency, Limit, Pie, PieConfig, QueueSpec};
+pub use queue::{
+    Capacity, DropTail, Latency, Limit, Octopus, OctopusConfig, Pie, PieConfig, QueueSpec,
+};
 pub use topology::{AccessId, Client, SendJitter, Topology};
 pub use trace::{CapacityModel, Medium, Shape, Trace, TraceOptions, TraceStats};

@@ -2,7 +2,7 @@
  *
  * Two ways to use it. Have a queue of your own, and ask an airlane_octopus_dropper about every packet
  * that comes and leaves; or use airlane_octopus_queue, which is such a queue. Nothing is allocated but
- * by the functions ending in _new. An object may be used by one thread at a time.
+ * by the functions ending in _new (and by a queue of more than 65536 packets, as it fills). An object may be used by one thread at a time.
  *
  * Times are nanoseconds of a clock that does not go back. Sizes are of IP packets. A flow is a number
  * that tells connections apart, such as a hash of addresses and ports. A packet's payload is what

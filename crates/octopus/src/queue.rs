@@ -7,6 +7,9 @@ use airlane_base::{Rate, Time};
 use crate::dropper::{Dropper, Mark, Options, Reason, Verdict};
 use crate::header::Header;
 
+/// A queue of more packets grows once more wait.
+const ALLOCATED: usize = 1 << 16;
+
 /// How much a queue holds: as many packets and as many IP bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
@@ -37,12 +40,12 @@ pub struct Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// An empty queue. Nothing is allocated after this.
+    /// An empty queue. Nothing is allocated after this, if it holds at most 65 536 packets.
     pub fn new(capacity: Capacity, options: Options) -> Self {
         Self {
             capacity,
             dropper: Dropper::new(options),
-            waiting: VecDeque::with_capacity(capacity.packets),
+            waiting: VecDeque::with_capacity(capacity.packets.min(ALLOCATED)),
             ip_bytes: 0,
         }
     }

@@ -107,6 +107,11 @@ pub(super) fn queue(queue: &Queue) -> String {
             let marks = if ecn { ", marks" } else { "" };
             format!("PIE at {}{marks}, holds {limit}", ms(target))
         }
+        Discipline::Octopus { slack, headless } => {
+            let slack = if slack { ", with slack" } else { "" };
+            let headless = if headless { ", drops what lacks its head" } else { "" };
+            format!("Octopus{slack}{headless}, holds {limit}")
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
-use airlane_net::queue::{Limit, PieConfig, QueueSpec};
+use airlane_net::queue::{Limit, OctopusConfig, PieConfig, QueueSpec};
 use airlane_net::{
     AccessId, Carrier, Direction, GilbertElliott, Impairment, JitterLaw, LinkAccess, Network,
     PeriodicLoss, SendJitter, Topology,
@@ -196,6 +196,9 @@ fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
         Discipline::DropTail => QueueSpec::DropTail(limit),
         Discipline::Pie { target, ecn } => {
             QueueSpec::Pie(limit, PieConfig { target, ecn, ..PieConfig::default() })
+        }
+        Discipline::Octopus { slack, headless } => {
+            QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
         }
     }
 }

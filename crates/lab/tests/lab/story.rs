@@ -113,6 +113,9 @@ fn the_rows_of_two_viewers_agree_with_each_other_and_with_the_link() {
             "1 drops_loss [packets]",
             "1 drops_unreachable [packets]",
             "1 drops_too_large [packets]",
+            "1 drops_newer [packets]",
+            "1 drops_bitrate [packets]",
+            "1 drops_headless [packets]",
             "1 jain_rates []",
             "1 failed_sessions []",
         ]

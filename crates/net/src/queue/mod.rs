@@ -1,6 +1,7 @@
 //! Queueing disciplines, a file each, and how a scenario asks for one.
 
 mod droptail;
+mod octopus;
 mod pie;
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed};
 
 pub use droptail::DropTail;
+pub use octopus::{Octopus, OctopusConfig};
 pub use pie::{Latency, Pie, PieConfig};
 
 use crate::node::Queue;
@@ -86,6 +88,8 @@ pub enum QueueSpec {
     DropTail(Limit),
     /// PIE, with what its buffer holds at most.
     Pie(Limit, PieConfig),
+    /// Octopus, with what its buffer holds at most.
+    Octopus(Limit, OctopusConfig),
 }
 
 impl QueueSpec {
@@ -95,6 +99,9 @@ impl QueueSpec {
             Self::DropTail(limit) => Box::new(DropTail::new(limit.resolve(rate, rtt))),
             Self::Pie(limit, config) => {
                 Box::new(Pie::new(config, limit.resolve(rate, rtt), seed.rng()))
+            }
+            Self::Octopus(limit, config) => {
+                Box::new(Octopus::new(config, limit.resolve(rate, rtt), seed))
             }
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::{numbered, packet};
 use airlane_base::{Dscp, Ecn, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node, Opportunities,
-    PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
+    Capacity, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node, OctopusConfig,
+    Opportunities, PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
 };
 use proptest::prelude::*;
 
@@ -34,6 +34,9 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
                 ..PieConfig::default()
             };
             QueueSpec::Pie(l, config)
+        }),
+        (limit(), any::<bool>(), any::<bool>()).prop_map(|(limit, slack, headless)| {
+            QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
         }),
     ]
 }
@@ -203,6 +206,7 @@ fn queue_names_are_those_of_tables() {
     for (spec, name) in [
         (QueueSpec::DropTail(Limit::Unlimited), "droptail"),
         (QueueSpec::Pie(Limit::Unlimited, PieConfig::default()), "pie"),
+        (QueueSpec::Octopus(Limit::Unlimited, OctopusConfig::default()), "octopus"),
     ] {
         assert_eq!(spec.build(Rate::from_mbps(1.0), rtt, Seed(0)).name(), name);
     }

@@ -5,6 +5,7 @@ mod conservation;
 mod impairments;
 mod links;
 mod network;
+mod octopus;
 mod pie;
 mod queue_contract;
 mod topology;

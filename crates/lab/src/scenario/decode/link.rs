@@ -17,6 +17,7 @@ const PROBABILITY: Range = range(0.0, 1.0, "0.01");
 enum QueueKind {
     DropTail,
     Pie,
+    Octopus,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -27,7 +28,7 @@ enum LossKind {
 }
 
 words! {
-    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie;
+    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
     Medium: "lte" => Self::Lte, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
@@ -221,7 +222,11 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         QueueLimit::Bdp(x) => (plain(x), NONE.to_owned()),
         QueueLimit::Bytes(_) => (NONE.to_owned(), NONE.to_owned()),
     };
-    let kind = r.word("kind", QueueKind::DropTail, "The discipline; PIE is that of RFC 8033.");
+    let kind = r.word(
+        "kind",
+        QueueKind::DropTail,
+        "The discipline; PIE is that of RFC 8033, Octopus that of docs/octopus.md.",
+    );
     let bdp = r.number_or_none(
         "limit_bdp",
         range(1e-3, 1e4, "1.5"),
@@ -256,10 +261,27 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "PIE marks packets that allow it instead of dropping them, while it would drop fewer than one \
          of ten; with `transport.ecn` connections allow it.",
     );
-    for (key, found) in [("target_s", target.is_some()), ("ecn", ecn.is_some())] {
-        if kind == QueueKind::DropTail && found {
-            let expected = "expected it beside kind \"pie\" only";
-            r.fail(key, "found beside kind \"droptail\"", expected);
+    let slack = r.flag_or_none(
+        "slack",
+        "false",
+        "Octopus drops a message only once it is whole in the queue and has waited for its slack.",
+    );
+    let headless = r.flag_or_none(
+        "headless",
+        "false",
+        "Octopus drops packets of which the first of their message never came.",
+    );
+    for (key, found, of, name) in [
+        ("target_s", target.is_some(), QueueKind::Pie, "pie"),
+        ("ecn", ecn.is_some(), QueueKind::Pie, "pie"),
+        ("slack", slack.is_some(), QueueKind::Octopus, "octopus"),
+        ("headless", headless.is_some(), QueueKind::Octopus, "octopus"),
+    ] {
+        if found && kind != of {
+            let kind =
+                QueueKind::WORDS.iter().find(|(_, k)| *k == kind).map_or("", |(word, _)| *word);
+            let expected = format!("expected it beside kind \"{name}\" only");
+            r.fail(key, format!("found beside kind \"{kind}\""), expected);
         }
     }
     Queue {
@@ -268,6 +290,10 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
             QueueKind::Pie => Discipline::Pie {
                 target: target.unwrap_or(Duration::from_millis(15)),
                 ecn: ecn.unwrap_or(false),
+            },
+            QueueKind::Octopus => Discipline::Octopus {
+                slack: slack.unwrap_or(false),
+                headless: headless.unwrap_or(false),
             },
         },
         limit: match (bytes, packets, bdp) {

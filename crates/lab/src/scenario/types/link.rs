@@ -188,6 +188,13 @@ pub enum Discipline {
         /// than one of ten.
         ecn: bool,
     },
+    /// Octopus: whole messages are dropped as their application says.
+    Octopus {
+        /// A message is dropped only once it is whole in the queue and has waited for its slack.
+        slack: bool,
+        /// Packets of which the first of their message never came are dropped.
+        headless: bool,
+    },
 }
 
 /// How much a queue holds.
