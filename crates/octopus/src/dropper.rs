@@ -44,21 +44,6 @@ pub enum Reason {
     Overflow = 4,
 }
 
-impl Reason {
-    /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Newer, Self::Bitrate, Self::Headless, Self::Overflow];
-
-    /// The name in tables and records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Newer => "newer",
-            Self::Bitrate => "bitrate",
-            Self::Headless => "headless",
-            Self::Overflow => "overflow",
-        }
-    }
-}
-
 /// What happens to a packet that is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -22,6 +22,11 @@ pub(crate) const fn range(lo: f64, hi: f64, such_as: &'static str) -> Range {
 pub(crate) trait Word: Copy + PartialEq + 'static {
     /// All words with what they stand for.
     const WORDS: &'static [(&'static str, Self)];
+
+    /// The word that stands for it.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| *word)
+    }
 }
 
 /// The unit that the suffix of a key names.

@@ -384,7 +384,7 @@ impl<'a> Reader<'a> {
 
     /// One of several words with a default.
     pub(crate) fn word<T: Word>(&mut self, key: &'static str, default: T, doc: &str) -> T {
-        let name = T::WORDS.iter().find(|(_, v)| *v == default).map_or("", |(w, _)| w);
+        let name = default.word();
         self.word_or_none(key, &format!("\"{name}\""), doc).unwrap_or(default)
     }
 

@@ -271,17 +271,15 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "false",
         "Octopus drops packets of which the first of their message never came.",
     );
-    for (key, found, of, name) in [
-        ("target_s", target.is_some(), QueueKind::Pie, "pie"),
-        ("ecn", ecn.is_some(), QueueKind::Pie, "pie"),
-        ("slack", slack.is_some(), QueueKind::Octopus, "octopus"),
-        ("headless", headless.is_some(), QueueKind::Octopus, "octopus"),
+    for (key, found, of) in [
+        ("target_s", target.is_some(), QueueKind::Pie),
+        ("ecn", ecn.is_some(), QueueKind::Pie),
+        ("slack", slack.is_some(), QueueKind::Octopus),
+        ("headless", headless.is_some(), QueueKind::Octopus),
     ] {
         if found && kind != of {
-            let kind =
-                QueueKind::WORDS.iter().find(|(_, k)| *k == kind).map_or("", |(word, _)| *word);
-            let expected = format!("expected it beside kind \"{name}\" only");
-            r.fail(key, format!("found beside kind \"{kind}\""), expected);
+            let expected = format!("expected it beside kind \"{}\" only", of.word());
+            r.fail(key, format!("found beside kind \"{}\"", kind.word()), expected);
         }
     }
     Queue {
