@@ -68,6 +68,7 @@ fn the_distribution_is_complete_and_repeatable() {
         ("LICENCES-OF-OTHERS", "\nrustls "),
         ("docs/serve.md", "# Serving titles"),
         ("airlane-serve.service", "airlane serve "),
+        ("wireshark/octopus.lua", "octopus.message"),
     ] {
         assert!(text(file).contains(part), "{file} lacks {part:?}");
     }
