@@ -199,6 +199,11 @@ pub trait Controller: Send + Sync + Debug {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// The rate that it estimates the path to carry, of UDP payload; `None` if it estimates none, or
+    /// not yet.
+    fn bandwidth(&self) -> Option<Rate> {
+        None
+    }
     /// Packets that may leave at once after a pause, at least 1; asked when a path begins.
     fn burst_packets(&self) -> f64 {
         BURST_PACKETS

@@ -239,6 +239,13 @@ impl Dropper {
         self.remove(mark);
     }
 
+    /// Messages that have begun to leave may be dropped after all where newer ones drop them, once: what
+    /// is left of them has waited for so long that their first packets are of no use any more. For
+    /// whoever sends; an element in the network does not know.
+    pub fn reconsider(&mut self) {
+        self.streams.for_each(|stream| stream.reconsider = true);
+    }
+
     /// Whether droppers have come since this was asked last: if not, a walk through the queue finds
     /// nothing new to drop.
     pub(crate) fn take_news(&mut self) -> bool {
@@ -274,7 +281,12 @@ impl Dropper {
         let lost = stream.lost.filter(|(message, _)| *message == mark.message);
         let reason = if let Some((_, reason)) = lost {
             Some(reason)
-        } else if let Some((_, reason)) = decided {
+        } else if let Some((message, reason)) = decided {
+            if reason.is_some() || !std::mem::take(&mut stream.reconsider) {
+                return reason.map_or(Verdict::Pass, Verdict::Drop);
+            }
+            let reason = stream.is_outdated(mark).then_some(Reason::Newer);
+            stream.decided = Some((message, reason));
             return reason.map_or(Verdict::Pass, Verdict::Drop);
         } else if !mark.is_first() {
             return match self.options.headless {
@@ -292,6 +304,7 @@ impl Dropper {
         };
         let stream = self.streams.get(mark.place);
         stream.decided = Some((mark.message, reason));
+        stream.reconsider = false;
         reason.map_or(Verdict::Pass, Verdict::Drop)
     }
 

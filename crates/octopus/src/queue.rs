@@ -75,6 +75,11 @@ impl<T> Queue<T> {
         self.dropper.bandwidth(now)
     }
 
+    /// As [`Dropper::reconsider`].
+    pub fn reconsider(&mut self) {
+        self.dropper.reconsider();
+    }
+
     /// Takes a packet of a flow, a number that tells connections apart, with its header if it has
     /// one.
     ///

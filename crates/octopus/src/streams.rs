@@ -23,6 +23,8 @@ pub(crate) struct Stream {
     pub(crate) whole: Option<u32>,
     /// The message that was decided on last, and why it is dropped if it is.
     pub(crate) decided: Option<(u32, Option<Reason>)>,
+    /// What was decided may change where the message has begun to leave.
+    pub(crate) reconsider: bool,
     /// The latest message that was taken out of the queue or found no room in it, and why.
     pub(crate) lost: Option<(u32, Reason)>,
     pub(crate) arrivals: Arrivals,
@@ -87,6 +89,11 @@ impl Streams {
         Some(place)
     }
 
+    /// All of them.
+    pub(crate) fn for_each(&mut self, each: impl FnMut(&mut Stream)) {
+        self.list.iter_mut().for_each(each);
+    }
+
     /// Those whose last packet came at most [`Arrivals::MEMORY`] before `now`, latest first.
     pub(crate) fn for_each_recent(&mut self, now: Time, mut each: impl FnMut(&mut Stream)) {
         let mut place = self.newest;
@@ -140,6 +147,7 @@ impl Streams {
             has: 0,
             whole: None,
             decided: None,
+            reconsider: false,
             lost: None,
             arrivals: Arrivals::new(now),
             demand: (0, 0.0),

@@ -387,6 +387,10 @@ impl Controller for Bbr {
         self.pacing_rate
     }
 
+    fn bandwidth(&self) -> Option<Rate> {
+        Some(self.bandwidth.get()).filter(|rate| *rate > Rate::ZERO)
+    }
+
     fn takes_samples(&self) -> bool {
         true
     }

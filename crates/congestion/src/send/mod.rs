@@ -295,6 +295,14 @@ impl SendState {
         self.on_lost_if(now, path, pn, |_| true)
     }
 
+    /// A packet was dropped on purpose by a queue in the network, as its sender allowed: it is no
+    /// longer in flight, it counts as lost, and the controller does not hear of it. It is returned, if
+    /// it was in flight.
+    pub fn on_dropped(&mut self, now: Time, path: PathId, pn: u64) -> Option<InFlight> {
+        let now = self.tick(now);
+        self.path_mut(path)?.on_dropped(now, pn)
+    }
+
     /// The same, if what is in flight under that number `is` it.
     pub fn on_lost_if(
         &mut self,

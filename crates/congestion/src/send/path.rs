@@ -256,16 +256,10 @@ impl Path {
         pn: u64,
         is: impl FnOnce(&InFlight) -> bool,
     ) -> Option<InFlight> {
-        let sent = self.table.take(pn, is);
+        let sent = self.take_off(pn, is);
         if let Some(sent) = sent {
             let bytes = u64::from(sent.bytes);
-            self.in_flight = self.in_flight.saturating_sub(bytes);
-            self.counts.lost_packets += 1;
-            self.counts.lost_bytes += bytes;
             self.lost_some = true;
-            if let Some(sampler) = &mut self.sampler {
-                sampler.on_loss(pn);
-            }
             let overtaken = self.newest.is_some_and(|(newest, _)| newest >= pn + PACKET_THRESHOLD);
             let cause = if overtaken { LossCause::Reordering } else { LossCause::Late };
             let in_flight = self.in_flight;
@@ -273,6 +267,25 @@ impl Path {
         }
         self.follow(now);
         sent
+    }
+
+    pub(super) fn on_dropped(&mut self, now: Time, pn: u64) -> Option<InFlight> {
+        let sent = self.take_off(pn, |_| true);
+        self.follow(now);
+        sent
+    }
+
+    /// A packet will not arrive: takes it off what is in flight.
+    fn take_off(&mut self, pn: u64, is: impl FnOnce(&InFlight) -> bool) -> Option<InFlight> {
+        let sent = self.table.take(pn, is)?;
+        let bytes = u64::from(sent.bytes);
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.counts.lost_packets += 1;
+        self.counts.lost_bytes += bytes;
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_loss(pn);
+        }
+        Some(sent)
     }
 
     /// Whether the batch of losses that ends here is persistent congestion.

@@ -242,6 +242,25 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
 }
 
 #[test]
+fn what_a_queue_dropped_on_purpose_is_off_the_flight_and_no_controller_hears_of_it() {
+    let witness = Witness::default();
+    let heard = witness.heard.clone();
+    let mut state = SendState::new(Time::ZERO);
+    state.open(Time::ZERO, A, Box::new(witness), MTU.into());
+    for pn in 0..4 {
+        state.on_sent(at(pn), A, pn, MTU);
+    }
+    assert!(state.on_dropped(at(30), A, 1).is_some());
+    assert!(state.on_dropped(at(30), A, 1).is_none());
+    assert!(!state.on_losses_end(at(30), A, true));
+    state.on_lost(at(31), A, 2);
+    assert!(state.on_losses_end(at(31), A, true));
+    assert_eq!(heard.lock().unwrap().causes.len(), 1);
+    assert_eq!(state.in_flight(A), 2 * u64::from(MTU));
+    assert_eq!(state.total(at(31)).lost_packets, 2);
+}
+
+#[test]
 fn busy_time_is_the_time_in_which_data_waited() {
     let mut state =
         state(ControllerConfig::Explicit { rate: Rate::of(1350, Duration::from_millis(1)) });

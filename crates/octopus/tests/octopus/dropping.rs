@@ -284,3 +284,34 @@ fn ten_thousand_streams_take_turns_in_a_table_of_few() {
     let passed: Vec<bool> = passed.collect();
     assert_eq!(passed, [false, false, true, false, false, true, true, true, true]);
 }
+
+#[test]
+fn what_has_begun_may_be_reconsidered_once() {
+    let mut bench = Bench::new(100, Options::default());
+    bench.message(0, frame(1, 1), 4);
+    bench.leave(1);
+    bench.message(1, frame(1, 1), 3);
+    // As ever: what has begun goes on.
+    bench.leave(1);
+    bench.queue.reconsider();
+    bench.leave(1);
+    assert_eq!(bench.left(), [0, 1]);
+    assert_eq!(bench.dropped, [((0, 2), Reason::Newer), ((0, 3), Reason::Newer)]);
+    // What no newer message drops goes on, and once decided anew it is as before.
+    bench.queue.reconsider();
+    bench.leave(1);
+    bench.message(2, frame(1, 1), 1);
+    bench.leave(2);
+    assert_eq!(bench.left, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0)]);
+}
+
+#[test]
+fn what_nothing_drops_goes_on_when_it_is_reconsidered() {
+    let mut bench = Bench::new(100, Options::default());
+    bench.message(0, Marking::default(), 3);
+    bench.leave(1);
+    bench.message(1, frame(1, 1), 1);
+    bench.queue.reconsider();
+    bench.leave(3);
+    assert_eq!(bench.left(), [0, 1]);
+}

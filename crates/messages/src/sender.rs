@@ -1,0 +1,364 @@
+//! The sending half: from messages to fragments that may leave.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_congestion::{Acked, Controller, PathId, SendState, Verdict};
+use airlane_octopus::{Capacity, Dropped, Header, HeaderError, Marking, Options, Queue, Reason};
+use bytes::Bytes;
+
+use crate::flight::{Fate, Flight, SentPacket};
+use crate::rtt::RttEstimate;
+use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
+
+/// IPv4 and UDP headers.
+const IP_UDP_BYTES: u64 = 28;
+/// A session has one path.
+const PATH: PathId = PathId(0);
+/// Probes are at most so far apart.
+const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Timeouts in a row after which a sender without data asks no more.
+const MOST_PINGS: u32 = 10;
+/// Probe timeouts that losses without an acknowledgement between them span to count as persistent
+/// congestion (RFC 9002, section 7.6.1).
+const PERSISTENT_TIMEOUTS: u32 = 3;
+
+/// How a session sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendOptions {
+    /// What waits at most until window and pacer let it leave.
+    pub buffer: Capacity,
+    /// How the buffer drops messages. A session has all its streams in it.
+    pub dropping: Options,
+}
+
+impl Default for SendOptions {
+    /// 4096 packets, 4 MiB.
+    fn default() -> Self {
+        Self {
+            buffer: Capacity { packets: 4096, ip_bytes: 4 << 20 },
+            dropping: Options { streams: 16, ..Options::default() },
+        }
+    }
+}
+
+/// What is wrong with a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The stream is the protocol's own.
+    #[error("found stream {CONTROL_STREAM}; expected one below")]
+    Stream,
+    /// It has no bytes, or too many.
+    #[error("found a message of {found} bytes; expected 1 to {most}")]
+    Size {
+        /// Its bytes.
+        found: usize,
+        /// The most that may be.
+        most: usize,
+    },
+    /// Its marking does not fit the header.
+    #[error(transparent)]
+    Marking(#[from] HeaderError),
+}
+
+/// A fragment that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Fragment {
+    pub(crate) header: Header,
+    pub(crate) number: u16,
+    pub(crate) data: Bytes,
+}
+
+/// What became of a message that did not leave.
+pub(crate) type DroppedHere = (Header, Reason);
+
+/// The sending half of a session.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    send: SendState,
+    buffer: Queue<Fragment>,
+    /// The next message of each stream that has sent.
+    next_message: BTreeMap<u16, u32>,
+    flight: Flight,
+    rtt: RttEstimate,
+    next_pn: u64,
+    payload_bytes: u64,
+    /// Probe timeouts since the last acknowledgement.
+    timeouts: u32,
+    /// A packet may leave though the window is closed.
+    probes: bool,
+    /// A packet without a fragment asks what has arrived.
+    ping: bool,
+    /// When the pacer lets the next packet leave.
+    paced: Option<Time>,
+    dropped_packets: u64,
+}
+
+impl Sender {
+    pub(crate) fn new(
+        now: Time,
+        controller: Box<dyn Controller>,
+        payload_bytes: u64,
+        options: SendOptions,
+    ) -> Self {
+        let mut send = SendState::new(now);
+        send.open(now, PATH, controller, payload_bytes);
+        Self {
+            send,
+            buffer: Queue::new(options.buffer, options.dropping),
+            next_message: BTreeMap::new(),
+            flight: Flight::default(),
+            rtt: RttEstimate::default(),
+            next_pn: 0,
+            payload_bytes,
+            timeouts: 0,
+            probes: false,
+            ping: false,
+            paced: None,
+            dropped_packets: 0,
+        }
+    }
+
+    pub(crate) fn send_state(&self) -> &SendState {
+        &self.send
+    }
+
+    pub(crate) fn controller(&self) -> Option<&dyn Controller> {
+        self.send.controller(PATH)
+    }
+
+    /// The smoothed round-trip time.
+    pub(crate) fn smoothed_rtt(&self) -> Duration {
+        self.rtt.smoothed()
+    }
+
+    /// Packets that a queue dropped on purpose, as far as can be told.
+    pub(crate) fn dropped_packets(&self) -> u64 {
+        self.dropped_packets
+    }
+
+    /// IP bytes that wait.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.buffer.ip_bytes()
+    }
+
+    fn fragment_bytes(&self) -> usize {
+        usize::try_from(self.payload_bytes)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(OVERHEAD_BYTES)
+            .max(1)
+    }
+
+    /// IP bytes for each byte of UDP payload in a full packet.
+    fn ip_factor(&self) -> f64 {
+        (self.payload_bytes + IP_UDP_BYTES) as f64 / self.payload_bytes as f64
+    }
+
+    /// The rate that the controller estimates for the path, in IP bytes; `None` before it does.
+    pub(crate) fn bandwidth(&self) -> Option<Rate> {
+        let controller = self.controller()?;
+        let rate = controller.bandwidth().or_else(|| {
+            // What a window gives in a round trip.
+            let rtt = self.send.rtt(PATH)?;
+            Some(Rate::of(controller.window(), rtt.smoothed))
+        })?;
+        Some(rate.scale(self.ip_factor()))
+    }
+
+    /// The rate at which the controller lets packets leave, in IP bytes.
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.controller()?.pacing_rate()?.scale(self.ip_factor()))
+    }
+
+    /// Takes a message. Its number, and what the buffer dropped for it.
+    pub(crate) fn push(
+        &mut self,
+        now: Time,
+        stream: u16,
+        marking: Marking,
+        data: Bytes,
+        mut dropped: impl FnMut(DroppedHere),
+    ) -> Result<u32, SendError> {
+        if stream == CONTROL_STREAM {
+            return Err(SendError::Stream);
+        }
+        marking.check()?;
+        let size = self.fragment_bytes();
+        let most = size * MAX_FRAGMENTS;
+        if data.is_empty() || data.len() > most {
+            return Err(SendError::Size { found: data.len(), most });
+        }
+        let next = self.next_message.entry(stream).or_insert(0);
+        let message = *next;
+        *next = next.wrapping_add(1);
+        let count = data.len().div_ceil(size);
+        for number in 0..count {
+            let data = data.slice(number * size..data.len().min((number + 1) * size));
+            let (first, last) = (number == 0, number + 1 == count);
+            let header = Header { stream, message, marking, first, last };
+            let ip_bytes = data.len() as u64 + OVERHEAD_BYTES as u64 + IP_UDP_BYTES;
+            let ip_bytes = u32::try_from(ip_bytes).unwrap_or(u32::MAX);
+            let number = number as u16;
+            let fragment = Fragment { header, number, data };
+            self.buffer.enqueue(now, 0, Some(&header), ip_bytes, fragment, |gone| {
+                told(&mut dropped, gone);
+            });
+        }
+        self.send.data_waits(PATH, now);
+        Ok(message)
+    }
+
+    /// Before a run of [`next`](Self::next).
+    pub(crate) fn begin(&mut self) {
+        self.send.begin(PATH);
+    }
+
+    /// The next fragment, if it may leave now, and its packet number.
+    pub(crate) fn next(
+        &mut self,
+        now: Time,
+        mut dropped: impl FnMut(DroppedHere),
+    ) -> Option<(Fragment, u64)> {
+        self.paced = None;
+        if self.buffer.is_empty() {
+            self.send.next(now, PATH, None);
+            return None;
+        }
+        // It may have to wait, and is decided on only when it leaves: which one it is, and how large,
+        // is not known before.
+        match self.send.next(now, PATH, Some(self.payload_bytes)) {
+            Verdict::Open => {}
+            Verdict::Window if self.probes => {}
+            Verdict::Paced(at) => {
+                self.paced = Some(at);
+                return None;
+            }
+            Verdict::Window | Verdict::NothingToSend => return None,
+        }
+        self.buffer.set_bandwidth(self.bandwidth());
+        let Some(next) = self.buffer.dequeue(now, |gone| told(&mut dropped, gone)) else {
+            self.send.next(now, PATH, None);
+            return None;
+        };
+        self.probes = false;
+        let pn = self.next_pn;
+        self.next_pn += 1;
+        Some((next, pn))
+    }
+
+    /// Whether a packet without a fragment is to leave, which is then sent with [`Self::sent`].
+    pub(crate) fn take_ping(&mut self) -> bool {
+        let ping = std::mem::take(&mut self.ping) && self.buffer.is_empty();
+        self.probes &= !ping;
+        ping
+    }
+
+    /// A number for a packet without a fragment.
+    pub(crate) fn take_pn(&mut self) -> u64 {
+        let pn = self.next_pn;
+        self.next_pn += 1;
+        pn
+    }
+
+    /// The newest packet that was acknowledged.
+    pub(crate) fn newest_acked(&self) -> Option<u64> {
+        self.flight.newest_acked()
+    }
+
+    /// A fragment left in a packet of `bytes`.
+    pub(crate) fn sent(&mut self, now: Time, header: &Header, pn: u64, bytes: usize) {
+        let marking = header.marking;
+        let droppable = marking.priority > 0 || marking.bitrate_kbps > 0;
+        let message = (header.stream, header.message);
+        self.flight.sent(SentPacket::new(pn, now, message, header.first, droppable));
+        self.send.on_sent(now, PATH, pn, u16::try_from(bytes).unwrap_or(u16::MAX));
+        if self.buffer.is_empty() {
+            self.send.no_data_waits(now, PATH);
+        }
+    }
+
+    /// An acknowledgement came.
+    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack) {
+        let before = self.flight.newest_acked();
+        let mut numbers = Vec::new();
+        let sample = self.flight.acknowledge(ack, |pn| numbers.push(pn));
+        if let Some(sample) = sample {
+            let delay = Duration::from_micros(sample.delay_us.into());
+            self.rtt.add(now - sample.sent_at, delay);
+        }
+        let smoothed_rtt = self.rtt.smoothed();
+        for &pn in &numbers {
+            self.send.on_acked(now, PATH, &Acked { pn, smoothed_rtt });
+        }
+        self.detect_losses(now);
+        if !numbers.is_empty() {
+            self.send.on_ack_end(now, PATH);
+        }
+        if self.flight.newest_acked() > before {
+            if self.timeouts > 0 {
+                // What a probe has begun is as old.
+                self.buffer.reconsider();
+            }
+            self.timeouts = 0;
+            self.probes = false;
+        }
+    }
+
+    fn detect_losses(&mut self, now: Time) {
+        let send = &mut self.send;
+        let (mut dropped, mut lost) = (0, None);
+        self.flight.detect(now, &self.rtt, |packet, fate| {
+            if fate == Fate::Dropped {
+                dropped += 1;
+                send.on_dropped(now, PATH, packet.pn);
+            } else {
+                let (oldest, _) = lost.unwrap_or((packet.at, packet.at));
+                lost = Some((oldest, packet.at));
+                send.on_lost(now, PATH, packet.pn);
+            }
+        });
+        self.dropped_packets += dropped;
+        if let Some((oldest, newest)) = lost {
+            let least = PERSISTENT_TIMEOUTS * self.rtt.probe_timeout();
+            self.send.on_losses_end(now, PATH, newest.since(oldest) > least);
+        }
+    }
+
+    /// When a probe is due. While one may leave, or nobody has answered for long and nothing waits, no
+    /// further one is.
+    fn probe_at(&self) -> Option<Time> {
+        if self.probes || self.timeouts >= MOST_PINGS && self.buffer.is_empty() {
+            return None;
+        }
+        let last = self.flight.last_sent()?;
+        let timeout = self.rtt.probe_timeout() * 2_u32.saturating_pow(self.timeouts.min(16));
+        Some(last + timeout.min(MAX_PROBE_TIMEOUT.max(self.rtt.probe_timeout())))
+    }
+
+    /// When [`time_out`](Self::time_out) is due.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        [self.flight.loss_at(), self.probe_at(), self.paced].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    pub(crate) fn time_out(&mut self, now: Time) {
+        if self.flight.loss_at().is_some_and(|at| at <= now) {
+            self.detect_losses(now);
+        }
+        if self.probe_at().is_some_and(|at| at <= now) {
+            // Nothing has come back for so long that what has begun to leave may be decided anew.
+            self.buffer.reconsider();
+            self.timeouts = self.timeouts.saturating_add(1);
+            self.probes = true;
+            self.ping = self.buffer.is_empty();
+        }
+    }
+}
+
+/// A message is told once, by the first of its fragments that is dropped.
+fn told(dropped: &mut impl FnMut(DroppedHere), gone: Dropped<Fragment>) {
+    if gone.packet.header.first {
+        dropped((gone.packet.header, gone.reason));
+    }
+}

@@ -1,0 +1,186 @@
+//! Two sessions and a link from one to the other: a rate that may change, an Octopus queue, a delay.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed, Time};
+use airlane_congestion::{Algorithm, ControllerConfig};
+use airlane_messages::{
+    Config, Delivered, Event, Ids, Protection, ReceiveLimits, Secret, SendOptions, Session,
+};
+use airlane_octopus::{Capacity, Header, Options, Queue};
+
+pub const PAYLOAD_BYTES: u16 = 1200;
+const IP_UDP_BYTES: u32 = 28;
+
+pub fn ms(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+
+fn config(ids: Ids, send: u8, receive: u8) -> Config {
+    let secret = |n| Secret([n; 32]);
+    Config {
+        payload_bytes: PAYLOAD_BYTES,
+        controller: ControllerConfig::new(Algorithm::Bbr).build(
+            Time::ZERO,
+            PAYLOAD_BYTES.into(),
+            Seed(7),
+        ),
+        send: SendOptions::default(),
+        receive: ReceiveLimits::default(),
+        protection: Protection::Sealed { send: secret(send), receive: secret(receive) },
+        ids,
+        key_packets: Some(100),
+    }
+}
+
+/// A sender and a receiver that know each other.
+pub fn pair() -> (Session, Session) {
+    (
+        Session::new(Time::ZERO, config(Ids { local: 1, remote: 2 }, 1, 2)),
+        Session::new(Time::ZERO, config(Ids { local: 2, remote: 1 }, 2, 1)),
+    )
+}
+
+/// What the link does to a packet besides, given its number.
+pub type Fault = Box<dyn FnMut(u64) -> Treatment>;
+
+/// What happens to a packet in front of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    Pass,
+    Lose,
+    Twice,
+    /// It comes so much later.
+    Late(Duration),
+    /// A bit is changed.
+    Change(usize),
+}
+
+/// The world of a test.
+pub struct Link {
+    pub sender: Session,
+    pub receiver: Session,
+    pub now: Time,
+    /// Capacity at a time; none: nothing leaves.
+    rate: Box<dyn Fn(Time) -> Option<Rate>>,
+    queue: Queue<Vec<u8>>,
+    delay: Duration,
+    fault: Fault,
+    packets: u64,
+    /// What comes to the receiver and the sender, by time and order.
+    forth: BTreeMap<(Time, u64), Vec<u8>>,
+    back: BTreeMap<(Time, u64), Vec<u8>>,
+    /// When the link has sent what it is sending.
+    free: Time,
+    pub delivered: Vec<Delivered>,
+    pub dropped_here: Vec<(u16, u32)>,
+    /// Headers in the order in which their packets left the sender, with the time.
+    pub left: Vec<(Time, Header)>,
+    /// Headers of what the network's queue dropped.
+    pub dropped_there: u64,
+}
+
+impl Link {
+    pub fn new(rate: impl Fn(Time) -> Option<Rate> + 'static, delay: Duration) -> Self {
+        let (sender, receiver) = pair();
+        Self {
+            sender,
+            receiver,
+            now: Time::ZERO,
+            rate: Box::new(rate),
+            queue: Queue::new(Capacity { packets: 250, ip_bytes: 375_000 }, Options::default()),
+            delay,
+            fault: Box::new(|_| Treatment::Pass),
+            packets: 0,
+            forth: BTreeMap::new(),
+            back: BTreeMap::new(),
+            free: Time::ZERO,
+            delivered: Vec::new(),
+            dropped_here: Vec::new(),
+            left: Vec::new(),
+            dropped_there: 0,
+        }
+    }
+
+    pub fn with_fault(mut self, fault: impl FnMut(u64) -> Treatment + 'static) -> Self {
+        self.fault = Box::new(fault);
+        self
+    }
+
+    /// Lets time pass until `until`, in steps of 100 us.
+    pub fn run(&mut self, until: Time) {
+        while self.now < until {
+            self.step();
+            self.now += Duration::from_micros(100);
+        }
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        for session in [&mut self.sender, &mut self.receiver] {
+            if session.deadline().is_some_and(|at| at <= now) {
+                session.time_out(now);
+            }
+        }
+        let mut out = Vec::new();
+        while self.sender.poll_transmit(now, &mut out) {
+            let number = self.packets;
+            self.packets += 1;
+            let header = Header::decode(&out).expect("a header");
+            self.left.push((now, header));
+            let mut packet = out.clone();
+            let mut times = 1;
+            match (self.fault)(number) {
+                Treatment::Pass => {}
+                Treatment::Lose => times = 0,
+                Treatment::Twice => times = 2,
+                Treatment::Late(by) => {
+                    self.forth.insert((now + self.delay + by, number), packet.clone());
+                    times = 0;
+                }
+                Treatment::Change(bit) => {
+                    let bit = bit % (8 * packet.len());
+                    packet[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+            let header = Header::decode(&packet).ok();
+            for _ in 0..times {
+                let bytes = packet.len() as u32 + IP_UDP_BYTES;
+                let lost = &mut self.dropped_there;
+                self.queue.enqueue(now, 0, header.as_ref(), bytes, packet.clone(), |_| *lost += 1);
+            }
+        }
+        while self.receiver.poll_transmit(now, &mut out) {
+            self.packets += 1;
+            self.back.insert((now + self.delay, self.packets), out.clone());
+        }
+        while self.free <= now
+            && let Some(rate) = (self.rate)(now)
+        {
+            let lost = &mut self.dropped_there;
+            let Some(packet) = self.queue.dequeue(now, |_| *lost += 1) else { break };
+            let bytes = packet.len() as u64 + u64::from(IP_UDP_BYTES);
+            self.free = self.free.max(now) + rate.time_for(bytes);
+            self.packets += 1;
+            self.forth.insert((self.free + self.delay, self.packets), packet);
+        }
+        for (queue, session) in
+            [(&mut self.forth, &mut self.receiver), (&mut self.back, &mut self.sender)]
+        {
+            while let Some(next) = queue.first_entry().filter(|e| e.key().0 <= now) {
+                let _ = session.handle(now, &mut next.remove());
+            }
+        }
+        while let Some(event) = self.receiver.poll_event() {
+            if let Event::Message(message) = event {
+                self.delivered.push(message);
+            }
+        }
+        while let Some(event) = self.sender.poll_event() {
+            if let Event::Dropped { stream, message, .. } = event {
+                self.dropped_here.push((stream, message));
+            }
+        }
+    }
+}

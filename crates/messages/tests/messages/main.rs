@@ -1,0 +1,6 @@
+//! Two sessions with a network between them, in virtual time.
+
+mod hostile;
+mod link;
+mod outage;
+mod whole;
