@@ -48,11 +48,9 @@ impl SentPacket {
     }
 }
 
-/// What became of a packet.
+/// Why a packet is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It arrived.
-    Acked,
     /// A queue dropped it on purpose, as far as can be told.
     Dropped,
     /// It was lost.
@@ -81,10 +79,6 @@ pub(crate) struct NewestAcked {
 }
 
 impl Flight {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-
     pub(crate) fn newest_acked(&self) -> Option<u64> {
         self.newest_acked
     }
@@ -186,13 +180,13 @@ mod tests {
         flight
     }
 
-    fn told(flight: &mut Flight, now: Time, ranges: &[(u64, u64)]) -> Vec<(u64, Fate)> {
+    fn told(flight: &mut Flight, now: Time, ranges: &[(u64, u64)]) -> Vec<(u64, Option<Fate>)> {
         let mut rtt = RttEstimate::default();
         rtt.add(Duration::from_millis(20), Duration::ZERO);
         let mut told = Vec::new();
         let ack = Ack { delay_us: 0, ranges: ranges.to_vec() };
-        flight.acknowledge(&ack, |pn| told.push((pn, Fate::Acked)));
-        flight.detect(now, &rtt, |packet, fate| told.push((packet.pn, fate)));
+        flight.acknowledge(&ack, |pn| told.push((pn, None)));
+        flight.detect(now, &rtt, |packet, fate| told.push((packet.pn, Some(fate))));
         told
     }
 
@@ -202,12 +196,17 @@ mod tests {
         let packets: Vec<_> = (0..12).map(|i| (i / 3, i % 3 == 0, true)).collect();
         let mut flight = flight(&packets);
         let told = told(&mut flight, Time::from_millis(20), &[(8, 11), (6, 6), (0, 2)]);
-        let fates: Vec<_> = told.into_iter().filter(|(_, fate)| *fate != Fate::Acked).collect();
+        let fates: Vec<_> = told.into_iter().filter(|(_, fate)| fate.is_some()).collect();
         assert_eq!(
             fates,
-            [(3, Fate::Dropped), (4, Fate::Dropped), (5, Fate::Dropped), (7, Fate::Lost)]
+            [
+                (3, Some(Fate::Dropped)),
+                (4, Some(Fate::Dropped)),
+                (5, Some(Fate::Dropped)),
+                (7, Some(Fate::Lost))
+            ]
         );
-        assert!(flight.is_empty());
+        assert!(flight.packets.is_empty());
     }
 
     #[test]
@@ -221,14 +220,14 @@ mod tests {
         ]);
         assert_eq!(
             told(&mut flight, Time::from_millis(5), &[(4, 4)]),
-            [(4, Fate::Acked), (0, Fate::Lost), (1, Fate::Lost)]
+            [(4, None), (0, Some(Fate::Lost)), (1, Some(Fate::Lost))]
         );
         // The others are not late yet.
         let at = flight.loss_at().unwrap();
-        assert_eq!(told(&mut flight, at, &[(4, 4)]), [(2, Fate::Dropped)]);
+        assert_eq!(told(&mut flight, at, &[(4, 4)]), [(2, Some(Fate::Dropped))]);
         let at = flight.loss_at().unwrap();
-        assert_eq!(told(&mut flight, at, &[(4, 4)]), [(3, Fate::Dropped)]);
-        assert!(flight.is_empty() && flight.loss_at().is_none());
+        assert_eq!(told(&mut flight, at, &[(4, 4)]), [(3, Some(Fate::Dropped))]);
+        assert!(flight.packets.is_empty() && flight.loss_at().is_none());
     }
 
     #[test]
@@ -236,13 +235,13 @@ mod tests {
         let mut flight =
             flight(&[(0, true, true), (0, false, true), (0, false, true), (0, false, true)]);
         let told = told(&mut flight, Time::from_millis(5), &[(1, 3)]);
-        assert_eq!(told.last(), Some(&(0, Fate::Lost)));
+        assert_eq!(told.last(), Some(&(0, Some(Fate::Lost))));
     }
 
     #[test]
     fn acknowledgements_of_what_was_never_sent_change_nothing() {
         let mut flight = flight(&[(0, true, true)]);
         assert_eq!(told(&mut flight, Time::from_millis(90), &[(5, 1 << 60)]), []);
-        assert!(!flight.is_empty());
+        assert!(!flight.packets.is_empty());
     }
 }

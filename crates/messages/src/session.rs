@@ -260,6 +260,11 @@ impl Session {
         self.sender.time_out(now);
     }
 
+    /// Whether there are events.
+    pub fn has_event(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// What happened next.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()

@@ -127,6 +127,24 @@ impl Connection {
         self.0.send_window()
     }
 
+    /// A secret of both ends (the exporter of TLS 1.3, RFC 8446, section 7.5), for another protocol;
+    /// `None` where the laboratory's null cipher protects nothing.
+    ///
+    /// # Errors
+    /// If there is none yet: the handshake is not done.
+    pub fn exported_secret(
+        &self,
+        label: &str,
+        context: &[u8],
+    ) -> Result<Option<[u8; 32]>, QuicError> {
+        if !self.0.protects {
+            return Ok(None);
+        }
+        let mut secret = [0; 32];
+        self.0.export(label.as_bytes(), context, &mut secret)?;
+        Ok(Some(secret))
+    }
+
     /// The peer's address. It changes when the peer migrates.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.0.remote()

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use airlane_base::{Seed, Time};
-use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_runtime::{Received, RuntimeExt, RuntimeHandle, UdpSocket};
 use bytes::Bytes;
 use noq_proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig,
@@ -20,6 +20,7 @@ use ring::hmac;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
+use crate::companion::{Companion, Mailbox};
 use crate::config::{AckPolicy, Knock, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig};
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
@@ -60,6 +61,9 @@ pub(crate) struct Inner {
     client: Arc<dyn proto_crypto::ClientConfig>,
     server: Option<ServerConfig>,
     initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
+    socket: Arc<dyn UdpSocket>,
+    /// What has come for the companion, if there is one.
+    mailbox: OnceLock<Arc<Mailbox>>,
 }
 
 /// The key of stateless resets of the endpoint at `local` that was given `secret`.
@@ -115,6 +119,7 @@ impl Endpoint {
             Some(name) => runtime.bind_udp_to(local, name)?,
             None => runtime.bind_udp(local)?,
         };
+        let socket: Arc<dyn UdpSocket> = Arc::from(socket);
         let local_addr = socket.local_addr();
         let seed = runtime.seed().split("quic").split(&local_addr.to_string());
         let secret = |name: &str| config.security.secret(seed, name);
@@ -195,6 +200,8 @@ impl Endpoint {
             client,
             server,
             initial_ids,
+            socket: socket.clone(),
+            mailbox: OnceLock::new(),
         });
         runtime.spawn("quic", Driver::new(inner.clone(), socket));
         Ok(Self { inner, accepted: accepted.map(AsyncMutex::new) })
@@ -208,6 +215,13 @@ impl Endpoint {
     /// The runtime that it runs on.
     pub fn runtime(&self) -> &RuntimeHandle {
         &self.inner.runtime
+    }
+
+    /// The socket, for another protocol beside QUIC; `None` if it was given away already.
+    pub fn companion(&self) -> Option<Companion> {
+        let mailbox = Arc::new(Mailbox::default());
+        self.inner.mailbox.set(mailbox.clone()).ok()?;
+        Some(Companion::new(self.inner.socket.clone(), mailbox, self.inner.config.dscp))
     }
 
     /// The next connection whose handshake has succeeded; `None` when the endpoint is closed or
@@ -367,6 +381,20 @@ impl TimeSource for NoDate {
 }
 
 impl Inner {
+    /// Hands a datagram that is not QUIC's to the companion.
+    pub(crate) fn deliver_aside(&self, received: Received) {
+        if let Some(mailbox) = self.mailbox.get() {
+            mailbox.put(received);
+        }
+    }
+
+    /// The companion gets nothing more.
+    pub(crate) fn close_aside(&self) {
+        if let Some(mailbox) = self.mailbox.get() {
+            mailbox.close();
+        }
+    }
+
     /// Settings and control of the next connection. `original_id` is where the client's first
     /// packet goes to.
     fn connection(

@@ -4,6 +4,7 @@
 //! [`ControlHandle`] of each connection. What is configured and why is in `docs/quic.md`.
 
 mod clock;
+mod companion;
 mod config;
 mod connection;
 mod control;
@@ -15,6 +16,7 @@ mod http3;
 mod qlog;
 mod stream;
 
+pub use companion::Companion;
 pub use config::{
     ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES, Knock,
     MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,

@@ -77,6 +77,11 @@ pub trait UdpSocket: Send + Sync + Debug {
     /// # Errors
     /// Those of the socket. A datagram that the network drops is no error.
     fn poll_send(&self, cx: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>>;
+    /// Sends, if that is possible at once: for whoever shares the socket with one who waits for it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if it is not, and those of the socket.
+    fn try_send(&self, datagram: &Datagram<'_>) -> io::Result<()>;
     /// Receives one datagram, or registers the task to be woken when one arrives.
     ///
     /// # Errors

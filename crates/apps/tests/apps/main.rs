@@ -3,6 +3,7 @@
 mod film;
 mod keystrokes;
 mod lines;
+mod media_path;
 mod multipath;
 mod multipath_peers;
 mod radio_terms;

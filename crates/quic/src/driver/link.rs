@@ -21,6 +21,7 @@ use super::inbox::{Inbox, MOST_PIECES, Stop};
 use super::state::{Outbox, Reader, State, Writer};
 use crate::clock::Clock;
 use crate::control::ControlHandle;
+use crate::crypto::Cipher;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
 
@@ -34,6 +35,8 @@ pub(crate) struct Link {
     ahead: Ahead,
     /// Bytes that may wait or be in flight at the moment: changed under the lock, read without.
     window: AtomicU64,
+    /// Its packets are protected.
+    pub(crate) protects: bool,
     /// Packets may grow: noq finds out how far.
     pub(super) probes_mtu: bool,
     /// When its handshake must be done, if the peer opened it.
@@ -89,6 +92,7 @@ impl Link {
             control,
             window: AtomicU64::new(ahead.first()),
             ahead,
+            protects: !matches!(endpoint.config().security.cipher(), Cipher::Null),
             probes_mtu: endpoint.config().most_payload_bytes.is_some(),
             handshake_deadline: timeout.map(|t| now + t),
             state: Mutex::new(state),
@@ -413,6 +417,20 @@ impl Link {
         if state.ended.is_none() && state.proto.recv_stream(id).stop(VarInt::from_u32(0)).is_ok() {
             self.list(state);
         }
+    }
+
+    /// Fills `secret` with what both ends of the connection know and nobody else (RFC 8446, section
+    /// 7.5).
+    pub(crate) fn export(
+        &self,
+        label: &[u8],
+        context: &[u8],
+        secret: &mut [u8],
+    ) -> Result<(), QuicError> {
+        let state = self.state.lock();
+        let session = state.proto.crypto_session();
+        let exported = session.export_keying_material(secret, label, context);
+        exported.map_err(|_| QuicError::Tls("no secret can be exported".to_owned()))
     }
 
     /// The peer's address. It changes when the peer migrates.

@@ -44,6 +44,7 @@ pub(crate) use self::inbox::{Found, Inbox};
 pub(crate) use self::link::{Link, Owner, WeakLink};
 pub(crate) use self::links::Links;
 use self::outlet::Outlet;
+use crate::companion::is_for_companion;
 use crate::connection::Connection;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
@@ -103,7 +104,7 @@ thread_local! {
 }
 
 impl Driver {
-    pub(crate) fn new(inner: Arc<Inner>, socket: Box<dyn airlane_runtime::UdpSocket>) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, socket: Arc<dyn airlane_runtime::UdpSocket>) -> Self {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
         let work = Work {
             outlet: Outlet::new(socket, inner.config().ecn, inner.config().dscp),
@@ -190,6 +191,9 @@ impl Work {
         received: Received,
         links: &mut Links,
     ) {
+        if is_for_companion(&received.payload) {
+            return inner.deliver_aside(received);
+        }
         let Received { src, dst_ip, ecn, payload, joined, .. } = received;
         let path = FourTuple::new(src, (!dst_ip.is_unspecified()).then_some(dst_ip));
         // A byte that is kept would hold on to all that came with it: strangers could fill the
@@ -381,6 +385,7 @@ impl Work {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.inner.links.lock().give_up(&QuicError::ClosedHere);
+        self.inner.close_aside();
     }
 }
 

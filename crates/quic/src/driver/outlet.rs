@@ -4,6 +4,7 @@ use std::io;
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use airlane_base::{Dscp, Ecn};
@@ -11,7 +12,7 @@ use airlane_runtime::{Datagram, Received, UdpSocket};
 use noq_proto::{EcnCodepoint, Transmit};
 
 pub(super) struct Outlet {
-    socket: Box<dyn UdpSocket>,
+    socket: Arc<dyn UdpSocket>,
     /// Datagrams may be marked, where noq wants them to.
     ecn: bool,
     /// What every datagram asks of the network.
@@ -54,7 +55,7 @@ impl Route {
 }
 
 impl Outlet {
-    pub(super) fn new(socket: Box<dyn UdpSocket>, ecn: bool, dscp: Dscp) -> Self {
+    pub(super) fn new(socket: Arc<dyn UdpSocket>, ecn: bool, dscp: Dscp) -> Self {
         Self { socket, ecn, dscp, held: None }
     }
 

@@ -74,6 +74,9 @@ impl UdpSocket for NarrowSocket {
         *sent += 1;
         self.socket.poll_send(cx, datagram)
     }
+    fn try_send(&self, datagram: &Datagram<'_>) -> io::Result<()> {
+        self.socket.try_send(datagram)
+    }
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
         if self.host.now() >= self.fails_at {
             return Poll::Ready(Err(io::Error::other("the interface is gone")));

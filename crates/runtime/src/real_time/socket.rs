@@ -112,6 +112,16 @@ impl TokioSocket {
 
 impl UdpSocket for TokioSocket {
     fn poll_send(&self, cx: &mut Context<'_>, d: &Datagram<'_>) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.socket.poll_send_ready(cx))?;
+            match self.try_send(d) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    fn try_send(&self, d: &Datagram<'_>) -> io::Result<()> {
         let transmit = Transmit {
             destination: d.dst,
             ecn: match d.ecn {
@@ -124,16 +134,8 @@ impl UdpSocket for TokioSocket {
             segment_size: d.segment,
             src_ip: d.src,
         };
-        loop {
-            ready!(self.socket.poll_send_ready(cx))?;
-            let sent = self.socket.try_io(Interest::WRITABLE, || {
-                self.state.try_send((&self.socket).into(), &transmit)
-            });
-            match sent {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
+        self.socket
+            .try_io(Interest::WRITABLE, || self.state.try_send((&self.socket).into(), &transmit))
     }
 
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {

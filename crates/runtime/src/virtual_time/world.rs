@@ -413,11 +413,15 @@ impl<F> fmt::Debug for VirtualSocket<F> {
 
 impl<F: Fabric> UdpSocket for VirtualSocket<F> {
     fn poll_send(&self, _: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.try_send(datagram))
+    }
+
+    fn try_send(&self, datagram: &Datagram<'_>) -> io::Result<()> {
         let now = self.core.now();
         let mut state = self.core.state.lock();
         let State { hosts, fabric, .. } = &mut *state;
         fabric.send(now, hosts.packet(now, self.addr, datagram));
-        Poll::Ready(Ok(()))
+        Ok(())
     }
 
     fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {

@@ -1,0 +1,223 @@
+//! The paths of an endpoint: what their ends and the driver share.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use airlane_base::Time;
+use airlane_messages::{Event, Session};
+use airlane_quic::Connection;
+use airlane_runtime::RuntimeHandle;
+use parking_lot::Mutex;
+
+/// The part of a session's number that is its slot; the rest tells those apart that had it before.
+const SLOT_BITS: u32 = 16;
+
+/// All paths of an endpoint.
+pub(super) struct Paths {
+    runtime: RuntimeHandle,
+    most: usize,
+    state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Paths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Paths").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    slots: Vec<Slot>,
+    /// Paths to look at, each once.
+    pub(super) ready: Vec<usize>,
+    pub(super) driver: Option<Waker>,
+    /// The endpoint is gone.
+    pub(super) closed: bool,
+}
+
+#[derive(Default)]
+struct Slot {
+    generation: u16,
+    taken: bool,
+    pub(super) open: Option<Open>,
+}
+
+/// A path that is open.
+pub(super) struct Open {
+    pub(super) session: Session,
+    pub(super) connection: Connection,
+    /// Where its datagrams go: where QUIC has validated that the peer is.
+    pub(super) remote: SocketAddr,
+    reader: Option<Waker>,
+    pub(super) listed: bool,
+}
+
+impl State {
+    /// The path of a session's number.
+    pub(super) fn slot_of(&self, id: u32) -> Option<usize> {
+        let slot = (id & (1 << SLOT_BITS) - 1) as usize;
+        let known = self.slots.get(slot)?;
+        (u32::from(known.generation) == id >> SLOT_BITS && known.open.is_some()).then_some(slot)
+    }
+
+    pub(super) fn open(&mut self, slot: usize) -> Option<&mut Open> {
+        self.slots.get_mut(slot)?.open.as_mut()
+    }
+
+    /// The driver has to look at a path.
+    pub(super) fn list(&mut self, slot: usize) {
+        if let Some(open) = self.open(slot)
+            && !std::mem::replace(&mut open.listed, true)
+        {
+            self.ready.push(slot);
+        }
+    }
+
+    fn wake_driver(&mut self) {
+        if let Some(driver) = self.driver.take() {
+            driver.wake();
+        }
+    }
+
+    /// Nothing comes any more.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+        for open in self.slots.iter_mut().filter_map(|slot| slot.open.as_mut()) {
+            open.wake();
+        }
+    }
+}
+
+impl Open {
+    /// Wakes who waits for an event, if there is one.
+    pub(super) fn tell(&mut self) {
+        if self.session.has_event() {
+            self.wake();
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+
+    /// Follows the peer to where QUIC has validated that it is now.
+    pub(super) fn follow(&mut self) {
+        if let Some(remote) = self.connection.remote_addr() {
+            self.remote = remote;
+        }
+    }
+}
+
+impl Paths {
+    pub(super) fn new(runtime: RuntimeHandle, most: usize) -> Self {
+        Self { runtime, most: most.min(1 << SLOT_BITS), state: Mutex::default() }
+    }
+
+    pub(super) fn runtime(&self) -> &RuntimeHandle {
+        &self.runtime
+    }
+
+    pub(super) fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.state.lock().slots.iter().filter(|slot| slot.open.is_some()).count()
+    }
+
+    /// A place for another path; `None` if there is none.
+    pub(super) fn reserve(self: &Arc<Self>) -> Option<Place> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return None;
+        }
+        let free = state.slots.iter().position(|slot| !slot.taken);
+        let slot = free.unwrap_or(state.slots.len());
+        if slot >= self.most {
+            return None;
+        }
+        if free.is_none() {
+            state.slots.push(Slot::default());
+        }
+        let known = &mut state.slots[slot];
+        known.taken = true;
+        let id = u32::from(known.generation) << SLOT_BITS | slot as u32;
+        Some(Place { paths: self.clone(), slot, id })
+    }
+}
+
+/// A path's place, which is free again when this is dropped.
+pub(super) struct Place {
+    paths: Arc<Paths>,
+    slot: usize,
+    id: u32,
+}
+
+impl Place {
+    /// The number by which the session is known here.
+    pub(super) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(super) fn runtime(&self) -> &RuntimeHandle {
+        &self.paths.runtime
+    }
+
+    pub(super) fn fill(&self, session: Session, connection: Connection) {
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut open = Open { session, connection, remote: unknown, reader: None, listed: false };
+        open.follow();
+        self.paths.state.lock().slots[self.slot].open = Some(open);
+    }
+
+    /// Changes the session; the driver looks at it then.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Session, Time) -> T) -> T {
+        let now = self.paths.runtime.now();
+        let mut state = self.paths.state.lock();
+        let open = state.slots[self.slot].open.as_mut().expect(FILLED);
+        let changed = change(&mut open.session, now);
+        state.list(self.slot);
+        state.wake_driver();
+        changed
+    }
+
+    /// Reads the session.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Session, Time) -> T) -> T {
+        let now = self.paths.runtime.now();
+        let state = self.paths.state.lock();
+        look(&state.slots[self.slot].open.as_ref().expect(FILLED).session, now)
+    }
+
+    pub(super) fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        let mut state = self.paths.state.lock();
+        let closed = state.closed;
+        let open = state.slots[self.slot].open.as_mut().expect(FILLED);
+        if let Some(event) = open.session.poll_event() {
+            return Poll::Ready(Some(event));
+        }
+        if closed {
+            return Poll::Ready(None);
+        }
+        open.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// A `MediaPath` has only places that were filled.
+const FILLED: &str = "a place of an open path";
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.paths.state.lock();
+        let slot = &mut state.slots[self.slot];
+        let open = slot.open.take();
+        slot.taken = false;
+        slot.generation = slot.generation.wrapping_add(1);
+        drop(state);
+        // The connection may be closed by it, which takes locks of its own.
+        drop(open);
+    }
+}
