@@ -8,6 +8,7 @@ pub mod cmcd;
 pub mod content;
 pub mod error;
 pub mod http;
+pub mod live;
 pub mod media_path;
 pub mod multipath;
 pub mod tiles;

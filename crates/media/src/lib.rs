@@ -16,6 +16,7 @@ pub mod corpus;
 pub mod dash;
 pub mod heads;
 pub mod hls;
+pub mod layers;
 pub mod mp4;
 pub mod perceptual;
 mod render;

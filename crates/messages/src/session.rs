@@ -307,6 +307,11 @@ impl Session {
         self.sender.controller()
     }
 
+    /// What was sent up to `now`, as the sending side counts it: what queues dropped counts as lost.
+    pub fn sent(&self, now: Time) -> airlane_congestion::Counts {
+        self.sender.send_state().total(now)
+    }
+
     /// Sums up to `now`.
     pub fn counts(&self, now: Time) -> Counts {
         let sent = self.sender.send_state().total(now);

@@ -94,11 +94,11 @@ impl MediaPaths {
         &self,
         connection: &Connection,
         config: &PathConfig,
-        request: Bytes,
+        request: impl Into<Bytes>,
     ) -> Result<(MediaPath, Bytes), OpenError> {
         let place = self.paths.reserve().ok_or(OpenError::Full)?;
         let (mut to, mut from) = connection.open_bi().await?;
-        to.write_all(Hello { id: place.id(), body: request }.encode()?).await?;
+        to.write_all(Hello { id: place.id(), body: request.into() }.encode()?).await?;
         to.finish()?;
         let answer = Hello::read(&mut from).await?;
         let ids = Ids { local: place.id(), remote: answer.id };
@@ -264,8 +264,8 @@ impl MediaPath {
         self.place.look(|session, now| session.counts(now))
     }
 
-    /// Reads the sending side.
-    pub fn sender<T>(&self, read: impl FnOnce(&Session, Time) -> T) -> T {
+    /// Reads the session.
+    pub fn look<T>(&self, read: impl FnOnce(&Session, Time) -> T) -> T {
         self.place.look(read)
     }
 }

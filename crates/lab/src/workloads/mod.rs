@@ -3,6 +3,7 @@
 pub mod bulk;
 #[cfg(test)]
 mod exchange;
+pub mod live;
 pub mod tiles;
 pub mod tunnel;
 pub mod vod;
@@ -17,6 +18,7 @@ pub(crate) const ALL: &[&dyn Workload] = &[
     &web::Web,
     &tunnel::Tunnel,
     &tiles::Tiles,
+    &live::Live,
     #[cfg(test)]
     &exchange::Exchange,
 ];

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use airlane_apps::media_path::MediaPath;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
@@ -9,14 +10,17 @@ use super::SAMPLE_EVERY;
 use super::output::FlowSample;
 
 /// What is known of one flow's sending side.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Tap(Mutex<Seen>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Seen {
-    control: Option<ControlHandle>,
+    source: Option<Source>,
     samples: Vec<FlowSample>,
 }
+
+/// Tells what a flow has done so far; `None` if it is gone.
+type Source = Box<dyn Fn() -> Option<FlowSample> + Send>;
 
 impl Tap {
     /// A tap whose samples are taken on `runtime` from now on.
@@ -34,7 +38,44 @@ impl Tap {
 
     /// The flow's connection came.
     pub(crate) fn connect(&self, control: &ControlHandle) {
-        self.lock().control = Some(control.clone());
+        let control = control.clone();
+        let sample = move || {
+            let stats = control.stats();
+            Some(FlowSample {
+                at: stats.now,
+                acked_bytes: stats.acked_bytes,
+                sent_bytes: stats.sent_bytes,
+                lost_bytes: stats.lost_bytes,
+                window_bytes: stats.window,
+                rtt_s: stats.rtt.map(|r| r.smoothed.as_secs_f64()),
+                weight: stats.weight,
+                busy: stats.busy,
+            })
+        };
+        self.lock().source = Some(Box::new(sample));
+    }
+
+    /// The flow's media path came.
+    pub(crate) fn connect_path(&self, path: &Arc<MediaPath>) {
+        let path = Arc::downgrade(path);
+        let sample = move || {
+            let path = path.upgrade()?;
+            let sample = path.look(|session, now| {
+                let sent = session.sent(now);
+                FlowSample {
+                    at: now,
+                    acked_bytes: sent.acked_bytes,
+                    sent_bytes: sent.sent_bytes,
+                    lost_bytes: sent.lost_bytes,
+                    window_bytes: session.controller().map_or(0, |c| c.window()),
+                    rtt_s: session.rtt().map(|r| r.smoothed.as_secs_f64()),
+                    weight: session.controller().map_or(1.0, |c| c.weight()),
+                    busy: sent.busy,
+                }
+            });
+            Some(sample)
+        };
+        self.lock().source = Some(Box::new(sample));
     }
 
     /// The samples.
@@ -44,17 +85,8 @@ impl Tap {
 
     fn sample(&self) {
         let mut seen = self.lock();
-        let Some(stats) = seen.control.as_ref().map(ControlHandle::stats) else { return };
-        seen.samples.push(FlowSample {
-            at: stats.now,
-            acked_bytes: stats.acked_bytes,
-            sent_bytes: stats.sent_bytes,
-            lost_bytes: stats.lost_bytes,
-            window_bytes: stats.window,
-            rtt_s: stats.rtt.map(|r| r.smoothed.as_secs_f64()),
-            weight: stats.weight,
-            busy: stats.busy,
-        });
+        let Some(sample) = seen.source.as_ref().and_then(|source| source()) else { return };
+        seen.samples.push(sample);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {

@@ -1,0 +1,21 @@
+//! Real-time video in layers, over a media path: one end encodes and sends each frame as it is
+//! captured, the other shows what can be decoded (Chen et al., SEC 2023, section 6).
+//!
+//! A frame is sent as one message per layer, marked by a [`Policy`], so that queues in the network and
+//! the sender's own drop what can be spared. The receiver decodes exactly what the [`Structure`] of the
+//! video allows ([`Decoder`]). Sizes come from tables, bytes from a pattern that the receiver checks.
+
+mod decoder;
+mod encoder;
+mod error;
+mod receiver;
+mod sender;
+mod structure;
+pub mod wire;
+
+pub use decoder::{Decoded, Decoder};
+pub use encoder::{Encoded, EncodedLayer, Encoder, QualityEncoder, QualityMarks, TemporalEncoder};
+pub use error::LiveError;
+pub use receiver::{ReceivedLayer, receive};
+pub use sender::{Noted, SentFrame, send};
+pub use structure::Structure;

@@ -1,0 +1,91 @@
+//! The end that sends.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_messages::Event;
+use airlane_runtime::RuntimeExt;
+
+use super::LiveError;
+use super::encoder::{Encoded, Encoder};
+use super::wire::{LayerHeader, STREAM};
+use crate::media_path::{Estimate, MediaPath};
+
+/// A frame that was handed over.
+#[derive(Clone, Debug)]
+pub struct SentFrame {
+    /// Its number, from 0.
+    pub frame: u32,
+    /// When.
+    pub at: Time,
+    /// What it was sent as.
+    pub encoded: Encoded,
+    /// The number of its first layer's message; those of the others follow.
+    pub message: u32,
+    /// What was known of the path.
+    pub estimate: Estimate,
+}
+
+/// What a sender notes.
+#[derive(Clone, Debug)]
+pub enum Noted {
+    /// A frame was handed over.
+    Sent(SentFrame),
+    /// A message was dropped before it left, or never began to.
+    Dropped {
+        /// Its number.
+        message: u32,
+        /// When.
+        at: Time,
+    },
+}
+
+/// Sends a frame every `frame_time` until `until`. `note` hears of each, and of what the
+/// sender's own buffer drops.
+///
+/// # Errors
+/// If a frame cannot be sent, which is the encoder's fault, or the path ends.
+pub async fn send(
+    path: &MediaPath,
+    mut encoder: impl Encoder,
+    frame_time: Duration,
+    until: Time,
+    mut note: impl FnMut(Noted),
+) -> Result<(), LiveError> {
+    let clock = path.runtime().clone();
+    let begin = clock.now();
+    for frame in 0.. {
+        let at = begin + frame_time * frame;
+        if at >= until {
+            break;
+        }
+        let mut sleep = clock.sleep_until(at);
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = path.next_event() => event,
+                () = &mut sleep => break,
+            };
+            match event {
+                None => return Err(LiveError::Ended),
+                Some(Event::Dropped { message, .. }) => {
+                    note(Noted::Dropped { message, at: clock.now() });
+                }
+                Some(Event::Message(_)) => {}
+            }
+        }
+        let (handed, estimate) = (clock.now(), path.estimate());
+        let encoded = encoder.frame(frame, &estimate);
+        let mut message = 0;
+        for (layer, out) in encoded.layers.iter().enumerate() {
+            let layer = layer as u8;
+            let header = LayerHeader { frame, layer, encoding: encoded.encoding, handed };
+            let number = path.send(STREAM, out.marking, header.message(out.bytes as usize))?;
+            if layer == 0 {
+                message = number;
+            }
+        }
+        note(Noted::Sent(SentFrame { frame, at: handed, encoded, message, estimate }));
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! What each case draws: a clip for each stream.
+
+use std::sync::Arc;
+
+use airlane_base::{InputError, Seed};
+use airlane_media::layers::{LayerContent, LayeredVideo};
+use rand::RngExt;
+
+use super::{Entry, NAME, Streams, Video};
+use crate::plan::{Plan, RunKey, Sources};
+use crate::request::Common;
+use crate::scenario::Scenario;
+use crate::story::words::file_name;
+use crate::workload::Draws;
+
+/// The clips, and which of them each draw has.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    /// `None` without streams.
+    content: Option<Content>,
+    /// By draw, then by stream: the place of the clip.
+    draws: Vec<Vec<usize>>,
+}
+
+#[derive(Clone, Debug)]
+struct Content {
+    clips: LayerContent,
+    hash: u64,
+}
+
+/// The last content that was read for several plans.
+#[derive(Debug, Default)]
+struct Read(Option<Content>);
+
+impl Drawn {
+    pub(super) fn read(
+        cast: &Streams,
+        scenario: &Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Self, InputError> {
+        if cast.0.is_empty() {
+            return Ok(Self { content: None, draws: Vec::new() });
+        }
+        // One command has one content.
+        let kept = &mut sources.kept::<Read>().0;
+        let content = match kept.take() {
+            Some(content) => content,
+            None => {
+                let clips = match &common.content {
+                    Some(folder) => LayerContent::load_dir(folder)?,
+                    None => LayerContent::embedded()?,
+                };
+                Content { hash: clips.content_hash(), clips }
+            }
+        };
+        let content = kept.insert(content).clone();
+        let draw = |number: usize| {
+            let seed = Seed(scenario.cases.seed).split(NAME).index(number as u64);
+            cast.0.iter().map(|stream| chosen(stream, &content.clips, seed)).collect()
+        };
+        let draws = (0..scenario.cases.count).map(draw).collect::<Result<_, _>>()?;
+        Ok(Self { content: Some(content), draws })
+    }
+
+    /// The clip of a stream of a case.
+    pub(super) fn clip(plan: &Plan, case: usize, stream: usize) -> Arc<LayeredVideo> {
+        let drawn = plan.draws.of::<Self>().expect("a plan with streams has drawn");
+        let content = drawn.content.as_ref().expect("a draw is of a content");
+        let chosen = drawn.draws[plan.cases[case].draw][stream];
+        content.clips.videos[chosen].clone()
+    }
+
+    fn names(&self, draw: usize) -> Vec<&str> {
+        let Some(content) = &self.content else { return Vec::new() };
+        let chosen = self.draws.get(draw).map_or(&[][..], Vec::as_slice);
+        chosen.iter().map(|clip| content.clips.videos[*clip].name.as_str()).collect()
+    }
+}
+
+/// The clip of a stream, drawn if it is not given.
+fn chosen(stream: &Entry, clips: &LayerContent, seed: Seed) -> Result<usize, InputError> {
+    let fits = |clip: &LayeredVideo| match stream.video {
+        Video::Quality => clip.quality.is_some(),
+        Video::FrameRate => clip.temporal.is_some(),
+    };
+    let all: Vec<usize> = (0..clips.videos.len()).filter(|i| fits(&clips.videos[*i])).collect();
+    let names: Vec<&str> = all.iter().map(|i| clips.videos[*i].name.as_str()).collect();
+    match &stream.clip {
+        None if all.is_empty() => Err(InputError::new(
+            format!("no clip of {} has the layers that {} asks for", clips.name, stream.name),
+            "name another folder with --content DIR",
+        )),
+        None => {
+            let mut rng = seed.split(&stream.name).rng();
+            Ok(all[rng.random_range(0..all.len())])
+        }
+        Some(name) => {
+            all.iter().copied().find(|i| clips.videos[*i].name == *name).ok_or_else(|| {
+                let found = format!("found \"{name}\"");
+                InputError::new(found, format!("expected one of {}", names.join(", ")))
+                    .at_key("live.clip")
+            })
+        }
+    }
+}
+
+impl Draws for Drawn {
+    fn identity(&self, plan: &Plan, key: RunKey) -> String {
+        let Some(content) = &self.content else { return String::new() };
+        format!("{:?} {:016x}", self.names(plan.cases[key.case].draw), content.hash)
+    }
+
+    fn content_name(&self) -> Option<String> {
+        Some(file_name(&self.content.as_ref()?.clips.name).to_owned())
+    }
+
+    fn content(&self) -> Option<String> {
+        let content = self.content.as_ref()?;
+        Some(format!("{}, hash {:016x}", file_name(&content.clips.name), content.hash))
+    }
+
+    fn case(&self, draw: usize) -> String {
+        self.names(draw).join("; ")
+    }
+}

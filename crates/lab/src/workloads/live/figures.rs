@@ -1,0 +1,152 @@
+//! Figures of a stream, as `docs/octopus.md` defines them.
+
+use airlane_base::Time;
+use airlane_quality::stats;
+
+use super::records::{Fate, FrameRecord};
+use super::{NAME, Output, StreamOutput};
+use crate::workload::{ActorResult, Figures, PartResult};
+
+/// The time constant with which the quality of a picture that stands still decays (T0 of SQI).
+const DECAY_S: f64 = 1.0;
+
+/// What a viewer sees of one frame: its own picture, or the last one, decayed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// SSIM in dB, decayed if the frame was not decoded.
+    pub(super) ssim_db: f64,
+    /// The same for SSIM itself, 0 to 1.
+    pub(super) ssim: f64,
+}
+
+impl StreamOutput {
+    /// The frames that count.
+    fn counted(&self) -> impl Iterator<Item = &FrameRecord> {
+        self.frames.iter().filter(|frame| frame.handed >= self.counted_from)
+    }
+
+    /// What a viewer sees of each frame, in order.
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        let mut last: Option<(Time, f64)> = None;
+        let seen = self.frames.iter().map(|frame| {
+            if let Some(shown) = frame.shown {
+                last = Some((frame.handed, shown.ssim_db));
+                return Seen { ssim_db: shown.ssim_db, ssim: raw(shown.ssim_db) };
+            }
+            let Some((at, ssim_db)) = last else { return Seen { ssim_db: 0.0, ssim: 0.0 } };
+            let decay = (-(frame.handed - at).as_secs_f64() / DECAY_S).exp();
+            Seen { ssim_db: ssim_db * decay, ssim: raw(ssim_db) * decay }
+        });
+        seen.collect()
+    }
+
+    /// Ages of the freshest frame just before a fresher one could be decoded, and at the end; seconds.
+    pub(super) fn ages(&self) -> Vec<f64> {
+        let mut shown: Vec<_> = self
+            .frames
+            .iter()
+            .filter_map(|frame| Some((frame.shown?.first, frame.number, frame.handed)))
+            .collect();
+        shown.sort();
+        let mut ages = Vec::new();
+        let mut freshest: Option<(u32, Time)> = None;
+        for (at, number, handed) in shown {
+            match freshest {
+                Some((known, _)) if number < known => continue,
+                Some((_, before)) if at >= self.counted_from => {
+                    ages.push((at - before).as_secs_f64());
+                }
+                _ => {}
+            }
+            freshest = Some((number, handed));
+        }
+        if let Some((_, handed)) = freshest {
+            ages.push((self.end - handed).as_secs_f64());
+        }
+        ages
+    }
+
+    /// How long each frame that was shown took, from its handing over to the last byte of what was
+    /// decoded of it; seconds.
+    pub(super) fn latencies(&self) -> Vec<f64> {
+        let latency = |f: &FrameRecord| f.shown.map(|shown| (shown.last - f.handed).as_secs_f64());
+        self.counted().filter_map(latency).collect()
+    }
+}
+
+/// SSIM of its value in dB.
+fn raw(ssim_db: f64) -> f64 {
+    1.0 - 10_f64.powf(-ssim_db / 10.0)
+}
+
+/// The value that so large a share of samples are at most; `None` without samples.
+fn quantile(mut samples: Vec<f64>, share: f64) -> Option<f64> {
+    samples.sort_by(f64::total_cmp);
+    let rank = (share * samples.len() as f64).ceil() as usize;
+    samples.get(rank.saturating_sub(1)).copied()
+}
+
+pub(super) fn result(output: &Output) -> PartResult {
+    let actors = output.0.iter().map(|stream| {
+        let mut figures = Figures::default();
+        let from = stream.frames.iter().position(|f| f.handed >= stream.counted_from);
+        let seen = stream.seen().split_off(from.unwrap_or(stream.frames.len()));
+        let mean = |of: fn(&Seen) -> f64| stats::mean(&seen.iter().map(of).collect::<Vec<_>>());
+        figures.add("sqi_ssim_db", "dB", mean(|s| s.ssim_db));
+        figures.add("sqi_ssim", "", mean(|s| s.ssim));
+        let ages = stream.ages();
+        figures.add("age_p50_s", "s", quantile(ages.clone(), 0.5));
+        figures.add("age_p99_s", "s", quantile(ages.clone(), 0.99));
+        let latencies = stream.latencies();
+        figures.add("latency_p50_s", "s", quantile(latencies.clone(), 0.5));
+        figures.add("latency_p99_s", "s", quantile(latencies.clone(), 0.99));
+        let frames: Vec<&FrameRecord> = stream.counted().collect();
+        let shown = frames.iter().filter(|frame| frame.shown.is_some()).count();
+        let span_s = frames.first().map(|first| (stream.end - first.handed).as_secs_f64());
+        let share = |n: f64, of: f64| (of > 0.0).then(|| n / of);
+        figures.add("shown_share", "", share(shown as f64, frames.len() as f64));
+        figures.add("shown_fps", "1/s", span_s.and_then(|s| share(shown as f64, s)));
+        let bytes = |frame: &FrameRecord, layers: usize| -> f64 {
+            frame.layers.iter().take(layers).map(|layer| f64::from(layer.bytes)).sum()
+        };
+        let shown_bytes: f64 = frames
+            .iter()
+            .filter_map(|frame| Some(bytes(frame, usize::from(frame.shown?.layer) + 1)))
+            .sum();
+        let sent_bytes: f64 = frames.iter().map(|frame| bytes(frame, usize::MAX)).sum();
+        let rate = |bytes: f64| span_s.and_then(|s| share(8.0 * bytes, s));
+        figures.add("shown_bps", "bit/s", rate(shown_bytes));
+        figures.add("sent_bps", "bit/s", rate(sent_bytes));
+        let of_fate = |is: fn(&Fate) -> bool| -> Option<f64> {
+            let layers = || frames.iter().flat_map(|frame| &frame.layers);
+            let meant = layers().filter(|layer| is(&layer.fate)).map(|l| f64::from(l.bytes));
+            share(meant.sum(), sent_bytes)
+        };
+        figures.add("dropped_here_share", "", of_fate(|f| matches!(f, Fate::DroppedHere(_))));
+        figures.add("dropped_there_share", "", of_fate(|f| matches!(f, Fate::DroppedThere(_))));
+        ActorResult {
+            workload: NAME.to_owned(),
+            name: stream.name.clone(),
+            failure: stream.failure.clone(),
+            rate_bps: Some(rate(shown_bytes).unwrap_or(0.0)),
+            figures,
+            samples: vec![("age_s", ages), ("latency_s", latencies)],
+            ..ActorResult::default()
+        }
+    });
+    PartResult { actors: actors.collect(), figures: Figures::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_a_sample_that_so_many_do_not_exceed() {
+        let hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        assert_eq!(quantile(hundred.clone(), 0.99), Some(99.0));
+        assert_eq!(quantile(hundred, 0.5), Some(50.0));
+        assert_eq!(quantile(vec![3.0], 0.99), Some(3.0));
+        assert_eq!(quantile(Vec::new(), 0.5), None);
+    }
+}

@@ -1,0 +1,244 @@
+//! Real-time video in layers, which the network may thin out (Octopus), from a server each.
+
+mod drawn;
+mod figures;
+mod over_time;
+mod read;
+mod records;
+mod report;
+mod roles;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{InputError, Time};
+use airlane_media::layers::LayeredVideo;
+
+use crate::error::LabError;
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
+use crate::story::Results;
+use crate::workload::{
+    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, Place,
+    Running, SchemePart, Sense, Stocks, Workload,
+};
+use crate::world::{FlowSample, Stage};
+
+/// The name of the workload.
+const NAME: &str = "live";
+
+/// The workload.
+pub(crate) struct Live;
+
+impl Workload for Live {
+    fn table(&self) -> &'static str {
+        NAME
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+        Arc::new(read::tables(tables, frame))
+    }
+
+    fn read_scheme(
+        &self,
+        keys: &mut Reader<'_>,
+        _: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
+        Some(Arc::new(read::of_scheme(keys)?))
+    }
+
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[("live", include_str!("../../../../../scenarios/live.toml"))]
+    }
+
+    fn defaults(&self) -> String {
+        format!("{:?}", OfScheme::default())
+    }
+}
+
+/// What a stream is sent as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Video {
+    /// In layers of quality, at a rate that follows the path's (Octopus, section 6.2).
+    #[default]
+    Quality,
+    /// In temporal layers, at one quality (section 6.1).
+    FrameRate,
+}
+
+/// What a scheme says of streams.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct OfScheme {
+    marks: Marks,
+}
+
+/// What messages are marked with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Marks {
+    /// As in the paper.
+    #[default]
+    Paper,
+    /// With the slack of the authors' code as well.
+    Slack,
+    /// With nothing: nobody drops a message on purpose.
+    None,
+}
+
+impl SchemePart for OfScheme {
+    fn note(&self) -> Vec<String> {
+        let note = match self.marks {
+            Marks::Paper => {
+                "Each message says which newer ones it makes way for, and at what rate."
+            }
+            Marks::Slack => {
+                "Each message says which newer ones it makes way for, at what rate, and how long it \
+                 may wait before."
+            }
+            Marks::None => "No message says that it may be dropped.",
+        };
+        vec![note.to_owned()]
+    }
+}
+
+/// The streams of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+struct Streams(Vec<Entry>);
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    /// Name, of rows; distinct.
+    name: String,
+    /// Its controller. `None`: that of the scheme.
+    control: Option<ControllerConfig>,
+    /// When it starts.
+    start: Duration,
+    /// Frames that are captured so soon after its start do not count.
+    skip: Duration,
+    /// What it is sent as.
+    video: Video,
+    /// IP bytes that the sender's buffer holds.
+    buffer: u64,
+    /// The clip; drawn for each case if it is not given.
+    clip: Option<String>,
+    /// The number of the access that its client is on.
+    at: Vec<usize>,
+    /// Its round trip in the core, if it is not the network's.
+    rtt: Option<Duration>,
+}
+
+impl Cast for Streams {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|stream| stream.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        self.0.iter().map(|stream| Place { at: stream.at.clone(), rtt: stream.rtt }).collect()
+    }
+
+    fn adapts(&self) -> bool {
+        true
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        self.is_empty().then_some(0.0)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            Metric::of_actor("sqi_ssim_db", "dB", Sense::Higher),
+            Metric::of_actor("sqi_ssim", "", Sense::Higher),
+            Metric::of_actor("age_p50_s", "s", Sense::Lower),
+            Metric::of_actor("age_p99_s", "s", Sense::Lower),
+            Metric::of_actor("latency_p50_s", "s", Sense::Lower),
+            Metric::of_actor("latency_p99_s", "s", Sense::Lower),
+            Metric::of_actor("shown_share", "", Sense::Higher),
+            Metric::of_actor("shown_fps", "1/s", Sense::Higher),
+            Metric::of_actor("shown_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("sent_bps", "bit/s", Sense::Neutral),
+            Metric::of_actor("dropped_here_share", "", Sense::Neutral),
+            Metric::of_actor("dropped_there_share", "", Sense::Neutral),
+        ]
+    }
+
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        common: &Common<'_>,
+        sources: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        Ok(Arc::new(drawn::Drawn::read(self, scenario, common, sources)?))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+
+    fn about(&self, plan: &Plan) -> About {
+        report::about(self, plan)
+    }
+
+    fn headlines(&self) -> Vec<Headline> {
+        report::headlines()
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        report::verdict(results)
+    }
+
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+/// What came of the streams of a run.
+#[derive(Clone, Debug)]
+struct Output(Vec<StreamOutput>);
+
+/// A stream that ended.
+#[derive(Clone, Debug)]
+struct StreamOutput {
+    name: String,
+    /// Frames that are captured earlier do not count.
+    counted_from: Time,
+    /// When it ended.
+    end: Time,
+    video: Video,
+    clip: Arc<LayeredVideo>,
+    /// Every frame that was captured, in order.
+    frames: Vec<records::FrameRecord>,
+    failure: Option<String>,
+    samples: Vec<FlowSample>,
+}
+
+impl Part for Output {
+    fn flows(&self) -> Vec<Flow<'_>> {
+        let flow = |stream: &'_ StreamOutput| stream.name.clone();
+        self.0
+            .iter()
+            .map(|stream| Flow {
+                title: flow(stream),
+                note: "stream".to_owned(),
+                greedy: false,
+                samples: &stream.samples,
+            })
+            .collect()
+    }
+
+    fn result(&self, _: &Ended<'_>) -> PartResult {
+        figures::result(self)
+    }
+
+    fn over_time(&self, _: &Ended<'_>) -> OverTime {
+        over_time::of(self)
+    }
+}

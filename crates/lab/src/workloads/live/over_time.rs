@@ -1,0 +1,171 @@
+//! A stream over time, as the report draws it.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_report::model::{Draw, Fill, Frame, Grid, Kind, Panel, Series};
+
+use super::records::{Fate, FrameRecord, LayerRecord};
+use super::{Output, StreamOutput};
+use crate::workload::OverTime;
+
+/// From one moment of the grid to the next.
+const MOMENT: Duration = Duration::from_millis(100);
+/// Frames that a moment shows: the latest that were captured.
+const SHOWN: usize = 36;
+
+pub(super) fn of(output: &Output) -> OverTime {
+    if output.0.is_empty() {
+        return OverTime::default();
+    }
+    let mut quality = Panel::new("ssim", "SSIM", "dB", Draw::Step, 1)
+        .help("How close the picture is to the original, frame by frame; a picture that stands still decays.");
+    let mut age = Panel::new("age", "Age of the picture", "ms", Draw::Line, 0)
+        .help("How long ago the freshest picture that can be shown was captured.");
+    let mut rates = Panel::new("live-rate", "Encoder", "Mbit/s", Draw::Step, 2)
+        .help("Bits of the frames as they are handed over, and of what is shown of them, by half seconds.");
+    let mut dropped = Panel::new("live-dropped", "Dropped", "Mbit/s", Draw::Step, 2)
+        .help("Bits of layers that the sender's own buffer dropped, and that left and did not come, by half seconds.");
+    for stream in &output.0 {
+        let name = &stream.name;
+        let mut line = Series::new(name.clone());
+        for (frame, seen) in stream.frames.iter().zip(stream.seen()) {
+            line.push(frame.handed.as_secs_f64(), seen.ssim_db);
+        }
+        quality.series.push(line);
+        age.series.push(ages(stream));
+        rates.series.push(per_half_second(stream, format!("{name}, handed over"), |_, _, _| true));
+        rates.series.push(per_half_second(stream, format!("{name}, shown"), |frame, layer, _| {
+            frame.shown.is_some_and(|shown| layer <= usize::from(shown.layer))
+        }));
+        let here = |_: &FrameRecord, _: usize, layer: &LayerRecord| {
+            matches!(layer.fate, Fate::DroppedHere(_))
+        };
+        let there = |_: &FrameRecord, _: usize, layer: &LayerRecord| {
+            matches!(layer.fate, Fate::DroppedThere(_))
+        };
+        dropped.series.push(per_half_second(stream, format!("{name}, by the sender"), here));
+        dropped.series.push(per_half_second(stream, format!("{name}, on the way"), there));
+    }
+    let grids = output.0.iter().map(grid).collect();
+    OverTime { panels: vec![quality, age, rates, dropped], grids, ..OverTime::default() }
+}
+
+/// The age of the freshest picture: it rises with time and falls when a fresher one can be shown.
+fn ages(stream: &StreamOutput) -> Series {
+    let mut shown: Vec<_> = stream
+        .frames
+        .iter()
+        .filter_map(|frame| Some((frame.shown?.first, frame.number, frame.handed)))
+        .collect();
+    shown.sort();
+    let mut line = Series::new(stream.name.clone());
+    let mut freshest: Option<(u32, Time)> = None;
+    let mut push = |at: Time, captured: Time| {
+        line.push(at.as_secs_f64(), (at - captured).as_secs_f64() * 1e3);
+    };
+    for (at, number, handed) in shown {
+        if let Some((known, before)) = freshest {
+            if number < known {
+                continue;
+            }
+            push(at, before);
+        }
+        push(at, handed);
+        freshest = Some((number, handed));
+    }
+    if let Some((_, handed)) = freshest {
+        push(stream.end, handed);
+    }
+    line
+}
+
+/// Bits per second of the layers that `counts`, by half seconds.
+fn per_half_second(
+    stream: &StreamOutput,
+    name: String,
+    counts: impl Fn(&FrameRecord, usize, &LayerRecord) -> bool,
+) -> Series {
+    const SPAN_S: f64 = 0.5;
+    let mut line = Series::new(name);
+    let slot = |frame: &FrameRecord| (frame.handed.as_secs_f64() / SPAN_S) as u64;
+    for frames in stream.frames.chunk_by(|a, b| slot(a) == slot(b)) {
+        let layers = frames.iter().flat_map(|f| f.layers.iter().enumerate().map(move |l| (f, l)));
+        let meant = layers.filter(|(frame, (layer, record))| counts(frame, *layer, record));
+        let bits: f64 = meant.map(|(_, (_, record))| 8.0 * f64::from(record.bytes)).sum();
+        line.push(slot(&frames[0]) as f64 * SPAN_S, bits / SPAN_S / 1e6);
+    }
+    line
+}
+
+/// What a layer is at a moment, in the order of the legend.
+#[derive(Clone, Copy)]
+enum State {
+    Shown,
+    InVain,
+    OnItsWay,
+    DroppedHere,
+    DroppedThere,
+    NotYet,
+}
+
+fn state(frame: &FrameRecord, number: usize, layer: &LayerRecord, now: Time) -> State {
+    if frame.handed > now {
+        return State::NotYet;
+    }
+    let shown = frame.shown.is_some_and(|shown| number <= usize::from(shown.layer));
+    match layer.fate {
+        Fate::Came(at) if at <= now => {
+            // What waits for another layer may still be shown.
+            if shown { State::Shown } else { State::InVain }
+        }
+        Fate::DroppedHere(at) if at <= now => State::DroppedHere,
+        Fate::DroppedThere(Some(at)) if at <= now => State::DroppedThere,
+        _ => State::OnItsWay,
+    }
+}
+
+/// What became of the layers of the latest frames, moment by moment.
+fn grid(stream: &StreamOutput) -> Grid {
+    let kind = |name: &str, fill| Kind { name: name.to_owned(), fill };
+    let kinds = vec![
+        kind("shown", Fill::Scale(1.0)),
+        kind("came in vain", Fill::Scale(0.35)),
+        kind("waits or on its way", Fill::Scale(0.0)),
+        kind("dropped by the sender", Fill::Broken),
+        kind("dropped on the way", Fill::Broken),
+        kind("not captured yet", Fill::Empty),
+    ];
+    let layers = stream.frames.iter().map(|frame| frame.layers.len()).max().unwrap_or(1).max(1);
+    let end = stream.end;
+    let moments = (0..).map(|n| Time::ZERO + MOMENT * n).take_while(|now| *now <= end);
+    let frames = moments.map(|now| {
+        let captured = stream.frames.partition_point(|frame| frame.handed <= now);
+        let from = captured.saturating_sub(SHOWN);
+        let mut cells = Vec::with_capacity(SHOWN * layers);
+        // The highest layer on top.
+        for layer in (0..layers).rev() {
+            for place in from..from + SHOWN {
+                let frame = stream.frames.get(place);
+                let record = frame.and_then(|frame| Some((frame, frame.layers.get(layer)?)));
+                let state = record
+                    .map_or(State::NotYet, |(frame, record)| state(frame, layer, record, now));
+                cells.push(state as u8);
+            }
+        }
+        Frame { at_s: now.as_secs_f64(), cells, marks: Vec::new(), note: String::new() }
+    });
+    Grid {
+        id: format!("live-{}", stream.name),
+        title: format!("What became of the latest {SHOWN} frames of {}", stream.name),
+        help: "A column is a frame, the newest on the right; a row is a layer, the lowest at the \
+               bottom."
+            .to_owned(),
+        columns: SHOWN,
+        rows: layers,
+        aspect: 4.0,
+        kinds,
+        mark: String::new(),
+        frames: frames.collect(),
+    }
+}

@@ -1,0 +1,50 @@
+//! The tables of streams, and what a scheme says of them.
+
+use super::{Entry, Marks, OfScheme, Streams, Video};
+use crate::scenario::{CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, start, words};
+
+words! {
+    Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
+    Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack, "none" => Self::None;
+}
+
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Streams {
+    let mut number = 0;
+    Streams(r.list(NAME, "Real-time video in layers, from a server each.", |r| {
+        number += 1;
+        entry(r, number, frame)
+    }))
+}
+
+const NAME: &str = super::NAME;
+
+fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
+    let name = r.name_or_none("name", "\"live\" and its number from 1", "Name of rows.");
+    let doc = "Frames that are captured so soon after its start do not count.";
+    let skip = r.time_or_none("skip_s", DURATION, "0", doc).unwrap_or_default();
+    let doc = "What it is sent as: three layers of quality at a rate that follows the path's, or \
+               three temporal layers at one quality.";
+    Entry {
+        name: name.unwrap_or_else(|| format!("live{number}")),
+        control: control(r, None, "the scheme's"),
+        start: start(r, frame.duration, "0").unwrap_or_default(),
+        skip,
+        video: r.word_or_none("video", "\"quality\"", doc).unwrap_or_default(),
+        buffer: r.count(
+            "buffer_bytes",
+            (10_000, 1 << 30),
+            4 << 20,
+            "IP bytes that wait at the sender at most until its controller lets them leave.",
+        ),
+        clip: r.text_or_none("clip", "drawn for each case", "Name of the clip."),
+        at: at(r, frame.network, 1),
+        rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
+    }
+}
+
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+    let doc = "What messages of live video are marked with: what Octopus drops them for, the same \
+               with the slack of its authors, or nothing.";
+    let marks = r.word_or_none("live_marks", "\"octopus\"", doc)?;
+    Some(OfScheme { marks })
+}

@@ -1,0 +1,131 @@
+//! What became of every frame, and what a viewer saw.
+
+use std::collections::BTreeMap;
+
+use airlane_apps::live::{ReceivedLayer, SentFrame};
+use airlane_base::Time;
+use airlane_media::layers::LayeredVideo;
+
+use super::Video;
+
+/// A frame that was captured.
+#[derive(Clone, Debug)]
+pub(super) struct FrameRecord {
+    /// Its number.
+    pub(super) number: u32,
+    /// When it was handed over to be sent, which is when it was captured.
+    pub(super) handed: Time,
+    /// Which encoding it is of.
+    pub(super) encoding: u8,
+    /// What the sender took the path to carry, bits/s; `None` before it did.
+    pub(super) estimate_bps: Option<f64>,
+    /// Its layers, the lowest first.
+    pub(super) layers: Vec<LayerRecord>,
+    /// When it could be decoded first, and how it was in the end.
+    pub(super) shown: Option<Shown>,
+}
+
+/// A layer that was handed over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LayerRecord {
+    pub(super) bytes: u32,
+    pub(super) fate: Fate,
+}
+
+/// What became of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It came.
+    Came(Time),
+    /// The sender's own buffer dropped it.
+    DroppedHere(Time),
+    /// It left, at least in part, and did not come: since then later ones came, if any did.
+    DroppedThere(Option<Time>),
+}
+
+/// What a viewer saw of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shown {
+    /// When the frame could be decoded.
+    pub(super) first: Time,
+    /// When the best of what was decoded of it had come.
+    pub(super) last: Time,
+    /// The highest layer that was decoded.
+    pub(super) layer: u8,
+    /// Its SSIM in dB.
+    pub(super) ssim_db: f64,
+}
+
+/// What both ends noted, as one record per frame.
+pub(super) fn of(
+    sent: &[SentFrame],
+    dropped_here: &BTreeMap<u32, Time>,
+    received: &[ReceivedLayer],
+    video: Video,
+    clip: &LayeredVideo,
+) -> Vec<FrameRecord> {
+    let mut came: BTreeMap<(u32, u8), Time> = BTreeMap::new();
+    let mut shown: BTreeMap<u32, (Time, Time, u8)> = BTreeMap::new();
+    for layer in received {
+        came.insert((layer.header.frame, layer.header.layer), layer.at);
+        for decoded in &layer.decoded {
+            let entry = shown.entry(decoded.frame).or_insert((layer.at, layer.at, decoded.layer));
+            (entry.1, entry.2) = (layer.at, decoded.layer);
+        }
+    }
+    // The first time at which something later than a layer had come: seen from the end.
+    let mut overtaken: BTreeMap<(u32, u8), Time> = BTreeMap::new();
+    let mut earliest: Option<Time> = None;
+    for frame in sent.iter().rev() {
+        for layer in (0..frame.encoded.layers.len() as u8).rev() {
+            let key = (frame.frame, layer);
+            if let Some(at) = earliest {
+                overtaken.insert(key, at);
+            }
+            if let Some(&at) = came.get(&key) {
+                earliest = Some(earliest.map_or(at, |e| e.min(at)));
+            }
+        }
+    }
+    let records = sent.iter().map(|frame| {
+        let layers = frame.encoded.layers.iter().enumerate().map(|(layer, encoded)| {
+            let key = (frame.frame, layer as u8);
+            let message = frame.message.wrapping_add(layer as u32);
+            let fate = match (came.get(&key), dropped_here.get(&message)) {
+                (Some(at), _) => Fate::Came(*at),
+                (None, Some(at)) => Fate::DroppedHere(*at),
+                (None, None) => Fate::DroppedThere(overtaken.get(&key).copied()),
+            };
+            LayerRecord { bytes: encoded.bytes, fate }
+        });
+        FrameRecord {
+            number: frame.frame,
+            handed: frame.at,
+            encoding: frame.encoded.encoding,
+            estimate_bps: frame.estimate.bandwidth.map(|rate| rate.as_f64()),
+            layers: layers.collect(),
+            shown: shown.get(&frame.frame).map(|&(first, last, layer)| Shown {
+                first,
+                last,
+                layer,
+                ssim_db: ssim_db(video, clip, frame.encoded.encoding, frame.frame, layer),
+            }),
+        }
+    });
+    records.collect()
+}
+
+/// SSIM in dB of a frame of the clip, which is played over and over, up to a layer.
+fn ssim_db(video: Video, clip: &LayeredVideo, encoding: u8, frame: u32, layer: u8) -> f64 {
+    let (frame, layer) = (frame as usize, usize::from(layer));
+    let whole = |frames: usize, gop: usize| (frames / gop * gop).max(1);
+    match video {
+        Video::Quality => clip.quality.as_ref().map_or(0.0, |table| {
+            let frames = &table.encodings[usize::from(encoding)].frames;
+            frames[frame % whole(frames.len(), table.gop)][layer].ssim_db
+        }),
+        Video::FrameRate => clip.temporal.as_ref().map_or(0.0, |table| {
+            table.frames[frame % whole(table.frames.len(), table.gop)].ssim_db
+        }),
+    }
+}

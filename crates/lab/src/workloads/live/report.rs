@@ -1,0 +1,159 @@
+//! What the report says of streams.
+
+use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
+
+use super::{NAME, Streams};
+use crate::plan::Plan;
+use crate::story::words::{count, list};
+use crate::story::{Results, cell, over};
+use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+
+/// The mean of a figure over the streams of a run.
+fn mean(run: &RunResult, metric: &str) -> Option<f64> {
+    let all: Option<Vec<f64>> = run.of(NAME).map(|actor| actor.value(metric)).collect();
+    airlane_quality::stats::mean(&all?)
+}
+
+pub(super) fn about(streams: &Streams, _: &Plan) -> About {
+    let who = match streams.0.len() {
+        0 => Vec::new(),
+        1 => vec!["one stream of live video".to_owned()],
+        n => vec![format!("{} streams of live video", count(n))],
+    };
+    let term = |term: &str, meaning: &str| Term { term: term.into(), meaning: meaning.into() };
+    let terms = vec![
+        term(
+            "Layer",
+            "A part of a frame that improves it and that can be left out: the lowest layer alone is \
+             a coarse picture.",
+        ),
+        term("GoP", "A group of pictures that can be decoded without those before."),
+        term(
+            "SQI-SSIM",
+            "Structural similarity of what is shown, in dB; a frame that is not shown counts as the \
+             last one that was, less and less.",
+        ),
+        term("Age", "How long ago the freshest picture was captured when the next one comes."),
+        term("Latency", "From the capture of a frame to its last byte that is shown."),
+    ];
+    let terms = if streams.0.is_empty() { Vec::new() } else { terms };
+    About { who, count: streams.0.len(), constants: vec!["Clips"], terms, ..About::default() }
+}
+
+pub(super) fn headlines() -> Vec<Headline> {
+    vec![
+        Headline::new(
+            Column::number("SQI-SSIM", "dB", 2)
+                .better(Better::Higher)
+                .help("How good what is shown is, frames that are missing included."),
+            |r| mean(r, "sqi_ssim_db"),
+        )
+        .on_terminal("SQI-SSIM")
+        .in_sweep(InSweep::DrawnInRange),
+        Headline::new(
+            Column::number("99 % latency", "ms", 0)
+                .better(Better::Lower)
+                .help("One frame of a hundred that are shown takes longer."),
+            |r| Some(1e3 * mean(r, "latency_p99_s")?),
+        )
+        .on_terminal("99 % latency")
+        .in_sweep(InSweep::Drawn),
+        Headline::new(
+            Column::number("Shown", "frames/s", 1)
+                .better(Better::Higher)
+                .help("Frames that could be decoded."),
+            |r| mean(r, "shown_fps"),
+        )
+        .on_terminal("shown")
+        .in_sweep(InSweep::Table),
+        Headline::new(
+            Column::number("99 % age", "ms", 0)
+                .better(Better::Lower)
+                .help("One picture of a hundred is older when the next one comes."),
+            |r| Some(1e3 * mean(r, "age_p99_s")?),
+        )
+        .in_sweep(InSweep::Table),
+    ]
+}
+
+/// A table with a row per stream and scheme, and how latency and age are distributed.
+pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+    let columns = vec![
+        Column::text("Stream").merged(),
+        Column::text("Scheme"),
+        Column::number("SQI-SSIM", "dB", 2).better(Better::Higher),
+        Column::number("Latency, median", "ms", 0).better(Better::Lower),
+        Column::number("99 %", "ms", 0).better(Better::Lower),
+        Column::number("Age, median", "ms", 0).better(Better::Lower),
+        Column::number("99 %", "ms", 0).better(Better::Lower),
+        Column::number("Shown", "% of frames", 1).better(Better::Higher),
+        Column::number("Handed over", "Mbit/s", 2).help("Bits of all frames and layers."),
+        Column::number("Shown", "Mbit/s", 2).help("Bits of what is shown."),
+        Column::number("Dropped by the sender", "%", 1).help("Of the bytes handed over."),
+        Column::number("On the way", "%", 1).help("Bytes that left and did not come."),
+    ];
+    let metrics = [
+        ("sqi_ssim_db", 1.0),
+        ("latency_p50_s", 1e3),
+        ("latency_p99_s", 1e3),
+        ("age_p50_s", 1e3),
+        ("age_p99_s", 1e3),
+        ("shown_share", 100.0),
+        ("sent_bps", 1e-6),
+        ("shown_bps", 1e-6),
+        ("dropped_here_share", 100.0),
+        ("dropped_there_share", 100.0),
+    ];
+    let mut table = Table::new("By stream", columns);
+    table.note = over(results);
+    for name in results.actors(NAME) {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let mut row = vec![name.into(), scheme.title.as_str().into()];
+            row.extend(metrics.iter().map(|(metric, scale)| {
+                let samples = results.samples(i, |r| {
+                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
+                });
+                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
+            }));
+            table.push(row);
+        }
+    }
+    let cdfs = vec![
+        cdf(results, "latency_s", "Latency of frames", "latency"),
+        cdf(results, "age_s", "Age of the picture", "age"),
+    ];
+    Chapter { tables: vec![table], cdfs, ..Chapter::default() }
+}
+
+fn cdf(results: &Results<'_>, samples: &'static str, title: &str, axis: &str) -> Cdf {
+    let schemes = results.plan.scenario.schemes.iter().enumerate();
+    let line = |(i, scheme): (usize, &crate::scenario::Scheme)| {
+        let runs = results.of_scheme(i);
+        let all = runs.flat_map(|(_, run)| {
+            let of = run.of(NAME).flat_map(|a| a.samples_of(samples));
+            of.map(|s| 1e3 * s).collect::<Vec<_>>()
+        });
+        CdfLine { scheme: scheme.name.clone(), samples: all.collect() }
+    };
+    Cdf {
+        title: title.to_owned(),
+        note: "The further to the left, the better: so large a share has at most that.".to_owned(),
+        x: Axis::new(axis, "ms"),
+        lines: schemes.map(line).collect(),
+    }
+}
+
+/// What came out, in one sentence.
+pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
+    let mut got = Vec::new();
+    for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+        let quality = results.samples(i, |r| mean(r, "sqi_ssim_db")).mean()?;
+        let latency = results.samples(i, |r| mean(r, "latency_p99_s")).mean()?;
+        got.push(format!(
+            "{quality:.1} dB and at most {:.0} ms for 99 % of frames under {}",
+            1e3 * latency,
+            scheme.title
+        ));
+    }
+    Some(format!("What is shown has {}.", list(&got)))
+}

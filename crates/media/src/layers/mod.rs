@@ -1,0 +1,139 @@
+//! Layered real-time video: what each frame costs in each layer of each encoding, and how good it is
+//! with the layers up to there.
+//!
+//! A [`LayeredVideo`] is the table of one clip; [`LayerContent`] is the clips of a folder, or those
+//! that come with Airlane. Two formats are read: `airlane-layers`, our own, and the text files that
+//! the authors of Octopus recorded. Both are described in `docs/layer-tables.md`.
+
+mod content;
+mod recorded;
+mod single;
+mod table;
+
+use airlane_base::{Fnv64, InputError};
+
+pub use content::LayerContent;
+pub use single::{SingleEncoding, SingleFrame, SingleLadder};
+pub use table::{FORMAT, VERSION};
+
+/// Frames of a clip at most.
+pub const MAX_FRAMES: usize = 100_000;
+/// Quality layers of a frame at most.
+pub const MAX_LAYERS: usize = 8;
+/// Encodings of a clip at most.
+pub const MAX_ENCODINGS: usize = 64;
+/// Bytes of a frame or layer at most.
+const MAX_BYTES: u64 = 1 << 24;
+/// SSIM in dB at most: of a picture that differs from its source in nothing.
+const MAX_SSIM_DB: f64 = 100.0;
+
+/// A layer of a frame, or a frame that has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layer {
+    /// Its bytes, at least 1.
+    pub bytes: u32,
+    /// SSIM of luma against the source in dB, -10 log10(1 - SSIM), with this layer and those below.
+    pub ssim_db: f64,
+}
+
+/// A clip that was encoded in quality layers at several rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualityTable {
+    /// Frames from one that needs no other to the next.
+    pub gop: usize,
+    /// Layers of each frame.
+    pub layers: usize,
+    /// Encodings, the rates of all layers rising.
+    pub encodings: Vec<QualityEncoding>,
+}
+
+/// One encoding in quality layers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualityEncoding {
+    /// The mean rate of each layer with those below, bits/s of media, as measured.
+    pub layer_bps: Vec<f64>,
+    /// By frame, then by layer.
+    pub frames: Vec<Vec<Layer>>,
+}
+
+impl QualityEncoding {
+    /// The mean rate of all layers, bits/s of media.
+    pub fn bps(&self) -> f64 {
+        self.layer_bps.last().copied().unwrap_or(0.0)
+    }
+}
+
+/// A clip that was encoded in temporal layers at a fixed quantiser.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TemporalTable {
+    /// Frames from one that needs no other to the next.
+    pub gop: usize,
+    /// The frames.
+    pub frames: Vec<Layer>,
+    /// Whether the SSIM of the table means anything: in one recorded file it does not.
+    pub has_quality: bool,
+}
+
+/// The table of a clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayeredVideo {
+    /// Its name, unique within a [`LayerContent`].
+    pub name: String,
+    /// Its title, for people.
+    pub title: String,
+    /// Where it comes from, for people.
+    pub source: String,
+    /// Frames per second.
+    pub fps: f64,
+    /// In quality layers.
+    pub quality: Option<QualityTable>,
+    /// In temporal layers.
+    pub temporal: Option<TemporalTable>,
+    /// In a single layer at several rates, for those that do not have layers.
+    pub single: Option<SingleLadder>,
+    /// In a single layer at the fixed quantiser of the temporal layers.
+    pub single_quantiser: Option<SingleEncoding>,
+    /// Whether the single layers were derived from the layered ones, and not encoded.
+    pub derived: bool,
+}
+
+impl LayeredVideo {
+    /// A hash of all that is in it.
+    pub fn content_hash(&self) -> u64 {
+        let mut hash = Fnv64::new();
+        // What `Debug` prints is all of it: numbers are printed so that they can be read back.
+        hash.write(format!("{self:?}").as_bytes());
+        hash.finish()
+    }
+
+    /// Checks what all formats have to keep.
+    fn check(&self) -> Result<(), InputError> {
+        let wrong = |what: String, expected: &str| Err(InputError::new(what, expected));
+        if !(self.fps.is_finite() && (1.0..=1000.0).contains(&self.fps)) {
+            return wrong(format!("{} frames per second", self.fps), "expected 1 to 1000");
+        }
+        if let Some(quality) = &self.quality {
+            let frames = quality.encodings[0].frames.len();
+            if quality.encodings.iter().any(|e| e.frames.len() != frames) {
+                return wrong(
+                    "encodings of different lengths".to_owned(),
+                    "expected as many frames in each",
+                );
+            }
+            let rates: Vec<f64> = quality.encodings.iter().map(QualityEncoding::bps).collect();
+            if !rates.windows(2).all(|w| w[0] < w[1]) {
+                return wrong(format!("encodings of {rates:?} bits/s"), "expected rates that rise");
+            }
+        }
+        if self.quality.is_none() && self.temporal.is_none() {
+            return wrong("no layers".to_owned(), "expected quality or temporal layers");
+        }
+        Ok(())
+    }
+}
+
+/// The mean rate of frames, bits/s.
+fn mean_bps(bytes: impl Iterator<Item = u64>, fps: f64) -> f64 {
+    let (total, count) = bytes.fold((0, 0_u64), |(total, count), b| (total + b, count + 1));
+    if count == 0 { 0.0 } else { total as f64 * 8.0 * fps / count as f64 }
+}
