@@ -8,8 +8,8 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::trace::{Medium, Trace, TraceOptions};
 use airlane_net::{
-    Direction, GilbertElliott, Impairment, JitterLaw, Limit, OctopusConfig, PeriodicLoss,
-    PieConfig, QueueSpec, RateProfile, Supply, Way,
+    CodelConfig, Direction, GilbertElliott, Impairment, JitterLaw, Limit, OctopusConfig,
+    PeriodicLoss, PieConfig, QueueSpec, RateProfile, Supply, Way,
 };
 
 use crate::spec::LinkSpec;
@@ -250,7 +250,9 @@ impl Settings {
     }
 
     fn queue(&self, mean: Rate, rtt: Duration) -> Result<QueueSpec, InputError> {
-        let kind = self.word("queue.kind", &["droptail", "pie", "octopus"])?;
+        const KINDS: [&str; 6] =
+            ["droptail", "pie", "octopus", "codel", "fq-codel", "priority-drop"];
+        let kind = self.word("queue.kind", &KINDS)?;
         let bdp = self.number("queue.limit_bdp", 1e-3, 1e4)?;
         let bytes = self.count("queue.limit_bytes", 1_500, 1 << 40)?;
         let packets = self.count("queue.limit_packets", 1, 1 << 30)?;
@@ -265,17 +267,27 @@ impl Settings {
             (None, Some(packets)) => Limit::Packets(packets as usize),
             (None, None) => Limit::Bdp(bdp.unwrap_or(1.5)).fixed(rate, rtt),
         };
-        if kind != "pie" {
-            self.refuse(&["queue.target_s"], "expected it beside queue.kind=pie only")?;
+        if !["pie", "codel", "fq-codel"].contains(&kind) {
+            let expected = "expected it beside queue.kind=pie, codel or fq-codel only";
+            self.refuse(&["queue.target_s"], expected)?;
         }
-        match kind {
-            "droptail" => return Ok(QueueSpec::DropTail(limit)),
-            "octopus" => return Ok(QueueSpec::Octopus(limit, OctopusConfig::default())),
-            _ => {}
-        }
-        let default = PieConfig::default();
-        let target = self.time("queue.target_s", 1e-4, 10.0)?.unwrap_or(default.target);
-        Ok(QueueSpec::Pie(limit, PieConfig { target, ..default }))
+        let target = self.time("queue.target_s", 1e-4, 10.0)?;
+        let codel = || {
+            let default = CodelConfig::default();
+            CodelConfig { target: target.unwrap_or(default.target), ..default }
+        };
+        Ok(match kind {
+            "droptail" => QueueSpec::DropTail(limit),
+            "octopus" => QueueSpec::Octopus(limit, OctopusConfig::default()),
+            "codel" => QueueSpec::Codel(limit, codel()),
+            "fq-codel" => QueueSpec::FqCodel(limit, codel()),
+            "priority-drop" => QueueSpec::PriorityDrop(limit),
+            _ => {
+                let default = PieConfig::default();
+                let target = target.unwrap_or(default.target);
+                QueueSpec::Pie(limit, PieConfig { target, ..default })
+            }
+        })
     }
 
     fn loss(&self) -> Result<Option<Impairment>, InputError> {

@@ -15,7 +15,7 @@ pub mod queue;
 pub mod topology;
 pub mod trace;
 
-pub use access::{Access, Carrier, Direction, LinkAccess, Way};
+pub use access::{Access, Carrier, CellAccess, Direction, LinkAccess, Way};
 pub use dumbbell::{BuiltDumbbell, Dumbbell};
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
@@ -26,7 +26,8 @@ pub use network::{
 };
 pub use node::{Counters, Dequeued, Dropped, Node, Port, Queue};
 pub use queue::{
-    Capacity, DropTail, Latency, Limit, Octopus, OctopusConfig, Pie, PieConfig, QueueSpec,
+    Capacity, Codel, CodelConfig, DropTail, FqCodel, Latency, Limit, Octopus, OctopusConfig, Pie,
+    PieConfig, PriorityDrop, QueueSpec,
 };
 pub use topology::{AccessId, Client, SendJitter, Topology};
 pub use trace::{CapacityModel, Medium, Shape, Trace, TraceOptions, TraceStats};

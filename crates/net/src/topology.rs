@@ -94,12 +94,13 @@ impl Topology {
         AccessId(self.accesses.len() - 1)
     }
 
-    /// The accesses with what measures in each, in the order of adding.
+    /// The accesses with what measures in each, in the order of adding: once all flows are there, as a
+    /// cell has a part for each of its users.
     pub fn accesses(&self) -> impl Iterator<Item = (&str, Vec<Carrier>)> {
         self.accesses.iter().map(|a| (a.name.as_str(), a.built.carriers()))
     }
 
-    /// What measures in an access, down before up.
+    /// What measures in an access, down before up, user by user; once all flows are there.
     pub fn carriers(&self, access: AccessId) -> Vec<Carrier> {
         self.accesses[access.0].built.carriers()
     }
@@ -152,12 +153,12 @@ impl Topology {
         down.push(Step::Delay(rtt / 2));
         let mut up = Vec::new();
         for access in &path {
-            let access = &self.accesses[access.0].built;
-            down.extend(access.steps(Direction::Down, flow, network));
+            let access = &mut self.accesses[access.0].built;
+            down.extend(access.steps(Direction::Down, (flow, client), network));
         }
         for access in path.iter().rev() {
-            let access = &self.accesses[access.0].built;
-            up.extend(access.steps(Direction::Up, flow, network));
+            let access = &mut self.accesses[access.0].built;
+            up.extend(access.steps(Direction::Up, (flow, client), network));
         }
         up.push(Step::Delay(rtt - rtt / 2));
         for (from, to, steps) in [(server, client, down), (client, server, up)] {

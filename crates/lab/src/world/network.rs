@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
-use airlane_net::queue::{Limit, OctopusConfig, PieConfig, QueueSpec};
+use airlane_net::queue::{CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
 use airlane_net::{
-    AccessId, Carrier, Direction, GilbertElliott, Impairment, JitterLaw, LinkAccess, Network,
-    PeriodicLoss, SendJitter, Topology,
+    AccessId, Carrier, CellAccess, Direction, GilbertElliott, Impairment, JitterLaw, LinkAccess,
+    Network, PeriodicLoss, SendJitter, Topology,
 };
 use rand::RngExt;
 
@@ -72,7 +72,13 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
         pairs.push((server, client));
     }
     let ways = accesses.iter().zip(&built).flat_map(|(access, id)| {
-        let measured = |carrier| Measured { access: access.name.clone(), carrier };
+        let measured = |carrier: Carrier| {
+            let access = match carrier.user {
+                0 => access.name.clone(),
+                user => format!("{}.{}", access.name, user + 1),
+            };
+            Measured { access, carrier }
+        };
         topology.carriers(*id).into_iter().map(measured).collect::<Vec<_>>()
     });
     let ways = ways.collect();
@@ -101,7 +107,6 @@ fn add_access(
         Some(outer) => Some(add_access(plan, key, seed, outer, topology, built)?),
         None => None,
     };
-    let AccessKind::Link(_) = &access.kind;
     let way = |direction| way(plan, key, seed, (number, access), direction);
     let link = LinkAccess { down: way(Direction::Down)?, up: way(Direction::Up)? };
     let root = seed.split("network");
@@ -109,7 +114,11 @@ fn add_access(
         ROOT => root,
         name => root.split("access").split(name),
     };
-    let id = topology.add_access(&access.name, &airlane_net::Access::Link(link), behind, own);
+    let kind = match &access.kind {
+        AccessKind::Link(_) => airlane_net::Access::Link(link),
+        AccessKind::Cell(_) => airlane_net::Access::Cell(CellAccess { user: link }),
+    };
+    let id = topology.add_access(&access.name, &kind, behind, own);
     built[number] = Some(id);
     Ok(id)
 }
@@ -197,6 +206,14 @@ fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
         Discipline::Pie { target, ecn } => {
             QueueSpec::Pie(limit, PieConfig { target, ecn, ..PieConfig::default() })
         }
+        Discipline::Codel { target, ecn, flows } => {
+            let config = CodelConfig { target, ecn, ..CodelConfig::default() };
+            match flows {
+                true => QueueSpec::FqCodel(limit, config),
+                false => QueueSpec::Codel(limit, config),
+            }
+        }
+        Discipline::PriorityDrop => QueueSpec::PriorityDrop(limit),
         Discipline::Octopus { slack, headless } => {
             QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
         }

@@ -117,8 +117,12 @@ impl Built {
     }
 
     pub(super) fn carriers(&self) -> Vec<Carrier> {
-        let carrier =
-            |direction| Carrier { direction, node: self.way(direction).node, port: Port::ONLY };
+        let carrier = |direction| Carrier {
+            direction,
+            node: self.way(direction).node,
+            port: Port::ONLY,
+            user: 0,
+        };
         Direction::BOTH.map(carrier).to_vec()
     }
 

@@ -1,11 +1,14 @@
 //! Accesses: the last miles around the ideal core, where bottlenecks are. A file per kind.
 
+mod cell;
 mod link;
 
 use std::fmt;
+use std::net::IpAddr;
 
 use airlane_base::{Rate, Seed};
 
+pub use cell::CellAccess;
 pub use link::{LinkAccess, Way};
 
 use crate::network::{Network, NodeId, Step};
@@ -44,12 +47,15 @@ impl fmt::Display for Direction {
 pub enum Access {
     /// A link with a queue, each way.
     Link(LinkAccess),
+    /// A link and a queue for each user.
+    Cell(CellAccess),
 }
 
 /// An access that stands in a network.
 #[derive(Clone, Debug)]
 pub(crate) enum Built {
     Link(link::Built),
+    Cell(cell::Built),
 }
 
 /// A part of an access that measures what it carries: the link of one direction.
@@ -61,6 +67,9 @@ pub struct Carrier {
     pub node: NodeId,
     /// The port of that node.
     pub port: Port,
+    /// Whose it is: the number of the user in a cell, in the order of their first flows; 0 of a part
+    /// that all share.
+    pub user: u32,
 }
 
 impl Access {
@@ -69,20 +78,23 @@ impl Access {
     pub(crate) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
         match self {
             Self::Link(link) => Built::Link(link.build(name, network, seed)),
+            Self::Cell(cell) => Built::Cell(cell.build(name, seed)),
         }
     }
 }
 
 impl Built {
-    /// What a packet of flow number `flow` passes in this access.
+    /// What a packet of flow number `flow` passes in this access, on which the flow's client has the
+    /// address `client`.
     pub(crate) fn steps(
-        &self,
+        &mut self,
         direction: Direction,
-        flow: u32,
+        (flow, client): (u32, IpAddr),
         network: &mut Network,
     ) -> Vec<Step> {
         match self {
             Self::Link(link) => link.steps(direction, flow, network),
+            Self::Cell(cell) => cell.steps(direction, (flow, client), network),
         }
     }
 
@@ -90,6 +102,7 @@ impl Built {
     pub(crate) fn carriers(&self) -> Vec<Carrier> {
         match self {
             Self::Link(link) => link.carriers(),
+            Self::Cell(cell) => cell.carriers(),
         }
     }
 
@@ -97,6 +110,7 @@ impl Built {
     pub(crate) fn mean_down(&self) -> Rate {
         match self {
             Self::Link(link) => link.mean_down(),
+            Self::Cell(cell) => cell.mean_down(),
         }
     }
 }

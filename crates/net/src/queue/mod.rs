@@ -1,16 +1,22 @@
 //! Queueing disciplines, a file each, and how a scenario asks for one.
 
+mod codel;
 mod droptail;
+mod fq_codel;
 mod octopus;
 mod pie;
+mod priority_drop;
 
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 
+pub use codel::{Codel, CodelConfig};
 pub use droptail::DropTail;
+pub use fq_codel::FqCodel;
 pub use octopus::{Octopus, OctopusConfig};
 pub use pie::{Latency, Pie, PieConfig};
+pub use priority_drop::PriorityDrop;
 
 use crate::node::Queue;
 
@@ -90,6 +96,12 @@ pub enum QueueSpec {
     Pie(Limit, PieConfig),
     /// Octopus, with what its buffer holds at most.
     Octopus(Limit, OctopusConfig),
+    /// CoDel, with what its buffer holds at most.
+    Codel(Limit, CodelConfig),
+    /// FQ-CoDel, with what its buffer holds at most.
+    FqCodel(Limit, CodelConfig),
+    /// Priority dropping, with what its buffer holds at most.
+    PriorityDrop(Limit),
 }
 
 impl QueueSpec {
@@ -103,6 +115,11 @@ impl QueueSpec {
             Self::Octopus(limit, config) => {
                 Box::new(Octopus::new(config, limit.resolve(rate, rtt), seed))
             }
+            Self::Codel(limit, config) => Box::new(Codel::new(config, limit.resolve(rate, rtt))),
+            Self::FqCodel(limit, config) => {
+                Box::new(FqCodel::new(config, limit.resolve(rate, rtt), seed))
+            }
+            Self::PriorityDrop(limit) => Box::new(PriorityDrop::new(limit.resolve(rate, rtt))),
         }
     }
 }

@@ -78,7 +78,7 @@ fn dropped(dropped: airlane_octopus::Dropped<Box<Packet>>) -> Dropped {
 }
 
 /// A number for a connection.
-fn flow(src: SocketAddr, dst: SocketAddr) -> u64 {
+pub(super) fn flow(src: SocketAddr, dst: SocketAddr) -> u64 {
     let words = |ip: IpAddr| {
         let bits = match ip {
             IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -95,7 +95,7 @@ fn flow(src: SocketAddr, dst: SocketAddr) -> u64 {
 }
 
 /// Source, destination and UDP payload; `None` of an IP packet that is not a whole datagram.
-fn datagram(packet: &Packet) -> Option<(SocketAddr, SocketAddr, &[u8])> {
+pub(super) fn datagram(packet: &Packet) -> Option<(SocketAddr, SocketAddr, &[u8])> {
     if packet.header_bytes > 0 {
         return Some((packet.src, packet.dst, &packet.payload));
     }

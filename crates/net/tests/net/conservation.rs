@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::{numbered, packet};
 use airlane_base::{Dscp, Ecn, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node, OctopusConfig,
-    Opportunities, PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
+    Capacity, CodelConfig, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node,
+    OctopusConfig, Opportunities, PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
 };
 use proptest::prelude::*;
 
@@ -38,6 +38,15 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
         (limit(), any::<bool>(), any::<bool>()).prop_map(|(limit, slack, headless)| {
             QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
         }),
+        (limit(), any::<bool>(), any::<bool>()).prop_map(|(limit, ecn, flows)| {
+            let (target, interval) = (Duration::from_micros(200), Duration::from_millis(2));
+            let config = CodelConfig { target, interval, ecn };
+            match flows {
+                true => QueueSpec::FqCodel(limit, config),
+                false => QueueSpec::Codel(limit, config),
+            }
+        }),
+        limit().prop_map(QueueSpec::PriorityDrop),
     ]
 }
 
@@ -207,6 +216,9 @@ fn queue_names_are_those_of_tables() {
         (QueueSpec::DropTail(Limit::Unlimited), "droptail"),
         (QueueSpec::Pie(Limit::Unlimited, PieConfig::default()), "pie"),
         (QueueSpec::Octopus(Limit::Unlimited, OctopusConfig::default()), "octopus"),
+        (QueueSpec::Codel(Limit::Unlimited, CodelConfig::default()), "codel"),
+        (QueueSpec::FqCodel(Limit::Unlimited, CodelConfig::default()), "fq-codel"),
+        (QueueSpec::PriorityDrop(Limit::Unlimited), "priority-drop"),
     ] {
         assert_eq!(spec.build(Rate::from_mbps(1.0), rtt, Seed(0)).name(), name);
     }

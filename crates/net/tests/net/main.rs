@@ -1,5 +1,6 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
+mod codel;
 mod common;
 mod conservation;
 mod impairments;
@@ -7,6 +8,7 @@ mod links;
 mod network;
 mod octopus;
 mod pie;
+mod priority_drop;
 mod queue_contract;
 mod topology;
 mod trace_radios;

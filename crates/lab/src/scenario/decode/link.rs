@@ -18,6 +18,9 @@ enum QueueKind {
     DropTail,
     Pie,
     Octopus,
+    Codel,
+    FqCodel,
+    PriorityDrop,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -28,13 +31,17 @@ enum LossKind {
 }
 
 words! {
-    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus;
+    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus,
+        "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
     Medium: "lte" => Self::Lte, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
         "wigig-los" => Self::WigigLos, "wigig-nlos" => Self::WigigNlos,
         "wigig-mobile" => Self::WigigMobile;
 }
+
+/// Disciplines that go by how long packets wait.
+const TIMED: &[QueueKind] = &[QueueKind::Pie, QueueKind::Codel, QueueKind::FqCodel];
 
 /// How much a queue holds unless a scenario says otherwise.
 pub(super) const DOWN_LIMIT: QueueLimit = QueueLimit::Bdp(1.5);
@@ -225,7 +232,8 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
     let kind = r.word(
         "kind",
         QueueKind::DropTail,
-        "The discipline; PIE is that of RFC 8033, Octopus that of docs/octopus.md.",
+        "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
+         priority dropping those of docs/octopus.md.",
     );
     let bdp = r.number_or_none(
         "limit_bdp",
@@ -252,14 +260,14 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
     let target = r.time_or_none(
         "target_s",
         range(1e-4, 10.0, "0.015"),
-        "0.015",
-        "The delay that PIE aims at.",
+        "0.015, of CoDel 0.005",
+        "The delay that PIE aims at, or that CoDel lets stand.",
     );
     let ecn = r.flag_or_none(
         "ecn",
         "false",
-        "PIE marks packets that allow it instead of dropping them, while it would drop fewer than one \
-         of ten; with `transport.ecn` connections allow it.",
+        "PIE and CoDel mark packets that allow it instead of dropping them, PIE while it would drop fewer \
+         than one of ten; with `transport.ecn` connections allow it.",
     );
     let slack = r.flag_or_none(
         "slack",
@@ -272,13 +280,14 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "Octopus drops packets of which the first of their message never came.",
     );
     for (key, found, of) in [
-        ("target_s", target.is_some(), QueueKind::Pie),
-        ("ecn", ecn.is_some(), QueueKind::Pie),
-        ("slack", slack.is_some(), QueueKind::Octopus),
-        ("headless", headless.is_some(), QueueKind::Octopus),
+        ("target_s", target.is_some(), TIMED),
+        ("ecn", ecn.is_some(), TIMED),
+        ("slack", slack.is_some(), &[QueueKind::Octopus]),
+        ("headless", headless.is_some(), &[QueueKind::Octopus]),
     ] {
-        if found && kind != of {
-            let expected = format!("expected it beside kind \"{}\" only", of.word());
+        if found && !of.contains(&kind) {
+            let kinds: Vec<String> = of.iter().map(|of| format!("\"{}\"", of.word())).collect();
+            let expected = format!("expected it beside kind {} only", kinds.join(" or "));
             r.fail(key, format!("found beside kind \"{}\"", kind.word()), expected);
         }
     }
@@ -289,6 +298,12 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
                 target: target.unwrap_or(Duration::from_millis(15)),
                 ecn: ecn.unwrap_or(false),
             },
+            QueueKind::Codel | QueueKind::FqCodel => Discipline::Codel {
+                target: target.unwrap_or(Duration::from_millis(5)),
+                ecn: ecn.unwrap_or(false),
+                flows: kind == QueueKind::FqCodel,
+            },
+            QueueKind::PriorityDrop => Discipline::PriorityDrop,
             QueueKind::Octopus => Discipline::Octopus {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),

@@ -12,10 +12,11 @@ use super::{RTT, words};
 #[derive(Clone, Copy, PartialEq)]
 enum AccessWord {
     Link,
+    Cell,
 }
 
 words! {
-    AccessWord: "link" => Self::Link;
+    AccessWord: "link" => Self::Link, "cell" => Self::Cell;
 }
 
 /// The name of the access that `[link]` is short for.
@@ -162,9 +163,14 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
     if !r.has("name") {
         r.fail("name", "missing", "expected a name, such as \"home\"");
     }
-    r.word("kind", AccessWord::Link, "What it is: a link whose directions share nothing.");
+    let doc = "What it is: a link whose directions share nothing, or a cell in which each host has such \
+               a link with a queue of its own.";
+    let kind = r.word("kind", AccessWord::Link, doc);
     let behind =
         r.name_or_none("behind", NONE, "The access that lies between this one and the core.");
-    let kind = AccessKind::Link(links(r));
+    let kind = match kind {
+        AccessWord::Link => AccessKind::Link(links(r)),
+        AccessWord::Cell => AccessKind::Cell(links(r)),
+    };
     (Access { name: name.unwrap_or_default(), behind: None, kind }, behind)
 }

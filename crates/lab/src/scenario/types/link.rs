@@ -33,6 +33,8 @@ pub struct Access {
 pub enum AccessKind {
     /// A link whose directions share nothing.
     Link(Link),
+    /// A cell: each host on it has such a link, with a queue of its own.
+    Cell(Link),
 }
 
 /// A link, each direction on its own.
@@ -93,7 +95,7 @@ impl Network {
 impl Access {
     /// One of its directions.
     pub fn way(&self, direction: Direction) -> &Way {
-        let AccessKind::Link(link) = &self.kind;
+        let (AccessKind::Link(link) | AccessKind::Cell(link)) = &self.kind;
         match direction {
             Direction::Down => &link.down,
             Direction::Up => &link.up,
@@ -102,7 +104,7 @@ impl Access {
 
     /// One of its directions, to change it.
     pub fn way_mut(&mut self, direction: Direction) -> &mut Way {
-        let AccessKind::Link(link) = &mut self.kind;
+        let (AccessKind::Link(link) | AccessKind::Cell(link)) = &mut self.kind;
         match direction {
             Direction::Down => &mut link.down,
             Direction::Up => &mut link.up,
@@ -188,6 +190,17 @@ pub enum Discipline {
         /// than one of ten.
         ecn: bool,
     },
+    /// CoDel (RFC 8289).
+    Codel {
+        /// The delay that may stand.
+        target: Duration,
+        /// It marks packets that allow it instead of dropping them.
+        ecn: bool,
+        /// Each flow has a queue of its own (FQ-CoDel, RFC 8290).
+        flows: bool,
+    },
+    /// Where there is no room, what waits of messages that matter less is dropped.
+    PriorityDrop,
     /// Octopus: whole messages are dropped as their application says.
     Octopus {
         /// A message is dropped only once it is whole in the queue and has waited for its slack.

@@ -1,5 +1,7 @@
 //! Packets and shared data for tests.
 
+pub mod reno;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
