@@ -107,6 +107,12 @@ pub(super) fn queue(queue: &Queue) -> String {
             let marks = if ecn { ", marks" } else { "" };
             format!("PIE at {}{marks}, holds {limit}", ms(target))
         }
+        Discipline::Codel { target, ecn, flows } => {
+            let marks = if ecn { ", marks" } else { "" };
+            let kind = if flows { "FQ-CoDel" } else { "CoDel" };
+            format!("{kind} at {}{marks}, holds {limit}", ms(target))
+        }
+        Discipline::PriorityDrop => format!("priority dropping, holds {limit}"),
         Discipline::Octopus { slack, headless } => {
             let slack = if slack { ", with slack" } else { "" };
             let headless = if headless { ", drops what lacks its head" } else { "" };
