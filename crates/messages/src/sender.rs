@@ -93,6 +93,8 @@ pub(crate) struct Sender {
     /// When the pacer lets the next packet leave.
     paced: Option<Time>,
     dropped_packets: u64,
+    /// The message that was told to be dropped last.
+    told: Option<(u16, u32)>,
 }
 
 impl Sender {
@@ -117,6 +119,7 @@ impl Sender {
             ping: false,
             paced: None,
             dropped_packets: 0,
+            told: None,
         }
     }
 
@@ -201,8 +204,9 @@ impl Sender {
             let ip_bytes = u32::try_from(ip_bytes).unwrap_or(u32::MAX);
             let number = number as u16;
             let fragment = Fragment { header, number, data };
+            let told = &mut self.told;
             self.buffer.enqueue(now, 0, Some(&header), ip_bytes, fragment, |gone| {
-                told(&mut dropped, gone);
+                tell(told, &mut dropped, gone);
             });
         }
         self.send.data_waits(PATH, now);
@@ -237,7 +241,8 @@ impl Sender {
             Verdict::Window | Verdict::NothingToSend => return None,
         }
         self.buffer.set_bandwidth(self.bandwidth());
-        let Some(next) = self.buffer.dequeue(now, |gone| told(&mut dropped, gone)) else {
+        let told = &mut self.told;
+        let Some(next) = self.buffer.dequeue(now, |gone| tell(told, &mut dropped, gone)) else {
             self.send.next(now, PATH, None);
             return None;
         };
@@ -356,9 +361,17 @@ impl Sender {
     }
 }
 
-/// A message is told once, by the first of its fragments that is dropped.
-fn told(dropped: &mut impl FnMut(DroppedHere), gone: Dropped<Fragment>) {
-    if gone.packet.header.first {
-        dropped((gone.packet.header, gone.reason));
+/// Tells of a message once, when the first of its fragments is dropped: those of one are dropped one
+/// after the other.
+fn tell(
+    last: &mut Option<(u16, u32)>,
+    dropped: &mut impl FnMut(DroppedHere),
+    gone: Dropped<Fragment>,
+) {
+    let header = gone.packet.header;
+    let message = Some((header.stream, header.message));
+    if *last != message {
+        *last = message;
+        dropped((header, gone.reason));
     }
 }

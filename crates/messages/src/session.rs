@@ -54,7 +54,7 @@ pub struct Config {
 pub enum Event {
     /// A message has come.
     Message(Delivered),
-    /// A message that was to be sent was dropped before it left, or never began to.
+    /// A message that was to be sent was dropped before it left, or before all of it had.
     Dropped {
         /// Its stream.
         stream: u16,

@@ -31,7 +31,7 @@ pub struct SentFrame {
 pub enum Noted {
     /// A frame was handed over.
     Sent(SentFrame),
-    /// A message was dropped before it left, or never began to.
+    /// A message was dropped before it left, or before all of it had.
     Dropped {
         /// Its number.
         message: u32,

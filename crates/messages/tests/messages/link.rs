@@ -36,10 +36,17 @@ fn config(ids: Ids, send: u8, receive: u8) -> Config {
 
 /// A sender and a receiver that know each other.
 pub fn pair() -> (Session, Session) {
-    (
-        Session::new(Time::ZERO, config(Ids { local: 1, remote: 2 }, 1, 2)),
-        Session::new(Time::ZERO, config(Ids { local: 2, remote: 1 }, 2, 1)),
-    )
+    pair_with(None)
+}
+
+/// The same, with another protection.
+pub fn pair_with(protection: Option<Protection>) -> (Session, Session) {
+    let session = |local, remote| {
+        let config = config(Ids { local, remote }, local as u8, remote as u8);
+        let protection = protection.clone().unwrap_or(config.protection);
+        Session::new(Time::ZERO, Config { protection, ..config })
+    };
+    (session(1, 2), session(2, 1))
 }
 
 /// What the link does to a packet besides, given its number.

@@ -3,4 +3,5 @@
 mod hostile;
 mod link;
 mod outage;
+mod vectors;
 mod whole;
