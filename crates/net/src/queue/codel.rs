@@ -55,11 +55,6 @@ impl Fifo {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
-
-    /// IP bytes of the packet that is next; 0 if none is.
-    pub(super) fn next_bytes(&self) -> u64 {
-        self.waiting.front().map_or(0, |packet| packet.ip_bytes().into())
-    }
 }
 
 /// The state of the control law (section 5.3).
