@@ -90,8 +90,54 @@ fn quality<'a>(
         let found = "the file ends, or a frame does".to_owned();
         return Err(at(last, found, "expected all layers of every frame"));
     }
-    let encodings = encodings.into_iter().map(|(_, frames)| encoding(frames, FPS)).collect();
+    let mut encodings: Vec<_> =
+        encodings.into_iter().map(|(_, frames)| encoding(frames, FPS)).collect();
+    mend_repeated(&mut encodings, layers);
     Ok(QualityTable { gop, layers, encodings })
+}
+
+/// Replaces the SSIM of a layer that an encoding has from another one: two of the recorded files have
+/// such columns. Of the two the one that lies further from what the encodings around it say is taken to
+/// be wrong, and gets what these say, frame by frame.
+fn mend_repeated(encodings: &mut [QualityEncoding], layers: usize) {
+    for layer in 0..layers {
+        for a in 0..encodings.len() {
+            for b in a + 1..encodings.len() {
+                let of = |e: &QualityEncoding| -> Vec<f64> {
+                    e.frames.iter().map(|frame| frame[layer].ssim_db).collect()
+                };
+                if of(&encodings[a]) != of(&encodings[b]) {
+                    continue;
+                }
+                let off = |i: usize| {
+                    let from = between(encodings, i, layer);
+                    let frames = encodings[i].frames.iter().zip(from);
+                    frames.map(|(frame, from)| frame[layer].ssim_db - from).sum::<f64>().abs()
+                };
+                let wrong = if off(a) > off(b) { a } else { b };
+                let mended = between(encodings, wrong, layer);
+                for (frame, ssim_db) in encodings[wrong].frames.iter_mut().zip(mended) {
+                    frame[layer].ssim_db = ssim_db;
+                }
+            }
+        }
+    }
+}
+
+/// What the encodings just below and above say of the SSIM of a layer of encoding `i`, by the logarithm
+/// of the rate, frame by frame; of the lowest and highest what the next one says.
+fn between(encodings: &[QualityEncoding], i: usize, layer: usize) -> Vec<f64> {
+    let column = |i: usize| encodings[i].frames.iter().map(move |frame| frame[layer].ssim_db);
+    let rate = |i: usize| encodings[i].layer_bps[layer].max(1.0).ln();
+    let last = encodings.len() - 1;
+    let (low, high) = match i {
+        0 => (1.min(last), 1.min(last)),
+        i if i == last => (i - 1, i - 1),
+        i => (i - 1, i + 1),
+    };
+    let span = rate(high) - rate(low);
+    let share = if span > 0.0 { ((rate(i) - rate(low)) / span).clamp(0.0, 1.0) } else { 0.0 };
+    column(low).zip(column(high)).map(|(low, high)| low + share * (high - low)).collect()
 }
 
 /// An encoding with the rates that its frames have.

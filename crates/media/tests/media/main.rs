@@ -5,6 +5,7 @@ mod comyco_tables;
 mod corpora;
 mod embedded;
 mod heads;
+mod layers;
 mod manifests;
 mod segments;
 mod tiles;
