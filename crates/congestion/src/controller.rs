@@ -204,6 +204,11 @@ pub trait Controller: Send + Sync + Debug {
     fn bandwidth(&self) -> Option<Rate> {
         None
     }
+    /// Whether the path has been found to carry no more than [`bandwidth`](Self::bandwidth). Until then
+    /// that says what was asked of it.
+    fn has_filled_path(&self) -> bool {
+        true
+    }
     /// Packets that may leave at once after a pause, at least 1; asked when a path begins.
     fn burst_packets(&self) -> f64 {
         BURST_PACKETS

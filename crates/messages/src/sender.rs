@@ -1,6 +1,6 @@
 //! The sending half: from messages to fragments that may leave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
@@ -18,6 +18,10 @@ const IP_UDP_BYTES: u64 = 28;
 const PATH: PathId = PathId(0);
 /// Probes are at most so far apart.
 const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Estimates of the bandwidth count for so long. An encoder chooses bitrates for a group of pictures by
+/// the estimate at its beginning: if a dip of some percent dropped the top layer of one frame, that of all
+/// others of the group would be of no use.
+const RECENT: Duration = Duration::from_millis(500);
 /// Timeouts in a row after which a sender without data asks no more.
 const MOST_PINGS: u32 = 10;
 /// Probe timeouts that losses without an acknowledgement between them span to count as persistent
@@ -93,6 +97,8 @@ pub(crate) struct Sender {
     /// When the pacer lets the next packet leave.
     paced: Option<Time>,
     dropped_packets: u64,
+    /// Estimates of late, rates falling: the first is the highest.
+    recent: VecDeque<(Time, Rate)>,
     /// The message that was told to be dropped last.
     told: Option<(u16, u32)>,
 }
@@ -119,6 +125,7 @@ impl Sender {
             ping: false,
             paced: None,
             dropped_packets: 0,
+            recent: VecDeque::new(),
             told: None,
         }
     }
@@ -167,6 +174,22 @@ impl Sender {
             Some(Rate::of(controller.window(), rtt.smoothed))
         })?;
         Some(rate.scale(self.ip_factor()))
+    }
+
+    /// The rate by which the buffer drops messages: the highest estimate of late, `None` while the path
+    /// has carried all that was asked of it.
+    fn capacity(&mut self, now: Time) -> Option<Rate> {
+        let estimate = self.bandwidth()?;
+        let recent = &mut self.recent;
+        while recent.back().is_some_and(|(_, rate)| *rate <= estimate) {
+            recent.pop_back();
+        }
+        recent.push_back((now, estimate));
+        while recent.front().is_some_and(|(at, _)| now.since(*at) > RECENT) {
+            recent.pop_front();
+        }
+        let filled = self.controller().is_some_and(Controller::has_filled_path);
+        self.recent.front().filter(|_| filled).map(|(_, rate)| *rate)
     }
 
     /// The rate at which the controller lets packets leave, in IP bytes.
@@ -240,7 +263,8 @@ impl Sender {
             }
             Verdict::Window | Verdict::NothingToSend => return None,
         }
-        self.buffer.set_bandwidth(self.bandwidth());
+        let capacity = self.capacity(now);
+        self.buffer.set_bandwidth(capacity);
         let told = &mut self.told;
         let Some(next) = self.buffer.dequeue(now, |gone| tell(told, &mut dropped, gone)) else {
             self.send.next(now, PATH, None);

@@ -391,6 +391,10 @@ impl Controller for Bbr {
         Some(self.bandwidth.get()).filter(|rate| *rate > Rate::ZERO)
     }
 
+    fn has_filled_path(&self) -> bool {
+        self.filled_pipe
+    }
+
     fn takes_samples(&self) -> bool {
         true
     }

@@ -8,6 +8,7 @@ mod ecn;
 mod equilibria;
 mod execute;
 mod grid;
+mod live;
 mod networks;
 mod normalise;
 mod parsers;

@@ -57,7 +57,7 @@ impl Drawn {
         let content = kept.insert(content).clone();
         let draw = |number: usize| {
             let seed = Seed(scenario.cases.seed).split(NAME).index(number as u64);
-            cast.0.iter().map(|stream| chosen(stream, &content.clips, seed)).collect()
+            cast.each().map(|(s, name)| chosen(s, &name, &content.clips, seed)).collect()
         };
         let draws = (0..scenario.cases.count).map(draw).collect::<Result<_, _>>()?;
         Ok(Self { content: Some(content), draws })
@@ -79,7 +79,12 @@ impl Drawn {
 }
 
 /// The clip of a stream, drawn if it is not given.
-fn chosen(stream: &Entry, clips: &LayerContent, seed: Seed) -> Result<usize, InputError> {
+fn chosen(
+    stream: &Entry,
+    name: &str,
+    clips: &LayerContent,
+    seed: Seed,
+) -> Result<usize, InputError> {
     let fits = |clip: &LayeredVideo| match stream.video {
         Video::Quality => clip.quality.is_some(),
         Video::FrameRate => clip.temporal.is_some(),
@@ -88,11 +93,11 @@ fn chosen(stream: &Entry, clips: &LayerContent, seed: Seed) -> Result<usize, Inp
     let names: Vec<&str> = all.iter().map(|i| clips.videos[*i].name.as_str()).collect();
     match &stream.clip {
         None if all.is_empty() => Err(InputError::new(
-            format!("no clip of {} has the layers that {} asks for", clips.name, stream.name),
+            format!("no clip of {} has the layers that {name} asks for", clips.name),
             "name another folder with --content DIR",
         )),
         None => {
-            let mut rng = seed.split(&stream.name).rng();
+            let mut rng = seed.split(name).rng();
             Ok(all[rng.random_range(0..all.len())])
         }
         Some(name) => {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{InputError, Time};
-use airlane_media::layers::LayeredVideo;
 
 use crate::error::LabError;
 use crate::plan::{Plan, Sources};
@@ -126,6 +125,20 @@ struct Entry {
     at: Vec<usize>,
     /// Its round trip in the core, if it is not the network's.
     rtt: Option<Duration>,
+    /// How many of the same kind.
+    count: usize,
+}
+
+impl Streams {
+    /// Each stream with its name.
+    fn each(&self) -> impl Iterator<Item = (&Entry, String)> {
+        self.0.iter().flat_map(|entry| {
+            (1..=entry.count).map(move |n| match entry.count {
+                1 => (entry, entry.name.clone()),
+                _ => (entry, format!("{}.{n}", entry.name)),
+            })
+        })
+    }
 }
 
 impl Cast for Streams {
@@ -142,7 +155,7 @@ impl Cast for Streams {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.0.iter().map(|stream| Place { at: stream.at.clone(), rtt: stream.rtt }).collect()
+        self.each().map(|(s, _)| Place { at: s.at.clone(), rtt: s.rtt }).collect()
     }
 
     fn adapts(&self) -> bool {
@@ -212,8 +225,6 @@ struct StreamOutput {
     counted_from: Time,
     /// When it ended.
     end: Time,
-    video: Video,
-    clip: Arc<LayeredVideo>,
     /// Every frame that was captured, in order.
     frames: Vec<records::FrameRecord>,
     failure: Option<String>,

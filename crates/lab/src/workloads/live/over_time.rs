@@ -23,7 +23,7 @@ pub(super) fn of(output: &Output) -> OverTime {
     let mut age = Panel::new("age", "Age of the picture", "ms", Draw::Line, 0)
         .help("How long ago the freshest picture that can be shown was captured.");
     let mut rates = Panel::new("live-rate", "Encoder", "Mbit/s", Draw::Step, 2)
-        .help("Bits of the frames as they are handed over, and of what is shown of them, by half seconds.");
+        .help("What the controller takes the path to carry; bits of frames as they are handed over, and of what is shown of them, by half seconds.");
     let mut dropped = Panel::new("live-dropped", "Dropped", "Mbit/s", Draw::Step, 2)
         .help("Bits of layers that the sender's own buffer dropped, and that left and did not come, by half seconds.");
     for stream in &output.0 {
@@ -35,6 +35,12 @@ pub(super) fn of(output: &Output) -> OverTime {
         quality.series.push(line);
         age.series.push(ages(stream));
         rates.series.push(per_half_second(stream, format!("{name}, handed over"), |_, _, _| true));
+        let mut estimate = Series::new(format!("{name}, estimate"));
+        for frame in &stream.frames {
+            let mbps = frame.estimate_bps.map_or(f64::NAN, |bps| bps / 1e6);
+            estimate.push(frame.handed.as_secs_f64(), mbps);
+        }
+        rates.series.push(estimate);
         rates.series.push(per_half_second(stream, format!("{name}, shown"), |frame, layer, _| {
             frame.shown.is_some_and(|shown| layer <= usize::from(shown.layer))
         }));

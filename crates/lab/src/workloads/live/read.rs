@@ -39,6 +39,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
         clip: r.text_or_none("clip", "drawn for each case", "Name of the clip."),
         at: at(r, frame.network, 1),
         rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
+        count: r.count("count", (1, 1_000), 1, "How many of the same kind.") as usize,
     }
 }
 

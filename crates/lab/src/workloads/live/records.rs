@@ -15,8 +15,6 @@ pub(super) struct FrameRecord {
     pub(super) number: u32,
     /// When it was handed over to be sent, which is when it was captured.
     pub(super) handed: Time,
-    /// Which encoding it is of.
-    pub(super) encoding: u8,
     /// What the sender took the path to carry, bits/s; `None` before it did.
     pub(super) estimate_bps: Option<f64>,
     /// Its layers, the lowest first.
@@ -101,7 +99,6 @@ pub(super) fn of(
         FrameRecord {
             number: frame.frame,
             handed: frame.at,
-            encoding: frame.encoded.encoding,
             estimate_bps: frame.estimate.bandwidth.map(|rate| rate.as_f64()),
             layers: layers.collect(),
             shown: shown.get(&frame.frame).map(|&(first, last, layer)| Shown {

@@ -32,7 +32,8 @@ const AUTHORS_SLACK_MS: [u16; 3] = [300, 200, 100];
 
 /// A stream that runs.
 struct Started {
-    entry: Entry,
+    name: String,
+    video: Video,
     counted_from: Time,
     end: Time,
     clip: Arc<LayeredVideo>,
@@ -53,13 +54,18 @@ struct NotedBoth {
 struct Roles(Vec<Started>);
 
 pub(super) fn start(cast: &Streams, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let all = cast.0.iter().enumerate();
+    let all = cast.each().enumerate();
     let roles: Result<Vec<_>, _> =
-        all.map(|(number, entry)| start_one(entry, number, stage)).collect();
+        all.map(|(number, (entry, name))| start_one(entry, name, number, stage)).collect();
     Ok(Box::new(Roles(roles?)))
 }
 
-fn start_one(entry: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<Started, LabError> {
+fn start_one(
+    entry: &Entry,
+    name: String,
+    number: usize,
+    stage: &mut Stage<'_>,
+) -> Result<Started, LabError> {
     let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let clip = Drawn::clip(stage.plan, stage.key.case, number);
     let pair = stage.attach()?;
@@ -104,7 +110,8 @@ fn start_one(entry: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<Star
         drop(done.send(result.err().map(|e| e.to_string())));
     });
     let counted_from = begin + entry.skip;
-    Ok(Started { entry: entry.clone(), counted_from, end, clip, noted, ended, tap })
+    let video = entry.video;
+    Ok(Started { name, video, counted_from, end, clip, noted, ended, tap })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -211,14 +218,11 @@ impl Running for Roles {
                 let Ok(failure) = stream.ended.await else { continue };
                 let NotedBoth { sent, dropped, received } =
                     std::mem::take(&mut *lock(&stream.noted));
-                let Entry { name, video, .. } = stream.entry;
                 outputs.push(StreamOutput {
-                    frames: records::of(&sent, &dropped, &received, video, &stream.clip),
-                    name,
+                    frames: records::of(&sent, &dropped, &received, stream.video, &stream.clip),
+                    name: stream.name,
                     counted_from: stream.counted_from,
                     end: stream.end,
-                    video,
-                    clip: stream.clip,
                     failure,
                     samples: stream.tap.take(),
                 });

@@ -1,0 +1,114 @@
+//! Streams of live video in worlds.
+
+use std::path::Path;
+
+use airlane_lab::plan::{Plan, RunKey};
+use airlane_lab::request::Common;
+use airlane_lab::scenario::Scenario;
+use airlane_lab::workload::RunResult;
+
+use crate::networks::run_one;
+
+/// The built-in scenario with these values.
+fn plan(set: &[&str]) -> Result<Plan, String> {
+    let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    let scenario = Scenario::from_file(Path::new("live"), &set).map_err(|e| e.to_string())?;
+    Plan::new(scenario, &Common::default()).map_err(|e| e.to_string())
+}
+
+/// Its results by scheme.
+fn results(set: &[&str]) -> Vec<(String, RunResult)> {
+    let plan = plan(set).unwrap();
+    let name = |key: RunKey| plan.scenario.schemes[key.scheme].name.clone();
+    plan.runs().map(|key| (name(key), run_one(&plan, key).result(&plan))).collect()
+}
+
+fn figure(result: &RunResult, actor: &str, metric: &str) -> f64 {
+    let stream = result.actors.iter().find(|a| a.name == actor).unwrap();
+    assert_eq!(stream.failure, None);
+    stream.value(metric).unwrap()
+}
+
+/// A figure of the stream under each scheme: Octopus, Octopus at the sender alone, BBR.
+fn of(all: &[(String, RunResult)], metric: &str) -> [f64; 3] {
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["octopus", "octobbr", "bbr"]);
+    [0, 1, 2].map(|i| figure(&all[i].1, "phone", metric))
+}
+
+/// 8 Mbit/s, and 2 for three seconds of every six.
+const STEPS: &str =
+    "access.0.down.steps=[[0, 8e6], [3, 2e6], [6, 8e6], [9, 2e6], [12, 8e6], [15, 2e6], [18, 8e6]]";
+
+#[test]
+fn the_network_drops_what_can_be_spared_and_frames_stay_fresh() {
+    let all = results(&["duration_s=20", STEPS]);
+    let (latency, age) = (of(&all, "latency_p99_s"), of(&all, "age_p99_s"));
+    // Where the queue drops nothing on purpose, what does not fit waits.
+    assert!(latency[0] < 0.25, "{latency:?}");
+    assert!(2.0 * latency[0] < latency[1] && latency[1] < latency[2], "{latency:?}");
+    assert!(age[0] < age[1] && age[1] < age[2], "{age:?}");
+    let (here, there) = (of(&all, "dropped_here_share"), of(&all, "dropped_there_share"));
+    assert!(there[0] > 0.05 && there[0] > there[1], "{there:?}");
+    assert!(here[0] < here[1], "{here:?}");
+    assert!(of(&all, "shown_share")[0] > 0.97);
+    let quality = of(&all, "sqi_ssim_db");
+    assert!(quality[0] > 10.0 && quality[0] > 0.9 * quality[1], "{quality:?}");
+}
+
+#[test]
+fn the_frame_rate_falls_and_the_quality_stays() {
+    let all = results(&["duration_s=20", STEPS, "live.0.video=frame-rate"]);
+    let (age, shown) = (of(&all, "age_p99_s"), of(&all, "shown_fps"));
+    assert!(2.0 * age[0] < age[2], "{age:?}");
+    assert!((10.0..30.0).contains(&shown[0]), "{shown:?}");
+    // Every frame that is shown has the clip's quality: what a viewer misses is frames.
+    assert!(of(&all, "sqi_ssim_db")[0] > 10.0);
+}
+
+#[test]
+fn where_there_is_room_everything_is_shown() {
+    let all = results(&["duration_s=12", "access.0.down.steps=[[0, 40e6]]", "live.0.skip_s=6"]);
+    for metric in ["dropped_here_share", "dropped_there_share"] {
+        let dropped = of(&all, metric);
+        assert!(dropped.iter().all(|share| *share < 0.05), "{metric}: {dropped:?}");
+    }
+    let latency = of(&all, "latency_p99_s");
+    assert!(latency.iter().all(|s| *s < 0.06), "{latency:?}");
+    assert!(of(&all, "shown_share").iter().all(|share| *share > 0.99));
+}
+
+#[test]
+fn a_stream_runs_alike_each_time_and_under_both_ciphers() {
+    let set = ["duration_s=8", STEPS];
+    let (first, again) = (results(&set), results(&set));
+    let tls = results(&["duration_s=8", STEPS, "transport.cipher=tls"]);
+    for (((name, a), (_, b)), (_, sealed)) in first.iter().zip(&again).zip(&tls) {
+        assert_eq!(a.packet_hash, b.packet_hash, "{name}");
+        for metric in ["sqi_ssim_db", "latency_p50_s", "shown_bps"] {
+            let ratio = figure(sealed, "phone", metric) / figure(a, "phone", metric);
+            assert!((0.99..1.01).contains(&ratio), "{name}, {metric}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn users_of_a_cell_share_nothing() {
+    let alone = results(&["duration_s=8"]);
+    let two = results(&["duration_s=8", "live.0.count=2"]);
+    for ((name, alone), (_, two)) in alone.iter().zip(&two) {
+        for metric in ["sqi_ssim_db", "latency_p99_s", "shown_bps"] {
+            let (one, beside) = (figure(alone, "phone", metric), figure(two, "phone.1", metric));
+            assert_eq!(one, beside, "{name}, {metric}");
+        }
+        // The other one has another part of the trace.
+        let others = ["phone.1", "phone.2"].map(|actor| figure(two, actor, "shown_bps"));
+        assert!(others[0] != others[1], "{name}: {others:?}");
+    }
+}
+
+#[test]
+fn clips_that_are_not_there_are_refused() {
+    let error = plan(&["live.0.clip=plazza"]).unwrap_err();
+    assert!(error.contains("live.clip") && error.contains("plaza"), "{error}");
+}
