@@ -70,28 +70,13 @@ impl Driver {
                 Output::Transmit(transmit) => {
                     idle = 0;
                     sent(&transmit.contents);
-                    self.transmit(transmit.destination, &transmit.contents).await;
+                    emit(&*self.socket, transmit.destination, &transmit.contents).await;
                 }
                 Output::Event(event) => {
                     idle = 0;
                     self.events.push_back(event);
                 }
             }
-        }
-    }
-
-    async fn transmit(&self, dst: SocketAddr, payload: &[u8]) {
-        let datagram = Datagram {
-            dst,
-            src: None,
-            ecn: Ecn::default(),
-            dscp: Dscp::default(),
-            payload,
-            segment: None,
-        };
-        // What the socket refuses is a lost one.
-        if let Err(e) = poll_fn(|cx| self.socket.poll_send(cx, &datagram)).await {
-            tracing::debug!(%dst, "a datagram was not sent: {e}");
         }
     }
 
@@ -114,3 +99,12 @@ impl Driver {
     }
 }
 
+
+/// Sends a datagram. What the socket refuses is a lost one.
+async fn emit(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {
+    let (ecn, dscp) = (Ecn::default(), Dscp::default());
+    let datagram = Datagram { dst, src: None, ecn, dscp, payload, segment: None };
+    if let Err(e) = poll_fn(|cx| socket.poll_send(cx, &datagram)).await {
+        tracing::debug!(%dst, "a datagram was not sent: {e}");
+    }
+}

@@ -11,6 +11,7 @@ mod clock;
 mod crypto;
 mod driver;
 mod engine;
+mod feed;
 mod packet;
 mod pair;
 mod receiver;

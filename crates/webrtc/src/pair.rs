@@ -24,6 +24,9 @@ pub struct CallConfig {
     pub desired: Rate,
     /// What the source is told.
     pub target: Target,
+    /// Packets of a frame are handed to str0m's pacer at so many times the target; `None`: all at
+    /// once. libwebrtc's pacer sends at 2.5 times its own (`kDefaultPaceMultiplier`).
+    pub pace: Option<f64>,
     /// How packets are protected.
     pub protection: Protection,
 }
@@ -35,6 +38,7 @@ impl CallConfig {
             start: Rate::from_bps(300_000),
             desired,
             target: Target::default(),
+            pace: Some(1.5),
             protection: Protection::default(),
         }
     }
@@ -100,7 +104,7 @@ pub fn pair(
     let desired = Bitrate::bps(config.desired.bps());
     from.call(|rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, desired));
     let stats = SenderStats::new(now, config.start);
-    let sender = SenderHalf { engine: from, target: config.target, start: config.start, stats };
+    let sender = SenderHalf { engine: from, config: *config, stats };
     Ok((sender, ReceiverHalf { engine: to, stats: ReceiverStats::default() }))
 }
 

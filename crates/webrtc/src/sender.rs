@@ -12,8 +12,9 @@ use str0m::rtp::RtpWrite;
 use crate::CallError;
 use crate::driver::Driver;
 use crate::engine::{Engine, ssrc};
+use crate::feed::Feed;
 use crate::packet::{VP8, payloads};
-use crate::pair::Target;
+use crate::pair::{CallConfig, Target};
 use crate::stats::SenderStats;
 
 /// A key frame is not made within so long of the last one, whoever asks for it (libwebrtc,
@@ -27,8 +28,7 @@ const LINGER: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct SenderHalf {
     pub(crate) engine: Engine,
-    pub(crate) target: Target,
-    pub(crate) start: Rate,
+    pub(crate) config: CallConfig,
     pub(crate) stats: SenderStats,
 }
 
@@ -81,17 +81,18 @@ pub async fn send(
     socket: Box<dyn UdpSocket>,
     source: impl FrameSource,
 ) -> Result<(), CallError> {
-    let SenderHalf { engine, target, start, stats } = half;
+    let SenderHalf { engine, config, stats } = half;
     let driver = Driver::new(engine, runtime, socket);
     let sending = Sending {
         driver,
         stats,
-        choice: target,
-        target: start,
+        config,
+        target: config.start,
         sequence: 0,
         number: 0,
         key_wanted: true,
         last_key: None,
+        feed: Feed::new(),
     };
     sending.run(source).await
 }
@@ -99,7 +100,7 @@ pub async fn send(
 struct Sending {
     driver: Driver,
     stats: SenderStats,
-    choice: Target,
+    config: CallConfig,
     target: Rate,
     /// The last packet's number.
     sequence: u64,
@@ -107,20 +108,37 @@ struct Sending {
     number: u32,
     key_wanted: bool,
     last_key: Option<Time>,
+    feed: Feed<RtpWrite>,
 }
 
 impl Sending {
+    /// Hands str0m the packets that are due. When the next one is.
+    fn feed(&mut self) -> Option<Time> {
+        let now = self.driver.now();
+        let pace = self.config.pace.map(|factor| self.target.scale(factor));
+        while let Some(packet) = self.feed.pop(now, pace) {
+            // One change of several packets, as str0m's own packetiser makes it.
+            self.driver.engine().call(|rtc| {
+                if let Some(stream) = rtc.direct_api().stream_tx(&ssrc()) {
+                    stream.write_rtp(packet);
+                }
+            });
+        }
+        self.feed.due()
+    }
+
     async fn run(mut self, mut source: impl FrameSource) -> Result<(), CallError> {
         // str0m has last heard the time when the pair was made.
         let now = self.driver.now();
         self.driver.engine().time_out(now)?;
         let mut end = None;
         loop {
-            let next = self.settle().await?;
+            let due = self.feed();
+            let next = self.settle().await?.min(due.unwrap_or(Time::FAR_FUTURE));
             let now = self.driver.now();
             let until = match source.next_at() {
                 Some(at) if at <= now => {
-                    self.encode(now, &mut source).await?;
+                    self.encode(now, &mut source);
                     continue;
                 }
                 Some(at) => at,
@@ -146,7 +164,7 @@ impl Sending {
     fn on_event(&mut self, event: &Event) {
         match event {
             Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. })
-                if self.choice == Target::Smoothed =>
+                if self.config.target == Target::Smoothed =>
             {
                 self.aim(estimate.as_f64());
             }
@@ -155,7 +173,7 @@ impl Sending {
                     s.rtt = peer.rtt.or(s.rtt);
                     s.loss = peer.egress_loss_fraction.or(s.loss);
                 });
-                if let (Target::Current, Some(estimate)) = (self.choice, peer.bwe_tx) {
+                if let (Target::Current, Some(estimate)) = (self.config.target, peer.bwe_tx) {
                     self.aim(estimate.as_f64());
                 }
             }
@@ -176,14 +194,10 @@ impl Sending {
         }
     }
 
-    async fn encode(
-        &mut self,
-        now: Time,
-        source: &mut impl FrameSource,
-    ) -> Result<(), CallError> {
+    fn encode(&mut self, now: Time, source: &mut impl FrameSource) {
         let recently = self.last_key.is_some_and(|last| now < last + KEY_INTERVAL);
         let ask = Ask { now, target: self.target, key: self.key_wanted && !recently };
-        let Some(frame) = source.frame(&ask) else { return Ok(()) };
+        let Some(frame) = source.frame(&ask) else { return };
         if frame.key {
             self.key_wanted = false;
             self.last_key = Some(now);
@@ -200,18 +214,12 @@ impl Sending {
         let captured = self.driver.engine().clock.instant(frame.captured);
         while let Some(payload) = pieces.next() {
             self.sequence += 1;
+            let bytes = payload.len() as u64;
             let packet =
                 RtpWrite::new(VP8.into(), self.sequence.into(), ticks as u32, captured, payload)
                     .marker(pieces.peek().is_none())
                     .nackable(true);
-            self.driver.engine().call(|rtc| {
-                if let Some(stream) = rtc.direct_api().stream_tx(&ssrc()) {
-                    stream.write_rtp(packet);
-                }
-            });
-            // str0m wants to be heard out after every change.
-            self.settle().await?;
+            self.feed.push(bytes, packet);
         }
-        Ok(())
     }
 }
