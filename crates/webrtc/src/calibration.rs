@@ -14,8 +14,8 @@ use str0m::{Event, Output};
 use crate::clock::Clock;
 use crate::crypto::Protection;
 use crate::engine::{Engine, ssrc};
-use crate::pair::{builder, connect, declare, end};
 use crate::packet::VP8;
+use crate::pair::{builder, connect, declare, end};
 
 /// How long a call lasts that is made to see a report, at most. Video's are a second apart.
 const LIMIT_MS: u64 = 10_000;

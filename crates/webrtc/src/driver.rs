@@ -28,11 +28,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(
-        engine: Engine,
-        runtime: &RuntimeHandle,
-        socket: Box<dyn UdpSocket>,
-    ) -> Self {
+    pub(crate) fn new(engine: Engine, runtime: &RuntimeHandle, socket: Box<dyn UdpSocket>) -> Self {
         let timer = runtime.timer(Time::FAR_FUTURE);
         Self { engine, runtime: runtime.clone(), socket, timer, events: VecDeque::new() }
     }
@@ -98,7 +94,6 @@ impl Driver {
         Ok(())
     }
 }
-
 
 /// Sends a datagram. What the socket refuses is a lost one.
 async fn emit(socket: &dyn UdpSocket, dst: SocketAddr, payload: &[u8]) {

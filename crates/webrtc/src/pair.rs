@@ -74,8 +74,9 @@ const SET_UP: Duration = Duration::from_secs(1);
 /// How long a packet takes between them meanwhile.
 const IDEAL_DELAY: Duration = Duration::from_millis(1);
 
-/// How often the sender's current estimate is read.
-const READ_INTERVAL: Duration = Duration::from_millis(10);
+/// How often the sender's current estimate is read: as often as str0m updates it without feedback. More
+/// often would raise it (`feed`).
+const READ_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Makes both ends of a call that sends video from `sender` to `receiver`, addresses of their
 /// sockets, from `now` on.
@@ -212,6 +213,76 @@ fn drain(
             Output::Timeout(_) => return Ok(()),
             Output::Transmit(t) => out.push((forth, t.contents.into())),
             Output::Event(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use str0m::rtp::RtpWrite;
+
+    use super::*;
+    use crate::engine::ssrc;
+    use crate::packet::VP8;
+
+    fn addresses() -> (SocketAddr, SocketAddr) {
+        let at = |n| SocketAddr::from((Ipv4Addr::new(10, 0, 0, n), 5_000));
+        (at(1), at(2))
+    }
+
+    #[test]
+    fn both_ends_are_connected_and_nothing_is_sent_before_traffic_starts() {
+        let (a, b) = addresses();
+        let config = CallConfig::new(Rate::from_mbps(5.0));
+        let (mut from, mut to) = pair(&config, Seed(1), Time::ZERO, a, b).unwrap();
+        for engine in [&mut from.engine, &mut to.engine] {
+            assert!(engine.call(|rtc| rtc.is_connected()));
+        }
+        assert!(
+            pair(&config, Seed(1), Time::ZERO, a, SocketAddr::from(([0, 0, 0, 0], 1))).is_err()
+        );
+    }
+
+    #[test]
+    fn damaged_and_invented_datagrams_do_no_harm() {
+        for protection in [Protection::Null, Protection::Sealed] {
+            let (a, b) = addresses();
+            let mut config = CallConfig::new(Rate::from_mbps(5.0));
+            config.protection = protection;
+            let (from, to) = pair(&config, Seed(1), Time::ZERO, a, b).unwrap();
+            let (mut from, mut to) = (from.engine, to.engine);
+            let mut dice = (0_u64..).map(|i| Seed(9).index(i).0);
+            let mut roll = move || dice.next().unwrap_or(0);
+            for ms in 0..3_000_u64 {
+                let now = Time::from_millis(ms);
+                let mut sent = Vec::new();
+                for (forth, engine) in [(true, &mut from), (false, &mut to)] {
+                    engine.time_out(now).unwrap();
+                    let instant = engine.clock.instant(now);
+                    let packet =
+                        RtpWrite::new(VP8.into(), (ms + 1).into(), 0, instant, &[1; 900][..])
+                            .nackable(true);
+                    engine.call(|rtc| {
+                        if let Some(stream) = rtc.direct_api().stream_tx(&ssrc()) {
+                            stream.write_rtp(packet);
+                        }
+                    });
+                    drain(engine, forth, &mut sent).unwrap();
+                }
+                for (forth, mut payload) in sent {
+                    let (engine, own, other) =
+                        if forth { (&mut to, b, a) } else { (&mut from, a, b) };
+                    engine.take_in(now, other, own, &payload);
+                    drain(engine, forth, &mut Vec::new()).unwrap();
+                    let i = roll() as usize % payload.len();
+                    payload[i] ^= roll() as u8;
+                    payload.truncate(1 + roll() as usize % (2 * payload.len()));
+                    engine.take_in(now, other, own, &payload);
+                    drain(engine, forth, &mut Vec::new()).unwrap();
+                }
+            }
         }
     }
 }

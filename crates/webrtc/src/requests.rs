@@ -47,15 +47,15 @@ impl Requests {
     }
 
     /// When a key frame is to be asked for as things are. `needs_key`: only one helps.
-    /// `lost_since`: a packet is missing that is not asked for any more.
+    /// `lost_since`: a packet is missing that is out of reach.
     pub(crate) fn due(&self, needs_key: bool, lost_since: Option<Time>) -> Option<Time> {
         let (first, last) = self.packets?;
         // One that is on its way is not asked for again.
         let again = self.asked.max(self.key_packet).map(|t| t + WAIT_FOR_KEY);
         let lost = match lost_since {
             _ if needs_key => Some(first.max(self.frame.unwrap_or(first)) + WAIT_FOR_KEY),
-            // What was asked for last may still come.
-            Some(since) => Some(since + WAIT_FOR_KEY),
+            // Even if it came now, str0m would refuse it.
+            Some(since) => Some(since),
             None => None,
         };
         let quiet = self.frame.max(self.asked).unwrap_or(first) + WAIT_FOR_FRAME;
@@ -90,10 +90,10 @@ mod tests {
         requests.packet(ms(10), true);
         requests.frame(ms(100));
         assert_eq!(requests.due(false, None), Some(ms(3_100)));
+        assert_eq!(requests.due(false, Some(ms(500))), Some(ms(500)));
+        requests.ask(ms(500));
         assert_eq!(requests.due(false, Some(ms(500))), Some(ms(700)));
-        requests.ask(ms(700));
-        assert_eq!(requests.due(false, Some(ms(500))), Some(ms(900)));
-        assert_eq!(requests.due(false, None), Some(ms(3_700)));
+        assert_eq!(requests.due(false, None), Some(ms(3_500)));
     }
 
     #[test]

@@ -206,8 +206,7 @@ impl Sending {
             s.frames += 1;
             s.key_frames += u64::from(frame.key);
         });
-        let mut pieces =
-            payloads(self.number, frame.key, frame.captured, &frame.data).peekable();
+        let mut pieces = payloads(self.number, frame.key, frame.captured, &frame.data).peekable();
         self.number = self.number.wrapping_add(1);
         // The clock of video has 90 000 ticks a second (RFC 7741, 4.1).
         let ticks = u128::from(frame.captured.as_nanos()) * 9 / 100_000;

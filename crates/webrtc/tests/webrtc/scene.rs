@@ -26,8 +26,6 @@ pub struct Scene {
     pub rtt: Duration,
     pub loss: f64,
     pub queue: Limit,
-    /// Of the target that the encoder meets.
-    pub share: f64,
     pub seed: Seed,
     pub lasts: Duration,
 }
@@ -41,7 +39,6 @@ impl Scene {
             rtt: Duration::from_millis(60),
             loss: 0.0,
             queue: Limit::Packets(100),
-            share: 1.0,
             seed: Seed(1),
             lasts: Duration::from_secs(30),
         }
@@ -115,7 +112,8 @@ impl Outcome {
                 delays.len(),
             );
         }
-        lines + &format!("{:?} {:?}\n", self.sent.sent, self.received)
+        lines
+            + &format!("{:?} {:?}\n", self.sent.sent, self.received)
             + &format!(
                 "rtt {:?} loss {:?} frames {} keys {} requests {}\n",
                 self.sent.rtt,
@@ -137,7 +135,6 @@ pub struct Camera {
     pub number: u32,
     pub start: Time,
     pub end: Time,
-    pub share: f64,
 }
 
 impl FrameSource for Camera {
@@ -148,7 +145,7 @@ impl FrameSource for Camera {
 
     fn frame(&mut self, ask: &Ask) -> Option<Frame> {
         let captured = self.next_at()?;
-        let bytes = ask.target.scale(self.share).min(Rate::from_mbps(15.0)).bytes_in(Duration::from_secs(1)) / 30;
+        let bytes = ask.target.min(Rate::from_mbps(15.0)).bytes_in(Duration::from_secs(1)) / 30;
         let data = content(self.number, bytes as usize).into();
         self.number += 1;
         Some(Frame { data, key: ask.key, captured })
@@ -199,7 +196,7 @@ pub fn run(scene: &Scene) -> Outcome {
     let mut world = World::new(scene.seed, network);
     let server = world.host("server", from.ip());
     let client = world.host("client", to.ip());
-    let (lasts, share) = (scene.lasts, scene.share);
+    let lasts = scene.lasts;
     let (sender, receiver) =
         pair(&scene.config, scene.seed.split("call"), Time::ZERO, from, to).unwrap();
     let (sent, received) = (sender.stats(), receiver.stats());
@@ -210,7 +207,7 @@ pub fn run(scene: &Scene) -> Outcome {
         let end = Time::ZERO + lasts;
         let (here, there) = (server.bind_udp(from).unwrap(), client.bind_udp(to).unwrap());
         server.clone().spawn("sender", async move {
-            let camera = Camera { number: 0, start: Time::ZERO, end, share };
+            let camera = Camera { number: 0, start: Time::ZERO, end };
             send(sender, &server, here, camera).await.unwrap();
         });
         client.clone().spawn("receiver", async move {
