@@ -26,6 +26,7 @@ pub struct Scene {
     pub rtt: Duration,
     pub loss: f64,
     pub queue: Limit,
+    pub jitter: SendJitter,
     pub seed: Seed,
     pub lasts: Duration,
 }
@@ -39,6 +40,7 @@ impl Scene {
             rtt: Duration::from_millis(60),
             loss: 0.0,
             queue: Limit::Packets(100),
+            jitter: SendJitter::Services(1.0),
             seed: Seed(1),
             lasts: Duration::from_secs(30),
         }
@@ -80,6 +82,12 @@ impl Outcome {
         let (from, to) = (Time::from_millis(from_s * 1_000), Time::from_millis(to_s * 1_000));
         let inside = self.frames.iter().filter(|f| (from..to).contains(&f.at));
         Rate::of(inside.map(|f| f.data.len() as u64).sum(), to - from).mbps()
+    }
+
+    /// The mean time from the capture of a frame until it can be decoded, ms.
+    pub fn delay_ms(&self) -> f64 {
+        let sum: f64 = self.frames.iter().map(|f| (f.at - f.captured).as_secs_f64()).sum();
+        sum * 1e3 / self.frames.len() as f64
     }
 
     /// The target at a time.
@@ -152,9 +160,12 @@ impl FrameSource for Camera {
     }
 }
 
+/// Times and IP bytes.
+type Seen = Vec<(Time, u64)>;
+
 /// Keeps what hosts sent, and what came to the receiver's.
 struct Packets {
-    seen: Arc<Mutex<(Vec<(Time, u64)>, Vec<(Time, u64)>)>>,
+    seen: Arc<Mutex<(Seen, Seen)>>,
     receiver: SocketAddr,
 }
 
@@ -173,7 +184,7 @@ impl Observer for Packets {
 }
 
 pub fn run(scene: &Scene) -> Outcome {
-    let mut topology = Topology::new(SendJitter::Off, scene.seed);
+    let mut topology = Topology::new(scene.jitter, scene.seed);
     let queue = QueueSpec::DropTail(scene.queue);
     let profile = RateProfile::new(&scene.steps, None).unwrap();
     let mut link = LinkAccess {
