@@ -14,6 +14,7 @@ mod engine;
 mod feed;
 mod packet;
 mod pair;
+mod path;
 mod receiver;
 mod requests;
 mod sender;

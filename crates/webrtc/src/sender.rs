@@ -15,6 +15,7 @@ use crate::engine::{Engine, ssrc};
 use crate::feed::Feed;
 use crate::packet::{VP8, payloads};
 use crate::pair::{CallConfig, Target};
+use crate::path::Path;
 use crate::stats::SenderStats;
 
 /// A key frame is not made within so long of the last one, whoever asks for it (libwebrtc,
@@ -44,7 +45,8 @@ impl SenderHalf {
 pub struct Ask {
     /// The time.
     pub now: Time,
-    /// The bits of frames per second that congestion control allows.
+    /// The bits of frames per second that congestion control allows. Zero while nothing comes back
+    /// from the receiver: the frame is dropped whatever it is.
     pub target: Rate,
     /// The frame has to stand alone: it is the first one, or the receiver asked for one.
     pub key: bool,
@@ -93,6 +95,7 @@ pub async fn send(
         key_wanted: true,
         last_key: None,
         feed: Feed::new(),
+        path: Path::new(runtime.now()),
     };
     sending.run(source).await
 }
@@ -109,6 +112,7 @@ struct Sending {
     key_wanted: bool,
     last_key: Option<Time>,
     feed: Feed<RtpWrite>,
+    path: Path,
 }
 
 impl Sending {
@@ -169,6 +173,7 @@ impl Sending {
                 self.aim(estimate.as_f64());
             }
             Event::PeerStats(peer) => {
+                self.path.update(self.driver.now(), peer);
                 self.stats.change(|s| {
                     s.rtt = peer.rtt.or(s.rtt);
                     s.loss = peer.egress_loss_fraction.or(s.loss);
@@ -196,8 +201,10 @@ impl Sending {
 
     fn encode(&mut self, now: Time, source: &mut impl FrameSource) {
         let recently = self.last_key.is_some_and(|last| now < last + KEY_INTERVAL);
-        let ask = Ask { now, target: self.target, key: self.key_wanted && !recently };
-        let Some(frame) = source.frame(&ask) else { return };
+        let broken = self.path.broken(now);
+        let target = if broken { Rate::ZERO } else { self.target };
+        let ask = Ask { now, target, key: self.key_wanted && !recently };
+        let Some(frame) = source.frame(&ask).filter(|_| !broken) else { return };
         if frame.key {
             self.key_wanted = false;
             self.last_key = Some(now);

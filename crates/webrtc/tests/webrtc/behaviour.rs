@@ -48,6 +48,23 @@ fn it_recovers_from_two_seconds_without_capacity() {
     assert!(late > 5.0, "{late} Mbit/s ten seconds later");
 }
 
+/// Without a pause, what is lost in a minute is more than numbers of packets can tell apart.
+#[test]
+fn it_pauses_while_nothing_comes_back_and_goes_on_after_a_minute() {
+    for secs in [10, 60] {
+        let scene = Scene::new().step(5, 0.0).step(5 + secs, 6.0).lasting(secs + 20);
+        let outcome = run(&scene);
+        // 5 s and what is left of the last sign of life's round trip.
+        let paused = outcome.packets.iter().filter(|(at, ip)| {
+            let at = at.as_secs_f64();
+            at > 12.5 && at < 5.0 + secs as f64 && *ip > 1_000
+        });
+        assert_eq!(paused.count(), 0);
+        let soon = outcome.decoded(10 + secs, 15 + secs);
+        assert!(soon > 5.0, "{soon} Mbit/s from 5 s after the outage on");
+    }
+}
+
 #[test]
 fn loss_costs_few_frames() {
     for seed in 1..4 {

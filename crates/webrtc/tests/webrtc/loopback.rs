@@ -39,7 +39,7 @@ fn frames_arrive_over_loopback() {
         while last.is_none_or(|number| number < 80) {
             let wait = tokio::time::timeout(Duration::from_secs(10), delivered.recv());
             let frame = wait.await.expect("frames come").expect("the receiver goes on");
-            assert_eq!(frame.data, content(frame.number, frame.data.len()));
+            assert_eq!(frame.data, content(frame.captured, frame.data.len()));
             last = Some(frame.number);
         }
     });

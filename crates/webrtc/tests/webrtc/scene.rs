@@ -133,9 +133,10 @@ impl Outcome {
     }
 }
 
-/// What a frame of a number and a size holds.
-pub fn content(number: u32, bytes: usize) -> Vec<u8> {
-    (0..bytes as u32).map(|i| (i.wrapping_mul(31) ^ number.wrapping_mul(7)) as u8).collect()
+/// What a frame of a time and a size holds.
+pub fn content(captured: Time, bytes: usize) -> Vec<u8> {
+    let salt = captured.as_nanos() / 1_000_000;
+    (0..bytes as u64).map(|i| ((i * 31) ^ (salt * 7) ^ (i >> 8)) as u8).collect()
 }
 
 /// A camera of 30 frames a second whose encoder meets every target up to 15 Mbit/s.
@@ -154,7 +155,7 @@ impl FrameSource for Camera {
     fn frame(&mut self, ask: &Ask) -> Option<Frame> {
         let captured = self.next_at()?;
         let bytes = ask.target.min(Rate::from_mbps(15.0)).bytes_in(Duration::from_secs(1)) / 30;
-        let data = content(self.number, bytes as usize).into();
+        let data = content(captured, bytes as usize).into();
         self.number += 1;
         Some(Frame { data, key: ask.key, captured })
     }
@@ -235,7 +236,7 @@ pub fn run(scene: &Scene) -> Outcome {
         Outcome { frames, sent: sent.read(), received: received.read(), packets, arrivals, hash };
     for frame in &outcome.frames {
         assert!(
-            frame.data == content(frame.number, frame.data.len()),
+            frame.data == content(frame.captured, frame.data.len()),
             "frame {} is not what was sent",
             frame.number
         );
