@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["base"]),
     ("runtime", &["base", "net"]),
     ("quic", &["base", "congestion", "runtime"]),
+    ("webrtc", &["base", "runtime"]),
     (
         "apps",
         &[
@@ -80,6 +81,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Libraries that only `quic` names.
 const QUIC_LIBRARIES: &[&str] = &["noq", "noq-proto", "noq-udp", "h3"];
+
+/// What only `webrtc` names: WebRTC, and the generator that it draws from.
+const WEBRTC_LIBRARIES: &[&str] = &["str0m", "fastrand"];
 
 /// But the bench measures ours beside noq's own endpoint, which nothing that ships uses.
 const PEERS: &[(&str, &str)] = &[("bench", "noq")];
@@ -136,6 +140,16 @@ fn only_quic_names_the_quic_libraries() {
                 || !QUIC_LIBRARIES.contains(&used.as_str())
                 || PEERS.contains(&(package.as_str(), used.as_str()));
             assert!(allowed, "{package} uses {used}, which only quic may name");
+        }
+    }
+}
+
+#[test]
+fn only_webrtc_names_the_webrtc_libraries() {
+    for (package, uses) in dependencies() {
+        for used in uses {
+            let allowed = package == "webrtc" || !WEBRTC_LIBRARIES.contains(&used.as_str());
+            assert!(allowed, "{package} uses {used}, which only webrtc may name");
         }
     }
 }

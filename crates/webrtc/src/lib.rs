@@ -1,0 +1,27 @@
+//! WebRTC as a baseline: str0m itself, with its pacer, feedback, bandwidth estimator (GCC),
+//! repetitions and requests for key frames, over our sockets and in our time.
+//!
+//! [`pair`] makes both ends of a call, connected before traffic starts. [`send`] takes frames from
+//! a [`FrameSource`], which is told the target rate; [`receive`] hands frames on in the order of
+//! decoding. `docs/webrtc.md` says what is str0m's, what is ours, and how it behaves.
+
+mod assembly;
+mod calibration;
+mod clock;
+mod crypto;
+mod driver;
+mod engine;
+mod feed;
+mod packet;
+mod pair;
+mod path;
+mod receiver;
+mod requests;
+mod sender;
+mod stats;
+
+pub use crypto::Protection;
+pub use pair::{CallConfig, CallError, Target, pair};
+pub use receiver::{Delivered, ReceiverHalf, receive};
+pub use sender::{Ask, Frame, FrameSource, SenderHalf, send};
+pub use stats::{Count, ReceiverReport, ReceiverStats, SenderReport, SenderStats, SentCounts};

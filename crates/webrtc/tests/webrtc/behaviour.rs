@@ -1,0 +1,138 @@
+//! How a call behaves over links that are as they are, or change.
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed};
+use airlane_webrtc::Target;
+
+use crate::scene::{Outcome, Scene, run};
+
+/// The share of frames that could be decoded.
+fn share(outcome: &Outcome) -> f64 {
+    outcome.frames.len() as f64 / outcome.sent.frames as f64
+}
+
+#[test]
+fn alone_it_fills_a_constant_link() {
+    let outcome = run(&Scene::new());
+    let early = outcome.arrived(1, 10) / 6.0;
+    let late = outcome.arrived(10, 30) / 6.0;
+    assert!(early > 0.9 && late > 0.93, "{early} of the link before 10 s, {late} after");
+    assert!(share(&outcome) > 0.99, "{} of the frames", share(&outcome));
+    assert_eq!((outcome.sent.key_frames, outcome.received.key_requests), (1, 0));
+    let rtt = outcome.sent.rtt.unwrap();
+    assert!((60..150).contains(&rtt.as_millis()), "{rtt:?}");
+    let sent = outcome.sent.sent;
+    assert!(sent.repeats.bytes * 100 < sent.media.bytes, "{sent:?}");
+    // Nothing that hosts sent is left out of the counts.
+    let bytes: u64 = outcome.packets.iter().map(|(_, ip)| ip - 28).sum();
+    assert_eq!(bytes, sent.total().bytes + outcome.received.sent.total().bytes);
+}
+
+#[test]
+fn a_drop_of_capacity_lowers_the_target_within_two_seconds() {
+    let outcome = run(&Scene::new().step(15, 1.0));
+    let (before, after) = (outcome.target(15_000), outcome.target(17_000));
+    assert!(before > 4.5 && after < 1.2, "from {before} to {after} Mbit/s");
+    let late = outcome.decoded(24, 30);
+    assert!(late > 0.8, "{late} of 1 Mbit/s");
+}
+
+#[test]
+fn it_recovers_from_two_seconds_without_capacity() {
+    let outcome = run(&Scene::new().step(15, 0.0).step(17, 6.0).lasting(40));
+    let first = outcome.frames.iter().find(|f| f.at.as_secs_f64() > 17.0).unwrap();
+    assert!(first.at.as_secs_f64() < 18.0, "the first frame came at {}", first.at);
+    assert!(outcome.received.key_requests > 0);
+    let late = outcome.decoded(30, 40);
+    assert!(late > 5.0, "{late} Mbit/s ten seconds later");
+}
+
+/// Without a pause, what is lost in a minute is more than numbers of packets can tell apart.
+#[test]
+fn it_pauses_while_nothing_comes_back_and_goes_on_after_a_minute() {
+    for secs in [10, 60] {
+        let scene = Scene::new().step(5, 0.0).step(5 + secs, 6.0).lasting(secs + 20);
+        let outcome = run(&scene);
+        // 5 s and what is left of the last sign of life's round trip.
+        let paused = outcome.packets.iter().filter(|(at, ip)| {
+            let at = at.as_secs_f64();
+            at > 12.5 && at < 5.0 + secs as f64 && *ip > 1_000
+        });
+        assert_eq!(paused.count(), 0);
+        let soon = outcome.decoded(10 + secs, 15 + secs);
+        assert!(soon > 5.0, "{soon} Mbit/s from 5 s after the outage on");
+    }
+}
+
+#[test]
+fn loss_costs_few_frames() {
+    for seed in 1..4 {
+        let scene = Scene { loss: 0.02, seed: Seed(seed), ..Scene::new() };
+        let outcome = run(&scene);
+        assert!(share(&outcome) > 0.9, "{} of the frames", share(&outcome));
+        let arrived = outcome.arrived(10, 30);
+        assert!(arrived > 5.4, "{arrived} Mbit/s");
+        // Each lost packet is asked for about once.
+        let sent = outcome.sent.sent;
+        let repeated = sent.repeats.packets as f64 / sent.media.packets as f64;
+        assert!((0.015..0.06).contains(&repeated), "{repeated} sent again");
+    }
+}
+
+/// `cargo test -p airlane-webrtc -- --ignored --nocapture table`
+#[test]
+#[ignore = "it prints what docs/webrtc.md tells"]
+fn table() {
+    println!("constant\n{}", run(&Scene::new()).table(30));
+    println!("1 Mbit/s from 15 s on\n{}", run(&Scene::new().step(15, 1.0)).table(30));
+    let outage = Scene::new().step(15, 0.0).step(17, 6.0).lasting(40);
+    println!("nothing from 15 to 17 s\n{}", run(&outage).table(40));
+    println!("2 % lost\n{}", run(&Scene { loss: 0.02, ..Scene::new() }).table(30));
+}
+
+/// Mbit/s of frames decoded from 5 to 30 s, per cent of the frames, and ms from capture on.
+/// `cargo test -p airlane-webrtc -- --ignored --nocapture grid`
+#[test]
+#[ignore = "it prints what docs/webrtc.md tells"]
+fn grid() {
+    let constant = |mbps, rtt| Scene {
+        steps: vec![(Duration::ZERO, Rate::from_mbps(mbps))],
+        rtt: Duration::from_millis(rtt),
+        ..Scene::new()
+    };
+    let scenes = [
+        constant(2.0, 60),
+        constant(6.0, 20),
+        constant(6.0, 60),
+        constant(6.0, 120),
+        constant(12.0, 60),
+        Scene::new().step(15, 1.0),
+        Scene::new().step(15, 0.0).step(17, 6.0),
+        Scene { loss: 0.01, ..Scene::new() },
+        Scene { loss: 0.02, ..Scene::new() },
+    ];
+    for pace in [None, Some(1.1), Some(1.3), Some(1.5), Some(2.0), Some(2.5)] {
+        for target in [Target::Current, Target::Smoothed] {
+            let mut line = format!("{pace:?} {target:?}:");
+            for mut scene in scenes.clone() {
+                scene.config.pace = pace;
+                scene.config.target = target;
+                // None of a claim's.
+                let outcomes: Vec<Outcome> = (77..77 + DRAWS)
+                    .map(|seed| run(&Scene { seed: Seed(seed), ..scene.clone() }))
+                    .collect();
+                let mean = |of: &dyn Fn(&Outcome) -> f64| {
+                    outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64
+                };
+                let rate = mean(&|o| o.decoded(5, 30));
+                let (frames, delay) = (mean(&|o| share(o) * 100.0), mean(&Outcome::delay_ms));
+                line += &format!(" | {rate:.2} {frames:.0} {delay:.0}");
+            }
+            println!("{line}");
+        }
+    }
+}
+
+/// Runs of each cell of the grid.
+const DRAWS: u64 = 4;

@@ -1,0 +1,46 @@
+//! A call over loopback, in real time.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed};
+use airlane_runtime::RuntimeExt;
+use airlane_runtime::real_time::TokioRuntime;
+use airlane_webrtc::{CallConfig, Protection, pair, receive, send};
+use tokio::sync::mpsc;
+
+use crate::scene::{Camera, content};
+
+#[test]
+fn frames_arrive_over_loopback() {
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    threads.worker_threads(2).enable_all().build().unwrap().block_on(async {
+        let runtime = TokioRuntime::new(Seed(1));
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let (here, there) = (runtime.bind_udp(local).unwrap(), runtime.bind_udp(local).unwrap());
+        let mut config = CallConfig::new(Rate::from_mbps(4.0));
+        config.protection = Protection::Sealed;
+        let now = runtime.now();
+        let addresses = (here.local_addr(), there.local_addr());
+        let (sender, receiver) = pair(&config, Seed(1), now, addresses.0, addresses.1).unwrap();
+        let (frames, mut delivered) = mpsc::unbounded_channel();
+        let (for_sender, for_receiver) = (runtime.clone(), runtime.clone());
+        runtime.spawn("sender", async move {
+            let end = now + Duration::from_secs(3);
+            let camera = Camera { number: 0, start: now, end };
+            send(sender, &for_sender, here, camera).await.unwrap();
+        });
+        runtime.spawn("receiver", async move {
+            let sink = move |frame| drop(frames.send(frame));
+            let ended = receive(receiver, &for_receiver, there, sink).await;
+            panic!("the receiver ended: {ended:?}");
+        });
+        let mut last = None;
+        while last.is_none_or(|number| number < 80) {
+            let wait = tokio::time::timeout(Duration::from_secs(10), delivered.recv());
+            let frame = wait.await.expect("frames come").expect("the receiver goes on");
+            assert_eq!(frame.data, content(frame.captured, frame.data.len()));
+            last = Some(frame.number);
+        }
+    });
+}
