@@ -57,6 +57,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "viewport",
             "octopus",
             "messages",
+            "webrtc",
             "congestion",
             "net",
             "runtime",

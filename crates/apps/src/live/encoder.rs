@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use airlane_base::Rate;
 use airlane_media::layers::{QualityTable, TemporalTable};
-use airlane_octopus::{MAX_BITRATE_KBPS, Marking};
+use airlane_octopus::{MAX_BITRATE_KBPS, MAX_PRIORITY, Marking};
 
 use super::Structure;
 use crate::media_path::Estimate;
@@ -127,7 +127,8 @@ impl Encoder for QualityEncoder {
         let layers = frame.iter().enumerate().map(|(layer, size)| {
             let kbps = (self.ip_bps[self.encoding][layer] / 1e3).round() as u32;
             let marking = Marking {
-                priority: u8::from(is_marked),
+                // A higher layer matters less: droppers do not look at it, queues that go by priority do.
+                priority: if is_marked { (layer as u8 + 1).min(MAX_PRIORITY) } else { 0 },
                 drops: (marks.droppers && first && layer == 0).then_some(1),
                 bitrate_kbps: match marks.bitrates && layer > 0 {
                     true => kbps.min(MAX_BITRATE_KBPS),

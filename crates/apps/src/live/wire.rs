@@ -36,7 +36,7 @@ pub struct LayerHeader {
 
 impl LayerHeader {
     /// A message of `bytes` with this header: shorter ones are as long as a header.
-    pub(super) fn message(&self, bytes: usize) -> Bytes {
+    pub fn message(&self, bytes: usize) -> Bytes {
         let mut message = BytesMut::with_capacity(bytes.max(HEADER_BYTES));
         message.extend_from_slice(&self.frame.to_be_bytes());
         message.extend_from_slice(&[self.layer, self.encoding, 0, 0]);
@@ -50,7 +50,10 @@ impl LayerHeader {
     }
 
     /// Reads the header of a message, and checks the bytes behind it.
-    pub(super) fn read(message: &[u8]) -> Result<Self, LiveError> {
+    ///
+    /// # Errors
+    /// If it is cut short, or the bytes are not those that were sent.
+    pub fn read(message: &[u8]) -> Result<Self, LiveError> {
         let (header, body) = message
             .split_first_chunk::<HEADER_BYTES>()
             .ok_or(LiveError::Wire("a layer that is cut short"))?;

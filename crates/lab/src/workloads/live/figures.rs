@@ -91,9 +91,14 @@ pub(super) fn result(output: &Output) -> PartResult {
         let mut figures = Figures::default();
         let from = stream.frames.iter().position(|f| f.handed >= stream.counted_from);
         let seen = stream.seen().split_off(from.unwrap_or(stream.frames.len()));
-        let mean = |of: fn(&Seen) -> f64| stats::mean(&seen.iter().map(of).collect::<Vec<_>>());
-        figures.add("sqi_ssim_db", "dB", mean(|s| s.ssim_db));
-        figures.add("sqi_ssim", "", mean(|s| s.ssim));
+        let was_sent: Vec<bool> = stream.counted().map(|f| !f.layers.is_empty()).collect();
+        let mean = |all: bool, of: fn(&Seen) -> f64| {
+            let counts = seen.iter().zip(&was_sent).filter(|(_, sent)| all || **sent);
+            stats::mean(&counts.map(|(seen, _)| of(seen)).collect::<Vec<_>>())
+        };
+        figures.add("sqi_ssim_db", "dB", mean(false, |s| s.ssim_db));
+        figures.add("sqi_ssim_grid_db", "dB", mean(true, |s| s.ssim_db));
+        figures.add("sqi_ssim", "", mean(false, |s| s.ssim));
         let ages = stream.ages();
         figures.add("age_p50_s", "s", quantile(ages.clone(), 0.5));
         figures.add("age_p99_s", "s", quantile(ages.clone(), 0.99));
@@ -117,6 +122,9 @@ pub(super) fn result(output: &Output) -> PartResult {
         let rate = |bytes: f64| span_s.and_then(|s| share(8.0 * bytes, s));
         figures.add("shown_bps", "bit/s", rate(shown_bytes));
         figures.add("sent_bps", "bit/s", rate(sent_bytes));
+        let came = frames.iter().flat_map(|frame| &frame.layers);
+        let came = came.filter(|layer| matches!(layer.fate, Fate::Came(_)));
+        figures.add("came_bps", "bit/s", rate(came.map(|l| f64::from(l.bytes)).sum()));
         let of_fate = |is: fn(&Fate) -> bool| -> Option<f64> {
             let layers = || frames.iter().flat_map(|frame| &frame.layers);
             let meant = layers().filter(|layer| is(&layer.fate)).map(|l| f64::from(l.bytes));

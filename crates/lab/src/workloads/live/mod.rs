@@ -1,5 +1,6 @@
 //! Real-time video in layers, which the network may thin out (Octopus), from a server each.
 
+mod claims;
 mod drawn;
 mod figures;
 mod over_time;
@@ -19,8 +20,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, Place,
-    Running, SchemePart, Sense, Stocks, Workload,
+    About, ByMetric, Cast, Chapter, Compared, Draws, Ended, Flow, Headline, Metric, OverTime, Part,
+    PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, Stage};
 
@@ -51,6 +52,14 @@ impl Workload for Live {
         &[("live", include_str!("../../../../../scenarios/live.toml"))]
     }
 
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("octopus", include_str!("../../../../../claims/octopus.toml"))]
+    }
+
+    fn demo(&self) -> Option<&'static str> {
+        Some("live")
+    }
+
     fn defaults(&self) -> String {
         format!("{:?}", OfScheme::default())
     }
@@ -69,7 +78,18 @@ enum Video {
 /// What a scheme says of streams.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct OfScheme {
+    transport: Transport,
     marks: Marks,
+}
+
+/// What carries streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Transport {
+    /// The media path: layers as messages, under the scheme's controller.
+    #[default]
+    Messages,
+    /// WebRTC with its own congestion control, in one layer.
+    WebRtc,
 }
 
 /// What messages are marked with.
@@ -80,6 +100,10 @@ enum Marks {
     Paper,
     /// With the slack of the authors' code as well.
     Slack,
+    /// No message drops others.
+    NoDroppers,
+    /// No message has a bitrate.
+    NoBitrates,
     /// With nothing: nobody drops a message on purpose.
     None,
 }
@@ -87,6 +111,11 @@ enum Marks {
 impl SchemePart for OfScheme {
     fn note(&self) -> Vec<String> {
         let note = match self.marks {
+            _ if self.transport == Transport::WebRtc => {
+                "WebRTC sends one layer at the rate that its congestion control allows."
+            }
+            Marks::NoDroppers => "Each message says at what rate it makes way for others.",
+            Marks::NoBitrates => "Each message says which newer ones it makes way for.",
             Marks::Paper => {
                 "Each message says which newer ones it makes way for, and at what rate."
             }
@@ -169,6 +198,7 @@ impl Cast for Streams {
     fn metrics(&self) -> Vec<Metric> {
         vec![
             Metric::of_actor("sqi_ssim_db", "dB", Sense::Higher),
+            Metric::of_actor("sqi_ssim_grid_db", "dB", Sense::Higher),
             Metric::of_actor("sqi_ssim", "", Sense::Higher),
             Metric::of_actor("age_p50_s", "s", Sense::Lower),
             Metric::of_actor("age_p99_s", "s", Sense::Lower),
@@ -178,6 +208,7 @@ impl Cast for Streams {
             Metric::of_actor("shown_fps", "1/s", Sense::Higher),
             Metric::of_actor("shown_bps", "bit/s", Sense::Higher),
             Metric::of_actor("sent_bps", "bit/s", Sense::Neutral),
+            Metric::of_actor("came_bps", "bit/s", Sense::Neutral),
             Metric::of_actor("dropped_here_share", "", Sense::Neutral),
             Metric::of_actor("dropped_there_share", "", Sense::Neutral),
         ]
@@ -206,6 +237,14 @@ impl Cast for Streams {
 
     fn verdict(&self, results: &Results<'_>) -> Option<String> {
         report::verdict(results)
+    }
+
+    fn claim_metrics(&self, names: &[String]) -> Vec<Metric> {
+        if self.is_empty() { Vec::new() } else { claims::metrics(names) }
+    }
+
+    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+        claims::of_draws(self, compared)
     }
 
     fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {

@@ -1,11 +1,13 @@
 //! The tables of streams, and what a scheme says of them.
 
-use super::{Entry, Marks, OfScheme, Streams, Video};
+use super::{Entry, Marks, OfScheme, Streams, Transport, Video};
 use crate::scenario::{CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, start, words};
 
 words! {
     Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
-    Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack, "none" => Self::None;
+    Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
+        "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
+    Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc;
 }
 
 pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Streams {
@@ -44,8 +46,18 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
 }
 
 pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+    let doc =
+        "What carries live video: messages under the scheme's controller, or WebRTC with its own.";
+    let transport = r.word_or_none("live_transport", "\"messages\"", doc);
     let doc = "What messages of live video are marked with: what Octopus drops them for, the same \
-               with the slack of its authors, or nothing.";
-    let marks = r.word_or_none("live_marks", "\"octopus\"", doc)?;
-    Some(OfScheme { marks })
+               with the slack of its authors, without what drops older ones, without bitrates, or \
+               nothing.";
+    let marks = r.word_or_none("live_marks", "\"octopus\"", doc);
+    if transport == Some(Transport::WebRtc) && r.has("live_marks") {
+        r.fail("live_marks", "found beside live_transport = \"webrtc\"", "WebRTC marks nothing");
+    }
+    (transport.is_some() || marks.is_some()).then(|| OfScheme {
+        transport: transport.unwrap_or_default(),
+        marks: marks.unwrap_or_default(),
+    })
 }

@@ -55,7 +55,7 @@ pub(super) struct Shown {
 }
 
 /// What both ends noted, as one record per frame.
-pub(super) fn of(
+pub(super) fn of_layers(
     sent: &[SentFrame],
     dropped_here: &BTreeMap<u32, Time>,
     received: &[ReceivedLayer],

@@ -1,7 +1,7 @@
-//! The roles: a server that sends and a client that shows, per stream.
+//! Streams over the media path.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
@@ -9,66 +9,59 @@ use airlane_apps::live::{
     self, Encoder, LiveError, Noted as LiveNoted, QualityEncoder, QualityMarks, ReceivedLayer,
     SentFrame, TemporalEncoder,
 };
-use airlane_apps::media_path::{MediaPath, MediaPaths, PathConfig};
+use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 use airlane_messages::{ReceiveLimits, SendOptions};
 use airlane_octopus::{Capacity, Options};
 use airlane_quic::Endpoint;
-use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
 
-use super::drawn::Drawn;
-use super::{Entry, Marks, OfScheme, Output, StreamOutput, Streams, Video, records};
+use super::super::records::{self, FrameRecord};
+use super::super::{Marks, Video};
+use super::{Noted, Scene, lock};
 use crate::error::LabError;
 use crate::scenario::ControllerConfig;
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{Stage, Tap};
+use crate::world::{FlowSample, Stage, Tap};
 
 /// What sets a path up sends next to nothing.
 const SETUP_CONTROL: ControllerConfig = ControllerConfig::Reno;
 /// The slack of the authors' code, ms, by layer.
 const AUTHORS_SLACK_MS: [u16; 3] = [300, 200, 100];
 
-/// A stream that runs.
-struct Started {
-    name: String,
-    video: Video,
-    counted_from: Time,
-    end: Time,
-    clip: Arc<LayeredVideo>,
-    noted: Arc<Mutex<NotedBoth>>,
-    ended: oneshot::Receiver<Option<String>>,
-    tap: Arc<Tap>,
-}
-
 /// What both ends have noted so far.
 #[derive(Default)]
-struct NotedBoth {
+struct Both {
     sent: Vec<SentFrame>,
     dropped: BTreeMap<u32, Time>,
     received: Vec<ReceivedLayer>,
 }
 
-/// Streams that run.
-struct Roles(Vec<Started>);
-
-pub(super) fn start(cast: &Streams, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let all = cast.each().enumerate();
-    let roles: Result<Vec<_>, _> =
-        all.map(|(number, (entry, name))| start_one(entry, name, number, stage)).collect();
-    Ok(Box::new(Roles(roles?)))
+/// What is known of a stream in the end.
+struct Known {
+    both: Arc<Mutex<Both>>,
+    video: Video,
+    clip: Arc<LayeredVideo>,
+    tap: Arc<Tap>,
 }
 
-fn start_one(
-    entry: &Entry,
-    name: String,
-    number: usize,
+impl Noted for Known {
+    fn frames(&self) -> Vec<FrameRecord> {
+        let Both { sent, dropped, received } = &*lock(&self.both);
+        records::of_layers(sent, dropped, received, self.video, &self.clip)
+    }
+
+    fn samples(&self) -> Vec<FlowSample> {
+        self.tap.take()
+    }
+}
+
+pub(super) fn start(
+    scene: Scene<'_>,
     stage: &mut Stage<'_>,
-) -> Result<Started, LabError> {
-    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
-    let clip = Drawn::clip(stage.plan, stage.key.case, number);
-    let pair = stage.attach()?;
+) -> Result<(oneshot::Receiver<Option<String>>, Box<dyn Noted>), LabError> {
+    let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
     let tap = stage.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
     let payload_bytes = u16::try_from(stage.scenario().transport.payload_bytes).unwrap_or(u16::MAX);
@@ -82,8 +75,7 @@ fn start_one(
         },
         receive: ReceiveLimits::default(),
     };
-    let noted = Arc::new(Mutex::new(NotedBoth::default()));
-    let (begin, end) = (Time::ZERO + entry.start, stage.end);
+    let both = Arc::new(Mutex::new(Both::default()));
     let listen = stage.server(&pair, stage.transport(&SETUP_CONTROL))?;
     let sender = Sender {
         clip: clip.clone(),
@@ -91,31 +83,25 @@ fn start_one(
         marks: of_scheme.marks,
         config,
         end,
-        noted: noted.clone(),
+        both: both.clone(),
         tap: tap.clone(),
     };
     pair.server.spawn("live server", sender.serve(listen));
     let caller = stage.client(&pair, stage.client_transport())?;
     let (done, ended) = oneshot::channel();
-    let (clock, to, note) = (pair.client.clone(), pair.address, noted.clone());
+    let (clock, to, note) = (pair.client.clone(), pair.address, both.clone());
     pair.client.spawn("live client", async move {
         clock.sleep_until(begin).await;
-        let watched = watch(&caller, to, &config, end, |layer| lock(&note).received.push(layer));
+        let note = |layer| lock(&note).received.push(layer);
         let result = tokio::select! {
             biased;
             () = clock.sleep_until(end) => Ok(()),
-            result = watched => result,
+            result = watch(&caller, to, &config, end, note) => result,
         };
         // The receiver is gone if the world was stopped.
         drop(done.send(result.err().map(|e| e.to_string())));
     });
-    let counted_from = begin + entry.skip;
-    let video = entry.video;
-    Ok(Started { name, video, counted_from, end, clip, noted, ended, tap })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    Ok((ended, Box::new(Known { both, video: entry.video, clip, tap })))
 }
 
 /// The end that shows.
@@ -127,10 +113,7 @@ async fn watch(
     note: impl FnMut(ReceivedLayer),
 ) -> Result<(), LiveError> {
     let paths = MediaPaths::new(endpoint, 1).ok_or(LiveError::Ended)?;
-    let connection = endpoint
-        .connect(server, "live.airlane")
-        .await
-        .map_err(airlane_apps::media_path::OpenError::from)?;
+    let connection = endpoint.connect(server, "live.airlane").await.map_err(OpenError::from)?;
     let (path, answer) = paths.connect(&connection, config, &b""[..]).await?;
     let answer = Answer::decode(&answer)?;
     live::receive(&path, answer.structure, until, note).await
@@ -143,7 +126,7 @@ struct Sender {
     marks: Marks,
     config: PathConfig,
     end: Time,
-    noted: Arc<Mutex<NotedBoth>>,
+    both: Arc<Mutex<Both>>,
     tap: Arc<Tap>,
 }
 
@@ -151,7 +134,6 @@ impl Sender {
     async fn serve(self, endpoint: Endpoint) {
         let Some(paths) = MediaPaths::new(&endpoint, 1) else { return };
         let Some(connection) = endpoint.accept().await else { return };
-        let clock: RuntimeHandle = endpoint.runtime().clone();
         let Ok(asked) = paths.accept(&connection).await else { return };
         let frame_time = Duration::from_secs_f64(1.0 / self.clip.fps);
         let structure = match self.video {
@@ -173,7 +155,7 @@ impl Sender {
         self.tap.connect_path(&path);
         let encoder = self.encoder(&path);
         let note = |noted| {
-            let mut both = lock(&self.noted);
+            let mut both = lock(&self.both);
             match noted {
                 LiveNoted::Sent(frame) => both.sent.push(frame),
                 LiveNoted::Dropped { message, at } => {
@@ -184,17 +166,18 @@ impl Sender {
         // An error says that the client is gone, which tells why itself.
         drop(live::send(&path, encoder, frame_time, self.end, note).await);
         // What was sent last has the time to arrive.
-        clock.sleep_until(self.end).await;
+        endpoint.runtime().sleep_until(self.end).await;
     }
 
     fn encoder(&self, path: &MediaPath) -> Box<dyn Encoder> {
         match self.video {
             Video::Quality => {
+                let paper = QualityMarks::PAPER;
                 let marks = match self.marks {
-                    Marks::Paper => QualityMarks::PAPER,
-                    Marks::Slack => {
-                        QualityMarks { slack_ms: AUTHORS_SLACK_MS, ..QualityMarks::PAPER }
-                    }
+                    Marks::Paper => paper,
+                    Marks::Slack => QualityMarks { slack_ms: AUTHORS_SLACK_MS, ..paper },
+                    Marks::NoDroppers => QualityMarks { droppers: false, ..paper },
+                    Marks::NoBitrates => QualityMarks { bitrates: false, ..paper },
                     Marks::None => QualityMarks::NONE,
                 };
                 let table = self.clip.quality.clone().expect("the clip was drawn for it");
@@ -203,31 +186,9 @@ impl Sender {
             }
             Video::FrameRate => {
                 let table = self.clip.temporal.clone().expect("the clip was drawn for it");
-                Box::new(TemporalEncoder::new(Arc::new(table), self.marks != Marks::None))
+                let marked = !matches!(self.marks, Marks::None | Marks::NoDroppers);
+                Box::new(TemporalEncoder::new(Arc::new(table), marked))
             }
         }
-    }
-}
-
-impl Running for Roles {
-    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
-        Box::pin(async {
-            let mut outputs = Vec::new();
-            for stream in self.0 {
-                // Its task cannot be gone: a panic would have ended the world.
-                let Ok(failure) = stream.ended.await else { continue };
-                let NotedBoth { sent, dropped, received } =
-                    std::mem::take(&mut *lock(&stream.noted));
-                outputs.push(StreamOutput {
-                    frames: records::of(&sent, &dropped, &received, stream.video, &stream.clip),
-                    name: stream.name,
-                    counted_from: stream.counted_from,
-                    end: stream.end,
-                    failure,
-                    samples: stream.tap.take(),
-                });
-            }
-            Box::new(Output(outputs)) as Box<dyn Part>
-        })
     }
 }

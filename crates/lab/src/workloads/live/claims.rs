@@ -1,0 +1,34 @@
+//! What claims about live video are measured by, of the first stream of a run.
+
+use super::{NAME, Streams, Video};
+use crate::workload::{ByMetric, ClaimRun, Compared, Metric, Sense};
+
+/// Metrics of a draw: the judged scheme beside each of the others.
+pub(super) fn metrics(names: &[String]) -> Vec<Metric> {
+    let others = names.iter().skip(1);
+    others.map(|name| Metric::of_run(edge(name), "", Sense::Higher)).collect()
+}
+
+/// The metric of how far a scheme is from being better in both figures.
+fn edge(name: &str) -> String {
+    format!("edge_over_{name}")
+}
+
+/// The figures of draws.
+pub(super) fn of_draws(cast: &Streams, compared: &Compared<'_>) -> ByMetric {
+    let Some(stream) = cast.0.first() else { return ByMetric::new() };
+    let value = |run: &ClaimRun, metric: &str| {
+        let first = run.result.of(NAME).next();
+        first.and_then(|stream| stream.value(metric)).unwrap_or(f64::NAN)
+    };
+    // Above 0 where the judged scheme has the better of two figures, or more.
+    let edge_of = |ours: &ClaimRun, theirs: &ClaimRun| {
+        let less = |metric: &str| (value(theirs, metric) / value(ours, metric)).ln();
+        match stream.video {
+            Video::FrameRate => less("age_p50_s").max(less("age_p99_s")),
+            Video::Quality => less("latency_p99_s").max(-less("sqi_ssim_db")),
+        }
+    };
+    let others = compared.names.iter().enumerate().skip(1);
+    others.map(|(i, name)| (edge(name), compared.each(|runs| edge_of(runs[0], runs[i])))).collect()
+}

@@ -1,0 +1,102 @@
+//! The roles: a server that sends and a client that shows, per stream, over what the scheme says.
+
+mod messages;
+mod webrtc;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airlane_base::Time;
+use airlane_media::layers::LayeredVideo;
+use tokio::sync::oneshot;
+
+use super::drawn::Drawn;
+use super::records::FrameRecord;
+use super::{Entry, OfScheme, Output, StreamOutput, Streams, Transport};
+use crate::error::LabError;
+use crate::workload::{BoxFuture, Part, Running};
+use crate::world::{FlowSample, Pair, Stage};
+
+/// What a stream that runs is made of.
+struct Scene<'a> {
+    entry: &'a Entry,
+    of_scheme: OfScheme,
+    clip: Arc<LayeredVideo>,
+    pair: Pair,
+    /// When it starts, and when the run ends.
+    begin: Time,
+    end: Time,
+}
+
+/// A stream that runs.
+struct Started {
+    name: String,
+    counted_from: Time,
+    end: Time,
+    ended: oneshot::Receiver<Option<String>>,
+    noted: Box<dyn Noted>,
+}
+
+/// What both ends of a stream have noted.
+trait Noted: Send {
+    /// What became of every frame.
+    fn frames(&self) -> Vec<FrameRecord>;
+    /// The sending side over time.
+    fn samples(&self) -> Vec<FlowSample>;
+}
+
+/// Streams that run.
+struct Roles(Vec<Started>);
+
+pub(super) fn start(cast: &Streams, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    let all = cast.each().enumerate();
+    let roles: Result<Vec<_>, _> =
+        all.map(|(number, (entry, name))| start_one(entry, name, number, stage)).collect();
+    Ok(Box::new(Roles(roles?)))
+}
+
+fn start_one(
+    entry: &Entry,
+    name: String,
+    number: usize,
+    stage: &mut Stage<'_>,
+) -> Result<Started, LabError> {
+    let scene = Scene {
+        entry,
+        of_scheme: stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default(),
+        clip: Drawn::clip(stage.plan, stage.key.case, number),
+        pair: stage.attach()?,
+        begin: Time::ZERO + entry.start,
+        end: stage.end,
+    };
+    let (counted_from, end) = (scene.begin + entry.skip, scene.end);
+    let (ended, noted) = match scene.of_scheme.transport {
+        Transport::Messages => messages::start(scene, stage)?,
+        Transport::WebRtc => webrtc::start(scene, &name, stage)?,
+    };
+    Ok(Started { name, counted_from, end, ended, noted })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running for Roles {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
+        Box::pin(async {
+            let mut outputs = Vec::new();
+            for stream in self.0 {
+                // Its task cannot be gone: a panic would have ended the world.
+                let Ok(failure) = stream.ended.await else { continue };
+                outputs.push(StreamOutput {
+                    name: stream.name,
+                    counted_from: stream.counted_from,
+                    end: stream.end,
+                    frames: stream.noted.frames(),
+                    failure,
+                    samples: stream.noted.samples(),
+                });
+            }
+            Box::new(Output(outputs)) as Box<dyn Part>
+        })
+    }
+}
