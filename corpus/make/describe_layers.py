@@ -49,7 +49,7 @@ def quality_rows(tables):
 
 
 def single_rows(tables):
-    targets = [coded["target_bps"] for coded in tables[0]["single"]["encodings"]] if tables else []
+    targets = [coded["target_bps"] for coded in tables[0]["single"]["encodings"]]
     yield "| single layer, by target (Mbit/s) | " + " | ".join(
         f"{target / 1e6:g}" for target in targets) + " |"
     yield "|---|" + "---:|" * len(targets)
@@ -64,8 +64,9 @@ def single_rows(tables):
 
 
 def fixed_rows(tables):
-    yield ("| video | title | character | Mbit/s in temporal layers | in a single layer, same GoP | "
-           "one key frame | temporal above single | SSIM (dB) in temporal layers | single layer | "
+    yield ("| video | title | character | Mbit/s in temporal layers | "
+           "in a single layer, same GoP | one key frame | temporal above single | "
+           "SSIM (dB) in temporal layers | single layer | "
            "Mbit/s of priority 1 | and 2 |")
     yield "|---|---|---|" + "---:|" * 8
     for table in tables:
