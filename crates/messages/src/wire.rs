@@ -174,7 +174,7 @@ fn put(out: &mut Vec<u8>, value: u64) {
         0..0x40 => out.push(value as u8),
         0x40..0x4000 => out.extend_from_slice(&(value as u16 | 1 << 14).to_be_bytes()),
         0x4000..0x4000_0000 => out.extend_from_slice(&(value as u32 | 2 << 30).to_be_bytes()),
-        _ => out.extend_from_slice(&(value & (1 << 62) - 1 | 3 << 62).to_be_bytes()),
+        _ => out.extend_from_slice(&(value & ((1 << 62) - 1) | 3 << 62).to_be_bytes()),
     }
 }
 
@@ -183,7 +183,7 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (number, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     let value = number.iter().fold(0, |value: u64, byte| value << 8 | u64::from(*byte));
-    Some(value & (1 << (8 * length - 2)) - 1)
+    Some(value & ((1 << (8 * length - 2)) - 1))
 }
 
 #[cfg(test)]

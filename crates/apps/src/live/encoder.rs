@@ -114,7 +114,7 @@ impl Encoder for QualityEncoder {
     }
 
     fn frame(&mut self, n: u32, estimate: &Estimate) -> Encoded {
-        let first = n as usize % self.table.gop == 0;
+        let first = (n as usize).is_multiple_of(self.table.gop);
         if first {
             self.encoding = self.choose(estimate);
         }

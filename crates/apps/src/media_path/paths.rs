@@ -56,7 +56,7 @@ pub(super) struct Open {
 impl State {
     /// The path of a session's number.
     pub(super) fn slot_of(&self, id: u32) -> Option<usize> {
-        let slot = (id & (1 << SLOT_BITS) - 1) as usize;
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
         let known = self.slots.get(slot)?;
         (u32::from(known.generation) == id >> SLOT_BITS && known.open.is_some()).then_some(slot)
     }

@@ -158,11 +158,13 @@ fn messages_arrive_over_loopback() {
         let mut clients = Vec::new();
         for _ in 0..4 {
             let (runtime, cipher) = (runtime.clone(), cipher.clone());
-            clients.push(tokio::spawn(async move {
+            let (done, got) = tokio::sync::oneshot::channel();
+            clients.push(got);
+            runtime.clone().spawn("client", async move {
                 let endpoint = Endpoint::client(&runtime, local, transport(cipher)).unwrap();
                 let (_connection, _, path) = open(&endpoint, server).await;
-                receive(&runtime, &path, 200).await
-            }));
+                drop(done.send(receive(&runtime, &path, 200).await));
+            });
         }
         for client in clients {
             let messages = client.await.unwrap();

@@ -55,7 +55,7 @@ pub enum Access {
 #[derive(Clone, Debug)]
 pub(crate) enum Built {
     Link(link::Built),
-    Cell(cell::Built),
+    Cell(Box<cell::Built>),
 }
 
 /// A part of an access that measures what it carries: the link of one direction.
@@ -78,7 +78,7 @@ impl Access {
     pub(crate) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
         match self {
             Self::Link(link) => Built::Link(link.build(name, network, seed)),
-            Self::Cell(cell) => Built::Cell(cell.build(name, seed)),
+            Self::Cell(cell) => Built::Cell(Box::new(cell.build(name, seed))),
         }
     }
 }

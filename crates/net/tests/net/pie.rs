@@ -7,8 +7,6 @@ use crate::common::reno::load;
 use airlane_base::{DropReason, Ecn, Seed, Time};
 use airlane_net::{Capacity, Latency, Limit, Pie, PieConfig, Queue, QueueSpec};
 
-const MS: fn(u64) -> Duration = Duration::from_millis;
-
 /// RFC 8033, section 4.2, with times in seconds.
 fn law(p: f64, delay: f64, before: f64) -> f64 {
     let mut step = 0.125 * (delay - 0.015) + 1.25 * (delay - before);

@@ -9,7 +9,7 @@ use airlane_octopus::{Header, Marking};
 use proptest::prelude::*;
 
 /// The packets of a message: priority, number, how many.
-fn message(priority: u8, number: u32, packets: u32) -> Vec<Box<Packet>> {
+fn message(priority: u8, number: u32, packets: u32) -> Vec<Packet> {
     let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
     let one = |n: u32| {
         let marking = Marking { priority, ..Marking::default() };
@@ -18,7 +18,7 @@ fn message(priority: u8, number: u32, packets: u32) -> Vec<Box<Packet>> {
         let mut made = *packet(src.into(), dst.into(), 1_228);
         made.payload[..12].copy_from_slice(&header.encode().unwrap());
         made.id = u64::from(number) << 8 | u64::from(n);
-        Box::new(made)
+        made
     };
     (0..packets).map(one).collect()
 }
@@ -38,8 +38,8 @@ fn dropped(drops: &[Dropped]) -> Vec<u64> {
 fn what_matters_less_makes_room_and_nothing_is_dropped_before() {
     let mut queue = PriorityDrop::new(Capacity::Packets(10));
     let mut drops = Vec::new();
-    let mut enqueue = |queue: &mut PriorityDrop, packets: Vec<Box<Packet>>| {
-        packets.into_iter().for_each(|p| queue.enqueue(Time::ZERO, p, &mut drops));
+    let mut enqueue = |queue: &mut PriorityDrop, packets: Vec<Packet>| {
+        packets.into_iter().for_each(|p| queue.enqueue(Time::ZERO, Box::new(p), &mut drops));
         dropped(&drops)
     };
     enqueue(&mut queue, message(2, 0, 3));
@@ -55,7 +55,7 @@ fn what_matters_less_makes_room_and_nothing_is_dropped_before() {
     // What has begun to leave goes on.
     assert_eq!(queue.dequeue(Time::ZERO, &mut Vec::new()).packet().unwrap().id >> 8, 0);
     let packets = message(1, 6, 4);
-    packets.into_iter().for_each(|p| queue.enqueue(Time::ZERO, p, &mut drops));
+    packets.into_iter().for_each(|p| queue.enqueue(Time::ZERO, Box::new(p), &mut drops));
     assert_eq!(dropped(&drops), [1, 2, 5, 3]);
     let left = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut Vec::new()).packet());
     assert_eq!(numbers(left.collect::<Vec<_>>().iter().map(|p| &**p)), [0, 4, 6]);
@@ -72,7 +72,7 @@ proptest! {
         for (number, (priority, packets, leave)) in steps.into_iter().enumerate() {
             sizes.push(packets);
             for packet in message(priority, number as u32, packets) {
-                queue.enqueue(Time::ZERO, packet, &mut drops);
+                queue.enqueue(Time::ZERO, Box::new(packet), &mut drops);
                 prop_assert!(queue.len() <= 12);
             }
             for _ in 0..leave {

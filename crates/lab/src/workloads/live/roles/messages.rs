@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::super::records::{self, FrameRecord};
 use super::super::{Marks, Video};
-use super::{Noted, Scene, lock};
+use super::{Ending, Noted, Scene, lock};
 use crate::error::LabError;
 use crate::scenario::ControllerConfig;
 use crate::world::{FlowSample, Stage, Tap};
@@ -57,10 +57,7 @@ impl Noted for Known {
     }
 }
 
-pub(super) fn start(
-    scene: Scene<'_>,
-    stage: &mut Stage<'_>,
-) -> Result<(oneshot::Receiver<Option<String>>, Box<dyn Noted>), LabError> {
+pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, LabError> {
     let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
     let tap = stage.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);

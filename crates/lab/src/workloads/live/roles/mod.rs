@@ -44,6 +44,9 @@ trait Noted: Send {
     fn samples(&self) -> Vec<FlowSample>;
 }
 
+/// How a stream ended, once it has: why it failed, if it did. And what was noted of it.
+type Ending = (oneshot::Receiver<Option<String>>, Box<dyn Noted>);
+
 /// Streams that run.
 struct Roles(Vec<Started>);
 

@@ -13,7 +13,7 @@ use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection,
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Noted, Scene, lock};
+use super::{Ending, Noted, Scene, lock};
 use crate::error::LabError;
 use crate::scenario::Cipher;
 use crate::world::{FlowSample, SAMPLE_EVERY, Stage};
@@ -107,7 +107,7 @@ pub(super) fn start(
     scene: Scene<'_>,
     name: &str,
     stage: &mut Stage<'_>,
-) -> Result<(oneshot::Receiver<Option<String>>, Box<dyn Noted>), LabError> {
+) -> Result<Ending, LabError> {
     let Scene { clip, pair, begin, end, .. } = scene;
     let fault = |e: &dyn std::fmt::Display| LabError::fault(format!("a call cannot be made: {e}"));
     let ladder = clip.single.clone().expect("a clip with layers of quality has a single one");
