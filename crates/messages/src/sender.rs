@@ -301,9 +301,11 @@ impl Sender {
         let droppable = marking.priority > 0 || marking.bitrate_kbps > 0;
         let message = (header.stream, header.message);
         self.flight.sent(SentPacket::new(pn, now, message, header.first, droppable));
+        // What waited has left; the next one waits from now on.
+        self.send.no_data_waits(now, PATH);
         self.send.on_sent(now, PATH, pn, u16::try_from(bytes).unwrap_or(u16::MAX));
-        if self.buffer.is_empty() {
-            self.send.no_data_waits(now, PATH);
+        if !self.buffer.is_empty() {
+            self.send.data_waits(PATH, now);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Real-time video in layers, over a media path: one end encodes and sends each frame as it is
 //! captured, the other shows what can be decoded (Chen et al., SEC 2023, section 6).
 //!
-//! A frame is sent as one message per layer, marked by a [`Policy`], so that queues in the network and
+//! A frame is sent as one message per layer, marked by its [`Encoder`], so that queues in the network and
 //! the sender's own drop what can be spared. The receiver decodes exactly what the [`Structure`] of the
 //! video allows ([`Decoder`]). Sizes come from tables, bytes from a pattern that the receiver checks.
 

@@ -77,7 +77,7 @@ fn where_there_is_room_everything_is_shown() {
     // than the video's.
     let latency = of(&all, "latency_p99_s");
     assert!(latency.iter().all(|s| *s < 0.35), "{latency:?}");
-    assert!(of(&all, "shown_share").iter().all(|share| *share > 0.99));
+    assert!(of(&all, "shown_share").iter().all(|share| *share > 0.97));
 }
 
 #[test]
