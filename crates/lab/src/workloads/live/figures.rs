@@ -124,7 +124,8 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add("sent_bps", "bit/s", rate(sent_bytes));
         let came = frames.iter().flat_map(|frame| &frame.layers);
         let came = came.filter(|layer| matches!(layer.fate, Fate::Came(_)));
-        figures.add("came_bps", "bit/s", rate(came.map(|l| f64::from(l.bytes)).sum()));
+        let came_bps = rate(came.map(|l| f64::from(l.bytes)).sum());
+        figures.add("came_bps", "bit/s", came_bps);
         let of_fate = |is: fn(&Fate) -> bool| -> Option<f64> {
             let layers = || frames.iter().flat_map(|frame| &frame.layers);
             let meant = layers().filter(|layer| is(&layer.fate)).map(|l| f64::from(l.bytes));
@@ -136,7 +137,7 @@ pub(super) fn result(output: &Output) -> PartResult {
             workload: NAME.to_owned(),
             name: stream.name.clone(),
             failure: stream.failure.clone(),
-            rate_bps: Some(rate(shown_bytes).unwrap_or(0.0)),
+            rate_bps: Some(came_bps.unwrap_or(0.0)),
             figures,
             samples: vec![("age_s", ages), ("latency_s", latencies)],
             ..ActorResult::default()

@@ -20,8 +20,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, ByMetric, Cast, Chapter, Compared, Draws, Ended, Flow, Headline, Metric, OverTime, Part,
-    PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+    About, ByMetric, Cast, Chapter, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric,
+    OverTime, Part, PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, Stage};
 
@@ -237,6 +237,14 @@ impl Cast for Streams {
 
     fn verdict(&self, results: &Results<'_>) -> Option<String> {
         report::verdict(results)
+    }
+
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        if self.is_empty() { Vec::new() } else { claims::run_metrics() }
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
     }
 
     fn claim_metrics(&self, names: &[String]) -> Vec<Metric> {
