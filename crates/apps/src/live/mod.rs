@@ -5,6 +5,7 @@
 //! the sender's own drop what can be spared. The receiver decodes exactly what the [`Structure`] of the
 //! video allows ([`Decoder`]). Sizes come from tables, bytes from a pattern that the receiver checks.
 
+pub mod awstream;
 mod decoder;
 mod encoder;
 mod error;

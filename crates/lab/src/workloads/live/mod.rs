@@ -90,6 +90,8 @@ enum Transport {
     Messages,
     /// WebRTC with its own congestion control, in one layer.
     WebRtc,
+    /// AWStream over a reliable stream under the scheme's controller, in one layer.
+    AwStream,
 }
 
 /// What messages are marked with.
@@ -113,6 +115,9 @@ impl SchemePart for OfScheme {
         let note = match self.marks {
             _ if self.transport == Transport::WebRtc => {
                 "WebRTC sends one layer at the rate that its congestion control allows."
+            }
+            _ if self.transport == Transport::AwStream => {
+                "AWStream sends fewer frames when they wait to be sent, and more when they do not."
             }
             Marks::NoDroppers => "Each message says at what rate it makes way for others.",
             Marks::NoBitrates => "Each message says which newer ones it makes way for.",

@@ -7,7 +7,8 @@ words! {
     Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
     Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
         "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
-    Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc;
+    Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
+        "awstream" => Self::AwStream;
 }
 
 pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Streams {
@@ -46,15 +47,17 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
 }
 
 pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
-    let doc =
-        "What carries live video: messages under the scheme's controller, or WebRTC with its own.";
+    let doc = "What carries live video: messages under the scheme's controller, WebRTC with its own, or AWStream over a \
+               reliable stream.";
     let transport = r.word_or_none("live_transport", "\"messages\"", doc);
     let doc = "What messages of live video are marked with: what Octopus drops them for, the same \
                with the slack of its authors, without what drops older ones, without bitrates, or \
                nothing.";
     let marks = r.word_or_none("live_marks", "\"octopus\"", doc);
-    if transport == Some(Transport::WebRtc) && r.has("live_marks") {
-        r.fail("live_marks", "found beside live_transport = \"webrtc\"", "WebRTC marks nothing");
+    let marks_nothing = transport.filter(|transport: &Transport| *transport != Transport::Messages);
+    if let Some(transport) = marks_nothing.filter(|_| r.has("live_marks")) {
+        let found = format!("found beside live_transport = \"{}\"", transport.word());
+        r.fail("live_marks", found, "only messages are marked");
     }
     (transport.is_some() || marks.is_some()).then(|| OfScheme {
         transport: transport.unwrap_or_default(),

@@ -1,5 +1,6 @@
 //! The roles: a server that sends and a client that shows, per stream, over what the scheme says.
 
+mod awstream;
 mod messages;
 mod webrtc;
 
@@ -74,6 +75,7 @@ fn start_one(
     let (counted_from, end) = (scene.begin + entry.skip, scene.end);
     let (ended, noted) = match scene.of_scheme.transport {
         Transport::Messages => messages::start(scene, stage)?,
+        Transport::AwStream => awstream::start(scene, stage)?,
         Transport::WebRtc => webrtc::start(scene, &name, stage)?,
     };
     Ok(Started { name, counted_from, end, ended, noted })

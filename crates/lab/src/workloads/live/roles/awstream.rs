@@ -1,0 +1,106 @@
+//! Streams of AWStream: one layer at one quality over a reliable stream, whose frame rate follows what
+//! waits to be sent (`docs/awstream.md`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use airlane_apps::live::{LiveError, awstream};
+use airlane_apps::media_path::OpenError;
+use airlane_base::Time;
+use airlane_media::layers::SingleEncoding;
+use airlane_quic::TransportConfig;
+use airlane_runtime::RuntimeExt;
+use tokio::sync::oneshot;
+
+use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
+use super::{Ending, Noted, Scene, lock};
+use crate::error::LabError;
+use crate::world::{FlowSample, Stage, Tap};
+
+/// Bytes that the transport takes beyond its window: what else waits is the application's, and seen.
+const UNSENT_BYTES: u64 = 16 << 10;
+
+/// What both ends have noted so far.
+#[derive(Default)]
+struct Both {
+    sent: Vec<awstream::SentFrame>,
+    came: BTreeMap<u32, Time>,
+}
+
+/// What is known of a stream in the end.
+struct Known {
+    both: Arc<Mutex<Both>>,
+    clip: SingleEncoding,
+    tap: Arc<Tap>,
+}
+
+impl Noted for Known {
+    fn frames(&self) -> Vec<FrameRecord> {
+        let both = lock(&self.both);
+        let frames = both.sent.iter().map(|sent| {
+            let came = both.came.get(&sent.frame).copied();
+            let fate = came.map_or(Fate::DroppedThere(None), Fate::Came);
+            let ssim_db = self.clip.frames[sent.frame as usize % self.clip.frames.len()].ssim_db;
+            FrameRecord {
+                number: sent.frame,
+                handed: sent.at,
+                estimate_bps: Some(sent.delivered.as_f64()),
+                layers: sent.bytes.map(|bytes| LayerRecord { bytes, fate }).into_iter().collect(),
+                shown: came.map(|at| Shown { first: at, last: at, layer: 0, ssim_db }),
+            }
+        });
+        frames.collect()
+    }
+
+    fn samples(&self) -> Vec<FlowSample> {
+        self.tap.take()
+    }
+}
+
+pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, LabError> {
+    let Scene { entry, clip, pair, begin, end, .. } = scene;
+    let encoding = clip.single_quantiser.clone().ok_or_else(|| {
+        LabError::fault(format!("{} has no encoding of one layer at one quality", clip.name))
+    })?;
+    let tap = stage.tap(&pair);
+    let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
+    let transport =
+        TransportConfig { unsent_bytes: Some(UNSENT_BYTES), ..stage.transport(control) };
+    let listen = stage.server(&pair, transport)?;
+    let both = Arc::new(Mutex::new(Both::default()));
+    let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
+    let sizes = encoding.frames.iter().enumerate();
+    let sizes =
+        sizes.map(|(n, frame)| if n == 0 { frame.key_bytes } else { frame.bytes }).collect();
+    let (noted, seen) = (both.clone(), stage.sender_seen(&pair, &tap));
+    pair.server.spawn("awstream server", async move {
+        let Some(connection) = listen.accept().await else { return };
+        seen(connection.control());
+        let note = |frame| lock(&noted).sent.push(frame);
+        // An error says that the client is gone, which tells why itself.
+        drop(awstream::serve_one(&connection, sizes, frame_time, end, note).await);
+    });
+    let caller = stage.client(&pair, stage.client_transport())?;
+    let (done, ended) = oneshot::channel();
+    let (clock, to, noted) = (pair.client.clone(), pair.address, both.clone());
+    pair.client.spawn("awstream client", async move {
+        clock.sleep_until(begin).await;
+        let watched = async {
+            let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
+            awstream::receive(&connection, |layer| {
+                lock(&noted).came.insert(layer.header.frame, layer.at);
+            })
+            .await?;
+            Err::<(), _>(LiveError::Ended)
+        };
+        let result = tokio::select! {
+            biased;
+            () = clock.sleep_until(end) => Ok(()),
+            result = watched => result,
+        };
+        // The receiver is gone if the world was stopped.
+        drop(done.send(result.err().map(|e| e.to_string())));
+    });
+    Ok((ended, Box::new(Known { both, clip: encoding, tap })))
+}
