@@ -47,10 +47,11 @@ impl Driver {
     }
 
     /// Sends a datagram. What the socket refuses is a lost one.
-    async fn emit(&self, payload: &[u8]) {
+    async fn emit(&mut self, payload: &[u8]) {
         let (dst, ecn, dscp) = (self.peer, Ecn::default(), Dscp::default());
         let datagram = Datagram { dst, src: None, ecn, dscp, payload, segment: None };
-        if let Err(e) = poll_fn(|cx| self.socket.poll_send(cx, &datagram)).await {
+        let socket = &self.socket;
+        if let Err(e) = poll_fn(|cx| socket.poll_send(cx, &datagram)).await {
             tracing::debug!(%dst, "a datagram was not sent: {e}");
         }
     }
