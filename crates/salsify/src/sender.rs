@@ -193,9 +193,10 @@ impl Sender {
         let most = MOST_FRAGMENTS as f64;
         let packets = match self.config.mode {
             Mode::FrameRate if self.is_idle() => most,
-            _ => self.allowed(now).floor().min(most),
+            _ => self.allowed(now).min(most),
         };
-        let budget = (packets as usize * self.config.fragment_bytes()).saturating_sub(TIME_BYTES);
+        let bytes = packets * self.config.fragment_bytes() as f64;
+        let budget = (bytes as usize).saturating_sub(TIME_BYTES);
         let reference = self.references.choose(now);
         self.source = reference.map_or_else(State::default, |(_, state)| state);
         let number = self.number;

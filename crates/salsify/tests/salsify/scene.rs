@@ -92,6 +92,13 @@ impl Outcome {
         sum * 1e3 / self.frames.len() as f64
     }
 
+    /// The time from capture on that all but one in a hundred frames take at most, ms.
+    pub fn delay_p99_ms(&self) -> f64 {
+        let mut delays: Vec<_> = self.frames.iter().map(|f| f.at - f.captured).collect();
+        delays.sort_unstable();
+        delays.get(delays.len() * 99 / 100).map_or(0.0, |delay| delay.as_secs_f64() * 1e3)
+    }
+
     /// The mean budget in it, as a rate.
     pub fn budget(&self, from_s: u64, to_s: u64) -> f64 {
         let (from, to) = (Time::from_millis(from_s * 1_000), Time::from_millis(to_s * 1_000));
