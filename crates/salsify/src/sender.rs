@@ -37,7 +37,7 @@ pub struct Ask {
     pub captured: Time,
     /// Its number: each that is asked for has one, whether it is sent or not.
     pub number: u32,
-    /// The bytes that fit. A larger frame is not sent.
+    /// The bytes that fit. A larger frame is not sent, nor an empty one.
     pub budget: usize,
     /// The frame that it is to build on, which the encoder keeps the state after; `None`: it has to
     /// stand alone. It is among the 64 frames sent last, or the newest that the receiver has.
@@ -172,18 +172,22 @@ impl Sender {
     /// Packets that may be sent now.
     fn allowed(&self, now: Time) -> f64 {
         let waiting = self.waiting.len() as f64;
-        let (carried, in_flight) = match (&self.config.estimator, &self.forecast) {
+        let (carried, time, in_flight) = match (&self.config.estimator, &self.forecast) {
             (Estimator::Sprout(config), Some(forecast)) => {
                 let age = now.since(forecast.since).as_secs_f64() / self.tick().as_secs_f64();
-                let carried = forecast.by(age + config.ahead as f64) - forecast.by(age);
-                (carried, self.in_flight().map(|sent| sent.part).sum())
+                let ahead = config.ahead as f64;
+                let carried = forecast.by(age + ahead) - forecast.by(age);
+                let in_flight = self.in_flight().map(|sent| sent.part).sum();
+                (carried, self.tick().mul_f64(ahead), in_flight)
             }
             _ => {
                 let gap = self.gap.unwrap_or(self.config.start_gap).max(Duration::from_micros(1));
                 let carried = self.config.delay.as_secs_f64() / gap.as_secs_f64();
-                (carried, self.in_flight().count() as f64)
+                (carried, self.config.delay, self.in_flight().count() as f64)
             }
         };
+        // The pace lets no more leave in that time.
+        let carried = carried.min(time.as_secs_f64() / PACE_LEAST.as_secs_f64());
         let allowed = if self.silent { 0.0 } else { carried - in_flight - waiting };
         allowed.max(if self.is_idle() { LEAST_PACKETS } else { 0.0 })
     }
@@ -207,8 +211,9 @@ impl Sender {
 
     /// Takes what the source gave.
     pub(crate) fn answer(&mut self, now: Time, ask: &Ask, frame: Option<Frame>) {
-        let fits = frame.as_ref().is_some_and(|frame| frame.data.len() <= ask.budget);
-        let Some(frame) = frame.filter(|_| fits) else {
+        // Where nothing fits, not even an empty frame does.
+        let fits = |frame: &Frame| (1..=ask.budget).contains(&frame.data.len());
+        let Some(frame) = frame.filter(fits) else {
             self.config.stats.change(|s| s.skipped += 1);
             return self.fill(now);
         };
@@ -512,8 +517,24 @@ mod tests {
         let gap = Some(Duration::ZERO);
         acknowledge(&mut sender, 50, Ack { newest: 1, gap, ..Ack::default() });
         let budget = sender.ask(AT(60), AT(60)).budget;
-        assert_eq!(budget, MOST_FRAGMENTS * 1_327 - 8);
-        sender.receive(AT(70), &[3; 40]);
-        sender.receive(AT(70), &[]);
+        assert_eq!(budget, 200 * 1_327 - 8);
+        let mut state = 1_u64;
+        for n in 0..20_000_u64 {
+            let ask = sender.ask(AT(n), AT(n));
+            sender.answer(AT(n), &ask, frame(ask.budget.min(3_000)));
+            while sender.poll(AT(n), Some(AT(n + 1))).is_some() {}
+            sender.check(AT(n));
+            let mut bytes = Message::Ack(Ack::default()).encode(0);
+            for byte in &mut bytes[3..] {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                *byte = (state >> 56) as u8;
+            }
+            // No forecast: most of these are acknowledgements.
+            bytes[29] = 0;
+            let length = if n % 8 == 0 { 40 } else { bytes.len() };
+            sender.receive(AT(n), &bytes[..length]);
+            let held = (sender.flight.len(), sender.waiting.len());
+            assert!(held.0 <= MOST_FLIGHT && held.1 <= 201, "{held:?} at {n}");
+        }
     }
 }

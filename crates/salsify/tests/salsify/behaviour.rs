@@ -169,6 +169,26 @@ fn table() {
     }
 }
 
+/// Sprout's share of the link from 10 to 30 s, by rate and round trip.
+/// `cargo test -p airlane-salsify -- --ignored --nocapture round_trips`
+#[test]
+#[ignore = "it prints what docs/salsify.md tells"]
+fn round_trips() {
+    for estimator in [sprout(), tuned()] {
+        println!("{estimator:?}");
+        for mbps in [0.5, 1.0, 2.0, 4.0, 6.0, 10.0] {
+            let mut line = format!("{mbps}:");
+            for rtt in [20, 40, 60, 80] {
+                let mut scene = Scene::new(estimator);
+                scene.steps[0].1 = Rate::from_mbps(mbps);
+                scene.rtt = Duration::from_millis(rtt);
+                line += &format!(" | {:.0}", run(&scene).arrived(10, 30) / mbps * 100.0);
+            }
+            println!("{line}");
+        }
+    }
+}
+
 /// Changes of rate every half second between 0.5 and 10 Mbit/s, and an outage of half a second.
 fn varying() -> Scene {
     let mut scene = Scene::new(Estimator::Own);
