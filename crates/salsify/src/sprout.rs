@@ -19,7 +19,8 @@ pub struct SproutConfig {
     pub noise: f64,
     /// How often an outage ends, per second.
     pub escape: f64,
-    /// Ticks that are forecast.
+    /// Ticks that are forecast: more than `ahead` by the ticks that a forecast is used for, or it runs
+    /// out before the next one.
     pub horizon: usize,
     /// The forecast is what the link carries at least, but for this probability.
     pub quantile: f64,

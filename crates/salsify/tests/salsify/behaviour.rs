@@ -97,6 +97,17 @@ fn loss_costs_the_frames_that_it_hits() {
     }
 }
 
+#[test]
+fn lost_acknowledgements_cost_little() {
+    for estimator in [Estimator::Own, tuned()] {
+        let whole = run(&Scene::new(estimator)).decoded(5, 30);
+        let outcome = run(&Scene { loss_back: 0.1, ..Scene::new(estimator) });
+        let rate = outcome.decoded(5, 30);
+        assert!(rate > 0.95 * whole, "{rate} instead of {whole}: {estimator:?}");
+        assert!(all_arrive(&outcome) && outcome.sent.cautious_frames == 0);
+    }
+}
+
 /// Salsify*: frames of 4 Mbit/s, which fit at 6 but are larger than what 1 Mbit/s carries in 100 ms.
 #[test]
 fn frames_of_a_fixed_size_come_less_often() {

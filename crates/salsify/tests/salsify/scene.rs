@@ -27,6 +27,8 @@ pub struct Scene {
     pub steps: Vec<(Duration, Rate)>,
     pub rtt: Duration,
     pub loss: f64,
+    /// The same on the way back.
+    pub loss_back: f64,
     pub queue: Limit,
     pub jitter: SendJitter,
     pub seed: Seed,
@@ -42,6 +44,7 @@ impl Scene {
             steps: vec![(Duration::ZERO, Rate::from_mbps(6.0))],
             rtt: Duration::from_millis(60),
             loss: 0.0,
+            loss_back: 0.0,
             queue: Limit::Packets(100),
             jitter: SendJitter::Services(1.0),
             seed: Seed(1),
@@ -202,6 +205,9 @@ pub fn run(scene: &Scene) -> Outcome {
     };
     if scene.loss > 0.0 {
         link.down.impairments.push(Impairment::Bernoulli(scene.loss));
+    }
+    if scene.loss_back > 0.0 {
+        link.up.impairments.push(Impairment::Bernoulli(scene.loss_back));
     }
     let seed = scene.seed.split("link");
     let at = topology.add_access("link", &Access::Link(link), None, seed);
