@@ -28,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("runtime", &["base", "net"]),
     ("quic", &["base", "congestion", "runtime"]),
     ("webrtc", &["base", "runtime"]),
+    ("salsify", &["base", "congestion", "runtime"]),
     (
         "apps",
         &[
