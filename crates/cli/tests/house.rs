@@ -59,6 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "octopus",
             "messages",
             "webrtc",
+            "salsify",
             "congestion",
             "net",
             "runtime",

@@ -105,6 +105,40 @@ fn webrtc_sends_one_layer_and_falls_behind_when_capacity_falls() {
     assert_eq!(webrtc("dropped_here_share"), 0.0);
 }
 
+/// A scheme of another transport, and what it is worth on a constant link.
+fn alone(transport: &str, video: &str) -> RunResult {
+    let scheme = format!("scheme.2.live_transport={transport}");
+    let video = format!("live.0.video={video}");
+    let steady = "access.0.down.steps=[[0, 6e6]]";
+    let all = results(&["duration_s=20", "live.0.skip_s=10", steady, &scheme, &video]);
+    all.into_iter().nth(2).unwrap().1
+}
+
+#[test]
+fn what_octopus_is_compared_with_uses_a_constant_link_when_alone() {
+    for transport in ["webrtc", "salsify", "salsify-sprout"] {
+        let result = alone(transport, "quality");
+        let used = result.value("link_utilisation").unwrap();
+        assert!(used > 0.85, "{transport} uses {used}");
+        assert!(figure(&result, "phone", "shown_share") > 0.9, "{transport}");
+        assert!(figure(&result, "phone", "latency_p99_s") < 0.3, "{transport}");
+    }
+}
+
+#[test]
+fn frame_rates_are_adapted_by_awstream_and_salsify_too() {
+    // The clip at its quality has more than 6 Mbit/s.
+    for transport in ["awstream", "salsify", "salsify-sprout"] {
+        let result = alone(transport, "frame-rate");
+        let shown = figure(&result, "phone", "shown_fps");
+        assert!((5.0..30.0).contains(&shown), "{transport} shows {shown} frames a second");
+        // Each frame that is shown has the quality of the clip, and those that are left out cost.
+        let (sent, all) =
+            (figure(&result, "phone", "sqi_ssim_db"), figure(&result, "phone", "sqi_ssim_grid_db"));
+        assert!(sent >= all && sent > 12.0, "{transport}: {sent} {all}");
+    }
+}
+
 #[test]
 fn users_of_a_cell_share_nothing() {
     let alone = results(&["duration_s=8"]);

@@ -76,10 +76,22 @@ enum Video {
 }
 
 /// What a scheme says of streams.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct OfScheme {
     transport: Transport,
     marks: Marks,
+    /// How long a packet of Salsify's own estimator may be on its way.
+    salsify_delay: Duration,
+}
+
+impl Default for OfScheme {
+    fn default() -> Self {
+        Self {
+            transport: Transport::default(),
+            marks: Marks::default(),
+            salsify_delay: Duration::from_millis(100),
+        }
+    }
 }
 
 /// What carries streams.
@@ -90,6 +102,12 @@ enum Transport {
     Messages,
     /// WebRTC with its own congestion control, in one layer.
     WebRtc,
+    /// Salsify with its own estimator, in one layer.
+    Salsify,
+    /// Salsify over Sprout, with the quantile of forecasts that was the best of a grid.
+    SalsifySprout,
+    /// Salsify over Sprout as published.
+    SalsifySproutPaper,
     /// AWStream over a reliable stream under the scheme's controller, in one layer.
     AwStream,
 }
@@ -115,6 +133,12 @@ impl SchemePart for OfScheme {
         let note = match self.marks {
             _ if self.transport == Transport::WebRtc => {
                 "WebRTC sends one layer at the rate that its congestion control allows."
+            }
+            _ if self.transport == Transport::Salsify => {
+                "Salsify makes each frame as large as the path is taken to carry, by gaps between packets."
+            }
+            _ if self.transport != Transport::Messages && self.transport != Transport::AwStream => {
+                "Salsify makes each frame as large as the path is taken to carry, by Sprout's forecast."
             }
             _ if self.transport == Transport::AwStream => {
                 "AWStream sends fewer frames when they wait to be sent, and more when they do not."

@@ -1,13 +1,17 @@
 //! The tables of streams, and what a scheme says of them.
 
 use super::{Entry, Marks, OfScheme, Streams, Transport, Video};
-use crate::scenario::{CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, start, words};
+use crate::scenario::{
+    CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
+};
 
 words! {
     Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
     Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
         "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
     Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
+        "salsify" => Self::Salsify, "salsify-sprout" => Self::SalsifySprout,
+        "salsify-sprout-paper" => Self::SalsifySproutPaper,
         "awstream" => Self::AwStream;
 }
 
@@ -47,8 +51,9 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
 }
 
 pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
-    let doc = "What carries live video: messages under the scheme's controller, WebRTC with its own, or AWStream over a \
-               reliable stream.";
+    let doc = "What carries live video: messages under the scheme's controller, WebRTC with its own, Salsify with its \
+               own estimator, with Sprout or with Sprout as published, or AWStream over a reliable \
+               stream.";
     let transport = r.word_or_none("live_transport", "\"messages\"", doc);
     let doc = "What messages of live video are marked with: what Octopus drops them for, the same \
                with the slack of its authors, without what drops older ones, without bitrates, or \
@@ -59,8 +64,12 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
         let found = format!("found beside live_transport = \"{}\"", transport.word());
         r.fail("live_marks", found, "only messages are marked");
     }
-    (transport.is_some() || marks.is_some()).then(|| OfScheme {
+    let doc = "How long a packet may be on its way, by Salsify's own estimator.";
+    let delay = r.time_or_none("live_salsify_delay_s", range(0.01, 2.0, "0.15"), "0.1", doc);
+    let default = OfScheme::default();
+    (transport.is_some() || marks.is_some() || delay.is_some()).then(|| OfScheme {
         transport: transport.unwrap_or_default(),
         marks: marks.unwrap_or_default(),
+        salsify_delay: delay.unwrap_or(default.salsify_delay),
     })
 }

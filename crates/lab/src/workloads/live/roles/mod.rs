@@ -2,6 +2,8 @@
 
 mod awstream;
 mod messages;
+mod salsify;
+mod single;
 mod webrtc;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,6 +78,9 @@ fn start_one(
     let (ended, noted) = match scene.of_scheme.transport {
         Transport::Messages => messages::start(scene, stage)?,
         Transport::AwStream => awstream::start(scene, stage)?,
+        Transport::Salsify | Transport::SalsifySprout | Transport::SalsifySproutPaper => {
+            salsify::start(scene, stage)?
+        }
         Transport::WebRtc => webrtc::start(scene, &name, stage)?,
     };
     Ok(Started { name, counted_from, end, ended, noted })

@@ -1,6 +1,5 @@
 //! Streams over WebRTC (`docs/webrtc.md`): one layer, at the rate that its congestion control allows.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,99 +8,17 @@ use airlane_apps::live::wire::LayerHeader;
 use airlane_base::{Rate, Time};
 use airlane_media::layers::{LayeredVideo, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection, SenderStats};
+use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection};
 use tokio::sync::oneshot;
 
-use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene, lock};
+use super::single::{Both, Captured, Known};
+use super::{Ending, Scene, lock};
 use crate::error::LabError;
 use crate::scenario::Cipher;
-use crate::world::{FlowSample, SAMPLE_EVERY, Stage};
+use crate::world::Stage;
 
 /// The port of both ends.
 const PORT: u16 = 5004;
-
-/// A frame that was captured.
-#[derive(Clone, Copy, Debug)]
-struct Captured {
-    at: Time,
-    /// The rate that the encoder was told.
-    target: Rate,
-    /// Its bytes and SSIM in dB; `None` if the encoder dropped it.
-    encoded: Option<(u32, f64)>,
-}
-
-/// What both ends have noted so far.
-#[derive(Default)]
-struct Both {
-    captured: Vec<Captured>,
-    /// By frame: when it could be decoded, and the bytes that it had.
-    shown: BTreeMap<u32, (Time, u64)>,
-    problem: Option<String>,
-}
-
-/// What is known of a stream in the end.
-struct Known {
-    both: Arc<Mutex<Both>>,
-    sender: SenderStats,
-    end: Time,
-}
-
-impl Noted for Known {
-    fn frames(&self) -> Vec<FrameRecord> {
-        let both = lock(&self.both);
-        // A frame that a later one was shown after, and that was not shown itself, will not be.
-        let later = |n: u32| both.shown.range(n..).map(|(_, (at, _))| *at).min();
-        let frames = both.captured.iter().zip(0_u32..).map(|(captured, number)| {
-            let shown = both.shown.get(&number).map(|(at, _)| *at);
-            let layers = captured.encoded.map(|(bytes, _)| LayerRecord {
-                bytes,
-                fate: match shown {
-                    Some(at) => Fate::Came(at),
-                    None => Fate::DroppedThere(later(number)),
-                },
-            });
-            FrameRecord {
-                number,
-                handed: captured.at,
-                estimate_bps: Some(captured.target.as_f64()),
-                layers: layers.into_iter().collect(),
-                shown: shown.zip(captured.encoded).map(|(at, (_, ssim_db))| Shown {
-                    first: at,
-                    last: at,
-                    layer: 0,
-                    ssim_db,
-                }),
-            }
-        });
-        frames.collect()
-    }
-
-    /// What was sent and shown: WebRTC does not say what was acknowledged.
-    fn samples(&self) -> Vec<FlowSample> {
-        let both = lock(&self.both);
-        let rtt_s = self.sender.read().rtt.map(|rtt| rtt.as_secs_f64());
-        let sent = |at: Time| {
-            let frames = both.captured.iter().take_while(|frame| frame.at <= at);
-            frames.filter_map(|frame| Some(u64::from(frame.encoded?.0))).sum()
-        };
-        let shown = |at: Time| {
-            both.shown.values().filter(|(shown, _)| *shown <= at).map(|(_, bytes)| bytes).sum()
-        };
-        let times = (0..).map(|n| Time::ZERO + SAMPLE_EVERY * n).take_while(|at| *at <= self.end);
-        let sample = |at| FlowSample {
-            at,
-            acked_bytes: shown(at),
-            sent_bytes: sent(at),
-            lost_bytes: 0,
-            window_bytes: 0,
-            rtt_s,
-            weight: 1.0,
-            busy: Duration::ZERO,
-        };
-        times.map(sample).collect()
-    }
-}
 
 pub(super) fn start(
     scene: Scene<'_>,
@@ -126,7 +43,9 @@ pub(super) fn start(
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(|e| fault(&e));
     let (from, to) = (bind(&pair.server, sender_at)?, bind(&pair.client, receiver_at)?);
     let both = Arc::new(Mutex::new(Both::default()));
-    let known = Known { both: both.clone(), sender: sender.stats(), end };
+    let stats = sender.stats();
+    let rtt = Box::new(move || stats.read().rtt);
+    let known = Known { both: both.clone(), rtt, end };
     let source = Source::new(&clip, ladder, (begin, end), both.clone());
     let clock = pair.server.clone();
     pair.server.spawn("webrtc sender", async move {
@@ -139,15 +58,7 @@ pub(super) fn start(
     pair.client.spawn("webrtc receiver", async move {
         clock.sleep_until(begin).await;
         let noted = both.clone();
-        let sink = move |frame: Delivered| {
-            let mut both = lock(&noted);
-            match LayerHeader::read(&frame.data) {
-                Ok(header) => {
-                    both.shown.insert(header.frame, (frame.at, frame.data.len() as u64));
-                }
-                Err(e) => both.problem = Some(e.to_string()),
-            }
-        };
+        let sink = move |frame: Delivered| lock(&noted).show(&frame.data, frame.at);
         let failure = tokio::select! {
             biased;
             () = clock.sleep_until(end) => lock(&both).problem.take(),
@@ -198,8 +109,8 @@ impl FrameSource for Source {
             let bytes = if ask.key { frame.key_bytes } else { frame.bytes };
             (bytes, frame.ssim_db)
         });
-        let target = ask.target;
-        lock(&self.both).captured.push(Captured { at: captured, target, encoded });
+        let target_bps = ask.target.as_f64();
+        lock(&self.both).captured.push(Captured { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };
         Some(Frame { data: header.message(bytes as usize), key: ask.key, captured })

@@ -1,0 +1,153 @@
+//! Streams over Salsify (`docs/salsify.md`): one layer, each frame as large as the transport says, or at
+//! one quality and sent only if it fits.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use airlane_apps::live::wire::LayerHeader;
+use airlane_base::{Rate, Time};
+use airlane_media::layers::{SingleEncoding, SingleFrame, SingleLadder};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, Mode, SproutConfig};
+use tokio::sync::oneshot;
+
+use super::super::{Transport, Video};
+use super::single::{Both, Captured, Known};
+use super::{Ending, Scene, lock};
+use crate::error::LabError;
+use crate::world::Stage;
+
+/// The port of both ends.
+const PORT: u16 = 5005;
+/// Headers of IP and UDP.
+const IP_UDP_BYTES: usize = 28;
+/// An encoder goes down to this share of the lowest rate that was encoded; below it leaves frames out.
+const COARSEST: f64 = 0.25;
+/// Halvings in the search for the rate at which a frame fits.
+const HALVINGS: u32 = 24;
+
+pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, LabError> {
+    let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
+    let fault = |what: &str| LabError::fault(format!("{}: {what}", clip.name));
+    let (sizes, mode) = match entry.video {
+        Video::Quality => {
+            let ladder = clip.single.clone().ok_or_else(|| fault("no encodings of one layer"))?;
+            (Sizes::Ladder(ladder), Mode::Quality)
+        }
+        Video::FrameRate => {
+            let fixed = clip.single_quantiser.clone();
+            (
+                Sizes::Fixed(fixed.ok_or_else(|| fault("no encoding at one quality"))?),
+                Mode::FrameRate,
+            )
+        }
+    };
+    let estimator = match of_scheme.transport {
+        Transport::SalsifySprout => Estimator::Sprout(SproutConfig::tuned()),
+        Transport::SalsifySproutPaper => Estimator::Sprout(SproutConfig::default()),
+        _ => Estimator::Own,
+    };
+    let config = || Config {
+        mode,
+        delay: of_scheme.salsify_delay,
+        packet_bytes: stage.scenario().transport.payload_bytes as usize + IP_UDP_BYTES,
+        ..Config::new(estimator)
+    };
+    let (sender, receiver) = (config(), config());
+    let stats = sender.stats.clone();
+    let both = Arc::new(Mutex::new(Both::default()));
+    let rtt = Box::new(move || stats.read().rtt);
+    let known = Known { both: both.clone(), rtt, end };
+    let sender_at = SocketAddr::new(pair.address.ip(), PORT);
+    let receiver_at = SocketAddr::new(pair.from[0], PORT);
+    let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(|e| fault(&e.to_string()));
+    let (from, to) = (bind(&pair.server, sender_at)?, bind(&pair.client, receiver_at)?);
+    let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
+    let source = Source { sizes, frame_time, begin, end, next: 0, both: both.clone() };
+    let clock = pair.server.clone();
+    pair.server.spawn("salsify sender", async move {
+        clock.sleep_until(begin).await;
+        // An error is of the socket, which the receiver hears nothing of: it shows in the figures.
+        drop(airlane_salsify::send(sender, &clock, from, receiver_at, source).await);
+    });
+    let (done, ended) = oneshot::channel();
+    let clock = pair.client.clone();
+    pair.client.spawn("salsify receiver", async move {
+        clock.sleep_until(begin).await;
+        let noted = both.clone();
+        let sink = move |frame: Delivered| lock(&noted).show(&frame.data, frame.at);
+        let failure = tokio::select! {
+            biased;
+            () = clock.sleep_until(end) => lock(&both).problem.take(),
+            result = airlane_salsify::receive(receiver, &clock, to, sender_at, sink) => {
+                result.err().map(|e| e.to_string())
+            }
+        };
+        // The receiver is gone if the world was stopped.
+        drop(done.send(failure));
+    });
+    Ok((ended, Box::new(known)))
+}
+
+/// What frames may be.
+enum Sizes {
+    /// Of any rate.
+    Ladder(SingleLadder),
+    /// As large as they are.
+    Fixed(SingleEncoding),
+}
+
+impl Sizes {
+    /// Frame `n` of at most `budget` bytes, its bytes and its SSIM in dB; `None` if it has none so small.
+    fn fit(&self, n: usize, key: bool, budget: usize) -> Option<(u32, f64)> {
+        let bytes = |frame: &SingleFrame| if key { frame.key_bytes } else { frame.bytes };
+        let fits = |frame: &SingleFrame| bytes(frame) as usize <= budget;
+        let frame = match self {
+            Self::Fixed(encoding) => {
+                Some(encoding.frames[n % encoding.frames.len()]).filter(&fits)?
+            }
+            Self::Ladder(ladder) => {
+                let (mut low, mut high) = (COARSEST * ladder.encodings[0].bps, ladder.most_bps());
+                if fits(&ladder.frame(n, high)) {
+                    low = high;
+                }
+                for _ in 0..HALVINGS {
+                    let middle = (low + high) / 2.0;
+                    if fits(&ladder.frame(n, middle)) { low = middle } else { high = middle }
+                }
+                Some(ladder.frame(n, low)).filter(&fits)?
+            }
+        };
+        Some((bytes(&frame), frame.ssim_db))
+    }
+}
+
+/// The clip as frames of one layer.
+struct Source {
+    sizes: Sizes,
+    frame_time: Duration,
+    begin: Time,
+    end: Time,
+    next: u32,
+    both: Arc<Mutex<Both>>,
+}
+
+impl FrameSource for Source {
+    fn next_at(&self) -> Option<Time> {
+        let at = self.begin + self.frame_time * self.next;
+        (at < self.end).then_some(at)
+    }
+
+    fn frame(&mut self, ask: &Ask) -> Option<Frame> {
+        let number = self.next;
+        self.next += 1;
+        let captured = ask.captured;
+        let encoded = self.sizes.fit(number as usize, ask.reference.is_none(), ask.budget);
+        let target_bps = Rate::of(ask.budget as u64, self.frame_time).as_f64();
+        lock(&self.both).captured.push(Captured { at: captured, target_bps, encoded });
+        let (bytes, _) = encoded?;
+        let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };
+        Some(Frame { data: header.message(bytes as usize) })
+    }
+}
