@@ -12,7 +12,7 @@
 //! - Fragments wait in a buffer that drops messages as a queue in the network does, at the rate that
 //!   the controller estimates.
 //! - Window, pacing and samples are [`airlane_congestion::SendState`]'s. Packets that a queue dropped on
-//!   purpose are told apart from lost ones, where gaps show it ([`flight`]), and the controller does
+//!   purpose are told apart from lost ones, where gaps show it (`flight.rs`), and the controller does
 //!   not hear of them.
 //!
 //! # Data flow
