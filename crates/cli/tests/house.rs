@@ -70,9 +70,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "daemon",
-        &["base", "quality", "media", "abr", "minerva", "congestion", "runtime", "quic", "apps"],
+        &[
+            "base",
+            "quality",
+            "media",
+            "abr",
+            "minerva",
+            "messages",
+            "congestion",
+            "runtime",
+            "quic",
+            "apps",
+        ],
     ),
-    ("cli", &["base", "media", "abr", "link", "pack", "lab", "report", "daemon"]),
+    ("cli", &["base", "media", "abr", "apps", "link", "pack", "lab", "report", "daemon"]),
     (
         "bench",
         &[

@@ -19,6 +19,7 @@ use ring::digest;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::date;
 use crate::error::DaemonError;
 
 /// How long a development certificate is good for.
@@ -64,11 +65,9 @@ pub fn load(chain: &Path, key: &Path) -> Result<Identity, DaemonError> {
         .map_err(|e| wrong(key, &e.to_string(), KEY_EXPECTED))
 }
 
-/// A certificate for development.
-#[derive(Debug)]
+/// A certificate for development, as its user has to know it.
+#[derive(Clone, Debug)]
 pub struct Development {
-    /// What to show.
-    pub identity: Identity,
     /// Where it is kept.
     pub file: PathBuf,
     /// SHA-256 of its public key (SubjectPublicKeyInfo), in base64: what Chromium's flag
@@ -77,6 +76,24 @@ pub struct Development {
     /// SHA-256 of the certificate, in hexadecimal: what WebTransport's `serverCertificateHashes`
     /// and `openssl x509 -fingerprint` name.
     pub sha256: String,
+}
+
+/// What a daemon that listens at `addresses` shows: the chain and key that it was given, or the
+/// certificate for development in `folder`, with what its user has to know.
+///
+/// # Errors
+/// If a file cannot be read or is of no use, or the folder cannot be written.
+pub(crate) fn identity(
+    given: Option<&(PathBuf, PathBuf)>,
+    folder: &Path,
+    addresses: &[IpAddr],
+) -> Result<(Identity, Option<Development>), DaemonError> {
+    if let Some((chain, key)) = given {
+        return Ok((load(chain, key)?, None));
+    }
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let (identity, made) = development(folder, &names(&host, addresses), date::now_s())?;
+    Ok((identity, Some(made)))
 }
 
 /// The development certificate in `folder` for these names and addresses: the one that is kept
@@ -89,7 +106,7 @@ pub fn development(
     folder: &Path,
     names: &[String],
     now_s: u64,
-) -> Result<Development, DaemonError> {
+) -> Result<(Identity, Development), DaemonError> {
     let file = folder.join("development.pem");
     let kept = fs::read_to_string(&file).ok().filter(|text| fits(text, names, now_s));
     if let Some(found) = kept.and_then(|text| of_text(&text, &file)) {
@@ -159,7 +176,7 @@ fn store(folder: &Path, file: &Path, text: &str) -> Result<(), InputError> {
 }
 
 /// What a file's text holds.
-fn of_text(text: &str, file: &Path) -> Option<Development> {
+fn of_text(text: &str, file: &Path) -> Option<(Identity, Development)> {
     let certificate = CertificateDer::from_pem_slice(text.as_bytes()).ok()?;
     let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).ok()?;
     let key = KeyPair::try_from(&key).ok()?;
@@ -168,7 +185,7 @@ fn of_text(text: &str, file: &Path) -> Option<Development> {
     let hash = digest::digest(&digest::SHA256, &certificate);
     let sha256 = hash.as_ref().iter().map(|b| format!("{b:02x}")).collect();
     let identity = Identity::from_der(vec![certificate.to_vec()], key.serialize_der()).ok()?;
-    Some(Development { identity, file: file.to_owned(), spki_sha256, sha256 })
+    Some((identity, Development { file: file.to_owned(), spki_sha256, sha256 }))
 }
 
 /// The names that a development certificate is for: this machine's, and the addresses listened at.
@@ -196,12 +213,12 @@ mod tests {
         let folder = around.path().join("made");
         let names = names("box", &["10.0.0.1".parse().unwrap()]);
         let now = 1_800_000_000;
-        let first = development(&folder, &names, now).unwrap();
-        let again = development(&folder, &names, now + 9 * DAY_S).unwrap();
+        let (_, first) = development(&folder, &names, now).unwrap();
+        let (_, again) = development(&folder, &names, now + 9 * DAY_S).unwrap();
         assert_eq!(first.sha256, again.sha256);
-        let late = development(&folder, &names, now + 11 * DAY_S).unwrap();
+        let (_, late) = development(&folder, &names, now + 11 * DAY_S).unwrap();
         assert_ne!(first.sha256, late.sha256, "two days are too few");
-        let other = development(&folder, &names[..2], now + 11 * DAY_S).unwrap();
+        let (_, other) = development(&folder, &names[..2], now + 11 * DAY_S).unwrap();
         assert_ne!(late.spki_sha256, other.spki_sha256, "other names");
         fs::write(folder.join("development.pem"), "nonsense").unwrap();
         development(&folder, &names, now).unwrap();

@@ -8,6 +8,7 @@ mod date;
 pub mod error;
 pub mod files;
 pub mod folders;
+pub mod live;
 mod machine;
 mod near;
 mod once;

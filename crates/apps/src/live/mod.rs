@@ -6,6 +6,7 @@
 //! video allows ([`Decoder`]). Sizes come from tables, bytes from a pattern that the receiver checks.
 
 pub mod awstream;
+mod clip;
 mod decoder;
 mod encoder;
 mod error;
@@ -14,6 +15,7 @@ mod sender;
 mod structure;
 pub mod wire;
 
+pub use clip::Video;
 pub use decoder::{Decoded, Decoder};
 pub use encoder::{Encoded, EncodedLayer, Encoder, QualityEncoder, QualityMarks, TemporalEncoder};
 pub use error::LiveError;

@@ -101,10 +101,10 @@ impl LinkArgs {
 
 /// What a name stands for: one address at least.
 #[derive(Clone, Debug)]
-struct Addresses(Vec<SocketAddr>);
+pub(super) struct Addresses(pub(super) Vec<SocketAddr>);
 
 /// An address, or those that a name stands for, each once.
-fn addresses(text: &str) -> Result<Addresses, String> {
+pub(super) fn addresses(text: &str) -> Result<Addresses, String> {
     let expected = "expected ADDRESS:PORT or NAME:PORT";
     let mut found: Vec<SocketAddr> = Vec::new();
     for address in text.to_socket_addrs().map_err(|e| format!("{e}; {expected}"))? {

@@ -2,6 +2,7 @@
 //! `docs/command-line.md` come from here.
 
 mod link;
+mod live;
 mod pack;
 mod play;
 mod serve;
@@ -16,6 +17,7 @@ use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::link::LinkArgs;
+pub(crate) use self::live::{RecvArgs, RelayArgs, SendArgs};
 pub(crate) use self::pack::{PackArgs, Work};
 pub(crate) use self::play::PlayArgs;
 pub(crate) use self::serve::ServeArgs;
@@ -60,6 +62,12 @@ pub(crate) enum Verb {
     Serve(ServeArgs),
     /// Play DASH titles from any server, without a screen: one line per session at the end
     Play(PlayArgs),
+    /// Send a clip as live video, its layers marked, to everybody who asks
+    Send(SendArgs),
+    /// Watch live video, without a screen: what could have been shown
+    Recv(RecvArgs),
+    /// Stand in front of a sender as a base station: a link whose queue drops what its marks allow
+    Relay(RelayArgs),
     /// Carry TCP and SOCKS5 over several radios at once
     Tunnel(TunnelArgs),
     /// Emulate a link in real time, between UDP sockets or TUN devices

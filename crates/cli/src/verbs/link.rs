@@ -1,22 +1,22 @@
-//! `airlane link`: a link until it is told to stop.
+//! `airlane link` and `airlane relay`: a link until it is told to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use airlane_lab::LabError;
-use airlane_link::{Link, LinkError};
+use airlane_link::{Link, LinkError, Request};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{print, refused};
-use crate::args::LinkArgs;
 
 /// How often the thread that waits for signals looks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs until a signal comes; the exit code.
-pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
-    let request = args.request().map_err(failed)?;
+///
+/// A line of figures is printed every `interval`; `None`: none are.
+pub(super) fn link(request: Request, interval: Option<Duration>) -> Result<u8, LabError> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)
@@ -27,7 +27,7 @@ pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
     let at: String = link.addresses().iter().map(|a| format!(" {a}")).collect();
     print(&format!("ready{}{at}\n", if at.is_empty() { "" } else { ":" }))?;
     let told = || signal.load(Ordering::Relaxed) != 0;
-    let interval = args.interval().unwrap_or(Duration::MAX);
+    let interval = interval.unwrap_or(Duration::MAX);
     let (mut last, mut left) = (start.clone(), interval);
     while !told() && !link.wait(left.min(LOOK)) {
         left = left.saturating_sub(LOOK);
@@ -44,7 +44,7 @@ pub(super) fn link(args: &LinkArgs) -> Result<u8, LabError> {
 }
 
 /// A link's reason as the command line tells it.
-fn failed(error: LinkError) -> LabError {
+pub(super) fn failed(error: LinkError) -> LabError {
     match error {
         LinkError::Input(e) => e.into(),
         LinkError::Gone => LabError::fault(error.to_string()),

@@ -1,6 +1,7 @@
 //! What each verb does: hands the options to the laboratory and prints what comes back.
 
 mod link;
+mod live;
 mod pack;
 mod play;
 mod serve;
@@ -60,7 +61,14 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Serve(args) => serve::serve(&args),
         Verb::Play(args) => play::play(&args),
         Verb::Tunnel(args) => tunnel::tunnel(&args),
-        Verb::Link(args) => link::link(&args),
+        Verb::Link(args) => {
+            link::link(args.request().map_err(link::failed)?, args.interval())
+        }
+        Verb::Send(args) => live::send(&args),
+        Verb::Recv(args) => live::recv(&args),
+        Verb::Relay(args) => {
+            link::link(args.request().map_err(link::failed)?, args.interval())
+        }
         Verb::Man { verb } => man(&verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -3,6 +3,8 @@
 mod command;
 mod common;
 mod dist;
+#[cfg(target_os = "linux")]
+mod live;
 mod restart;
 mod runs;
 mod sweeps;

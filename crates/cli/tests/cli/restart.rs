@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::common::*;
@@ -15,16 +15,6 @@ const CHUNK_MS: u64 = 500;
 const BUFFER: &str = "1";
 /// The server is away for longer than that.
 const AWAY: Duration = Duration::from_secs(2);
-
-/// A process that does not outlive the test.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A title of one rung.
 fn write_title(scratch: &Scratch) {

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use self::fetch::FetchUrl;
 pub use self::result::{PlayResult, PlayedView};
 use self::title::Title;
-use crate::client::{Client, Speak, Url};
+use crate::client::{self, Client, Speak, Url};
 use crate::date;
 use crate::error::DaemonError;
 
@@ -62,7 +62,7 @@ pub async fn play(
     mut done: impl FnMut(PlayResult),
 ) -> Result<(), DaemonError> {
     let runtime = TokioRuntime::new(Seed(date::now_ms()));
-    let trust = trust(request.insecure)?;
+    let trust = client::trust(request.insecure);
     let request = Arc::new(request);
     let (results, mut ended) = mpsc::unbounded_channel();
     let until = request.duration.map(|d| runtime.now() + d);
@@ -88,18 +88,6 @@ pub async fn play(
             },
         }
     }
-}
-
-/// Whom players talk to.
-fn trust(insecure: bool) -> Result<Trust, DaemonError> {
-    if insecure {
-        return Ok(Trust::Anyone);
-    }
-    let found = rustls_native_certs::load_native_certs();
-    for e in &found.errors {
-        tracing::warn!("a certificate of the system's was not read: {e}");
-    }
-    Ok(Trust::Roots(found.certs.into_iter().map(|c| c.to_vec()).collect()))
 }
 
 /// One session, from the manifest to the last chunk.

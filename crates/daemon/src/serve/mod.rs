@@ -15,7 +15,6 @@ mod tcp;
 mod titles;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +39,7 @@ use self::log::AccessLog;
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
+pub use crate::certificate::Development;
 use crate::error::DaemonError;
 use crate::once::Once;
 use crate::{certificate, date, machine};
@@ -94,17 +94,6 @@ pub struct Ready {
     pub weighed: usize,
     /// The development certificate, if it shows one.
     pub development: Option<Development>,
-}
-
-/// The development certificate.
-#[derive(Clone, Debug)]
-pub struct Development {
-    /// Where it is kept.
-    pub file: PathBuf,
-    /// SHA-256 of its public key in base64, as Chromium's flag takes it.
-    pub spki_sha256: String,
-    /// SHA-256 of the certificate in hexadecimal.
-    pub sha256: String,
 }
 
 impl Server {
@@ -370,13 +359,6 @@ fn unfit(request: &ServeRequest, reason: QuicError) -> DaemonError {
 fn identity(
     request: &ServeRequest,
 ) -> Result<(airlane_quic::Identity, Option<Development>), DaemonError> {
-    if let Some((chain, key)) = &request.certificate {
-        return Ok((certificate::load(chain, key)?, None));
-    }
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let addresses: Vec<_> = request.listen.iter().map(SocketAddr::ip).collect();
-    let names = certificate::names(&host, &addresses);
-    let certificate::Development { identity, file, spki_sha256, sha256 } =
-        certificate::development(&request.data_folder, &names, date::now_s())?;
-    Ok((identity, Some(Development { file, spki_sha256, sha256 })))
+    certificate::identity(request.certificate.as_ref(), &request.data_folder, &addresses)
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// A folder of its own for each test, gone when the test is.
 pub struct Scratch(pub PathBuf);
@@ -41,6 +41,16 @@ impl Scratch {
         assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
         assert_eq!(listing(&self.0), before, "{arguments:?} left something");
         message.strip_prefix("airlane: ").unwrap_or(&message).trim_end().to_owned()
+    }
+}
+
+/// A process that does not outlive the test.
+pub struct Process(pub Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -12,6 +12,7 @@ mod roles;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_apps::live::Video;
 use airlane_base::{InputError, Time};
 
 use crate::error::LabError;
@@ -63,16 +64,6 @@ impl Workload for Live {
     fn defaults(&self) -> String {
         format!("{:?}", OfScheme::default())
     }
-}
-
-/// What a stream is sent as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Video {
-    /// In layers of quality, at a rate that follows the path's (Octopus, section 6.2).
-    #[default]
-    Quality,
-    /// In temporal layers, at one quality (section 6.1).
-    FrameRate,
 }
 
 /// What a scheme says of streams.

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
 use airlane_apps::live::{
-    self, Encoder, LiveError, Noted as LiveNoted, QualityEncoder, QualityMarks, ReceivedLayer,
-    SentFrame, TemporalEncoder,
+    self, Encoder, LiveError, Noted as LiveNoted, QualityMarks, ReceivedLayer, SentFrame,
 };
 use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_base::Time;
@@ -133,19 +132,8 @@ impl Sender {
         let Some(connection) = endpoint.accept().await else { return };
         let Ok(asked) = paths.accept(&connection).await else { return };
         let frame_time = Duration::from_secs_f64(1.0 / self.clip.fps);
-        let structure = match self.video {
-            Video::Quality => self.clip.quality.as_ref().map(|table| live::Structure::Quality {
-                gop: table.gop as u32,
-                layers: table.layers as u8,
-            }),
-            Video::FrameRate => self
-                .clip
-                .temporal
-                .as_ref()
-                .map(|table| live::Structure::Temporal { gop: table.gop as u32 }),
-        };
         // A clip without these layers was not drawn.
-        let Some(structure) = structure else { return };
+        let Some(structure) = self.video.structure(&self.clip) else { return };
         let answer = Answer { structure, frame_time }.encode();
         let Ok(path) = asked.open(&self.config, answer).await else { return };
         let path = Arc::new(path);
@@ -167,25 +155,15 @@ impl Sender {
     }
 
     fn encoder(&self, path: &MediaPath) -> Box<dyn Encoder> {
-        match self.video {
-            Video::Quality => {
-                let paper = QualityMarks::PAPER;
-                let marks = match self.marks {
-                    Marks::Paper => paper,
-                    Marks::Slack => QualityMarks { slack_ms: AUTHORS_SLACK_MS, ..paper },
-                    Marks::NoDroppers => QualityMarks { droppers: false, ..paper },
-                    Marks::NoBitrates => QualityMarks { bitrates: false, ..paper },
-                    Marks::None => QualityMarks::NONE,
-                };
-                let table = self.clip.quality.clone().expect("the clip was drawn for it");
-                let fps = self.clip.fps;
-                Box::new(QualityEncoder::new(Arc::new(table), fps, marks, |n| path.ip_bytes(n)))
-            }
-            Video::FrameRate => {
-                let table = self.clip.temporal.clone().expect("the clip was drawn for it");
-                let marked = !matches!(self.marks, Marks::None | Marks::NoDroppers);
-                Box::new(TemporalEncoder::new(Arc::new(table), marked))
-            }
-        }
+        let paper = QualityMarks::PAPER;
+        let marks = match self.marks {
+            Marks::Paper => paper,
+            Marks::Slack => QualityMarks { slack_ms: AUTHORS_SLACK_MS, ..paper },
+            Marks::NoDroppers => QualityMarks { droppers: false, ..paper },
+            Marks::NoBitrates => QualityMarks { bitrates: false, ..paper },
+            Marks::None => QualityMarks::NONE,
+        };
+        let encoder = self.video.encoder(&self.clip, marks, |n| path.ip_bytes(n));
+        encoder.expect("the clip was drawn for it")
     }
 }

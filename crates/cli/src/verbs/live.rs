@@ -1,0 +1,90 @@
+//! `airlane send` and `airlane recv`.
+
+use airlane_daemon::live::{Report, Second, Sender, recv as watch};
+use airlane_lab::LabError;
+
+use super::serve::Stopping;
+use super::{daemon_failed, print, threads};
+use crate::args::{RecvArgs, SendArgs};
+
+/// Sends until a signal comes; the exit code.
+pub(super) fn send(args: &SendArgs) -> Result<u8, LabError> {
+    crate::terminal::log(args.quiet);
+    threads()?.block_on(async {
+        let mut stopping = Stopping::new()?;
+        let sender = Sender::start(args.request()?).map_err(daemon_failed)?;
+        print(&format!("ready: live video at {}\n", sender.address()))?;
+        if let Some(development) = sender.development().filter(|_| !args.quiet) {
+            eprintln!("development certificate: {}", development.file.display());
+            eprintln!("  watch it: airlane recv {} --insecure", sender.address());
+        }
+        let code = stopping.stopped().await;
+        if !args.quiet {
+            let status = sender.status();
+            let (frames, dropped) = (status.frames, status.dropped);
+            print(&format!("{frames} frames handed over, {dropped} layers dropped here\n"))?;
+        }
+        sender.stop().await;
+        Ok(code)
+    })
+}
+
+/// Watches until the time is over, a signal comes, or the sender ends; the exit code.
+pub(super) fn recv(args: &RecvArgs) -> Result<u8, LabError> {
+    crate::terminal::log(args.quiet);
+    let runtime = threads()?;
+    let (mut code, mut printing) = (0, Ok(()));
+    let report = runtime.block_on(async {
+        let mut stopping = Stopping::new()?;
+        let stop = async { code = stopping.stopped().await };
+        let second = |second: &Second| {
+            if printing.is_ok() && !args.quiet {
+                printing = print(&if args.json { json(second) } else { line(second) });
+            }
+        };
+        watch(&args.request(), stop, second).await.map_err(daemon_failed)
+    });
+    runtime.shutdown_background();
+    let report = report?;
+    printing?;
+    print(&if args.json { json(&report) } else { summary(&report) })?;
+    Ok(if report.shown == 0 && code == 0 { 1 } else { code })
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Numbers and lists of them have no way to fail.
+    format!("{}\n", serde_json::to_string(value).unwrap_or_default())
+}
+
+fn line(second: &Second) -> String {
+    format!(
+        "{:.0} s: {} frames, {:.0} % with all layers, {:.2} Mbit/s, slowest {:.0} ms behind the fastest\n",
+        second.at_s,
+        second.frames,
+        100.0 * second.top_share,
+        second.bps / 1e6,
+        second.slowest_ms,
+    )
+}
+
+fn summary(report: &Report) -> String {
+    let share = |n: u64, of: u64| if of == 0 { 0.0 } else { 100.0 * n as f64 / of as f64 };
+    let layers: Vec<String> = report
+        .by_layer
+        .iter()
+        .enumerate()
+        .map(|(layer, frames)| format!("{:.0} % up to layer {layer}", share(*frames, report.shown)))
+        .collect();
+    format!(
+        "in {:.1} s: {} of {} frames shown ({:.1} %), {}; {:.2} Mbit/s; {:.0} ms (median) and {:.0} ms \
+         (99 %) behind the fastest\n",
+        report.seconds,
+        report.shown,
+        report.sent,
+        share(report.shown, report.sent),
+        layers.join(", "),
+        report.bps / 1e6,
+        report.latency_p50_ms,
+        report.latency_p99_ms,
+    )
+}

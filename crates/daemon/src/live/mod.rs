@@ -1,0 +1,63 @@
+//! Live video over the media path on real sockets: `airlane send` and `airlane recv`.
+
+mod recv;
+mod send;
+mod watched;
+
+use std::time::Duration;
+
+use airlane_apps::media_path::{MediaPaths, OpenError, PathConfig};
+use airlane_congestion::{Algorithm, ControllerConfig};
+use airlane_messages::{ReceiveLimits, SendOptions};
+use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig};
+
+use crate::DaemonError;
+
+pub use recv::{RecvRequest, recv};
+pub use send::{SendRequest, SendStatus, Sender};
+pub use watched::{Report, Second};
+
+/// The protocol that both ends of the QUIC connection name.
+const ALPN: &[u8] = b"airlane-live";
+/// Silence after which a peer is taken to be gone, and after which it is asked.
+const IDLE: Duration = Duration::from_secs(10);
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
+/// UDP payload that passes every path.
+const PAYLOAD_BYTES: u16 = 1200;
+
+/// What connections that set paths up are.
+fn transport(tls: Tls) -> TransportConfig {
+    TransportConfig {
+        alpn: vec![ALPN.to_vec()],
+        payload_bytes: PAYLOAD_BYTES,
+        idle_timeout: Some(IDLE),
+        keep_alive: Some(KEEP_ALIVE),
+        // Those who watch open one stream per path.
+        max_streams: 4,
+        ..TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
+    }
+}
+
+/// What paths are: BBR, which fills a path and lets the network drop what it does not carry.
+fn path() -> PathConfig {
+    PathConfig {
+        payload_bytes: PAYLOAD_BYTES,
+        controller: ControllerConfig::new(Algorithm::Bbr),
+        send: SendOptions::default(),
+        receive: ReceiveLimits::default(),
+    }
+}
+
+/// The media paths of an endpoint that was just made.
+fn paths(endpoint: &Endpoint, most: usize) -> Result<MediaPaths, DaemonError> {
+    let taken = || QuicError::Config("the socket has another protocol already".to_owned());
+    Ok(MediaPaths::new(endpoint, most).ok_or_else(taken)?)
+}
+
+/// Why a path could not be opened, as a daemon tells it.
+fn open_failed(error: OpenError) -> DaemonError {
+    match error {
+        OpenError::Connection(e) => e.into(),
+        other => QuicError::Config(other.to_string()).into(),
+    }
+}

@@ -1,0 +1,144 @@
+//! What could have been shown.
+
+use airlane_apps::live::ReceivedLayer;
+use airlane_apps::live::wire::Answer;
+use airlane_base::Time;
+use serde::Serialize;
+
+/// Frames whose times are kept at most: the latest of a day are enough for a report.
+const MOST_KEPT: usize = 1 << 22;
+
+/// A frame that could be shown.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    number: u32,
+    layer: u8,
+    /// From its handing over by the sender's clock to the last byte of the best of it by ours, ns: the
+    /// clocks begin at different times, so that only differences of these mean something.
+    took: i64,
+}
+
+/// One second of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Second {
+    /// Seconds since the beginning.
+    pub at_s: f64,
+    /// Frames that could be shown in it.
+    pub frames: u64,
+    /// Of these the share that had their highest layer.
+    pub top_share: f64,
+    /// Bits of layers that came.
+    pub bps: f64,
+    /// How much longer the slowest frame took than the fastest of all so far, ms.
+    pub slowest_ms: f64,
+}
+
+/// A stream from its beginning to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Seconds from the first frame on.
+    pub seconds: f64,
+    /// Frames that the sender handed over meanwhile, as far as is known.
+    pub sent: u64,
+    /// Frames that could be shown.
+    pub shown: u64,
+    /// Of these, how many had which highest layer, the lowest first.
+    pub by_layer: Vec<u64>,
+    /// Bits per second of layers that came.
+    pub bps: f64,
+    /// How much longer frames took than the fastest, ms: median and 99th percentile.
+    pub latency_p50_ms: f64,
+    /// The same, 99th percentile.
+    pub latency_p99_ms: f64,
+}
+
+#[derive(Debug)]
+pub(super) struct Watched {
+    begin: Time,
+    layers: u8,
+    frames: Vec<Frame>,
+    bytes: u64,
+    first: Option<u32>,
+    newest: u32,
+    fastest: i64,
+    last: Mark,
+}
+
+/// Where a second began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    frames: usize,
+    bytes: u64,
+}
+
+impl Watched {
+    pub(super) fn new(begin: Time, answer: Answer) -> Self {
+        Self {
+            begin,
+            layers: answer.structure.layers(),
+            frames: Vec::new(),
+            bytes: 0,
+            first: None,
+            newest: 0,
+            fastest: i64::MAX,
+            last: Mark::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, layer: &ReceivedLayer) {
+        self.bytes += u64::from(layer.bytes);
+        self.first.get_or_insert(layer.header.frame);
+        self.newest = self.newest.max(layer.header.frame);
+        let took = layer.at.as_nanos() as i64 - layer.header.handed.as_nanos() as i64;
+        for decoded in &layer.decoded {
+            let frame = Frame { number: decoded.frame, layer: decoded.layer, took };
+            self.fastest = self.fastest.min(took);
+            // A frame of which more came was shown before.
+            let is_better = self.frames.last().is_some_and(|last| last.number == decoded.frame);
+            if is_better {
+                self.frames.pop();
+            }
+            if self.frames.len() < MOST_KEPT {
+                self.frames.push(frame);
+            }
+        }
+    }
+
+    fn late_ms(&self, frame: &Frame) -> f64 {
+        frame.took.saturating_sub(self.fastest) as f64 / 1e6
+    }
+
+    pub(super) fn second(&mut self, now: Time) -> Second {
+        let frames = &self.frames[self.last.frames..];
+        let top = frames.iter().filter(|f| f.layer + 1 == self.layers).count();
+        let second = Second {
+            at_s: now.since(self.begin).as_secs_f64(),
+            frames: frames.len() as u64,
+            top_share: if frames.is_empty() { 0.0 } else { top as f64 / frames.len() as f64 },
+            bps: 8.0 * (self.bytes - self.last.bytes) as f64,
+            slowest_ms: frames.iter().map(|f| self.late_ms(f)).fold(0.0, f64::max),
+        };
+        self.last = Mark { frames: self.frames.len(), bytes: self.bytes };
+        second
+    }
+
+    pub(super) fn report(&self, now: Time) -> Report {
+        let seconds = now.since(self.begin).as_secs_f64();
+        let mut late: Vec<f64> = self.frames.iter().map(|f| self.late_ms(f)).collect();
+        late.sort_by(f64::total_cmp);
+        let quantile = |share: f64| {
+            let rank = (share * late.len() as f64).ceil() as usize;
+            late.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+        };
+        let of_layer = |layer: u8| self.frames.iter().filter(|f| f.layer == layer).count() as u64;
+        Report {
+            seconds,
+            sent: self.first.map_or(0, |first| u64::from(self.newest - first.min(self.newest)) + 1),
+            shown: self.frames.len() as u64,
+            by_layer: (0..self.layers).map(of_layer).collect(),
+            bps: if seconds > 0.0 { 8.0 * self.bytes as f64 / seconds } else { 0.0 },
+            latency_p50_ms: quantile(0.5),
+            latency_p99_ms: quantile(0.99),
+        }
+    }
+}
