@@ -66,7 +66,7 @@ pub(crate) enum Verb {
     Send(SendArgs),
     /// Watch live video, without a screen: what could have been shown
     Recv(RecvArgs),
-    /// Stand in front of a sender as a base station: a link whose queue drops what its marks allow
+    /// Stand in front of a sender as a base station with Octopus's queue
     Relay(RelayArgs),
     /// Carry TCP and SOCKS5 over several radios at once
     Tunnel(TunnelArgs),

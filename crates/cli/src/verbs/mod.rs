@@ -61,14 +61,10 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Serve(args) => serve::serve(&args),
         Verb::Play(args) => play::play(&args),
         Verb::Tunnel(args) => tunnel::tunnel(&args),
-        Verb::Link(args) => {
-            link::link(args.request().map_err(link::failed)?, args.interval())
-        }
+        Verb::Link(args) => link::link(args.request().map_err(link::failed)?, args.interval()),
         Verb::Send(args) => live::send(&args),
         Verb::Recv(args) => live::recv(&args),
-        Verb::Relay(args) => {
-            link::link(args.request().map_err(link::failed)?, args.interval())
-        }
+        Verb::Relay(args) => link::link(args.request().map_err(link::failed)?, args.interval()),
         Verb::Man { verb } => man(&verb),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -8,8 +8,8 @@ use airlane_apps::live::wire::Answer;
 use airlane_apps::live::{self, LiveError};
 use airlane_base::{InputError, Seed, Time};
 use airlane_quic::{Endpoint, QuicError, Tls};
-use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::RuntimeExt;
+use airlane_runtime::real_time::TokioRuntime;
 use tokio::net::lookup_host;
 
 use super::watched::{Report, Second, Watched};
@@ -55,7 +55,8 @@ pub async fn recv(
     let begin = runtime.now();
     let until = request.duration.map_or(Time::FAR_FUTURE, |duration| begin + duration);
     let watched = parking_lot::Mutex::new(Watched::new(begin, answer));
-    let received = live::receive(&path, answer.structure, until, |layer| watched.lock().add(&layer));
+    let received =
+        live::receive(&path, answer.structure, until, |layer| watched.lock().add(&layer));
     let seconds = async {
         loop {
             runtime.sleep(Duration::from_secs(1)).await;
