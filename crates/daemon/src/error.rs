@@ -1,5 +1,6 @@
 //! Why a daemon cannot start.
 
+use airlane_apps::live::LiveError;
 use airlane_base::InputError;
 use airlane_quic::QuicError;
 
@@ -17,4 +18,7 @@ pub enum DaemonError {
     /// A server that was asked for something.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// A session of live video.
+    #[error(transparent)]
+    Live(#[from] LiveError),
 }

@@ -64,7 +64,8 @@ impl Decoder {
         }
         let newest = self.newest.unwrap_or(0);
         while let Some(first) = self.frames.first_entry()
-            && (*first.key() + MOST_KEPT < newest || self.frames.len() > 4 * MOST_KEPT as usize)
+            && (first.key().saturating_add(MOST_KEPT) < newest
+                || self.frames.len() > 4 * MOST_KEPT as usize)
         {
             self.frames.pop_first();
         }
@@ -80,7 +81,8 @@ impl Decoder {
         let usable = frame.came & allowed;
         let run = usable.trailing_ones();
         let now = ((1_u16 << run) - 1) as u8;
-        if now == frame.decoded {
+        // What was decoded stays so, also when what it needed is no longer kept.
+        if now <= frame.decoded {
             return;
         }
         let is_shown = self.newest.is_none_or(|newest| n >= newest);
@@ -143,6 +145,15 @@ mod tests {
     fn strange_frames_do_no_harm() {
         let came = [(u32::MAX, 0), (0, 200), (5, 0), (u32::MAX, 2), (1 << 21, 0)];
         assert_eq!(decode(QUALITY, &came), []);
+        // So many that wait for others that the frame before is forgotten: what was decoded stays so.
+        let waiting = (0..255).map(|n| (101 + 10 * n, 0));
+        let came = [(0, 0), (1, 0)].into_iter().chain(waiting).chain([(1, 1)]);
+        assert_eq!(decode(QUALITY, &came.collect::<Vec<_>>()), [(0, 0), (1, 0)]);
+        // Up to the last number that there is.
+        let (step, last) = (1_000_000, u32::MAX / 10 * 10);
+        let mut came: Vec<_> = (0..=last / step).map(|n| (n * step, 0)).collect();
+        came.extend([(last, 0), (u32::MAX, 0)]);
+        assert_eq!(decode(QUALITY, &came).last(), Some(&(last, 0)));
     }
 
     proptest! {

@@ -1,7 +1,8 @@
 //! Live video between processes: a sender, a relay as a base station, a viewer.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::net::UdpSocket;
+use std::process::{Command, Stdio};
 
 use crate::common::*;
 
@@ -51,4 +52,18 @@ fn what_cannot_be_sent_or_reached_is_said() {
     assert!(rate.contains("absent"), "{rate}");
     let host = scratch.refused(&["recv", "no port"]);
     assert!(host.contains("no port") && host.contains("HOST:PORT"), "{host}");
+}
+
+#[test]
+fn a_viewer_that_gets_no_answer_stops_when_it_is_told_to() {
+    let scratch = Scratch::new("live-silent");
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = silent.local_addr().unwrap().to_string();
+    let mut viewer =
+        Process(scratch.command(&["recv", &at, "--insecure", "--quiet"]).spawn().unwrap());
+    silent.recv_from(&mut [0; 2048]).unwrap();
+    let viewer_id = viewer.0.id().to_string();
+    let interrupt = Command::new("kill").args(["-INT", &viewer_id]).status().unwrap();
+    assert!(interrupt.success());
+    assert_eq!(viewer.0.wait().unwrap().code(), Some(130));
 }

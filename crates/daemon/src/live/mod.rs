@@ -6,7 +6,7 @@ mod watched;
 
 use std::time::Duration;
 
-use airlane_apps::media_path::{MediaPaths, OpenError, PathConfig};
+use airlane_apps::media_path::{MediaPaths, PathConfig};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_messages::{ReceiveLimits, SendOptions};
 use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig};
@@ -52,12 +52,4 @@ fn path() -> PathConfig {
 fn paths(endpoint: &Endpoint, most: usize) -> Result<MediaPaths, DaemonError> {
     let taken = || QuicError::Config("the socket has another protocol already".to_owned());
     Ok(MediaPaths::new(endpoint, most).ok_or_else(taken)?)
-}
-
-/// Why a path could not be opened, as a daemon tells it.
-fn open_failed(error: OpenError) -> DaemonError {
-    match error {
-        OpenError::Connection(e) => e.into(),
-        other => QuicError::Config(other.to_string()).into(),
-    }
 }

@@ -2,18 +2,19 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
 use airlane_apps::live::{self, LiveError};
 use airlane_base::{InputError, Seed, Time};
-use airlane_quic::{Endpoint, QuicError, Tls};
+use airlane_quic::{Endpoint, Tls};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use tokio::net::lookup_host;
 
 use super::watched::{Report, Second, Watched};
-use super::{open_failed, path, paths, transport};
+use super::{path, paths, transport};
 use crate::{DaemonError, client, date};
 
 /// Whom to watch, and for how long.
@@ -47,11 +48,17 @@ pub async fn recv(
     };
     let endpoint = Endpoint::client(&runtime, any, transport(Tls { identity: None, trust }))?;
     let paths = paths(&endpoint, 1)?;
-    let connection = endpoint.connect(server, host).await?;
-    let (path, answer) =
-        paths.connect(&connection, &path(), &b""[..]).await.map_err(open_failed)?;
-    let refused = |e: LiveError| DaemonError::from(QuicError::Config(e.to_string()));
-    let answer = Answer::decode(&answer).map_err(refused)?;
+    let mut stop = pin!(stop);
+    let opened = async {
+        let connection = endpoint.connect(server, host).await?;
+        let (path, answer) =
+            paths.connect(&connection, &path(), &b""[..]).await.map_err(LiveError::from)?;
+        Ok::<_, DaemonError>((connection, path, Answer::decode(&answer)?))
+    };
+    let (connection, path, answer) = tokio::select! {
+        () = &mut stop => return Ok(Report::default()),
+        opened = opened => opened?,
+    };
     let begin = runtime.now();
     let until = request.duration.map_or(Time::FAR_FUTURE, |duration| begin + duration);
     let watched = parking_lot::Mutex::new(Watched::new(begin, answer));
@@ -75,7 +82,7 @@ pub async fn recv(
     endpoint.wait_idle().await;
     match ended {
         Ok(()) | Err(LiveError::Ended) => Ok(report),
-        Err(e) => Err(refused(e)),
+        Err(e) => Err(e.into()),
     }
 }
 

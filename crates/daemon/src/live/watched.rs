@@ -34,7 +34,7 @@ pub struct Second {
 }
 
 /// A stream from its beginning to its end.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Seconds from the first frame on.
     pub seconds: f64,
@@ -89,7 +89,9 @@ impl Watched {
         self.bytes += u64::from(layer.bytes);
         self.first.get_or_insert(layer.header.frame);
         self.newest = self.newest.max(layer.header.frame);
-        let took = layer.at.as_nanos() as i64 - layer.header.handed.as_nanos() as i64;
+        // By the sender's word, which may be any number.
+        let handed = layer.header.handed.as_nanos() as i64;
+        let took = (layer.at.as_nanos() as i64).saturating_sub(handed);
         for decoded in &layer.decoded {
             let frame = Frame { number: decoded.frame, layer: decoded.layer, took };
             self.fastest = self.fastest.min(took);
