@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use airlane_base::{Rate, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_congestion::{Acked, Controller, PathId, SendState, Verdict};
 use airlane_octopus::{Capacity, Dropped, Header, HeaderError, Marking, Options, Queue, Reason};
 use bytes::Bytes;
@@ -12,8 +12,6 @@ use crate::flight::{Fate, Flight, SentPacket};
 use crate::rtt::RttEstimate;
 use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
 
-/// IPv4 and UDP headers.
-const IP_UDP_BYTES: u64 = 28;
 /// A session has one path.
 const PATH: PathId = PathId(0);
 /// Probes are at most so far apart.
@@ -162,7 +160,7 @@ impl Sender {
 
     /// IP bytes for each byte of UDP payload in a full packet.
     fn ip_factor(&self) -> f64 {
-        (self.payload_bytes + IP_UDP_BYTES) as f64 / self.payload_bytes as f64
+        (self.payload_bytes + u64::from(IP_UDP_HEADER_BYTES)) as f64 / self.payload_bytes as f64
     }
 
     /// The rate that the controller estimates for the path, in IP bytes; `None` before it does.
@@ -223,7 +221,7 @@ impl Sender {
             let data = data.slice(number * size..data.len().min((number + 1) * size));
             let (first, last) = (number == 0, number + 1 == count);
             let header = Header { stream, message, marking, first, last };
-            let ip_bytes = data.len() as u64 + OVERHEAD_BYTES as u64 + IP_UDP_BYTES;
+            let ip_bytes = data.len() + OVERHEAD_BYTES + usize::from(IP_UDP_HEADER_BYTES);
             let ip_bytes = u32::try_from(ip_bytes).unwrap_or(u32::MAX);
             let number = number as u16;
             let fragment = Fragment { header, number, data };

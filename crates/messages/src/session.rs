@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use airlane_base::{Rate, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_congestion::{Controller, Rtt};
 use airlane_octopus::{Header, Marking, Reason};
 use bytes::Bytes;
@@ -282,9 +282,9 @@ impl Session {
 
     /// IP bytes that a message of so many bytes takes.
     pub fn ip_bytes(&self, message_bytes: usize) -> u64 {
-        const IP_UDP_BYTES: usize = 28;
+        let around = OVERHEAD_BYTES + usize::from(IP_UDP_HEADER_BYTES);
         let fragments = message_bytes.div_ceil(self.payload_bytes - OVERHEAD_BYTES);
-        (message_bytes + fragments * (OVERHEAD_BYTES + IP_UDP_BYTES)) as u64
+        (message_bytes + fragments * around) as u64
     }
 
     /// IP bytes that wait to be sent.

@@ -47,6 +47,13 @@ pub fn quantile_of_sorted(xs: &[f64], q: f64) -> Option<f64> {
     Some(xs[below] + (h - below as f64) * (xs[above] - xs[below]))
 }
 
+/// The smallest of values in rising order that at least the share `q` of them do not exceed (nearest
+/// rank; type 1 of Hyndman and Fan): one of the values themselves.
+pub fn nearest_rank_of_sorted(xs: &[f64], q: f64) -> Option<f64> {
+    let rank = (q.clamp(0.0, 1.0) * xs.len() as f64).ceil() as usize;
+    xs.get(rank.saturating_sub(1)).copied()
+}
+
 /// The middle value.
 pub fn median(xs: &[f64]) -> Option<f64> {
     quantile(xs, 0.5)
@@ -120,6 +127,15 @@ mod tests {
         assert_eq!(quantile(&xs, 1.0), Some(40.0));
         assert_eq!(quantile(&xs, 0.1), Some(13.0));
         assert_eq!((median(&[3.0]), median(&[])), (Some(3.0), None));
+    }
+
+    #[test]
+    fn a_nearest_rank_is_a_value_that_so_many_do_not_exceed() {
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!(nearest_rank_of_sorted(&hundred, 0.99), Some(99.0));
+        assert_eq!(nearest_rank_of_sorted(&hundred, 0.5), Some(50.0));
+        assert_eq!(nearest_rank_of_sorted(&[3.0], 0.99), Some(3.0));
+        assert_eq!(nearest_rank_of_sorted(&[], 0.5), None);
     }
 
     #[test]

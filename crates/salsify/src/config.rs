@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use airlane_base::IP_UDP_HEADER_BYTES;
+
 use crate::sprout::SproutConfig;
 use crate::stats::SenderStats;
 use crate::wire::{DATA_HEADER_BYTES, TAG_BYTES};
-
-/// IPv4 and UDP headers.
-const IP_UDP_BYTES: usize = 28;
 
 /// How the path is estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +65,7 @@ impl Config {
 
     /// Bytes of a frame in a full packet.
     pub(crate) fn fragment_bytes(&self) -> usize {
-        let around = IP_UDP_BYTES + DATA_HEADER_BYTES + TAG_BYTES;
+        let around = usize::from(IP_UDP_HEADER_BYTES) + DATA_HEADER_BYTES + TAG_BYTES;
         // Packets of other sizes than these do not exist.
         self.packet_bytes.clamp(around + 64, 65_535) - around
     }

@@ -118,10 +118,7 @@ impl Encoder for QualityEncoder {
         if first {
             self.encoding = self.choose(estimate);
         }
-        let frames = &self.table.encodings[self.encoding].frames;
-        // A clip whose length is no multiple of its GoP is played up to its last whole one.
-        let whole = (frames.len() / self.table.gop * self.table.gop).max(1);
-        let frame = &frames[n as usize % whole];
+        let frame = self.table.frame(self.encoding, n);
         let marks = &self.marks;
         let is_marked = marks.bitrates || marks.droppers;
         let layers = frame.iter().enumerate().map(|(layer, size)| {
@@ -163,8 +160,7 @@ impl Encoder for TemporalEncoder {
     }
 
     fn frame(&mut self, n: u32, _: &Estimate) -> Encoded {
-        let whole = (self.table.frames.len() / self.table.gop * self.table.gop).max(1);
-        let bytes = self.table.frames[n as usize % whole].bytes;
+        let bytes = self.table.frame(n).bytes;
         let marking = match self.marked {
             true => self.structure().temporal_marking(n),
             false => Marking::default(),

@@ -7,19 +7,21 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use airlane_base::{Schedule, Time};
 use airlane_messages::wire::Clear;
 use airlane_quic::Companion;
 use airlane_runtime::{Received, Timer};
 
-use super::FULL_SOCKET;
 use super::paths::{Paths, State};
 
 /// Datagrams received before what they caused is sent.
 const RECEIVE_BURST: usize = 64;
 /// Datagrams that a path sends before the next has its turn.
 const SEND_BURST: usize = 32;
+/// How long the driver waits for a socket that is full.
+const FULL_SOCKET: Duration = Duration::from_micros(500);
 
 /// The task. It ends with the endpoint.
 pub(super) struct Driver {

@@ -14,7 +14,6 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{ControllerConfig, Rtt};
@@ -282,6 +281,3 @@ pub struct Estimate {
     /// IP bytes that wait to be sent.
     pub waiting_bytes: u64,
 }
-
-/// How long the driver waits for a socket that is full.
-const FULL_SOCKET: Duration = Duration::from_micros(500);

@@ -3,6 +3,7 @@
 use airlane_apps::live::ReceivedLayer;
 use airlane_apps::live::wire::Answer;
 use airlane_base::Time;
+use airlane_quality::stats;
 use serde::Serialize;
 
 /// Frames whose times are kept at most: the latest of a day are enough for a report.
@@ -126,12 +127,9 @@ impl Watched {
 
     pub(super) fn report(&self, now: Time) -> Report {
         let seconds = now.since(self.begin).as_secs_f64();
-        let mut late: Vec<f64> = self.frames.iter().map(|f| self.late_ms(f)).collect();
-        late.sort_by(f64::total_cmp);
-        let quantile = |share: f64| {
-            let rank = (share * late.len() as f64).ceil() as usize;
-            late.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
-        };
+        let late: Vec<f64> = self.frames.iter().map(|f| self.late_ms(f)).collect();
+        let late = stats::sorted(&late);
+        let quantile = |share| stats::nearest_rank_of_sorted(&late, share).unwrap_or(0.0);
         let of_layer = |layer: u8| self.frames.iter().filter(|f| f.layer == layer).count() as u64;
         Report {
             seconds,

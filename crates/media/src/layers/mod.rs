@@ -47,6 +47,20 @@ pub struct QualityTable {
     pub encodings: Vec<QualityEncoding>,
 }
 
+impl QualityTable {
+    /// The layers of frame `n` of a stream in an encoding: clips are played over and over, up to their
+    /// last whole GoP.
+    pub fn frame(&self, encoding: usize, n: u32) -> &[Layer] {
+        let frames = &self.encodings[encoding].frames;
+        &frames[n as usize % whole_gops(frames.len(), self.gop)]
+    }
+}
+
+/// Frames of whole GoPs, one at least.
+fn whole_gops(frames: usize, gop: usize) -> usize {
+    (frames / gop * gop).max(1)
+}
+
 /// One encoding in quality layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QualityEncoding {
@@ -72,6 +86,13 @@ pub struct TemporalTable {
     pub frames: Vec<Layer>,
     /// Whether the SSIM of the table means anything: in one recorded file it does not.
     pub has_quality: bool,
+}
+
+impl TemporalTable {
+    /// Frame `n` of a stream: clips are played over and over, up to their last whole GoP.
+    pub fn frame(&self, n: u32) -> Layer {
+        self.frames[n as usize % whole_gops(self.frames.len(), self.gop)]
+    }
 }
 
 /// The table of a clip.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use airlane_base::{Rate, Seed, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_messages::{
     Config, Delivered, Event, Ids, Protection, ReceiveLimits, Secret, SendOptions, Session,
@@ -11,7 +11,6 @@ use airlane_messages::{
 use airlane_octopus::{Capacity, Header, Options, Queue};
 
 pub const PAYLOAD_BYTES: u16 = 1200;
-const IP_UDP_BYTES: u32 = 28;
 
 pub fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
@@ -153,7 +152,7 @@ impl Link {
             }
             let header = Header::decode(&packet).ok();
             for _ in 0..times {
-                let bytes = packet.len() as u32 + IP_UDP_BYTES;
+                let bytes = packet.len() as u32 + u32::from(IP_UDP_HEADER_BYTES);
                 let lost = &mut self.dropped_there;
                 self.queue.enqueue(now, 0, header.as_ref(), bytes, packet.clone(), |_| *lost += 1);
             }
@@ -167,7 +166,7 @@ impl Link {
         {
             let lost = &mut self.dropped_there;
             let Some(packet) = self.queue.dequeue(now, |_| *lost += 1) else { break };
-            let bytes = packet.len() as u64 + u64::from(IP_UDP_BYTES);
+            let bytes = packet.len() as u64 + u64::from(IP_UDP_HEADER_BYTES);
             self.free = self.free.max(now) + rate.time_for(bytes);
             self.packets += 1;
             self.forth.insert((self.free + self.delay, self.packets), packet);

@@ -1,4 +1,4 @@
-//! Figures of a stream, as `docs/octopus.md` defines them.
+//! Figures of a stream, as `docs/live.md` defines them.
 
 use airlane_base::Time;
 use airlane_quality::stats;
@@ -79,13 +79,6 @@ fn raw(ssim_db: f64) -> f64 {
     1.0 - 10_f64.powf(-ssim_db / 10.0)
 }
 
-/// The value that so large a share of samples are at most; `None` without samples.
-fn quantile(mut samples: Vec<f64>, share: f64) -> Option<f64> {
-    samples.sort_by(f64::total_cmp);
-    let rank = (share * samples.len() as f64).ceil() as usize;
-    samples.get(rank.saturating_sub(1)).copied()
-}
-
 pub(super) fn result(output: &Output) -> PartResult {
     let actors = output.0.iter().map(|stream| {
         let mut figures = Figures::default();
@@ -100,11 +93,14 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add("sqi_ssim_grid_db", "dB", mean(true, |s| s.ssim_db));
         figures.add("sqi_ssim", "", mean(false, |s| s.ssim));
         let ages = stream.ages();
-        figures.add("age_p50_s", "s", quantile(ages.clone(), 0.5));
-        figures.add("age_p99_s", "s", quantile(ages.clone(), 0.99));
         let latencies = stream.latencies();
-        figures.add("latency_p50_s", "s", quantile(latencies.clone(), 0.5));
-        figures.add("latency_p99_s", "s", quantile(latencies.clone(), 0.99));
+        for (name, samples) in [("age", &ages), ("latency", &latencies)] {
+            let sorted = stats::sorted(samples);
+            for (rank, share) in [("p50", 0.5), ("p99", 0.99)] {
+                let value = stats::nearest_rank_of_sorted(&sorted, share);
+                figures.add(&format!("{name}_{rank}_s"), "s", value);
+            }
+        }
         let frames: Vec<&FrameRecord> = stream.counted().collect();
         let shown = frames.iter().filter(|frame| frame.shown.is_some()).count();
         let span_s = frames.first().map(|first| (stream.end - first.handed).as_secs_f64());
@@ -144,18 +140,4 @@ pub(super) fn result(output: &Output) -> PartResult {
         }
     });
     PartResult { actors: actors.collect(), figures: Figures::default() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_is_a_sample_that_so_many_do_not_exceed() {
-        let hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        assert_eq!(quantile(hundred.clone(), 0.99), Some(99.0));
-        assert_eq!(quantile(hundred, 0.5), Some(50.0));
-        assert_eq!(quantile(vec![3.0], 0.99), Some(3.0));
-        assert_eq!(quantile(Vec::new(), 0.5), None);
-    }
 }

@@ -112,17 +112,12 @@ pub(super) fn of_layers(
     records.collect()
 }
 
-/// SSIM in dB of a frame of the clip, which is played over and over, up to a layer.
+/// SSIM in dB of a frame of the clip, up to a layer.
 fn ssim_db(video: Video, clip: &LayeredVideo, encoding: u8, frame: u32, layer: u8) -> f64 {
-    let (frame, layer) = (frame as usize, usize::from(layer));
-    let whole = |frames: usize, gop: usize| (frames / gop * gop).max(1);
     match video {
         Video::Quality => clip.quality.as_ref().map_or(0.0, |table| {
-            let frames = &table.encodings[usize::from(encoding)].frames;
-            frames[frame % whole(frames.len(), table.gop)][layer].ssim_db
+            table.frame(usize::from(encoding), frame)[usize::from(layer)].ssim_db
         }),
-        Video::FrameRate => clip.temporal.as_ref().map_or(0.0, |table| {
-            table.frames[frame % whole(table.frames.len(), table.gop)].ssim_db
-        }),
+        Video::FrameRate => clip.temporal.as_ref().map_or(0.0, |table| table.frame(frame).ssim_db),
     }
 }

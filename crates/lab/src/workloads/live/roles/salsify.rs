@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlane_apps::live::wire::LayerHeader;
-use airlane_base::{Rate, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_media::layers::{SingleEncoding, SingleFrame, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, Mode, SproutConfig};
@@ -20,8 +20,6 @@ use crate::world::Stage;
 
 /// The port of both ends.
 const PORT: u16 = 5005;
-/// Headers of IP and UDP.
-const IP_UDP_BYTES: usize = 28;
 /// An encoder goes down to this share of the lowest rate that was encoded; below it leaves frames out.
 const COARSEST: f64 = 0.25;
 /// Halvings in the search for the rate at which a frame fits.
@@ -51,7 +49,8 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     let config = || Config {
         mode,
         delay: of_scheme.salsify_delay,
-        packet_bytes: stage.scenario().transport.payload_bytes as usize + IP_UDP_BYTES,
+        packet_bytes: stage.scenario().transport.payload_bytes as usize
+            + usize::from(IP_UDP_HEADER_BYTES),
         ..Config::new(estimator)
     };
     let (sender, receiver) = (config(), config());
