@@ -166,6 +166,9 @@ pub trait Controller: Send + Sync + Debug {
     /// A packet was lost. Several losses of one flight are one congestion event: the controller
     /// tells by the packet numbers.
     fn on_loss(&mut self, loss: &Loss);
+    /// A queue in the network dropped a packet on purpose, as its sender allowed: no loss to answer with
+    /// less, but the path carries no more than it does now.
+    fn on_dropped(&mut self, _now: Time) {}
     /// Packets met congestion and arrived. Marks and losses of one flight are one congestion event.
     fn on_marked(&mut self, marked: &Marked);
     /// The losses span more than the persistent congestion period (RFC 9002, section 7.6).

@@ -16,10 +16,14 @@ use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
 const PATH: PathId = PathId(0);
 /// Probes are at most so far apart.
 const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Estimates of the bandwidth count for so long. An encoder chooses bitrates for a group of pictures by
+/// Rates at which the buffer is served count for so long. An encoder chooses bitrates for a group of pictures by
 /// the estimate at its beginning: if a dip of some percent dropped the top layer of one frame, that of all
 /// others of the group would be of no use.
 const RECENT: Duration = Duration::from_millis(500);
+/// So long after a drop on purpose the target is the estimate.
+const CALM: Duration = Duration::from_secs(1);
+/// Else it is up to so much more, as BBR probes with.
+const PROBE_GAIN: f64 = 1.25;
 /// Timeouts in a row after which a sender without data asks no more.
 const MOST_PINGS: u32 = 10;
 /// Probe timeouts that losses without an acknowledgement between them span to count as persistent
@@ -95,10 +99,9 @@ pub(crate) struct Sender {
     /// When the pacer lets the next packet leave.
     paced: Option<Time>,
     dropped_packets: u64,
-    /// Estimates of late, rates falling: the first is the highest.
+    /// Rates of late, falling: the first is the highest.
     recent: VecDeque<(Time, Rate)>,
-    /// The message that was told to be dropped last.
-    told: Option<(u16, u32)>,
+    drops: Drops,
 }
 
 impl Sender {
@@ -124,7 +127,7 @@ impl Sender {
             paced: None,
             dropped_packets: 0,
             recent: VecDeque::new(),
-            told: None,
+            drops: Drops::default(),
         }
     }
 
@@ -174,10 +177,21 @@ impl Sender {
         Some(rate.scale(self.ip_factor()))
     }
 
-    /// The rate by which the buffer drops messages: the highest estimate of late, `None` while the path
-    /// has carried all that was asked of it.
+    /// The rate that an encoder may ask for, IP bytes. An estimate grows only if more than it is asked for:
+    /// where all of late has arrived, that is what the controller lets leave while it probes.
+    pub(crate) fn target(&self, now: Time) -> Option<Rate> {
+        let bandwidth = self.bandwidth()?;
+        if self.drops.last.is_some_and(|at| now.since(at) < CALM) {
+            return Some(bandwidth);
+        }
+        let paced = self.pacing_rate().unwrap_or(bandwidth);
+        Some(paced.min(bandwidth.scale(PROBE_GAIN)).max(bandwidth))
+    }
+
+    /// The rate by which the buffer drops messages: the highest of late at which packets left or were
+    /// estimated to; `None` while the path has carried all that was asked of it.
     fn capacity(&mut self, now: Time) -> Option<Rate> {
-        let estimate = self.bandwidth()?;
+        let estimate = self.bandwidth().max(self.pacing_rate())?;
         let recent = &mut self.recent;
         while recent.back().is_some_and(|(_, rate)| *rate <= estimate) {
             recent.pop_back();
@@ -225,9 +239,9 @@ impl Sender {
             let ip_bytes = u32::try_from(ip_bytes).unwrap_or(u32::MAX);
             let number = number as u16;
             let fragment = Fragment { header, number, data };
-            let told = &mut self.told;
+            let drops = &mut self.drops;
             self.buffer.enqueue(now, 0, Some(&header), ip_bytes, fragment, |gone| {
-                tell(told, &mut dropped, gone);
+                drops.here(now, gone, &mut dropped);
             });
         }
         self.send.data_waits(PATH, now);
@@ -263,8 +277,9 @@ impl Sender {
         }
         let capacity = self.capacity(now);
         self.buffer.set_bandwidth(capacity);
-        let told = &mut self.told;
-        let Some(next) = self.buffer.dequeue(now, |gone| tell(told, &mut dropped, gone)) else {
+        let drops = &mut self.drops;
+        let next = self.buffer.dequeue(now, |gone| drops.here(now, gone, &mut dropped));
+        let Some(next) = next else {
             self.send.next(now, PATH, None);
             return None;
         };
@@ -348,6 +363,9 @@ impl Sender {
             }
         });
         self.dropped_packets += dropped;
+        if dropped > 0 {
+            self.drops.last = Some(now);
+        }
         if let Some((oldest, newest)) = lost {
             let least = PERSISTENT_TIMEOUTS * self.rtt.probe_timeout();
             self.send.on_losses_end(now, PATH, newest.since(oldest) > least);
@@ -385,17 +403,25 @@ impl Sender {
     }
 }
 
-/// Tells of a message once, when the first of its fragments is dropped: those of one are dropped one
-/// after the other.
-fn tell(
-    last: &mut Option<(u16, u32)>,
-    dropped: &mut impl FnMut(DroppedHere),
-    gone: Dropped<Fragment>,
-) {
-    let header = gone.packet.header;
-    let message = Some((header.stream, header.message));
-    if *last != message {
-        *last = message;
-        dropped((header, gone.reason));
+/// What was dropped on purpose.
+#[derive(Debug, Default)]
+struct Drops {
+    /// When a packet was last, here or on the way.
+    last: Option<Time>,
+    /// The message of which was told last.
+    told: Option<(u16, u32)>,
+}
+
+impl Drops {
+    /// Tells of a message that is dropped here once, at the first of its fragments: those of one are
+    /// dropped one after the other.
+    fn here(&mut self, now: Time, gone: Dropped<Fragment>, tell: &mut impl FnMut(DroppedHere)) {
+        self.last = Some(now);
+        let header = gone.packet.header;
+        let message = Some((header.stream, header.message));
+        if self.told != message {
+            self.told = message;
+            tell((header, gone.reason));
+        }
     }
 }

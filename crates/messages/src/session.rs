@@ -275,6 +275,11 @@ impl Session {
         self.sender.bandwidth()
     }
 
+    /// The rate that an encoder may ask for, IP bytes.
+    pub fn target(&self, now: Time) -> Option<Rate> {
+        self.sender.target(now)
+    }
+
     /// The rate at which the controller lets packets leave, in IP bytes.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.sender.pacing_rate()

@@ -15,24 +15,27 @@ const MARKS: usize = 64;
 const MARK_APART: Duration = Duration::from_nanos(SERVICE_WINDOW.as_nanos() as u64 / 48);
 
 /// How fast a queue is served while packets wait: the rate at which they leave, over
-/// [`SERVICE_WINDOW`] or the time of [`SERVICE_PACKETS`], whichever is longer.
+/// [`SERVICE_WINDOW`] or the time of [`SERVICE_PACKETS`], whichever is longer. Time in which nothing
+/// waits does not count; after more than a window of it all is forgotten.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
     marks: [Served; MARKS],
     begin: usize,
     len: usize,
-    /// All that left since packets last began to wait.
-    bytes: u64,
-    packets: u64,
-    /// What left before the moment of the last departure: what leaves at one moment does so in the
-    /// time that follows.
-    before: (Time, u64),
+    /// What left while packets waited.
+    served: Served,
+    /// What had left before the last departure: what leaves at one moment does so in the time that
+    /// follows.
+    before: Served,
+    /// When a packet left last, and how many have since packets last began to wait.
+    last: Time,
+    packets_since_idle: u64,
 }
 
-/// What had left before the first departure at a time.
+/// What had left when packets had waited for so long.
 #[derive(Clone, Copy, Debug, Default)]
 struct Served {
-    at: Time,
+    waited: Duration,
     bytes: u64,
     packets: u64,
 }
@@ -43,9 +46,10 @@ impl Default for Service {
             marks: [Served::default(); MARKS],
             begin: 0,
             len: 0,
-            bytes: 0,
-            packets: 0,
-            before: (Time::ZERO, 0),
+            served: Served::default(),
+            before: Served::default(),
+            last: Time::ZERO,
+            packets_since_idle: 0,
         }
     }
 }
@@ -54,47 +58,61 @@ impl Service {
     /// A packet left.
     #[inline]
     pub(crate) fn leaves(&mut self, now: Time, bytes: u32) {
-        if self.before.0 < now || self.packets == 0 {
-            self.before = (now, self.bytes);
+        let since = now.since(self.last);
+        if self.packets_since_idle > 0 {
+            self.served.waited += since;
+        } else if since > SERVICE_WINDOW {
+            *self = Self::default();
         }
-        let is_due = self.len == 0 || now.since(self.mark(self.len - 1).at) >= MARK_APART;
+        if self.packets_since_idle == 0 || self.last < now {
+            self.before = self.served;
+        }
+        self.last = now;
+        let is_due =
+            self.len == 0 || self.served.waited - self.mark(self.len - 1).waited >= MARK_APART;
         if is_due {
             if self.len == MARKS {
                 self.forget_oldest();
             }
             let place = (self.begin + self.len) % MARKS;
-            self.marks[place] = Served { at: now, bytes: self.bytes, packets: self.packets };
+            self.marks[place] = self.served;
             self.len += 1;
         }
-        self.bytes += u64::from(bytes);
-        self.packets += 1;
+        self.served.bytes += u64::from(bytes);
+        self.served.packets += 1;
+        self.packets_since_idle += 1;
     }
 
     /// Nothing waits any more: how fast it would be served is not known.
     #[inline]
     pub(crate) fn idle(&mut self) {
-        (self.len, self.bytes, self.packets) = (0, 0, 0);
+        if self.packets_since_idle > 0 {
+            // Nobody waited for what left last to have left.
+            self.served = self.before;
+            self.packets_since_idle = 0;
+        }
     }
 
     /// The rate, bits/s; `None` until it is known.
     pub(crate) fn bps(&mut self, now: Time) -> Option<f64> {
+        if self.packets_since_idle < SERVICE_PACKETS {
+            return None;
+        }
+        let waited = self.served.waited + now.since(self.last);
         // The oldest mark that counts: of the window, or older if too few left since then.
         while self.len > 1
-            && now.since(self.mark(0).at) > SERVICE_WINDOW
-            && self.packets - self.mark(1).packets >= SERVICE_PACKETS
+            && waited - self.mark(0).waited > SERVICE_WINDOW
+            && self.served.packets - self.mark(1).packets >= SERVICE_PACKETS
         {
             self.forget_oldest();
         }
-        if self.len == 0 {
-            return None;
-        }
         let from = self.mark(0);
-        let elapsed = now.since(from.at);
-        if self.packets - from.packets < SERVICE_PACKETS || elapsed.is_zero() {
+        let elapsed = waited - from.waited;
+        if self.served.packets - from.packets < SERVICE_PACKETS || elapsed.is_zero() {
             return None;
         }
-        let served = if self.before.0 < now { self.bytes } else { self.before.1 };
-        Some((served - from.bytes) as f64 * 8.0 / elapsed.as_secs_f64())
+        let served = if self.last < now { self.served } else { self.before };
+        Some((served.bytes - from.bytes) as f64 * 8.0 / elapsed.as_secs_f64())
     }
 
     fn mark(&self, index: usize) -> Served {
@@ -286,6 +304,41 @@ mod tests {
             ms += 10.0;
         }
         assert!((service.bps(at(300.0)).unwrap() / 1e6 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn time_in_which_nothing_waits_does_not_count() {
+        // Six packets, one per millisecond, then ten milliseconds of nothing; three times.
+        let mut service = Service::default();
+        for begin in [0.0, 15.0, 30.0] {
+            for i in 0..6 {
+                let now = at(begin + f64::from(i));
+                assert_eq!(service.bps(now).is_some(), i == 5, "{begin} {i}");
+                if let Some(bps) = service.bps(now) {
+                    assert!((bps - 12e6).abs() < 1.0, "{bps}");
+                }
+                service.leaves(now, 1500);
+            }
+            service.idle();
+        }
+        // Slower now, of which five packets cannot tell alone: 15 ms at 12 Mbit/s, 20 ms at 3.
+        for i in 0..6 {
+            let now = at(50.0 + 4.0 * f64::from(i));
+            if i == 5 {
+                let bps = service.bps(now).unwrap();
+                assert!((bps - (15.0 * 12e6 + 20.0 * 3e6) / 35.0).abs() < 1.0, "{bps}");
+            }
+            service.leaves(now, 1500);
+        }
+        service.idle();
+        // After a window of nothing the link may be another one.
+        for i in 0..6 {
+            let now = at(140.0 + 4.0 * f64::from(i));
+            if i == 5 {
+                assert!((service.bps(now).unwrap() - 3e6).abs() < 1.0);
+            }
+            service.leaves(now, 1500);
+        }
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl QualityEncoder {
 
     /// The highest encoding that the path is taken to carry; the lowest if nothing is known.
     fn choose(&self, estimate: &Estimate) -> usize {
-        let Some(rate) = estimate.bandwidth.map(Rate::as_f64) else {
+        let Some(rate) = estimate.target.map(Rate::as_f64) else {
             return 0;
         };
         let fits = |layers: &Vec<f64>| layers.last().is_some_and(|bps| *bps <= rate);

@@ -245,8 +245,9 @@ impl MediaPath {
 
     /// Rates and round-trip times as the controller has them.
     pub fn estimate(&self) -> Estimate {
-        self.place.look(|session, _| Estimate {
+        self.place.look(|session, now| Estimate {
             bandwidth: session.bandwidth(),
+            target: session.target(now),
             pacing_rate: session.pacing_rate(),
             rtt: session.rtt(),
             waiting_bytes: session.waiting_bytes(),
@@ -274,6 +275,8 @@ impl MediaPath {
 pub struct Estimate {
     /// What the path is estimated to carry, IP bytes; `None` before there is an estimate.
     pub bandwidth: Option<Rate>,
+    /// The rate that an encoder may ask for, IP bytes.
+    pub target: Option<Rate>,
     /// The rate at which packets may leave, IP bytes.
     pub pacing_rate: Option<Rate>,
     /// Round-trip times, once there is a sample.

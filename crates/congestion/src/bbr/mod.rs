@@ -35,6 +35,17 @@ const MIN_WINDOW_PACKETS: f64 = 4.0;
 /// one that is (section 4.3.2.2).
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
+/// Packets lost in a round, and their share of it, that tell a full pipe where the application limits the
+/// samples, which version 1 does not look at: it would never leave Startup (draft-ietf-ccwg-bbr, section
+/// 5.3.1.3).
+const FULL_LOSSES: u64 = 6;
+const FULL_LOSS_SHARE: f64 = 0.02;
+
+/// What a queue in the network drops on purpose (Octopus) it drops before it waits: the sender does not have
+/// to hold anything back for its sake. After such a drop packets leave at this multiple of the bandwidth,
+/// that of the window, until one is lost that was not to be, or for this long.
+const THINNED_GAIN: f64 = CWND_GAIN;
+const THINNED_FOR: Duration = Duration::from_secs(5);
 
 /// What BBR is doing (section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,9 +92,14 @@ pub struct Bbr {
     filled_pipe: bool,
     full_bandwidth: f64,
     full_rounds: u32,
+    /// When the network dropped a packet on purpose, if none has been lost since.
+    thinned: Option<Time>,
+    /// Packets of this round that arrived, and that were lost or dropped on purpose.
+    round_acked: u64,
+    round_lost: u64,
     /// Set between the first packet after an idle time and its acknowledgement.
     idle_restart: bool,
-    /// Bytes were lost since the last acknowledgement.
+    /// Packets were lost, or dropped on purpose, since the last acknowledgement.
     lost: bool,
     recovery: Option<Recovery>,
     /// Window in bytes, and the one to come back to from recovery and ProbeRTT.
@@ -112,6 +128,9 @@ impl Bbr {
             filled_pipe: false,
             full_bandwidth: 0.0,
             full_rounds: 0,
+            thinned: None,
+            round_acked: 0,
+            round_lost: 0,
             idle_restart: false,
             lost: false,
             recovery: None,
@@ -122,14 +141,16 @@ impl Bbr {
         }
     }
 
-    fn pacing_gain(&self) -> f64 {
-        match self.mode {
+    fn pacing_gain(&self, now: Time) -> f64 {
+        let thinned = self.thinned.is_some_and(|at| now.since(at) < THINNED_FOR);
+        let gain = match self.mode {
             Mode::Startup => HIGH_GAIN,
             Mode::Drain => 1.0 / HIGH_GAIN,
             Mode::ProbeBw { .. } if self.idle_restart => 1.0,
             Mode::ProbeBw { phase, .. } => CYCLE[phase],
             Mode::ProbeRtt { .. } => 1.0,
-        }
+        };
+        if thinned { gain.max(THINNED_GAIN) } else { gain }
     }
 
     fn cwnd_gain(&self) -> f64 {
@@ -175,9 +196,21 @@ impl Bbr {
         if sample.rate >= self.bandwidth.get() || !limited {
             self.bandwidth.update(self.round, sample.rate, BW_WINDOW_ROUNDS);
         }
-        if self.round_start && !self.filled_pipe && !limited {
-            self.check_full_pipe();
+        if self.round_start {
+            if !self.filled_pipe && limited {
+                self.check_losses();
+            } else if !self.filled_pipe {
+                self.check_full_pipe();
+            }
+            (self.round_acked, self.round_lost) = (0, 0);
         }
+    }
+
+    /// A path that loses packets is full, whoever limits what is sent.
+    fn check_losses(&mut self) {
+        let sent = (self.round_acked + self.round_lost) as f64;
+        self.filled_pipe =
+            self.round_lost >= FULL_LOSSES && self.round_lost as f64 > FULL_LOSS_SHARE * sent;
     }
 
     /// Section 4.3.2.2.
@@ -281,14 +314,14 @@ impl Bbr {
     }
 
     /// Section 4.2.1: until the pipe is full the rate only rises.
-    fn set_pacing_rate(&mut self, smoothed_rtt: Duration) {
+    fn set_pacing_rate(&mut self, now: Time, smoothed_rtt: Duration) {
         let bandwidth = self.bandwidth.get();
         if bandwidth == Rate::ZERO {
             let nominal = INITIAL_WINDOW_PACKETS * self.mss;
             self.pacing_rate = pacing::rate(nominal, HIGH_GAIN, Some(smoothed_rtt));
             return;
         }
-        let rate = bandwidth.scale(self.pacing_gain() * PACING_MARGIN);
+        let rate = bandwidth.scale(self.pacing_gain(now) * PACING_MARGIN);
         if self.filled_pipe || self.pacing_rate.is_none_or(|old| rate > old) {
             self.pacing_rate = Some(rate);
         }
@@ -333,6 +366,7 @@ impl Controller for Bbr {
     fn on_ack(&mut self, ack: &Ack) {
         self.flight.on_ack(ack.pn);
         self.round_start = false;
+        self.round_acked += 1;
         if self.recovery.is_some_and(|r| ack.pn > r.end) {
             self.recovery = None;
             self.restore_window();
@@ -344,17 +378,25 @@ impl Controller for Bbr {
         self.update_rtprop(ack);
         self.idle_restart = false;
         self.lost = false;
-        self.set_pacing_rate(ack.rtt.smoothed);
+        self.set_pacing_rate(ack.now, ack.rtt.smoothed);
         self.set_window(ack);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.lost = true;
+        self.round_lost += 1;
+        self.thinned = None;
         if self.recovery.is_some_and(|r| loss.pn <= r.end) {
             self.window = (self.window - loss.bytes as f64).max(self.mss);
             return;
         }
         self.recover(loss.pn, loss.in_flight);
+    }
+
+    fn on_dropped(&mut self, now: Time) {
+        self.lost = true;
+        self.round_lost += 1;
+        self.thinned = Some(now);
     }
 
     fn on_marked(&mut self, marked: &Marked) {

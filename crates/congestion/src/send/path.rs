@@ -271,6 +271,9 @@ impl Path {
 
     pub(super) fn on_dropped(&mut self, now: Time, pn: u64) -> Option<InFlight> {
         let sent = self.take_off(pn, |_| true);
+        if sent.is_some() {
+            self.controller.on_dropped(now);
+        }
         self.follow(now);
         sent
     }
