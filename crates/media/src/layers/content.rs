@@ -9,6 +9,7 @@ use airlane_base::{Fnv64, InputError};
 
 use super::recorded::{self, Recorded};
 use super::table::{self, WHAT};
+use super::single::LAYERED_OVERHEAD;
 use super::{LayeredVideo, SingleEncoding, SingleLadder};
 use crate::table::text_of;
 
@@ -129,11 +130,11 @@ impl Clips {
         });
         let had = match recorded::parse(&text)? {
             Recorded::Quality(table) => {
-                video.single = Some(SingleLadder::of_quality(&table, video.fps));
+                video.single = Some(SingleLadder::of_quality(&table, video.fps, LAYERED_OVERHEAD));
                 video.quality.replace(table).is_some()
             }
             Recorded::Temporal(table) => {
-                video.single_quantiser = Some(SingleEncoding::of_temporal(&table, video.fps));
+                video.single_quantiser = Some(SingleEncoding::of_temporal(&table, video.fps, LAYERED_OVERHEAD));
                 video.temporal.replace(table).is_some()
             }
         };

@@ -127,6 +127,19 @@ impl LayeredVideo {
         hash.finish()
     }
 
+    /// The same clip with single layers that are as large as all layers together: what one layer would be
+    /// if layers cost nothing.
+    #[must_use]
+    pub fn with_layered_sizes(&self) -> Self {
+        let (quality, temporal) = (self.quality.as_ref(), self.temporal.as_ref());
+        Self {
+            single: quality.map(|table| SingleLadder::of_quality(table, self.fps, 1.0)),
+            single_quantiser: temporal.map(|t| SingleEncoding::of_temporal(t, self.fps, 1.0)),
+            derived: true,
+            ..self.clone()
+        }
+    }
+
     /// Checks what all formats have to keep.
     fn check(&self) -> Result<(), InputError> {
         let wrong = |what: String, expected: &str| Err(InputError::new(what, expected));

@@ -4,7 +4,7 @@ use super::{Layer, QualityTable, TemporalTable, mean_bps};
 
 /// How much larger layered frames are than frames of a single layer (Octopus, section 6.1: 15 to
 /// 18 %).
-const LAYERED_OVERHEAD: f64 = 1.165;
+pub(super) const LAYERED_OVERHEAD: f64 = 1.165;
 
 /// A frame in a single layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,14 +39,14 @@ impl SingleEncoding {
         Self { bps, frames }
     }
 
-    /// What a clip in temporal layers would be in one: smaller by what layers cost.
-    pub(super) fn of_temporal(table: &TemporalTable, fps: f64) -> Self {
+    /// What a clip in temporal layers would be in one that is smaller by the factor `overhead`.
+    pub(super) fn of_temporal(table: &TemporalTable, fps: f64, overhead: f64) -> Self {
         let gop = table.gop;
         let frames = table.frames.iter().enumerate().map(|(n, frame)| {
             let first = table.frames[n / gop * gop];
             SingleFrame {
-                bytes: smaller(frame.bytes, 1.0),
-                key_bytes: smaller(first.bytes.max(frame.bytes), 1.0),
+                bytes: scaled(frame.bytes, 1.0 / overhead),
+                key_bytes: scaled(first.bytes.max(frame.bytes), 1.0 / overhead),
                 ssim_db: frame.ssim_db,
             }
         });
@@ -55,9 +55,9 @@ impl SingleEncoding {
 }
 
 impl SingleLadder {
-    /// What a clip in quality layers would be in one: all layers as one, smaller by what layers cost,
+    /// What a clip in quality layers would be in one: all layers as one, smaller by the factor `overhead`,
     /// and the bytes of the key frames that it does not need spread over the other frames.
-    pub(super) fn of_quality(table: &QualityTable, fps: f64) -> Self {
+    pub(super) fn of_quality(table: &QualityTable, fps: f64, overhead: f64) -> Self {
         let encodings = table.encodings.iter().map(|encoding| {
             let whole: Vec<Layer> = encoding
                 .frames
@@ -77,8 +77,8 @@ impl SingleLadder {
                 let mean = if rest.is_empty() { sum(gop) } else { sum(rest) / rest.len() as f64 };
                 let spread = sum(gop) / (mean * gop.len() as f64);
                 gop.iter().enumerate().map(move |(n, frame)| SingleFrame {
-                    bytes: smaller(if n == 0 { mean as u32 } else { frame.bytes }, spread),
-                    key_bytes: smaller(key.bytes, 1.0),
+                    bytes: scaled(if n == 0 { mean as u32 } else { frame.bytes }, spread / overhead),
+                    key_bytes: scaled(key.bytes, 1.0 / overhead),
                     ssim_db: frame.ssim_db,
                 })
             });
@@ -124,10 +124,6 @@ impl SingleLadder {
     pub fn most_bps(&self) -> f64 {
         self.encodings.last().map_or(0.0, |e| e.bps)
     }
-}
-
-fn smaller(bytes: u32, factor: f64) -> u32 {
-    scaled(bytes, factor / LAYERED_OVERHEAD)
 }
 
 fn scaled(bytes: u32, factor: f64) -> u32 {
