@@ -8,8 +8,8 @@ use std::sync::Arc;
 use airlane_base::{Fnv64, InputError};
 
 use super::recorded::{self, Recorded};
-use super::table::{self, WHAT};
 use super::single::LAYERED_OVERHEAD;
+use super::table::{self, WHAT};
 use super::{LayeredVideo, SingleEncoding, SingleLadder};
 use crate::table::text_of;
 
@@ -134,7 +134,8 @@ impl Clips {
                 video.quality.replace(table).is_some()
             }
             Recorded::Temporal(table) => {
-                video.single_quantiser = Some(SingleEncoding::of_temporal(&table, video.fps, LAYERED_OVERHEAD));
+                video.single_quantiser =
+                    Some(SingleEncoding::of_temporal(&table, video.fps, LAYERED_OVERHEAD));
                 video.temporal.replace(table).is_some()
             }
         };

@@ -77,7 +77,10 @@ impl SingleLadder {
                 let mean = if rest.is_empty() { sum(gop) } else { sum(rest) / rest.len() as f64 };
                 let spread = sum(gop) / (mean * gop.len() as f64);
                 gop.iter().enumerate().map(move |(n, frame)| SingleFrame {
-                    bytes: scaled(if n == 0 { mean as u32 } else { frame.bytes }, spread / overhead),
+                    bytes: scaled(
+                        if n == 0 { mean as u32 } else { frame.bytes },
+                        spread / overhead,
+                    ),
                     key_bytes: scaled(key.bytes, 1.0 / overhead),
                     ssim_db: frame.ssim_db,
                 })
