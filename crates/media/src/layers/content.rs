@@ -126,6 +126,7 @@ impl Clips {
             temporal: None,
             single: None,
             single_quantiser: None,
+            single_keyed: None,
             derived: true,
         });
         let had = match recorded::parse(&text)? {
@@ -134,8 +135,7 @@ impl Clips {
                 video.quality.replace(table).is_some()
             }
             Recorded::Temporal(table) => {
-                video.single_quantiser =
-                    Some(SingleEncoding::of_temporal(&table, video.fps, LAYERED_OVERHEAD));
+                video.single_quantiser = Some(SingleEncoding::of_temporal(&table, video.fps));
                 video.temporal.replace(table).is_some()
             }
         };

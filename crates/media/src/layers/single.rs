@@ -24,6 +24,8 @@ pub struct SingleEncoding {
     pub bps: f64,
     /// Its frames.
     pub frames: Vec<SingleFrame>,
+    /// The first frame of each so many that is sent is a key frame. `None`: only that of all.
+    pub gop: Option<usize>,
 }
 
 /// Encodings in a single layer, rates rising.
@@ -36,21 +38,41 @@ pub struct SingleLadder {
 impl SingleEncoding {
     pub(super) fn new(frames: Vec<SingleFrame>, fps: f64) -> Self {
         let bps = mean_bps(frames.iter().map(|f| u64::from(f.bytes)), fps);
-        Self { bps, frames }
+        Self { bps, frames, gop: None }
     }
 
-    /// What a clip in temporal layers would be in one that is smaller by the factor `overhead`.
-    pub(super) fn of_temporal(table: &TemporalTable, fps: f64, overhead: f64) -> Self {
-        let gop = table.gop;
-        let frames = table.frames.iter().enumerate().map(|(n, frame)| {
-            let first = table.frames[n / gop * gop];
+    /// With a key frame in each GoP, of layers that are one.
+    pub(super) fn keyed(layers: &[Layer], gop: usize, fps: f64, overhead: f64) -> Self {
+        let frames = layers.iter().enumerate().map(|(n, frame)| {
+            let first = layers[n / gop * gop];
             SingleFrame {
                 bytes: scaled(frame.bytes, 1.0 / overhead),
                 key_bytes: scaled(first.bytes.max(frame.bytes), 1.0 / overhead),
                 ssim_db: frame.ssim_db,
             }
         });
-        Self::new(frames.collect(), fps)
+        Self { gop: Some(gop), ..Self::new(frames.collect(), fps) }
+    }
+
+    /// Frame `n` of the clip played over and over.
+    pub fn frame(&self, n: u32) -> SingleFrame {
+        self.frames[n as usize % self.frames.len()]
+    }
+
+    /// Its bytes where frame `before` was the last that was sent.
+    pub fn bytes(&self, n: u32, before: Option<u32>) -> u32 {
+        let frame = self.frame(n);
+        let gop_of = |n: u32| self.gop.map(|gop| n as usize / gop);
+        match before {
+            Some(before) if gop_of(before) == gop_of(n) => frame.bytes,
+            _ => frame.key_bytes,
+        }
+    }
+
+    /// What a clip in temporal layers would be in one: smaller by what layers cost.
+    pub(super) fn of_temporal(table: &TemporalTable, fps: f64) -> Self {
+        let keyed = Self::keyed(&table.frames, table.gop, fps, LAYERED_OVERHEAD);
+        Self { gop: None, ..keyed }
     }
 }
 

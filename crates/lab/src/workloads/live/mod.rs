@@ -111,7 +111,9 @@ enum Single {
     /// As one layer was encoded, or is taken to be where only layers were.
     #[default]
     Encoded,
-    /// As all layers together.
+    /// The same, at a fixed quantiser with a key frame in each GoP.
+    Keyed,
+    /// As all layers together, and with the key frames of these.
     Layered,
 }
 

@@ -9,7 +9,7 @@ words! {
     Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
     Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
         "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
-    Single: "encoded" => Self::Encoded, "layered" => Self::Layered;
+    Single: "encoded" => Self::Encoded, "keyed" => Self::Keyed, "layered" => Self::Layered;
     Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
         "salsify" => Self::Salsify, "salsify-sprout" => Self::SalsifySprout,
         "salsify-sprout-paper" => Self::SalsifySproutPaper,
@@ -67,8 +67,8 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     }
     let doc = "How long a packet may be on its way, by Salsify's own estimator.";
     let delay = r.time_or_none("live_salsify_delay_s", range(0.01, 2.0, "0.15"), "0.1", doc);
-    let doc = "How large frames of transports with one layer are: as one layer was encoded, or as all layers \
-               together, to see what layers cost.";
+    let doc = "How large frames of transports with one layer are: as one layer was encoded, the same with \
+               the key frames that temporal layers need, or as all layers together, to see what layers cost.";
     let single = r.word_or_none("live_single", "\"encoded\"", doc);
     let default = OfScheme::default();
     let said = transport.is_some() || marks.is_some() || single.is_some() || delay.is_some();

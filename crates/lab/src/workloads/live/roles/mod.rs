@@ -72,6 +72,7 @@ fn start_one(
         entry,
         clip: match of_scheme.single {
             Single::Encoded => clip,
+            Single::Keyed => Arc::new(clip.with_key_frames()),
             Single::Layered => Arc::new(clip.with_layered_sizes()),
         },
         of_scheme,
