@@ -14,7 +14,7 @@ use airlane_media::layers::LayerContent;
 use clap::{Args, ValueEnum};
 
 use super::link::{Addresses, addresses};
-use super::positive_number;
+use super::{number, positive_number};
 
 /// Which encodings of a clip are sent.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -140,13 +140,13 @@ pub(crate) struct RelayArgs {
     #[arg(value_name = "TARGET", value_parser = addresses)]
     target: Addresses,
     /// What the way to the viewers carries, bits per second
-    #[arg(long, value_name = "BPS", value_parser = positive_number, required_unless_present = "trace")]
+    #[arg(long, value_name = "BPS", value_parser = rate, required_unless_present = "trace")]
     rate: Option<f64>,
     /// What it carries, over time: a recorded trace (docs/link.md)
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     trace: Option<PathBuf>,
     /// Seconds that packets take there and back besides
-    #[arg(long, value_name = "S", default_value = "0.06", value_parser = positive_number)]
+    #[arg(long, value_name = "S", default_value = "0.06", value_parser = seconds)]
     rtt: f64,
     /// The queue in front of it
     #[arg(long, value_enum, value_name = "QUEUE", default_value = "octopus")]
@@ -198,4 +198,14 @@ impl RelayArgs {
     pub(crate) fn interval(&self) -> Option<Duration> {
         (!self.quiet).then(|| Duration::from_secs_f64(self.every))
     }
+}
+
+/// Bits per second.
+fn rate(text: &str) -> Result<f64, String> {
+    number(text, 1e3, 1e11)
+}
+
+/// A span that may be nothing.
+fn seconds(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 1e6)
 }
