@@ -1,4 +1,5 @@
-//! Lists the tables of `corpus/tables`, `corpus/tiles` and `corpus/layers` for the product to embed.
+//! Lists the tables of `corpus/tables`, `corpus/tiles`, `corpus/layers` and `corpus/clouds` for the
+//! product to embed.
 //!
 //! A folder may be missing (then nothing of it is embedded, and `Corpus::embedded`,
 //! `TileContent::embedded` or `LayerContent::embedded` says so).
@@ -11,7 +12,9 @@ fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     println!("cargo::rerun-if-changed=build.rs");
-    for (folder, list) in [("tables", "TABLES"), ("tiles", "TILES"), ("layers", "LAYERS")] {
+    let folders =
+        [("tables", "TABLES"), ("tiles", "TILES"), ("layers", "LAYERS"), ("clouds", "CLOUDS")];
+    for (folder, list) in folders {
         let code = embedded(&manifest.join("../../corpus").join(folder), list);
         fs::write(out.join(format!("{folder}.rs")), code).expect("cargo's own folder is writable");
     }

@@ -4,7 +4,7 @@
 //! of a folder, or those that come with Airlane. [`Perceptual`] is what a player sees of a video
 //! under one metric. [`CorpusStatistics`] says what a corpus is like, [`select`] draws from it.
 //! The formats are described in `docs/chunk-tables.md`
-//! and `docs/tile-tables.md`.
+//! and `docs/tile-tables.md`. [`layers`] are real-time videos in layers, [`clouds`] moving point clouds.
 //!
 //! A [`tiles::TiledVideo`] is the same for a 360-degree video that is sent tile by tile;
 //! [`heads`] are recordings of how people looked around in such videos.
@@ -12,6 +12,7 @@
 //! [`dash`] and [`hls`] are the manifests of titles as players know them, [`mp4`] what is to be
 //! read in their files.
 
+pub mod clouds;
 pub mod corpus;
 pub mod dash;
 pub mod heads;

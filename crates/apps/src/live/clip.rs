@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use airlane_media::layers::LayeredVideo;
 
-use super::{Encoder, QualityEncoder, QualityMarks, Structure, TemporalEncoder};
+use super::{Cells, CloudEncoder, Encoder, LayerMarks, QualityEncoder, Structure, TemporalEncoder};
 
 /// Which encodings of a clip are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Video {
     Quality,
     /// In temporal layers, at one quality (section 6.1).
     FrameRate,
+    /// As point clouds, in layers of cells (section 6.3).
+    Volumetric,
 }
 
 impl Video {
@@ -27,15 +29,19 @@ impl Video {
             Self::FrameRate => {
                 clip.temporal.as_ref().map(|table| Structure::Temporal { gop: table.gop as u32 })
             }
+            Self::Volumetric => clip.clouds.as_ref().map(|table| {
+                let (fronts, layers) = (table.fronts() as u8, table.layers as u8);
+                Structure::Clouds(Cells { fronts, layers })
+            }),
         }
     }
 
     /// The encoder of a clip; `None` if it was not encoded so. Temporal layers are marked where `marks`
-    /// has droppers. `ip_bytes` says how many IP bytes a message of so many bytes takes.
+    /// has droppers, layers of cells where it marks anything. `ip_bytes` says how many IP bytes a message of so many bytes takes.
     pub fn encoder(
         self,
         clip: &LayeredVideo,
-        marks: QualityMarks,
+        marks: LayerMarks,
         ip_bytes: impl Fn(usize) -> u64,
     ) -> Option<Box<dyn Encoder>> {
         Some(match self {
@@ -46,6 +52,7 @@ impl Video {
             Self::FrameRate => {
                 Box::new(TemporalEncoder::new(Arc::new(clip.temporal.clone()?), marks.droppers))
             }
+            Self::Volumetric => Box::new(CloudEncoder::new(Arc::new(clip.clouds.clone()?), marks)),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Structure;
+use super::{LayerSet, Structure};
 
 /// Frames that are kept for others to be decoded with at most: what comes later than that is late.
 const MOST_KEPT: u32 = 64;
@@ -12,8 +12,8 @@ const MOST_KEPT: u32 = 64;
 pub struct Decoded {
     /// The frame.
     pub frame: u32,
-    /// The highest layer that can be decoded, from 0.
-    pub layer: u8,
+    /// Its layers that can be decoded: at least one.
+    pub layers: LayerSet,
 }
 
 /// A decoder of layers that come in any order, each once.
@@ -23,7 +23,7 @@ pub struct Decoded {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     structure: Structure,
-    /// Layers that have come, and those that can be decoded, bit by bit; by frame.
+    /// Layers that have come, and those that can be decoded; by frame.
     frames: BTreeMap<u32, Frame>,
     /// The newest frame that was decoded.
     newest: Option<u32>,
@@ -31,8 +31,8 @@ pub struct Decoder {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
-    came: u8,
-    decoded: u8,
+    came: LayerSet,
+    decoded: LayerSet,
 }
 
 impl Decoder {
@@ -54,7 +54,7 @@ impl Decoder {
         if layer >= self.structure.layers() || frame < oldest || frame > furthest {
             return;
         }
-        self.frames.entry(frame).or_default().came |= 1 << layer;
+        self.frames.entry(frame).or_default().came.add(layer);
         // Only frames of the same GoP can have waited for it.
         let gop = self.structure.gop();
         let end = (frame / gop * gop).saturating_add(gop);
@@ -74,22 +74,19 @@ impl Decoder {
     fn decode(&mut self, n: u32, decoded: &mut impl FnMut(Decoded)) {
         let Some(&frame) = self.frames.get(&n) else { return };
         let allowed = match self.structure.reference(n) {
-            None => u8::MAX,
-            Some(reference) => self.frames.get(&reference).map_or(0, |r| r.decoded),
+            None => LayerSet::ALL,
+            Some(reference) => self.frames.get(&reference).map_or(LayerSet::NONE, |r| r.decoded),
         };
-        // Layers from the lowest on, as far as none is missing.
-        let usable = frame.came & allowed;
-        let run = usable.trailing_ones();
-        let now = ((1_u16 << run) - 1) as u8;
+        let now = self.structure.decodable(frame.came, allowed);
         // What was decoded stays so, also when what it needed is no longer kept.
-        if now <= frame.decoded {
+        if now.count() <= frame.decoded.count() {
             return;
         }
         let is_shown = self.newest.is_none_or(|newest| n >= newest);
         self.frames.insert(n, Frame { decoded: now, ..frame });
         if is_shown {
             self.newest = Some(n);
-            decoded(Decoded { frame: n, layer: run as u8 - 1 });
+            decoded(Decoded { frame: n, layers: now });
         }
     }
 }
@@ -106,7 +103,7 @@ mod tests {
         let mut decoder = Decoder::new(structure);
         let mut all = Vec::new();
         for &(frame, layer) in came {
-            decoder.add(frame, layer, |d| all.push((d.frame, d.layer)));
+            decoder.add(frame, layer, |d| all.push((d.frame, d.layers.count() - 1)));
         }
         all
     }

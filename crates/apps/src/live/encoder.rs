@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use airlane_base::Rate;
+use airlane_media::clouds::CloudTable;
 use airlane_media::layers::{QualityTable, TemporalTable};
 use airlane_octopus::{MAX_BITRATE_KBPS, MAX_PRIORITY, Marking};
 
-use super::Structure;
+use super::{Cells, PAPER_THRESHOLDS, Structure, Thresholds};
 use crate::media_path::Estimate;
 
 /// A layer to be sent.
@@ -46,29 +47,45 @@ impl<E: Encoder + ?Sized> Encoder for Box<E> {
     }
 }
 
-/// What the layers of quality are marked with.
+/// What layers are marked with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QualityMarks {
-    /// Layers above the lowest have the rate of their encoding up to there as their bitrate.
+pub struct LayerMarks {
+    /// Layers of quality above the lowest have the rate of their encoding up to there as their bitrate.
     pub bitrates: bool,
-    /// The lowest layer of a GoP's first frame drops all that is older.
+    /// The lowest layer of a GoP's first frame drops all that is older; of point clouds the first message
+    /// of each frame what `thresholds` says.
     pub droppers: bool,
-    /// How long a layer may wait before it is dropped, ms, by layer.
+    /// How long a layer of quality may wait before it is dropped, ms, by layer.
     pub slack_ms: [u16; 3],
+    /// The same for every layer of a cell.
+    pub cell_slack_ms: u16,
+    /// What of what is older the droppers of point clouds drop, frame by frame.
+    pub thresholds: Thresholds,
 }
 
-impl QualityMarks {
-    /// As in section 6.2 of the paper.
-    pub const PAPER: Self = Self { bitrates: true, droppers: true, slack_ms: [0; 3] };
+impl LayerMarks {
+    /// As in sections 6.2 and 6.3 of the paper.
+    pub const PAPER: Self = Self {
+        bitrates: true,
+        droppers: true,
+        slack_ms: [0; 3],
+        cell_slack_ms: 0,
+        thresholds: PAPER_THRESHOLDS,
+    };
     /// Nothing may be dropped.
-    pub const NONE: Self = Self { bitrates: false, droppers: false, slack_ms: [0; 3] };
+    pub const NONE: Self = Self { bitrates: false, droppers: false, ..Self::PAPER };
+
+    /// Whether a message says anything: without a priority no queue drops it on purpose.
+    fn mark_anything(&self) -> bool {
+        self.bitrates || self.droppers
+    }
 }
 
 /// A clip in layers of quality, whose encoding is chosen for each GoP (section 6.2).
 #[derive(Clone, Debug)]
 pub struct QualityEncoder {
     table: Arc<QualityTable>,
-    marks: QualityMarks,
+    marks: LayerMarks,
     /// By encoding, then by layer: its mean rate with those below, IP bits/s.
     ip_bps: Vec<Vec<f64>>,
     /// The encoding of the GoP that is being sent.
@@ -81,7 +98,7 @@ impl QualityEncoder {
     pub fn new(
         table: Arc<QualityTable>,
         fps: f64,
-        marks: QualityMarks,
+        marks: LayerMarks,
         ip_bytes: impl Fn(usize) -> u64,
     ) -> Self {
         let ip_bps = table.encodings.iter().map(|encoding| {
@@ -120,7 +137,7 @@ impl Encoder for QualityEncoder {
         }
         let frame = self.table.frame(self.encoding, n);
         let marks = &self.marks;
-        let is_marked = marks.bitrates || marks.droppers;
+        let is_marked = marks.mark_anything();
         let layers = frame.iter().enumerate().map(|(layer, size)| {
             let kbps = (self.ip_bps[self.encoding][layer] / 1e3).round() as u32;
             let marking = Marking {
@@ -166,5 +183,46 @@ impl Encoder for TemporalEncoder {
             false => Marking::default(),
         };
         Encoded { encoding: 0, layers: vec![EncodedLayer { bytes, marking }] }
+    }
+}
+
+/// A clip as point clouds, every layer of every cell of which is sent (section 6.3).
+#[derive(Clone, Debug)]
+pub struct CloudEncoder {
+    table: Arc<CloudTable>,
+    marks: LayerMarks,
+    cells: Cells,
+}
+
+impl CloudEncoder {
+    /// An encoder of a clip.
+    pub fn new(table: Arc<CloudTable>, marks: LayerMarks) -> Self {
+        let cells = Cells { fronts: table.fronts() as u8, layers: table.layers as u8 };
+        Self { table, marks, cells }
+    }
+
+    fn marking(&self, n: u32, message: u8) -> Marking {
+        if !self.marks.mark_anything() {
+            return Marking::default();
+        }
+        let thresholds = self.marks.droppers.then_some(self.marks.thresholds);
+        let slack_ms = self.marks.cell_slack_ms;
+        Marking { slack_ms, ..self.cells.marking(n, message, thresholds) }
+    }
+}
+
+impl Encoder for CloudEncoder {
+    fn structure(&self) -> Structure {
+        Structure::Clouds(self.cells)
+    }
+
+    fn frame(&mut self, n: u32, _: &Estimate) -> Encoded {
+        let frame = self.table.frame(n);
+        let layers = (0..self.cells.all()).map(|message| {
+            let place = self.cells.place(message);
+            let bytes = frame.layer_bytes[usize::from(place.cell)][usize::from(place.layer)];
+            EncodedLayer { bytes, marking: self.marking(n, message) }
+        });
+        Encoded { encoding: 0, layers: layers.collect() }
     }
 }

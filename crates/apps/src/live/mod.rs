@@ -6,19 +6,26 @@
 //! video allows ([`Decoder`]). Sizes come from tables, bytes from a pattern that the receiver checks.
 
 pub mod awstream;
+mod cells;
 mod clip;
 mod decoder;
 mod encoder;
 mod error;
+mod layer_set;
 mod receiver;
 mod sender;
 mod structure;
+pub mod vivo;
 pub mod wire;
 
+pub use cells::{AUTHORS_THRESHOLDS, CellLayer, Cells, PAPER_THRESHOLDS, Thresholds};
 pub use clip::Video;
 pub use decoder::{Decoded, Decoder};
-pub use encoder::{Encoded, EncodedLayer, Encoder, QualityEncoder, QualityMarks, TemporalEncoder};
+pub use encoder::{
+    CloudEncoder, Encoded, EncodedLayer, Encoder, LayerMarks, QualityEncoder, TemporalEncoder,
+};
 pub use error::LiveError;
+pub use layer_set::LayerSet;
 pub use receiver::{ReceivedLayer, receive};
 pub use sender::{Noted, SentFrame, send};
 pub use structure::Structure;

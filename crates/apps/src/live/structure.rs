@@ -2,6 +2,8 @@
 
 use airlane_octopus::Marking;
 
+use super::{Cells, LayerSet};
+
 /// How a video is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
@@ -20,6 +22,9 @@ pub enum Structure {
         /// Frames of a GoP.
         gop: u32,
     },
+    /// Frames are point clouds in cells, and need no other (Octopus, Fig. 10). Each layer of a cell is of
+    /// use without the others.
+    Clouds(Cells),
 }
 
 impl Structure {
@@ -27,6 +32,7 @@ impl Structure {
     pub fn gop(&self) -> u32 {
         match *self {
             Self::Quality { gop, .. } | Self::Temporal { gop } => gop.max(1),
+            Self::Clouds(_) => 1,
         }
     }
 
@@ -35,6 +41,16 @@ impl Structure {
         match *self {
             Self::Quality { layers, .. } => layers.max(1),
             Self::Temporal { .. } => 1,
+            Self::Clouds(cells) => cells.all(),
+        }
+    }
+
+    /// What can be decoded of a frame of which these layers came, if these could be of its reference.
+    pub fn decodable(&self, came: LayerSet, of_reference: LayerSet) -> LayerSet {
+        match *self {
+            // Layers from the lowest on, as far as none is missing.
+            Self::Quality { .. } | Self::Temporal { .. } => came.and(of_reference).without_gaps(),
+            Self::Clouds(cells) => cells.shown(came),
         }
     }
 
@@ -43,7 +59,7 @@ impl Structure {
         let place = n % self.gop();
         match *self {
             _ if place == 0 => None,
-            Self::Quality { .. } => Some(n - 1),
+            Self::Quality { .. } | Self::Clouds(_) => Some(n - 1),
             Self::Temporal { .. } => Some(match place % 4 {
                 0 => n - 4,
                 2 => n - 2,

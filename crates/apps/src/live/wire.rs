@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::Time;
 use bytes::{Bytes, BytesMut};
 
-use super::{LiveError, Structure};
+use super::{Cells, LiveError, Structure};
 use crate::content::Pattern;
 
 /// The stream of a session's messages.
@@ -83,6 +83,7 @@ pub struct Answer {
 
 const QUALITY: u8 = 1;
 const TEMPORAL: u8 = 2;
+const CLOUDS: u8 = 3;
 /// GoPs are at most so long.
 const MAX_GOP: u32 = 1000;
 /// Frames are at most so far apart, and at least.
@@ -94,6 +95,8 @@ impl Answer {
         let (kind, gop, layers) = match self.structure {
             Structure::Quality { gop, layers } => (QUALITY, gop, layers),
             Structure::Temporal { gop } => (TEMPORAL, gop, 1),
+            // Frames have no GoP: in its place the front cells.
+            Structure::Clouds(cells) => (CLOUDS, cells.fronts.into(), cells.layers),
         };
         let mut out = BytesMut::with_capacity(10);
         out.extend_from_slice(&[kind, layers]);
@@ -116,6 +119,13 @@ impl Answer {
         let structure = match kind {
             QUALITY if (1..=8).contains(&layers) => Structure::Quality { gop, layers },
             TEMPORAL => Structure::Temporal { gop },
+            CLOUDS => {
+                let cells = Cells { fronts: u8::try_from(gop).unwrap_or(0), layers };
+                if !cells.fit() {
+                    return Err(LiveError::Wire("a video of strange cells"));
+                }
+                Structure::Clouds(cells)
+            }
             _ => return Err(LiveError::Wire("a video that is coded in another way")),
         };
         if !(1..=MAX_GOP).contains(&gop) || !(FRAME_TIMES.0..=FRAME_TIMES.1).contains(&micros) {

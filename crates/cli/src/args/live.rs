@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::live::{QualityMarks, Video};
+use airlane_apps::live::{LayerMarks, Video};
 use airlane_base::{InputError, Rate, Seed};
 use airlane_daemon::folders;
 use airlane_daemon::live::{RecvRequest, SendRequest};
@@ -23,6 +23,8 @@ enum Encodings {
     Quality,
     /// Three temporal layers, at one quality
     FrameRate,
+    /// Point clouds in cells of five layers each
+    Volumetric,
 }
 
 #[derive(Debug, Args)]
@@ -77,8 +79,9 @@ impl SendArgs {
             video: match self.video {
                 Encodings::Quality => Video::Quality,
                 Encodings::FrameRate => Video::FrameRate,
+                Encodings::Volumetric => Video::Volumetric,
             },
-            marks: if self.no_marks { QualityMarks::NONE } else { QualityMarks::PAPER },
+            marks: if self.no_marks { LayerMarks::NONE } else { LayerMarks::PAPER },
             identity: self.cert.clone().zip(self.key.clone()),
             data_folder: folders::data(),
             viewers: usize::from(self.viewers),

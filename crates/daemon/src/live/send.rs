@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
-use airlane_apps::live::{self, Noted, QualityMarks, Video};
+use airlane_apps::live::{self, LayerMarks, Noted, Video};
 use airlane_apps::media_path::MediaPaths;
 use airlane_base::{InputError, Seed, Time};
 use airlane_media::layers::LayeredVideo;
@@ -33,7 +33,7 @@ pub struct SendRequest {
     /// Which of its encodings.
     pub video: Video,
     /// What layers are marked with.
-    pub marks: QualityMarks,
+    pub marks: LayerMarks,
     /// A certificate and its key, PEM; `None`: one for development, kept in `data_folder`.
     pub identity: Option<(PathBuf, PathBuf)>,
     /// Where a certificate for development is kept.

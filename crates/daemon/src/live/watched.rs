@@ -13,7 +13,8 @@ const MOST_KEPT: usize = 1 << 22;
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     number: u32,
-    layer: u8,
+    /// How many layers could be shown.
+    layers: u8,
     /// From its handing over by the sender's clock to the last byte of the best of it by ours, ns: the
     /// clocks begin at different times, so that only differences of these mean something.
     took: i64,
@@ -26,7 +27,7 @@ pub struct Second {
     pub at_s: f64,
     /// Frames that could be shown in it.
     pub frames: u64,
-    /// Of these the share that had their highest layer.
+    /// Of these the share that had all their layers.
     pub top_share: f64,
     /// Bits of layers that came.
     pub bps: f64,
@@ -43,7 +44,7 @@ pub struct Report {
     pub sent: u64,
     /// Frames that could be shown.
     pub shown: u64,
-    /// Of these, how many had which highest layer, the lowest first.
+    /// Of these, how many had one layer, how many two, and so on.
     pub by_layer: Vec<u64>,
     /// Bits per second of layers that came.
     pub bps: f64,
@@ -94,7 +95,7 @@ impl Watched {
         let handed = layer.header.handed.as_nanos() as i64;
         let took = (layer.at.as_nanos() as i64).saturating_sub(handed);
         for decoded in &layer.decoded {
-            let frame = Frame { number: decoded.frame, layer: decoded.layer, took };
+            let frame = Frame { number: decoded.frame, layers: decoded.layers.count(), took };
             self.fastest = self.fastest.min(took);
             // A frame of which more came was shown before.
             let is_better = self.frames.last().is_some_and(|last| last.number == decoded.frame);
@@ -113,7 +114,7 @@ impl Watched {
 
     pub(super) fn second(&mut self, now: Time) -> Second {
         let frames = &self.frames[self.last.frames..];
-        let top = frames.iter().filter(|f| f.layer + 1 == self.layers).count();
+        let top = frames.iter().filter(|f| f.layers == self.layers).count();
         let second = Second {
             at_s: now.since(self.begin).as_secs_f64(),
             frames: frames.len() as u64,
@@ -130,12 +131,12 @@ impl Watched {
         let late: Vec<f64> = self.frames.iter().map(|f| self.late_ms(f)).collect();
         let late = stats::sorted(&late);
         let quantile = |share| stats::nearest_rank_of_sorted(&late, share).unwrap_or(0.0);
-        let of_layer = |layer: u8| self.frames.iter().filter(|f| f.layer == layer).count() as u64;
+        let of_layers = |n: u8| self.frames.iter().filter(|f| f.layers == n).count() as u64;
         Report {
             seconds,
             sent: self.first.map_or(0, |first| u64::from(self.newest - first.min(self.newest)) + 1),
             shown: self.frames.len() as u64,
-            by_layer: (0..self.layers).map(of_layer).collect(),
+            by_layer: (1..=self.layers).map(of_layers).collect(),
             bps: if seconds > 0.0 { 8.0 * self.bytes as f64 / seconds } else { 0.0 },
             latency_p50_ms: quantile(0.5),
             latency_p99_ms: quantile(0.99),

@@ -118,17 +118,17 @@ pub(super) fn given<'a>(
 }
 
 /// Lets the ways down carry the traces that are given for them. Column, scale and offset of the
-/// scenario's own trace say nothing about another; its mean does.
+/// scenario's own trace say nothing about another; its mean and its fading do.
 pub(super) fn replace(scenario: &mut Scenario, given: &Given<'_>) {
     for (number, trace) in given {
         let way = scenario.network.accesses[*number].way_mut(Direction::Down);
-        let mean = match &way.capacity {
-            Capacity::Trace(source) => source.mean,
-            _ => None,
+        let (mean, fading) = match &way.capacity {
+            Capacity::Trace(source) => (source.mean, source.fading),
+            _ => (None, 0.0),
         };
         let (from, column) = (TraceFrom::File(trace.path.clone()), trace.column.clone());
         way.capacity =
-            Capacity::Trace(TraceSource { from, column, scale: 1.0, mean, offset: None });
+            Capacity::Trace(TraceSource { from, column, scale: 1.0, mean, offset: None, fading });
     }
 }
 
@@ -160,20 +160,23 @@ pub(super) fn of(
     for (number, access, direction, way) in scenario.network.ways() {
         let Capacity::Trace(source) = &way.capacity else { continue };
         let given = given.get(&number).filter(|_| direction == Direction::Down);
+        let seed = of_way(Seed(scenario.cases.seed).split("trace"), &access.name, direction);
         let traces = match given {
-            Some(given) => of_files(given, source, sources)?,
-            None => of_way_itself(scenario, (&access.name, direction), source, sources)?,
+            Some(given) => of_files(given, source, seed, sources)?,
+            None => of_way_itself(scenario, seed, source, sources)?,
         };
         all.insert((number, direction), traces);
     }
     Ok(all)
 }
 
-fn scaled(trace: Trace, source: &TraceSource) -> Result<Trace, InputError> {
-    match source.mean {
-        Some(mean) => trace.scaled_to(mean),
-        None => Ok(trace),
-    }
+/// The trace as the source wants it; `seed` is what its fading is drawn from.
+fn made_of(trace: Trace, source: &TraceSource, seed: Seed) -> Result<Trace, InputError> {
+    let trace = match source.mean {
+        Some(mean) => trace.scaled_to(mean)?,
+        None => trace,
+    };
+    if source.fading > 0.0 { trace.fading(source.fading, seed) } else { Ok(trace) }
 }
 
 fn many(usage: TraceUse, traces: Vec<Trace>) -> Traces {
@@ -186,18 +189,19 @@ fn many(usage: TraceUse, traces: Vec<Trace>) -> Traces {
 fn of_files(
     given: &GivenTrace,
     source: &TraceSource,
+    seed: Seed,
     sources: &mut Sources,
 ) -> Result<Traces, InputError> {
     let files = trace_files(&given.path)?;
     let column = given.column.as_ref();
-    let read = |file: &PathBuf| scaled(sources.trace(file, column)?, source);
+    let read = |file: &PathBuf| made_of(sources.trace(file, column)?, source, seed);
     let traces = files.iter().map(read).collect::<Result<_, InputError>>()?;
     Ok(many(sources.usage, traces))
 }
 
 fn of_way_itself(
     scenario: &Scenario,
-    (access, direction): (&str, Direction),
+    seed: Seed,
     source: &TraceSource,
     sources: &mut Sources,
 ) -> Result<Traces, InputError> {
@@ -205,13 +209,13 @@ fn of_way_itself(
         TraceFrom::File(file) => {
             let folder = scenario.source.folder.clone().unwrap_or_default();
             let trace = sources.trace(&folder.join(file), source.column.as_ref())?;
-            Ok(many(sources.usage, vec![scaled(trace, source)?]))
+            Ok(many(sources.usage, vec![made_of(trace, source, seed)?]))
         }
         TraceFrom::Generator { medium, outages } => {
-            let seed = of_way(Seed(scenario.cases.seed).split("trace"), access, direction);
             let length = scenario.duration.max(LEAST_MADE);
             let made = (0..scenario.cases.count as u64).map(|i| {
-                scaled(Trace::synthetic_with(*medium, *outages, seed.index(i), length)?, source)
+                let seed = seed.index(i);
+                made_of(Trace::synthetic_with(*medium, *outages, seed, length)?, source, seed)
             });
             Ok(Traces::InTurn(made.collect::<Result<_, InputError>>()?))
         }

@@ -22,3 +22,4 @@ mod sweep;
 mod tiles;
 mod traffic;
 mod tunnel;
+mod volumetric;

@@ -11,9 +11,11 @@ use super::recorded::{self, Recorded};
 use super::single::LAYERED_OVERHEAD;
 use super::table::{self, WHAT};
 use super::{LayeredVideo, SingleEncoding, SingleLadder};
+use crate::clouds;
 use crate::table::text_of;
 
 include!(concat!(env!("OUT_DIR"), "/layers.rs"));
+include!(concat!(env!("OUT_DIR"), "/clouds.rs"));
 
 /// Clips of different names, in the order of their names.
 #[derive(Clone, Debug)]
@@ -24,9 +26,10 @@ pub struct LayerContent {
     pub videos: Vec<Arc<LayeredVideo>>,
 }
 
-/// The endings of recorded files, of quality and of temporal layers.
+/// The endings of recorded files, of quality and of temporal layers and of all.
 const QUALITY: &str = "-quality.trace";
 const TEMPORAL: &str = "-temp.trace";
+const RECORDED: &str = ".trace";
 
 impl LayerContent {
     /// The clips that come with Airlane.
@@ -34,22 +37,22 @@ impl LayerContent {
     /// # Errors
     /// If this build has none.
     pub fn embedded() -> Result<Self, InputError> {
-        if LAYERS.is_empty() {
+        if LAYERS.is_empty() && CLOUDS.is_empty() {
             return Err(InputError::new(
-                "this build has no tables of layers (corpus/layers was empty)",
+                "this build has no tables of layers (corpus/layers and corpus/clouds were empty)",
                 "name a folder with --content DIR, or make the tables and build again",
             ));
         }
         let mut clips = Clips::default();
-        for (name, bytes) in LAYERS {
+        for (name, bytes) in LAYERS.iter().chain(CLOUDS) {
             clips.add(name, bytes).map_err(|e| e.at_file(name))?;
         }
         clips.finish("embedded")
     }
 
-    /// The clips of a folder: each `*.json` and `*.json.gz` in it is a table of our own format, each
-    /// `NAME-quality.trace` and `NAME-temp.trace`, gzipped or not, one that was recorded; of one name
-    /// these are one clip. Everything else is left alone.
+    /// The clips of a folder: each `*.json` and `*.json.gz` in it is a table of one of our own formats,
+    /// each `NAME-quality.trace`, `NAME-temp.trace` and other `NAME.trace`, of point clouds, gzipped or
+    /// not, one that was recorded; of one name these are one clip. Everything else is left alone.
     ///
     /// # Errors
     /// If the folder cannot be read, holds no table, or one of its tables is refused.
@@ -90,6 +93,7 @@ impl LayerContent {
 enum Kind<'a> {
     Table,
     Recorded(&'a str),
+    Clouds(&'a str),
 }
 
 impl<'a> Kind<'a> {
@@ -98,8 +102,11 @@ impl<'a> Kind<'a> {
         if name.ends_with(".json") {
             return Some(Self::Table);
         }
-        let stem = name.strip_suffix(QUALITY).or_else(|| name.strip_suffix(TEMPORAL))?;
-        (!stem.is_empty()).then_some(Self::Recorded(stem))
+        let layers = name.strip_suffix(QUALITY).or_else(|| name.strip_suffix(TEMPORAL));
+        let kind =
+            layers.map(Self::Recorded).or_else(|| name.strip_suffix(RECORDED).map(Self::Clouds))?;
+        let (Self::Recorded(stem) | Self::Clouds(stem)) = kind else { return None };
+        (!stem.is_empty()).then_some(kind)
     }
 }
 
@@ -110,24 +117,15 @@ struct Clips(BTreeMap<String, LayeredVideo>);
 impl Clips {
     fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), InputError> {
         let text = text_of(bytes, WHAT)?;
-        let Some(Kind::Recorded(stem)) = Kind::of(name) else {
-            let video = table::parse(&text)?;
-            if self.0.insert(video.name.clone(), video).is_some() {
-                return Err(twice());
-            }
-            return Ok(());
+        let stem = match Kind::of(name) {
+            Some(Kind::Recorded(stem)) => stem,
+            Some(Kind::Clouds(stem)) => return self.insert(clouds_of(stem, &text)?),
+            _ => return self.insert(table::parse(&text)?),
         };
         let video = self.0.entry(stem.to_owned()).or_insert_with(|| LayeredVideo {
-            name: stem.to_owned(),
-            title: stem.to_owned(),
-            source: "recorded by the authors of Octopus".to_owned(),
             fps: recorded::FPS,
-            quality: None,
-            temporal: None,
-            single: None,
-            single_quantiser: None,
-            single_keyed: None,
             derived: true,
+            ..recorded_video(stem)
         });
         let had = match recorded::parse(&text)? {
             Recorded::Quality(table) => {
@@ -140,6 +138,13 @@ impl Clips {
             }
         };
         if had || !video.derived { Err(twice()) } else { Ok(()) }
+    }
+
+    fn insert(&mut self, video: LayeredVideo) -> Result<(), InputError> {
+        match self.0.insert(video.name.clone(), video) {
+            Some(_) => Err(twice()),
+            None => Ok(()),
+        }
     }
 
     fn finish(self, name: &str) -> Result<LayerContent, InputError> {
@@ -155,6 +160,22 @@ impl Clips {
         let videos = self.0.into_values().map(Arc::new).collect();
         Ok(LayerContent { name: name.to_owned(), videos })
     }
+}
+
+/// A clip of which nothing was read yet.
+fn recorded_video(name: &str) -> LayeredVideo {
+    LayeredVideo {
+        name: name.to_owned(),
+        title: name.to_owned(),
+        source: "recorded by the authors of Octopus".to_owned(),
+        ..LayeredVideo::default()
+    }
+}
+
+/// A recorded clip of point clouds.
+fn clouds_of(name: &str, text: &str) -> Result<LayeredVideo, InputError> {
+    let clouds = Some(clouds::recorded::parse(text)?);
+    Ok(LayeredVideo { fps: clouds::recorded::FPS, clouds, ..recorded_video(name) })
 }
 
 fn twice() -> InputError {

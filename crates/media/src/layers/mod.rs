@@ -2,8 +2,9 @@
 //! with the layers up to there.
 //!
 //! A [`LayeredVideo`] is the table of one clip; [`LayerContent`] is the clips of a folder, or those
-//! that come with Airlane. Two formats are read: `airlane-layers`, our own, and the text files that
-//! the authors of Octopus recorded. Both are described in `docs/layer-tables.md`.
+//! that come with Airlane, moving point clouds ([`crate::clouds`]) among them. Two formats are read:
+//! `airlane-layers`, our own, and the text files that the authors of Octopus recorded. Both are
+//! described in `docs/layer-tables.md`.
 
 mod content;
 mod recorded;
@@ -13,8 +14,11 @@ mod table;
 use airlane_base::{Fnv64, InputError};
 
 pub use content::LayerContent;
+pub(crate) use recorded::numbers;
 pub use single::{SingleEncoding, SingleFrame, SingleLadder};
 pub use table::{FORMAT, VERSION};
+
+use crate::clouds::CloudTable;
 
 /// Frames of a clip at most.
 pub const MAX_FRAMES: usize = 100_000;
@@ -23,7 +27,7 @@ pub const MAX_LAYERS: usize = 8;
 /// Encodings of a clip at most.
 pub const MAX_ENCODINGS: usize = 64;
 /// Bytes of a frame or layer at most.
-const MAX_BYTES: u64 = 1 << 24;
+pub(crate) const MAX_BYTES: u64 = 1 << 24;
 /// SSIM in dB at most: of a picture that differs from its source in nothing.
 const MAX_SSIM_DB: f64 = 100.0;
 
@@ -96,7 +100,7 @@ impl TemporalTable {
 }
 
 /// The table of a clip.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayeredVideo {
     /// Its name, unique within a [`LayerContent`].
     pub name: String,
@@ -116,6 +120,8 @@ pub struct LayeredVideo {
     pub single_quantiser: Option<SingleEncoding>,
     /// The same with a key frame in each GoP, where it was encoded so.
     pub single_keyed: Option<SingleEncoding>,
+    /// As point clouds.
+    pub clouds: Option<CloudTable>,
     /// Whether the single layers were derived from the layered ones, and not encoded.
     pub derived: bool,
 }
@@ -173,8 +179,8 @@ impl LayeredVideo {
                 return wrong(format!("encodings of {rates:?} bits/s"), "expected rates that rise");
             }
         }
-        if self.quality.is_none() && self.temporal.is_none() {
-            return wrong("no layers".to_owned(), "expected quality or temporal layers");
+        if self.quality.is_none() && self.temporal.is_none() && self.clouds.is_none() {
+            return wrong("no layers".to_owned(), "expected quality or temporal layers, or clouds");
         }
         Ok(())
     }

@@ -37,7 +37,11 @@ fn at(line: usize, found: String, expected: &str) -> InputError {
 }
 
 /// The numbers of a line, as many as there should be.
-fn numbers<const N: usize>(line: usize, text: &str, what: &str) -> Result<[f64; N], InputError> {
+pub(crate) fn numbers<const N: usize>(
+    line: usize,
+    text: &str,
+    what: &str,
+) -> Result<[f64; N], InputError> {
     let read: Option<Vec<f64>> = text
         .split_whitespace()
         .map(|n| n.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0))

@@ -7,6 +7,7 @@ use super::{
     Layer, LayeredVideo, MAX_BYTES, MAX_ENCODINGS, MAX_FRAMES, MAX_LAYERS, MAX_SSIM_DB,
     QualityTable, SingleEncoding, SingleFrame, SingleLadder, TemporalTable,
 };
+use crate::clouds;
 use crate::table::json::{self, Node};
 
 /// The value of the member `format`.
@@ -23,8 +24,10 @@ pub(super) fn parse(text: &str) -> Result<LayeredVideo, InputError> {
     let value = json::parse(text, WHAT)?;
     let root = Node::root(&value, PAGE);
     let format = root.member("format")?;
-    if format.text()? != FORMAT {
-        return Err(format.wrong(&format!("{FORMAT:?}")));
+    match format.text()? {
+        FORMAT => {}
+        clouds::FORMAT => return clouds::table::read(&Node::root(&value, clouds::table::PAGE)),
+        _ => return Err(format.wrong(&format!("{FORMAT:?} or {:?}", clouds::FORMAT))),
     }
     let version = root.member("version")?;
     if version.count(u64::MAX)? != VERSION {
@@ -52,6 +55,7 @@ pub(super) fn parse(text: &str) -> Result<LayeredVideo, InputError> {
         single,
         single_quantiser,
         single_keyed,
+        clouds: None,
         derived: false,
     })
 }

@@ -135,7 +135,8 @@ fn the_recorded_clips_are_read_and_their_traps_seen() {
 #[test]
 fn the_embedded_clips_are_whole() {
     let content = LayerContent::embedded().unwrap();
-    for clip in &content.videos {
+    // Point clouds are another matter.
+    for clip in content.videos.iter().filter(|clip| clip.clouds.is_none()) {
         let quality = clip.quality.as_ref().unwrap();
         assert_eq!((quality.gop, quality.layers, quality.encodings.len()), (10, 3, 10));
         assert!(clip.temporal.is_some() && clip.single.is_some() && !clip.derived);

@@ -1,6 +1,7 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
 mod airlane_tables;
+mod clouds;
 mod comyco_tables;
 mod corpora;
 mod embedded;

@@ -20,7 +20,13 @@ pub fn fit(medium: Medium, recorded: &[Trace]) -> CapacityModel {
     let lengths: Vec<Duration> = recorded.iter().map(Trace::length).collect();
     let start = match medium {
         Medium::Lte => lte(recorded),
-        _ => wifi(recorded, &real),
+        Medium::FiveG => CapacityModel {
+            place: 0.03,
+            slow: Component { share: 0.3, time_s: 30.0 },
+            fast: Component { share: 0.6, time_s: 2.5 },
+            ..by_knot(recorded, &real, Duration::from_secs(1))
+        },
+        _ => by_knot(recorded, &real, Duration::from_millis(200)),
     };
     let mut model = search(start, &real, &lengths);
     scale(&mut model, recorded, &lengths);
@@ -67,8 +73,7 @@ fn lte(recorded: &[Trace]) -> CapacityModel {
 }
 
 /// Capacity over the mean of all, from means over the recordings' own step.
-fn wifi(recorded: &[Trace], real: &Shape) -> CapacityModel {
-    let knot = Duration::from_millis(200);
+fn by_knot(recorded: &[Trace], real: &Shape, knot: Duration) -> CapacityModel {
     let all = recorded.iter().flat_map(|t| t.means(knot));
     CapacityModel {
         scale_bps: 1e6,

@@ -11,6 +11,7 @@
 //! left out.
 
 mod csv;
+mod fading;
 mod iperf;
 mod scale;
 mod shape;
@@ -24,6 +25,7 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
 
+pub use fading::{FADING_S, MOST_FADING};
 pub use shape::{BIN, LAGS, OUTAGE_BELOW, Shape};
 pub use synthetic::{
     CapacityModel, Component, LEVELS, Medium, Model, Outages, Phase, RadioModel, STEP, level,

@@ -11,6 +11,7 @@ mod pie;
 mod priority_drop;
 mod queue_contract;
 mod topology;
+mod trace_fading;
 mod trace_radios;
 mod trace_scaling;
 mod trace_shapes;

@@ -25,7 +25,7 @@ fn words_name_a_medium() {
         assert_eq!(medium.to_string(), medium.name());
     }
     let e = "umts".parse::<Medium>().unwrap_err().to_string();
-    let names = "lte, wifi, wifi-ac, wigig-los, wigig-nlos, wigig-mobile";
+    let names = "lte, 5g, wifi, wifi-ac, wigig-los, wigig-nlos, wigig-mobile";
     assert_eq!(e, format!("medium: no medium is called \"umts\"; one of {names}"));
 }
 

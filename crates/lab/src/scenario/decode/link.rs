@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_net::trace::Medium;
+use airlane_net::trace::{MOST_FADING, Medium};
 
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
@@ -35,7 +35,7 @@ words! {
         "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
-    Medium: "lte" => Self::Lte, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
+    Medium: "lte" => Self::Lte, "5g" => Self::FiveG, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
         "wigig-los" => Self::WigigLos, "wigig-nlos" => Self::WigigNlos,
         "wigig-mobile" => Self::WigigMobile;
 }
@@ -158,6 +158,13 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
         "drawn from the run's seed",
         "Where in the trace a run starts; it wraps around.",
     );
+    let fading = r.number_or_none(
+        "trace_fading",
+        range(0.0, MOST_FADING, "0.47"),
+        "0",
+        "Coefficient of variation of fading within each second, of traces that were recorded by the \
+         second; the second's mean stays ([traces](traces.md#fading)).",
+    );
     let steps = r.rows(
         "steps",
         [("t_s", MOMENT), ("rate_bps", range(0.0, 1e12, "10e6"))],
@@ -175,7 +182,7 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     }
     let of_files: &[&str] = if file.is_none() { &["trace_column"] } else { &[] };
     let of_traces: &[&str] = match file.is_none() && medium.is_none() {
-        true => &["trace_scale", "trace_mean_bps", "trace_offset_s"],
+        true => &["trace_scale", "trace_mean_bps", "trace_offset_s", "trace_fading"],
         false => &[],
     };
     for key in of_files.iter().chain(of_traces).filter(|key| r.has(key)) {
@@ -220,7 +227,8 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
         (None, Some(medium)) => TraceFrom::Generator { medium, outages: outages.unwrap_or(0.0) },
         (None, None) => return Capacity::Constant(rate.or(default).unwrap_or_default()),
     };
-    Capacity::Trace(TraceSource { from, column, scale: scale.unwrap_or(1.0), mean, offset })
+    let (scale, fading) = (scale.unwrap_or(1.0), fading.unwrap_or(0.0));
+    Capacity::Trace(TraceSource { from, column, scale, mean, offset, fading })
 }
 
 pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {

@@ -146,6 +146,8 @@ pub struct TraceSource {
     pub mean: Option<Rate>,
     /// Where in the trace the run starts. `None`: drawn from the run's seed.
     pub offset: Option<Duration>,
+    /// Coefficient of variation of fading within each second; 0: none.
+    pub fading: f64,
 }
 
 /// Where a trace comes from.

@@ -42,7 +42,7 @@ pub(super) fn of_draws(cast: &Streams, compared: &Compared<'_>) -> ByMetric {
         let less = |metric: &str| (value(theirs, metric) / value(ours, metric)).ln();
         match stream.video {
             Video::FrameRate => less("age_p50_s").max(less("age_p99_s")),
-            Video::Quality => less("latency_p99_s").max(-less("sqi_ssim_db")),
+            Video::Quality | Video::Volumetric => less("latency_p99_s").max(-less("sqi_ssim_db")),
         }
     };
     let others = compared.names.iter().enumerate().skip(1);

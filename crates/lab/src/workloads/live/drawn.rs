@@ -6,10 +6,10 @@ use airlane_base::{InputError, Seed};
 use airlane_media::layers::{LayerContent, LayeredVideo};
 use rand::RngExt;
 
-use super::{Entry, NAME, Streams, Video};
+use super::{Entry, NAME, OfScheme, Streams, Transport, Video};
 use crate::plan::{Plan, RunKey, Sources};
 use crate::request::Common;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Word};
 use crate::story::words::file_name;
 use crate::workload::Draws;
 
@@ -42,6 +42,7 @@ impl Drawn {
         if cast.0.is_empty() {
             return Ok(Self { content: None, draws: Vec::new() });
         }
+        carried(cast, scenario)?;
         // One command has one content.
         let kept = &mut sources.kept::<Read>().0;
         let content = match kept.take() {
@@ -78,6 +79,23 @@ impl Drawn {
     }
 }
 
+/// Whether every scheme carries what the streams are.
+fn carried(cast: &Streams, scenario: &Scenario) -> Result<(), InputError> {
+    for scheme in &scenario.schemes {
+        let transport = scheme.parts.of::<OfScheme>().map_or(Transport::default(), |s| s.transport);
+        if let Some(stream) = cast.0.iter().find(|stream| !transport.carries(stream.video)) {
+            let found = format!("found {} of \"{}\"", stream.name, stream.video.word());
+            let expected = format!(
+                "scheme {} has live_transport = \"{}\", which does not carry it",
+                scheme.name,
+                transport.word()
+            );
+            return Err(InputError::new(found, expected).at_key("live.video"));
+        }
+    }
+    Ok(())
+}
+
 /// The clip of a stream, drawn if it is not given.
 fn chosen(
     stream: &Entry,
@@ -88,6 +106,7 @@ fn chosen(
     let fits = |clip: &LayeredVideo| match stream.video {
         Video::Quality => clip.quality.is_some(),
         Video::FrameRate => clip.temporal.is_some(),
+        Video::Volumetric => clip.clouds.is_some(),
     };
     let all: Vec<usize> = (0..clips.videos.len()).filter(|i| fits(&clips.videos[*i])).collect();
     let names: Vec<&str> = all.iter().map(|i| clips.videos[*i].name.as_str()).collect();

@@ -1,5 +1,6 @@
 //! Figures of a stream, as `docs/live.md` defines them.
 
+use airlane_apps::live::LayerSet;
 use airlane_base::Time;
 use airlane_quality::stats;
 
@@ -107,14 +108,13 @@ pub(super) fn result(output: &Output) -> PartResult {
         let share = |n: f64, of: f64| (of > 0.0).then(|| n / of);
         figures.add("shown_share", "", share(shown as f64, frames.len() as f64));
         figures.add("shown_fps", "1/s", span_s.and_then(|s| share(shown as f64, s)));
-        let bytes = |frame: &FrameRecord, layers: usize| -> f64 {
-            frame.layers.iter().take(layers).map(|layer| f64::from(layer.bytes)).sum()
+        let bytes = |frame: &FrameRecord, layers: LayerSet| -> f64 {
+            let layers = frame.layers.iter().enumerate().filter(|(number, _)| layers.has(*number));
+            layers.map(|(_, layer)| f64::from(layer.bytes)).sum()
         };
-        let shown_bytes: f64 = frames
-            .iter()
-            .filter_map(|frame| Some(bytes(frame, usize::from(frame.shown?.layer) + 1)))
-            .sum();
-        let sent_bytes: f64 = frames.iter().map(|frame| bytes(frame, usize::MAX)).sum();
+        let shown_bytes: f64 =
+            frames.iter().filter_map(|frame| Some(bytes(frame, frame.shown?.layers))).sum();
+        let sent_bytes: f64 = frames.iter().map(|frame| bytes(frame, LayerSet::ALL)).sum();
         let rate = |bytes: f64| span_s.and_then(|s| share(8.0 * bytes, s));
         figures.add("shown_bps", "bit/s", rate(shown_bytes));
         figures.add("sent_bps", "bit/s", rate(sent_bytes));

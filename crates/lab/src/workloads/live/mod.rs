@@ -50,7 +50,10 @@ impl Workload for Live {
     }
 
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
-        &[("live", include_str!("../../../../../scenarios/live.toml"))]
+        &[
+            ("live", include_str!("../../../../../scenarios/live.toml")),
+            ("volumetric", include_str!("../../../../../scenarios/volumetric.toml")),
+        ]
     }
 
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
@@ -103,6 +106,10 @@ enum Transport {
     SalsifySproutPaper,
     /// AWStream over a reliable stream under the scheme's controller, in one layer.
     AwStream,
+    /// ViVo over a reliable stream under the scheme's controller: point clouds in whole cells.
+    Vivo,
+    /// The same, leaving frames out while many are on their way.
+    VivoSkip,
 }
 
 /// How large frames of one layer are.
@@ -125,12 +132,25 @@ enum Marks {
     Paper,
     /// With the slack of the authors' code as well.
     Slack,
+    /// With the thresholds of the authors' code for point clouds.
+    Thresholds,
     /// No message drops others.
     NoDroppers,
     /// No message has a bitrate.
     NoBitrates,
     /// With nothing: nobody drops a message on purpose.
     None,
+}
+
+impl Transport {
+    /// Whether it carries video that is coded so.
+    fn carries(self, video: Video) -> bool {
+        match self {
+            Self::Messages => true,
+            Self::Vivo | Self::VivoSkip => video == Video::Volumetric,
+            _ => video != Video::Volumetric,
+        }
+    }
 }
 
 impl SchemePart for OfScheme {
@@ -142,15 +162,22 @@ impl SchemePart for OfScheme {
             _ if self.transport == Transport::Salsify => {
                 "Salsify makes each frame as large as the path is taken to carry, by gaps between packets."
             }
-            _ if self.transport != Transport::Messages && self.transport != Transport::AwStream => {
-                "Salsify makes each frame as large as the path is taken to carry, by Sprout's forecast."
-            }
             _ if self.transport == Transport::AwStream => {
                 "AWStream sends fewer frames when they wait to be sent, and more when they do not."
             }
+            _ if self.transport == Transport::Vivo => {
+                "ViVo's viewer asks for each frame as dense as the last ones came fast."
+            }
+            _ if self.transport == Transport::VivoSkip => {
+                "ViVo's viewer asks for frames as dense as the last ones came fast, and for none while \
+                 ten are on their way."
+            }
+            _ if self.transport != Transport::Messages => {
+                "Salsify makes each frame as large as the path is taken to carry, by Sprout's forecast."
+            }
             Marks::NoDroppers => "Each message says at what rate it makes way for others.",
             Marks::NoBitrates => "Each message says which newer ones it makes way for.",
-            Marks::Paper => {
+            Marks::Paper | Marks::Thresholds => {
                 "Each message says which newer ones it makes way for, and at what rate."
             }
             Marks::Slack => {

@@ -42,7 +42,7 @@ pub(super) fn of(output: &Output) -> OverTime {
         }
         rates.series.push(estimate);
         rates.series.push(per_half_second(stream, format!("{name}, shown"), |frame, layer, _| {
-            frame.shown.is_some_and(|shown| layer <= usize::from(shown.layer))
+            frame.shown.is_some_and(|shown| shown.layers.has(layer))
         }));
         let here = |_: &FrameRecord, _: usize, layer: &LayerRecord| {
             matches!(layer.fate, Fate::DroppedHere(_))
@@ -119,7 +119,7 @@ fn state(frame: &FrameRecord, number: usize, layer: &LayerRecord, now: Time) -> 
     if frame.handed > now {
         return State::NotYet;
     }
-    let shown = frame.shown.is_some_and(|shown| number <= usize::from(shown.layer));
+    let shown = frame.shown.is_some_and(|shown| shown.layers.has(number));
     match layer.fate {
         Fate::Came(at) if at <= now => {
             // What waits for another layer may still be shown.
@@ -164,8 +164,8 @@ fn grid(stream: &StreamOutput) -> Grid {
     Grid {
         id: format!("live-{}", stream.name),
         title: format!("What became of the latest {SHOWN} frames of {}", stream.name),
-        help: "A column is a frame, the newest on the right; a row is a layer, the lowest at the \
-               bottom."
+        help: "A column is a frame, the newest on the right; a row is a layer, the lowest or first sent \
+               at the bottom."
             .to_owned(),
         columns: SHOWN,
         rows: layers,

@@ -6,14 +6,16 @@ use crate::scenario::{
 };
 
 words! {
-    Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
+    Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate,
+        "volumetric" => Self::Volumetric;
     Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
+        "octopus-thresholds" => Self::Thresholds,
         "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
     Single: "encoded" => Self::Encoded, "keyed" => Self::Keyed, "layered" => Self::Layered;
     Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
         "salsify" => Self::Salsify, "salsify-sprout" => Self::SalsifySprout,
         "salsify-sprout-paper" => Self::SalsifySproutPaper,
-        "awstream" => Self::AwStream;
+        "awstream" => Self::AwStream, "vivo" => Self::Vivo, "vivo-skip" => Self::VivoSkip;
 }
 
 pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Streams {
@@ -30,8 +32,9 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     let name = r.name_or_none("name", "\"live\" and its number from 1", "Name of rows.");
     let doc = "Frames that are captured so soon after its start do not count.";
     let skip = r.time_or_none("skip_s", DURATION, "0", doc).unwrap_or_default();
-    let doc = "What it is sent as: three layers of quality at a rate that follows the path's, or \
-               three temporal layers at one quality.";
+    let doc = "What it is sent as: three layers of quality at a rate that follows the path's, \
+               three temporal layers at one quality, or point clouds in cells of five layers \
+               each.";
     Entry {
         name: name.unwrap_or_else(|| format!("live{number}")),
         control: control(r, None, "the scheme's"),
@@ -54,11 +57,12 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
 pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     let doc = "What carries live video: messages under the scheme's controller, WebRTC with its own, Salsify with its \
                own estimator, with Sprout or with Sprout as published, or AWStream over a reliable \
-               stream.";
+               stream; point clouds also ViVo, whose viewer asks for each frame, or with `-skip` \
+               leaves out frames while ten are on their way.";
     let transport = r.word_or_none("live_transport", "\"messages\"", doc);
     let doc = "What messages of live video are marked with: what Octopus drops them for, the same \
-               with the slack of its authors, without what drops older ones, without bitrates, or \
-               nothing.";
+               with the slack of its authors, the same for point clouds with the thresholds of \
+               their code, without what drops older ones, without bitrates, or nothing.";
     let marks = r.word_or_none("live_marks", "\"octopus\"", doc);
     let marks_nothing = transport.filter(|transport: &Transport| *transport != Transport::Messages);
     if let Some(transport) = marks_nothing.filter(|_| r.has("live_marks")) {

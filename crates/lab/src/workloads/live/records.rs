@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_apps::live::{ReceivedLayer, SentFrame};
+use airlane_apps::live::{LayerSet, ReceivedLayer, SentFrame, Structure};
 use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 
@@ -48,8 +48,8 @@ pub(super) struct Shown {
     pub(super) first: Time,
     /// When the best of what was decoded of it had come.
     pub(super) last: Time,
-    /// The highest layer that was decoded.
-    pub(super) layer: u8,
+    /// Its layers that were decoded.
+    pub(super) layers: LayerSet,
     /// Its SSIM in dB.
     pub(super) ssim_db: f64,
 }
@@ -63,12 +63,12 @@ pub(super) fn of_layers(
     clip: &LayeredVideo,
 ) -> Vec<FrameRecord> {
     let mut came: BTreeMap<(u32, u8), Time> = BTreeMap::new();
-    let mut shown: BTreeMap<u32, (Time, Time, u8)> = BTreeMap::new();
+    let mut shown: BTreeMap<u32, (Time, Time, LayerSet)> = BTreeMap::new();
     for layer in received {
         came.insert((layer.header.frame, layer.header.layer), layer.at);
         for decoded in &layer.decoded {
-            let entry = shown.entry(decoded.frame).or_insert((layer.at, layer.at, decoded.layer));
-            (entry.1, entry.2) = (layer.at, decoded.layer);
+            let entry = shown.entry(decoded.frame).or_insert((layer.at, layer.at, decoded.layers));
+            (entry.1, entry.2) = (layer.at, decoded.layers);
         }
     }
     // The first time at which something later than a layer had come: seen from the end.
@@ -101,23 +101,29 @@ pub(super) fn of_layers(
             handed: frame.at,
             estimate_bps: frame.estimate.bandwidth.map(|rate| rate.as_f64()),
             layers: layers.collect(),
-            shown: shown.get(&frame.frame).map(|&(first, last, layer)| Shown {
+            shown: shown.get(&frame.frame).map(|&(first, last, layers)| Shown {
                 first,
                 last,
-                layer,
-                ssim_db: ssim_db(video, clip, frame.encoded.encoding, frame.frame, layer),
+                layers,
+                ssim_db: ssim_db(video, clip, frame.encoded.encoding, frame.frame, layers),
             }),
         }
     });
     records.collect()
 }
 
-/// SSIM in dB of a frame of the clip, up to a layer.
-fn ssim_db(video: Video, clip: &LayeredVideo, encoding: u8, frame: u32, layer: u8) -> f64 {
+/// SSIM in dB of a frame of the clip with these layers.
+fn ssim_db(video: Video, clip: &LayeredVideo, encoding: u8, frame: u32, layers: LayerSet) -> f64 {
     match video {
         Video::Quality => clip.quality.as_ref().map_or(0.0, |table| {
-            table.frame(usize::from(encoding), frame)[usize::from(layer)].ssim_db
+            // They are the lowest ones.
+            let highest = usize::from(layers.count()).saturating_sub(1);
+            table.frame(usize::from(encoding), frame)[highest].ssim_db
         }),
+        Video::Volumetric => match (&clip.clouds, video.structure(clip)) {
+            (Some(table), Some(Structure::Clouds(cells))) => table.ssim_db(&cells.counts(layers)),
+            _ => 0.0,
+        },
         Video::FrameRate => clip.temporal.as_ref().map_or(0.0, |table| table.frame(frame).ssim_db),
     }
 }

@@ -331,6 +331,7 @@ trace_offset_s = 30"#;
             scale: 1.5,
             mean: None,
             offset: Some(Duration::from_secs(30)),
+            fading: 0.0,
         })
     );
 }

@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p airlane-net --example fit_traces -- fit:lte 1 {ATT,Verizon}-LTE-driving.down.gz`
 //!
+//! `cargo run --release -p airlane-net --example fit_traces -- fit:5g 1 static_B_*.csv.gz`
+//!
 //! `cargo run --release -p airlane-net --example fit_traces -- fit:wifi 1 *.txt`
 
 use std::time::Duration;
@@ -28,6 +30,22 @@ pub(super) const LTE: CapacityModel = CapacityModel {
         least_s: 0.45,
         most_s: 30.0,
     }),
+};
+
+/// Fitted to three recordings of 5G (non-standalone) by a phone that stood still, together 190 minutes by
+/// the second.
+pub(super) const FIVE_G: CapacityModel = CapacityModel {
+    scale_bps: 70_000_000.0,
+    scale_log_sd: 0.0,
+    place: 0.0191,
+    slow: Component { share: 0.339, time_s: 37.7 },
+    fast: Component { share: 0.638, time_s: 2.38 },
+    knot: Duration::from_secs(1),
+    capacity: [
+        0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.46e-5, 2.92e-5, 0.00166, 0.0337, 0.129, 0.233, 0.31,
+        0.504, 0.786, 1.14, 1.76, 2.5, 2.91, 3.21, 3.44, 3.66, 3.93, 4.17, 4.38, 4.53, 4.69, 4.76,
+    ],
+    outages: None,
 };
 
 /// Fitted to 11 recordings in offices and 11 in a crowded restaurant, together 107 minutes in

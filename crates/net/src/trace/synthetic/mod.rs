@@ -16,6 +16,7 @@ use std::time::Duration;
 use airlane_base::{InputError, Seed};
 use serde::{Deserialize, Serialize};
 
+pub(super) use model::Memory;
 pub use model::{CapacityModel, Component, LEVELS, Outages, STEP, level};
 pub use radio::{Phase, RadioModel};
 
@@ -27,6 +28,9 @@ use super::Trace;
 pub enum Medium {
     /// The downlink of LTE in a moving car.
     Lte,
+    /// The downlink of 5G (non-standalone, below 6 GHz) to a phone that does not move.
+    #[serde(rename = "5g")]
+    FiveG,
     /// WiFi in an office or a crowded restaurant.
     Wifi,
     /// WiFi of 5 GHz (802.11ac) within sight, a host alone on the channel.
@@ -50,13 +54,21 @@ pub enum Model {
 
 impl Medium {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Lte, Self::Wifi, Self::WifiAc, Self::WigigLos, Self::WigigNlos, Self::WigigMobile];
+    pub const ALL: [Self; 7] = [
+        Self::Lte,
+        Self::FiveG,
+        Self::Wifi,
+        Self::WifiAc,
+        Self::WigigLos,
+        Self::WigigNlos,
+        Self::WigigMobile,
+    ];
 
     /// The name in traces, scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lte => "lte",
+            Self::FiveG => "5g",
             Self::Wifi => "wifi",
             Self::WifiAc => "wifi-ac",
             Self::WigigLos => "wigig-los",
@@ -69,6 +81,7 @@ impl Medium {
     pub const fn model(self) -> Model {
         match self {
             Self::Lte => Model::Capacity(&fitted::LTE),
+            Self::FiveG => Model::Capacity(&fitted::FIVE_G),
             Self::Wifi => Model::Capacity(&fitted::WIFI),
             Self::WifiAc => Model::Radio(&fitted_radios::WIFI_AC),
             Self::WigigLos => Model::Radio(&fitted_radios::WIGIG_LOS),

@@ -142,7 +142,7 @@ pub(super) fn profile(
 }
 
 /// A [`Component`] at the knots.
-pub(super) struct Memory {
+pub(in crate::trace) struct Memory {
     value: f64,
     keep: f64,
     noise: f64,
@@ -150,7 +150,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(of: Component, knot: Duration, seed: Seed) -> Self {
+    pub(in crate::trace) fn new(of: Component, knot: Duration, seed: Seed) -> Self {
         let mut rng = seed.rng();
         let sd = of.share.sqrt();
         let keep = (-knot.as_secs_f64() / of.time_s).exp();
@@ -159,7 +159,7 @@ impl Memory {
         Self { value: sd * first, keep, noise: sd * (1.0 - keep * keep).sqrt(), rng }
     }
 
-    pub(super) fn next(&mut self) -> f64 {
+    pub(in crate::trace) fn next(&mut self) -> f64 {
         let now = self.value;
         let step: f64 = StandardNormal.sample(&mut self.rng);
         self.value = self.keep * now + self.noise * step;

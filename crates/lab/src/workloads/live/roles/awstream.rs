@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::{LiveError, awstream};
+use airlane_apps::live::{LayerSet, LiveError, awstream};
 use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
 use airlane_media::layers::SingleEncoding;
@@ -47,7 +47,10 @@ impl Noted for Known {
                 handed: sent.at,
                 estimate_bps: Some(sent.delivered.as_f64()),
                 layers: sent.bytes.map(|bytes| LayerRecord { bytes, fate }).into_iter().collect(),
-                shown: came.map(|at| Shown { first: at, last: at, layer: 0, ssim_db }),
+                shown: came.map(|at| {
+                    let layers = LayerSet::lowest(1);
+                    Shown { first: at, last: at, layers, ssim_db }
+                }),
             }
         });
         frames.collect()

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
 use airlane_apps::live::{
-    self, Encoder, LiveError, Noted as LiveNoted, QualityMarks, ReceivedLayer, SentFrame,
+    self, AUTHORS_THRESHOLDS, Encoder, LayerMarks, LiveError, Noted as LiveNoted, ReceivedLayer,
+    SentFrame,
 };
 use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_base::Time;
@@ -26,8 +27,9 @@ use crate::world::{FlowSample, Stage, Tap};
 
 /// What sets a path up sends next to nothing.
 const SETUP_CONTROL: ControllerConfig = ControllerConfig::Reno;
-/// The slack of the authors' code, ms, by layer.
+/// The slack of the authors' code, ms: by layer of quality, and of layers of cells.
 const AUTHORS_SLACK_MS: [u16; 3] = [300, 200, 100];
+const AUTHORS_CELL_SLACK_MS: u16 = 50;
 
 /// What both ends have noted so far.
 #[derive(Default)]
@@ -155,13 +157,18 @@ impl Sender {
     }
 
     fn encoder(&self, path: &MediaPath) -> Box<dyn Encoder> {
-        let paper = QualityMarks::PAPER;
+        let paper = LayerMarks::PAPER;
         let marks = match self.marks {
             Marks::Paper => paper,
-            Marks::Slack => QualityMarks { slack_ms: AUTHORS_SLACK_MS, ..paper },
-            Marks::NoDroppers => QualityMarks { droppers: false, ..paper },
-            Marks::NoBitrates => QualityMarks { bitrates: false, ..paper },
-            Marks::None => QualityMarks::NONE,
+            Marks::Slack => LayerMarks {
+                slack_ms: AUTHORS_SLACK_MS,
+                cell_slack_ms: AUTHORS_CELL_SLACK_MS,
+                ..paper
+            },
+            Marks::Thresholds => LayerMarks { thresholds: AUTHORS_THRESHOLDS, ..paper },
+            Marks::NoDroppers => LayerMarks { droppers: false, ..paper },
+            Marks::NoBitrates => LayerMarks { bitrates: false, ..paper },
+            Marks::None => LayerMarks::NONE,
         };
         let encoder = self.video.encoder(&self.clip, marks, |n| path.ip_bytes(n));
         encoder.expect("the clip was drawn for it")

@@ -4,6 +4,7 @@ mod awstream;
 mod messages;
 mod salsify;
 mod single;
+mod vivo;
 mod webrtc;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,6 +88,8 @@ fn start_one(
         Transport::Salsify | Transport::SalsifySprout | Transport::SalsifySproutPaper => {
             salsify::start(scene, stage)?
         }
+        Transport::Vivo => vivo::start(scene, None, stage)?,
+        Transport::VivoSkip => vivo::start(scene, Some(vivo::MOST_ASKED), stage)?,
         Transport::WebRtc => webrtc::start(scene, &name, stage)?,
     };
     Ok(Started { name, counted_from, end, ended, noted })

@@ -40,6 +40,8 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
                 Mode::FrameRate,
             )
         }
+        // Refused when the streams were drawn.
+        Video::Volumetric => return Err(fault("point clouds have no single layer")),
     };
     let estimator = match of_scheme.transport {
         Transport::SalsifySprout => Estimator::Sprout(SproutConfig::tuned()),

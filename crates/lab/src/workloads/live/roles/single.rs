@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use airlane_apps::live::LayerSet;
 use airlane_apps::live::wire::LayerHeader;
 use airlane_base::Time;
 
@@ -72,7 +73,7 @@ impl Noted for Known {
                 shown: shown.zip(captured.encoded).map(|(at, (_, ssim_db))| Shown {
                     first: at,
                     last: at,
-                    layer: 0,
+                    layers: LayerSet::lowest(1),
                     ssim_db,
                 }),
             }

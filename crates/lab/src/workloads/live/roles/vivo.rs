@@ -1,0 +1,168 @@
+//! Streams of ViVo: point clouds in whole cells over a reliable stream, each frame as dense as its viewer
+//! asks for (`docs/vivo.md`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use airlane_apps::live::vivo::{self, CapturedFrame, Density, Offer, densities};
+use airlane_apps::live::{LayerSet, LiveError};
+use airlane_apps::media_path::OpenError;
+use airlane_base::{Rate, Time};
+use airlane_media::clouds::CloudTable;
+use airlane_quic::TransportConfig;
+use airlane_runtime::RuntimeExt;
+use tokio::sync::oneshot;
+
+use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
+use super::{Ending, Noted, Scene, lock};
+use crate::error::LabError;
+use crate::world::{FlowSample, Stage, Tap};
+
+/// Frames that are on their way at most where frames are left out: half a second of them, by a grid
+/// (`docs/vivo.md`).
+pub(super) const MOST_ASKED: usize = 10;
+/// Bytes that the transport takes beyond its window: the rest waits where the frame is.
+const UNSENT_BYTES: u64 = 128 << 10;
+
+/// What both ends have noted so far.
+#[derive(Default)]
+struct Both {
+    captured: BTreeMap<u32, CapturedFrame>,
+    estimates: BTreeMap<u32, Rate>,
+    came: BTreeMap<u32, Time>,
+}
+
+/// What is known of a stream in the end.
+struct Known {
+    both: Arc<Mutex<Both>>,
+    table: Arc<CloudTable>,
+    levels: Vec<Density>,
+    begin: Arc<Mutex<Option<Time>>>,
+    frame_time: Duration,
+    end: Time,
+    tap: Arc<Tap>,
+}
+
+impl Noted for Known {
+    fn frames(&self) -> Vec<FrameRecord> {
+        let both = lock(&self.both);
+        let Some(begin) = *lock(&self.begin) else { return Vec::new() };
+        let all = (0..).map(|n| (n, begin + self.frame_time * n));
+        let frames = all.take_while(|(_, at)| *at < self.end).map(|(number, handed)| {
+            let came = both.came.get(&number).copied();
+            let layers = both.captured.get(&number).map(|captured| LayerRecord {
+                bytes: captured.bytes,
+                fate: came.map_or(Fate::DroppedThere(None), Fate::Came),
+            });
+            let shown = both.captured.get(&number).zip(came).map(|(captured, at)| Shown {
+                first: at,
+                last: at,
+                layers: LayerSet::lowest(1),
+                ssim_db: self.ssim_db(captured.level),
+            });
+            FrameRecord {
+                number,
+                handed,
+                estimate_bps: both.estimates.get(&number).map(|rate| rate.as_f64()),
+                layers: layers.into_iter().collect(),
+                shown,
+            }
+        });
+        frames.collect()
+    }
+
+    fn samples(&self) -> Vec<FlowSample> {
+        self.tap.take()
+    }
+}
+
+impl Known {
+    fn ssim_db(&self, level: u8) -> f64 {
+        let density = self.levels[usize::from(level)];
+        let fronts = self.table.fronts();
+        let mut layers = vec![usize::from(density.front); fronts];
+        layers.resize(2 * fronts, usize::from(density.behind));
+        self.table.ssim_db(&layers)
+    }
+}
+
+/// The bytes of a frame at a level.
+fn bytes_of(table: &CloudTable, frame: u32, density: Density) -> u32 {
+    table.whole_bytes(frame, usize::from(density.front), usize::from(density.behind))
+}
+
+pub(super) fn start(
+    scene: Scene<'_>,
+    most: Option<usize>,
+    stage: &mut Stage<'_>,
+) -> Result<Ending, LabError> {
+    let Scene { entry, clip, pair, begin, end, .. } = scene;
+    let table = clip
+        .clouds
+        .clone()
+        .map(Arc::new)
+        .ok_or_else(|| LabError::fault(format!("{} has no point clouds", clip.name)))?;
+    let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
+    let levels = densities(table.layers as u8);
+    let mean = |density: &Density| {
+        let all = (0..table.frames.len() as u32).map(|n| u64::from(bytes_of(&table, n, *density)));
+        Rate::of(all.sum(), frame_time * table.frames.len() as u32)
+    };
+    let offer = Arc::new(Offer { frame_time, levels: levels.iter().map(mean).collect() });
+    let tap = stage.tap(&pair);
+    let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
+    let transport =
+        TransportConfig { unsent_bytes: Some(UNSENT_BYTES), ..stage.transport(control) };
+    let listen = stage.server(&pair, transport)?;
+    let both = Arc::new(Mutex::new(Both::default()));
+    let began = Arc::new(Mutex::new(None));
+    let known = Known {
+        both: both.clone(),
+        table: table.clone(),
+        levels: levels.clone(),
+        begin: began.clone(),
+        frame_time,
+        end,
+        tap: tap.clone(),
+    };
+    let (noted, offered, seen) = (both.clone(), offer.clone(), stage.sender_seen(&pair, &tap));
+    pair.server.spawn("vivo server", async move {
+        let Some(connection) = listen.accept().await else { return };
+        seen(connection.control());
+        let note = |frame: CapturedFrame| {
+            lock(&began).get_or_insert(frame.at);
+            lock(&noted).captured.insert(frame.frame, frame);
+        };
+        let bytes = |frame, level: u8| bytes_of(&table, frame, levels[usize::from(level)]);
+        // An error says that the client is gone, which tells why itself.
+        drop(vivo::serve_one(&connection, &offered, bytes, note).await);
+    });
+    let caller = stage.client(&pair, stage.client_transport())?;
+    let (done, ended) = oneshot::channel();
+    let (clock, to) = (pair.client.clone(), pair.address);
+    pair.client.spawn("vivo client", async move {
+        clock.sleep_until(begin).await;
+        let watched = async {
+            let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
+            let came = |layer: airlane_apps::live::ReceivedLayer| {
+                lock(&both).came.insert(layer.header.frame, layer.at);
+            };
+            let asked = |frame, estimate| {
+                if let Some(estimate) = estimate {
+                    lock(&both).estimates.insert(frame, estimate);
+                }
+            };
+            vivo::watch(&connection, &offer, most, came, asked).await?;
+            Err::<(), _>(LiveError::Ended)
+        };
+        let result = tokio::select! {
+            biased;
+            () = clock.sleep_until(end) => Ok(()),
+            result = watched => result,
+        };
+        // The receiver is gone if the world was stopped.
+        drop(done.send(result.err().map(|e| e.to_string())));
+    });
+    Ok((ended, Box::new(known)))
+}
