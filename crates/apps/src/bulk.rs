@@ -132,6 +132,11 @@ impl Received {
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
+
+    /// So many more have come.
+    pub fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Fetches `bytes` (zero: without end) from `server`, until they are there or `until` comes.

@@ -6,6 +6,7 @@
 pub mod bulk;
 pub mod cmcd;
 pub mod content;
+pub mod datagrams;
 pub mod error;
 pub mod http;
 pub mod live;

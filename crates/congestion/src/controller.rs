@@ -122,6 +122,9 @@ pub struct Marked {
     pub sent_at: Time,
     /// Bytes in flight.
     pub in_flight: u64,
+    /// How many of the packets that it newly acknowledges were marked, as far as the transport is
+    /// told: at least one.
+    pub packets: u64,
 }
 
 /// A signal to a controller from outside of its connection: from Minerva, or from the application.

@@ -5,7 +5,7 @@ use std::fmt;
 use airlane_base::{Rate, Seed, Time};
 
 use crate::controller::Controller;
-use crate::{Bbr, Coupled, Cubic, CubicConfig, Explicit, Fast, Reno};
+use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Explicit, Fast, Reno};
 
 /// Which controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +22,14 @@ pub enum Algorithm {
     Bbr,
     /// [`Explicit`].
     Explicit,
+    /// [`Abc`].
+    Abc,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Reno, Self::Cubic, Self::Coupled, Self::Fast, Self::Bbr, Self::Explicit];
+    pub const ALL: [Self; 7] =
+        [Self::Reno, Self::Cubic, Self::Coupled, Self::Fast, Self::Bbr, Self::Explicit, Self::Abc];
 
     /// The name in scenarios and tables.
     pub const fn name(self) -> &'static str {
@@ -38,6 +40,7 @@ impl Algorithm {
             Self::Fast => "fast",
             Self::Bbr => "bbr",
             Self::Explicit => "explicit",
+            Self::Abc => "abc",
         }
     }
 }
@@ -69,6 +72,8 @@ pub enum ControllerConfig {
         /// The rate at first, of UDP payload.
         rate: Rate,
     },
+    /// [`Abc`].
+    Abc,
 }
 
 /// The rate of an explicit controller before it was told one.
@@ -84,6 +89,7 @@ impl ControllerConfig {
             Algorithm::Fast => Self::Fast { weight: 1.0 },
             Algorithm::Bbr => Self::Bbr,
             Algorithm::Explicit => Self::Explicit { rate: INITIAL_EXPLICIT_RATE },
+            Algorithm::Abc => Self::Abc,
         }
     }
 
@@ -101,6 +107,7 @@ impl ControllerConfig {
             Self::Fast { .. } => Algorithm::Fast,
             Self::Bbr => Algorithm::Bbr,
             Self::Explicit { .. } => Algorithm::Explicit,
+            Self::Abc => Algorithm::Abc,
         }
     }
 
@@ -113,7 +120,7 @@ impl ControllerConfig {
     pub fn weight(&self) -> f64 {
         match self {
             Self::Cubic(CubicConfig { weight, .. }) | Self::Fast { weight } => *weight,
-            Self::Reno | Self::Coupled | Self::Bbr | Self::Explicit { .. } => 1.0,
+            Self::Reno | Self::Coupled | Self::Bbr | Self::Explicit { .. } | Self::Abc => 1.0,
         }
     }
 
@@ -127,6 +134,7 @@ impl ControllerConfig {
             Self::Fast { weight } => Box::new(Fast::new(weight, mtu)),
             Self::Bbr => Box::new(Bbr::new(now, mtu, seed)),
             Self::Explicit { rate } => Box::new(Explicit::new(rate, mtu)),
+            Self::Abc => Box::new(Abc::new(now, mtu)),
         }
     }
 }

@@ -15,6 +15,7 @@
 //!
 //! `docs/controllers.md` has the equations as built and the measured equilibria.
 
+pub mod abc;
 pub mod bbr;
 pub mod controller;
 pub mod coupled;
@@ -29,6 +30,7 @@ pub mod rate_sample;
 pub mod reno;
 pub mod send;
 
+pub use abc::Abc;
 pub use bbr::Bbr;
 pub use controller::{
     Ack, Controller, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,

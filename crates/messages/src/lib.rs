@@ -43,5 +43,6 @@ pub mod wire;
 
 pub use keys::{Protection, SECRET_BYTES, Secret};
 pub use reassembly::{Delivered, ReceiveLimits};
+pub use rtt::RttEstimate;
 pub use sender::{SendError, SendOptions};
 pub use session::{Config, Counts, Event, Ids, Refused, Session};

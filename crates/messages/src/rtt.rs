@@ -11,7 +11,7 @@ const INITIAL: Duration = Duration::from_millis(333);
 
 /// An estimate from samples.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RttEstimate {
+pub struct RttEstimate {
     known: Option<Known>,
 }
 
@@ -25,7 +25,7 @@ struct Known {
 
 impl RttEstimate {
     /// Adds a sample, of which the peer held the acknowledgement for `delay`.
-    pub(crate) fn add(&mut self, latest: Duration, delay: Duration) {
+    pub fn add(&mut self, latest: Duration, delay: Duration) {
         let Some(known) = &mut self.known else {
             let variation = latest / 2;
             self.known = Some(Known { latest, smoothed: latest, variation, min: latest });
@@ -39,19 +39,20 @@ impl RttEstimate {
         known.smoothed = (7 * known.smoothed + adjusted) / 8;
     }
 
-    pub(crate) fn smoothed(&self) -> Duration {
+    /// The smoothed round trip; before there is a sample, what is assumed.
+    pub fn smoothed(&self) -> Duration {
         self.known.map_or(INITIAL, |known| known.smoothed)
     }
 
     /// How much later than an acknowledged one a packet may be before it counts as lost (section
     /// 6.1.2).
-    pub(crate) fn loss_delay(&self) -> Duration {
+    pub fn loss_delay(&self) -> Duration {
         let latest = self.known.map_or(INITIAL, |known| known.latest);
         (9 * self.smoothed().max(latest) / 8).max(GRANULARITY)
     }
 
     /// How long an acknowledgement may take before a probe is sent (section 6.2.1).
-    pub(crate) fn probe_timeout(&self) -> Duration {
+    pub fn probe_timeout(&self) -> Duration {
         let variation = self.known.map_or(INITIAL / 2, |known| known.variation);
         self.smoothed() + (4 * variation).max(GRANULARITY) + MAX_ACK_DELAY
     }

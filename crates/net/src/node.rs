@@ -141,6 +141,16 @@ pub trait Queue: Send {
     fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// The next packet to serve; what it drops on the way goes into `drops`.
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued;
+    /// Whether it wants to be told what its link can carry: what the scheduler of a base station or
+    /// of an access point knows of its own.
+    fn follows_capacity(&self) -> bool {
+        false
+    }
+    /// The link could have carried so many IP bytes from the start until `now`. Links call it before
+    /// each [`dequeue`](Self::dequeue) of a queue that follows its capacity.
+    fn capacity(&mut self, now: Time, bytes: f64) {
+        let _ = (now, bytes);
+    }
     /// Packets waiting.
     fn len(&self) -> usize;
     /// Whether none waits.

@@ -6,7 +6,7 @@ use airlane_base::{Seed, Time};
 use airlane_congestion::fast::KAPPA;
 use airlane_congestion::{Algorithm, ControllerConfig};
 
-use crate::harness::{Discipline, Flow, Outcome, PACKET_BYTES, Scene, run};
+use crate::harness::{AckPolicy, Discipline, Flow, Outcome, PACKET_BYTES, Scene, run};
 use crate::tables::{header, mean, spread};
 
 /// BBR alone, and beside Cubic.
@@ -32,6 +32,46 @@ pub fn bbr(seeds: u64) {
         }
     }
     beside_cubic(Algorithm::Bbr, &[0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0], seeds);
+}
+
+/// ABC behind its own queue: alone, and several together.
+pub fn abc(seeds: u64) {
+    let columns = ["Mbit/s", "RTT", "flows", "utilisation", "mean wait", "99 %", "Jain's index"];
+    header("ABC behind an ABC queue", &columns.map(str::to_owned));
+    for mbps in [1.0, 6.0, 24.0] {
+        for rtt_ms in [20, 60, 100] {
+            for flows in [1, 4] {
+                let outs = (1..=seeds).map(|seed| {
+                    let (mut scene, rtt) = link(mbps, rtt_ms, 1.0, 60.0, seed);
+                    scene.discipline = Discipline::Abc(250);
+                    scene.warmup = Duration::from_secs(10);
+                    let flows = (0..flows).map(|i| {
+                        let mut flow = flow(Algorithm::Abc, rtt, seed);
+                        flow.acks = AckPolicy::EACH;
+                        flow.start = Time::from_millis(500 * i);
+                        flow
+                    });
+                    run(&scene, flows.collect())
+                });
+                let outs: Vec<Outcome> = outs.collect();
+                let of =
+                    |f: &dyn Fn(&Outcome) -> f64| mean(&outs.iter().map(f).collect::<Vec<_>>());
+                let jain = |out: &Outcome| {
+                    let sum =
+                        |power| out.flows.iter().map(|f| (f.packets as f64).powi(power)).sum();
+                    let (first, second): (f64, f64) = (sum(1), sum(2));
+                    first * first / (out.flows.len() as f64 * second)
+                };
+                println!(
+                    "| {mbps} | {rtt_ms} ms | {flows} | {:.3} | {:.1} ms | {:.1} ms | {:.3} |",
+                    of(&|o| o.link.utilisation),
+                    of(&|o| o.link.mean_sojourn.as_secs_f64() * 1e3),
+                    of(&|o| o.link.sojourn_quantile(0.99).as_secs_f64() * 1e3),
+                    of(&jain),
+                );
+            }
+        }
+    }
 }
 
 /// What one flow gets of a link that it shares with one Cubic, by queue.

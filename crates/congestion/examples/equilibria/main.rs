@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled; all of them
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc; all of them
 //! if none is named. Five seeds if not said otherwise.
 
 mod coupled;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 10] = [
+const TABLES: [(&str, Table); 11] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -28,6 +28,7 @@ const TABLES: [(&str, Table); 10] = [
     ("bbr", links::bbr),
     ("fast", links::fast),
     ("coupled", coupled::coupled),
+    ("abc", links::abc),
 ];
 
 fn main() -> ExitCode {

@@ -323,11 +323,11 @@ impl SendState {
     }
 
     /// The acknowledgement that was read last reports more packets marked as having met congestion
-    /// than the ones before it.
-    pub fn on_marked(&mut self, now: Time, path: PathId) {
+    /// than the ones before it: so many, or one where the transport is told only that there are.
+    pub fn on_marked(&mut self, now: Time, path: PathId, packets: u64) {
         let now = self.tick(now);
         if let Some(path) = self.path_mut(path) {
-            path.on_marked(now);
+            path.on_marked(now, packets);
         }
     }
 

@@ -301,11 +301,11 @@ impl Path {
         collapses
     }
 
-    pub(super) fn on_marked(&mut self, now: Time) {
+    pub(super) fn on_marked(&mut self, now: Time, packets: u64) {
         if let Some((pn, sent_at)) = self.newest {
             self.counts.mark_reports += 1;
             let in_flight = self.in_flight;
-            self.controller.on_marked(&Marked { now, pn, sent_at, in_flight });
+            self.controller.on_marked(&Marked { now, pn, sent_at, in_flight, packets });
         }
         self.follow(now);
     }

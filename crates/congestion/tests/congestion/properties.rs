@@ -134,7 +134,7 @@ impl Driver {
             Step::Mark => {
                 if let Some((pn, sent_at)) = self.open.first().copied() {
                     let in_flight = self.in_flight();
-                    controller.on_marked(&Marked { now, pn, sent_at, in_flight });
+                    controller.on_marked(&Marked { now, pn, sent_at, in_flight, packets: 1 });
                 }
             }
         }
@@ -358,7 +358,7 @@ fn a_mark_is_answered_as_a_loss_is_and_once_per_flight() {
         // The packet that is lost in one run is the one that is marked in the other.
         let (pn, sent_at) = marked.open[0];
         let in_flight = marked.in_flight() - MTU;
-        by_mark.on_marked(&Marked { now: marked.now, pn, sent_at, in_flight });
+        by_mark.on_marked(&Marked { now: marked.now, pn, sent_at, in_flight, packets: 1 });
         let (mut lost, mut by_loss) = full();
         lost.apply(by_loss.as_mut(), &Step::Lose { skip: 0, count: 1 });
         let after = by_mark.window();
@@ -366,7 +366,7 @@ fn a_mark_is_answered_as_a_loss_is_and_once_per_flight() {
         assert!(algorithm == Algorithm::Bbr || after < before, "{algorithm}: {after} of {before}");
         // The rest of that flight belongs to the same event.
         for (pn, sent_at) in marked.open.clone() {
-            by_mark.on_marked(&Marked { now: marked.now, pn, sent_at, in_flight });
+            by_mark.on_marked(&Marked { now: marked.now, pn, sent_at, in_flight, packets: 1 });
         }
         assert_eq!(by_mark.window(), after, "{algorithm}");
         // What was marked is never undone.

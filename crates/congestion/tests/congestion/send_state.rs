@@ -233,7 +233,7 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
     state.on_lost(at(60), A, 8);
     state.on_lost(at(70), A, 10);
     state.on_losses_end(at(70), A, false);
-    state.on_marked(at(70), A);
+    state.on_marked(at(70), A, 1);
     let heard = heard.lock().unwrap();
     assert_eq!(heard.causes, [LossCause::Reordering, LossCause::Late]);
     assert_eq!(heard.marked, [(11, 2 * u64::from(MTU))]);
@@ -322,7 +322,7 @@ proptest! {
                     acked_n += u64::from(hit);
                     prop_assert_eq!(state.on_ack_end(now, path), hit);
                 }
-                6 => state.on_marked(now, path),
+                6 => state.on_marked(now, path, 1),
                 _ => {
                     let took = state.on_sent(now, path, next, bytes);
                     prop_assert_eq!(took, open.contains_key(&path));

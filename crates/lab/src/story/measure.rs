@@ -11,6 +11,15 @@ use crate::workload::{
 };
 use crate::world::{RunOutput, WayOutput};
 
+/// How long packets waited in the queue until their service began: by metric, the share of packets
+/// that waited at most so long.
+const WAITS: [(&str, f64); 4] = [
+    ("queue_p50_ms", 0.5),
+    ("queue_p99_ms", 0.99),
+    ("queue_p999_ms", 0.999),
+    ("queue_max_ms", 1.0),
+];
+
 /// The metrics of a run that are no workload's: what the bottleneck did, how even rates were, how
 /// many sessions failed.
 pub(crate) fn network_metrics() -> Vec<Metric> {
@@ -22,6 +31,7 @@ pub(crate) fn network_metrics() -> Vec<Metric> {
         Metric::of_run("mean_queue_packets", "packets", Sense::Lower),
         Metric::of_run("mean_queue_ms", "ms", Sense::Lower),
     ];
+    metrics.extend(WAITS.map(|(name, _)| Metric::of_run(name, "ms", Sense::Lower)));
     metrics.extend(DropReason::ALL.into_iter().map(dropped));
     metrics.push(Metric::of_run("jain_rates", "", Sense::Higher));
     metrics.push(Metric::of_run("failed_sessions", "", Sense::Lower));
@@ -90,6 +100,10 @@ fn of_way(way: &WayOutput) -> Figures {
     figures.add("mean_queue_packets", "packets", Some(report.mean_queue_packets));
     let sojourn_ms = report.mean_sojourn.as_secs_f64() * 1e3;
     figures.add("mean_queue_ms", "ms", Some(sojourn_ms));
+    for (name, share) in WAITS {
+        let waited_ms = report.sojourn_quantile(share).as_secs_f64() * 1e3;
+        figures.add(name, "ms", Some(waited_ms));
+    }
     for reason in DropReason::ALL {
         let packets = counters.dropped[reason.index()].0 as f64;
         figures.add(&format!("drops_{}", reason.name()), "packets", Some(packets));

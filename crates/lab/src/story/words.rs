@@ -112,6 +112,7 @@ pub(super) fn queue(queue: &Queue) -> String {
             let kind = if flows { "FQ-CoDel" } else { "CoDel" };
             format!("{kind} at {}{marks}, holds {limit}", ms(target))
         }
+        Discipline::Abc { threshold } => format!("ABC at {}, holds {limit}", ms(threshold)),
         Discipline::PriorityDrop => format!("priority dropping, holds {limit}"),
         Discipline::Octopus { slack, headless } => {
             let slack = if slack { ", with slack" } else { "" };

@@ -1,6 +1,7 @@
 //! One run: a world built from a plan, run to its end, and what came out of it.
 
 mod network;
+mod oracle;
 mod output;
 mod stage;
 mod stocks;
@@ -17,6 +18,7 @@ use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
 pub(crate) use network::of_way;
+pub(crate) use oracle::OracleLink;
 pub use output::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
 pub(crate) use stage::{Pair, Stage};
 pub(crate) use stocks::SharedStocks;
@@ -88,7 +90,7 @@ pub fn run(
     options: &Options,
     ticket: &Ticket<'_>,
 ) -> Result<RunOutput, LabError> {
-    let seed = Seed(key.seed).split("case").split(&plan.cases[key.case].name);
+    let seed = seed_of(plan, key);
     let network::Built { mut network, hosts, ways } = network::build(plan, key, seed)?;
     network.sample_every(SAMPLE_EVERY);
     let capture = match &options.captures.pcap {
@@ -165,6 +167,11 @@ pub fn run(
         capture.finish()?;
     }
     Ok(output)
+}
+
+/// The seed of a run's world: the same under every scheme.
+fn seed_of(plan: &Plan, key: RunKey) -> Seed {
+    Seed(key.seed).split("case").split(&plan.cases[key.case].name)
 }
 
 fn lab_error(plan: &Plan, key: RunKey, error: WorldError) -> LabError {

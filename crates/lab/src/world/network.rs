@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
-use airlane_net::queue::{CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
+use airlane_net::queue::{AbcConfig, CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
 use airlane_net::{
     AccessId, Carrier, CellAccess, Direction, GilbertElliott, Impairment, JitterLaw, LinkAccess,
     Network, PeriodicLoss, SendJitter, Topology,
@@ -149,7 +149,7 @@ fn way(
 }
 
 /// What a way can carry, and where in a recording the run starts.
-fn supply(
+pub(super) fn supply(
     plan: &Plan,
     key: RunKey,
     seed: Seed,
@@ -214,6 +214,9 @@ fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
             }
         }
         Discipline::PriorityDrop => QueueSpec::PriorityDrop(limit),
+        Discipline::Abc { threshold } => {
+            QueueSpec::Abc(limit, AbcConfig { threshold, ..AbcConfig::default() })
+        }
         Discipline::Octopus { slack, headless } => {
             QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
         }

@@ -55,6 +55,11 @@ impl Tap {
         self.lock().source = Some(Box::new(sample));
     }
 
+    /// The flow is told of by `sample`.
+    pub(crate) fn connect_to(&self, sample: impl Fn() -> Option<FlowSample> + Send + 'static) {
+        self.lock().source = Some(Box::new(sample));
+    }
+
     /// The flow's media path came.
     pub(crate) fn connect_path(&self, path: &Arc<MediaPath>) {
         let path = Arc::downgrade(path);

@@ -9,6 +9,7 @@ mod equilibria;
 mod execute;
 mod grid;
 mod live;
+mod motivation;
 mod networks;
 mod normalise;
 mod parsers;

@@ -3,6 +3,7 @@
 mod opportunities;
 mod profile;
 mod serial;
+mod services;
 mod trace_link;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use airlane_base::{InputError, Rate, Time};
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use profile::RateProfile;
 pub use serial::SerialLink;
+pub use services::Services;
 pub use trace_link::TraceLink;
 
 use crate::node::{Node, Queue};
@@ -45,6 +47,29 @@ impl Supply {
             Self::Profile(p) => p.mean(),
             Self::Opportunities(o) => o.mean(),
         }
+    }
+
+    /// IP bytes that a link with this supply could have carried from the start until `now`, in a world
+    /// that starts at `offset` of it.
+    pub fn bytes_until(&self, offset: Duration, now: Time) -> f64 {
+        let offset = match self.period() {
+            Some(period) => Duration::from_nanos((offset.as_nanos() % period.as_nanos()) as u64),
+            None => offset,
+        };
+        let to = now.since_start() + offset;
+        match self {
+            Self::Constant(rate) => rate.as_f64() / 8.0 * now.since_start().as_secs_f64(),
+            Self::Profile(p) => p.bytes_until(to) - p.bytes_until(offset),
+            Self::Opportunities(o) => {
+                (o.count_before(to) - o.count_before(offset)) as f64 * f64::from(OPPORTUNITY_BYTES)
+            }
+        }
+    }
+
+    /// When the link with this supply begins to serve each of endless packets of so many IP bytes, which
+    /// wait from `from` on, in a world that starts at `offset` of it.
+    pub fn services(&self, offset: Duration, from: Time, bytes: u32) -> Services {
+        Services::new(self, offset, from, bytes)
     }
 
     /// Length of what repeats: offsets are taken modulo it. `None` if nothing repeats.

@@ -47,6 +47,9 @@ impl SerialLink {
 
     fn serve_next(&mut self, now: Time, drops: &mut Vec<Dropped>) {
         self.meter.advance(now, self.queue.len(), self.queue.bytes());
+        if self.queue.follows_capacity() {
+            self.queue.capacity(now, self.capacity.bytes_until(now));
+        }
         let before = drops.len();
         self.waits_until = None;
         match self.queue.dequeue(now, drops) {

@@ -60,6 +60,10 @@ impl TraceLink {
 
     fn take_next(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<(Box<Packet>, u32)> {
         self.meter.advance(now, self.queue.len(), self.queue.bytes());
+        if self.queue.follows_capacity() {
+            let bytes = self.cursor.bytes_until(&self.trace, now);
+            self.queue.capacity(now, bytes);
+        }
         let before = drops.len();
         let answer = self.queue.dequeue(now, drops);
         self.counters.count_drops(&drops[before..]);

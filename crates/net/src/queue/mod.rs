@@ -1,5 +1,6 @@
 //! Queueing disciplines, a file each, and how a scenario asks for one.
 
+mod abc;
 mod codel;
 mod droptail;
 mod fq_codel;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 
+pub use abc::{Abc, AbcConfig};
 pub use codel::{Codel, CodelConfig};
 pub use droptail::DropTail;
 pub use fq_codel::FqCodel;
@@ -102,6 +104,8 @@ pub enum QueueSpec {
     FqCodel(Limit, CodelConfig),
     /// Priority dropping, with what its buffer holds at most.
     PriorityDrop(Limit),
+    /// ABC, with what its buffer holds at most.
+    Abc(Limit, AbcConfig),
 }
 
 impl QueueSpec {
@@ -120,6 +124,7 @@ impl QueueSpec {
                 Box::new(FqCodel::new(config, limit.resolve(rate, rtt), seed))
             }
             Self::PriorityDrop(limit) => Box::new(PriorityDrop::new(limit.resolve(rate, rtt))),
+            Self::Abc(limit, config) => Box::new(Abc::new(config, limit.resolve(rate, rtt))),
         }
     }
 }

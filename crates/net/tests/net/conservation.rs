@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::common::{numbered, packet};
 use airlane_base::{Dscp, Ecn, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, CodelConfig, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency, Limit, Node,
-    OctopusConfig, Opportunities, PieConfig, Port, QueueSpec, RateProfile, Supply, Way,
+    AbcConfig, Capacity, CodelConfig, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency,
+    Limit, Node, OctopusConfig, Opportunities, PieConfig, Port, QueueSpec, RateProfile, Supply,
+    Way,
 };
 use proptest::prelude::*;
 
@@ -47,6 +48,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
             }
         }),
         limit().prop_map(QueueSpec::PriorityDrop),
+        limit().prop_map(|limit| QueueSpec::Abc(limit, AbcConfig::default())),
     ]
 }
 
@@ -219,6 +221,7 @@ fn queue_names_are_those_of_tables() {
         (QueueSpec::Codel(Limit::Unlimited, CodelConfig::default()), "codel"),
         (QueueSpec::FqCodel(Limit::Unlimited, CodelConfig::default()), "fq-codel"),
         (QueueSpec::PriorityDrop(Limit::Unlimited), "priority-drop"),
+        (QueueSpec::Abc(Limit::Unlimited, AbcConfig::default()), "abc"),
     ] {
         assert_eq!(spec.build(Rate::from_mbps(1.0), rtt, Seed(0)).name(), name);
     }

@@ -1,5 +1,6 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
+mod abc;
 mod codel;
 mod common;
 mod conservation;
@@ -10,6 +11,7 @@ mod octopus;
 mod pie;
 mod priority_drop;
 mod queue_contract;
+mod supplies;
 mod topology;
 mod trace_fading;
 mod trace_radios;

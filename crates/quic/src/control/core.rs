@@ -171,7 +171,8 @@ impl Core {
     /// An acknowledgement reported more packets marked as having met congestion (ECN-CE).
     pub(super) fn on_marked(&mut self, now: Time, path: PathId) {
         self.settle_before(now);
-        self.send.on_marked(now, path);
+        // noq tells that there are more, and not how many.
+        self.send.on_marked(now, path, 1);
         if let Some(log) = &mut self.log {
             log.on_marked(self.send.now());
         }

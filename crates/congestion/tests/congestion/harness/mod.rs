@@ -247,7 +247,10 @@ impl World {
     }
 
     fn leave(&mut self) {
-        if let Some((id, pn)) = self.bottleneck.leave(self.now) {
+        if let Some((id, pn, marked)) = self.bottleneck.leave(self.now) {
+            if let Some(packet) = self.senders[id].packet(pn) {
+                packet.marked = marked;
+            }
             self.go_on(id, pn);
             self.await_next();
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
-    Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Port, Queue,
-    SerialLink,
+    Abc, AbcConfig, Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Port,
+    Queue, SerialLink,
 };
 
 use super::PACKET_BYTES;
@@ -18,6 +18,8 @@ pub enum Discipline {
     DropTail(usize),
     /// PIE with RFC 8033's settings; so many packets wait at most.
     Pie(usize),
+    /// ABC with its default settings; so many packets wait at most.
+    Abc(usize),
     /// No queue at all: every n-th packet of a flow is lost, the first of them given apart.
     EveryNth {
         /// Packets per loss.
@@ -58,6 +60,7 @@ impl Bottleneck {
             Discipline::Pie(n) => {
                 Box::new(Pie::new(PieConfig::default(), Capacity::Packets(n), seed.rng()))
             }
+            Discipline::Abc(n) => Box::new(Abc::new(AbcConfig::default(), Capacity::Packets(n))),
             Discipline::EveryNth { .. } => Box::new(DropTail::new(Capacity::Unlimited)),
         };
         let rate = if service.is_zero() { Rate::default() } else { Rate::of(ip_bytes, service) };
@@ -83,7 +86,7 @@ impl Bottleneck {
             return if lost { Fate::Dropped } else { Fate::Leaves };
         }
         let mut packet = self.spare.pop().unwrap_or_else(blank);
-        (packet.flow, packet.id) = (FlowId(flow as u32), pn);
+        (packet.flow, packet.id, packet.ecn) = (FlowId(flow as u32), pn, Ecn::Ect0);
         self.link.push(now, Port::ONLY, packet, &mut self.drops);
         let dropped = !self.drops.is_empty();
         self.spare.extend(self.drops.drain(..).map(|d| d.packet));
@@ -95,10 +98,10 @@ impl Bottleneck {
         self.link.next_event()
     }
 
-    /// Flow and number of the packet that leaves now.
-    pub fn leave(&mut self, now: Time) -> Option<(usize, u64)> {
+    /// Flow and number of the packet that leaves now, and whether it is marked.
+    pub fn leave(&mut self, now: Time) -> Option<(usize, u64, bool)> {
         let packet = self.link.poll(now, &mut self.drops)?;
-        let who = (packet.flow.0 as usize, packet.id);
+        let who = (packet.flow.0 as usize, packet.id, packet.ecn == Ecn::Ce);
         self.spare.push(packet);
         Some(who)
     }

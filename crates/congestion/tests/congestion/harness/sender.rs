@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_congestion::{Ack, Controller, Limit, Loss, LossCause, Pacer, RateSampler, Rtt, Sent};
+use airlane_congestion::{
+    Ack, Controller, Limit, Loss, LossCause, Marked, Pacer, RateSampler, Rtt, Sent,
+};
 
 /// UDP payload of every packet.
 pub const PACKET_BYTES: u64 = 1350;
@@ -22,6 +24,8 @@ pub struct AckPolicy {
 }
 
 impl AckPolicy {
+    /// Every packet, at once.
+    pub const EACH: Self = Self { every: 1, delay: MAX_ACK_DELAY };
     /// RFC 9000, section 13.2.2.
     pub const EVERY_SECOND: Self = Self { every: 2, delay: MAX_ACK_DELAY };
     /// Like Chromium's decimation: every tenth packet or after a quarter of the round trip.
@@ -36,6 +40,8 @@ pub struct InFlight {
     pub sent_at: Time,
     /// When the receiver got it; never, if it was dropped.
     pub received_at: Option<Time>,
+    /// It met congestion.
+    pub marked: bool,
     open: bool,
 }
 
@@ -139,6 +145,8 @@ impl Sender {
         self.look(now);
         self.measure_rtt(now, largest, acked_at);
         let Some(rtt) = self.rtt else { return };
+        let mut marks = 0;
+        let mut newest = now;
         for pn in first..=largest {
             let Some(packet) = self.packet(pn) else { continue };
             if !packet.open || packet.received_at.is_none() {
@@ -146,6 +154,8 @@ impl Sender {
             }
             packet.open = false;
             let sent_at = packet.sent_at;
+            marks += u64::from(packet.marked);
+            newest = sent_at;
             self.in_flight -= PACKET_BYTES;
             let sample = self.sampler.on_ack(now, pn, PACKET_BYTES, rtt.min);
             self.controller.on_ack(&Ack {
@@ -163,6 +173,10 @@ impl Sender {
         self.largest_acked = self.largest_acked.max(Some(largest));
         self.pto_count = 0;
         self.detect_losses(now);
+        if marks > 0 {
+            let (pn, sent_at, in_flight, packets) = (largest, newest, self.in_flight, marks);
+            self.controller.on_marked(&Marked { now, pn, sent_at, in_flight, packets });
+        }
     }
 
     fn measure_rtt(&mut self, now: Time, largest: u64, acked_at: Time) {
@@ -261,7 +275,12 @@ impl Sender {
         if self.packets.is_empty() {
             self.base = pn;
         }
-        self.packets.push_back(InFlight { sent_at: now, received_at: None, open: true });
+        self.packets.push_back(InFlight {
+            sent_at: now,
+            received_at: None,
+            marked: false,
+            open: true,
+        });
         self.sampler.on_sent(now, pn, PACKET_BYTES, self.in_flight);
         self.controller.on_sent(&Sent { now, pn, bytes: PACKET_BYTES, in_flight: self.in_flight });
         pn

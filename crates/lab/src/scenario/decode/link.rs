@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::Rate;
+use airlane_net::AbcConfig;
 use airlane_net::trace::{MOST_FADING, Medium};
 
 use super::super::bounds::{Range, Word, range};
@@ -21,6 +22,7 @@ enum QueueKind {
     Codel,
     FqCodel,
     PriorityDrop,
+    Abc,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,7 +34,8 @@ enum LossKind {
 
 words! {
     QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus,
-        "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop;
+        "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop,
+        "abc" => Self::Abc;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
     Medium: "lte" => Self::Lte, "5g" => Self::FiveG, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
@@ -41,7 +44,10 @@ words! {
 }
 
 /// Disciplines that go by how long packets wait.
-const TIMED: &[QueueKind] = &[QueueKind::Pie, QueueKind::Codel, QueueKind::FqCodel];
+const TIMED: &[QueueKind] = &[QueueKind::Pie, QueueKind::Codel, QueueKind::FqCodel, QueueKind::Abc];
+
+/// Disciplines that mark instead of dropping if they are asked to.
+const MARKING: &[QueueKind] = &[QueueKind::Pie, QueueKind::Codel, QueueKind::FqCodel];
 
 /// How much a queue holds unless a scenario says otherwise.
 pub(super) const DOWN_LIMIT: QueueLimit = QueueLimit::Bdp(1.5);
@@ -241,7 +247,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "kind",
         QueueKind::DropTail,
         "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
-         priority dropping those of docs/octopus.md.",
+         priority dropping those of docs/octopus.md; ABC marks packets for senders under it.",
     );
     let bdp = r.number_or_none(
         "limit_bdp",
@@ -268,8 +274,8 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
     let target = r.time_or_none(
         "target_s",
         range(1e-4, 10.0, "0.015"),
-        "0.015, of CoDel 0.005",
-        "The delay that PIE aims at, or that CoDel lets stand.",
+        "0.015, of CoDel 0.005, of ABC 0.02",
+        "The delay that PIE aims at, or that CoDel and ABC let stand.",
     );
     let ecn = r.flag_or_none(
         "ecn",
@@ -289,7 +295,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
     );
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
-        ("ecn", ecn.is_some(), TIMED),
+        ("ecn", ecn.is_some(), MARKING),
         ("slack", slack.is_some(), &[QueueKind::Octopus]),
         ("headless", headless.is_some(), &[QueueKind::Octopus]),
     ] {
@@ -312,6 +318,9 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
                 flows: kind == QueueKind::FqCodel,
             },
             QueueKind::PriorityDrop => Discipline::PriorityDrop,
+            QueueKind::Abc => {
+                Discipline::Abc { threshold: target.unwrap_or(AbcConfig::default().threshold) }
+            }
             QueueKind::Octopus => Discipline::Octopus {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),

@@ -12,7 +12,8 @@ const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 
 words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
-        "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit;
+        "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
+        "abc" => Self::Abc;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn control(
         Algorithm::Fast => ControllerConfig::Fast { weight: weight.unwrap_or(1.0) },
         Algorithm::Bbr => ControllerConfig::Bbr,
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
+        Algorithm::Abc => ControllerConfig::Abc,
     })
 }
 

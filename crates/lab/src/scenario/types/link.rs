@@ -203,6 +203,11 @@ pub enum Discipline {
     },
     /// Where there is no room, what waits of messages that matter less is dropped.
     PriorityDrop,
+    /// ABC: each packet is marked for senders under it.
+    Abc {
+        /// The delay that may stand.
+        threshold: Duration,
+    },
     /// Octopus: whole messages are dropped as their application says.
     Octopus {
         /// A message is dropped only once it is whole in the queue and has waited for its slack.

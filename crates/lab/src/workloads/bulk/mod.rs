@@ -1,22 +1,28 @@
 //! Bulk transfers: data that is sent as fast as the network takes it, from a server each.
 
+mod check;
+mod datagram;
+mod oracle;
+mod over_time;
 mod read;
 mod report;
 mod roles;
+mod sprout;
 mod sum;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{InputError, Time};
 
 use crate::error::LabError;
-use crate::plan::Plan;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
+use crate::plan::{Plan, Sources};
+use crate::request::Common;
+use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Ended, Figures, Flow, Headline, Metric, Part, PartResult,
-    Place, Running, Sense, Stocks, Workload,
+    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Flow, Headline, Metric, NoDraws,
+    Part, PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
 
@@ -37,12 +43,69 @@ impl Workload for Bulk {
         Arc::new(read::tables(tables, frame))
     }
 
+    fn read_scheme(
+        &self,
+        keys: &mut Reader<'_>,
+        _: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
+        Some(Arc::new(read::of_scheme(keys)?))
+    }
+
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("bulk", include_str!("../../../../../scenarios/bulk.toml")),
             ("chain", include_str!("../../../../../scenarios/chain.toml")),
+            ("motivation", include_str!("../../../../../scenarios/motivation.toml")),
             ("two-radios", include_str!("../../../../../scenarios/two-radios.toml")),
         ]
+    }
+}
+
+/// What a scheme says of transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct OfScheme {
+    transport: Transport,
+}
+
+/// What carries transfers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Transport {
+    /// Streams of QUIC, under the scheme's controller.
+    #[default]
+    Quic,
+    /// Datagrams, each acknowledged by itself, under the scheme's controller; nothing is sent again.
+    Datagrams,
+    /// Datagrams by Sprout's forecast, as published.
+    Sprout,
+    /// What the link can carry in each period, sent in it: nobody can know that.
+    Oracle,
+    /// The same a period late.
+    OracleStale,
+}
+
+impl Transport {
+    /// That of a scheme.
+    fn of(scheme: &Scheme) -> Self {
+        scheme.parts.of::<OfScheme>().map(|of| of.transport).unwrap_or_default()
+    }
+}
+
+impl SchemePart for OfScheme {
+    fn note(&self) -> Vec<String> {
+        let note = match self.transport {
+            Transport::Quic => return Vec::new(),
+            Transport::Datagrams => {
+                "Transfers are datagrams, each acknowledged by itself; nothing is sent again."
+            }
+            Transport::Sprout => "Transfers send what Sprout forecasts to arrive within 100 ms.",
+            Transport::Oracle => {
+                "Transfers know what the link will carry in each 5 ms, and send that."
+            }
+            Transport::OracleStale => {
+                "Transfers know what the link will carry in each 5 ms, and send that 5 ms late."
+            }
+        };
+        vec![note.to_owned()]
     }
 }
 
@@ -130,6 +193,16 @@ impl Cast for Transfers {
         vec![Metric::of_actor("goodput_bps", "bit/s", Sense::Higher)]
     }
 
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        _: &Common<'_>,
+        _: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        check::schemes(self, scenario)?;
+        Ok(Arc::new(NoDraws))
+    }
+
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
@@ -147,7 +220,8 @@ impl Cast for Transfers {
     }
 
     fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
+        let curves = over_time::curves(self, results);
+        Chapter { curves, ..report::chapter(results) }
     }
 }
 
@@ -231,6 +305,7 @@ impl Part for Output {
                 rate_bps: (!part).then(|| goodput.unwrap_or(0.0)),
                 part,
                 figures,
+                samples: over_time::samples(&transfer.samples),
                 ..ActorResult::default()
             }
         };

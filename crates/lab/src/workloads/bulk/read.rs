@@ -1,7 +1,23 @@
 //! The tables of transfers.
 
-use super::{Transfer, TransferEnd, Transfers};
-use crate::scenario::{CORE_RTT, DURATION, Frame, NONE, RTT, Reader, at, control, plain, start};
+use super::{OfScheme, Transfer, TransferEnd, Transfers, Transport};
+use crate::scenario::{
+    CORE_RTT, DURATION, Frame, NONE, RTT, Reader, Word, at, control, plain, start, words,
+};
+
+words! {
+    Transport: "quic" => Self::Quic, "datagrams" => Self::Datagrams, "sprout" => Self::Sprout,
+        "oracle" => Self::Oracle, "oracle-stale" => Self::OracleStale;
+}
+
+/// What a scheme says of transfers; `None` if it says nothing.
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+    let doc = "What carries transfers: QUIC, or datagrams that are not sent again: each acknowledged by itself under \
+               the scheme's controller, by Sprout's forecast, or by an oracle that knows what the link will carry, \
+               in time or 5 ms late.";
+    let transport = r.word_or_none("bulk_transport", "\"quic\"", doc)?;
+    Some(OfScheme { transport })
+}
 
 pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Transfers {
     let mut number = 0;

@@ -66,7 +66,43 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
             table.push(vec![name.into(), scheme.title.as_str().into(), goodput]);
         }
     }
-    Chapter { tables: vec![table], ..Chapter::default() }
+    let tables = std::iter::once(table).chain(waits(results));
+    Chapter { tables: tables.collect(), ..Chapter::default() }
+}
+
+/// A table with a row per scheme, of one transfer at the only link: what of it was used, and how long
+/// packets waited there.
+fn waits(results: &Results<'_>) -> Option<Table> {
+    let only = results.plan.scenario.network.bottleneck().is_some();
+    if !only || results.actors(NAME).len() != 1 {
+        return None;
+    }
+    let columns = vec![
+        Column::text("Scheme"),
+        Column::number("In use", "%", 1).better(Better::Higher),
+        Column::number("Wait, median", "ms", 1).better(Better::Lower),
+        Column::number("99 %", "ms", 1).better(Better::Lower),
+        Column::number("99.9 %", "ms", 1).better(Better::Lower),
+        Column::number("Longest", "ms", 1).better(Better::Lower),
+    ];
+    let metrics = [
+        ("link_utilisation", 100.0),
+        ("queue_p50_ms", 1.0),
+        ("queue_p99_ms", 1.0),
+        ("queue_p999_ms", 1.0),
+        ("queue_max_ms", 1.0),
+    ];
+    let mut table = Table::new("At the link", columns);
+    table.note = over(results);
+    for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+        let mut row = vec![scheme.title.as_str().into()];
+        row.extend(metrics.iter().map(|(metric, scale)| {
+            let samples = results.samples(i, |r| Some(scale * r.value(metric)?));
+            cell(&samples, &format!("{}/{metric}", scheme.name), Some(0.0))
+        }));
+        table.push(row);
+    }
+    Some(table)
 }
 
 /// What came out, in one sentence.

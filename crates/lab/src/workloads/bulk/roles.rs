@@ -10,16 +10,16 @@ use airlane_quic::{Connection, ControlHandle};
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
 
-use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers};
+use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram};
 use crate::error::LabError;
 use crate::workload::{BoxFuture, Part, Running};
 use crate::world::{Pair, Stage, Tap};
 
 /// A connection that ended.
-struct Received {
-    bytes: u64,
-    end: Time,
-    failure: Option<String>,
+pub(super) struct Received {
+    pub(super) bytes: u64,
+    pub(super) end: Time,
+    pub(super) failure: Option<String>,
 }
 
 /// A connection of a transfer, running.
@@ -40,9 +40,17 @@ struct Started {
 struct Roles(Vec<Started>);
 
 pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    let transport = Transport::of(stage.scheme());
     let mut roles = Vec::new();
     for (transfer, name) in cast.each() {
         let pair = stage.attach()?;
+        if transport != Transport::Quic {
+            let start = Time::ZERO + transfer.start;
+            let (ended, tap) = datagram::start(transport, transfer, &pair, stage)?;
+            let connections = vec![Fetching { name: name.clone(), ended, tap }];
+            roles.push(Started { name, start, connections });
+            continue;
+        }
         let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, stage.tap(&pair))).collect();
         let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
         let listen = stage.server(&pair, bulk::sender(stage.transport(control)))?;

@@ -1,0 +1,50 @@
+//! Bulk data as datagrams, each acknowledged by itself: a sender without end under any controller.
+//!
+//! QUIC's acknowledgements say how many packets were marked (ECN) and noq does not pass that on, so a
+//! controller that reads each mark, as ABC does, needs a transport that tells each. Nothing is sent
+//! again: there is always newer data. A packet counts as lost by RFC 9002, section 6.1, and where
+//! nothing comes back a probe leaves after that RFC's time-out; long losses are no persistent
+//! congestion here.
+//!
+//! A datagram is `1`, its number (8 bytes, network byte order), data and the 16 bytes of a seal, zero;
+//! an acknowledgement is `2`, the number, `1` if the packet came marked (ECN-CE) else `0`, and a seal.
+
+mod roles;
+mod sender;
+mod wire;
+
+use airlane_base::Time;
+use airlane_congestion::Controller;
+
+pub use roles::{receive, send};
+pub use sender::{Handle, Sent};
+
+/// How a sender sends.
+pub struct Config {
+    /// UDP payload of a packet, bytes.
+    pub payload_bytes: u16,
+    /// What decides when packets leave.
+    pub controller: Box<dyn Controller>,
+    /// Packets leave with ECT(0): queues may mark them.
+    pub ecn: bool,
+}
+
+/// When packets are there to be sent.
+pub trait Source: Send {
+    /// When the next one is; `None` if there will be none.
+    fn due(&self) -> Option<Time>;
+    /// It left.
+    fn left(&mut self);
+}
+
+/// There is always another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Backlog;
+
+impl Source for Backlog {
+    fn due(&self) -> Option<Time> {
+        Some(Time::ZERO)
+    }
+
+    fn left(&mut self) {}
+}

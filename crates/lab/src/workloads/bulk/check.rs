@@ -1,0 +1,86 @@
+//! What schemes ask of transfers that go over something else than QUIC.
+
+use airlane_base::InputError;
+use airlane_net::Direction;
+
+use super::{Transfer, TransferEnd, Transfers, Transport};
+use crate::scenario::{Algorithm, Scenario, Scheme};
+
+/// Whether each scheme can carry the transfers of its scenario.
+pub(super) fn schemes(transfers: &Transfers, scenario: &Scenario) -> Result<(), InputError> {
+    for scheme in &scenario.schemes {
+        let transport = Transport::of(scheme);
+        for transfer in &transfers.0 {
+            controller(transport, scheme, transfer)?;
+            if transport != Transport::Quic {
+                datagrams(scheme, transfer)?;
+            }
+        }
+        if matches!(transport, Transport::Oracle | Transport::OracleStale) {
+            oracle(scheme, transfers, scenario)?;
+        }
+    }
+    Ok(())
+}
+
+fn refused(scheme: &Scheme, found: String, expected: &str) -> InputError {
+    let found = format!("{found} under scheme \"{}\"", scheme.name);
+    InputError::new(found, expected).at_key("bulk_transport")
+}
+
+/// ABC reads the mark of each packet, which QUIC does not pass on.
+fn controller(
+    transport: Transport,
+    scheme: &Scheme,
+    transfer: &Transfer,
+) -> Result<(), InputError> {
+    let control = transfer.control.as_ref().unwrap_or(&scheme.control);
+    if control.algorithm() != Algorithm::Abc || transport != Transport::Quic {
+        return Ok(());
+    }
+    let expected = "expected bulk_transport = \"datagrams\": ABC reads the mark of each packet";
+    Err(refused(scheme, format!("\"{}\" has controller \"abc\"", transfer.name), expected))
+}
+
+/// Nothing is sent again, over one access.
+fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
+    let name = &transfer.name;
+    if matches!(transfer.until, TransferEnd::Bytes(_)) {
+        let found = format!("\"{name}\" ends after so many bytes");
+        return Err(refused(
+            scheme,
+            found,
+            "expected stop_s or nothing: what is lost is not sent again",
+        ));
+    }
+    if transfer.at.len() > 1 {
+        let found = format!("\"{name}\" is on several accesses");
+        return Err(refused(scheme, found, "expected one: only QUIC goes over several"));
+    }
+    Ok(())
+}
+
+/// An oracle knows one link, and nothing of what others put into its queue.
+fn oracle(scheme: &Scheme, transfers: &Transfers, scenario: &Scenario) -> Result<(), InputError> {
+    let users: usize = scenario.casts.iter().map(|cast| cast.places().len()).sum();
+    let Some(transfer) = transfers.0.first() else { return Ok(()) };
+    if users != 1 {
+        let found = format!("{users} use the network");
+        return Err(refused(
+            scheme,
+            found,
+            "expected one transfer alone: an oracle knows the link only",
+        ));
+    }
+    let access = &scenario.network.accesses[transfer.at[0]];
+    let way = access.way(Direction::Down);
+    if access.behind.is_some() || way.loss.is_some() || !way.jitter.is_zero() {
+        let found = format!("\"{}\" has more than a delay in front of its queue", access.name);
+        return Err(refused(
+            scheme,
+            found,
+            "expected an access at the core without loss and jitter",
+        ));
+    }
+    Ok(())
+}

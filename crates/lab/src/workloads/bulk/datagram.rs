@@ -1,0 +1,125 @@
+//! Transfers that are no QUIC: a sender and a receiver of datagrams.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use airlane_apps::bulk;
+use airlane_apps::datagrams::{self, Backlog, Config, Handle, Source};
+use airlane_base::{Seed, Time};
+use airlane_congestion::Controller;
+use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
+use tokio::sync::oneshot;
+
+use super::oracle::{Oracle, Unheld};
+use super::roles::Received;
+use super::{Transfer, TransferEnd, Transport, sprout};
+use crate::error::LabError;
+use crate::world::{FlowSample, OracleLink, Pair, Stage, Tap};
+
+/// The port of both ends.
+const PORT: u16 = 5006;
+
+/// A transfer's end, and the samples of its sender.
+pub(super) type Started = (oneshot::Receiver<Received>, Arc<Tap>);
+
+/// Both ends of a transfer before they start.
+pub(super) struct Ends {
+    /// Their sockets.
+    pub(super) from: Box<dyn UdpSocket>,
+    pub(super) to: Box<dyn UdpSocket>,
+    /// Their addresses.
+    pub(super) sender_at: SocketAddr,
+    pub(super) receiver_at: SocketAddr,
+    /// When it starts and ends.
+    pub(super) begin: Time,
+    pub(super) until: Time,
+}
+
+pub(super) fn start(
+    transport: Transport,
+    transfer: &Transfer,
+    pair: &Pair,
+    stage: &mut Stage<'_>,
+) -> Result<Started, LabError> {
+    let fault = |e: std::io::Error| LabError::fault(format!("{}: {e}", transfer.name));
+    let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(fault);
+    let sender_at = SocketAddr::new(pair.address.ip(), PORT);
+    let receiver_at = SocketAddr::new(pair.from[0], PORT);
+    let begin = Time::ZERO + transfer.start;
+    let until = match transfer.until {
+        TransferEnd::At(at) => (Time::ZERO + at).min(stage.end),
+        TransferEnd::Run | TransferEnd::Bytes(_) => stage.end,
+    };
+    let (from, to) = (bind(&pair.server, sender_at)?, bind(&pair.client, receiver_at)?);
+    let ends = Ends { from, to, sender_at, receiver_at, begin, until };
+    let payload = stage.scenario().transport.payload_bytes;
+    let oracle = |periods_late| -> Result<Oracle, LabError> {
+        let rtt = transfer.rtt.unwrap_or(stage.scenario().network.rtt);
+        let link = OracleLink::of(stage.plan, stage.key, transfer.at[0], rtt)?;
+        Ok(Oracle::new(&link, payload, (begin, until), periods_late))
+    };
+    match transport {
+        Transport::Sprout => Ok(sprout::start(ends, pair, stage)),
+        Transport::Oracle => Ok(run(ends, pair, stage, Box::new(Unheld), oracle(0)?)),
+        Transport::OracleStale => Ok(run(ends, pair, stage, Box::new(Unheld), oracle(1)?)),
+        Transport::Quic | Transport::Datagrams => {
+            let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
+            let seed: Seed = stage.seed.split("datagrams").split(&transfer.name);
+            let controller = control.build(begin, payload, seed);
+            Ok(run(ends, pair, stage, controller, Backlog))
+        }
+    }
+}
+
+/// Starts both ends.
+fn run(
+    ends: Ends,
+    pair: &Pair,
+    stage: &Stage<'_>,
+    controller: Box<dyn Controller>,
+    source: impl Source + 'static,
+) -> Started {
+    let Ends { from, to, sender_at, receiver_at, begin, until } = ends;
+    let transport = stage.scenario().transport;
+    let payload_bytes = u16::try_from(transport.payload_bytes).unwrap_or(u16::MAX);
+    let handle = Handle::new(begin, Config { payload_bytes, controller, ecn: transport.ecn });
+    let tap = stage.tap(pair);
+    let (seen, clock) = (handle.clone(), pair.server.clone());
+    tap.connect_to(move || {
+        let at = clock.now();
+        let sent = seen.sent(at);
+        Some(FlowSample {
+            at,
+            acked_bytes: sent.counts.acked_bytes,
+            sent_bytes: sent.counts.sent_bytes,
+            lost_bytes: sent.counts.lost_bytes,
+            window_bytes: sent.window,
+            rtt_s: sent.rtt.map(|rtt| rtt.as_secs_f64()),
+            weight: 1.0,
+            busy: sent.counts.busy,
+        })
+    });
+    let clock = pair.server.clone();
+    pair.server.spawn("datagram sender", async move {
+        clock.sleep_until(begin).await;
+        tokio::select! {
+            biased;
+            () = clock.sleep_until(until) => {}
+            // An error is of the socket, which the receiver hears nothing of: it shows in the figures.
+            _ = datagrams::send(handle, &clock, from, receiver_at, source) => {}
+        }
+    });
+    let (done, ended) = oneshot::channel();
+    let clock = pair.client.clone();
+    pair.client.spawn("datagram receiver", async move {
+        let got = bulk::Received::default();
+        let failure = tokio::select! {
+            biased;
+            () = clock.sleep_until(until) => None,
+            result = datagrams::receive(to, sender_at, &got) => result.err().map(|e| e.to_string()),
+        };
+        // The receiver is gone if the world was stopped.
+        drop(done.send(Received { bytes: got.bytes(), end: clock.now(), failure }));
+    });
+    (ended, tap)
+}
