@@ -56,7 +56,7 @@ pub(crate) enum Verb {
     Diff(DiffArgs),
     /// Say what a folder of content holds: curves, spread, traps
     Corpus(CorpusArgs),
-    /// Make a title of a video, a ladder with measured qualities; or a layered one
+    /// Make a title of a video, or a layered one for airlane send
     Pack(PackArgs),
     /// Serve DASH and HLS titles so that viewers who share a link share the experience
     Serve(ServeArgs),
