@@ -24,9 +24,3 @@ impl Watch {
 pub(crate) fn date() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
-
-/// Processor time that this thread has used, where the system tells it.
-pub(crate) fn thread_cpu() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
-}

@@ -50,6 +50,13 @@ impl Running {
         Ok(status.map(|s| s.success()))
     }
 
+    /// Asks it to end, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) -> Result<(), Problem> {
+        use rustix::process::{Pid, Signal, kill_process};
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::INT).map_err(|e| self.broke(&e))
+    }
+
     fn broke(&self, what: &dyn std::fmt::Display) -> Problem {
         Problem::Broke(format!("{}: {what}", self.name))
     }

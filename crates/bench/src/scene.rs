@@ -10,8 +10,9 @@ use airlane_lab::request::Common;
 use airlane_lab::scenario::{Cipher, Scenario};
 use airlane_lab::workload::Stocks;
 use airlane_lab::world::{self, Options, RunOutput};
+use airlane_link::thread_cpu;
 
-use crate::clock::{Watch, thread_cpu};
+use crate::clock::Watch;
 
 /// One flow over one link: what every simulator can do.
 pub(crate) const ONE_FLOW: (&str, &str) = ("one-flow", include_str!("../scenes/one-flow.toml"));

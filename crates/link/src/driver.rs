@@ -183,7 +183,7 @@ impl<P: Port> Driver<P> {
             up: self.way(book, Direction::Up, at),
             down: self.way(book, Direction::Down, at),
             clients: self.port.clients(),
-            cpu: thread_cpu(),
+            cpu: thread_cpu().unwrap_or_default(),
             realtime: self.realtime,
         };
         Snapshot { totals, sockets: self.port.sockets() }

@@ -19,7 +19,7 @@ mod udp;
 mod wake;
 
 pub use airlane_net::{Direction, Way};
-pub use clock::Clock;
+pub use clock::{Clock, thread_cpu};
 pub use engine::{Delivery, Engine};
 pub use error::LinkError;
 pub use figures::{Figures, WayFigures};

@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
+use airlane_link::thread_cpu;
 use airlane_net::{
     BuiltDumbbell, Dumbbell, GilbertElliott, Impairment, Limit, PieConfig, QueueSpec, SendJitter,
 };
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
-use crate::clock::{Watch, thread_cpu};
+use crate::clock::Watch;
 
 const PAYLOAD: usize = 1_350;
 const RATE_MBPS: f64 = 100.0;

@@ -6,10 +6,12 @@ mod demo;
 mod elements;
 mod fuzz;
 mod link;
+mod live;
 mod ns3;
 mod octopus;
 mod peers;
 mod players;
+mod relay;
 pub(crate) mod scale;
 pub(crate) mod serve;
 mod sessions;
@@ -56,6 +58,11 @@ pub(crate) const BARS: &[Bar] = &[
         about: "Octopus' decision core: pairs of a packet that comes and one that leaves",
         measure: octopus::measure,
     },
+    Bar {
+        name: "live",
+        about: "live video over one cell: faster than real time",
+        measure: live::measure,
+    },
     Bar { name: "cores", about: "many runs over two cores", measure: cores::measure },
     Bar { name: "demo", about: "airlane demo after the build", measure: demo::measure },
     Bar {
@@ -67,6 +74,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "link_udp",
         about: "the UDP forwarder: what one core moves",
         measure: link::forward,
+    },
+    Bar {
+        name: "relay",
+        about: "Octopus between viewers and a sender: what one core moves, what the element adds",
+        measure: relay::measure,
     },
     Bar { name: "link_tcp", about: "TCP through a pair of devices", measure: link::tcp },
     Bar {

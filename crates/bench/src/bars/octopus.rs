@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use airlane_base::Time;
+use airlane_link::thread_cpu;
 use airlane_octopus::{Capacity, HEADER_BYTES, Header, Marking, Options, Queue};
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
-use crate::clock::{Watch, thread_cpu};
+use crate::clock::Watch;
 
 const STREAMS: u16 = 64;
 /// Packets of a message.

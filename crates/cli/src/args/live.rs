@@ -178,10 +178,10 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["rate", "trace"])]
     generator: Option<String>,
     /// Seconds into the trace at which it begins
-    #[arg(long, value_name = "S", default_value = "0", value_parser = offset, requires = "trace")]
+    #[arg(long, value_name = "S", default_value = "0", value_parser = seconds, requires = "trace")]
     trace_offset: f64,
     /// Seconds that packets take there and back besides
-    #[arg(long, value_name = "S", default_value = "0.06", value_parser = positive_number)]
+    #[arg(long, value_name = "S", default_value = "0.06", value_parser = seconds)]
     rtt: f64,
     /// The queue in front of it
     #[arg(long, value_enum, value_name = "QUEUE", default_value = "octopus")]
@@ -240,10 +240,12 @@ impl RelayArgs {
     }
 }
 
+/// Bits per second.
 fn rate(text: &str) -> Result<f64, String> {
     number(text, 1e3, 1e11)
 }
 
-fn offset(text: &str) -> Result<f64, String> {
+/// A span that may be nothing.
+fn seconds(text: &str) -> Result<f64, String> {
     number(text, 0.0, 1e6)
 }

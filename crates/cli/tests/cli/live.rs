@@ -48,6 +48,8 @@ fn what_cannot_be_sent_or_reached_is_said() {
     let scratch = Scratch::new("live-refused");
     let clip = scratch.refused(&["send", "nothing"]);
     assert!(clip.contains("no clip \"nothing\"") && clip.contains("plaza"), "{clip}");
+    let none = scratch.refused(&["relay", "localhost:0", "localhost:9", "--rate", "12"]);
+    assert!(none.contains("1000 to 100000000000"), "{none}");
     let rate = scratch.refused(&["relay", "localhost:0", "localhost:9", "--trace", "absent"]);
     assert!(rate.contains("absent"), "{rate}");
     let host = scratch.refused(&["recv", "no port"]);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use airlane_base::{Fnv64, InputError};
 
 use super::recorded::{self, Recorded};
+use super::single::LAYERED_OVERHEAD;
 use super::table::{self, WHAT};
 use super::{LayeredVideo, SingleEncoding, SingleLadder};
 use crate::table::text_of;
@@ -125,11 +126,12 @@ impl Clips {
             temporal: None,
             single: None,
             single_quantiser: None,
+            single_keyed: None,
             derived: true,
         });
         let had = match recorded::parse(&text)? {
             Recorded::Quality(table) => {
-                video.single = Some(SingleLadder::of_quality(&table, video.fps));
+                video.single = Some(SingleLadder::of_quality(&table, video.fps, LAYERED_OVERHEAD));
                 video.quality.replace(table).is_some()
             }
             Recorded::Temporal(table) => {

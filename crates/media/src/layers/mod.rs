@@ -122,6 +122,8 @@ pub struct LayeredVideo {
     pub single: Option<SingleLadder>,
     /// In a single layer at the fixed quantiser of the temporal layers.
     pub single_quantiser: Option<SingleEncoding>,
+    /// The same with a key frame in each GoP, where it was encoded so.
+    pub single_keyed: Option<SingleEncoding>,
     /// Whether the single layers were derived from the layered ones, and not encoded.
     pub derived: bool,
 }
@@ -133,6 +135,31 @@ impl LayeredVideo {
         // What `Debug` prints is all of it: numbers are printed so that they can be read back.
         hash.write(format!("{self:?}").as_bytes());
         hash.finish()
+    }
+
+    /// The same clip with single layers that are as large as all layers together: what one layer would be
+    /// if layers cost nothing.
+    #[must_use]
+    pub fn with_layered_sizes(&self) -> Self {
+        let (quality, temporal) = (self.quality.as_ref(), self.temporal.as_ref());
+        Self {
+            single: quality.map(|table| SingleLadder::of_quality(table, self.fps, 1.0)),
+            single_quantiser: temporal
+                .map(|table| SingleEncoding::keyed(&table.frames, table.gop, self.fps, 1.0)),
+            derived: true,
+            ..self.clone()
+        }
+    }
+
+    /// The same clip with single layers at a fixed quantiser that have a key frame in each GoP, as temporal
+    /// layers have: as they were encoded, or where only layers were, with the key frames of these.
+    #[must_use]
+    pub fn with_key_frames(&self) -> Self {
+        let derived = || {
+            let gop = self.temporal.as_ref()?.gop;
+            Some(SingleEncoding { gop: Some(gop), ..self.single_quantiser.clone()? })
+        };
+        Self { single_quantiser: self.single_keyed.clone().or_else(derived), ..self.clone() }
     }
 
     /// Checks what all formats have to keep.

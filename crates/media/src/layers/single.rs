@@ -4,7 +4,7 @@ use super::{Layer, QualityTable, TemporalTable, mean_bps};
 
 /// How much larger layered frames are than frames of a single layer (Octopus, section 6.1: 15 to
 /// 18 %).
-const LAYERED_OVERHEAD: f64 = 1.165;
+pub(super) const LAYERED_OVERHEAD: f64 = 1.165;
 
 /// A frame in a single layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub struct SingleEncoding {
     pub bps: f64,
     /// Its frames.
     pub frames: Vec<SingleFrame>,
+    /// The first frame of each so many that is sent is a key frame. `None`: only that of all.
+    pub gop: Option<usize>,
 }
 
 /// Encodings in a single layer, rates rising.
@@ -36,28 +38,48 @@ pub struct SingleLadder {
 impl SingleEncoding {
     pub(super) fn new(frames: Vec<SingleFrame>, fps: f64) -> Self {
         let bps = mean_bps(frames.iter().map(|f| u64::from(f.bytes)), fps);
-        Self { bps, frames }
+        Self { bps, frames, gop: None }
+    }
+
+    /// With a key frame in each GoP, of layers that are one.
+    pub(super) fn keyed(layers: &[Layer], gop: usize, fps: f64, overhead: f64) -> Self {
+        let frames = layers.iter().enumerate().map(|(n, frame)| {
+            let first = layers[n / gop * gop];
+            SingleFrame {
+                bytes: scaled(frame.bytes, 1.0 / overhead),
+                key_bytes: scaled(first.bytes.max(frame.bytes), 1.0 / overhead),
+                ssim_db: frame.ssim_db,
+            }
+        });
+        Self { gop: Some(gop), ..Self::new(frames.collect(), fps) }
+    }
+
+    /// Frame `n` of the clip played over and over.
+    pub fn frame(&self, n: u32) -> SingleFrame {
+        self.frames[n as usize % self.frames.len()]
+    }
+
+    /// Its bytes where frame `before` was the last that was sent.
+    pub fn bytes(&self, n: u32, before: Option<u32>) -> u32 {
+        let frame = self.frame(n);
+        let gop_of = |n: u32| self.gop.map(|gop| n as usize / gop);
+        match before {
+            Some(before) if gop_of(before) == gop_of(n) => frame.bytes,
+            _ => frame.key_bytes,
+        }
     }
 
     /// What a clip in temporal layers would be in one: smaller by what layers cost.
     pub(super) fn of_temporal(table: &TemporalTable, fps: f64) -> Self {
-        let gop = table.gop;
-        let frames = table.frames.iter().enumerate().map(|(n, frame)| {
-            let first = table.frames[n / gop * gop];
-            SingleFrame {
-                bytes: smaller(frame.bytes, 1.0),
-                key_bytes: smaller(first.bytes.max(frame.bytes), 1.0),
-                ssim_db: frame.ssim_db,
-            }
-        });
-        Self::new(frames.collect(), fps)
+        let keyed = Self::keyed(&table.frames, table.gop, fps, LAYERED_OVERHEAD);
+        Self { gop: None, ..keyed }
     }
 }
 
 impl SingleLadder {
-    /// What a clip in quality layers would be in one: all layers as one, smaller by what layers cost,
+    /// What a clip in quality layers would be in one: all layers as one, smaller by the factor `overhead`,
     /// and the bytes of the key frames that it does not need spread over the other frames.
-    pub(super) fn of_quality(table: &QualityTable, fps: f64) -> Self {
+    pub(super) fn of_quality(table: &QualityTable, fps: f64, overhead: f64) -> Self {
         let encodings = table.encodings.iter().map(|encoding| {
             let whole: Vec<Layer> = encoding
                 .frames
@@ -77,8 +99,11 @@ impl SingleLadder {
                 let mean = if rest.is_empty() { sum(gop) } else { sum(rest) / rest.len() as f64 };
                 let spread = sum(gop) / (mean * gop.len() as f64);
                 gop.iter().enumerate().map(move |(n, frame)| SingleFrame {
-                    bytes: smaller(if n == 0 { mean as u32 } else { frame.bytes }, spread),
-                    key_bytes: smaller(key.bytes, 1.0),
+                    bytes: scaled(
+                        if n == 0 { mean as u32 } else { frame.bytes },
+                        spread / overhead,
+                    ),
+                    key_bytes: scaled(key.bytes, 1.0 / overhead),
                     ssim_db: frame.ssim_db,
                 })
             });
@@ -124,10 +149,6 @@ impl SingleLadder {
     pub fn most_bps(&self) -> f64 {
         self.encodings.last().map_or(0.0, |e| e.bps)
     }
-}
-
-fn smaller(bytes: u32, factor: f64) -> u32 {
-    scaled(bytes, factor / LAYERED_OVERHEAD)
 }
 
 fn scaled(bytes: u32, factor: f64) -> u32 {

@@ -40,6 +40,8 @@ pub(super) fn parse(text: &str) -> Result<LayeredVideo, InputError> {
     let single = root.optional("single")?.map(|node| ladder(&node, fps)).transpose()?;
     let single_quantiser =
         root.optional("single_quantiser")?.map(|node| single_encoding(&node, fps)).transpose()?;
+    let single_keyed =
+        root.optional("single_quantiser_gop")?.map(|node| keyed(&node, fps)).transpose()?;
     Ok(LayeredVideo {
         name: name.to_owned(),
         title: text("title")?.unwrap_or_else(|| name.to_owned()),
@@ -49,6 +51,7 @@ pub(super) fn parse(text: &str) -> Result<LayeredVideo, InputError> {
         temporal,
         single,
         single_quantiser,
+        single_keyed,
         derived: false,
     })
 }
@@ -120,6 +123,11 @@ fn sizes(node: &Node<'_>) -> Result<Vec<u32>, InputError> {
 fn temporal(node: &Node<'_>) -> Result<TemporalTable, InputError> {
     let frames = pairs(&node.member("bytes")?, &node.member("ssim_db")?)?;
     Ok(TemporalTable { gop: gop(node)?, frames, has_quality: true })
+}
+
+fn keyed(node: &Node<'_>, fps: f64) -> Result<SingleEncoding, InputError> {
+    let frames = pairs(&node.member("bytes")?, &node.member("ssim_db")?)?;
+    Ok(SingleEncoding::keyed(&frames, gop(node)?, fps, 1.0))
 }
 
 fn ladder(node: &Node<'_>, fps: f64) -> Result<SingleLadder, InputError> {

@@ -49,6 +49,11 @@ fn a_single_layer_costs_less_and_has_no_key_frames_unless_asked() {
     assert_eq!(frames[1].ssim_db, 10.5);
     let fixed = clip.single_quantiser.as_ref().unwrap();
     assert_eq!((fixed.frames[1].bytes, fixed.frames[1].key_bytes), (429, 858));
+    // As large as all layers together, if layers cost nothing.
+    let layered = clip.with_layered_sizes();
+    let frames = &layered.single.as_ref().unwrap().encodings[0].frames;
+    assert_eq!((frames[0].bytes, frames[0].key_bytes), (350, 500));
+    assert_eq!(layered.single_quantiser.unwrap().frames[1].bytes, 500);
     // Between two encodings, and beyond them.
     let (low, high) = (single.encodings[0].bps, single.encodings[1].bps);
     let middle = single.frame(3, (low + high) / 2.0);

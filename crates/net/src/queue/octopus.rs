@@ -79,13 +79,10 @@ fn dropped(dropped: airlane_octopus::Dropped<Box<Packet>>) -> Dropped {
 
 /// A number for a connection.
 pub(super) fn flow(src: SocketAddr, dst: SocketAddr) -> u64 {
-    let words = |ip: IpAddr| {
-        let bits = match ip {
-            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-            IpAddr::V6(ip) => ip,
-        };
-        let bits = bits.to_bits();
-        [(bits >> 64) as u64, bits as u64]
+    let words = |ip: IpAddr| match ip {
+        // As it would be mapped into IPv6.
+        IpAddr::V4(ip) => [0, 0xffff << 32 | u64::from(ip.to_bits())],
+        IpAddr::V6(ip) => [(ip.to_bits() >> 64) as u64, ip.to_bits() as u64],
     };
     let ([a, b], [c, d]) = (words(src.ip()), words(dst.ip()));
     let ports = u64::from(src.port()) << 16 | u64::from(dst.port());

@@ -40,14 +40,15 @@ pub struct SentFrame {
     pub delivered: Rate,
 }
 
-/// Sends the frames of a clip, whose sizes `bytes` has, to whoever opened the connection, until `until`.
-/// `note` hears of each.
+/// Sends the frames of a clip to whoever opened the connection, until `until`. All of them have the rate
+/// `whole`; a frame has so many `bytes` after the last one that was sent. `note` hears of each.
 ///
 /// # Errors
 /// If the connection fails.
 pub async fn serve_one(
     connection: &Connection,
-    bytes: Vec<u32>,
+    whole: Rate,
+    bytes: impl Fn(u32, Option<u32>) -> u32,
     frame_time: Duration,
     until: Time,
     mut note: impl FnMut(SentFrame),
@@ -55,13 +56,12 @@ pub async fn serve_one(
     let clock = connection.runtime().clone();
     let stream = connection.open_uni().await.map_err(OpenError::from)?;
     let queue = Queue::start(&clock, stream);
-    let mean = bytes.iter().map(|n| f64::from(*n)).sum::<f64>() / bytes.len().max(1) as f64;
-    let whole = 8.0 * mean / frame_time.as_secs_f64();
-    let levels = SKIPS.map(|skip| Rate::from_bps_f64(whole / f64::from(skip)));
+    let levels = SKIPS.map(|skip| whole.scale(1.0 / f64::from(skip)));
     let mut adaptation = Adaptation::new(AdaptationConfig::default(), levels.to_vec());
     let begin = clock.now();
     let mut next_tick = begin + TICK;
     let (mut acked, mut delivered) = (connection.control().stats().acked_bytes, Rate::ZERO);
+    let mut before = None;
     for frame in 0.. {
         let at = begin + frame_time * frame;
         if at >= until {
@@ -82,8 +82,9 @@ pub async fn serve_one(
         clock.sleep_until(at).await;
         let handed = clock.now();
         let goes = frame % SKIPS[adaptation.level()] == 0;
-        let size = goes.then(|| bytes[frame as usize % bytes.len()]);
+        let size = goes.then(|| bytes(frame, before));
         if let Some(size) = size {
+            before = Some(frame);
             let header = LayerHeader { frame, layer: 0, encoding: 0, handed };
             queue.push(FRAME, header.message(size as usize));
         }

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Clock, Link, LinkSpec, Mode, Request, UdpSpec, Way};
+use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::bar::Problem;
+use crate::clock::Watch;
 
 /// Payload of a packet.
 const PAYLOAD: usize = 1_400;
@@ -58,7 +59,6 @@ pub(super) fn run(batch: usize, gbps: f64, span: Duration) -> Result<Moved, Prob
     };
     let link = std::thread::scope(|scope| scope.spawn(start).join());
     let mut link = link.map_err(|_| Problem::Broke("a thread panicked".to_owned()))??;
-    let clock = link.clock();
     let to = link.address().ok_or_else(|| Problem::Broke("no address".to_owned()))?;
     let done = AtomicBool::new(false);
     let before = link.totals()?;
@@ -69,7 +69,10 @@ pub(super) fn run(batch: usize, gbps: f64, span: Duration) -> Result<Moved, Prob
         });
         let sending = scope.spawn(|| {
             pin(1)?;
-            send(to, clock, batch, gbps, span).map_err(broken)
+            let socket = UdpSocket::bind("127.0.0.1:0").map_err(broken)?;
+            let bursts = [vec![vec![0; PAYLOAD]; batch].concat()];
+            let load = Load { bursts: &bursts, payload: PAYLOAD, gbps, span };
+            send(&socket, to, &load).map_err(broken)
         });
         let sent = sending.join();
         // What is on its way arrives.
@@ -91,52 +94,62 @@ pub(super) fn run(batch: usize, gbps: f64, span: Duration) -> Result<Moved, Prob
 }
 
 /// Keeps this thread on a core.
-fn pin(core: usize) -> Result<(), Problem> {
+pub(crate) fn pin(core: usize) -> Result<(), Problem> {
     let mut cores = CpuSet::new();
     cores.set(core);
     sched_setaffinity(None, &cores)
         .map_err(|e| Problem::Skipped(format!("it takes two cores: {e}")))
 }
 
-/// Sends until `span` is over; packets sent and the time that it took.
+/// What is sent.
+pub(crate) struct Load<'a> {
+    /// Bursts in turn, each of packets of the same size in a row; each leaves in one call.
+    pub(crate) bursts: &'a [Vec<u8>],
+    /// Payload of a packet.
+    pub(crate) payload: usize,
+    /// Payload in 10^9 bits per second.
+    pub(crate) gbps: f64,
+    /// For so long.
+    pub(crate) span: Duration,
+}
+
+/// Sends until the time is over; packets sent and the time that it took.
 #[expect(clippy::disallowed_methods, reason = "a bench lives by the machine's clock")]
-fn send(
+pub(crate) fn send(
+    socket: &UdpSocket,
     to: SocketAddr,
-    clock: Clock,
-    batch: usize,
-    gbps: f64,
-    span: Duration,
+    load: &Load<'_>,
 ) -> std::io::Result<(u64, Duration)> {
-    let socket = UdpSocket::bind("127.0.0.1:0")?;
-    let state = UdpSocketState::new((&socket).into())?;
-    let contents = vec![0; PAYLOAD * batch];
-    let segment_size = (batch > 1).then_some(PAYLOAD);
-    let transmit =
-        Transmit { destination: to, ecn: None, contents: &contents, segment_size, src_ip: None };
-    let gap = Duration::from_secs_f64(contents.len() as f64 * 8e-9 / gbps);
-    let start = clock.now();
-    let (mut next, mut sent) = (start, 0);
+    let state = UdpSocketState::new(socket.into())?;
+    let watch = Watch::start();
+    let (mut next, mut sent) = (Duration::ZERO, 0);
+    let mut bursts = load.bursts.iter().cycle();
     loop {
-        let now = clock.now();
-        if now - start >= span {
-            return Ok((sent, now - start));
-        }
+        let now = watch.elapsed();
+        let Some(contents) = bursts.next().filter(|_| now < load.span) else {
+            return Ok((sent, now));
+        };
         if next > now {
             // Sleeping is for whoever has the time: it leaves the core to the receiver.
             std::thread::sleep(next - now);
-            continue;
         }
-        match state.try_send((&socket).into(), &transmit) {
-            Ok(()) => sent += batch as u64,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => continue,
-            Err(e) => return Err(e),
+        let segment_size = (contents.len() > load.payload).then_some(load.payload);
+        let destination = to;
+        let transmit = Transmit { destination, ecn: None, contents, segment_size, src_ip: None };
+        loop {
+            match state.try_send(socket.into(), &transmit) {
+                Ok(()) => break,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(e) => return Err(e),
+            }
         }
-        next += gap;
+        sent += (contents.len() / load.payload) as u64;
+        next += Duration::from_secs_f64(contents.len() as f64 * 8e-9 / load.gbps);
     }
 }
 
 /// Counts packets until told to end.
-fn receive(socket: &UdpSocket, done: &AtomicBool) -> std::io::Result<u64> {
+pub(crate) fn receive(socket: &UdpSocket, done: &AtomicBool) -> std::io::Result<u64> {
     let state = UdpSocketState::new(socket.into())?;
     state.set_recv_buffer_size(socket.into(), 8 << 20)?;
     socket.set_nonblocking(false)?;

@@ -1,6 +1,6 @@
 //! The link in real time: how precise it is, what one core moves, what TCP gets of it.
 
-mod forward;
+pub(crate) mod forward;
 mod precision;
 mod tcp;
 mod train;

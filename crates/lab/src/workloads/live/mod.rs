@@ -71,6 +71,7 @@ impl Workload for Live {
 struct OfScheme {
     transport: Transport,
     marks: Marks,
+    single: Single,
     /// How long a packet of Salsify's own estimator may be on its way.
     salsify_delay: Duration,
 }
@@ -80,6 +81,7 @@ impl Default for OfScheme {
         Self {
             transport: Transport::default(),
             marks: Marks::default(),
+            single: Single::default(),
             salsify_delay: Duration::from_millis(100),
         }
     }
@@ -101,6 +103,18 @@ enum Transport {
     SalsifySproutPaper,
     /// AWStream over a reliable stream under the scheme's controller, in one layer.
     AwStream,
+}
+
+/// How large frames of one layer are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Single {
+    /// As one layer was encoded, or is taken to be where only layers were.
+    #[default]
+    Encoded,
+    /// The same, at a fixed quantiser with a key frame in each GoP.
+    Keyed,
+    /// As all layers together, and with the key frames of these.
+    Layered,
 }
 
 /// What messages are marked with.

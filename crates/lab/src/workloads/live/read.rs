@@ -1,6 +1,6 @@
 //! The tables of streams, and what a scheme says of them.
 
-use super::{Entry, Marks, OfScheme, Streams, Transport, Video};
+use super::{Entry, Marks, OfScheme, Single, Streams, Transport, Video};
 use crate::scenario::{
     CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
 };
@@ -9,6 +9,7 @@ words! {
     Video: "quality" => Self::Quality, "frame-rate" => Self::FrameRate;
     Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
         "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
+    Single: "encoded" => Self::Encoded, "keyed" => Self::Keyed, "layered" => Self::Layered;
     Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
         "salsify" => Self::Salsify, "salsify-sprout" => Self::SalsifySprout,
         "salsify-sprout-paper" => Self::SalsifySproutPaper,
@@ -66,10 +67,15 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     }
     let doc = "How long a packet may be on its way, by Salsify's own estimator.";
     let delay = r.time_or_none("live_salsify_delay_s", range(0.01, 2.0, "0.15"), "0.1", doc);
+    let doc = "How large frames of transports with one layer are: as one layer was encoded, the same with \
+               the key frames that temporal layers need, or as all layers together, to see what layers cost.";
+    let single = r.word_or_none("live_single", "\"encoded\"", doc);
     let default = OfScheme::default();
-    (transport.is_some() || marks.is_some() || delay.is_some()).then(|| OfScheme {
+    let said = transport.is_some() || marks.is_some() || single.is_some() || delay.is_some();
+    said.then(|| OfScheme {
         transport: transport.unwrap_or_default(),
         marks: marks.unwrap_or_default(),
+        single: single.unwrap_or_default(),
         salsify_delay: delay.unwrap_or(default.salsify_delay),
     })
 }

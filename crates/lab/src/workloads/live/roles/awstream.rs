@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_apps::live::{LiveError, awstream};
 use airlane_apps::media_path::OpenError;
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_media::layers::SingleEncoding;
 use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
@@ -41,7 +41,7 @@ impl Noted for Known {
         let frames = both.sent.iter().map(|sent| {
             let came = both.came.get(&sent.frame).copied();
             let fate = came.map_or(Fate::DroppedThere(None), Fate::Came);
-            let ssim_db = self.clip.frames[sent.frame as usize % self.clip.frames.len()].ssim_db;
+            let ssim_db = self.clip.frame(sent.frame).ssim_db;
             FrameRecord {
                 number: sent.frame,
                 handed: sent.at,
@@ -70,16 +70,16 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     let listen = stage.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
-    let sizes = encoding.frames.iter().enumerate();
-    let sizes =
-        sizes.map(|(n, frame)| if n == 0 { frame.key_bytes } else { frame.bytes }).collect();
+    let whole = Rate::from_bps_f64(encoding.bps);
+    let sizes = encoding.clone();
     let (noted, seen) = (both.clone(), stage.sender_seen(&pair, &tap));
     pair.server.spawn("awstream server", async move {
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
+        let bytes = |frame, before| sizes.bytes(frame, before);
         let note = |frame| lock(&noted).sent.push(frame);
         // An error says that the client is gone, which tells why itself.
-        drop(awstream::serve_one(&connection, sizes, frame_time, end, note).await);
+        drop(awstream::serve_one(&connection, whole, bytes, frame_time, end, note).await);
     });
     let caller = stage.client(&pair, stage.client_transport())?;
     let (done, ended) = oneshot::channel();

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::drawn::Drawn;
 use super::records::FrameRecord;
-use super::{Entry, OfScheme, Output, StreamOutput, Streams, Transport};
+use super::{Entry, OfScheme, Output, Single, StreamOutput, Streams, Transport};
 use crate::error::LabError;
 use crate::workload::{BoxFuture, Part, Running};
 use crate::world::{FlowSample, Pair, Stage};
@@ -66,10 +66,16 @@ fn start_one(
     number: usize,
     stage: &mut Stage<'_>,
 ) -> Result<Started, LabError> {
+    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let clip = Drawn::clip(stage.plan, stage.key.case, number);
     let scene = Scene {
         entry,
-        of_scheme: stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default(),
-        clip: Drawn::clip(stage.plan, stage.key.case, number),
+        clip: match of_scheme.single {
+            Single::Encoded => clip,
+            Single::Keyed => Arc::new(clip.with_key_frames()),
+            Single::Layered => Arc::new(clip.with_layered_sizes()),
+        },
+        of_scheme,
         pair: stage.attach()?,
         begin: Time::ZERO + entry.start,
         end: stage.end,

@@ -63,7 +63,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(|e| fault(&e.to_string()));
     let (from, to) = (bind(&pair.server, sender_at)?, bind(&pair.client, receiver_at)?);
     let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
-    let source = Source { sizes, frame_time, begin, end, next: 0, both: both.clone() };
+    let source = Source { sizes, frame_time, begin, end, next: 0, sent: None, both: both.clone() };
     let clock = pair.server.clone();
     pair.server.spawn("salsify sender", async move {
         clock.sleep_until(begin).await;
@@ -98,15 +98,18 @@ enum Sizes {
 }
 
 impl Sizes {
-    /// Frame `n` of at most `budget` bytes, its bytes and its SSIM in dB; `None` if it has none so small.
-    fn fit(&self, n: usize, key: bool, budget: usize) -> Option<(u32, f64)> {
-        let bytes = |frame: &SingleFrame| if key { frame.key_bytes } else { frame.bytes };
-        let fits = |frame: &SingleFrame| bytes(frame) as usize <= budget;
-        let frame = match self {
+    /// Frame `n` after frame `before` of at most `budget` bytes, its bytes and its SSIM in dB; `None` if it
+    /// has none so small.
+    fn fit(&self, n: u32, before: Option<u32>, budget: usize) -> Option<(u32, f64)> {
+        match self {
             Self::Fixed(encoding) => {
-                Some(encoding.frames[n % encoding.frames.len()]).filter(&fits)?
+                let bytes = encoding.bytes(n, before);
+                (bytes as usize <= budget).then(|| (bytes, encoding.frame(n).ssim_db))
             }
             Self::Ladder(ladder) => {
+                let n = n as usize;
+                let bytes = |f: &SingleFrame| if before.is_none() { f.key_bytes } else { f.bytes };
+                let fits = |frame: &SingleFrame| bytes(frame) as usize <= budget;
                 let (mut low, mut high) = (COARSEST * ladder.encodings[0].bps, ladder.most_bps());
                 if fits(&ladder.frame(n, high)) {
                     low = high;
@@ -115,10 +118,10 @@ impl Sizes {
                     let middle = (low + high) / 2.0;
                     if fits(&ladder.frame(n, middle)) { low = middle } else { high = middle }
                 }
-                Some(ladder.frame(n, low)).filter(&fits)?
+                let frame = Some(ladder.frame(n, low)).filter(&fits)?;
+                Some((bytes(&frame), frame.ssim_db))
             }
-        };
-        Some((bytes(&frame), frame.ssim_db))
+        }
     }
 }
 
@@ -129,6 +132,8 @@ struct Source {
     begin: Time,
     end: Time,
     next: u32,
+    /// The frame that was sent last.
+    sent: Option<u32>,
     both: Arc<Mutex<Both>>,
 }
 
@@ -142,10 +147,12 @@ impl FrameSource for Source {
         let number = self.next;
         self.next += 1;
         let captured = ask.captured;
-        let encoded = self.sizes.fit(number as usize, ask.reference.is_none(), ask.budget);
+        let before = self.sent.filter(|_| ask.reference.is_some());
+        let encoded = self.sizes.fit(number, before, ask.budget);
         let target_bps = Rate::of(ask.budget as u64, self.frame_time).as_f64();
         lock(&self.both).captured.push(Captured { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
+        self.sent = Some(number);
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };
         Some(Frame { data: header.message(bytes as usize) })
     }
