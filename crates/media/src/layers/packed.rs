@@ -72,6 +72,11 @@ impl<F: Read + Seek> Packed<F> {
         &self.video
     }
 
+    /// Its table alone.
+    pub fn into_video(self) -> LayeredVideo {
+        self.video
+    }
+
     /// The layers of frame `n` of a stream in an encoding, the lowest first, as
     /// [`QualityTable::frame`] has them.
     ///

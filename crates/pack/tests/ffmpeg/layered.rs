@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_media::layers::Packed;
+use airlane_media::layers::{LayerContent, Packed};
 use airlane_media::vp9::{self, IvfHeader};
 use airlane_pack::{LayeredRequest, PackError, pack_layered};
 use airlane_vpx::{Decoder, Library};
@@ -78,6 +78,8 @@ fn every_layer_is_what_players_show_and_as_good_as_the_table_says() {
 
     let video = Packed::open(&file).unwrap();
     assert_eq!(video.video().name, "a_film");
+    let content = LayerContent::load_dir(home.path()).unwrap();
+    assert_eq!(content.videos.iter().map(|v| &v.name[..]).collect::<Vec<_>>(), ["a_film"]);
     let table = video.video().quality.clone().unwrap();
     assert_eq!((table.gop, table.layers, table.encodings[0].frames.len()), (10, 3, 25));
     for upto in 0..3 {
