@@ -1,6 +1,6 @@
 //! The date: certificates, answers and logs have one.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they say has a date")]
@@ -9,8 +9,12 @@ pub(crate) fn now_s() -> u64 {
 }
 
 /// Milliseconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they log has a date")]
 pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(now().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time since 1970.
+#[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they log has a date")]
+pub(crate) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

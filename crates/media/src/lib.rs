@@ -10,7 +10,7 @@
 //! [`heads`] are recordings of how people looked around in such videos.
 //!
 //! [`dash`] and [`hls`] are the manifests of titles as players know them, [`mp4`] what is to be
-//! read in their files.
+//! read in their files. [`vp9`] is what is to be known of the frames of layered video.
 
 pub mod clouds;
 pub mod corpus;
@@ -28,6 +28,7 @@ pub mod table;
 pub mod tiles;
 pub mod url;
 pub mod video;
+pub mod vp9;
 
 pub use corpus::Corpus;
 pub use perceptual::Perceptual;

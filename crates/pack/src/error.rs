@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
+use airlane_vpx::VpxError;
 
 /// Why nothing, or not all, was made.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,9 @@ pub enum PackError {
         /// What was asked for.
         expected: String,
     },
+    /// libvpx is not there, or failed.
+    #[error(transparent)]
+    Vpx(#[from] VpxError),
     /// A file or folder cannot be read or written.
     #[error("cannot {doing} {path}: {error}", path = path.display())]
     Io {

@@ -28,12 +28,7 @@ impl Ladder {
             let wrong = || InputError::new(format!("{:?}", rung.trim()), expected).at_key("rungs");
             let (height, rate) = rung.trim().split_once(':').ok_or_else(wrong)?;
             let height = height.strip_suffix('p').unwrap_or(height).parse().map_err(|_| wrong())?;
-            let (number, factor) = match rate.strip_suffix(['k', 'K']) {
-                Some(number) => (number, 1e3),
-                None => rate.strip_suffix(['m', 'M']).map_or((rate, 1.0), |n| (n, 1e6)),
-            };
-            let number: f64 = number.parse().map_err(|_| wrong())?;
-            let rate = Rate::from_bps_f64(number * factor);
+            let rate = parse_rate(rate).map_err(|_| wrong())?;
             Ok(RungRequest { height, rate })
         });
         let ladder = Self::Rungs(rungs.collect::<Result<_, InputError>>()?);
@@ -63,6 +58,20 @@ impl Ladder {
             None => Ok(()),
         }
     }
+}
+
+/// Reads a rate such as `800k` or `2.5M`.
+///
+/// # Errors
+/// If it is none.
+pub fn parse_rate(text: &str) -> Result<Rate, InputError> {
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text.strip_suffix(['m', 'M']).map_or((text, 1.0), |n| (n, 1e6)),
+    };
+    let number: Option<f64> = number.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite());
+    let wrong = || InputError::new(format!("{text:?}"), "expected a rate, such as 800k or 2.5M");
+    number.map(|number| Rate::from_bps_f64(number * factor)).ok_or_else(wrong)
 }
 
 /// A rung that is asked for.

@@ -3,7 +3,7 @@
 //!
 //! [`pack`] makes a folder that stock players play, with the table of sizes and qualities that
 //! Airlane's own players go by; [`measure`] makes the quality table of a DASH title that exists already. Both let
-//! ffmpeg do the work with pixels, as a process. What is made, how, and what happens if it is
+//! ffmpeg do the work with pixels, as a process. [`pack_layered`] makes a packed layered video with libvpx. What is made, how, and what happens if it is
 //! stopped is described in `docs/pack.md`.
 //!
 //! This crate is an edge: it starts processes and threads, writes files, and looks at the clock to
@@ -17,6 +17,7 @@ mod error;
 mod ffmpeg;
 mod filters;
 pub mod ladder;
+mod layered;
 mod make;
 mod manifest;
 mod pace;
@@ -31,7 +32,8 @@ mod title;
 mod work;
 
 pub use error::PackError;
-pub use ladder::{Ladder, RungRequest};
+pub use ladder::{Ladder, RungRequest, parse_rate};
+pub use layered::{EncodingReport, GOP, LayeredReport, LayeredRequest, pack_layered};
 pub use pack::pack;
 pub use progress::{Event, Observer};
 pub use request::{

@@ -24,6 +24,9 @@ pub enum LiveError {
         /// The layer.
         layer: u8,
     },
+    /// The packed video cannot be read.
+    #[error("the packed video cannot be read: {0}")]
+    Source(#[from] std::io::Error),
     /// The path ended before the session did.
     #[error("the path ended before the session did")]
     Ended,

@@ -3,7 +3,8 @@
 //!
 //! A frame is sent as one message per layer, marked by its [`Encoder`], so that queues in the network and
 //! the sender's own drop what can be spared. The receiver decodes exactly what the [`Structure`] of the
-//! video allows ([`Decoder`]). Sizes come from tables, bytes from a pattern that the receiver checks.
+//! video allows ([`Decoder`]). Sizes come from tables; bytes from a packed video, or from a pattern that the
+//! receiver checks ([`Source`]).
 
 pub mod awstream;
 mod cells;
@@ -14,6 +15,7 @@ mod error;
 mod layer_set;
 mod receiver;
 mod sender;
+mod source;
 mod structure;
 pub mod vivo;
 pub mod wire;
@@ -28,4 +30,5 @@ pub use error::LiveError;
 pub use layer_set::LayerSet;
 pub use receiver::{ReceivedLayer, receive};
 pub use sender::{Noted, SentFrame, send};
+pub use source::Source;
 pub use structure::Structure;

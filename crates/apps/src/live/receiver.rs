@@ -3,9 +3,10 @@
 use airlane_base::Time;
 use airlane_messages::Event;
 use airlane_runtime::RuntimeExt;
+use bytes::Bytes;
 
-use super::wire::{LayerHeader, STREAM};
-use super::{Decoded, Decoder, LiveError, Structure};
+use super::wire::{Answer, Coding, LayerHeader, STREAM};
+use super::{Decoded, Decoder, LiveError};
 use crate::media_path::MediaPath;
 
 /// A layer that has come whole.
@@ -15,23 +16,25 @@ pub struct ReceivedLayer {
     pub header: LayerHeader,
     /// Its bytes, those in front included.
     pub bytes: u32,
+    /// Its bytes behind the header, if they are not a pattern.
+    pub body: Bytes,
     /// When its last packet came.
     pub at: Time,
     /// What could be decoded with it, frame by frame.
     pub decoded: Vec<Decoded>,
 }
 
-/// Receives until `until`. `note` hears of each layer.
+/// Receives what the sender answered that it sends, until `until`. `note` hears of each layer.
 ///
 /// # Errors
 /// If a layer has other bytes than were sent, or the path ends before.
 pub async fn receive(
     path: &MediaPath,
-    structure: Structure,
+    answer: Answer,
     until: Time,
     mut note: impl FnMut(ReceivedLayer),
 ) -> Result<(), LiveError> {
-    let mut decoder = Decoder::new(structure);
+    let mut decoder = Decoder::new(answer.structure);
     let mut end = path.runtime().sleep_until(until);
     loop {
         let event = tokio::select! {
@@ -42,11 +45,17 @@ pub async fn receive(
         match event {
             None => return Err(LiveError::Ended),
             Some(Event::Message(message)) if message.stream == STREAM => {
-                let header = LayerHeader::read(&message.data)?;
+                let (header, body) = match answer.coding {
+                    Coding::Pattern => (LayerHeader::read(&message.data)?, Bytes::new()),
+                    Coding::Vp9 => {
+                        let (header, body) = LayerHeader::split(&message.data)?;
+                        (header, message.data.slice_ref(body))
+                    }
+                };
                 let mut decoded = Vec::new();
                 decoder.add(header.frame, header.layer, |d| decoded.push(d));
                 let bytes = u32::try_from(message.data.len()).unwrap_or(u32::MAX);
-                note(ReceivedLayer { header, bytes, at: message.at, decoded });
+                note(ReceivedLayer { header, bytes, body, at: message.at, decoded });
             }
             Some(_) => {}
         }

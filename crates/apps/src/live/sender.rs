@@ -6,9 +6,9 @@ use airlane_base::Time;
 use airlane_messages::Event;
 use airlane_runtime::RuntimeExt;
 
-use super::LiveError;
 use super::encoder::{Encoded, Encoder};
-use super::wire::{LayerHeader, STREAM};
+use super::wire::STREAM;
+use super::{LiveError, Source};
 use crate::media_path::{Estimate, MediaPath};
 
 /// A frame that was handed over.
@@ -40,26 +40,29 @@ pub enum Noted {
     },
 }
 
-/// Sends a frame every `frame_time` until `until`. `note` hears of each, and of what the
-/// sender's own buffer drops.
+/// Sends a frame every `frame_time` until `until`: of what the encoder says, with the bytes of the
+/// source. `note` hears of each, and of what the sender's own buffer drops. `clock` is what the sender's
+/// clock shows when the runtime's shows 0: by it the receiver is told when a frame was handed over.
 ///
 /// # Errors
-/// If a frame cannot be sent, which is the encoder's fault, or the path ends.
+/// If a frame cannot be sent, which is the encoder's fault, the source cannot be read, or the path ends.
 pub async fn send(
     path: &MediaPath,
+    source: &Source,
     mut encoder: impl Encoder,
     frame_time: Duration,
+    clock: Duration,
     until: Time,
     mut note: impl FnMut(Noted),
 ) -> Result<(), LiveError> {
-    let clock = path.runtime().clone();
-    let begin = clock.now();
+    let runtime = path.runtime().clone();
+    let begin = runtime.now();
     for frame in 0.. {
         let at = begin + frame_time * frame;
         if at >= until {
             break;
         }
-        let mut sleep = clock.sleep_until(at);
+        let mut sleep = runtime.sleep_until(at);
         loop {
             let event = tokio::select! {
                 biased;
@@ -69,18 +72,17 @@ pub async fn send(
             match event {
                 None => return Err(LiveError::Ended),
                 Some(Event::Dropped { message, .. }) => {
-                    note(Noted::Dropped { message, at: clock.now() });
+                    note(Noted::Dropped { message, at: runtime.now() });
                 }
                 Some(Event::Message(_)) => {}
             }
         }
-        let (handed, estimate) = (clock.now(), path.estimate());
+        let (handed, estimate) = (runtime.now(), path.estimate());
         let encoded = encoder.frame(frame, &estimate);
         let mut message = 0;
-        for (layer, out) in encoded.layers.iter().enumerate() {
-            let layer = layer as u8;
-            let header = LayerHeader { frame, layer, encoding: encoded.encoding, handed };
-            let number = path.send(STREAM, out.marking, header.message(out.bytes as usize))?;
+        let messages = source.messages(frame, &encoded, handed + clock)?;
+        for (layer, (out, bytes)) in encoded.layers.iter().zip(messages).enumerate() {
+            let number = path.send(STREAM, out.marking, bytes)?;
             if layer == 0 {
                 message = number;
             }

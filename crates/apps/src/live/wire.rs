@@ -35,12 +35,9 @@ pub struct LayerHeader {
 }
 
 impl LayerHeader {
-    /// A message of `bytes` with this header: shorter ones are as long as a header.
+    /// A message of `bytes` with this header and the pattern: shorter ones are as long as a header.
     pub fn message(&self, bytes: usize) -> Bytes {
-        let mut message = BytesMut::with_capacity(bytes.max(HEADER_BYTES));
-        message.extend_from_slice(&self.frame.to_be_bytes());
-        message.extend_from_slice(&[self.layer, self.encoding, 0, 0]);
-        message.extend_from_slice(&(self.handed.as_nanos() / 1000).to_be_bytes());
+        let mut message = self.begin(bytes.max(HEADER_BYTES));
         let body = bytes.saturating_sub(HEADER_BYTES) as u64;
         let from = self.place();
         for piece in Pattern::new(BODY, BODY_BYTES).pieces(from..from + body, body) {
@@ -49,27 +46,59 @@ impl LayerHeader {
         message.freeze()
     }
 
-    /// Reads the header of a message, and checks the bytes behind it.
+    /// A message with this header and these bytes behind it.
+    pub fn message_of(&self, body: &[u8]) -> Bytes {
+        let mut message = self.begin(HEADER_BYTES + body.len());
+        message.extend_from_slice(body);
+        message.freeze()
+    }
+
+    fn begin(&self, capacity: usize) -> BytesMut {
+        let mut message = BytesMut::with_capacity(capacity);
+        message.extend_from_slice(&self.frame.to_be_bytes());
+        message.extend_from_slice(&[self.layer, self.encoding, 0, 0]);
+        message.extend_from_slice(&(self.handed.as_nanos() / 1000).to_be_bytes());
+        message
+    }
+
+    /// Reads the header of a message of the pattern, and checks the bytes behind it.
     ///
     /// # Errors
     /// If it is cut short, or the bytes are not those that were sent.
     pub fn read(message: &[u8]) -> Result<Self, LiveError> {
+        let (header, body) = Self::split(message)?;
+        if !Pattern::new(BODY, BODY_BYTES).matches(header.place(), body) {
+            return Err(LiveError::Bytes { frame: header.frame, layer: header.layer });
+        }
+        Ok(header)
+    }
+
+    /// Reads the header of a message; the bytes behind it may be any.
+    ///
+    /// # Errors
+    /// If it is cut short.
+    pub fn split(message: &[u8]) -> Result<(Self, &[u8]), LiveError> {
         let (header, body) = message
             .split_first_chunk::<HEADER_BYTES>()
             .ok_or(LiveError::Wire("a layer that is cut short"))?;
         let [f0, f1, f2, f3, layer, encoding, _, _, handed @ ..] = *header;
         let frame = u32::from_be_bytes([f0, f1, f2, f3]);
         let handed = Time::from_micros(u64::from_be_bytes(handed).min(u64::MAX / 1000));
-        let header = Self { frame, layer, encoding, handed };
-        if !Pattern::new(BODY, BODY_BYTES).matches(header.place(), body) {
-            return Err(LiveError::Bytes { frame, layer });
-        }
-        Ok(header)
+        Ok((Self { frame, layer, encoding, handed }, body))
     }
 
     fn place(&self) -> u64 {
         u64::from(self.frame) * FRAME_STEP + u64::from(self.layer) * LAYER_STEP
     }
+}
+
+/// What the bytes of layers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// A pattern of as many bytes as the layer has, its header included; the receiver checks it.
+    Pattern,
+    /// A frame of VP9, behind the header.
+    Vp9,
 }
 
 /// What a sender answers to who asks for its video.
@@ -79,11 +108,15 @@ pub struct Answer {
     pub structure: Structure,
     /// From one frame to the next.
     pub frame_time: Duration,
+    /// What its layers' bytes are.
+    pub coding: Coding,
 }
 
 const QUALITY: u8 = 1;
 const TEMPORAL: u8 = 2;
 const CLOUDS: u8 = 3;
+/// Set beside these if layers are frames of VP9, and not of the pattern.
+const VP9: u8 = 1 << 7;
 /// GoPs are at most so long.
 const MAX_GOP: u32 = 1000;
 /// Frames are at most so far apart, and at least.
@@ -99,7 +132,8 @@ impl Answer {
             Structure::Clouds(cells) => (CLOUDS, cells.fronts.into(), cells.layers),
         };
         let mut out = BytesMut::with_capacity(10);
-        out.extend_from_slice(&[kind, layers]);
+        let coding = if self.coding == Coding::Vp9 { VP9 } else { 0 };
+        out.extend_from_slice(&[kind | coding, layers]);
         out.extend_from_slice(&gop.to_be_bytes());
         let micros = u32::try_from(self.frame_time.as_micros()).unwrap_or(u32::MAX);
         out.extend_from_slice(&micros.to_be_bytes());
@@ -116,7 +150,7 @@ impl Answer {
         };
         let gop = u32::from_be_bytes([g0, g1, g2, g3]);
         let micros = u32::from_be_bytes([t0, t1, t2, t3]);
-        let structure = match kind {
+        let structure = match kind & !VP9 {
             QUALITY if (1..=8).contains(&layers) => Structure::Quality { gop, layers },
             TEMPORAL => Structure::Temporal { gop },
             CLOUDS => {
@@ -131,7 +165,8 @@ impl Answer {
         if !(1..=MAX_GOP).contains(&gop) || !(FRAME_TIMES.0..=FRAME_TIMES.1).contains(&micros) {
             return Err(LiveError::Wire("a video of strange frames"));
         }
-        Ok(Self { structure, frame_time: Duration::from_micros(micros.into()) })
+        let coding = if kind & VP9 == 0 { Coding::Pattern } else { Coding::Vp9 };
+        Ok(Self { structure, frame_time: Duration::from_micros(micros.into()), coding })
     }
 }
 
@@ -155,6 +190,8 @@ mod tests {
                 LayerHeader { frame, layer, encoding, handed: Time::from_micros(micros) };
             let message = header.message(bytes);
             prop_assert_eq!(message.len(), bytes.max(HEADER_BYTES));
+            let of_bytes = header.message_of(&message);
+            prop_assert_eq!(LayerHeader::split(&of_bytes).unwrap(), (header, &message[..]));
             prop_assert_eq!(LayerHeader::read(&message).unwrap(), header);
             if bytes > HEADER_BYTES {
                 let mut wrong = message.to_vec();

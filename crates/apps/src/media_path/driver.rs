@@ -56,7 +56,10 @@ impl Driver {
     /// Hands a datagram to its session.
     fn take_in(&mut self, now: Time, mut received: Received, state: &mut State) {
         let Some(clear) = Clear::decode(&received.payload) else { return };
-        let Some(slot) = state.slot_of(clear.session) else { return };
+        let Some(slot) = state.slot_of(clear.session) else {
+            state.keep_early(clear.session, received);
+            return;
+        };
         let Some(open) = state.open(slot) else { return };
         match open.session.handle(now, &mut received.payload) {
             Ok(()) => {

@@ -7,11 +7,15 @@ use std::task::{Context, Poll, Waker};
 use airlane_base::Time;
 use airlane_messages::{Event, Session};
 use airlane_quic::Connection;
-use airlane_runtime::RuntimeHandle;
+use airlane_runtime::{Received, RuntimeHandle};
 use parking_lot::Mutex;
 
 /// The part of a session's number that is its slot; the rest tells those apart that had it before.
 const SLOT_BITS: u32 = 16;
+
+/// Datagrams that are kept for a path that is being opened at most: its peer may send as soon as it has
+/// answered, before this end has read the answer.
+const MOST_EARLY: usize = 64;
 
 /// All paths of an endpoint.
 pub(super) struct Paths {
@@ -41,6 +45,8 @@ struct Slot {
     generation: u16,
     taken: bool,
     pub(super) open: Option<Open>,
+    /// What came before it was open.
+    early: Vec<Received>,
 }
 
 /// A path that is open.
@@ -59,6 +65,19 @@ impl State {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
         let known = self.slots.get(slot)?;
         (u32::from(known.generation) == id >> SLOT_BITS && known.open.is_some()).then_some(slot)
+    }
+
+    /// Keeps a datagram for a session that is being opened; others are dropped.
+    pub(super) fn keep_early(&mut self, id: u32, received: Received) {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
+        let Some(slot) = self.slots.get_mut(slot) else { return };
+        let is_opening = slot.taken && slot.open.is_none();
+        if is_opening
+            && u32::from(slot.generation) == id >> SLOT_BITS
+            && slot.early.len() < MOST_EARLY
+        {
+            slot.early.push(received);
+        }
     }
 
     pub(super) fn open(&mut self, slot: usize) -> Option<&mut Open> {
@@ -170,7 +189,20 @@ impl Place {
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let mut open = Open { session, connection, remote: unknown, reader: None, listed: false };
         open.follow();
-        self.paths.state.lock().slots[self.slot].open = Some(open);
+        let now = self.paths.runtime.now();
+        let mut state = self.paths.state.lock();
+        let early = std::mem::take(&mut state.slots[self.slot].early);
+        let is_early = !early.is_empty();
+        for mut received in early {
+            if let Err(why) = open.session.handle(now, &mut received.payload) {
+                tracing::debug!(src = %received.src, "a datagram was refused: {why:?}");
+            }
+        }
+        state.slots[self.slot].open = Some(open);
+        if is_early {
+            state.list(self.slot);
+            state.wake_driver();
+        }
     }
 
     /// Changes the session; the driver looks at it then.
@@ -214,6 +246,7 @@ impl Drop for Place {
         let mut state = self.paths.state.lock();
         let slot = &mut state.slots[self.slot];
         let open = slot.open.take();
+        slot.early.clear();
         slot.taken = false;
         slot.generation = slot.generation.wrapping_add(1);
         drop(state);

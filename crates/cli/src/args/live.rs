@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::live::{LayerMarks, Video};
+use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::{InputError, Rate, Seed};
 use airlane_daemon::folders;
-use airlane_daemon::live::{RecvRequest, SendRequest};
+use airlane_daemon::live::{RecvRequest, SendRequest, WriteTo};
 use airlane_link::{LinkError, LinkSpec, Mode, Request, UdpSpec};
-use airlane_media::layers::LayerContent;
+use airlane_media::layers::{LayerContent, LayeredVideo, Packed};
 use clap::{Args, ValueEnum};
 
 use super::link::{Addresses, addresses};
@@ -29,8 +29,8 @@ enum Encodings {
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// The clip, one of those that come with Airlane or of --content
-    #[arg(value_name = "CLIP", default_value = "plaza")]
+    /// A packed layered video, or a clip that comes with Airlane or is one of --content
+    #[arg(value_name = "FILE|CLIP", default_value = "plaza")]
     clip: String,
     /// Where to listen
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4435")]
@@ -62,20 +62,13 @@ impl SendArgs {
     /// What to send.
     ///
     /// # Errors
-    /// If there is no such clip, or a folder cannot be read.
+    /// If there is no such clip, or a file or folder cannot be read.
     pub(crate) fn request(&self) -> Result<SendRequest, InputError> {
-        let clips = match &self.content {
-            Some(folder) => LayerContent::load_dir(folder)?,
-            None => LayerContent::embedded()?,
-        };
-        let names: Vec<&str> = clips.videos.iter().map(|clip| clip.name.as_str()).collect();
-        let found = clips.find(&self.clip).ok_or_else(|| {
-            let found = format!("no clip \"{}\" in {}", self.clip, clips.name);
-            InputError::new(found, format!("expected one of {}", names.join(", ")))
-        })?;
+        let (clip, source) = self.clip()?;
         Ok(SendRequest {
             listen: self.listen,
-            clip: Arc::clone(&clips.videos[found]),
+            clip,
+            source,
             video: match self.video {
                 Encodings::Quality => Video::Quality,
                 Encodings::FrameRate => Video::FrameRate,
@@ -86,6 +79,26 @@ impl SendArgs {
             data_folder: folders::data(),
             viewers: usize::from(self.viewers),
         })
+    }
+
+    /// What is sent: a file by its ending or its folder, else a clip by its name.
+    fn clip(&self) -> Result<(Arc<LayeredVideo>, Source), InputError> {
+        if self.clip.ends_with(".layers") || self.clip.contains('/') {
+            let packed = Packed::open(&self.clip)?;
+            let clip = Arc::new(packed.video().clone());
+            return Ok((clip, Source::Packed(Arc::new(packed))));
+        }
+        let clips = match &self.content {
+            Some(folder) => LayerContent::load_dir(folder)?,
+            None => LayerContent::embedded()?,
+        };
+        let names: Vec<&str> = clips.videos.iter().map(|clip| clip.name.as_str()).collect();
+        let found = clips.find(&self.clip).ok_or_else(|| {
+            let found = format!("no clip \"{}\" in {}", self.clip, clips.name);
+            let names = names.join(", ");
+            InputError::new(found, format!("expected one of {names}, or FILE.layers"))
+        })?;
+        Ok((Arc::clone(&clips.videos[found]), Source::Pattern))
     }
 }
 
@@ -100,6 +113,12 @@ pub(crate) struct RecvArgs {
     /// Accept certificates that no trusted authority signed, such as those for development
     #[arg(long)]
     insecure: bool,
+    /// Write what could be shown, as IVF for players; - for the standard output
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+    /// Write when which frame could be decoded up to which layer, as CSV
+    #[arg(long, value_name = "FILE")]
+    times: Option<PathBuf>,
     /// Print every second and the report as lines of JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -115,7 +134,17 @@ impl RecvArgs {
             server: self.server.clone(),
             insecure: self.insecure,
             duration: self.duration.map(Duration::from_secs_f64),
+            write: self.write.clone().map(|to| match to.as_os_str() == "-" {
+                true => WriteTo::Stdout,
+                false => WriteTo::File(to),
+            }),
+            times: self.times.clone(),
         }
+    }
+
+    /// Whether pictures go to the standard output, so that figures cannot.
+    pub(crate) fn writes_to_stdout(&self) -> bool {
+        self.write.as_ref().is_some_and(|to| to.as_os_str() == "-")
     }
 }
 
@@ -143,11 +172,17 @@ pub(crate) struct RelayArgs {
     #[arg(value_name = "TARGET", value_parser = addresses)]
     target: Addresses,
     /// What the way to the viewers carries, bits per second
-    #[arg(long, value_name = "BPS", value_parser = rate, required_unless_present = "trace")]
+    #[arg(long, value_name = "BPS", value_parser = rate, required_unless_present_any = ["trace", "generator"])]
     rate: Option<f64>,
     /// What it carries, over time: a recorded trace (docs/link.md)
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     trace: Option<PathBuf>,
+    /// What it carries, over time: a generated trace of this kind (docs/traces.md)
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["rate", "trace"])]
+    generator: Option<String>,
+    /// Seconds into the trace at which it begins
+    #[arg(long, value_name = "S", default_value = "0", value_parser = seconds, requires = "trace")]
+    trace_offset: f64,
     /// Seconds that packets take there and back besides
     #[arg(long, value_name = "S", default_value = "0.06", value_parser = seconds)]
     rtt: f64,
@@ -185,12 +220,17 @@ impl RelayArgs {
             format!("queue.kind={queue}"),
             format!("queue.limit_packets={}", self.packets),
         ];
-        down.push(match (&self.trace, self.rate) {
-            (Some(file), _) => format!("trace={}", file.display()),
-            (None, rate) => {
-                format!("rate_bps={}", Rate::from_bps_f64(rate.unwrap_or_default()).bps())
+        match (&self.trace, &self.generator) {
+            (None, Some(name)) => down.push(format!("generator={name}")),
+            (Some(file), _) => down.extend([
+                format!("trace={}", file.display()),
+                format!("trace_offset_s={}", self.trace_offset),
+            ]),
+            (None, None) => {
+                let rate = Rate::from_bps_f64(self.rate.unwrap_or_default());
+                down.push(format!("rate_bps={}", rate.bps()));
             }
-        });
+        }
         let up = [both, "rate_bps=1000000000".to_owned()];
         let link = LinkSpec::from_settings(&up, &down, Seed(self.seed))?;
         let mode = Mode::Udp(UdpSpec::new(self.listen.0.iter().copied(), self.target.0[0]));

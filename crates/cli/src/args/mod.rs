@@ -56,15 +56,15 @@ pub(crate) enum Verb {
     Diff(DiffArgs),
     /// Say what a folder of content holds: curves, spread, traps
     Corpus(CorpusArgs),
-    /// Make a title of a video: a ladder in chunks, its qualities measured, DASH and HLS
+    /// Make a title of a video, or a layered one for airlane send
     Pack(PackArgs),
     /// Serve DASH and HLS titles so that viewers who share a link share the experience
     Serve(ServeArgs),
     /// Play DASH titles from any server, without a screen: one line per session at the end
     Play(PlayArgs),
-    /// Send a clip as live video, its layers marked, to everybody who asks
+    /// Send live video, its layers marked, to everybody who asks
     Send(SendArgs),
-    /// Watch live video, without a screen: what could have been shown
+    /// Watch live video: report what could be shown, write it for a player
     Recv(RecvArgs),
     /// Stand in front of a sender as a base station with Octopus's queue
     Relay(RelayArgs),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_pack::{Codec, Ladder, MeasureRequest, PackRequest, Speed};
+use airlane_pack::{Codec, Ladder, LayeredRequest, MeasureRequest, PackRequest, Speed, parse_rate};
 use clap::Args;
 
 use super::{number, one_of};
@@ -14,9 +14,18 @@ pub(crate) struct PackArgs {
     /// The video, any file that ffmpeg reads
     #[arg(value_name = "VIDEO", required_unless_present = "measure")]
     video: Option<PathBuf>,
-    /// The folder that the title is made in
-    #[arg(value_name = "DIR", required_unless_present = "measure")]
+    /// The folder that the title is made in; of --layered the file [default: NAME.layers]
+    #[arg(value_name = "DIR", required_unless_present_any = ["measure", "layered"])]
     dir: Option<PathBuf>,
+    /// Make a packed layered video for airlane send instead of a title
+    #[arg(long, conflicts_with_all = TITLE)]
+    layered: bool,
+    /// Its rates, all layers together, such as 1M,2.5M,6M [default: ten, by the source]
+    #[arg(long, value_name = "RATES", requires = "layered", value_delimiter = ',', value_parser = parse_rate)]
+    rates: Vec<Rate>,
+    /// The libvpx to use for it [default: the system's]
+    #[arg(long, value_name = "FILE", requires = "layered")]
+    libvpx: Option<PathBuf>,
     /// Measure the DASH title of this manifest, which exists already, instead of making one
     #[arg(long, value_name = "MPD", requires = "source", conflicts_with_all = MAKING)]
     measure: Option<PathBuf>,
@@ -50,7 +59,7 @@ pub(crate) struct PackArgs {
     /// The ffmpeg to use [default: the one on the path]
     #[arg(long, value_name = "FILE")]
     ffmpeg: Option<PathBuf>,
-    /// Throw away what an earlier run of another request left in the folder
+    /// Throw away what an earlier run of another request left in the folder; replace the file
     #[arg(long)]
     restart: bool,
     /// Print nothing but the final line and errors
@@ -59,13 +68,28 @@ pub(crate) struct PackArgs {
 }
 
 /// What has no meaning for a title that exists.
-const MAKING: [&str; 9] =
-    ["video", "dir", "codec", "rungs", "chunk", "speed", "audio_rate", "title", "restart"];
+const MAKING: [&str; 10] = [
+    "video",
+    "dir",
+    "layered",
+    "codec",
+    "rungs",
+    "chunk",
+    "speed",
+    "audio_rate",
+    "title",
+    "restart",
+];
+
+/// What has a meaning for titles alone.
+const TITLE: [&str; 7] =
+    ["measure", "source", "codec", "rungs", "chunk", "audio_rate", "vmaf_every"];
 
 /// The request to the crate.
 pub(crate) enum Work {
     Pack(PackRequest),
     Measure(MeasureRequest),
+    Layered(LayeredRequest),
 }
 
 impl PackArgs {
@@ -78,6 +102,19 @@ impl PackArgs {
                 vmaf_every: self.vmaf_every,
                 ffmpeg: self.ffmpeg,
                 ..MeasureRequest::new(manifest, source)
+            });
+        }
+        if self.layered {
+            return Work::Layered(LayeredRequest {
+                file: self.dir,
+                name: self.name,
+                title: self.title,
+                rates: self.rates,
+                speed: self.speed,
+                ffmpeg: self.ffmpeg,
+                libvpx: self.libvpx,
+                replace: self.restart,
+                ..LayeredRequest::new(self.video.unwrap_or_default())
             });
         }
         Work::Pack(PackRequest {

@@ -34,12 +34,19 @@ pub(super) fn recv(args: &RecvArgs) -> Result<u8, LabError> {
     crate::terminal::log(args.quiet);
     let runtime = threads()?;
     let (mut code, mut printing) = (0, Ok(()));
+    let say = |text: &str| match args.writes_to_stdout() {
+        true => {
+            eprint!("{text}");
+            Ok(())
+        }
+        false => print(text),
+    };
     let report = runtime.block_on(async {
         let mut stopping = Stopping::new()?;
         let stop = async { code = stopping.stopped().await };
         let second = |second: &Second| {
             if printing.is_ok() && !args.quiet {
-                printing = print(&if args.json { json(second) } else { line(second) });
+                printing = say(&if args.json { json(second) } else { line(second) });
             }
         };
         watch(&args.request(), stop, second).await.map_err(daemon_failed)
@@ -47,7 +54,7 @@ pub(super) fn recv(args: &RecvArgs) -> Result<u8, LabError> {
     runtime.shutdown_background();
     let report = report?;
     printing?;
-    print(&if args.json { json(&report) } else { summary(&report) })?;
+    say(&if args.json { json(&report) } else { summary(&report) })?;
     Ok(if report.shown == 0 && code == 0 { 1 } else { code })
 }
 

@@ -69,3 +69,81 @@ fn a_viewer_that_gets_no_answer_stops_when_it_is_told_to() {
     assert!(interrupt.success());
     assert_eq!(viewer.0.wait().unwrap().code(), Some(130));
 }
+
+/// Makes a packed layered video of a second; `None` without ffmpeg or libvpx, which it says.
+fn packed(scratch: &Scratch) -> Option<String> {
+    let film = scratch.0.join("film.mkv");
+    let mut ffmpeg = Command::new("ffmpeg");
+    ffmpeg.args("-nostdin -v error -f lavfi -i testsrc2=s=320x180:r=25:d=1.2".split(' '));
+    let made = ffmpeg.args(["-c:v", "ffv1", "-pix_fmt", "yuv420p"]).arg(&film).status();
+    let film = film.to_str().unwrap();
+    let arguments = ["pack", "--layered", film, "film.layers", "--rates", "200k,600k", "--quiet"];
+    let packed = scratch.airlane(&arguments);
+    let said = String::from_utf8_lossy(&packed.stderr).into_owned();
+    if made.is_err() || said.contains("cannot load libvpx") {
+        let strict = std::env::var("AIRLANE_STRICT").is_ok_and(|v| v == "1");
+        assert!(!strict, "ffmpeg or libvpx is missing: run make setup");
+        eprintln!("left out: ffmpeg or libvpx is missing, run make setup");
+        return None;
+    }
+    assert!(packed.status.success(), "{said}");
+    let line = String::from_utf8(packed.stdout).unwrap();
+    assert_eq!(line, "done: film.layers encodings=2 frames=30 duration_s=1.200 size=320x180\n");
+    Some(scratch.0.join("film.layers").to_str().unwrap().to_owned())
+}
+
+/// What a command of ffmpeg's says of a file.
+fn said_of(file: &std::path::Path, program: &str, arguments: &str) -> String {
+    let out = Command::new(program).args(arguments.split(' ')).arg(file).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn what_is_watched_of_a_packed_video_is_a_file_that_players_play() {
+    let scratch = Scratch::new("live-packed");
+    let Some(file) = packed(&scratch) else { return };
+    let sender = ["send", &file, "--listen", "127.0.0.1:0", "--quiet"];
+    let (_sender, at) = start(&scratch, &sender, "ready: live video at ");
+    let relay = ["relay", "127.0.0.1:0", &at, "--rate", "400e3", "--rtt", "0.04", "--quiet"];
+    let (_relay, narrow) = start(&scratch, &relay, "ready: ");
+    let options = ["--insecure", "--json", "--quiet", "--duration", "4", "--times", "times.csv"];
+    let watched =
+        scratch.airlane(&[&["recv", &narrow, "--write", "seen.ivf"], &options[..]].concat());
+    assert!(watched.status.success(), "{watched:?}");
+    let report: serde_json::Value = serde_json::from_slice(&watched.stdout).unwrap();
+    let shown = report["shown"].as_u64().unwrap();
+    let seen = scratch.0.join("seen.ivf");
+    let entries = "-v error -count_frames -show_entries stream=codec_name,width,nb_read_frames:\
+                   packet=pts -of csv=p=0";
+    let probed = said_of(&seen, "ffprobe", entries);
+    let times: Vec<u64> = probed.lines().filter_map(|line| line.parse().ok()).collect();
+    // A late layer may be in the file of a frame that the report does not count.
+    assert!(times.len() as u64 >= shown && shown > 50, "{probed}\n{report}");
+    assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
+    // Of layers that are joined players show one: as many pictures as frames.
+    assert!(probed.contains(&format!("vp9,320,{}", times.len())), "{probed}");
+    let decodable = std::fs::read_to_string(scratch.0.join("times.csv")).unwrap();
+    assert!(decodable.starts_with("frame,layer,encoding,handed_s,came_s\n"), "{decodable}");
+    assert!(decodable.lines().count() as u64 > shown, "{decodable}");
+    // The sender begins as soon as it has answered: what comes before the answer is read counts too.
+    assert!(decodable.lines().nth(1).is_some_and(|line| line.starts_with("0,0,")), "{decodable}");
+
+    // To a pipe: pictures there, the report elsewhere.
+    let piped =
+        scratch.airlane(&["recv", &at, "--insecure", "--quiet", "--duration", "2", "--write", "-"]);
+    assert!(piped.status.success() && piped.stdout.starts_with(b"DKIF"), "{:?}", piped.stderr);
+    assert!(String::from_utf8_lossy(&piped.stderr).contains("frames shown"));
+}
+
+#[test]
+fn a_pattern_cannot_be_written_and_a_packed_video_must_be_whole() {
+    let scratch = Scratch::new("live-pattern");
+    let sender = ["send", "plaza", "--listen", "127.0.0.1:0", "--quiet"];
+    let (_sender, at) = start(&scratch, &sender, "ready: live video at ");
+    let pattern = scratch.refused(&["recv", &at, "--insecure", "--write", "seen.ivf"]);
+    assert!(pattern.contains("pattern") && pattern.contains("pack --layered"), "{pattern}");
+    std::fs::write(scratch.0.join("film.layers"), "RIFF and so on").unwrap();
+    let file = scratch.refused(&["send", "film.layers"]);
+    assert!(file.contains("film.layers") && file.contains("no packed layered video"), "{file}");
+}

@@ -1,5 +1,7 @@
 //! Live video over the media path on real sockets: `airlane send` and `airlane recv`.
 
+mod output;
+mod record;
 mod recv;
 mod send;
 mod watched;
@@ -13,6 +15,7 @@ use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig};
 
 use crate::DaemonError;
 
+pub use output::WriteTo;
 pub use recv::{RecvRequest, recv};
 pub use send::{SendRequest, SendStatus, Sender};
 pub use watched::{Report, Second};

@@ -2,17 +2,20 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use airlane_apps::live::wire::Answer;
-use airlane_apps::live::{self, LiveError};
+use airlane_apps::live::wire::{Answer, Coding};
+use airlane_apps::live::{self, LiveError, ReceivedLayer};
 use airlane_base::{InputError, Seed, Time};
 use airlane_quic::{Endpoint, Tls};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use tokio::net::lookup_host;
 
+use super::output::{Taken, Times, WriteTo, Writing};
+use super::record::Recorder;
 use super::watched::{Report, Second, Watched};
 use super::{path, paths, transport};
 use crate::{DaemonError, client, date};
@@ -26,6 +29,10 @@ pub struct RecvRequest {
     pub insecure: bool,
     /// Stop after so long; `None`: when the sender does.
     pub duration: Option<Duration>,
+    /// Write what could be shown, as IVF.
+    pub write: Option<WriteTo>,
+    /// Write when which frame could be decoded, as CSV.
+    pub times: Option<PathBuf>,
 }
 
 /// Watches until the time is over, `stop` is ready, or the sender ends. `second` hears of every second.
@@ -60,29 +67,96 @@ pub async fn recv(
         opened = opened => opened?,
     };
     let begin = runtime.now();
+    let mut kept = Kept::open(request, answer, date::now() - begin.since_start())?;
     let until = request.duration.map_or(Time::FAR_FUTURE, |duration| begin + duration);
     let watched = parking_lot::Mutex::new(Watched::new(begin, answer));
-    let received =
-        live::receive(&path, answer.structure, until, |layer| watched.lock().add(&layer));
+    let (failed, mut failure) = tokio::sync::oneshot::channel();
+    let mut failed = Some(failed);
+    let received = live::receive(&path, answer, until, |layer| {
+        watched.lock().add(&layer);
+        if failed.is_none() {
+            return;
+        }
+        let ended = match kept.add(&layer) {
+            Ok(true) => return,
+            Ok(false) => Ok(()),
+            Err(e) => Err(e),
+        };
+        // Nobody waits for it any more if all has ended.
+        let _ = failed.take().map(|failed| failed.send(ended));
+    });
     let seconds = async {
         loop {
             runtime.sleep(Duration::from_secs(1)).await;
             second(&watched.lock().second(runtime.now()));
         }
     };
-    let ended = tokio::select! {
+    let ended: Result<(), DaemonError> = tokio::select! {
         () = stop => Ok(()),
-        ended = received => ended,
+        ended = received => match ended {
+            Ok(()) | Err(LiveError::Ended) => Ok(()),
+            Err(e) => Err(e.into()),
+        },
+        Ok(ended) = &mut failure => ended,
         _ = connection.closed() => Ok(()),
         () = seconds => Ok(()),
     };
+    kept.finish()?;
     let report = watched.lock().report(runtime.now());
     connection.close(0, "done");
     drop((path, connection));
     endpoint.wait_idle().await;
-    match ended {
-        Ok(()) | Err(LiveError::Ended) => Ok(report),
-        Err(e) => Err(e.into()),
+    ended.map(|()| report)
+}
+
+/// What of a stream is written.
+struct Kept {
+    pictures: Option<(Recorder, Writing)>,
+    times: Option<Times>,
+}
+
+impl Kept {
+    fn open(request: &RecvRequest, answer: Answer, clock: Duration) -> Result<Self, DaemonError> {
+        if request.write.is_some() && answer.coding == Coding::Pattern {
+            let found = "the sender sends a pattern of bytes and no pictures";
+            let expected = "have it send what airlane pack --layered makes, or leave out --write";
+            return Err(InputError::new(found, expected).at_key("write").into());
+        }
+        let begin = |to: &WriteTo| Ok((Recorder::new(answer), Writing::start(to.open()?)?));
+        let pictures = request.write.as_ref().map(begin).transpose();
+        let pictures = pictures.map_err(|e: InputError| e)?;
+        let times = request.times.clone().map(|path| Times::create(path, clock)).transpose()?;
+        Ok(Self { pictures, times })
+    }
+
+    /// Takes a layer; whether anybody reads on.
+    fn add(&mut self, layer: &ReceivedLayer) -> Result<bool, DaemonError> {
+        if let Some(times) = &mut self.times {
+            times.add(layer)?;
+        }
+        let Some((recorder, writing)) = &mut self.pictures else { return Ok(true) };
+        let piece = recorder.add(&layer.header, &layer.body)?;
+        if piece.is_empty() {
+            return Ok(true);
+        }
+        let taken = writing.take(piece);
+        if taken == Taken::No {
+            recorder.lost();
+        }
+        Ok(taken != Taken::Ended)
+    }
+
+    /// Writes what is left.
+    fn finish(self) -> Result<(), DaemonError> {
+        if let Some(times) = self.times {
+            times.finish()?;
+        }
+        let Some((mut recorder, writing)) = self.pictures else { return Ok(()) };
+        let rest = recorder.finish()?;
+        if !rest.is_empty() {
+            writing.take(rest);
+        }
+        Ok(writing.finish()?)
     }
 }
 

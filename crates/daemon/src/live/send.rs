@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
-use airlane_apps::live::{self, LayerMarks, Noted, Video};
+use airlane_apps::live::{self, LayerMarks, LiveError, Noted, Source, Video};
 use airlane_apps::media_path::MediaPaths;
 use airlane_base::{InputError, Seed, Time};
 use airlane_media::layers::LayeredVideo;
@@ -30,6 +30,8 @@ pub struct SendRequest {
     pub listen: SocketAddr,
     /// The clip, which is played over and over.
     pub clip: Arc<LayeredVideo>,
+    /// Where its bytes come from.
+    pub source: Source,
     /// Which of its encodings.
     pub video: Video,
     /// What layers are marked with.
@@ -98,8 +100,9 @@ impl Sender {
         let paths = paths(&endpoint, request.viewers)?;
         let counts = Arc::new(Counts::default());
         let frame_time = Duration::from_secs_f64(1.0 / request.clip.fps);
-        let answer = Answer { structure, frame_time };
-        let serving = Serving { request: Arc::new(request), answer, counts: counts.clone() };
+        let answer = Answer { structure, frame_time, coding: request.source.coding() };
+        let clock = date::now() - runtime.now().since_start();
+        let serving = Serving { request: Arc::new(request), answer, clock, counts: counts.clone() };
         let accepting = endpoint.clone();
         runtime.spawn("live sender", async move {
             while let Some(connection) = accepting.accept().await {
@@ -142,6 +145,8 @@ impl Sender {
 struct Serving {
     request: Arc<SendRequest>,
     answer: Answer,
+    /// The time since 1970 when the runtime's clock shows 0.
+    clock: Duration,
     counts: Arc<Counts>,
 }
 
@@ -151,8 +156,9 @@ impl Serving {
         loop {
             let Ok(asked) = paths.accept(&connection).await else { return };
             let Ok(opened) = asked.open(&path(), self.answer.encode()).await else { return };
-            let SendRequest { clip, video, marks, .. } = &*self.request;
-            let Some(encoder) = video.encoder(clip, *marks, |n| opened.ip_bytes(n)) else { return };
+            let SendRequest { clip, source, video, marks, .. } = &*self.request;
+            let ip_bytes = |layer| opened.ip_bytes(source.message_bytes(layer));
+            let Some(encoder) = video.encoder(clip, *marks, ip_bytes) else { return };
             self.counts.viewers.fetch_add(1, Ordering::Relaxed);
             let note = |noted| {
                 let count = match noted {
@@ -161,10 +167,13 @@ impl Serving {
                 };
                 count.fetch_add(1, Ordering::Relaxed);
             };
-            let sent = live::send(&opened, encoder, self.answer.frame_time, Time::FAR_FUTURE, note);
+            let (frame_time, until) = (self.answer.frame_time, Time::FAR_FUTURE);
+            let sent = live::send(&opened, source, encoder, frame_time, self.clock, until, note);
             tokio::select! {
-                // The path ends with the endpoint.
-                _ = sent => {}
+                // The path ends with the endpoint; a source that cannot be read is for the log.
+                sent = sent => if let Err(e @ LiveError::Source(_)) = sent {
+                    tracing::error!("{e}");
+                },
                 _ = connection.closed() => {}
             }
             self.counts.viewers.fetch_sub(1, Ordering::Relaxed);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use airlane_base::{Fnv64, InputError};
 
+use super::packed::Packed;
 use super::recorded::{self, Recorded};
 use super::single::LAYERED_OVERHEAD;
 use super::table::{self, WHAT};
@@ -30,6 +31,8 @@ pub struct LayerContent {
 const QUALITY: &str = "-quality.trace";
 const TEMPORAL: &str = "-temp.trace";
 const RECORDED: &str = ".trace";
+/// The ending of packed layered videos.
+const PACKED: &str = ".layers";
 
 impl LayerContent {
     /// The clips that come with Airlane.
@@ -52,7 +55,8 @@ impl LayerContent {
 
     /// The clips of a folder: each `*.json` and `*.json.gz` in it is a table of one of our own formats,
     /// each `NAME-quality.trace`, `NAME-temp.trace` and other `NAME.trace`, of point clouds, gzipped or
-    /// not, one that was recorded; of one name these are one clip. Everything else is left alone.
+    /// not, one that was recorded; of one name these are one clip. Of `*.layers`, packed layered videos, the
+    /// tables are read. Everything else is left alone.
     ///
     /// # Errors
     /// If the folder cannot be read, holds no table, or one of its tables is refused.
@@ -63,13 +67,19 @@ impl LayerContent {
         for entry in fs::read_dir(dir).map_err(io)? {
             let path = entry.map_err(io)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if Kind::of(&name).is_some() && path.is_file() {
+            let is_clip = name.ends_with(PACKED) || Kind::of(&name).is_some();
+            if is_clip && path.is_file() {
                 files.push((name, path));
             }
         }
         files.sort();
         let mut clips = Clips::default();
         for (name, path) in files {
+            if name.ends_with(PACKED) {
+                let video = Packed::open(&path)?.into_video();
+                clips.insert(video).map_err(|e| e.at_file(&path))?;
+                continue;
+            }
             let bytes = fs::read(&path).map_err(|e| InputError::io(&path, "read the table", &e))?;
             clips.add(&name, &bytes).map_err(|e| e.at_file(&path))?;
         }
@@ -140,6 +150,7 @@ impl Clips {
         if had || !video.derived { Err(twice()) } else { Ok(()) }
     }
 
+    /// Adds a clip that is whole.
     fn insert(&mut self, video: LayeredVideo) -> Result<(), InputError> {
         match self.0.insert(video.name.clone(), video) {
             Some(_) => Err(twice()),
@@ -151,7 +162,7 @@ impl Clips {
         if self.0.is_empty() {
             return Err(InputError::new(
                 "no table of layers in this folder",
-                "expected *.json, *.json.gz or *.trace.gz, see docs/layer-tables.md",
+                "expected *.json, *.json.gz, *.trace.gz or *.layers, see docs/layer-tables.md",
             ));
         }
         for video in self.0.values() {

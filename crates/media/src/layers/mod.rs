@@ -3,10 +3,11 @@
 //!
 //! A [`LayeredVideo`] is the table of one clip; [`LayerContent`] is the clips of a folder, or those
 //! that come with Airlane, moving point clouds ([`crate::clouds`]) among them. Two formats are read:
-//! `airlane-layers`, our own, and the text files that the authors of Octopus recorded. Both are
-//! described in `docs/layer-tables.md`.
+//! `airlane-layers`, our own, and the text files that the authors of Octopus recorded. [`Packed`] is a
+//! clip with its bytes. All are described in `docs/layer-tables.md`.
 
 mod content;
+mod packed;
 mod recorded;
 mod single;
 mod table;
@@ -14,6 +15,7 @@ mod table;
 use airlane_base::{Fnv64, InputError};
 
 pub use content::LayerContent;
+pub use packed::{MAX_TABLE_BYTES, Packed, write_head};
 pub(crate) use recorded::numbers;
 pub use single::{SingleEncoding, SingleFrame, SingleLadder};
 pub use table::{FORMAT, VERSION};
@@ -55,8 +57,13 @@ impl QualityTable {
     /// The layers of frame `n` of a stream in an encoding: clips are played over and over, up to their
     /// last whole GoP.
     pub fn frame(&self, encoding: usize, n: u32) -> &[Layer] {
-        let frames = &self.encodings[encoding].frames;
-        &frames[n as usize % whole_gops(frames.len(), self.gop)]
+        &self.encodings[encoding].frames[self.place(n)]
+    }
+
+    /// Which frame of the clip is frame `n` of a stream. All encodings have as many.
+    fn place(&self, n: u32) -> usize {
+        let frames = self.encodings.first().map_or(1, |encoding| encoding.frames.len());
+        n as usize % whole_gops(frames, self.gop)
     }
 }
 

@@ -15,7 +15,7 @@ fn runs(program: PathBuf) -> Option<PathBuf> {
     Command::new(&program).arg("-version").output().ok().map(|_| program)
 }
 
-fn missing(what: &str) -> bool {
+pub fn missing(what: &str) -> bool {
     let strict = std::env::var("AIRLANE_STRICT").is_ok_and(|v| v == "1");
     assert!(!strict, "{what} is missing: run make setup");
     eprintln!("left out: {what} is missing, run make setup");

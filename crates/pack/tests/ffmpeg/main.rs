@@ -2,6 +2,7 @@
 //! `AIRLANE_STRICT=1` they fail.
 
 mod common;
+mod layered;
 mod measure;
 mod titles;
 mod trouble;

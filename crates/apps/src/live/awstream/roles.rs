@@ -161,7 +161,13 @@ pub async fn receive(
             if kind == FRAME {
                 let header = LayerHeader::read(&body)?;
                 let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
-                note(ReceivedLayer { header, bytes, at: clock.now(), decoded: Vec::new() });
+                note(ReceivedLayer {
+                    header,
+                    bytes,
+                    body: Bytes::new(),
+                    at: clock.now(),
+                    decoded: Vec::new(),
+                });
             }
         }
     }

@@ -127,7 +127,7 @@ pub async fn watch(
                     frame: header.frame,
                     layers: LayerSet::lowest(1),
                 }];
-                note(ReceivedLayer { header, bytes, at, decoded });
+                note(ReceivedLayer { header, bytes, body: Bytes::new(), at, decoded });
             }
         }
     }

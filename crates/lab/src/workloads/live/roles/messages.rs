@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::wire::Answer;
+use airlane_apps::live::wire::{Answer, Coding};
 use airlane_apps::live::{
     self, AUTHORS_THRESHOLDS, Encoder, LayerMarks, LiveError, Noted as LiveNoted, ReceivedLayer,
-    SentFrame,
+    SentFrame, Source,
 };
 use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_base::Time;
@@ -114,7 +114,7 @@ async fn watch(
     let connection = endpoint.connect(server, "live.airlane").await.map_err(OpenError::from)?;
     let (path, answer) = paths.connect(&connection, config, &b""[..]).await?;
     let answer = Answer::decode(&answer)?;
-    live::receive(&path, answer.structure, until, note).await
+    live::receive(&path, answer, until, note).await
 }
 
 /// What the end that sends has.
@@ -136,7 +136,7 @@ impl Sender {
         let frame_time = Duration::from_secs_f64(1.0 / self.clip.fps);
         // A clip without these layers was not drawn.
         let Some(structure) = self.video.structure(&self.clip) else { return };
-        let answer = Answer { structure, frame_time }.encode();
+        let answer = Answer { structure, frame_time, coding: Coding::Pattern }.encode();
         let Ok(path) = asked.open(&self.config, answer).await else { return };
         let path = Arc::new(path);
         self.tap.connect_path(&path);
@@ -151,7 +151,8 @@ impl Sender {
             }
         };
         // An error says that the client is gone, which tells why itself.
-        drop(live::send(&path, encoder, frame_time, self.end, note).await);
+        let (source, clock) = (Source::Pattern, Duration::ZERO);
+        drop(live::send(&path, &source, encoder, frame_time, clock, self.end, note).await);
         // What was sent last has the time to arrive.
         endpoint.runtime().sleep_until(self.end).await;
     }

@@ -1,0 +1,291 @@
+//! Encodes VP9 in layers of quality: spatial layers of one size, as libvpx calls them.
+
+use std::ffi::{c_int, c_uint, c_ulong};
+use std::sync::Arc;
+
+use crate::library::{Context, Image};
+use crate::{Library, VpxError};
+
+/// How a clip is encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Width of the pictures, even.
+    pub width: u32,
+    /// Height, even.
+    pub height: u32,
+    /// Frames per so many seconds.
+    pub frames: u32,
+    /// Seconds for so many frames.
+    pub seconds: u32,
+    /// Frames from one key frame to the next.
+    pub gop: u32,
+    /// Kilobits per second of each layer alone, the lowest first; at most 5.
+    pub layer_kbps: Vec<u32>,
+    /// How little time the encoder takes, 5 to 9.
+    pub speed: u32,
+}
+
+/// An encoder of one stream.
+pub struct Encoder {
+    library: Arc<Library>,
+    context: Box<Context>,
+    settings: Settings,
+    frame: u32,
+}
+
+// SAFETY: libvpx keeps nothing by thread: a context may be used by one thread after the other.
+unsafe impl Send for Encoder {}
+
+/// Layers at most, and spatial times temporal layers at most, of libvpx.
+const SPATIAL: usize = 5;
+const ALL: usize = 12;
+/// The coarsest quantiser, and the finest that is used.
+const COARSEST: c_uint = 63;
+const FINEST: c_uint = 2;
+
+/// The beginning of `vpx_codec_enc_cfg_t`, which is the same from 1.8 on, and room for what follows.
+#[repr(C, align(16))]
+#[derive(Clone)]
+struct Config {
+    usage: c_uint,
+    threads: c_uint,
+    profile: c_uint,
+    width: c_uint,
+    height: c_uint,
+    bit_depth: [c_uint; 2],
+    timebase: [c_int; 2],
+    error_resilient: u32,
+    pass: c_int,
+    lag_in_frames: c_uint,
+    dropframe_thresh: c_uint,
+    resize: [c_uint; 5],
+    end_usage: c_int,
+    twopass_stats: [usize; 2],
+    firstpass_stats: [usize; 2],
+    target_bitrate: c_uint,
+    min_quantizer: c_uint,
+    max_quantizer: c_uint,
+    undershoot_pct: c_uint,
+    overshoot_pct: c_uint,
+    buf_sz: c_uint,
+    buf_initial_sz: c_uint,
+    buf_optimal_sz: c_uint,
+    twopass: [c_uint; 4],
+    kf_mode: c_int,
+    kf_min_dist: c_uint,
+    kf_max_dist: c_uint,
+    ss_number_layers: c_uint,
+    ss_enable_auto_alt_ref: [c_int; SPATIAL],
+    ss_target_bitrate: [c_uint; SPATIAL],
+    ts_number_layers: c_uint,
+    ts_target_bitrate: [c_uint; SPATIAL],
+    ts_rate_decimator: [c_uint; SPATIAL],
+    ts_periodicity: c_uint,
+    ts_layer_id: [c_uint; 16],
+    layer_target_bitrate: [c_uint; ALL],
+    temporal_layering_mode: c_int,
+    rest: [u64; 256],
+}
+
+/// `vpx_svc_extra_cfg_t`, and room for what later versions add.
+#[repr(C, align(16))]
+struct Layers {
+    max_quantizers: [c_int; ALL],
+    min_quantizers: [c_int; ALL],
+    scaling_factor_num: [c_int; ALL],
+    scaling_factor_den: [c_int; ALL],
+    speed_per_layer: [c_int; ALL],
+    rest: [u64; 64],
+}
+
+/// `vp8e_enc_control_id`: numbers of controls.
+const SET_CPUUSED: c_int = 13;
+const SET_STATIC_THRESHOLD: c_int = 17;
+const SET_MAX_INTRA_BITRATE_PCT: c_int = 26;
+const SET_AQ_MODE: c_int = 36;
+const SET_NOISE_SENSITIVITY: c_int = 38;
+const SET_SVC: c_int = 39;
+const SET_SVC_PARAMETERS: c_int = 41;
+const SET_SVC_INTER_LAYER_PRED: c_int = 60;
+/// `VPX_RC_ONE_PASS`, `VPX_CBR`, `VPX_KF_AUTO`, `VPX_DL_REALTIME`, `VPX_IMG_FMT_I420`.
+const ONE_PASS: c_int = 0;
+const CBR: c_int = 1;
+const KF_AUTO: c_int = 1;
+const REALTIME: c_ulong = 1;
+const I420: c_int = 0x102;
+
+impl Encoder {
+    /// An encoder that begins.
+    ///
+    /// One pass, constant rate, in real time, no dropped frames, one thread; error resilient, since else
+    /// a layer would take probabilities and motion vectors from the frame that was decoded before it,
+    /// which may be of a layer above. Layers as `corpus/make/layers.c` has them.
+    ///
+    /// # Errors
+    /// If libvpx refuses, or lays out its settings in another way than is known.
+    pub fn new(library: &Arc<Library>, settings: Settings) -> Result<Self, VpxError> {
+        let layers = settings.layer_kbps.len().min(SPATIAL);
+        let mut config = defaults(library)?;
+        config.threads = 1;
+        config.width = settings.width;
+        config.height = settings.height;
+        config.timebase = [settings.seconds as c_int, settings.frames as c_int];
+        config.error_resilient = 1;
+        config.pass = ONE_PASS;
+        config.lag_in_frames = 0;
+        config.dropframe_thresh = 0;
+        config.resize[0] = 0;
+        config.end_usage = CBR;
+        config.target_bitrate = settings.layer_kbps.iter().sum();
+        config.min_quantizer = FINEST;
+        config.max_quantizer = COARSEST;
+        config.undershoot_pct = 50;
+        config.overshoot_pct = 50;
+        config.buf_initial_sz = 500;
+        config.buf_optimal_sz = 600;
+        config.buf_sz = 1000;
+        config.kf_mode = KF_AUTO;
+        config.kf_min_dist = settings.gop;
+        config.kf_max_dist = settings.gop;
+        config.ss_number_layers = layers as c_uint;
+        config.ts_number_layers = 1;
+        config.ts_rate_decimator[0] = 1;
+        config.temporal_layering_mode = 0;
+        let speed = settings.speed as c_int;
+        let mut each = Layers {
+            max_quantizers: [0; ALL],
+            min_quantizers: [0; ALL],
+            scaling_factor_num: [0; ALL],
+            scaling_factor_den: [0; ALL],
+            speed_per_layer: [0; ALL],
+            rest: [0; 64],
+        };
+        for (layer, kbps) in settings.layer_kbps.iter().take(layers).enumerate() {
+            config.ss_target_bitrate[layer] = *kbps;
+            config.layer_target_bitrate[layer] = *kbps;
+            each.scaling_factor_num[layer] = 1;
+            each.scaling_factor_den[layer] = 1;
+            each.min_quantizers[layer] = FINEST as c_int;
+            each.max_quantizers[layer] = COARSEST as c_int;
+            each.speed_per_layer[layer] = speed;
+        }
+        let mut context = Context::new();
+        library.begin_encoder(&mut context, (&raw const config).cast())?;
+        let mut encoder = Self { library: library.clone(), context, settings, frame: 0 };
+        encoder.control(SET_SVC, 1, "setting layers up")?;
+        // SAFETY: the context was begun, and this control takes a pointer to this structure, which it
+        // reads during the call.
+        let code = unsafe {
+            (library.control)(&mut *encoder.context, SET_SVC_PARAMETERS, &raw const each)
+        };
+        library.check(code, "setting layers up")?;
+        for (control, value) in [
+            (SET_CPUUSED, speed),
+            // 0: layers are predicted from those below them in all frames.
+            (SET_SVC_INTER_LAYER_PRED, 0),
+            (SET_AQ_MODE, 3),
+            (SET_NOISE_SENSITIVITY, 0),
+            (SET_STATIC_THRESHOLD, 1),
+            (SET_MAX_INTRA_BITRATE_PCT, 900),
+        ] {
+            encoder.control(control, value, "setting the encoder up")?;
+        }
+        Ok(encoder)
+    }
+
+    fn control(&mut self, id: c_int, value: c_int, doing: &'static str) -> Result<(), VpxError> {
+        // SAFETY: the context was begun, and these controls take an int.
+        let code = unsafe { (self.library.control)(&mut *self.context, id, value) };
+        self.library.check(code, doing)
+    }
+
+    /// Bytes of a picture: planar 4:2:0, 8 bits.
+    pub fn picture_bytes(&self) -> usize {
+        self.settings.width as usize * self.settings.height as usize * 3 / 2
+    }
+
+    /// Encodes the next picture: a superframe of one frame per layer. The first of a GoP is a key frame.
+    ///
+    /// # Errors
+    /// If the picture has another size, or libvpx fails or drops it.
+    pub fn encode(&mut self, picture: &[u8]) -> Result<Vec<u8>, VpxError> {
+        let failed = |said: &str| VpxError::Failed { doing: "encoding", said: said.to_owned() };
+        if picture.len() != self.picture_bytes() {
+            return Err(failed("the picture has another size"));
+        }
+        let is_key = self.frame.is_multiple_of(self.settings.gop);
+        let library = &*self.library;
+        let (width, height) = (self.settings.width, self.settings.height);
+        // SAFETY: the picture has the bytes of one in this format and size; libvpx reads it.
+        let image = unsafe {
+            (library.image_wrap)(std::ptr::null_mut(), I420, width, height, 1, picture.as_ptr())
+        };
+        if image.is_null() {
+            return Err(failed("no memory"));
+        }
+        let _freed = Freed(library, image);
+        let context: *mut Context = &mut *self.context;
+        // SAFETY: the context was begun; picture and image outlive the call, which copies them.
+        let code = unsafe {
+            (library.encode)(context, image, i64::from(self.frame), 1, is_key.into(), REALTIME)
+        };
+        library.check(code, "encoding")?;
+        self.frame += 1;
+        let mut at = std::ptr::null();
+        let mut frame = None;
+        // SAFETY: the context was begun; a packet is libvpx's until the next call for the context.
+        while let Some(packet) = unsafe { (library.get_packet)(context, &mut at).as_ref() } {
+            if packet.kind != 0 {
+                continue;
+            }
+            if frame.is_some() || (packet.flags & 1 == 1) != is_key || packet.bytes.is_null() {
+                return Err(library.strange("it encodes layers in another way"));
+            }
+            // SAFETY: so many bytes are there, until the next call for the context.
+            frame = Some(unsafe { std::slice::from_raw_parts(packet.bytes, packet.size) }.to_vec());
+        }
+        frame.ok_or_else(|| failed("it dropped a frame"))
+    }
+}
+
+/// libvpx's settings, if they are laid out as is known: defaults that all versions have are looked at.
+fn defaults(library: &Library) -> Result<Config, VpxError> {
+    // SAFETY: all of it are numbers, for which zero is a value.
+    let mut config: Config = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure has more room than that of any version.
+    let code = unsafe {
+        (library.config_default)(library.encoder_interface(), (&raw mut config).cast(), 0)
+    };
+    library.check(code, "asking for its settings")?;
+    let known = (config.width, config.height, config.timebase[0], config.target_bitrate)
+        == (320, 240, 1, 256)
+        && (config.max_quantizer, config.buf_initial_sz) == (63, 4000)
+        && (config.ss_number_layers, config.ts_number_layers) == (1, 1);
+    if !known {
+        return Err(library.strange("its settings are laid out in another way"));
+    }
+    Ok(config)
+}
+
+/// An image that is freed in the end.
+struct Freed<'a>(&'a Library, *mut Image);
+
+impl Drop for Freed<'_> {
+    fn drop(&mut self) {
+        // SAFETY: libvpx made it, and nobody uses it any more.
+        unsafe { (self.0.image_free)(self.1) };
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        // SAFETY: it was begun, and nobody uses it any more.
+        unsafe { (self.library.destroy)(&mut *self.context) };
+    }
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

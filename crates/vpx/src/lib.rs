@@ -1,0 +1,49 @@
+//! VP9 in layers of quality, with the system's libvpx.
+//!
+//! libvpx is loaded when it is wanted ([`Library::open`]) and not when Airlane is built or started: only
+//! `airlane pack --layered` needs it, and whoever has ffmpeg from a distribution has it already. The crate
+//! holds what is unsafe about it: it encodes ([`Encoder`]) and decodes ([`Decoder`]), and knows nothing of
+//! files.
+
+mod decoder;
+mod encoder;
+mod library;
+
+use std::io;
+
+pub use decoder::{Decoder, Luma};
+pub use encoder::{Encoder, Settings};
+pub use library::Library;
+
+/// What went wrong with libvpx.
+#[derive(Debug, thiserror::Error)]
+pub enum VpxError {
+    /// It is not there, or cannot be loaded.
+    #[error(
+        "cannot load libvpx ({said}); install it (apt-get install libvpx7, or the libvpx of this system; \
+         ffmpeg from a distribution brings it) or name it with --libvpx FILE"
+    )]
+    Missing {
+        /// What the system says of the last that was tried.
+        said: String,
+    },
+    /// It is there and cannot be used.
+    #[error("{file} cannot be used: {found}; libvpx 1.8 or later with its VP9 encoder is needed")]
+    Strange {
+        /// The library.
+        file: String,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A call failed.
+    #[error("libvpx failed {doing}: {said}")]
+    Failed {
+        /// What it was to do.
+        doing: &'static str,
+        /// What it says.
+        said: String,
+    },
+    /// A thread for it could not be had.
+    #[error("no thread for an encoder: {0}")]
+    Thread(#[from] io::Error),
+}
