@@ -19,7 +19,7 @@ use super::{Ending, Noted, Scene, lock};
 use crate::error::LabError;
 use crate::world::{FlowSample, Stage, Tap};
 
-/// Frames that are on their way at most where frames are left out: half a second of them, by a grid
+/// Frames that are on their way at most where frames are left out: half a second of them
 /// (`docs/vivo.md`).
 pub(super) const MOST_ASKED: usize = 10;
 /// Bytes that the transport takes beyond its window: the rest waits where the frame is.
