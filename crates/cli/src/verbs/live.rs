@@ -79,8 +79,9 @@ fn summary(report: &Report) -> String {
     let layers: Vec<String> = report
         .by_layer
         .iter()
-        .enumerate()
-        .map(|(layer, frames)| format!("{:.0} % up to layer {layer}", share(*frames, report.shown)))
+        .zip(1..)
+        .filter(|(frames, _)| **frames > 0)
+        .map(|(frames, count)| format!("{:.0} % in {count} layers", share(*frames, report.shown)))
         .collect();
     format!(
         "in {:.1} s: {} of {} frames shown ({:.1} %), {}; {:.2} Mbit/s; {:.0} ms (median) and {:.0} ms \
@@ -89,7 +90,7 @@ fn summary(report: &Report) -> String {
         report.shown,
         report.sent,
         share(report.shown, report.sent),
-        layers.join(", "),
+        if layers.is_empty() { "none".to_owned() } else { layers.join(", ") },
         report.bps / 1e6,
         report.latency_p50_ms,
         report.latency_p99_ms,

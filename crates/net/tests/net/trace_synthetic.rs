@@ -135,6 +135,17 @@ const WIFI: Documented = Documented {
     percentiles: [0.06, 1.02, 1.65],
 };
 
+const FIVE_G: Documented = Documented {
+    means_cv: 0.17,
+    cv_100ms: 1.095,
+    cv_1s: 1.065,
+    autocorrelation: [1.00, 0.93, 0.80, 0.36, 0.18],
+    outage_share: 0.152,
+    outage_median_s: 1.5,
+    outage_mean_s: 2.35,
+    percentiles: [0.00, 0.54, 3.29],
+};
+
 /// Shares of the documented value, except for autocorrelations and percentiles, which may be off
 /// by so much themselves; outages by a factor.
 struct Tolerance {
@@ -183,8 +194,14 @@ fn generated_traces_have_the_documented_shape() {
     as_documented("lte", &lte, &LTE, &tolerance);
     let wifi = pool(Medium::Wifi, &[300], 2_200);
     as_documented("wifi", &wifi, &WIFI, &tolerance);
+    let five_g = pool(Medium::FiveG, &[2_109, 3_307, 5_982], 180);
+    as_documented("5g", &five_g, &FIVE_G, &tolerance);
     // Together they have the recordings' mean.
-    let means = [("lte", lte.mean.mbps(), 8.05, 0.8), ("wifi", wifi.mean.mbps(), 23.66, 0.5)];
+    let means = [
+        ("lte", lte.mean.mbps(), 8.05, 0.8),
+        ("wifi", wifi.mean.mbps(), 23.66, 0.5),
+        ("5g", five_g.mean.mbps(), 68.58, 3.0),
+    ];
     all_within("mean in Mbit/s", &means);
 }
 
@@ -200,6 +217,12 @@ fn recordings_have_the_documented_shape() {
     wifi.sort();
     let wifi: Vec<Trace> = wifi.into_iter().map(load).collect();
     assert_eq!(wifi.len(), 22);
+    let five_g = std::fs::read_dir(root.join("cellular5g/irish-ucc")).unwrap();
+    let mut five_g: Vec<_> = five_g.map(|entry| entry.unwrap().path()).collect();
+    five_g.retain(|path| path.to_string_lossy().contains("static_"));
+    five_g.sort();
+    let five_g: Vec<Trace> = five_g.into_iter().map(load).collect();
+    assert_eq!(five_g.len(), 3);
     let tolerance = Tolerance {
         means_cv: 0.15,
         cv: 0.15,
@@ -209,4 +232,5 @@ fn recordings_have_the_documented_shape() {
     };
     as_documented("recorded lte", &Shape::of(&lte), &LTE, &tolerance);
     as_documented("recorded wifi", &Shape::of(&wifi), &WIFI, &tolerance);
+    as_documented("recorded 5g", &Shape::of(&five_g), &FIVE_G, &tolerance);
 }

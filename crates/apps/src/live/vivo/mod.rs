@@ -5,4 +5,4 @@ mod adaptation;
 mod roles;
 
 pub use adaptation::{Adaptation, Density, HISTORY, densities};
-pub use roles::{CapturedFrame, Offer, serve_one, watch};
+pub use roles::{AskedFrame, Offer, serve_one, watch};

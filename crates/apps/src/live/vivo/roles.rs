@@ -30,20 +30,18 @@ pub struct Offer {
 
 /// A frame that was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct CapturedFrame {
+pub struct AskedFrame {
     /// Its number, from 0.
     pub frame: u32,
-    /// When it was captured.
-    pub at: Time,
-    /// The level that it was asked for at.
+    /// The level.
     pub level: u8,
-    /// Its bytes.
-    pub bytes: u32,
+    /// What the path was taken to carry; `None` before anything came.
+    pub estimate: Option<Rate>,
 }
 
 /// Sends the frames that the one who opened the connection asks for, each once it is captured, in the
 /// order of the requests. The first request begins the capture. `bytes` says how large a frame is at a
-/// level; `note` hears of each frame that is asked for.
+/// level; `began` hears when the capture begins.
 ///
 /// # Errors
 /// If the connection fails, or what comes are no requests.
@@ -51,14 +49,18 @@ pub async fn serve_one(
     connection: &Connection,
     offer: &Offer,
     bytes: impl Fn(u32, u8) -> u32,
-    mut note: impl FnMut(CapturedFrame),
+    began: impl FnOnce(Time),
 ) -> Result<(), LiveError> {
     let clock = connection.runtime().clone();
+    let mut began = Some(began);
     let (mut answers, requests) = connection.accept_bi().await.map_err(OpenError::from)?;
     let mut requests = Pieces::new(requests);
     let mut begin = None;
     while let Some(request) = requests.take(REQUEST_BYTES).await? {
         let begin = *begin.get_or_insert_with(|| clock.now());
+        if let Some(began) = began.take() {
+            began(begin);
+        }
         let frame = u32::from_be_bytes([request[0], request[1], request[2], request[3]]);
         let level = request[4];
         if usize::from(level) >= offer.levels.len() {
@@ -69,7 +71,6 @@ pub async fn serve_one(
         let size = bytes(frame, level);
         let header = LayerHeader { frame, layer: 0, encoding: level, handed: at };
         let body = header.message(size as usize);
-        note(CapturedFrame { frame, at, level, bytes: size });
         let mut answer = BytesMut::with_capacity(HEAD_BYTES + body.len());
         answer.extend_from_slice(&(body.len() as u32).to_be_bytes());
         answer.extend_from_slice(&body);
@@ -80,7 +81,7 @@ pub async fn serve_one(
 
 /// Asks for a frame at each moment at which one is captured, and receives them, until the stream ends.
 /// With `most` it leaves frames out while so many that it asked for have not come. `note` hears of each
-/// that came, `asked` of the estimate with which one was asked for.
+/// that came, `asked` of each that is asked for.
 ///
 /// # Errors
 /// If the connection fails, or what comes is not a stream of frames.
@@ -89,7 +90,7 @@ pub async fn watch(
     offer: &Offer,
     most: Option<usize>,
     mut note: impl FnMut(ReceivedLayer),
-    mut asked: impl FnMut(u32, Option<Rate>),
+    mut asked: impl FnMut(AskedFrame),
 ) -> Result<(), LiveError> {
     let clock = connection.runtime().clone();
     let (mut requests, answers) = connection.open_bi().await.map_err(OpenError::from)?;
@@ -103,10 +104,12 @@ pub async fn watch(
             biased;
             () = &mut tick => {
                 if most.is_none_or(|most| waiting < most) {
+                    let level = adaptation.level() as u8;
                     let mut request = BytesMut::with_capacity(REQUEST_BYTES);
                     request.extend_from_slice(&next.to_be_bytes());
-                    request.extend_from_slice(&[adaptation.level() as u8]);
-                    asked(next, adaptation.estimate());
+                    request.extend_from_slice(&[level]);
+                    let estimate = adaptation.estimate();
+                    asked(AskedFrame { frame: next, level, estimate });
                     requests.write_all(request.freeze()).await.map_err(OpenError::from)?;
                     waiting += 1;
                 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::vivo::{self, CapturedFrame, Density, Offer, densities};
-use airlane_apps::live::{LayerSet, LiveError};
+use airlane_apps::live::vivo::{self, AskedFrame, Density, Offer, densities};
+use airlane_apps::live::{LayerSet, LiveError, ReceivedLayer};
 use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
 use airlane_media::clouds::CloudTable;
@@ -19,7 +19,7 @@ use super::{Ending, Noted, Scene, lock};
 use crate::error::LabError;
 use crate::world::{FlowSample, Stage, Tap};
 
-/// Frames that are on their way at most where frames are left out: half a second of them, by a grid
+/// Frames that are on their way at most where frames are left out: half a second of them
 /// (`docs/vivo.md`).
 pub(super) const MOST_ASKED: usize = 10;
 /// Bytes that the transport takes beyond its window: the rest waits where the frame is.
@@ -28,8 +28,9 @@ const UNSENT_BYTES: u64 = 128 << 10;
 /// What both ends have noted so far.
 #[derive(Default)]
 struct Both {
-    captured: BTreeMap<u32, CapturedFrame>,
-    estimates: BTreeMap<u32, Rate>,
+    /// What the viewer asked for: it counts as handed over when it is captured, though it waits for
+    /// what was asked for before.
+    asked: BTreeMap<u32, AskedFrame>,
     came: BTreeMap<u32, Time>,
 }
 
@@ -51,20 +52,21 @@ impl Noted for Known {
         let all = (0..).map(|n| (n, begin + self.frame_time * n));
         let frames = all.take_while(|(_, at)| *at < self.end).map(|(number, handed)| {
             let came = both.came.get(&number).copied();
-            let layers = both.captured.get(&number).map(|captured| LayerRecord {
-                bytes: captured.bytes,
+            let asked = both.asked.get(&number);
+            let layers = asked.map(|asked| LayerRecord {
+                bytes: bytes_of(&self.table, number, self.levels[usize::from(asked.level)]),
                 fate: came.map_or(Fate::DroppedThere(None), Fate::Came),
             });
-            let shown = both.captured.get(&number).zip(came).map(|(captured, at)| Shown {
+            let shown = asked.zip(came).map(|(asked, at)| Shown {
                 first: at,
                 last: at,
                 layers: LayerSet::lowest(1),
-                ssim_db: self.ssim_db(captured.level),
+                ssim_db: self.ssim_db(asked.level),
             });
             FrameRecord {
                 number,
                 handed,
-                estimate_bps: both.estimates.get(&number).map(|rate| rate.as_f64()),
+                estimate_bps: asked.and_then(|asked| Some(asked.estimate?.as_f64())),
                 layers: layers.into_iter().collect(),
                 shown,
             }
@@ -126,14 +128,11 @@ pub(super) fn start(
         end,
         tap: tap.clone(),
     };
-    let (noted, offered, seen) = (both.clone(), offer.clone(), stage.sender_seen(&pair, &tap));
+    let (offered, seen) = (offer.clone(), stage.sender_seen(&pair, &tap));
     pair.server.spawn("vivo server", async move {
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
-        let note = |frame: CapturedFrame| {
-            lock(&began).get_or_insert(frame.at);
-            lock(&noted).captured.insert(frame.frame, frame);
-        };
+        let note = |at| *lock(&began) = Some(at);
         let bytes = |frame, level: u8| bytes_of(&table, frame, levels[usize::from(level)]);
         // An error says that the client is gone, which tells why itself.
         drop(vivo::serve_one(&connection, &offered, bytes, note).await);
@@ -145,13 +144,11 @@ pub(super) fn start(
         clock.sleep_until(begin).await;
         let watched = async {
             let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
-            let came = |layer: airlane_apps::live::ReceivedLayer| {
+            let came = |layer: ReceivedLayer| {
                 lock(&both).came.insert(layer.header.frame, layer.at);
             };
-            let asked = |frame, estimate| {
-                if let Some(estimate) = estimate {
-                    lock(&both).estimates.insert(frame, estimate);
-                }
+            let asked = |asked: AskedFrame| {
+                lock(&both).asked.insert(asked.frame, asked);
             };
             vivo::watch(&connection, &offer, most, came, asked).await?;
             Err::<(), _>(LiveError::Ended)
