@@ -91,8 +91,8 @@ fn rungs_can_be_given() {
         ("360p:800k,720p:x", "rungs: \"720p:x\"; expected a height"),
         ("360p:800k,720p:700k", "rungs: 0.700 Mbit/s after 0.800 Mbit/s; expected rates that rise"),
         ("1p:800k,720p:900k", "rungs: 1p; expected a height"),
-        ("360p:-5k,720p:900k", "rungs: 0.000 Mbit/s; expected a rate"),
-        ("360p:NaNk,720p:infM", "rungs: 0.000 Mbit/s; expected a rate"),
+        ("360p:-5k,720p:900k", "rungs: \"360p:-5k\"; expected a height"),
+        ("360p:NaNk,720p:infM", "rungs: \"360p:NaNk\"; expected a height"),
     ] {
         let found = Ladder::parse(text).unwrap_err().to_string();
         assert!(found.starts_with(message), "{found}");

@@ -94,7 +94,7 @@ fn bad_settings_are_named() {
         (&["rate_bps=1e6", "generator_outages=0.1"], "down.generator_outages: has no meaning here"),
         (&["generator=lte", "generator_outages=0.1"], "down.generator_outages: outages of 0.1"),
         (&["generator=wigig-los", "generator_outages=2"], "down.generator_outages: "),
-        (&["generator=5g"], "down.generator: no medium is called \"5g\"; one of lte, wifi"),
+        (&["generator=6g"], "down.generator: no medium is called \"6g\"; one of lte, 5g, wifi"),
         (&["trace=/nowhere"], "/nowhere: cannot read the trace"),
         (&["steps=[[0,1e6],[0,2e6]]"], "down.steps: start times that do not ascend"),
         (&["steps=[[0,0]]"], "down.steps: a capacity of zero for ever"),
