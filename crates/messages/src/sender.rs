@@ -16,13 +16,13 @@ use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
 const PATH: PathId = PathId(0);
 /// Probes are at most so far apart.
 const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Rates at which the buffer is served count for so long. An encoder chooses bitrates for a group of pictures by
-/// the estimate at its beginning: if a dip of some percent dropped the top layer of one frame, that of all
-/// others of the group would be of no use.
+/// How far back the buffer looks for the rate at which it is served. An encoder chooses bitrates for a
+/// group of pictures by the target at its beginning: if a dip of some percent dropped the top layer of one
+/// frame, that of all others of the group would be of no use.
 const RECENT: Duration = Duration::from_millis(500);
-/// So long after a drop on purpose the target is the estimate.
+/// For this long after a packet was dropped on purpose the target is the estimate itself.
 const CALM: Duration = Duration::from_secs(1);
-/// Else it is up to so much more, as BBR probes with.
+/// Otherwise the target is up to this multiple of the estimate: the gain with which BBR probes.
 const PROBE_GAIN: f64 = 1.25;
 /// Timeouts in a row after which a sender without data asks no more.
 const MOST_PINGS: u32 = 10;
@@ -99,7 +99,7 @@ pub(crate) struct Sender {
     /// When the pacer lets the next packet leave.
     paced: Option<Time>,
     dropped_packets: u64,
-    /// Rates of late, falling: the first is the highest.
+    /// Rates of the last [`RECENT`], falling: the first is the highest.
     recent: VecDeque<(Time, Rate)>,
     drops: Drops,
 }
@@ -188,8 +188,8 @@ impl Sender {
         Some(paced.min(bandwidth.scale(PROBE_GAIN)).max(bandwidth))
     }
 
-    /// The rate by which the buffer drops messages: the highest of late at which packets left or were
-    /// estimated to; `None` while the path has carried all that was asked of it.
+    /// The rate by which the buffer drops messages: the highest estimate or pacing rate of the last
+    /// [`RECENT`]; `None` while the path has carried all that was asked of it.
     fn capacity(&mut self, now: Time) -> Option<Rate> {
         let estimate = self.bandwidth().max(self.pacing_rate())?;
         let recent = &mut self.recent;

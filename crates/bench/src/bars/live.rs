@@ -10,7 +10,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     for video in ["quality", "frame-rate"] {
         let mut set = vec![format!("live.0.video={video}"), "transport.cipher=null".to_owned()];
         if video == "frame-rate" {
-            // WebRTC has no quality to keep.
+            // WebRTC does not carry it.
             set.push("scheme.2.live_transport=salsify".to_owned());
         }
         let scene = Scene::embedded("live", &set)?;

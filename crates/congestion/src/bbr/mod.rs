@@ -41,9 +41,9 @@ const FULL_ROUNDS: u32 = 3;
 const FULL_LOSSES: u64 = 6;
 const FULL_LOSS_SHARE: f64 = 0.02;
 
-/// What a queue in the network drops on purpose (Octopus) it drops before it waits: the sender does not have
-/// to hold anything back for its sake. After such a drop packets leave at this multiple of the bandwidth,
-/// that of the window, until one is lost that was not to be, or for this long.
+/// A queue that drops packets on purpose (Octopus) does so before they can wait: the sender need not keep
+/// its queue short. For this long after such a drop, unless another packet is lost, the pacing gain is at
+/// least the window's.
 const THINNED_GAIN: f64 = CWND_GAIN;
 const THINNED_FOR: Duration = Duration::from_secs(5);
 
