@@ -1,5 +1,13 @@
 //! A small, stable hash: the same on every platform and in every build.
 
+/// The two halves of a product, in one: mixes two numbers well where a stranger does not know what each
+/// was XORed with before.
+#[inline]
+pub const fn folded(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
 /// FNV-1a, 64 bit.
 ///
 /// It identifies outcomes (the packet hash) and names (seeds). It is not meant to resist anyone.

@@ -16,7 +16,7 @@ pub mod units;
 
 pub use byte_queue::ByteQueue;
 pub use error::{InputError, Place};
-pub use hash::Fnv64;
+pub use hash::{Fnv64, folded};
 pub use histogram::Histogram;
 pub use packet::{DropReason, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
 pub use schedule::Schedule;

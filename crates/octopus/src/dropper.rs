@@ -82,6 +82,23 @@ impl Mark {
         self.ip_bytes
     }
 
+    /// Of a packet that nothing is known of.
+    #[cold]
+    fn unmarked(enqueued: Time, ip_bytes: u32) -> Self {
+        Self {
+            enqueued,
+            place: NONE,
+            message: 0,
+            ip_bytes,
+            bitrate_kbps: 0,
+            previous: 0,
+            slack_ms: 0,
+            priority: 0,
+            flags: 0,
+        }
+    }
+
+    #[inline]
     fn is_first(&self) -> bool {
         self.flags & FIRST != 0
     }
@@ -145,59 +162,59 @@ impl Dropper {
         header: Option<&Header>,
         ip_bytes: u32,
     ) -> Result<Mark, Reason> {
-        let mut mark = Mark {
-            enqueued: now,
-            place: NONE,
-            message: 0,
-            ip_bytes,
-            bitrate_kbps: 0,
-            previous: 0,
-            slack_ms: 0,
-            priority: 0,
-            flags: 0,
+        let place = header.and_then(|header| self.streams.place(now, flow, header.stream));
+        let (Some(header), Some(place)) = (header, place) else {
+            self.waiting += 1;
+            return Ok(Mark::unmarked(now, ip_bytes));
         };
-        if let Some(header) = header
-            && let Some(place) = self.streams.place(now, flow, header.stream)
+        let stream = self.streams.get(place);
+        stream.arrivals.arrives(now, ip_bytes);
+        if let Some((message, reason)) = stream.lost
+            && message == header.message
         {
-            let stream = self.streams.get(place);
-            stream.arrivals.arrives(now, ip_bytes);
-            if let Some((message, reason)) = stream.lost
-                && message == header.message
-            {
-                return Err(reason);
-            }
-            stream.queued += 1;
-            if header.last {
-                stream.whole = Some(header.message);
-                if let Some(threshold) = header.marking.drops {
-                    let threshold = threshold.clamp(1, MAX_PRIORITY);
-                    // As in the paper the latest that came counts, not the highest number: a sender
-                    // that starts anew is not held up by what it numbered before.
-                    let before = &mut stream.droppers[usize::from(threshold)];
-                    mark.previous = std::mem::replace(before, header.message);
-                    mark.flags = threshold << THRESHOLD;
-                    if stream.has & 1 << threshold != 0 {
-                        mark.flags |= TOOK;
-                    }
-                    stream.has |= 1 << threshold;
-                    self.has_news = true;
-                }
-            }
-            mark.place = place;
-            mark.message = header.message;
-            mark.bitrate_kbps = header.marking.bitrate_kbps;
-            mark.slack_ms = header.marking.slack_ms;
-            mark.priority = header.marking.priority;
-            mark.flags |= if header.first { FIRST } else { 0 };
+            return Err(reason);
         }
+        stream.queued += 1;
         self.waiting += 1;
-        Ok(mark)
+        let mut flags = if header.first { FIRST } else { 0 };
+        let mut previous = 0;
+        if header.last {
+            stream.whole = Some(header.message);
+            if let Some(threshold) = header.marking.drops {
+                let threshold = threshold.clamp(1, MAX_PRIORITY);
+                // As in the paper the latest that came counts, not the highest number: a sender
+                // that starts anew is not held up by what it numbered before.
+                let before = &mut stream.droppers[usize::from(threshold)];
+                previous = std::mem::replace(before, header.message);
+                flags |= threshold << THRESHOLD;
+                if stream.has & 1 << threshold != 0 {
+                    flags |= TOOK;
+                }
+                stream.has |= 1 << threshold;
+                self.has_news = true;
+            }
+        }
+        Ok(Mark {
+            enqueued: now,
+            place,
+            message: header.message,
+            ip_bytes,
+            bitrate_kbps: header.marking.bitrate_kbps,
+            previous,
+            slack_ms: header.marking.slack_ms,
+            priority: header.marking.priority,
+            flags,
+        })
     }
 
     /// A packet is about to leave: the one that has waited for longest.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mark: &Mark) -> Verdict {
-        let verdict = if mark.place == NONE { Verdict::Pass } else { self.decide(now, mark) };
+        let follows = mark.place != NONE && self.streams.get(mark.place).lets_follow(mark);
+        let verdict = match follows || mark.place == NONE {
+            true => Verdict::Pass,
+            false => self.decide(now, mark),
+        };
         if verdict == Verdict::Pass {
             self.service.leaves(now, mark.ip_bytes);
         }
@@ -274,7 +291,8 @@ impl Dropper {
     }
 
     /// Whether the first packet of a message decides it, and how.
-    #[inline]
+    // Inlined it would take registers from what every packet needs.
+    #[inline(never)]
     fn decide(&mut self, now: Time, mark: &Mark) -> Verdict {
         let stream = self.streams.get(mark.place);
         let decided = stream.decided.filter(|(message, _)| *message == mark.message);
@@ -332,6 +350,14 @@ impl Dropper {
 }
 
 impl Stream {
+    /// Whether a packet leaves as the first of its message did, of which nothing was lost since.
+    #[inline]
+    fn lets_follow(&self, mark: &Mark) -> bool {
+        self.decided == Some((mark.message, None))
+            && !self.reconsider
+            && self.lost.is_none_or(|(lost, _)| lost != mark.message)
+    }
+
     /// Whether a newer message that is whole in the queue drops this one.
     #[inline]
     fn is_outdated(&self, mark: &Mark) -> bool {

@@ -72,6 +72,18 @@ pub enum HeaderError {
     },
 }
 
+impl HeaderError {
+    /// What is wrong with a packet that does not begin with a header.
+    #[cold]
+    fn of(packet: &[u8]) -> Self {
+        match packet.first() {
+            Some(4..=7) | None => Self::Truncated(packet.len()),
+            Some(first @ 8..=15) => Self::Version(first >> 2),
+            Some(first) => Self::FirstByte(*first),
+        }
+    }
+}
+
 /// Whether message `a` is older than `b`, by serial arithmetic (RFC 1982, section 3.2, of 32 bits).
 #[inline]
 pub fn is_older(a: u32, b: u32) -> bool {
@@ -127,14 +139,11 @@ impl Header {
     /// them pass.
     #[inline]
     pub fn decode(packet: &[u8]) -> Result<Self, HeaderError> {
-        let &first = packet.first().ok_or(HeaderError::Truncated(0))?;
-        match first {
-            4..=7 => {}
-            8..=15 => return Err(HeaderError::Version(first >> 2)),
-            other => return Err(HeaderError::FirstByte(other)),
-        }
-        let bytes: &[u8; HEADER_BYTES] =
-            packet.first_chunk().ok_or(HeaderError::Truncated(packet.len()))?;
+        let Some(bytes) = packet.first_chunk::<HEADER_BYTES>().filter(|b| b[0] & !3 == FIRST_BYTE)
+        else {
+            return Err(HeaderError::of(packet));
+        };
+        let first = bytes[0];
         let [_, marks, a, b, c, d, stream @ .., m0, m1, m2, m3] = *bytes;
         let rates = u32::from_be_bytes([a, b, c, d]);
         Ok(Self {

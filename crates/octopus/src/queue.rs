@@ -118,9 +118,11 @@ impl<T> Queue<T> {
     /// The next packet to leave; `None` if none waits.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(Dropped<T>)) -> Option<T> {
-        while let Some((mark, packet)) = self.waiting.pop_front() {
+        while let Some((mark, _)) = self.waiting.front() {
             self.ip_bytes -= u64::from(mark.ip_bytes());
-            match self.dropper.dequeue(now, &mark) {
+            let verdict = self.dropper.dequeue(now, mark);
+            let (_, packet) = self.waiting.pop_front()?;
+            match verdict {
                 Verdict::Pass => return Some(packet),
                 Verdict::Drop(reason) => dropped(Dropped { packet, reason }),
             }

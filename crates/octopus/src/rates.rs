@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-/// The span over which the service of a queue is measured (section 5).
-const SERVICE_WINDOW: Duration = Duration::from_millis(50);
+/// The span over which the service of a queue is measured (section 5), nanoseconds as all that is kept
+/// for every packet: a [`Duration`] is two numbers.
+const SERVICE_WINDOW: u64 = 50_000_000;
 /// Packets at least that have to have left (the authors' code).
 const SERVICE_PACKETS: u64 = 5;
 /// Marks of the window: one more begins when the newest is a 48th of the window old, so that it
 /// holds the window, or the last 64 packets of a slow link.
 const MARKS: usize = 64;
-const MARK_APART: Duration = Duration::from_nanos(SERVICE_WINDOW.as_nanos() as u64 / 48);
+const MARK_APART: u64 = SERVICE_WINDOW / 48;
 
 /// How fast a queue is served while packets wait: the rate at which they leave, over
 /// [`SERVICE_WINDOW`] or the time of [`SERVICE_PACKETS`], whichever is longer. Time in which nothing
@@ -22,6 +23,8 @@ pub(crate) struct Service {
     marks: [Served; MARKS],
     begin: usize,
     len: usize,
+    /// [`Served::waited`] when another begins.
+    next_mark: u64,
     /// What left while packets waited.
     served: Served,
     /// What had left before the last departure: what leaves at one moment does so in the time that
@@ -35,7 +38,8 @@ pub(crate) struct Service {
 /// What had left when packets had waited for so long.
 #[derive(Clone, Copy, Debug, Default)]
 struct Served {
-    waited: Duration,
+    /// Nanoseconds.
+    waited: u64,
     bytes: u64,
     packets: u64,
 }
@@ -46,6 +50,7 @@ impl Default for Service {
             marks: [Served::default(); MARKS],
             begin: 0,
             len: 0,
+            next_mark: 0,
             served: Served::default(),
             before: Served::default(),
             last: Time::ZERO,
@@ -58,7 +63,7 @@ impl Service {
     /// A packet left.
     #[inline]
     pub(crate) fn leaves(&mut self, now: Time, bytes: u32) {
-        let since = now.since(self.last);
+        let since = nanos_since(now, self.last);
         if self.packets_since_idle > 0 {
             self.served.waited += since;
         } else if since > SERVICE_WINDOW {
@@ -68,19 +73,23 @@ impl Service {
             self.before = self.served;
         }
         self.last = now;
-        let is_due =
-            self.len == 0 || self.served.waited - self.mark(self.len - 1).waited >= MARK_APART;
-        if is_due {
-            if self.len == MARKS {
-                self.forget_oldest();
-            }
-            let place = (self.begin + self.len) % MARKS;
-            self.marks[place] = self.served;
-            self.len += 1;
+        if self.served.waited >= self.next_mark {
+            self.set_mark();
         }
         self.served.bytes += u64::from(bytes);
         self.served.packets += 1;
         self.packets_since_idle += 1;
+    }
+
+    #[cold]
+    fn set_mark(&mut self) {
+        if self.len == MARKS {
+            self.forget_oldest();
+        }
+        let place = (self.begin + self.len) % MARKS;
+        self.marks[place] = self.served;
+        self.len += 1;
+        self.next_mark = self.served.waited + MARK_APART;
     }
 
     /// Nothing waits any more: how fast it would be served is not known.
@@ -98,7 +107,7 @@ impl Service {
         if self.packets_since_idle < SERVICE_PACKETS {
             return None;
         }
-        let waited = self.served.waited + now.since(self.last);
+        let waited = self.served.waited + nanos_since(now, self.last);
         // The oldest mark that counts: of the window, or older if too few left since then.
         while self.len > 1
             && waited - self.mark(0).waited > SERVICE_WINDOW
@@ -108,11 +117,12 @@ impl Service {
         }
         let from = self.mark(0);
         let elapsed = waited - from.waited;
-        if self.served.packets - from.packets < SERVICE_PACKETS || elapsed.is_zero() {
+        if self.served.packets - from.packets < SERVICE_PACKETS || elapsed == 0 {
             return None;
         }
         let served = if self.last < now { self.served } else { self.before };
-        Some((served.bytes - from.bytes) as f64 * 8.0 / elapsed.as_secs_f64())
+        let elapsed = Duration::from_nanos(elapsed).as_secs_f64();
+        Some((served.bytes - from.bytes) as f64 * 8.0 / elapsed)
     }
 
     fn mark(&self, index: usize) -> Served {
@@ -123,6 +133,11 @@ impl Service {
         self.begin = (self.begin + 1) % MARKS;
         self.len -= 1;
     }
+}
+
+#[inline]
+fn nanos_since(now: Time, earlier: Time) -> u64 {
+    now.as_nanos().saturating_sub(earlier.as_nanos())
 }
 
 /// Spans in which arrivals of a stream are counted, and how many of them are remembered: several
@@ -165,20 +180,29 @@ impl Arrivals {
         bytes as f64 * 8.0 / elapsed.as_secs_f64()
     }
 
+    #[inline]
     fn turn_to(&mut self, now: u64) {
+        if now > self.newest {
+            self.go_on_to(now);
+        }
+    }
+
+    #[cold]
+    fn go_on_to(&mut self, now: u64) {
         for span in (self.newest + 1..=now).take(SPANS) {
             self.bytes[(span % SPANS as u64) as usize] = 0;
         }
-        self.newest = self.newest.max(now);
+        self.newest = now;
     }
 }
 
+#[inline]
 fn span(now: Time) -> u64 {
     now.as_nanos() / SPAN.as_nanos() as u64
 }
 
-/// How often shares are computed at most.
-const REFRESH: Duration = Duration::from_millis(3);
+/// How often shares are computed at most, nanoseconds.
+const REFRESH: u64 = 3_000_000;
 
 /// What of a queue's rate each of its streams may have: max-min fair, by how fast they arrive.
 #[derive(Clone, Debug, Default)]
@@ -200,8 +224,8 @@ impl Shares {
     #[inline]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         // With thousands of streams sorting them takes longer.
-        let apart = REFRESH.max(Duration::from_micros(self.demands.len() as u64));
-        self.at.is_none_or(|at| now.since(at) >= apart)
+        let apart = REFRESH.max(1_000 * self.demands.len() as u64);
+        self.at.is_none_or(|at| nanos_since(now, at) >= apart)
     }
 
     /// Begins anew at `now`: [`Self::add`] every stream, then [`Self::done`].

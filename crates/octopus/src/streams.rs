@@ -1,6 +1,6 @@
 //! The streams of a queue: a table of a size that is fixed when it is made.
 
-use airlane_base::{Seed, Time};
+use airlane_base::{Seed, Time, folded};
 
 use crate::dropper::Reason;
 use crate::rates::Arrivals;
@@ -45,7 +45,7 @@ pub(crate) struct Streams {
     room: usize,
     /// Places in `list` by hash, with linear probing; twice as many as streams at least.
     index: Vec<u32>,
-    seed: u64,
+    seeds: (u64, u64),
     oldest: u32,
     newest: u32,
 }
@@ -59,7 +59,7 @@ impl Streams {
             list: Vec::with_capacity(room),
             room,
             index: vec![NONE; (2 * room).next_power_of_two()],
-            seed: seed.0,
+            seeds: (seed.split("flow").0, seed.split("stream").0),
             oldest: NONE,
             newest: NONE,
         }
@@ -73,12 +73,15 @@ impl Streams {
     /// The place of a stream of which a packet comes now; `None` if there is no room for another.
     #[inline]
     pub(crate) fn place(&mut self, now: Time, flow: u64, id: u16) -> Option<u32> {
+        // Packets come in messages.
+        if let Some(newest) = self.list.get_mut(self.newest as usize)
+            && (newest.flow, newest.id) == (flow, id)
+        {
+            newest.at = now;
+            return Some(self.newest);
+        }
         let place = match self.find(flow, id) {
             Ok(place) => {
-                if self.newest == place {
-                    self.list[place as usize].at = now;
-                    return Some(place);
-                }
                 self.unlink(place);
                 place
             }
@@ -126,9 +129,7 @@ impl Streams {
 
     #[inline]
     fn slot(&self, flow: u64, id: u16) -> usize {
-        let mixed = folded(flow ^ self.seed, 0x9e37_79b9_7f4a_7c15);
-        let mixed =
-            folded(mixed ^ self.seed.rotate_left(32) ^ u64::from(id), 0xd134_2543_de82_ef95);
+        let mixed = folded(flow ^ self.seeds.0, u64::from(id) ^ self.seeds.1);
         mixed as usize & (self.index.len() - 1)
     }
 
@@ -232,13 +233,6 @@ impl Streams {
         }
         self.newest = place;
     }
-}
-
-/// The two halves of a product, in one.
-#[inline]
-fn folded(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]

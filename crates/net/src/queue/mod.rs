@@ -123,7 +123,9 @@ impl QueueSpec {
             Self::FqCodel(limit, config) => {
                 Box::new(FqCodel::new(config, limit.resolve(rate, rtt), seed))
             }
-            Self::PriorityDrop(limit) => Box::new(PriorityDrop::new(limit.resolve(rate, rtt))),
+            Self::PriorityDrop(limit) => {
+                Box::new(PriorityDrop::new(limit.resolve(rate, rtt), seed))
+            }
             Self::Abc(limit, config) => Box::new(Abc::new(config, limit.resolve(rate, rtt))),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use airlane_base::{DropReason, Fnv64, Packet, Seed, Time};
+use airlane_base::{DropReason, Packet, Seed, Time, folded};
 use airlane_octopus::{Header, Options, Queue as Messages, Reason};
 
 use crate::node::{Dequeued, Dropped, Queue};
@@ -24,7 +24,10 @@ const STREAMS: usize = 1_024;
 /// A FIFO that drops messages. Packets without a header of Octopus are dropped where they do not
 /// fit, and otherwise never.
 #[derive(Debug)]
-pub struct Octopus(Messages<Box<Packet>>);
+pub struct Octopus {
+    messages: Messages<Box<Packet>>,
+    flows: Flows,
+}
 
 impl Octopus {
     /// An empty queue, whose table of streams nobody can fill on purpose who does not know `seed`.
@@ -36,30 +39,32 @@ impl Octopus {
             Capacity::Unlimited => unlimited,
         };
         let OctopusConfig { slack, headless } = config;
-        Self(Messages::new(capacity, Options { streams: STREAMS, slack, headless, seed }))
+        let options = Options { streams: STREAMS, slack, headless, seed };
+        Self { messages: Messages::new(capacity, options), flows: Flows::new(seed) }
     }
 }
 
 impl Queue for Octopus {
     fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
-        let (flow, header) = match datagram(&packet) {
-            Some((src, dst, payload)) => (flow(src, dst), Header::decode(payload).ok()),
+        let (flow, header) = match self.flows.of(&packet) {
+            Some((flow, payload)) => (flow, Header::decode(payload).ok()),
             None => (0, None),
         };
         let bytes = packet.ip_bytes();
-        self.0.enqueue(now, flow, header.as_ref(), bytes, packet, |d| drops.push(dropped(d)));
+        let dropped = |d| note(d, drops);
+        self.messages.enqueue(now, flow, header.as_ref(), bytes, packet, dropped);
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued {
-        self.0.dequeue(now, |d| drops.push(dropped(d))).into()
+        self.messages.dequeue(now, |d| note(d, drops)).into()
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.messages.len()
     }
 
     fn bytes(&self) -> u64 {
-        self.0.ip_bytes()
+        self.messages.ip_bytes()
     }
 
     fn name(&self) -> &'static str {
@@ -67,37 +72,65 @@ impl Queue for Octopus {
     }
 }
 
-fn dropped(dropped: airlane_octopus::Dropped<Box<Packet>>) -> Dropped {
+#[cold]
+fn note(dropped: airlane_octopus::Dropped<Box<Packet>>, drops: &mut Vec<Dropped>) {
     let reason = match dropped.reason {
         Reason::Newer => DropReason::Newer,
         Reason::Bitrate => DropReason::Bitrate,
         Reason::Headless => DropReason::Headless,
         Reason::Overflow => DropReason::Overflow,
     };
-    Dropped { packet: dropped.packet, reason }
+    drops.push(Dropped { packet: dropped.packet, reason });
 }
 
-/// A number for a connection.
-pub(super) fn flow(src: SocketAddr, dst: SocketAddr) -> u64 {
-    let words = |ip: IpAddr| match ip {
-        // As it would be mapped into IPv6.
-        IpAddr::V4(ip) => [0, 0xffff << 32 | u64::from(ip.to_bits())],
-        IpAddr::V6(ip) => [(ip.to_bits() >> 64) as u64, ip.to_bits() as u64],
-    };
-    let ([a, b], [c, d]) = (words(src.ip()), words(dst.ip()));
-    let ports = u64::from(src.port()) << 16 | u64::from(dst.port());
-    let mut hash = Fnv64::new();
-    hash.write_record([a, b, c, d, ports]);
-    hash.finish()
+/// Tells connections apart by numbers that nobody can make alike on purpose who does not know its seed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flows {
+    seeds: (u64, u64),
 }
 
-/// Source, destination and UDP payload; `None` of an IP packet that is not a whole datagram.
-pub(super) fn datagram(packet: &Packet) -> Option<(SocketAddr, SocketAddr, &[u8])> {
-    if packet.header_bytes > 0 {
-        return Some((packet.src, packet.dst, &packet.payload));
+impl Flows {
+    pub(super) fn new(seed: Seed) -> Self {
+        Self { seeds: (seed.split("addresses").0, seed.split("ports").0) }
     }
+
+    /// The number of a packet's connection, and its UDP payload; `None` of an IP packet that is not a
+    /// whole datagram.
+    #[inline(always)]
+    pub(super) fn of<'a>(&self, packet: &'a Packet) -> Option<(u64, &'a [u8])> {
+        if packet.header_bytes > 0 {
+            return Some((self.number(&packet.src, &packet.dst), &packet.payload));
+        }
+        let (src, dst, payload) = datagram(&packet.payload)?;
+        Some((self.number(&src, &dst), payload))
+    }
+
+    #[inline(always)]
+    fn number(&self, src: &SocketAddr, dst: &SocketAddr) -> u64 {
+        let addresses = match (src.ip(), dst.ip()) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits())
+            }
+            (src, dst) => self.long(src) ^ self.long(dst).rotate_left(32),
+        };
+        let ports = u64::from(src.port()) << 16 | u64::from(dst.port());
+        folded(addresses ^ self.seeds.0, ports ^ self.seeds.1)
+    }
+
+    #[cold]
+    fn long(&self, address: IpAddr) -> u64 {
+        let bits = match address {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(ip) => ip.to_bits(),
+        };
+        folded(bits as u64 ^ self.seeds.0, (bits >> 64) as u64 ^ self.seeds.1)
+    }
+}
+
+/// Source, destination and UDP payload of an IP packet; `None` if it is not a whole datagram.
+#[cold]
+fn datagram(ip: &[u8]) -> Option<(SocketAddr, SocketAddr, &[u8])> {
     const UDP: u8 = 17;
-    let ip = &packet.payload;
     let (src, dst, rest): (IpAddr, IpAddr, &[u8]) = match ip.first()? >> 4 {
         4 => {
             let head: &[u8; 20] = ip.first_chunk()?;
@@ -122,4 +155,27 @@ pub(super) fn datagram(packet: &Packet) -> Option<(SocketAddr, SocketAddr, &[u8]
     let (head, payload) = rest.split_at_checked(8)?;
     let port = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     Some((SocketAddr::new(src, port(0)), SocketAddr::new(dst, port(2)), payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn connections_have_numbers_of_their_own() {
+        let flows = Flows::new(Seed(7));
+        let other = Flows::new(Seed(8));
+        let mut numbers = BTreeSet::new();
+        let addresses = ["10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"];
+        let ends = addresses.map(|ip| ip.parse::<IpAddr>().unwrap());
+        for (src, dst) in ends.iter().flat_map(|src| ends.iter().map(move |dst| (*src, *dst))) {
+            for port in 1..200 {
+                let (src, dst) = (SocketAddr::new(src, 443), SocketAddr::new(dst, port));
+                assert!(numbers.insert(flows.number(&src, &dst)), "{src} {dst}");
+                assert_ne!(flows.number(&src, &dst), other.number(&src, &dst));
+            }
+        }
+    }
 }

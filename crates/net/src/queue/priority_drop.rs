@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_base::{DropReason, Packet, Time};
+use airlane_base::{DropReason, Packet, Seed, Time};
 use airlane_octopus::Header;
 
-use super::octopus::{datagram, flow};
+use super::octopus::Flows;
 use crate::node::{Dequeued, Dropped, Queue};
 use crate::queue::Capacity;
 
@@ -29,6 +29,7 @@ struct Waiting {
 /// comes of a message that was dropped is dropped.
 #[derive(Debug)]
 pub struct PriorityDrop {
+    flows: Flows,
     capacity: Capacity,
     waiting: VecDeque<Waiting>,
     bytes: u64,
@@ -43,9 +44,10 @@ pub struct PriorityDrop {
 const MOST_STREAMS: usize = 1_024;
 
 impl PriorityDrop {
-    /// An empty queue.
-    pub fn new(capacity: Capacity) -> Self {
+    /// An empty queue, in which nobody can be taken for another on purpose who does not know `seed`.
+    pub fn new(capacity: Capacity, seed: Seed) -> Self {
         Self {
+            flows: Flows::new(seed),
             capacity,
             waiting: VecDeque::new(),
             bytes: 0,
@@ -94,8 +96,10 @@ fn remember(of: &mut BTreeMap<Stream, u32>, stream: Stream, message: u32) {
 
 impl Queue for PriorityDrop {
     fn enqueue(&mut self, _now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
-        let header = datagram(&packet)
-            .and_then(|(src, dst, payload)| Some((flow(src, dst), Header::decode(payload).ok()?)));
+        let header = self
+            .flows
+            .of(&packet)
+            .and_then(|(flow, payload)| Some((flow, Header::decode(payload).ok()?)));
         let message = header.map(|(flow, header)| {
             (((flow, header.stream), header.message), header.marking.priority)
         });

@@ -132,12 +132,13 @@ pub(super) fn direct_us(quick: bool) -> Result<f64, Problem> {
     one_by_one(&sender, to, &viewer, if quick { 500 } else { 2_000 })
 }
 
-/// Packet number `n` of a stream: fresh messages of high layers, which may all be dropped.
+/// Packet number `n` of a stream: messages that may all be dropped, and droppers that reach none of them.
+/// What is dropped on purpose would not be moved.
 fn packet(n: usize) -> Vec<u8> {
     let (message, number) = (n / MESSAGE, n % MESSAGE);
     let marking = Marking {
         priority: (message % 3 + 1) as u8,
-        drops: (message % 30 == 0).then_some(1),
+        drops: (message % 30 == 0).then_some(4),
         bitrate_kbps: 4_000 * (message as u32 % 3),
         slack_ms: 0,
     };
