@@ -23,7 +23,8 @@ function airlaneGrids(grids, tools) {
     else el.style.setProperty("--s", `${Math.round(10 + 85 * scale)}%`);
   }
 
-  const isMissing = (grid, kind) => typeof grid.kinds[kind].fill !== "object";
+  const isMissing = (grid, kind) => ["empty", "broken"].includes(grid.kinds[kind].fill);
+  const isThere = (grid, kind) => grid.kinds[kind].fill !== "nothing";
 
   /** The last frame at or before a time; the first before all. */
   function frameAt(grid, time) {
@@ -71,18 +72,19 @@ function airlaneGrids(grids, tools) {
     const show = (time) => {
       const frame = frameAt(grid, time ?? atRest);
       if (!frame) return;
-      let missing = 0;
+      let missing = 0, all = 0;
       frame.cells.forEach((kind, i) => {
         const [cell, broken] = cells[i];
         paint(cell, grid.kinds[kind]);
         broken.style.display = grid.kinds[kind].fill === "broken" ? "" : "none";
         if (isMissing(grid, kind)) missing++;
+        if (isThere(grid, kind)) all++;
         dots[i].setAttribute("r", frame.marks.length ? most * Math.sqrt(frame.marks[i] / 100) : 0);
       });
       note.replaceChildren(make("em", "", `at ${format(frame.t, 0)} s`),
-        make("span", "", frame.note), make("span", "", `${missing} of ${cells.length} missing`));
+        make("span", "", frame.note), make("span", "", `${missing} of ${all} missing`));
       picture.setAttribute("aria-label", `${grid.title} at ${format(frame.t, 0)} s: ` +
-        `${frame.note}, ${missing} of ${cells.length} missing`);
+        `${frame.note}, ${missing} of ${all} missing`);
     };
     return { box, show };
   }

@@ -140,7 +140,7 @@ fn grid(stream: &StreamOutput) -> Grid {
         kind("waits or on its way", Fill::Scale(0.0)),
         kind("dropped by the sender", Fill::Broken),
         kind("dropped on the way", Fill::Broken),
-        kind("not captured yet", Fill::Empty),
+        kind("not captured yet", Fill::Nothing),
     ];
     let layers = stream.frames.iter().map(|frame| frame.layers.len()).max().unwrap_or(1).max(1);
     let end = stream.end;
