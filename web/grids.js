@@ -36,16 +36,16 @@ function airlaneGrids(grids, tools) {
     return found;
   }
 
-  // At rest the moment with most missing cells over all runs: that is where they differ.
+  // At rest the moment at which the runs differ most in how many cells are missing; of several, and of
+  // one run, that with most.
   const atRest = (() => {
-    let best = null, most = -1;
+    let best = null, apart = -1, most = -1;
     for (const { t } of first.frames) {
-      let missing = 0;
-      for (const grid of known) {
-        const frame = frameAt(grid, t);
-        missing += frame.cells.filter((kind) => isMissing(grid, kind)).length;
-      }
-      if (missing > most) [best, most] = [t, missing];
+      const missing = known.map((grid) =>
+        frameAt(grid, t).cells.filter((kind) => isMissing(grid, kind)).length);
+      const range = Math.max(...missing) - Math.min(...missing);
+      const sum = missing.reduce((a, b) => a + b, 0);
+      if (range > apart || (range === apart && sum > most)) [best, apart, most] = [t, range, sum];
     }
     return best ?? 0;
   })();
