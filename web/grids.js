@@ -23,7 +23,8 @@ function airlaneGrids(grids, tools) {
     else el.style.setProperty("--s", `${Math.round(10 + 85 * scale)}%`);
   }
 
-  const isMissing = (grid, kind) => typeof grid.kinds[kind].fill !== "object";
+  const isMissing = (grid, kind) => ["empty", "broken"].includes(grid.kinds[kind].fill);
+  const isThere = (grid, kind) => grid.kinds[kind].fill !== "nothing";
 
   /** The last frame at or before a time; the first before all. */
   function frameAt(grid, time) {
@@ -35,16 +36,16 @@ function airlaneGrids(grids, tools) {
     return found;
   }
 
-  // At rest the moment with most missing cells over all runs: that is where they differ.
+  // At rest the moment at which the runs differ most in how many cells are missing; of several, and of
+  // one run, that with most.
   const atRest = (() => {
-    let best = null, most = -1;
+    let best = null, apart = -1, most = -1;
     for (const { t } of first.frames) {
-      let missing = 0;
-      for (const grid of known) {
-        const frame = frameAt(grid, t);
-        missing += frame.cells.filter((kind) => isMissing(grid, kind)).length;
-      }
-      if (missing > most) [best, most] = [t, missing];
+      const missing = known.map((grid) =>
+        frameAt(grid, t).cells.filter((kind) => isMissing(grid, kind)).length);
+      const range = Math.max(...missing) - Math.min(...missing);
+      const sum = missing.reduce((a, b) => a + b, 0);
+      if (range > apart || (range === apart && sum > most)) [best, apart, most] = [t, range, sum];
     }
     return best ?? 0;
   })();
@@ -71,18 +72,19 @@ function airlaneGrids(grids, tools) {
     const show = (time) => {
       const frame = frameAt(grid, time ?? atRest);
       if (!frame) return;
-      let missing = 0;
+      let missing = 0, all = 0;
       frame.cells.forEach((kind, i) => {
         const [cell, broken] = cells[i];
         paint(cell, grid.kinds[kind]);
         broken.style.display = grid.kinds[kind].fill === "broken" ? "" : "none";
         if (isMissing(grid, kind)) missing++;
+        if (isThere(grid, kind)) all++;
         dots[i].setAttribute("r", frame.marks.length ? most * Math.sqrt(frame.marks[i] / 100) : 0);
       });
       note.replaceChildren(make("em", "", `at ${format(frame.t, 0)} s`),
-        make("span", "", frame.note), make("span", "", `${missing} of ${cells.length} missing`));
+        make("span", "", frame.note), make("span", "", `${missing} of ${all} missing`));
       picture.setAttribute("aria-label", `${grid.title} at ${format(frame.t, 0)} s: ` +
-        `${frame.note}, ${missing} of ${cells.length} missing`);
+        `${frame.note}, ${missing} of ${all} missing`);
     };
     return { box, show };
   }

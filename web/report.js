@@ -337,6 +337,7 @@
       }
     }
   }
+  drawAll(".plane", (box) => airlaneTradeoff(box, tools));
   drawAll(".xy", drawCurve);
   drawAll(".cdf", drawCdf);
   drawAll(".runs", (box) => airlaneRuns(box, tools));

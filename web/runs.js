@@ -184,6 +184,13 @@ function airlaneRuns(box, tools) {
     ctx.restore();
   }
 
+  /** The number of a line's colour: its actor's, else its own among several of a panel; null for ink. */
+  function colourOf(panel, i) {
+    const actor = actors[panel.series[i].actor];
+    if (actor) return actor.colour;
+    return panel.series.filter((s) => s.actor === null).length > 1 ? i % 8 : null;
+  }
+
   function cell(head, panel, run, ys, isLast, height, withName) {
     const el = make("div", "cell");
     if (withName) el.append(make("div", "note", runTitle(run)));
@@ -194,9 +201,9 @@ function airlaneRuns(box, tools) {
     const values = make("div", "values");
     const where = make("em");
     values.append(where);
-    const readings = panel.series.map((s) => {
-      const actor = actors[s.actor];
-      const item = make("span", actor ? "c" + actor.colour : "", undefined, { title: s.name });
+    const readings = panel.series.map((s, i) => {
+      const actor = actors[s.actor], number = colourOf(panel, i);
+      const item = make("span", number === null ? "" : "c" + number, undefined, { title: s.name });
       const value = make("span", "v");
       item.append(make("i", "swatch"), actor ? actor.short : s.name, value);
       values.append(item);
@@ -250,9 +257,12 @@ function airlaneRuns(box, tools) {
         drag: { x: true, y: false, setScale: false },
         bind: { dblclick: () => () => { zoom(...full()); return null; } },
       },
-      series: [{}, ...panel.series.map((s) => ({
+      series: [{}, ...panel.series.map((s, i) => ({
         label: s.name,
-        stroke: () => actorColour(actors[s.actor]),
+        stroke: () => {
+          const number = colourOf(panel, i);
+          return number === null ? actorColour(null) : colour("--a" + number);
+        },
         width: 1.6, points: { show: false },
         dash: s.actor !== null && s.actor >= 8 ? [6, 3] : [],
         ...(head.step ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),

@@ -15,6 +15,7 @@ pub mod grid;
 pub mod multiples;
 pub mod run;
 pub mod table;
+pub mod tradeoff;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ pub use grid::{Fill, Frame, Grid, Kind};
 pub use multiples::{Estimate, Facet, Multiples, SmallPanel};
 pub use run::{Actor, AtRest, Draw, Panel, Run, Series, Span};
 pub use table::{Better, Cell, Column, Row, Table};
+pub use tradeoff::{Tradeoff, TradeoffPoint};
 
 /// The name that every report file carries in `format`.
 pub const FORMAT: &str = "airlane-report";
@@ -98,6 +100,8 @@ pub struct Section {
     pub verdict: String,
     /// What was run, in a sentence or two.
     pub lead: String,
+    /// The page with more on it, relative to this one; empty if there is none.
+    pub page: String,
     /// The circumstances in short: `Link` = `10 Mbit/s`, `RTT` = `20 ms`, and so on.
     pub facts: Vec<Fact>,
     /// The schemes compared, in order: baselines first. Colour and shape of marks, and the order
@@ -105,6 +109,8 @@ pub struct Section {
     pub schemes: Vec<Scheme>,
     /// Dot charts at the top: who got what, at a glance.
     pub dots: Vec<DotChart>,
+    /// One figure against another: what each scheme gives up for what.
+    pub tradeoffs: Vec<Tradeoff>,
     /// Small multiples: how it depends on circumstances.
     pub multiples: Vec<Multiples>,
     /// Tables: the summary by scheme first, then by viewer.

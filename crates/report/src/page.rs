@@ -9,6 +9,7 @@ mod provenance;
 mod section;
 mod table;
 mod text;
+mod tradeoff;
 
 use std::fmt::Write as _;
 
@@ -22,6 +23,8 @@ const TEMPLATE: &str = include_str!("../../../web/report.html");
 const STYLE: &str = include_str!("../../../web/report.css");
 const GRIDS_SCRIPT: &str = include_str!("../../../web/grids.js");
 const RUNS_SCRIPT: &str = include_str!("../../../web/runs.js");
+const LABELS_SCRIPT: &str = include_str!("../../../web/labels.js");
+const TRADEOFF_SCRIPT: &str = include_str!("../../../web/tradeoff.js");
 const SCRIPT: &str = include_str!("../../../web/report.js");
 const PLOT_STYLE: &str = include_str!("../../../web/vendor/uplot/uPlot.min.css");
 const PLOT_SCRIPT: &str = include_str!("../../../web/vendor/uplot/uPlot.iife.min.js");
@@ -41,7 +44,9 @@ pub fn render(report: &Report) -> String {
         "body" => body(report, &names),
         "data" => json_for_script(&data),
         "plot-script" => PLOT_SCRIPT.to_owned(),
-        "runs-script" => format!("{GRIDS_SCRIPT}\n{RUNS_SCRIPT}"),
+        "chart-scripts" => {
+            format!("{GRIDS_SCRIPT}\n{RUNS_SCRIPT}\n{LABELS_SCRIPT}\n{TRADEOFF_SCRIPT}")
+        }
         "script" => SCRIPT.to_owned(),
         other => unreachable!("the template has no slot {other}"),
     })

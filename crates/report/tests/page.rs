@@ -3,7 +3,8 @@
 use airlane_report::model::{
     Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw,
     Estimate, Facet, Fact, Fill, Frame, Grid, Kind, Mark, Multiples, Panel, Provenance, Report,
-    Run, Scheme, Section, Series, SmallPanel, Span, Table, Term, Verdict, XyChart, XyGroup, XyLine,
+    Run, Scheme, Section, Series, SmallPanel, Span, Table, Term, Tradeoff, TradeoffPoint, Verdict,
+    XyChart, XyGroup, XyLine,
 };
 use airlane_report::{MAX_POINTS, render};
 
@@ -59,6 +60,20 @@ fn filled_with(text: &str) -> Report {
             scheme: t(),
             dots: vec![Dot { actor: t(), value: 1.0, ci95: Some([0.0, 2.0]) }],
         }],
+    }];
+    section.tradeoffs = vec![Tradeoff {
+        title: t(),
+        note: t(),
+        x: Column::number(text, text, 1).help(text),
+        y: Column::number(text, text, 1),
+        more: vec![Column::text(text)],
+        points: vec![TradeoffPoint {
+            scheme: t(),
+            x: 1.0.into(),
+            y: 2.0.into(),
+            more: vec![text.into()],
+        }],
+        ..Tradeoff::default()
     }];
     let facet = || Facet { title: t(), labels: vec![t(), t()] };
     section.multiples = vec![Multiples {

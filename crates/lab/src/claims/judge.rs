@@ -7,6 +7,7 @@
 use airlane_base::Seed;
 use airlane_quality::stats;
 
+use super::chart::chart_rows;
 use super::estimate::{Estimate, estimate_share_difference, interval_estimate};
 use super::samples::Samples;
 use super::spec::{Claim, Rule};
@@ -35,7 +36,7 @@ pub struct Judged {
 ///
 /// A claim without samples fails, and so does one with a condition that fails in one of its cells.
 pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
-    let judge = Judge { samples, seed: seed.split("judge").split(&claim.id) };
+    let judge = Judge { samples, seed: resampling(claim, seed) };
     let judged = judge.judge_rule(&claim.rule);
     // Samples have shares and changes as fractions, rates in bit/s; the claim's unit may be another.
     match claim.unit.as_str() {
@@ -43,6 +44,11 @@ pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
         unit if unit.starts_with('%') => judged.scaled(100.0, None),
         _ => judged,
     }
+}
+
+/// The seed of all intervals of a claim.
+fn resampling(claim: &Claim, seed: Seed) -> Seed {
+    seed.split("judge").split(&claim.id)
 }
 
 /// The entry of `summary.json` for a claim judged on `content`.
@@ -63,6 +69,7 @@ pub fn entry(claim: &Claim, content: &str, samples: &Samples, seed: Seed) -> Cla
         reason: judged.reason,
         stream: String::new(),
         checks: judged.checks,
+        chart: chart_rows(claim, samples, resampling(claim, seed)),
     }
 }
 

@@ -16,6 +16,7 @@
 //! - A **figure** is the value of a metric in one draw under one seed; [`Samples`] holds the
 //!   figures of a claim by cell, metric, draw and seed.
 //! - A [`Statistic`] is computed over draws: a mean, a share, a ratio of sums.
+//! - A **chart** shows statistics of each scheme that a claim compares; it changes no verdict.
 //! - A **condition** compares a statistic with a bound; a [`Rule`] consists of one or several.
 //!
 //! # Data flow
@@ -35,6 +36,7 @@
 //! - A claim without samples, or with one that is not finite, fails.
 //! - The same samples and seed give the same interval and verdict.
 
+mod chart;
 mod estimate;
 mod judge;
 mod samples;
@@ -49,6 +51,7 @@ use airlane_base::InputError;
 
 use crate::workloads;
 
+pub use chart::{Axis, Chart};
 pub use estimate::point_estimate;
 pub use judge::{Judged, entry, judge};
 pub use samples::{ByMetric, Samples};
@@ -122,6 +125,14 @@ impl ClaimSet {
             }
             if claim.compare.is_empty() {
                 return bad("compare", "no scheme".to_owned(), "expected what is judged");
+            }
+            let unknown = claim.schemes.keys().find(|name| !claim.compare.contains(name));
+            if let Some(name) = unknown {
+                return bad("schemes", format!("\"{name}\""), "expected a name of `compare`");
+            }
+            if let Some(Err((key, found, expected))) = claim.chart.as_ref().map(|c| c.check(claim))
+            {
+                return bad(&key, found, expected);
             }
             let unknown = claim.cells.iter().find(|name| !self.variants.contains_key(*name));
             if let Some(name) = unknown {

@@ -42,7 +42,8 @@ impl ClaimSet {
         // Claims name the judged scheme first, scenarios their baseline.
         for name in claim.compare.iter().rev() {
             let mut scheme = self.scheme(claim, name)?;
-            for changed in patches.iter().filter_map(|p| p.schemes.get(name)) {
+            let own = claim.schemes.get(name).into_iter();
+            for changed in own.chain(patches.iter().filter_map(|p| p.schemes.get(name))) {
                 merge_over(&mut scheme, changed);
             }
             scheme.insert("name".to_owned(), name.as_str().into());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Table;
 
+use super::chart::Chart;
 use super::statistic::Statistic;
 use crate::summary::PaperValue;
 
@@ -77,6 +78,9 @@ pub struct Claim {
     /// Keys that the claim changes in the set's scenario.
     #[serde(default)]
     pub scenario: Table,
+    /// Keys that it changes in schemes that it compares, by name.
+    #[serde(default)]
+    pub schemes: BTreeMap<String, Table>,
     /// Names of the variants that it is measured in; empty: its scene without a variant.
     #[serde(default)]
     pub cells: Vec<String>,
@@ -91,6 +95,9 @@ pub struct Claim {
     /// variants.
     #[serde(default)]
     pub beside: Vec<String>,
+    /// A chart of all schemes that it compares.
+    #[serde(default)]
+    pub chart: Option<Chart>,
     /// What differs on real content.
     #[serde(default)]
     pub real: Real,

@@ -56,6 +56,21 @@ impl Statistic {
         })
     }
 
+    /// The same of scheme `name` instead of the one that is judged: of `METRIC_of_NAME`, in the same
+    /// cell. `None` if it is of two metrics.
+    pub(crate) fn of_scheme(&self, name: &str) -> Option<Self> {
+        let metric = |metric: &str| match metric.split_once('@') {
+            Some((metric, cell)) => format!("{metric}_of_{name}@{cell}"),
+            None => format!("{metric}_of_{name}"),
+        };
+        match self {
+            Self::Mean(x) => Some(Self::Mean(metric(x))),
+            Self::Share(x) => Some(Self::Share(metric(x))),
+            Self::Quantile(x, q) => Some(Self::Quantile(metric(x), *q)),
+            Self::Difference(..) | Self::Ratio(..) | Self::Change(..) => None,
+        }
+    }
+
     /// Whether it names a cell.
     pub(crate) fn names_a_cell(&self) -> bool {
         self.metrics().into_iter().any(|m| cell_of(m).is_some())
@@ -165,6 +180,17 @@ mod tests {
         assert_eq!(within("sum(a@x / b@x) - 1").as_deref(), Some("sum(a / b) - 1"));
         assert_eq!(within("a - b").as_deref(), Some("a - b"));
         assert_eq!((within("a@x - a@y"), within("sum(a@x / b)")), (None, None));
+    }
+
+    #[test]
+    fn of_another_scheme_it_is_of_its_metric() {
+        let of = |text: &str| {
+            let s = Statistic::try_from(text.to_owned()).unwrap();
+            s.of_scheme("bbr").map(|s| s.to_string())
+        };
+        assert_eq!(of("a").as_deref(), Some("a_of_bbr"));
+        assert_eq!(of("median(a@x)").as_deref(), Some("median(a_of_bbr@x)"));
+        assert_eq!((of("a - b"), of("sum(a / b)")), (None, None));
     }
 
     #[test]

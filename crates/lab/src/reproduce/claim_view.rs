@@ -169,6 +169,7 @@ mod tests {
             reason: String::new(),
             stream: String::new(),
             checks,
+            chart: Vec::new(),
         };
         let low = CheckEntry { bound: 0.9, ..check_of("", false) };
         let high = CheckEntry { bound: 1.1, above: false, ..check_of("", false) };

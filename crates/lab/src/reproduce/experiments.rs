@@ -127,6 +127,7 @@ impl<'a> Experiments<'a> {
         let base = cells[0].1;
         let scene = set.scenario(claim, size, &stream, common.content.is_some(), &[base])?;
         let (variants, statistics) = listed_beside(set, claim, &Metrics::of(claim, &scene))?;
+        check_chart(claim, &Metrics::of(claim, &scene))?;
         let first = self.list.len();
         for (kind, patch) in &cells {
             self.add_scene(set, claim, *kind, (size, &stream), &[patch], &statistics, common)?;
@@ -239,6 +240,21 @@ fn listed_beside<'a>(
         }
     }
     Ok((variants, statistics))
+}
+
+/// Refuses a chart of metrics that are not known of every scheme.
+fn check_chart(claim: &Claim, metrics: &Metrics) -> Result<(), InputError> {
+    let axes = claim.chart.iter().flat_map(|chart| chart.axes());
+    for (key, axis) in axes {
+        let all = axis.of_schemes(claim);
+        let mut used = all.iter().flat_map(|(_, of)| of.metrics());
+        if let Some(unknown) = used.find(|metric| !metrics.has(metric, claim)) {
+            let expected = "expected a metric that is known of every scheme of `compare`";
+            return Err(InputError::new(format!("\"{unknown}\""), expected)
+                .at_key(format!("{}.chart.{key}.of", claim.id)));
+        }
+    }
+    Ok(())
 }
 
 impl Experiment<'_> {

@@ -7,7 +7,9 @@ use crate::claims::{ByMetric, Claim, Statistic};
 use crate::plan::Plan;
 use crate::scenario::Scenario;
 use crate::story::network_metrics;
-use crate::workload::{Cast, ClaimRun, Compared, Metric, Scope, Stocks, add_derived, derived};
+use crate::workload::{
+    Cast, ClaimRun, Compared, Metric, Scope, Sense, Stocks, add_derived, derived,
+};
 
 /// The metrics that a claim may use on its scene, in the order of [`figures`].
 pub(super) struct Metrics(Vec<Metric>);
@@ -37,6 +39,13 @@ impl Metrics {
     pub(super) fn has(&self, metric: &str, claim: &Claim) -> bool {
         let cell = metric.split_once('@').map(|(_, cell)| cell);
         self.find(metric).is_some() && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
+    }
+
+    /// Whether more or less of a statistic of one metric is better.
+    pub(super) fn sense(&self, of: &Statistic) -> Sense {
+        let of = of.metrics();
+        let [metric] = of.as_slice() else { return Sense::Neutral };
+        self.find(metric).map_or(Sense::Neutral, |m| m.sense)
     }
 
     /// The unit of a statistic; empty for shares and ratios, and for text that is no statistic.

@@ -26,6 +26,7 @@
 //! - A claim with an unfinished run has no samples, and so does not hold; finished runs keep their
 //!   rows.
 
+mod chart;
 mod claim_view;
 mod experiments;
 mod measured;

@@ -6,15 +6,15 @@ use airlane_net::trace::Trace;
 use airlane_report::Report;
 use airlane_report::model::{self, Cell, Column, Fact, Provenance, Section, Table};
 
+use super::chart;
 use super::claim_view::{claim, lead};
 use super::experiments::{Experiment, SceneKind};
 use super::statistic_values;
 use crate::claims::{ByMetric, Samples, Statistic, point_estimate};
 use crate::plan::RunKey;
 use crate::request::{Common, ReproduceRequest};
-use crate::scenario::Capacity;
-use crate::story::who;
-use crate::story::words::scheme_title;
+use crate::scenario::{Capacity, Scheme};
+use crate::story::{scheme_note, who, words::scheme_title};
 use crate::summary::Summary;
 use crate::workload::{ClaimChapter, ClaimRun};
 
@@ -57,6 +57,7 @@ pub(super) fn report(
             lead: format!("{} {}", claim.statement, claim.statistic),
             facts: facts(experiment, own),
             schemes: schemes(experiment, &chapters),
+            tradeoffs: chart::of(experiment, summary).into_iter().collect(),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
             cdfs: chapters.iter().flat_map(|chapter| chapter.cdfs.iter().cloned()).collect(),
             runs: over_time(experiment, worlds),
@@ -115,8 +116,13 @@ fn facts<'f, 'e: 'f>(
 }
 
 fn schemes(experiment: &Experiment<'_>, chapters: &[ClaimChapter]) -> Vec<model::Scheme> {
-    let schemes = experiment.plan.scenario.schemes.iter();
-    let schemes = schemes.map(|s| model::Scheme::new(&s.name, scheme_title(&s.name), &s.note));
+    let scenario = &experiment.plan.scenario;
+    let scheme = |s: &Scheme| {
+        // Without a title of its own a scheme has its name as its title.
+        let title = if s.title == s.name { scheme_title(&s.name) } else { s.title.clone() };
+        model::Scheme::new(&s.name, title, scheme_note(s, &scenario.network))
+    };
+    let schemes = scenario.schemes.iter().map(scheme);
     schemes.chain(chapters.iter().flat_map(|chapter| chapter.schemes.iter().cloned())).collect()
 }
 

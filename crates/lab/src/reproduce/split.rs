@@ -1,11 +1,12 @@
 //! The report in pages: the table of claims, and a page for each claim with the runs behind it.
 
 use airlane_report::Report;
-use airlane_report::model::{Claim, Verdict};
+use airlane_report::model::{Claim, Section, Verdict};
 
 use crate::summary::CLAIM_PAGES;
 
-/// Splits a report into the front page and a page per claim, with its file name, in order.
+/// Splits a report into the front page and a page per claim, with its file name, in order. Charts of
+/// all schemes stand on the front page as well.
 ///
 /// `whole` has one section and one provenance per claim, in the order of the claims.
 pub(super) fn split(whole: Report) -> (Report, Vec<(String, Report)>) {
@@ -20,6 +21,16 @@ pub(super) fn split(whole: Report) -> (Report, Vec<(String, Report)>) {
             page.verdict = headline(claim);
             page.claims.push(claim.clone());
             claim.page = format!("{CLAIM_PAGES}/{name}");
+        }
+        if !section.tradeoffs.is_empty() {
+            front.sections.push(Section {
+                title: page.claims.first().map(|c| c.statement.clone()).unwrap_or_default(),
+                page: format!("{CLAIM_PAGES}/{name}"),
+                facts: section.facts.clone(),
+                schemes: section.schemes.clone(),
+                tradeoffs: section.tradeoffs.clone(),
+                ..Section::default()
+            });
         }
         page.part_of = "../report.html".to_owned();
         page.terms.clone_from(&front.terms);

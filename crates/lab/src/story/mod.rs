@@ -23,6 +23,7 @@ pub(crate) use samples::difference;
 pub(crate) use series::{run as over_time, series};
 pub(crate) use tables::{cell, headlines, over};
 pub(crate) use terminal::aligned;
+pub(crate) use words::scheme_note;
 
 use crate::plan::{Plan, RunKey};
 use crate::request::Common;

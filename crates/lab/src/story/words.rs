@@ -143,7 +143,7 @@ pub(super) fn way(way: &Way, traces: &[&str]) -> String {
 }
 
 /// The circumstances that a scheme brings along.
-pub(super) fn scheme_note(scheme: &Scheme, network: &Network) -> String {
+pub(crate) fn scheme_note(scheme: &Scheme, network: &Network) -> String {
     let mut note = scheme.note.clone();
     let mut add = |more: String| {
         if !note.is_empty() {

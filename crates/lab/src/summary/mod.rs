@@ -139,6 +139,31 @@ pub struct ClaimEntry {
     pub stream: String,
     /// The conditions that the rule is made of, each followed by the same in every cell.
     pub checks: Vec<CheckEntry>,
+    /// The figures of its chart, a row per scheme; none without a chart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chart: Vec<ChartRow>,
+}
+
+/// The figures of one scheme in the chart of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartRow {
+    /// The scheme.
+    pub scheme: String,
+    /// Its figures: those of the axes, then those beside them.
+    pub figures: Vec<ChartFigure>,
+}
+
+/// A figure of a scheme in a chart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartFigure {
+    /// The statistic, as the claim names it for the scheme that is judged.
+    pub of: String,
+    /// Its value; `None` if it was not measured.
+    pub value: Option<f64>,
+    /// Its 95 % interval; `None` below ten draws.
+    pub ci95: Option<[f64; 2]>,
 }
 
 /// One condition of a claim.

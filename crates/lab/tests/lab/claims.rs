@@ -343,8 +343,71 @@ fn bad_claims_are_named() {
     assert!(nan.contains("a bound of NaN"), "{nan}");
     let mode = bad(reported, "\"above\", of = \"mode(a)\", bound = 1.0");
     assert!(mode.contains("\"mode(a)\" is no statistic"), "{mode}");
+    let with = |more: &str| bad("mixes = ", &format!("{more}\nmixes = "));
+    let own = with("schemes = { three = {} }");
+    assert!(own.contains("claim.0.schemes: \"three\"; expected a name of `compare`"), "{own}");
     let turned = bad(reported, "\"within\", of = \"a\", low = 2.0, high = 1.0");
     assert!(turned.contains("bounds of 2 and 1"), "{turned}");
+}
+
+#[test]
+fn bad_charts_are_named() {
+    let good = set(r#"{ kind = "reported", of = "gain" }"#);
+    let with = |more: &str| {
+        read(&good.replacen("mixes = ", &format!("{more}\nmixes = "), 1)).map(|_| ()).unwrap_err()
+    };
+    let chart = |x: &str, more: &str| {
+        with(&format!("chart = {{ kind = \"tradeoff\", x = {x}, y = {{ of = \"b\" }}{more} }}"))
+    };
+    let difference = chart("{ of = \"a - b\" }", "");
+    assert!(
+        difference.contains("claim.0.chart.x.of: \"a - b\"; expected a metric, or share()"),
+        "{difference}"
+    );
+    let none = chart("{ of = \"mode(a)\" }", "");
+    assert!(none.contains("\"mode(a)\" is no statistic"), "{none}");
+    let log = chart("{ of = \"a\" }", ", beside = [{ of = \"c\", log = true }]");
+    assert!(log.contains("claim.0.chart.beside.0.log: true; expected it of x and y"), "{log}");
+    assert!(chart("{ of = \"a\", colour = 1 }", "").contains("colour"));
+    let kind = with("chart = { kind = \"pie\" }");
+    assert!(kind.contains("pie") && kind.contains("tradeoff"), "{kind}");
+    let one = good.replacen("\"two\", \"one\"", "\"two\"", 1).replacen(
+        "mixes = ",
+        "chart = { kind = \"tradeoff\", x = { of = \"a\" }, y = { of = \"b\" } }\nmixes = ",
+        1,
+    );
+    let one = read(&one).unwrap_err();
+    assert!(one.contains("claim.0.chart: a chart of one scheme"), "{one}");
+}
+
+#[test]
+fn a_chart_has_the_figures_of_each_scheme_and_changes_no_draws() {
+    let plain = set(r#"{ kind = "reported", of = "a" }"#);
+    let chart = "chart = { kind = \"tradeoff\", x = { of = \"median(a)\" }, y = { of = \"b\" }, \
+                 beside = [{ of = \"c\" }] }\nmixes = ";
+    let text = plain.replacen("mixes = ", chart, 1);
+    let (without, with) = (read(&plain).unwrap(), read(&text).unwrap());
+    let stream = |set: &ClaimSet| set.stream(&set.claims[0], Purpose::Verdict).unwrap();
+    assert_eq!(stream(&with), stream(&without));
+
+    let samples = samples(&[
+        ("a", around(3.0, 1.0)),
+        ("a_of_one", around(5.0, 1.0)),
+        ("b", around(7.0, 0.0)),
+        ("b_of_one", vec![vec![1.0, 1.0]; 9]),
+    ]);
+    let rows = entry(&with.claims[0], "embedded", &samples, Seed(1)).chart;
+    let of = |row: usize, figure: usize| {
+        let figure = &rows[row].figures[figure];
+        (figure.of.as_str(), figure.value, figure.ci95.is_some())
+    };
+    assert_eq!(rows.iter().map(|r| r.scheme.as_str()).collect::<Vec<_>>(), ["two", "one"]);
+    assert!((of(0, 0).1.unwrap() - 3.0).abs() < 1e-9 && of(0, 0).2);
+    assert!((of(1, 0).1.unwrap() - 5.0).abs() < 1e-9 && of(1, 0).0 == "median(a)");
+    assert_eq!((of(0, 1), of(1, 1)), (("b", Some(7.0), true), ("b", Some(1.0), false)));
+    assert_eq!((of(0, 2), of(1, 2)), (("c", None, false), ("c", None, false)));
+    assert!(entry(&without.claims[0], "embedded", &samples, Seed(1)).chart.is_empty());
+    assert_eq!(entry(&with.claims[0], "embedded", &samples, Seed(1)).chart, rows);
 }
 
 #[test]
@@ -408,6 +471,24 @@ fn patches_change_what_they_name_and_nothing_else() {
     assert_eq!((four.network.rtt, four.cases), (plain.network.rtt, plain.cases));
     let weights = |s: &Scenario| s.schemes.iter().map(|s| s.control.weight()).collect::<Vec<_>>();
     assert_eq!((weights(&plain), weights(&four)), (vec![1.0, 2.0], vec![1.0, 3.0]));
+}
+
+#[test]
+fn a_claim_changes_schemes_for_itself() {
+    let rule = r#"{ kind = "reported", of = "gain" }"#;
+    let changed = set(rule).replacen("mixes = ", "schemes = { two = { weight = 5 } }\nmixes = ", 1);
+    let weights = |text: &str, patched: bool| -> Vec<f64> {
+        let set = read(text).unwrap();
+        let claim = &set.claims[0];
+        let stream = set.stream(claim, Purpose::Exploration).unwrap();
+        let four = &set.variants["four"];
+        let patches: &[&Patch] = if patched { &[four] } else { &[] };
+        let scene = set.scenario(claim, claim.quick, &stream, false, patches).unwrap();
+        scene.schemes.iter().map(|s| s.control.weight()).collect()
+    };
+    assert_eq!(weights(&set(rule), false), [1.0, 2.0]);
+    assert_eq!(weights(&changed, false), [1.0, 5.0]);
+    assert_eq!(weights(&changed, true), [1.0, 3.0], "variants come last");
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn claim(id: &str, measured: f64, verdict: Verdict) -> ClaimEntry {
         reason: String::new(),
         stream: String::new(),
         checks: Vec::new(),
+        chart: Vec::new(),
     }
 }
 

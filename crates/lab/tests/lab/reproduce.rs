@@ -9,7 +9,9 @@ use airlane_lab::claims::ClaimSet;
 use airlane_lab::pool::Stop;
 use airlane_lab::reproduce::reproduce_sets;
 use airlane_lab::request::{Common, Outcome, ReproduceRequest};
-use airlane_lab::summary::{RunInfo, Summary, Verdict};
+use airlane_lab::summary::{ClaimEntry, RunInfo, Summary, Verdict};
+use airlane_report::Report;
+use airlane_report::model::{Better, Cell};
 
 use crate::sweep::StopAfter;
 
@@ -46,6 +48,7 @@ rule = { kind = "share_of_reference", metric = "gain_at_least_7_65", reference =
 compare = ["minerva", "cubic"]
 mixes = "m"
 beside = ["minimum_qoe_gain", "sum(gap_closed / gap)", "mpc"]
+chart = { kind = "tradeoff", x = { of = "startup_s", title = "wait", log = true }, y = { of = "minimum_qoe", title = "worst" }, beside = [{ of = "quality" }] }
 full = { pairs = 2, seeds = 2 }
 quick = { pairs = 1, seeds = 1 }
 
@@ -199,6 +202,7 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert_eq!((table.title.as_str(), table.rows.len()), ("Cell by cell", 2));
     assert_eq!(titles, ["Scene", "Draws", "minimum qoe"]);
     assert!(format!("{:?}", table.rows[0]).contains(&format!("{:?}", cell("slow"))));
+    the_chart_is_of_the_figures_of_all_schemes(a, &report, &page);
     let drawn = |i: usize| -> Vec<&str> {
         report.sections[i].runs.iter().map(|r| r.scheme.as_str()).collect()
     };
@@ -212,6 +216,30 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert_eq!(info(&out).runs_reused, 0);
     assert!(again.is_ok() && !out.join("claims/old.html").exists());
     assert!(fs::read(out.join("summary.json")).unwrap() == first, "the same bytes again");
+}
+
+/// The chart of a claim in `summary.json`, on the claim's page and on the front page.
+fn the_chart_is_of_the_figures_of_all_schemes(claim: &ClaimEntry, report: &Report, page: &str) {
+    let [ours, theirs] = claim.chart.as_slice() else { panic!("{:?}", claim.chart) };
+    assert_eq!((ours.scheme.as_str(), theirs.scheme.as_str()), ("minerva", "cubic"));
+    let of: Vec<&str> = ours.figures.iter().map(|f| f.of.as_str()).collect();
+    assert_eq!(of, ["startup_s", "minimum_qoe", "quality"]);
+    let chart = &report.sections[0].tradeoffs[0];
+    assert_eq!((chart.title.as_str(), chart.x.unit.as_str()), ("worst against wait", "s"));
+    assert_eq!((chart.x.better, chart.y.better), (Some(Better::Lower), Some(Better::Higher)));
+    assert!(chart.log_x && !chart.log_y && chart.more[0].title == "quality");
+    let value = |cell: &Cell| match cell {
+        Cell::Number { value, .. } => Some(*value),
+        _ => None,
+    };
+    for (point, row) in chart.points.iter().zip(&claim.chart) {
+        let cells = [&point.x, &point.y, &point.more[0]].map(value);
+        assert_eq!(point.scheme, row.scheme);
+        assert_eq!(cells.to_vec(), row.figures.iter().map(|f| f.value).collect::<Vec<_>>());
+        assert!(cells.iter().all(Option::is_some), "{cells:?}");
+    }
+    assert!(report.sections[1].tradeoffs.is_empty());
+    assert!(page.contains("class=\"plane\"") && page.contains("The runs behind it"));
 }
 
 /// What a start leaves that is to be the same however many starts it took.
@@ -306,6 +334,12 @@ fn what_no_row_can_be_is_refused_before_anything_runs() {
     let error = outcome.unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("x.gain.beside") && error.to_string().contains("gap_closd"));
+    assert!(!out.exists());
+
+    let text = CLAIMS.replace("of = \"quality\"", "of = \"qualty\"");
+    let (outcome, out) = reproduce(&folder, &text, |r| r.quick = true);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("x.gain.chart.beside.0.of: \"qualty\"; expected a metric"), "{error}");
     assert!(!out.exists());
 }
 

@@ -9,7 +9,7 @@ use std::io::Write as _;
 
 use airlane_report::model::{
     Axis, Better, Cdf, CdfLine, Cell, Column, Dot, DotChart, DotRow, Fact, Mark, Provenance,
-    Report, Scheme, Section, Table, Term, XyChart, XyGroup, XyLine,
+    Report, Scheme, Section, Table, Term, Tradeoff, TradeoffPoint, XyChart, XyGroup, XyLine,
 };
 use play::{Outcome, SCHEMES, SEED, VIEWERS, play};
 
@@ -89,6 +89,7 @@ fn story(outcomes: Vec<Outcome>) -> Section {
         Scheme::new("minerva", "Minerva", "Weighs connections so that the worst viewer gains."),
     ];
     section.dots = vec![dots(&outcomes)];
+    section.tradeoffs = vec![tradeoff(&outcomes)];
     section.tables = vec![by_scheme(&outcomes), by_viewer(&outcomes)];
     section.curves = vec![curves(&outcomes)];
     section.cdfs = vec![
@@ -144,6 +145,27 @@ fn dots(outcomes: &[Outcome]) -> DotChart {
                 .to_owned(),
         x: Axis::new("mean QoE", "points"),
         rows: outcomes.iter().map(row).collect(),
+    }
+}
+
+fn tradeoff(outcomes: &[Outcome]) -> Tradeoff {
+    let point = |o: &Outcome| {
+        let worst = o.qoe.iter().copied().fold(f64::INFINITY, f64::min);
+        TradeoffPoint {
+            scheme: o.run.scheme.clone(),
+            x: Cell::with_ci(o.queue_ms, Some([0.8 * o.queue_ms, 1.3 * o.queue_ms])),
+            y: Cell::with_ci(worst, Some([worst - 1.2, worst + 1.2])),
+            more: Vec::new(),
+        }
+    };
+    Tradeoff {
+        title: "What the worst viewer gets, and how long the queue is".to_owned(),
+        note: "Means over 5 seeds, lines are 95 % intervals.".to_owned(),
+        x: Column::number("queueing delay", "ms", 1).better(Better::Lower),
+        log_x: true,
+        y: Column::number("worst viewer's QoE", "points", 1).better(Better::Higher),
+        points: outcomes.iter().map(point).collect(),
+        ..Tradeoff::default()
     }
 }
 

@@ -44,9 +44,11 @@ pub enum Fill {
     Scale(f64),
     /// Something began that came to nothing.
     Broken,
-    /// Nothing.
+    /// Nothing, where there could be something: it is missing.
     #[default]
     Empty,
+    /// Nothing, where there can be nothing yet: it does not count.
+    Nothing,
 }
 
 /// A moment: it holds until the next one.

@@ -5,7 +5,10 @@ use serde::Serialize;
 use super::names::{ACTOR_COLOURS, Names};
 use crate::decimate::{MAX_POINTS, decimate, rounded, rounded_time};
 use crate::model::run::gaps;
-use crate::model::{AtRest, Axis, Cdf, Draw, Grid, Kind, Panel, Run, Section, XyGroup};
+use crate::model::{
+    AtRest, Axis, Better, Cdf, Cell, Column, Draw, Grid, Kind, Panel, Run, Section, Tradeoff,
+    XyGroup,
+};
 
 /// Points of a cumulative line: more than a chart is wide in pixels.
 const CDF_POINTS: usize = 500;
@@ -20,6 +23,7 @@ pub struct PageData<'a> {
 struct SectionData<'a> {
     schemes: Vec<SchemeData<'a>>,
     actors: Vec<ActorData<'a>>,
+    tradeoffs: Vec<TradeoffData<'a>>,
     curves: Vec<CurveData<'a>>,
     cdfs: Vec<CdfData<'a>>,
     groups: Vec<GroupData<'a>>,
@@ -37,6 +41,36 @@ struct ActorData<'a> {
     short: String,
     detail: &'a str,
     colour: usize,
+}
+
+#[derive(Serialize)]
+struct TradeoffData<'a> {
+    x: SideData<'a>,
+    y: SideData<'a>,
+    points: Vec<PointData>,
+}
+
+/// An axis of a trade-off.
+#[derive(Serialize)]
+struct SideData<'a> {
+    title: &'a str,
+    unit: &'a str,
+    digits: u8,
+    log: bool,
+    better: Option<Better>,
+}
+
+#[derive(Serialize)]
+struct PointData {
+    scheme: usize,
+    x: ReadingData,
+    y: ReadingData,
+}
+
+#[derive(Serialize)]
+struct ReadingData {
+    value: f64,
+    ci95: Option<[f64; 2]>,
 }
 
 #[derive(Serialize)]
@@ -182,9 +216,40 @@ fn section<'a>(section: &'a Section, names: &'a Names) -> SectionData<'a> {
                 colour: i % ACTOR_COLOURS,
             })
             .collect(),
+        tradeoffs: section.tradeoffs.iter().map(|t| tradeoff(t, names)).collect(),
         curves: section.curves.iter().map(|g| curves(g, names)).collect(),
         cdfs: section.cdfs.iter().map(|c| cdf(c, names)).collect(),
         groups: groups(&section.runs, names),
+    }
+}
+
+fn tradeoff<'a>(chart: &'a Tradeoff, names: &Names) -> TradeoffData<'a> {
+    let side = |column: &'a Column, log| SideData {
+        title: &column.title,
+        unit: &column.unit,
+        digits: column.digits,
+        log,
+        better: column.better,
+    };
+    let points = chart.points.iter().filter_map(|point| {
+        let (x, y) = (reading(&point.x, chart.log_x)?, reading(&point.y, chart.log_y)?);
+        Some(PointData { scheme: names.scheme(&point.scheme), x, y })
+    });
+    TradeoffData {
+        x: side(&chart.x, chart.log_x),
+        y: side(&chart.y, chart.log_y),
+        points: points.collect(),
+    }
+}
+
+/// A figure that can be drawn on its axis.
+fn reading(cell: &Cell, log: bool) -> Option<ReadingData> {
+    match cell {
+        Cell::Number { value, ci95 } if value.is_finite() && (*value > 0.0 || !log) => {
+            let finite = ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
+            Some(ReadingData { value: rounded(*value), ci95: finite.map(|ci| ci.map(rounded)) })
+        }
+        _ => None,
     }
 }
 

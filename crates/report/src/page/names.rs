@@ -35,6 +35,9 @@ impl Names {
                 names.mention_actor(&dot.actor, "");
             }
         }
+        for point in section.tradeoffs.iter().flat_map(|t| &t.points) {
+            names.mention_scheme(&point.scheme);
+        }
         for mark in section.multiples.iter().flat_map(|m| &m.panels).flat_map(|p| &p.marks) {
             names.mention_scheme(&mark.scheme);
         }

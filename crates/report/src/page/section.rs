@@ -7,6 +7,7 @@ use super::multiples::multiples;
 use super::names::Names;
 use super::table::table;
 use super::text::{element, escape, number, with_unit};
+use super::tradeoff::tradeoff;
 use crate::model::{Axis, Cdf, Section, XyChart, XyGroup};
 
 /// Appends a section; `index` ties its empty chart boxes to the page's data.
@@ -15,10 +16,17 @@ pub fn section(out: &mut String, section: &Section, index: usize, names: &Names)
     element(out, "h2", "", &section.title);
     element(out, "p", "say", &section.verdict);
     element(out, "p", "lead", &section.lead);
+    if !section.page.is_empty() {
+        let page = escape(&section.page);
+        let _ = writeln!(out, "<p class=\"note\"><a href=\"{page}\">The runs behind it</a></p>");
+    }
     facts(out, section);
     schemes(out, section, names);
     for chart in &section.dots {
         dot_chart(out, chart, names);
+    }
+    for (t, chart) in section.tradeoffs.iter().enumerate() {
+        tradeoff(out, chart, (index, t), names);
     }
     for chart in &section.multiples {
         multiples(out, chart, names);
@@ -45,7 +53,8 @@ pub fn section(out: &mut String, section: &Section, index: usize, names: &Names)
     out.push_str("</section>\n");
 }
 
-const NO_SCRIPT: &str =
+/// What stands in the place of a chart without script.
+pub const NO_SCRIPT: &str =
     "<noscript><p class=\"note\">This chart is drawn by the page's script.</p></noscript>";
 
 fn facts(out: &mut String, section: &Section) {

@@ -7,6 +7,11 @@ use crate::model::{Better, Cell, Column, Table};
 
 /// Appends a table with its caption.
 pub fn table(out: &mut String, table: &Table) {
+    table_of_schemes(out, table, &[]);
+}
+
+/// Appends a table whose rows are of schemes: `schemes` has the position and the mark of each.
+pub fn table_of_schemes(out: &mut String, table: &Table, schemes: &[(usize, usize)]) {
     let _ = writeln!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"data\">",
@@ -22,7 +27,7 @@ pub fn table(out: &mut String, table: &Table) {
     out.push_str("</tr></thead>\n<tbody>\n");
     let best: Vec<Option<f64>> = (0..table.columns.len()).map(|c| best(table, c)).collect();
     for r in 0..table.rows.len() {
-        row(out, table, r, &best);
+        row(out, table, r, &best, schemes.get(r).copied());
     }
     out.push_str("</tbody></table></div>\n");
 }
@@ -69,18 +74,28 @@ fn best(table: &Table, column: usize) -> Option<f64> {
     values.iter().any(|v| number(*v, spec.digits) != shown).then_some(best)
 }
 
-fn row(out: &mut String, table: &Table, r: usize, best: &[Option<f64>]) {
+fn row(
+    out: &mut String,
+    table: &Table,
+    r: usize,
+    best: &[Option<f64>],
+    scheme: Option<(usize, usize)>,
+) {
     // A new group starts where a merged column changes.
     let starts_group = r > 0
         && (0..table.columns.len()).any(|c| table.columns[c].merge && merged_rows(table, r, c) > 0)
         && table.columns.iter().any(|c| c.merge);
     let strong = table.rows[r].strong;
     out.push_str(match (strong, starts_group) {
-        (true, true) => "<tr class=\"strong group\">",
-        (true, false) => "<tr class=\"strong\">",
-        (false, true) => "<tr class=\"group\">",
-        (false, false) => "<tr>",
+        (true, true) => "<tr class=\"strong group\"",
+        (true, false) => "<tr class=\"strong\"",
+        (false, true) => "<tr class=\"group\"",
+        (false, false) => "<tr",
     });
+    if let Some((position, _)) = scheme {
+        let _ = write!(out, " data-scheme=\"{position}\"");
+    }
+    out.push('>');
     for (c, column) in table.columns.iter().enumerate() {
         let rows = if column.merge { merged_rows(table, r, c) } else { 1 };
         if rows == 0 {
@@ -90,7 +105,11 @@ fn row(out: &mut String, table: &Table, r: usize, best: &[Option<f64>]) {
         let cell = table.rows[r].cells.get(c).unwrap_or(&Cell::Empty);
         match cell {
             Cell::Text(text) if c == 0 => {
-                let _ = write!(out, "<th scope=\"row\"{span}>{}</th>", escape(text));
+                let _ = write!(out, "<th scope=\"row\"{span}>");
+                if let Some((_, mark)) = scheme {
+                    let _ = write!(out, "<i class=\"mark m{mark}\"></i>");
+                }
+                let _ = write!(out, "{}</th>", escape(text));
             }
             Cell::Text(text) => {
                 let _ = write!(out, "<td{span}>{}</td>", escape(text));

@@ -13,6 +13,8 @@ use crate::workload::OverTime;
 const MOMENT: Duration = Duration::from_millis(100);
 /// Frames that a moment shows: the latest that were captured.
 const SHOWN: usize = 36;
+/// With more layers than this their lines could not be told apart: what waits is told of all together.
+const TOLD_APART: usize = 4;
 
 pub(super) fn of(output: &Output) -> OverTime {
     if output.0.is_empty() {
@@ -26,8 +28,13 @@ pub(super) fn of(output: &Output) -> OverTime {
         .help("What the controller takes the path to carry; bits of frames as they are handed over, and of what is shown of them, by half seconds.");
     let mut dropped = Panel::new("live-dropped", "Dropped", "Mbit/s", Draw::Step, 2)
         .help("Bits of layers that the sender's own buffer dropped, and that left and did not come, by half seconds.");
+    let mut waiting = Panel::new("live-waiting", "Waits or on its way", "KB", Draw::Step, 0).help(
+        "What was handed over and has neither come nor been dropped, layer by layer: in the sender's \
+         buffer, in the queue and on the link. What the network dropped counts until something later comes.",
+    );
     for stream in &output.0 {
         let name = &stream.name;
+        waiting.series.extend(waits(stream));
         let mut line = Series::new(name.clone());
         for (frame, seen) in stream.frames.iter().zip(stream.seen()) {
             line.push(frame.handed.as_secs_f64(), seen.ssim_db);
@@ -54,7 +61,8 @@ pub(super) fn of(output: &Output) -> OverTime {
         dropped.series.push(per_half_second(stream, format!("{name}, on the way"), there));
     }
     let grids = output.0.iter().map(grid).collect();
-    OverTime { panels: vec![quality, age, rates, dropped], grids, ..OverTime::default() }
+    let panels = vec![quality, age, rates, waiting, dropped];
+    OverTime { panels, grids, ..OverTime::default() }
 }
 
 /// The age of the freshest picture: it rises with time and falls when a fresher one can be shown.
@@ -84,6 +92,54 @@ fn ages(stream: &StreamOutput) -> Series {
         push(stream.end, handed);
     }
     line
+}
+
+/// Kilobytes that wait or are on their way at each moment, a line per layer.
+fn waits(stream: &StreamOutput) -> Vec<Series> {
+    let layers = layers_of(stream);
+    let lines = if layers > TOLD_APART { 1 } else { layers };
+    let mut changes: Vec<Vec<(Time, i64)>> = vec![Vec::new(); lines];
+    for frame in &stream.frames {
+        for (layer, record) in frame.layers.iter().enumerate() {
+            let of_line = &mut changes[if lines == 1 { 0 } else { layer }];
+            of_line.push((frame.handed, i64::from(record.bytes)));
+            let until = match record.fate {
+                Fate::Came(at) | Fate::DroppedHere(at) => Some(at),
+                Fate::DroppedThere(overtaken) => overtaken,
+            };
+            of_line.extend(until.map(|at| (at, -i64::from(record.bytes))));
+        }
+    }
+    let line = |(number, mut changes): (usize, Vec<(Time, i64)>)| {
+        let name = match (lines, layers) {
+            (1, 1) => stream.name.clone(),
+            (1, _) => format!("{}, all layers", stream.name),
+            _ => format!("{}, layer {}", stream.name, number + 1),
+        };
+        let mut line = Series::new(name);
+        changes.sort_unstable();
+        let (mut bytes, mut next) = (0, 0);
+        for now in moments(stream) {
+            while let Some((_, change)) = changes.get(next).filter(|(at, _)| *at <= now) {
+                bytes += change;
+                next += 1;
+            }
+            line.push(now.as_secs_f64(), bytes as f64 / 1e3);
+        }
+        line
+    };
+    changes.into_iter().enumerate().map(line).collect()
+}
+
+/// The moments of a stream that are told.
+fn moments(stream: &StreamOutput) -> impl Iterator<Item = Time> {
+    let end = stream.end;
+    (0..).map(|n| Time::ZERO + MOMENT * n).take_while(move |now| *now <= end)
+}
+
+/// The most layers of a frame; at least one.
+fn layers_of(stream: &StreamOutput) -> usize {
+    stream.frames.iter().map(|frame| frame.layers.len()).max().unwrap_or(1).max(1)
 }
 
 /// Bits per second of the layers that `counts`, by half seconds.
@@ -140,12 +196,10 @@ fn grid(stream: &StreamOutput) -> Grid {
         kind("waits or on its way", Fill::Scale(0.0)),
         kind("dropped by the sender", Fill::Broken),
         kind("dropped on the way", Fill::Broken),
-        kind("not captured yet", Fill::Empty),
+        kind("not captured yet", Fill::Nothing),
     ];
-    let layers = stream.frames.iter().map(|frame| frame.layers.len()).max().unwrap_or(1).max(1);
-    let end = stream.end;
-    let moments = (0..).map(|n| Time::ZERO + MOMENT * n).take_while(|now| *now <= end);
-    let frames = moments.map(|now| {
+    let layers = layers_of(stream);
+    let frames = moments(stream).map(|now| {
         let captured = stream.frames.partition_point(|frame| frame.handed <= now);
         let from = captured.saturating_sub(SHOWN);
         let mut cells = Vec::with_capacity(SHOWN * layers);
@@ -173,5 +227,54 @@ fn grid(stream: &StreamOutput) -> Grid {
         kinds,
         mark: String::new(),
         frames: frames.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(number: u32, handed_ms: u64, layers: &[(u32, Fate)]) -> FrameRecord {
+        FrameRecord {
+            number,
+            handed: Time::from_millis(handed_ms),
+            estimate_bps: None,
+            layers: layers.iter().map(|&(bytes, fate)| LayerRecord { bytes, fate }).collect(),
+            shown: None,
+        }
+    }
+
+    fn waiting(layers_of_first: &[(u32, Fate)]) -> Vec<(String, Vec<f64>)> {
+        let dropped = Fate::DroppedHere(Time::from_millis(150));
+        let stream = StreamOutput {
+            name: "phone".to_owned(),
+            counted_from: Time::ZERO,
+            end: Time::from_millis(500),
+            frames: vec![frame(0, 0, layers_of_first), frame(1, 100, &[(500, dropped)])],
+            failure: None,
+            samples: Vec::new(),
+        };
+        waits(&stream).into_iter().map(|line| (line.name, line.values)).collect()
+    }
+
+    #[test]
+    fn a_layer_waits_until_it_comes_or_is_dropped() {
+        let came = Fate::Came(Time::from_millis(250));
+        let overtaken = Fate::DroppedThere(Some(Time::from_millis(500)));
+        let lines = waiting(&[(1000, came), (2000, overtaken)]);
+        let [low, high] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!((low.0.as_str(), high.0.as_str()), ("phone, layer 1", "phone, layer 2"));
+        assert_eq!(low.1, [1.0, 1.5, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(high.1, [2.0, 2.0, 2.0, 2.0, 2.0, 0.0]);
+        // What nothing has overtaken is never known to be lost.
+        let lines = waiting(&[(1000, Fate::DroppedThere(None))]);
+        assert_eq!(lines, [("phone".to_owned(), vec![1.0, 1.5, 1.0, 1.0, 1.0, 1.0])]);
+    }
+
+    #[test]
+    fn many_layers_are_told_of_together() {
+        let came = Fate::Came(Time::from_millis(250));
+        let lines = waiting(&[(100, came); 20]);
+        assert_eq!(lines, [("phone, all layers".to_owned(), vec![2.0, 2.5, 2.0, 0.0, 0.0, 0.0])]);
     }
 }

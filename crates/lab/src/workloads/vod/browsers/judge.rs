@@ -212,6 +212,7 @@ fn prediction(
             reason: reason(n, own_rule, vmaf),
             stream: String::new(),
             checks,
+            chart: Vec::new(),
         }
     };
     PREDICTED.each_ref().map(claim)
@@ -281,5 +282,6 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
         reason: if n == 0 { reason(0, true, true) } else { String::new() },
         stream: String::new(),
         checks: Vec::new(),
+        chart: Vec::new(),
     }
 }
