@@ -17,6 +17,10 @@ use crate::media_path::Estimate;
 const STEP: f64 = 1.05;
 /// By how much the lowest rate is below the lowest of the usual ones: some picture is better than none.
 const BELOW_USUAL: f64 = 4.0;
+/// The share of the path's rate that is asked for. A controller takes a path to carry some percent more
+/// than it does, and an encoder's GoPs spread: at the whole rate most lose their highest layer
+/// (`docs/live.md`, "Raw video"). Clips, whose encodings are far apart, are rarely so close to it.
+const USED: f64 = 0.85;
 /// How much of what GoPs take beside what was asked of them is the last one's.
 const LATEST: f64 = 0.5;
 
@@ -112,7 +116,7 @@ impl LiveGops {
         self.at = Some((base, frame));
         if begins {
             self.learn();
-            let times = self.takes[LAYERS - 1];
+            let times = self.takes[LAYERS - 1] / USED;
             self.encoding = self.rates.choose(estimate, times).unwrap_or(self.first);
         }
         Some(Order { frame, at, begins: begins.then(|| layer_kbps(self.kbps[self.encoding])) })
@@ -205,9 +209,10 @@ mod tests {
         for (n, bps) in [(1, 1e6), (2, 3e6), (3, 700e3), (4, 1.2e6)] {
             let (asked, marked) = gop(&mut gops, 10 * n, &path(bps), 1.0);
             let asked = f64::from(asked) * 1e3;
-            assert!(asked > 0.75 * bps && asked < 0.95 * bps, "{asked} of {bps}");
+            assert!(asked > 0.65 * bps && asked < 0.83 * bps, "{asked} of {bps}");
             assert!(marked[0] == 0 && marked.is_sorted(), "{marked:?}");
-            assert!(f64::from(marked[2]) * 1e3 <= bps && f64::from(marked[2]) * 1e3 > 0.9 * bps);
+            let share = f64::from(marked[2]) * 1e3 / bps;
+            assert!(share <= USED && share > 0.8, "{share}");
         }
         // Bounds: a quarter of the lowest usual rate, and the highest.
         assert_eq!(gop(&mut gops, 50, &path(1e3), 1.0).0, 104);
@@ -221,13 +226,13 @@ mod tests {
         for n in 0..8 {
             last = gop(&mut gops, 10 * n, &path(1e6), 1.5);
         }
-        assert!((500..640).contains(&last.0), "{last:?}");
-        assert!((900..=1000).contains(&last.1[2]), "{last:?}");
+        assert!((430..550).contains(&last.0), "{last:?}");
+        assert!((780..=850).contains(&last.1[2]), "{last:?}");
         // Pictures that stand still take nothing; they may move at any time.
         for n in 8..16 {
             last = gop(&mut gops, 10 * n, &path(1e6), 0.1);
         }
-        assert!((780..1000).contains(&last.0), "{last:?}");
+        assert!((650..830).contains(&last.0), "{last:?}");
     }
 
     #[test]
