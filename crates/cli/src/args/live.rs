@@ -39,8 +39,7 @@ enum Encodings {
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// A packed layered video, raw video as it comes (FILE.y4m, a named pipe, - for the standard
-    /// input), or a clip that comes with Airlane or is one of --content
+    /// FILE.layers, raw video (FILE.y4m, a named pipe, -), or a clip of ours or of --content
     #[arg(value_name = "FILE|-|CLIP", default_value = "plaza")]
     clip: String,
     /// Where to listen
@@ -61,7 +60,7 @@ pub(crate) struct SendArgs {
     /// Its key in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Viewers at a time at most [default: 16; of raw video, which is encoded for each, 4]
+    /// Viewers at a time at most [default: 16; of raw video 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     viewers: Option<u16>,
     /// The libvpx that encodes raw video [default: the system's]
