@@ -205,7 +205,7 @@ mod tests {
     fn the_rate_follows_the_path_overheads_counted() {
         let mut gops = gops();
         // Nothing is known: the lowest of the usual rates.
-        assert_eq!(gop(&mut gops, 0, &Estimate::default(), 1.0).0, 419);
+        assert!((400..440).contains(&gop(&mut gops, 0, &Estimate::default(), 1.0).0));
         for (n, bps) in [(1, 1e6), (2, 3e6), (3, 700e3), (4, 1.2e6)] {
             let (asked, marked) = gop(&mut gops, 10 * n, &path(bps), 1.0);
             let asked = f64::from(asked) * 1e3;
@@ -215,7 +215,7 @@ mod tests {
             assert!(share <= USED && share > 0.8, "{share}");
         }
         // Bounds: a quarter of the lowest usual rate, and the highest.
-        assert_eq!(gop(&mut gops, 50, &path(1e3), 1.0).0, 104);
+        assert!((100..110).contains(&gop(&mut gops, 50, &path(1e3), 1.0).0));
         assert!((5_100..5_500).contains(&gop(&mut gops, 60, &path(1e9), 1.0).0));
     }
 
@@ -252,7 +252,7 @@ mod tests {
             for step in steps {
                 let order = gops.order(picture, &Estimate::default()).unwrap();
                 prop_assert_eq!(u64::from(order.at), picture - first);
-                prop_assert_eq!(order.begins.is_some(), order.frame % GOP == 0);
+                prop_assert_eq!(order.begins.is_some(), order.frame.is_multiple_of(GOP));
                 prop_assert!(order.frame <= order.at && order.at - order.frame < GOP);
                 if order.begins.is_none() {
                     prop_assert_eq!(Some(order.frame - 1), last);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
 use airlane_apps::live::{self, ClipFrames, Frames, LayerMarks, LiveError, Noted, Source, Video};
-use airlane_apps::media_path::{MediaPath, MediaPaths};
+use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError};
 use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 use airlane_quic::Connection;
@@ -75,7 +75,11 @@ impl Serving {
     pub(super) async fn serve(self, connection: Connection, paths: MediaPaths) {
         loop {
             let Ok(asked) = paths.accept(&connection).await else { return };
-            let Ok(opened) = asked.open(&path(), self.answer.encode()).await else { return };
+            let opened = match asked.open(&path(), self.answer.encode()).await {
+                Ok(opened) => opened,
+                Err(OpenError::Full) => return connection.close(1, "no room for another viewer"),
+                Err(_) => return,
+            };
             let _viewer = Viewer::count(&self.counts.viewers);
             let ended = match self.video.clone() {
                 Served::Clip { clip, source, video } => {

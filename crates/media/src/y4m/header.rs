@@ -71,7 +71,7 @@ const WHOLE: &str = "expected a header like YUV4MPEG2 W640 H360 F30:1 Ip C420jpe
 fn side(name: &str, value: &str) -> Result<u32, InputError> {
     let side: u32 =
         value.parse().map_err(|_| InputError::new(format!("{name} {value:?}"), WHOLE))?;
-    if !(MIN_SIDE..=MAX_SIDE).contains(&side) || side % 2 != 0 {
+    if !(MIN_SIDE..=MAX_SIDE).contains(&side) || !side.is_multiple_of(2) {
         let expected = format!(
             "expected an even number, {MIN_SIDE} to {MAX_SIDE}: give ffmpeg a size, such as -vf scale=1280:-2"
         );
