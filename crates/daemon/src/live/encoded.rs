@@ -83,8 +83,8 @@ impl Encoders {
         };
         thread::Builder::new().name("live encoder".to_owned()).spawn(work)?;
         let last = pictures.borrow().picture.as_ref().map(|picture| picture.number);
-        let watched = Watched { last, seen: 0, skipped: 0, is_said: false };
-        Ok(EncodedFrames { gops, pictures, jobs, clock, watched, skipped })
+        let skips = Skips { last, seen: 0, skipped: 0, is_said: false };
+        Ok(EncodedFrames { gops, pictures, jobs, clock, skips, skipped })
     }
 
     /// Encodes what is asked for until nobody asks any more.
@@ -158,7 +158,7 @@ pub(super) struct EncodedFrames {
     jobs: SyncSender<Job>,
     /// The time since 1970 when the runtime's clock shows 0.
     clock: Duration,
-    watched: Watched,
+    skips: Skips,
     /// Pictures that were skipped, for all viewers.
     skipped: Arc<AtomicU64>,
 }
@@ -171,8 +171,7 @@ impl EncodedFrames {
                 let latest = self.pictures.borrow_and_update();
                 (latest.picture.clone(), latest.ended.is_some())
             };
-            if let Some(picture) =
-                picture.filter(|p| self.watched.last.is_none_or(|n| p.number > n))
+            if let Some(picture) = picture.filter(|p| self.skips.last.is_none_or(|n| p.number > n))
             {
                 return Some(picture);
             }
@@ -186,7 +185,7 @@ impl EncodedFrames {
 impl Frames for EncodedFrames {
     async fn next(&mut self, path: &MediaPath) -> Result<Option<Frame>, LiveError> {
         let Some(picture) = self.picture().await else { return Ok(None) };
-        self.skipped.fetch_add(self.watched.see(picture.number), Ordering::Relaxed);
+        self.skipped.fetch_add(self.skips.see(picture.number), Ordering::Relaxed);
         let Some(order) = self.gops.order(picture.number, &path.estimate()) else {
             return Ok(None);
         };
@@ -208,7 +207,7 @@ impl Frames for EncodedFrames {
 }
 
 /// Counts what is skipped.
-struct Watched {
+struct Skips {
     /// The last picture that was taken, or that was there before.
     last: Option<u64>,
     seen: u64,
@@ -216,7 +215,7 @@ struct Watched {
     is_said: bool,
 }
 
-impl Watched {
+impl Skips {
     /// Takes a picture; how many were skipped for it.
     fn see(&mut self, number: u64) -> u64 {
         let skipped = self.last.map_or(0, |last| number.saturating_sub(last + 1));
