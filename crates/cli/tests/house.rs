@@ -81,10 +81,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "congestion",
             "runtime",
             "quic",
+            "vpx",
             "apps",
         ],
     ),
-    ("cli", &["base", "media", "abr", "apps", "link", "pack", "lab", "report", "daemon"]),
+    ("cli", &["base", "media", "vpx", "abr", "apps", "link", "pack", "lab", "report", "daemon"]),
     (
         "bench",
         &[

@@ -3,6 +3,7 @@
 use airlane_apps::live::LiveError;
 use airlane_base::InputError;
 use airlane_quic::QuicError;
+use airlane_vpx::VpxError;
 
 use crate::client::FetchError;
 
@@ -21,4 +22,7 @@ pub enum DaemonError {
     /// A session of live video.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// The encoder of live video.
+    #[error(transparent)]
+    Vpx(#[from] VpxError),
 }

@@ -10,7 +10,8 @@
 //! [`heads`] are recordings of how people looked around in such videos.
 //!
 //! [`dash`] and [`hls`] are the manifests of titles as players know them, [`mp4`] what is to be
-//! read in their files. [`vp9`] is what is to be known of the frames of layered video.
+//! read in their files. [`vp9`] is what is to be known of the frames of layered video, [`y4m`] how pictures
+//! come that are yet to be encoded.
 
 pub mod clouds;
 pub mod corpus;
@@ -29,6 +30,7 @@ pub mod tiles;
 pub mod url;
 pub mod video;
 pub mod vp9;
+pub mod y4m;
 
 pub use corpus::Corpus;
 pub use perceptual::Perceptual;

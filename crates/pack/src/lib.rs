@@ -33,7 +33,7 @@ mod work;
 
 pub use error::PackError;
 pub use ladder::{Ladder, RungRequest, parse_rate};
-pub use layered::{EncodingReport, GOP, LayeredReport, LayeredRequest, pack_layered};
+pub use layered::{EncodingReport, LayeredReport, LayeredRequest, pack_layered};
 pub use pack::pack;
 pub use progress::{Event, Observer};
 pub use request::{

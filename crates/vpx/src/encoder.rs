@@ -17,7 +17,8 @@ pub struct Settings {
     pub frames: u32,
     /// Seconds for so many frames.
     pub seconds: u32,
-    /// Frames from one key frame to the next.
+    /// Frames from one key frame to the next; 0: key frames come only where [`Encoder::encode_at`] is asked
+    /// for them.
     pub gop: u32,
     /// Kilobits per second of each layer alone, the lowest first; at most 5.
     pub layer_kbps: Vec<u32>,
@@ -30,6 +31,7 @@ pub struct Encoder {
     library: Arc<Library>,
     context: Box<Context>,
     settings: Settings,
+    config: Box<Config>,
     frame: u32,
 }
 
@@ -87,6 +89,15 @@ struct Config {
     rest: [u64; 256],
 }
 
+impl Config {
+    fn set_rates(&mut self, layer_kbps: &[u32]) {
+        let layers = layer_kbps.len().min(SPATIAL);
+        self.target_bitrate = layer_kbps[..layers].iter().sum();
+        self.ss_target_bitrate[..layers].copy_from_slice(&layer_kbps[..layers]);
+        self.layer_target_bitrate[..layers].copy_from_slice(&layer_kbps[..layers]);
+    }
+}
+
 /// `vpx_svc_extra_cfg_t`, and room for what later versions add.
 #[repr(C, align(16))]
 struct Layers {
@@ -107,9 +118,10 @@ const SET_NOISE_SENSITIVITY: c_int = 38;
 const SET_SVC: c_int = 39;
 const SET_SVC_PARAMETERS: c_int = 41;
 const SET_SVC_INTER_LAYER_PRED: c_int = 60;
-/// `VPX_RC_ONE_PASS`, `VPX_CBR`, `VPX_KF_AUTO`, `VPX_DL_REALTIME`, `VPX_IMG_FMT_I420`.
+/// `VPX_RC_ONE_PASS`, `VPX_CBR`, `VPX_KF_DISABLED`, `VPX_KF_AUTO`, `VPX_DL_REALTIME`, `VPX_IMG_FMT_I420`.
 const ONE_PASS: c_int = 0;
 const CBR: c_int = 1;
+const KF_DISABLED: c_int = 0;
 const KF_AUTO: c_int = 1;
 const REALTIME: c_ulong = 1;
 const I420: c_int = 0x102;
@@ -125,7 +137,7 @@ impl Encoder {
     /// If libvpx refuses, or lays out its settings in another way than is known.
     pub fn new(library: &Arc<Library>, settings: Settings) -> Result<Self, VpxError> {
         let layers = settings.layer_kbps.len().min(SPATIAL);
-        let mut config = defaults(library)?;
+        let mut config = Box::new(defaults(library)?);
         config.threads = 1;
         config.width = settings.width;
         config.height = settings.height;
@@ -136,7 +148,6 @@ impl Encoder {
         config.dropframe_thresh = 0;
         config.resize[0] = 0;
         config.end_usage = CBR;
-        config.target_bitrate = settings.layer_kbps.iter().sum();
         config.min_quantizer = FINEST;
         config.max_quantizer = COARSEST;
         config.undershoot_pct = 50;
@@ -144,9 +155,13 @@ impl Encoder {
         config.buf_initial_sz = 500;
         config.buf_optimal_sz = 600;
         config.buf_sz = 1000;
-        config.kf_mode = KF_AUTO;
-        config.kf_min_dist = settings.gop;
-        config.kf_max_dist = settings.gop;
+        // Else libvpx counts frames itself, and makes key frames that nobody asked for where some are left out.
+        config.kf_mode = KF_DISABLED;
+        if settings.gop > 0 {
+            config.kf_mode = KF_AUTO;
+            config.kf_min_dist = settings.gop;
+            config.kf_max_dist = settings.gop;
+        }
         config.ss_number_layers = layers as c_uint;
         config.ts_number_layers = 1;
         config.ts_rate_decimator[0] = 1;
@@ -160,9 +175,8 @@ impl Encoder {
             speed_per_layer: [0; ALL],
             rest: [0; 64],
         };
-        for (layer, kbps) in settings.layer_kbps.iter().take(layers).enumerate() {
-            config.ss_target_bitrate[layer] = *kbps;
-            config.layer_target_bitrate[layer] = *kbps;
+        config.set_rates(&settings.layer_kbps);
+        for layer in 0..layers {
             each.scaling_factor_num[layer] = 1;
             each.scaling_factor_den[layer] = 1;
             each.min_quantizers[layer] = FINEST as c_int;
@@ -170,8 +184,8 @@ impl Encoder {
             each.speed_per_layer[layer] = speed;
         }
         let mut context = Context::new();
-        library.begin_encoder(&mut context, (&raw const config).cast())?;
-        let mut encoder = Self { library: library.clone(), context, settings, frame: 0 };
+        library.begin_encoder(&mut context, (&raw const *config).cast())?;
+        let mut encoder = Self { library: library.clone(), context, settings, config, frame: 0 };
         encoder.control(SET_SVC, 1, "setting layers up")?;
         // SAFETY: the context was begun, and this control takes a pointer to this structure, which it
         // reads during the call.
@@ -199,6 +213,32 @@ impl Encoder {
         self.library.check(code, doing)
     }
 
+    /// Has the layers take other rates from the next picture on: kilobits per second of each alone, as
+    /// many as the settings have.
+    ///
+    /// # Errors
+    /// If there are more or fewer, or libvpx refuses; the rates are then what they were.
+    pub fn set_rates(&mut self, layer_kbps: &[u32]) -> Result<(), VpxError> {
+        let doing = "changing its rates";
+        let said = || "other layers than it began with".to_owned();
+        if layer_kbps.len() != self.settings.layer_kbps.len() {
+            return Err(VpxError::Failed { doing, said: said() });
+        }
+        if layer_kbps == self.settings.layer_kbps {
+            return Ok(());
+        }
+        let mut config = self.config.clone();
+        config.set_rates(layer_kbps);
+        // SAFETY: the context was begun; the settings are those that it began with but for the rates, and
+        // have at least the size that any version takes them to have. libvpx copies them.
+        let code =
+            unsafe { (self.library.config_set)(&mut *self.context, (&raw const *config).cast()) };
+        self.library.check(code, doing)?;
+        self.config = config;
+        self.settings.layer_kbps = layer_kbps.to_vec();
+        Ok(())
+    }
+
     /// Bytes of a picture: planar 4:2:0, 8 bits.
     pub fn picture_bytes(&self) -> usize {
         self.settings.width as usize * self.settings.height as usize * 3 / 2
@@ -209,11 +249,29 @@ impl Encoder {
     /// # Errors
     /// If the picture has another size, or libvpx fails or drops it.
     pub fn encode(&mut self, picture: &[u8]) -> Result<Vec<u8>, VpxError> {
+        // Of nothing only 0 is a multiple: the first.
+        let is_key = self.frame.is_multiple_of(self.settings.gop);
+        self.encode_at(picture, self.frame, is_key)
+    }
+
+    /// The same of a picture that is shown `at` so many frame times after the first, later than the one
+    /// before, and whose frame is a key frame or is not. (Where the settings have GoPs that must be theirs.)
+    ///
+    /// # Errors
+    /// If the picture has another size or is no later one, or libvpx fails or drops it.
+    pub fn encode_at(
+        &mut self,
+        picture: &[u8],
+        at: u32,
+        is_key: bool,
+    ) -> Result<Vec<u8>, VpxError> {
         let failed = |said: &str| VpxError::Failed { doing: "encoding", said: said.to_owned() };
         if picture.len() != self.picture_bytes() {
             return Err(failed("the picture has another size"));
         }
-        let is_key = self.frame.is_multiple_of(self.settings.gop);
+        if at < self.frame {
+            return Err(failed("the picture is no later one"));
+        }
         let library = &*self.library;
         let (width, height) = (self.settings.width, self.settings.height);
         // SAFETY: the picture has the bytes of one in this format and size; libvpx reads it.
@@ -226,11 +284,10 @@ impl Encoder {
         let _freed = Freed(library, image);
         let context: *mut Context = &mut *self.context;
         // SAFETY: the context was begun; picture and image outlive the call, which copies them.
-        let code = unsafe {
-            (library.encode)(context, image, i64::from(self.frame), 1, is_key.into(), REALTIME)
-        };
+        let code =
+            unsafe { (library.encode)(context, image, i64::from(at), 1, is_key.into(), REALTIME) };
         library.check(code, "encoding")?;
-        self.frame += 1;
+        self.frame = at.saturating_add(1);
         let mut at = std::ptr::null();
         let mut frame = None;
         // SAFETY: the context was begun; a packet is libvpx's until the next call for the context.

@@ -1,7 +1,7 @@
 //! VP9 in layers of quality, with the system's libvpx.
 //!
 //! libvpx is loaded when it is wanted ([`Library::open`]) and not when Airlane is built or started: only
-//! `airlane pack --layered` needs it, and whoever has ffmpeg from a distribution has it already. The crate
+//! `airlane pack --layered` and `airlane send` of raw video need it, and whoever has ffmpeg from a distribution has it already. The crate
 //! holds what is unsafe about it: it encodes ([`Encoder`]) and decodes ([`Decoder`]), and knows nothing of
 //! files.
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use airlane_base::Rate;
 use airlane_media::clouds::CloudTable;
 use airlane_media::layers::{QualityTable, TemporalTable};
-use airlane_octopus::{MAX_BITRATE_KBPS, MAX_PRIORITY, Marking};
+use airlane_octopus::{MAX_PRIORITY, Marking};
 
+use super::rates::{EncodingRates, marked_kbps};
 use super::{Cells, PAPER_THRESHOLDS, Structure, Thresholds};
 use crate::media_path::Estimate;
 
@@ -79,6 +79,20 @@ impl LayerMarks {
     fn mark_anything(&self) -> bool {
         self.bitrates || self.droppers
     }
+
+    /// Of a layer of quality, whose rate is so high with those below it; `first`: of a GoP's first frame.
+    pub(super) fn of_quality(&self, first: bool, layer: usize, ip_bps: f64) -> Marking {
+        Marking {
+            // A higher layer matters less: droppers do not look at it, queues that go by priority do.
+            priority: match self.mark_anything() {
+                true => (layer as u8 + 1).min(MAX_PRIORITY),
+                false => 0,
+            },
+            drops: (self.droppers && first && layer == 0).then_some(1),
+            bitrate_kbps: if self.bitrates && layer > 0 { marked_kbps(ip_bps) } else { 0 },
+            slack_ms: self.slack_ms.get(layer).copied().unwrap_or(0),
+        }
+    }
 }
 
 /// A clip in layers of quality, whose encoding is chosen for each GoP (section 6.2).
@@ -86,8 +100,7 @@ impl LayerMarks {
 pub struct QualityEncoder {
     table: Arc<QualityTable>,
     marks: LayerMarks,
-    /// By encoding, then by layer: its mean rate with those below, IP bits/s.
-    ip_bps: Vec<Vec<f64>>,
+    rates: EncodingRates,
     /// The encoding of the GoP that is being sent.
     encoding: usize,
 }
@@ -112,16 +125,8 @@ impl QualityEncoder {
                 })
                 .collect()
         });
-        Self { ip_bps: ip_bps.collect(), table, marks, encoding: 0 }
-    }
-
-    /// The highest encoding that the path is taken to carry; the lowest if nothing is known.
-    fn choose(&self, estimate: &Estimate) -> usize {
-        let Some(rate) = estimate.target.map(Rate::as_f64) else {
-            return 0;
-        };
-        let fits = |layers: &Vec<f64>| layers.last().is_some_and(|bps| *bps <= rate);
-        self.ip_bps.iter().rposition(fits).unwrap_or(0)
+        let rates = EncodingRates::new(ip_bps.collect());
+        Self { rates, table, marks, encoding: 0 }
     }
 }
 
@@ -133,23 +138,12 @@ impl Encoder for QualityEncoder {
     fn frame(&mut self, n: u32, estimate: &Estimate) -> Encoded {
         let first = (n as usize).is_multiple_of(self.table.gop);
         if first {
-            self.encoding = self.choose(estimate);
+            self.encoding = self.rates.choose(estimate, 1.0).unwrap_or(0);
         }
         let frame = self.table.frame(self.encoding, n);
-        let marks = &self.marks;
-        let is_marked = marks.mark_anything();
         let layers = frame.iter().enumerate().map(|(layer, size)| {
-            let kbps = (self.ip_bps[self.encoding][layer] / 1e3).round() as u32;
-            let marking = Marking {
-                // A higher layer matters less: droppers do not look at it, queues that go by priority do.
-                priority: if is_marked { (layer as u8 + 1).min(MAX_PRIORITY) } else { 0 },
-                drops: (marks.droppers && first && layer == 0).then_some(1),
-                bitrate_kbps: match marks.bitrates && layer > 0 {
-                    true => kbps.min(MAX_BITRATE_KBPS),
-                    false => 0,
-                },
-                slack_ms: marks.slack_ms.get(layer).copied().unwrap_or(0),
-            };
+            let ip_bps = self.rates.ip_bps(self.encoding, layer);
+            let marking = self.marks.of_quality(first, layer, ip_bps);
             EncodedLayer { bytes: size.bytes, marking }
         });
         Encoded { encoding: self.encoding as u8, layers: layers.collect() }

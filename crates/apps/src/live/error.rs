@@ -27,6 +27,14 @@ pub enum LiveError {
     /// The packed video cannot be read.
     #[error("the packed video cannot be read: {0}")]
     Source(#[from] std::io::Error),
+    /// A live source cannot be encoded.
+    #[error("frame {frame} cannot be encoded: {reason}")]
+    Encode {
+        /// The frame.
+        frame: u32,
+        /// What the encoder says.
+        reason: String,
+    },
     /// The path ended before the session did.
     #[error("the path ended before the session did")]
     Ended,

@@ -3,8 +3,9 @@
 //!
 //! A frame is sent as one message per layer, marked by its [`Encoder`], so that queues in the network and
 //! the sender's own drop what can be spared. The receiver decodes exactly what the [`Structure`] of the
-//! video allows ([`Decoder`]). Sizes come from tables; bytes from a packed video, or from a pattern that the
-//! receiver checks ([`Source`]).
+//! video allows ([`Decoder`]). What is sent are [`Frames`]: those of a clip ([`ClipFrames`]), whose sizes
+//! come from tables, and bytes from a packed video or a pattern that the receiver checks ([`Source`]); or of
+//! a source that is encoded as it comes ([`LiveGops`]).
 
 pub mod awstream;
 mod cells;
@@ -12,7 +13,10 @@ mod clip;
 mod decoder;
 mod encoder;
 mod error;
+mod frames;
+mod gops;
 mod layer_set;
+mod rates;
 mod receiver;
 mod sender;
 mod source;
@@ -27,6 +31,8 @@ pub use encoder::{
     CloudEncoder, Encoded, EncodedLayer, Encoder, LayerMarks, QualityEncoder, TemporalEncoder,
 };
 pub use error::LiveError;
+pub use frames::{ClipFrames, Frame, Frames};
+pub use gops::{LiveGops, Order};
 pub use layer_set::LayerSet;
 pub use receiver::{ReceivedLayer, receive};
 pub use sender::{Noted, SentFrame, send};

@@ -1,14 +1,14 @@
 //! The end that sends.
 
-use std::time::Duration;
+use std::pin::pin;
 
 use airlane_base::Time;
 use airlane_messages::Event;
-use airlane_runtime::RuntimeExt;
 
-use super::encoder::{Encoded, Encoder};
+use super::LiveError;
+use super::encoder::Encoded;
+use super::frames::Frames;
 use super::wire::STREAM;
-use super::{LiveError, Source};
 use crate::media_path::{Estimate, MediaPath};
 
 /// A frame that was handed over.
@@ -40,54 +40,45 @@ pub enum Noted {
     },
 }
 
-/// Sends a frame every `frame_time` until `until`: of what the encoder says, with the bytes of the
-/// source. `note` hears of each, and of what the sender's own buffer drops. `clock` is what the sender's
-/// clock shows when the runtime's shows 0: by it the receiver is told when a frame was handed over.
+/// Sends frames as they come, to the last one. `note` hears of each, and of what the sender's own buffer
+/// drops.
 ///
 /// # Errors
-/// If a frame cannot be sent, which is the encoder's fault, the source cannot be read, or the path ends.
+/// If a frame cannot be made or sent, or the path ends.
 pub async fn send(
     path: &MediaPath,
-    source: &Source,
-    mut encoder: impl Encoder,
-    frame_time: Duration,
-    clock: Duration,
-    until: Time,
+    mut frames: impl Frames,
     mut note: impl FnMut(Noted),
 ) -> Result<(), LiveError> {
     let runtime = path.runtime().clone();
-    let begin = runtime.now();
-    for frame in 0.. {
-        let at = begin + frame_time * frame;
-        if at >= until {
-            break;
-        }
-        let mut sleep = runtime.sleep_until(at);
-        loop {
-            let event = tokio::select! {
-                biased;
-                event = path.next_event() => event,
-                () = &mut sleep => break,
-            };
-            match event {
-                None => return Err(LiveError::Ended),
-                Some(Event::Dropped { message, .. }) => {
-                    note(Noted::Dropped { message, at: runtime.now() });
+    loop {
+        let frame = {
+            let mut next = pin!(frames.next(path));
+            loop {
+                let event = tokio::select! {
+                    biased;
+                    event = path.next_event() => event,
+                    frame = &mut next => break frame?,
+                };
+                match event {
+                    None => return Err(LiveError::Ended),
+                    Some(Event::Dropped { message, .. }) => {
+                        note(Noted::Dropped { message, at: runtime.now() });
+                    }
+                    Some(Event::Message(_)) => {}
                 }
-                Some(Event::Message(_)) => {}
             }
-        }
-        let (handed, estimate) = (runtime.now(), path.estimate());
-        let encoded = encoder.frame(frame, &estimate);
+        };
+        let Some(frame) = frame else { return Ok(()) };
+        let (at, estimate) = (runtime.now(), path.estimate());
         let mut message = 0;
-        let messages = source.messages(frame, &encoded, handed + clock)?;
-        for (layer, (out, bytes)) in encoded.layers.iter().zip(messages).enumerate() {
+        for (layer, (out, bytes)) in frame.encoded.layers.iter().zip(frame.messages).enumerate() {
             let number = path.send(STREAM, out.marking, bytes)?;
             if layer == 0 {
                 message = number;
             }
         }
-        note(Noted::Sent(SentFrame { frame, at: handed, encoded, message, estimate }));
+        let (frame, encoded) = (frame.number, frame.encoded);
+        note(Noted::Sent(SentFrame { frame, at, encoded, message, estimate }));
     }
-    Ok(())
 }

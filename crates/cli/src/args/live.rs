@@ -1,5 +1,6 @@
 //! The options of `airlane send`, `airlane recv` and `airlane relay`.
 
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,14 +8,23 @@ use std::time::Duration;
 
 use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::{InputError, Rate, Seed};
+use airlane_daemon::DaemonError;
 use airlane_daemon::folders;
-use airlane_daemon::live::{RecvRequest, SendRequest, WriteTo};
+use airlane_daemon::live::{ReadFrom, RecvRequest, SendRequest, SentVideo, VideoInput, WriteTo};
 use airlane_link::{LinkError, LinkSpec, Mode, Request, UdpSpec};
-use airlane_media::layers::{LayerContent, LayeredVideo, Packed};
+use airlane_media::layers::{LayerContent, Packed};
+use airlane_media::y4m;
+use airlane_vpx::Library;
 use clap::{Args, ValueEnum};
 
 use super::link::{Addresses, addresses};
 use super::{number, positive_number};
+
+/// Viewers at a time unless others are asked for; an encoder takes a good part of a core for each.
+const VIEWERS: u16 = 16;
+const LIVE_VIEWERS: u16 = 4;
+/// The ending of raw video in a file.
+const Y4M: &str = ".y4m";
 
 /// Which encodings of a clip are sent.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -29,8 +39,8 @@ enum Encodings {
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// A packed layered video, or a clip that comes with Airlane or is one of --content
-    #[arg(value_name = "FILE|CLIP", default_value = "plaza")]
+    /// FILE.layers, raw video (FILE.y4m, a named pipe, -), or a clip of ours or of --content
+    #[arg(value_name = "FILE|-|CLIP", default_value = "plaza")]
     clip: String,
     /// Where to listen
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4435")]
@@ -50,43 +60,79 @@ pub(crate) struct SendArgs {
     /// Its key in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Viewers at a time at most
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    viewers: u16,
+    /// Viewers at a time at most [default: 16; of raw video 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    viewers: Option<u16>,
+    /// The libvpx that encodes raw video [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    libvpx: Option<PathBuf>,
     /// Print nothing but the ready line and errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 impl SendArgs {
-    /// What to send.
+    /// What to send, once the header of raw video has come.
     ///
     /// # Errors
-    /// If there is no such clip, or a file or folder cannot be read.
-    pub(crate) fn request(&self) -> Result<SendRequest, InputError> {
-        let (clip, source) = self.clip()?;
+    /// If there is no such clip, a file or folder cannot be read, or there is no libvpx for raw video.
+    pub(crate) async fn request(&self) -> Result<SendRequest, DaemonError> {
+        let (video, viewers) = match self.raw()? {
+            Some(from) => (self.live(&from).await?, LIVE_VIEWERS),
+            None => (self.clip()?, VIEWERS),
+        };
         Ok(SendRequest {
             listen: self.listen,
-            clip,
-            source,
-            video: match self.video {
-                Encodings::Quality => Video::Quality,
-                Encodings::FrameRate => Video::FrameRate,
-                Encodings::Volumetric => Video::Volumetric,
-            },
+            video,
             marks: if self.no_marks { LayerMarks::NONE } else { LayerMarks::PAPER },
             identity: self.cert.clone().zip(self.key.clone()),
             data_folder: folders::data(),
-            viewers: usize::from(self.viewers),
+            viewers: usize::from(self.viewers.unwrap_or(viewers)),
         })
     }
 
+    /// Where raw video comes from, if that is what is sent.
+    fn raw(&self) -> Result<Option<ReadFrom>, InputError> {
+        if self.clip == "-" {
+            return Ok(Some(ReadFrom::Stdin));
+        }
+        let is_raw = match std::fs::metadata(&self.clip) {
+            // A clip may have the name of a folder that happens to be there.
+            Ok(data) if data.is_dir() => false,
+            // What cannot be read twice is no packed video.
+            Ok(data) if !data.is_file() => true,
+            Ok(_) => self.clip.ends_with(Y4M) || (self.names_a_file() && is_y4m(&self.clip)?),
+            Err(_) => self.clip.ends_with(Y4M),
+        };
+        Ok(is_raw.then(|| ReadFrom::File(self.clip.clone().into())))
+    }
+
+    async fn live(&self, from: &ReadFrom) -> Result<SentVideo, DaemonError> {
+        if !matches!(self.video, Encodings::Quality) {
+            let found = "raw video is encoded in layers of quality alone";
+            return Err(InputError::new(found, "expected quality").at_key("video").into());
+        }
+        // Without it there is no use in waiting for the header.
+        let library = Arc::new(Library::open(self.libvpx.as_deref())?);
+        let input = VideoInput::open(from).await?;
+        Ok(SentVideo::Live { input, library })
+    }
+
+    fn names_a_file(&self) -> bool {
+        self.clip.ends_with(".layers") || self.clip.contains('/')
+    }
+
     /// What is sent: a file by its ending or its folder, else a clip by its name.
-    fn clip(&self) -> Result<(Arc<LayeredVideo>, Source), InputError> {
-        if self.clip.ends_with(".layers") || self.clip.contains('/') {
+    fn clip(&self) -> Result<SentVideo, InputError> {
+        let video = match self.video {
+            Encodings::Quality => Video::Quality,
+            Encodings::FrameRate => Video::FrameRate,
+            Encodings::Volumetric => Video::Volumetric,
+        };
+        if self.names_a_file() {
             let packed = Packed::open(&self.clip)?;
             let clip = Arc::new(packed.video().clone());
-            return Ok((clip, Source::Packed(Arc::new(packed))));
+            return Ok(SentVideo::Clip { clip, source: Source::Packed(Arc::new(packed)), video });
         }
         let clips = match &self.content {
             Some(folder) => LayerContent::load_dir(folder)?,
@@ -96,9 +142,22 @@ impl SendArgs {
         let found = clips.find(&self.clip).ok_or_else(|| {
             let found = format!("no clip \"{}\" in {}", self.clip, clips.name);
             let names = names.join(", ");
-            InputError::new(found, format!("expected one of {names}, or FILE.layers"))
+            InputError::new(found, format!("expected one of {names}, FILE.layers, FILE.y4m or -"))
         })?;
-        Ok((Arc::clone(&clips.videos[found]), Source::Pattern))
+        let clip = Arc::clone(&clips.videos[found]);
+        Ok(SentVideo::Clip { clip, source: Source::Pattern, video })
+    }
+}
+
+/// Whether a file begins as raw video does, whatever its name.
+fn is_y4m(file: &str) -> Result<bool, InputError> {
+    let mut first = [0; y4m::MAGIC.len()];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut first));
+    match read {
+        Ok(()) => Ok(first == y4m::MAGIC),
+        // It is too short for either: the reader of packed videos says so.
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(e) => Err(InputError::io(file, "read the video", &e)),
     }
 }
 

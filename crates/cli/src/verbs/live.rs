@@ -1,31 +1,47 @@
 //! `airlane send` and `airlane recv`.
 
-use airlane_daemon::live::{Report, Second, Sender, recv as watch};
+use airlane_daemon::live::{Report, Second, Sender, SentVideo, recv as watch};
 use airlane_lab::LabError;
 
 use super::serve::Stopping;
 use super::{daemon_failed, print, threads};
 use crate::args::{RecvArgs, SendArgs};
 
-/// Sends until a signal comes; the exit code.
+/// Sends until a signal comes, or a live source ends; the exit code.
 pub(super) fn send(args: &SendArgs) -> Result<u8, LabError> {
     crate::terminal::log(args.quiet);
     threads()?.block_on(async {
         let mut stopping = Stopping::new()?;
-        let sender = Sender::start(args.request()?).map_err(daemon_failed)?;
+        let request = tokio::select! {
+            biased;
+            code = stopping.stopped() => return Ok(code),
+            request = args.request() => request.map_err(daemon_failed)?,
+        };
+        let is_live = matches!(request.video, SentVideo::Live { .. });
+        let sender = Sender::start(request).map_err(daemon_failed)?;
         print(&format!("ready: live video at {}\n", sender.address()))?;
         if let Some(development) = sender.development().filter(|_| !args.quiet) {
             eprintln!("development certificate: {}", development.file.display());
             eprintln!("  watch it: airlane recv {} --insecure", sender.address());
         }
-        let code = stopping.stopped().await;
+        let ended = tokio::select! {
+            biased;
+            code = stopping.stopped() => Ok(code),
+            ended = sender.ended() => ended.map(|()| 0).map_err(daemon_failed),
+        };
         if !args.quiet {
             let status = sender.status();
-            let (frames, dropped) = (status.frames, status.dropped);
-            print(&format!("{frames} frames handed over, {dropped} layers dropped here\n"))?;
+            let (frames, dropped, skipped) = (status.frames, status.dropped, status.skipped);
+            let skipped = match is_live {
+                true => format!(", {skipped} pictures skipped by busy encoders"),
+                false => String::new(),
+            };
+            print(&format!(
+                "{frames} frames handed over, {dropped} layers dropped here{skipped}\n"
+            ))?;
         }
         sender.stop().await;
-        Ok(code)
+        ended
     })
 }
 

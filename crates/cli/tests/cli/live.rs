@@ -1,8 +1,10 @@
 //! Live video between processes: a sender, a relay as a base station, a viewer.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::*;
 
@@ -146,4 +148,108 @@ fn a_pattern_cannot_be_written_and_a_packed_video_must_be_whole() {
     std::fs::write(scratch.0.join("film.layers"), "RIFF and so on").unwrap();
     let file = scratch.refused(&["send", "film.layers"]);
     assert!(file.contains("film.layers") && file.contains("no packed layered video"), "{file}");
+}
+
+/// Whether there is libvpx, for those who want to encode.
+fn has_libvpx() -> bool {
+    let found = airlane_vpx::Library::open(None);
+    if let Err(e) = &found {
+        let strict = std::env::var("AIRLANE_STRICT").is_ok_and(|v| v == "1");
+        assert!(!strict, "{e}");
+        eprintln!("left out: {e}");
+    }
+    found.is_ok()
+}
+
+/// Writes raw video of patches that move until it is told to stop, or nobody reads.
+fn write_raw(mut to: impl Write, stop: &AtomicBool) -> std::io::Result<()> {
+    let (width, height) = (320, 180);
+    to.write_all(b"YUV4MPEG2 W320 H180 F25:1 Ip A1:1 C420jpeg\n")?;
+    for n in 0.. {
+        let mut frame = b"FRAME\n".to_vec();
+        let luma = (0..width * height).map(|at| {
+            let (x, y) = (at % width + 2 * n, at / width + n);
+            (x / 8 * 7_919 + y / 8 * 104_729) % 149 + (x * 31 + y * 17) % 13
+        });
+        frame.extend(luma.map(|sample| sample as u8));
+        frame.resize(frame.len() + width * height / 2, 128);
+        to.write_all(&frame)?;
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn raw_video_from_a_pipe_is_encoded_for_who_watches_until_it_ends() {
+    if !has_libvpx() {
+        return;
+    }
+    let scratch = Scratch::new("live-raw");
+    let mut command = scratch.command(&["send", "-", "--listen", "127.0.0.1:0"]);
+    command.env("XDG_DATA_HOME", scratch.0.join("data"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut sender = Process(command.spawn().unwrap());
+    let (stdin, stop) = (sender.0.stdin.take().unwrap(), Arc::new(AtomicBool::new(false)));
+    let writer = {
+        let stop = stop.clone();
+        std::thread::spawn(move || write_raw(stdin, &stop))
+    };
+    let mut said = BufReader::new(sender.0.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let at = line.trim().strip_prefix("ready: live video at ").unwrap_or_else(|| panic!("{line}"));
+    let options = ["--insecure", "--json", "--quiet", "--duration", "3", "--write", "seen.ivf"];
+    let watched = scratch.airlane(&[&["recv", at], &options[..]].concat());
+    assert!(watched.status.success(), "{watched:?}");
+    let report: serde_json::Value = serde_json::from_slice(&watched.stdout).unwrap();
+    let shown = report["shown"].as_u64().unwrap();
+    assert!(shown > 30, "{report}");
+    let seen = scratch.0.join("seen.ivf");
+    if Command::new("ffprobe").arg("-version").output().is_ok() {
+        let entries = "-v error -count_frames -show_entries stream=codec_name,width,nb_read_frames:\
+                       packet=pts -of csv=p=0";
+        let probed = said_of(&seen, "ffprobe", entries);
+        let times: Vec<u64> = probed.lines().filter_map(|line| line.parse().ok()).collect();
+        assert!(times.len() as u64 >= shown && times.is_sorted_by(|a, b| a < b), "{probed}");
+        assert!(probed.contains(&format!("vp9,320,{}", times.len())), "{probed}");
+    }
+
+    // The end of the pipe is the end for viewers and for the sender.
+    let mut command = scratch.command(&["recv", at, "--insecure"]);
+    let mut viewer = Process(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut seconds = BufReader::new(viewer.0.stdout.take().unwrap());
+    let mut second = String::new();
+    seconds.read_line(&mut second).unwrap();
+    assert!(second.contains("1 s: "), "{second}");
+    stop.store(true, Ordering::Relaxed);
+    writer.join().unwrap().unwrap();
+    assert_eq!(viewer.0.wait().unwrap().code(), Some(0));
+    assert_eq!(sender.0.wait().unwrap().code(), Some(0));
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("frames handed over") && rest.contains("pictures skipped"), "{rest}");
+}
+
+#[test]
+fn raw_video_that_cannot_be_sent_says_what_to_do() {
+    let scratch = Scratch::new("live-raw-refused");
+    let absent = scratch.refused(&["send", "-", "--libvpx", "/nowhere/libvpx.so"]);
+    assert!(
+        absent.contains("cannot load libvpx") && absent.contains("apt-get install"),
+        "{absent}"
+    );
+    let layers = scratch.refused(&["send", "-", "--video", "frame-rate"]);
+    assert!(layers.contains("layers of quality"), "{layers}");
+    if !has_libvpx() {
+        return;
+    }
+    let nothing = scratch.refused(&["send", "-"]);
+    assert!(nothing.contains("standard input: nothing of YUV4MPEG2"), "{nothing}");
+    let gone = scratch.refused(&["send", "gone.y4m"]);
+    assert!(gone.contains("gone.y4m: cannot read the video"), "{gone}");
+    std::fs::write(scratch.0.join("odd"), "YUV4MPEG2 W64 H64 F30:1 Ip C422\n").unwrap();
+    let odd = scratch.refused(&["send", "./odd"]);
+    assert!(odd.contains("C422") && odd.contains("-pix_fmt yuv420p"), "{odd}");
 }

@@ -1,9 +1,13 @@
 //! Live video over the media path on real sockets: `airlane send` and `airlane recv`.
 
+mod encoded;
+mod input;
 mod output;
+mod pictures;
 mod record;
 mod recv;
 mod send;
+mod serving;
 mod watched;
 
 use std::time::Duration;
@@ -15,9 +19,10 @@ use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig};
 
 use crate::DaemonError;
 
+pub use input::{ReadFrom, VideoInput};
 pub use output::WriteTo;
 pub use recv::{RecvRequest, recv};
-pub use send::{SendRequest, SendStatus, Sender};
+pub use send::{SendRequest, SendStatus, Sender, SentVideo};
 pub use watched::{Report, Second};
 
 /// The protocol that both ends of the QUIC connection name.

@@ -1,21 +1,26 @@
-//! The end that sends: a clip in real time, to everybody who asks.
+//! The end that sends: a clip or a live source in real time, to everybody who asks.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use airlane_apps::live::wire::Answer;
-use airlane_apps::live::{self, LayerMarks, LiveError, Noted, Source, Video};
-use airlane_apps::media_path::MediaPaths;
-use airlane_base::{InputError, Seed, Time};
+use airlane_apps::live::wire::{Answer, Coding};
+use airlane_apps::live::{LayerMarks, LiveGops, Source, Video};
+use airlane_base::{InputError, Seed};
 use airlane_media::layers::LayeredVideo;
-use airlane_quic::{Admission, Connection, Endpoint, Tls, TransportConfig, Trust};
+use airlane_quic::{Admission, Endpoint, Tls, TransportConfig, Trust};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
+use airlane_vpx::Library;
+use tokio::sync::{Semaphore, watch};
 
-use super::{path, paths, transport};
+use super::encoded::Encoders;
+use super::input::VideoInput;
+use super::pictures::{Latest, keep_latest};
+use super::serving::{Counts, Served, Serving};
+use super::{paths, transport};
 use crate::certificate::{self, Development};
 use crate::{DaemonError, date};
 
@@ -23,24 +28,41 @@ use crate::{DaemonError, date};
 const HANDSHAKES: usize = 256;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// What is sent.
+#[derive(Debug)]
+pub enum SentVideo {
+    /// A clip, over and over.
+    Clip {
+        /// Its table.
+        clip: Arc<LayeredVideo>,
+        /// Where its bytes come from.
+        source: Source,
+        /// Which of its encodings.
+        video: Video,
+    },
+    /// Raw video, encoded for each viewer as it comes.
+    Live {
+        /// Where it comes from.
+        input: VideoInput,
+        /// What encodes it.
+        library: Arc<Library>,
+    },
+}
+
 /// What to send, and where.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SendRequest {
     /// Where to listen.
     pub listen: SocketAddr,
-    /// The clip, which is played over and over.
-    pub clip: Arc<LayeredVideo>,
-    /// Where its bytes come from.
-    pub source: Source,
-    /// Which of its encodings.
-    pub video: Video,
+    /// What is sent.
+    pub video: SentVideo,
     /// What layers are marked with.
     pub marks: LayerMarks,
     /// A certificate and its key, PEM; `None`: one for development, kept in `data_folder`.
     pub identity: Option<(PathBuf, PathBuf)>,
     /// Where a certificate for development is kept.
     pub data_folder: PathBuf,
-    /// Viewers at a time at most.
+    /// Viewers at a time at most. Of a live source each has an encoder.
     pub viewers: usize,
 }
 
@@ -49,60 +71,83 @@ pub struct SendRequest {
 pub struct SendStatus {
     /// Viewers now.
     pub viewers: usize,
+    /// Encoders now: of a live source, one for each viewer.
+    pub encoders: usize,
     /// Frames handed over, to all of them.
     pub frames: u64,
     /// Messages that the sender's own buffer dropped.
     pub dropped: u64,
+    /// Pictures of a live source that were left out since an encoder was busy, for all of them.
+    pub skipped: u64,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
-    viewers: AtomicUsize,
-    frames: AtomicU64,
-    dropped: AtomicU64,
-}
-
-/// A clip that is being sent, until it is stopped.
+/// A video that is being sent, until it is stopped.
 #[derive(Debug)]
 pub struct Sender {
     endpoint: Arc<Endpoint>,
     counts: Arc<Counts>,
     development: Option<Development>,
+    /// What there is of a live source, and room for its encoders.
+    live: Option<(watch::Receiver<Latest>, Arc<Semaphore>)>,
+    most_viewers: usize,
 }
 
 impl Sender {
     /// Starts to listen.
     ///
     /// # Errors
-    /// If the clip has no such encodings, the address cannot be bound, or there is no certificate.
+    /// If the clip has no such encodings, libvpx cannot encode the source, the address cannot be bound, or
+    /// there is no certificate.
     pub fn start(request: SendRequest) -> Result<Self, DaemonError> {
-        let Some(structure) = request.video.structure(&request.clip) else {
-            let found = format!("{} was not encoded in these layers", request.clip.name);
-            return Err(InputError::new(found, "name another clip, or another --video").into());
-        };
-        let (identity, development) = certificate::identity(
-            request.identity.as_ref(),
-            &request.data_folder,
-            &[request.listen.ip()],
-        )?;
+        let SendRequest { listen, video, marks, identity, data_folder, viewers } = request;
+        let (identity, development) =
+            certificate::identity(identity.as_ref(), &data_folder, &[listen.ip()])?;
         let tls = Tls { identity: Some(identity.shown()?), trust: Trust::Roots(Vec::new()) };
         let config = TransportConfig {
             admission: Admission {
                 validate_from: HANDSHAKES / 4,
                 handshakes: HANDSHAKES,
-                connections: request.viewers.saturating_mul(2),
+                connections: viewers.saturating_mul(2),
                 handshake_timeout: Some(HANDSHAKE),
             },
             ..transport(tls)
         };
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
-        let endpoint = Arc::new(Endpoint::server(&runtime, request.listen, config)?);
-        let paths = paths(&endpoint, request.viewers)?;
         let counts = Arc::new(Counts::default());
-        let frame_time = Duration::from_secs_f64(1.0 / request.clip.fps);
-        let answer = Answer { structure, frame_time, coding: request.source.coding() };
+        let (answer, video, input) = match video {
+            SentVideo::Clip { clip, source, video } => {
+                let Some(structure) = video.structure(&clip) else {
+                    let found = format!("{} was not encoded in these layers", clip.name);
+                    let expected = "name another clip, or another --video";
+                    return Err(InputError::new(found, expected).into());
+                };
+                let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
+                let answer = Answer { structure, frame_time, coding: source.coding() };
+                (answer, Served::Clip { clip, source, video }, None)
+            }
+            SentVideo::Live { input, library } => {
+                let header = *input.header();
+                let frame_time = Duration::from_secs_f64(1.0 / header.fps.as_f64());
+                let structure = LiveGops::structure();
+                let answer = Answer { structure, frame_time, coding: Coding::Vp9 };
+                let (room, latest) = (Arc::new(Semaphore::new(viewers)), watch::Sender::default());
+                let encoders = Encoders::new(library, header)?;
+                let pictures = latest.subscribe();
+                (answer, Served::Live { encoders, pictures, room }, Some((input, latest)))
+            }
+        };
+        let endpoint = Arc::new(Endpoint::server(&runtime, listen, config)?);
+        let paths = paths(&endpoint, viewers)?;
+        if let Some((input, latest)) = input {
+            let keep = keep_latest(input, runtime.clone(), latest, counts.viewers.subscribe());
+            runtime.spawn("live pictures", keep);
+        }
+        let live = match &video {
+            Served::Live { pictures, room, .. } => Some((pictures.clone(), room.clone())),
+            Served::Clip { .. } => None,
+        };
         let clock = date::now() - runtime.now().since_start();
-        let serving = Serving { request: Arc::new(request), answer, clock, counts: counts.clone() };
+        let serving = Serving { video, marks, answer, clock, counts: counts.clone() };
         let accepting = endpoint.clone();
         runtime.spawn("live sender", async move {
             while let Some(connection) = accepting.accept().await {
@@ -111,7 +156,7 @@ impl Sender {
                 accepting.runtime().spawn("live viewer", serving.serve(connection, paths));
             }
         });
-        Ok(Self { endpoint, counts, development })
+        Ok(Self { endpoint, counts, development, live, most_viewers: viewers })
     }
 
     /// Where it listens.
@@ -126,57 +171,38 @@ impl Sender {
 
     /// What it has done so far.
     pub fn status(&self) -> SendStatus {
+        let free = self.live.as_ref().map(|(_, room)| room.available_permits());
         SendStatus {
-            viewers: self.counts.viewers.load(Ordering::Relaxed),
+            viewers: *self.counts.viewers.borrow(),
+            encoders: free.map_or(0, |free| self.most_viewers - free),
             frames: self.counts.frames.load(Ordering::Relaxed),
             dropped: self.counts.dropped.load(Ordering::Relaxed),
+            skipped: self.counts.skipped.load(Ordering::Relaxed),
         }
+    }
+
+    /// Waits until a live source has ended and all who watch have had what there was of it. A clip has no
+    /// end.
+    ///
+    /// # Errors
+    /// What is wrong with the source, if that ended it.
+    pub async fn ended(&self) -> Result<(), DaemonError> {
+        let Some((latest, _)) = &self.live else { return std::future::pending().await };
+        let mut latest = latest.clone();
+        let ended = match latest.wait_for(|latest| latest.ended.is_some()).await {
+            Ok(latest) => latest.ended.clone(),
+            // Whoever kept it is gone with the runtime.
+            Err(_) => None,
+        };
+        let mut viewers = self.counts.viewers.subscribe();
+        // Its sender is ours.
+        let _ = viewers.wait_for(|viewers| *viewers == 0).await;
+        Ok(ended.unwrap_or(Ok(()))?)
     }
 
     /// Tells viewers that it ends.
     pub async fn stop(self) {
         self.endpoint.close(0, "stopped");
         self.endpoint.wait_idle().await;
-    }
-}
-
-/// What every viewer gets.
-#[derive(Clone)]
-struct Serving {
-    request: Arc<SendRequest>,
-    answer: Answer,
-    /// The time since 1970 when the runtime's clock shows 0.
-    clock: Duration,
-    counts: Arc<Counts>,
-}
-
-impl Serving {
-    /// Serves whoever opened a connection until that ends, one path after the other.
-    async fn serve(self, connection: Connection, paths: MediaPaths) {
-        loop {
-            let Ok(asked) = paths.accept(&connection).await else { return };
-            let Ok(opened) = asked.open(&path(), self.answer.encode()).await else { return };
-            let SendRequest { clip, source, video, marks, .. } = &*self.request;
-            let ip_bytes = |layer| opened.ip_bytes(source.message_bytes(layer));
-            let Some(encoder) = video.encoder(clip, *marks, ip_bytes) else { return };
-            self.counts.viewers.fetch_add(1, Ordering::Relaxed);
-            let note = |noted| {
-                let count = match noted {
-                    Noted::Sent(_) => &self.counts.frames,
-                    Noted::Dropped { .. } => &self.counts.dropped,
-                };
-                count.fetch_add(1, Ordering::Relaxed);
-            };
-            let (frame_time, until) = (self.answer.frame_time, Time::FAR_FUTURE);
-            let sent = live::send(&opened, source, encoder, frame_time, self.clock, until, note);
-            tokio::select! {
-                // The path ends with the endpoint; a source that cannot be read is for the log.
-                sent = sent => if let Err(e @ LiveError::Source(_)) = sent {
-                    tracing::error!("{e}");
-                },
-                _ = connection.closed() => {}
-            }
-            self.counts.viewers.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }

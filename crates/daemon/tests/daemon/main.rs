@@ -2,6 +2,7 @@
 
 mod common;
 mod faults;
+mod live;
 mod request;
 mod requests;
 mod serve;

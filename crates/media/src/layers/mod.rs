@@ -8,6 +8,7 @@
 
 mod content;
 mod packed;
+mod rates;
 mod recorded;
 mod single;
 mod table;
@@ -16,6 +17,7 @@ use airlane_base::{Fnv64, InputError};
 
 pub use content::LayerContent;
 pub use packed::{MAX_TABLE_BYTES, Packed, write_head};
+pub use rates::{GOP, LAYERS, layer_kbps, usual_rates};
 pub(crate) use recorded::numbers;
 pub use single::{SingleEncoding, SingleFrame, SingleLadder};
 pub use table::{FORMAT, VERSION};

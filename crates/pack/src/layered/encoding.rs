@@ -5,22 +5,17 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use airlane_base::Rate;
-use airlane_media::layers::Layer;
+use airlane_media::layers::{self, GOP, LAYERS, Layer};
 use airlane_media::vp9;
 use airlane_vpx::{Decoder, Encoder, Library, Settings};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
+use super::EncodingReport;
 use super::ssim::{Ssim, decibels};
-use super::{EncodingReport, GOP};
 use crate::error::PackError;
 use crate::probe::Source;
 use crate::request::Speed;
-
-/// Layers of quality.
-pub(super) const LAYERS: usize = 3;
-/// Shares of the rate up to and with each layer, percent.
-const SHARES: [u32; LAYERS] = [20, 50, 100];
 
 /// An encoding that is being made.
 pub(super) struct Encoding {
@@ -43,13 +38,7 @@ impl Encoding {
         speed: Speed,
         file: NamedTempFile,
     ) -> Result<Self, PackError> {
-        let kbps = (target.as_f64() / 1e3).round() as u32;
-        let mut below = 0;
-        let layer_kbps = SHARES.map(|share| {
-            let alone = kbps * (share - below) / 100;
-            below = share;
-            alone
-        });
+        let layer_kbps = layers::layer_kbps((target.as_f64() / 1e3).round() as u32);
         let settings = Settings {
             width: source.width,
             height: source.height,

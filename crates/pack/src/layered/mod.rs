@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
-use airlane_media::layers::{self, MAX_ENCODINGS, MAX_FRAMES, MAX_TABLE_BYTES};
+use airlane_media::layers::{self, GOP, LAYERS, MAX_ENCODINGS, MAX_FRAMES, MAX_TABLE_BYTES};
 use airlane_vpx::Library;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -28,15 +28,8 @@ use crate::manifest::plain_name;
 use crate::probe::{Source, probe};
 use crate::progress::{Event, Observer, Progress};
 use crate::request::Speed;
-use encoding::{Encoding, LAYERS, encode};
+use encoding::{Encoding, encode};
 
-/// Frames from one key frame to the next.
-pub const GOP: u32 = 10;
-/// Rates of 1280x720 at 30 frames/s, bits/s: those of the embedded tables.
-const RATES_720P: [f64; 10] = [1.2e6, 2.05e6, 3e6, 4e6, 5e6, 6e6, 7e6, 10e6, 12e6, 15e6];
-/// More pictures want less than their share: the exponent that the ladders of titles have between
-/// 360p and 1080p.
-const EXPONENT: f64 = 0.75;
 /// Rates at least and at most, bits/s.
 const RATES_BPS: std::ops::RangeInclusive<f64> = 50e3..=200e6;
 /// What the table takes of a frame at one rate, about: three sizes and three SSIM.
@@ -164,14 +157,7 @@ pub fn pack_layered(
 /// The rates, checked.
 fn rates(request: &LayeredRequest, source: &Source) -> Result<Vec<Rate>, InputError> {
     let rates = match &request.rates[..] {
-        [] => {
-            let pixels = f64::from(source.width) * f64::from(source.height) * source.fps.as_f64();
-            let factor = (pixels / (1280.0 * 720.0 * 30.0)).powf(EXPONENT);
-            let rate = |bps: f64| Rate::from_bps_f64(two_digits((bps * factor).max(100e3)));
-            let mut rates: Vec<Rate> = RATES_720P.map(rate).to_vec();
-            rates.dedup();
-            rates
-        }
+        [] => layers::usual_rates(source.width, source.height, source.fps),
         given => given.to_vec(),
     };
     let wrong = |found: String, expected: &str| {
@@ -191,12 +177,6 @@ fn rates(request: &LayeredRequest, source: &Source) -> Result<Vec<Rate>, InputEr
         return Err(InputError::new(format!("{frames} frames"), expected).at_file(&source.file));
     }
     Ok(rates)
-}
-
-/// Rounds to two digits.
-fn two_digits(bps: f64) -> f64 {
-    let unit = 10_f64.powf(bps.log10().floor() - 1.0);
-    (bps / unit).round() * unit
 }
 
 /// Encodes the source at each rate.
@@ -341,16 +321,4 @@ fn readable(file: &File) -> io::Result<()> {
         file.set_permissions(fs::Permissions::from_mode(0o644))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_are_those_of_the_tables_at_720p_and_fewer_for_less() {
-        assert_eq!(two_digits(1_234_567.0), 1_200_000.0);
-        assert_eq!(two_digits(99_600.0), 100_000.0);
-        assert_eq!(two_digits(371_000.0), 370_000.0);
-    }
 }

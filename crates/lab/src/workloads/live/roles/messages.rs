@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use airlane_apps::live::wire::{Answer, Coding};
 use airlane_apps::live::{
-    self, AUTHORS_THRESHOLDS, Encoder, LayerMarks, LiveError, Noted as LiveNoted, ReceivedLayer,
-    SentFrame, Source,
+    self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, Noted as LiveNoted,
+    ReceivedLayer, SentFrame, Source,
 };
 use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_base::Time;
@@ -152,7 +152,8 @@ impl Sender {
         };
         // An error says that the client is gone, which tells why itself.
         let (source, clock) = (Source::Pattern, Duration::ZERO);
-        drop(live::send(&path, &source, encoder, frame_time, clock, self.end, note).await);
+        let frames = ClipFrames::new(source, encoder, frame_time, clock, self.end);
+        drop(live::send(&path, frames, note).await);
         // What was sent last has the time to arrive.
         endpoint.runtime().sleep_until(self.end).await;
     }

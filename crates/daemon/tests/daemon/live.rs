@@ -1,0 +1,292 @@
+//! A live source over loopback: raw video in, pictures out.
+
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::live::LayerMarks;
+use airlane_base::Seed;
+use airlane_congestion::{Algorithm, ControllerConfig};
+use airlane_daemon::live::{
+    RecvRequest, Report, SendRequest, Sender, SentVideo, VideoInput, WriteTo, recv,
+};
+use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec};
+use airlane_quic::{Connection, Endpoint, Tls, TransportConfig, Trust};
+use airlane_runtime::RuntimeExt;
+use airlane_runtime::real_time::TokioRuntime;
+use airlane_vpx::{Decoder, Library};
+use tempfile::TempDir;
+
+use crate::common::run;
+
+/// The system's libvpx.
+fn libvpx() -> Option<Arc<Library>> {
+    let found = Library::open(None);
+    if let Err(e) = &found {
+        let strict = std::env::var("AIRLANE_STRICT").is_ok_and(|v| v == "1");
+        assert!(!strict, "{e}");
+        eprintln!("left out: {e}");
+    }
+    found.ok().map(Arc::new)
+}
+
+/// Raw video of patches that move, as ffmpeg would write it.
+struct Moving {
+    size: (usize, usize),
+    frames: std::ops::Range<u64>,
+    rest: io::Cursor<Vec<u8>>,
+}
+
+impl Moving {
+    fn new(size: (usize, usize), fps: u32, frames: u64) -> Self {
+        let header = format!("YUV4MPEG2 W{} H{} F{fps}:1 Ip A1:1 C420jpeg\n", size.0, size.1);
+        Self { size, frames: 0..frames, rest: io::Cursor::new(header.into_bytes()) }
+    }
+
+    fn frame(&self, n: u64) -> Vec<u8> {
+        let (width, height) = self.size;
+        let mut frame = b"FRAME\n".to_vec();
+        let luma = (0..width * height).map(|at| {
+            let (x, y) = (at % width + 3 * n as usize, at / width + n as usize);
+            (x / 8 * 7_919 + y / 8 * 104_729) % 149 + (x * 31 + y * 17) % 13
+        });
+        frame.extend(luma.map(|sample| sample as u8));
+        frame.resize(frame.len() + width * height / 2, 128);
+        frame
+    }
+}
+
+impl Read for Moving {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.rest.read(to)?;
+        if read > 0 {
+            return Ok(read);
+        }
+        let Some(n) = self.frames.next() else { return Ok(0) };
+        self.rest = io::Cursor::new(self.frame(n));
+        self.rest.read(to)
+    }
+}
+
+const SMALL: (usize, usize) = (320, 180);
+
+/// A sender of raw video, and where it keeps its certificate.
+async fn sender(
+    library: &Arc<Library>,
+    from: impl Read + Send + 'static,
+    is_recorded: bool,
+    viewers: usize,
+) -> (Sender, TempDir) {
+    let data = tempfile::tempdir().unwrap();
+    let input = VideoInput::of("a test", from, is_recorded).await.unwrap();
+    let request = SendRequest {
+        listen: ([127, 0, 0, 1], 0).into(),
+        video: SentVideo::Live { input, library: library.clone() },
+        marks: LayerMarks::PAPER,
+        identity: None,
+        data_folder: data.path().to_owned(),
+        viewers,
+    };
+    (Sender::start(request).unwrap(), data)
+}
+
+fn viewer(at: SocketAddr, write: Option<PathBuf>) -> RecvRequest {
+    RecvRequest {
+        server: at.to_string(),
+        insecure: true,
+        duration: None,
+        write: write.map(WriteTo::File),
+        times: None,
+    }
+}
+
+/// Watches to the end.
+async fn watch(at: SocketAddr, write: Option<&Path>) -> Report {
+    let request = viewer(at, write.map(Path::to_owned));
+    recv(&request, std::future::pending(), |_| {}).await.unwrap()
+}
+
+/// Decodes a file; the numbers of its frames.
+fn decoded(library: &Arc<Library>, file: &Path, size: (usize, usize)) -> Vec<u64> {
+    let bytes = std::fs::read(file).unwrap();
+    let mut rest = bytes.strip_prefix(b"DKIF").map(|rest| &rest[28..]).expect("an IVF");
+    let mut decoder = Decoder::new(library).unwrap();
+    let mut numbers = Vec::new();
+    while let Some((head, after)) = rest.split_first_chunk::<12>() {
+        let [l0, l1, l2, l3, number @ ..] = *head;
+        let (frame, after) = after.split_at(u32::from_le_bytes([l0, l1, l2, l3]) as usize);
+        let luma = decoder.decode(frame).unwrap().expect("a frame shows a picture");
+        assert_eq!((luma.width, luma.height), size);
+        numbers.push(u64::from_le_bytes(number));
+        rest = after;
+    }
+    numbers
+}
+
+/// A link in front of a sender.
+fn link(to: SocketAddr, down: &[&str]) -> Link {
+    let udp = UdpSpec::new([([127, 0, 0, 1], 0).into()], to);
+    let link = LinkSpec::from_settings(&["rtt_s=0.01", "rate_bps=1e9"], down, Seed(3)).unwrap();
+    Link::start(&Request { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
+}
+
+/// Waits for something to become true.
+async fn until(what: &str, is: impl Fn() -> bool) {
+    let runtime = TokioRuntime::new(Seed(1));
+    for _ in 0..3000 {
+        if is() {
+            return;
+        }
+        runtime.sleep(Duration::from_millis(10)).await;
+    }
+    panic!("not within 30 s: {what}");
+}
+
+#[test]
+fn a_recording_is_watched_written_and_decoded_to_its_end() {
+    let Some(library) = libvpx() else { return };
+    run(async {
+        let (sender, _data) = sender(&library, Moving::new(SMALL, 30, 90), true, 4).await;
+        let out = tempfile::tempdir().unwrap();
+        let file = out.path().join("seen.ivf");
+        let (report, ended) = tokio::join!(watch(sender.address(), Some(&file)), sender.ended());
+        ended.unwrap();
+        let numbers = decoded(&library, &file, SMALL);
+        // A busy machine may skip some, and the first comes while its encoder begins.
+        assert!((60..=90).contains(&numbers.len()), "{numbers:?}");
+        assert!(numbers.is_sorted_by(|a, b| a < b) && numbers[0] == 0, "{numbers:?}");
+        assert!(report.shown <= numbers.len() as u64 && report.shown > 50, "{report:?}");
+        // At its own pace.
+        assert!(report.seconds > 2.5, "{report:?}");
+        until("the encoder is gone", || sender.status().encoders == 0).await;
+        let status = sender.status();
+        assert!(status.frames + status.skipped <= 90 && status.viewers == 0, "{status:?}");
+        sender.stop().await;
+    });
+}
+
+#[test]
+fn the_rate_follows_the_path() {
+    let Some(library) = libvpx() else { return };
+    run(async {
+        let (sender, _data) = sender(&library, Moving::new((640, 360), 30, 300), true, 4).await;
+        let down = ["rate_bps=1e6", "rtt_s=0.02", "queue.kind=octopus", "queue.limit_packets=250"];
+        let link = link(sender.address(), &down);
+        // One behind the link, one beside it: each has the rate of its own path.
+        let narrow = link.address().unwrap();
+        let (narrow, wide) = tokio::join!(watch(narrow, None), watch(sender.address(), None));
+        assert!((400e3..1e6).contains(&narrow.bps), "{narrow:?}");
+        assert!(wide.bps > 1.5 * narrow.bps, "{wide:?} {narrow:?}");
+        for report in [&narrow, &wide] {
+            assert!(report.shown as f64 > 0.7 * report.sent as f64, "{report:?}");
+        }
+        sender.stop().await;
+    });
+}
+
+#[test]
+fn a_slow_encoder_skips_pictures_and_keeps_time() {
+    let Some(library) = libvpx() else { return };
+    run(async {
+        // More pictures than any machine encodes: two seconds of 240 a second.
+        let size = (1920, 1080);
+        let (sender, _data) = sender(&library, Moving::new(size, 240, 480), true, 1).await;
+        let out = tempfile::tempdir().unwrap();
+        let file = out.path().join("seen.ivf");
+        let (report, ended) = tokio::join!(watch(sender.address(), Some(&file)), sender.ended());
+        ended.unwrap();
+        let status = sender.status();
+        assert!(status.skipped > status.frames, "{status:?}");
+        let numbers = decoded(&library, &file, size);
+        assert!(numbers.len() > 5 && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        // Frames are numbered by the time of their pictures, not one after the other.
+        assert!(numbers.last().is_some_and(|last| (240..480).contains(last)), "{numbers:?}");
+        assert!(report.shown < 240, "{report:?}");
+        sender.stop().await;
+    });
+}
+
+#[test]
+fn what_is_broken_in_the_middle_ends_it_and_names_the_frame() {
+    let Some(library) = libvpx() else { return };
+    run(async {
+        let whole = Moving::new(SMALL, 30, 20).chain(&b"FRAME\nand no more"[..]);
+        let (sender, _data) = sender(&library, whole, true, 4).await;
+        let (report, ended) = tokio::join!(watch(sender.address(), None), sender.ended());
+        let said = ended.unwrap_err().to_string();
+        assert!(said.contains("a test: frame 20: it ends after 11 of 86400 bytes"), "{said}");
+        assert!(report.shown > 10, "{report:?}");
+        sender.stop().await;
+        let refused = VideoInput::of("a test", &b"YUV4MPEG2 W64 H64 F25:1 C444\n"[..], true).await;
+        let said = refused.unwrap_err().to_string();
+        assert!(said.contains("a test: ") && said.contains("-pix_fmt yuv420p"), "{said}");
+    });
+}
+
+/// Somebody who opens connections to a sender.
+fn stranger() -> Endpoint {
+    let tls = Tls { identity: None, trust: Trust::Anyone };
+    let config = TransportConfig {
+        alpn: vec![b"airlane-live".to_vec()],
+        keep_alive: Some(Duration::from_secs(1)),
+        ..TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
+    };
+    let runtime = TokioRuntime::new(Seed(5));
+    Endpoint::client(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap()
+}
+
+/// Asks for the video and does not listen to what comes.
+async fn ask(endpoint: &Endpoint, at: SocketAddr) -> Connection {
+    let connection = endpoint.connect(at, "127.0.0.1").await.unwrap();
+    let (mut to, mut from) = connection.open_bi().await.unwrap();
+    to.write_all(bytes::Bytes::from_static(b"ALMS\x01\x00\x00\x00\x07")).await.unwrap();
+    to.finish().unwrap();
+    from.read_to_end(100).await.unwrap();
+    connection
+}
+
+#[test]
+fn encoders_are_as_many_as_viewers_may_be_and_end_with_them() {
+    let Some(library) = libvpx() else { return };
+    run(async {
+        // Without an end, as a camera.
+        let (sender, _data) = sender(&library, Moving::new(SMALL, 30, u64::MAX), false, 1).await;
+        let at = sender.address();
+        let (leave, left) = tokio::sync::oneshot::channel::<()>();
+        let stay = async { drop(left.await) };
+        let request = viewer(at, None);
+        let first = async { recv(&request, stay, |_| {}).await.unwrap() };
+        let others = async {
+            until("somebody watches", || sender.status().encoders == 1).await;
+            let second = recv(&viewer(at, None), std::future::pending(), |_| {}).await;
+            let said = second.unwrap_err().to_string();
+            assert!(said.contains("no room for another viewer"), "{said}");
+            assert_eq!(sender.status().encoders, 1);
+            let before = sender.status().frames;
+            until("the first goes on", || sender.status().frames > before + 5).await;
+            leave.send(()).unwrap();
+        };
+        let (report, ()) = tokio::join!(first, others);
+        assert!(report.shown > 0, "{report:?}");
+        until("its encoder is gone", || sender.status().encoders == 0).await;
+        // One that vanishes without a word: the link between is cut.
+        let cable = link(at, &["rtt_s=0.01", "rate_bps=1e9"]);
+        let endpoint = stranger();
+        let connection = ask(&endpoint, cable.address().unwrap()).await;
+        until("it has an encoder", || sender.status().encoders == 1).await;
+        cable.stop().unwrap();
+        until("its encoder is gone", || sender.status().encoders == 0).await;
+        drop((connection, endpoint));
+        // One that keeps its connection and takes nothing.
+        let endpoint = stranger();
+        let connection = ask(&endpoint, at).await;
+        until("it has an encoder too", || sender.status().encoders == 1).await;
+        let ended = connection.closed().await;
+        assert!(format!("{ended}").contains("acknowledged"), "{ended}");
+        until("its encoder is gone too", || sender.status().encoders == 0).await;
+        assert_eq!(sender.status().viewers, 0);
+        sender.stop().await;
+    });
+}

@@ -1,0 +1,121 @@
+//! The system's libvpx encodes at rates that change, with key frames where they are asked for.
+
+use std::sync::Arc;
+
+use airlane_media::vp9::frames_of;
+use airlane_vpx::{Decoder, Encoder, Library, Settings, VpxError};
+
+const WIDTH: u32 = 320;
+const HEIGHT: u32 = 180;
+const FPS: u32 = 30;
+const GOP: u32 = 10;
+
+/// The system's libvpx.
+fn libvpx() -> Option<Arc<Library>> {
+    let found = Library::open(None);
+    if let Err(e) = &found {
+        let strict = std::env::var("AIRLANE_STRICT").is_ok_and(|v| v == "1");
+        assert!(!strict, "{e}");
+        eprintln!("left out: {e}");
+    }
+    found.ok().map(Arc::new)
+}
+
+fn encoder(library: &Arc<Library>, kbps: u32, gop: u32) -> Encoder {
+    let settings = Settings {
+        width: WIDTH,
+        height: HEIGHT,
+        frames: FPS,
+        seconds: 1,
+        gop,
+        layer_kbps: layers(kbps).to_vec(),
+        speed: 8,
+    };
+    Encoder::new(library, settings).unwrap()
+}
+
+fn layers(kbps: u32) -> [u32; 3] {
+    [20, 30, 50].map(|percent| kbps * percent / 100)
+}
+
+/// A picture with as much in it as an encoder is given bits for: patches that move over a gradient.
+fn picture(n: u32) -> Vec<u8> {
+    let mut picture = vec![128; (WIDTH * HEIGHT * 3 / 2) as usize];
+    for y in 0..HEIGHT {
+        for x in 0..WIDTH {
+            let (u, v) = (x + 3 * n, y + n);
+            let patch = (u / 8 * 7_919 + v / 8 * 104_729) % 97;
+            let grain = (u * 31 + v * 17 + u * v) % 23;
+            picture[(y * WIDTH + x) as usize] = (x / 4 + patch + grain) as u8;
+        }
+    }
+    picture
+}
+
+/// Encodes a GoP and decodes each of its layers; kilobits per second of all of them.
+fn gop(encoder: &mut Encoder, decoder: &mut Decoder, from: u32) -> f64 {
+    let mut bytes = 0;
+    for n in from..from + GOP {
+        let whole = encoder.encode(&picture(n)).unwrap();
+        let frames = frames_of(&whole).unwrap();
+        assert_eq!(frames.len(), 3);
+        for frame in frames {
+            bytes += frame.len();
+            assert!(decoder.decode(frame).unwrap().is_some());
+        }
+    }
+    bytes as f64 * 8.0 * f64::from(FPS) / f64::from(GOP) / 1e3
+}
+
+#[test]
+fn rates_change_from_gop_to_gop() {
+    let Some(library) = libvpx() else { return };
+    let (mut encoder, mut decoder) = (encoder(&library, 800, GOP), Decoder::new(&library).unwrap());
+    let mut from = 0;
+    for kbps in [800, 500, 1500, 700, 1200] {
+        encoder.set_rates(&layers(kbps)).unwrap();
+        let took: Vec<f64> =
+            (0..5).map(|n| gop(&mut encoder, &mut decoder, from + n * GOP)).collect();
+        from += 5 * GOP;
+        // It follows within two GoPs or so.
+        let share = took[2..].iter().sum::<f64>() / 3.0 / f64::from(kbps);
+        assert!((0.7..1.3).contains(&share), "{kbps} kbit/s: {took:?}");
+    }
+}
+
+#[test]
+fn key_frames_come_where_they_are_asked_for_whatever_is_left_out() {
+    let Some(library) = libvpx() else { return };
+    let mut encoder = encoder(&library, 800, 0);
+    let mut decoder = None;
+    // GoPs of 10 times of which pictures are left out, and one that is left out as a whole.
+    let pictures = [0, 1, 2, 5, 9, 10, 14, 15, 19, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 59];
+    let mut gop = None;
+    for at in pictures {
+        let begins = gop.replace(at / GOP) != Some(at / GOP);
+        let whole = encoder.encode_at(&picture(at), at, begins).unwrap();
+        if begins {
+            // Nothing before it is needed.
+            decoder = Some(Decoder::new(&library).unwrap());
+        }
+        for frame in frames_of(&whole).unwrap() {
+            let shown = decoder.as_mut().unwrap().decode(frame).unwrap().expect("a picture");
+            assert_eq!((shown.width, shown.height), (WIDTH as usize, HEIGHT as usize));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_does_no_harm() {
+    let Some(library) = libvpx() else { return };
+    let mut encoder = encoder(&library, 500, 0);
+    let failed = |result: Result<(), VpxError>| match result {
+        Err(VpxError::Failed { said, .. }) => said,
+        other => panic!("{other:?}"),
+    };
+    assert!(failed(encoder.set_rates(&[100, 100])).contains("other layers"));
+    assert!(failed(encoder.encode(&[0; 100]).map(drop)).contains("another size"));
+    encoder.encode_at(&picture(0), 7, true).unwrap();
+    assert!(failed(encoder.encode_at(&picture(1), 7, false).map(drop)).contains("no later one"));
+    encoder.encode_at(&picture(1), 8, false).unwrap();
+}
