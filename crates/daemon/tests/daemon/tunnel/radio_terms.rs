@@ -99,7 +99,7 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
             pass(&tunnel, body, async |_| {}).await;
             let used = on_air(&tunnel.client, 0);
             // Granted a little at a time it may fall silent on a busy machine: the backup helps out.
-            assert!((body..cap).contains(&used), "{used}");
+            assert!((body / 2..cap).contains(&used), "{used}");
             let status = tunnel.client.status();
             let of = status.lines[0].cap.as_ref().unwrap();
             assert!(of.bytes == cap && of.used_bytes >= used, "{of:?}");
