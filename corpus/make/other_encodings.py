@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Tables of layers with other encodings than were made, to see what depends on how far these are apart.
 
-    corpus/make/other_encodings.py [--most BPS] [--apart RATIO] FROM TO
+    corpus/make/other_encodings.py [--most BPS] [--apart RATIO] [--temporal FACTOR] FROM TO
 
-Writes every `airlane-layers` table of the folder FROM into TO. Of the encodings in layers of quality:
+Writes every `airlane-layers` table of the folder FROM into TO.
 
-  --most BPS     leave out those that were told a higher rate
-  --apart RATIO  put more in between, until two are at most so far apart: sizes on a logarithmic
-                 scale, SSIM in decibels on a linear one
+  --most BPS         of the encodings in layers of quality leave out those that were told a higher rate
+  --apart RATIO      put more in between, until two are at most so far apart: sizes on a logarithmic
+                     scale, SSIM in decibels on a linear one
+  --temporal FACTOR  frames in temporal layers are so many times as large
 
 Nothing is encoded: what lies in between is a guess. docs/octopus.md has what it was used for.
 """
@@ -60,6 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=about, epilog=rest, formatter_class=formatter)
     parser.add_argument("--most", type=float, default=math.inf, metavar="BPS")
     parser.add_argument("--apart", type=above_one, metavar="RATIO")
+    parser.add_argument("--temporal", type=float, default=1, metavar="FACTOR")
     parser.add_argument("source", type=Path, metavar="FROM")
     parser.add_argument("target", type=Path, metavar="TO")
     arguments = parser.parse_args()
@@ -77,6 +79,8 @@ def main():
         if arguments.apart:
             encodings = refine(encodings, arguments.apart)
         table["quality"]["encodings"] = encodings
+        temporal = table["temporal"]
+        temporal["bytes"] = [max(1, round(n * arguments.temporal)) for n in temporal["bytes"]]
         packed = gzip.compress(json.dumps(table).encode(), mtime=0)
         (arguments.target / path.name).write_bytes(packed)
         print(f"{path.name}: {len(encodings)} encodings")
