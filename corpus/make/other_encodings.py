@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables of layers with other encodings than were made, to see what depends on how far these are apart.
+"""Tables of layers with other sizes than were made, to see what depends on these.
 
     corpus/make/other_encodings.py [--most BPS] [--apart RATIO] [--temporal FACTOR] FROM TO
 

@@ -83,7 +83,7 @@ impl Mark {
     }
 
     /// Of a packet that nothing is known of.
-    #[cold]
+    #[inline(never)]
     fn unmarked(enqueued: Time, ip_bytes: u32) -> Self {
         Self {
             enqueued,

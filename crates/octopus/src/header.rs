@@ -74,7 +74,7 @@ pub enum HeaderError {
 
 impl HeaderError {
     /// What is wrong with a packet that does not begin with a header.
-    #[cold]
+    #[inline(never)]
     fn of(packet: &[u8]) -> Self {
         match packet.first() {
             Some(4..=7) | None => Self::Truncated(packet.len()),

@@ -72,7 +72,7 @@ impl Queue for Octopus {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn note(dropped: airlane_octopus::Dropped<Box<Packet>>, drops: &mut Vec<Dropped>) {
     let reason = match dropped.reason {
         Reason::Newer => DropReason::Newer,
@@ -96,6 +96,7 @@ impl Flows {
 
     /// The number of a packet's connection, and its UDP payload; `None` of an IP packet that is not a
     /// whole datagram.
+    // Otherwise a call for every packet, which a release build left in place.
     #[inline(always)]
     pub(super) fn of<'a>(&self, packet: &'a Packet) -> Option<(u64, &'a [u8])> {
         if packet.header_bytes > 0 {
@@ -117,7 +118,7 @@ impl Flows {
         folded(addresses ^ self.seeds.0, ports ^ self.seeds.1)
     }
 
-    #[cold]
+    #[inline(never)]
     fn long(&self, address: IpAddr) -> u64 {
         let bits = match address {
             IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
@@ -128,7 +129,7 @@ impl Flows {
 }
 
 /// Source, destination and UDP payload of an IP packet; `None` if it is not a whole datagram.
-#[cold]
+#[inline(never)]
 fn datagram(ip: &[u8]) -> Option<(SocketAddr, SocketAddr, &[u8])> {
     const UDP: u8 = 17;
     let (src, dst, rest): (IpAddr, IpAddr, &[u8]) = match ip.first()? >> 4 {
