@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("quality", &["base"]),
     ("media", &["base", "quality"]),
     ("vpx", &[]),
+    ("wifi", &["base"]),
     ("pack", &["base", "quality", "media", "vpx"]),
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),
