@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("octopus-c", &["base", "octopus"]),
     ("congestion", &["base"]),
     ("messages", &["base", "congestion", "octopus"]),
-    ("net", &["base", "octopus"]),
+    ("net", &["base", "octopus", "wifi"]),
     ("link", &["base", "net"]),
     ("report", &["base"]),
     ("runtime", &["base", "net"]),

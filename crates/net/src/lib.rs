@@ -5,6 +5,7 @@
 //! equations and what they leave out: `docs/network-model.md`.
 
 pub mod access;
+pub mod air;
 pub mod dumbbell;
 pub mod impair;
 pub mod link;

@@ -1,6 +1,7 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
 mod abc;
+mod air;
 mod codel;
 mod common;
 mod conservation;

@@ -1,0 +1,57 @@
+//! What the air was used for.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+
+use crate::node::Port;
+
+/// What the air was used for by the packets of a port, from the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Airtime {
+    /// Air by the definition of `wifi::Exchange`: attempts and what contending for them is charged
+    /// with.
+    pub charged: Duration,
+    /// Attempts alone.
+    pub bare: Duration,
+    /// Attempts: transmit opportunities that were used.
+    pub attempts: u64,
+    /// Attempts that nobody answered: collisions, and what was lost as a whole.
+    pub unanswered: u64,
+    /// What those are charged with.
+    pub unanswered_air: Duration,
+    /// Frames sent, each attempt counted.
+    pub frames: u64,
+    /// Of these, such as had been sent before.
+    pub repeated: u64,
+    /// Frames that were given up.
+    pub given_up: u64,
+}
+
+/// An attempt: who held the air, from when to when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Whose packets.
+    pub port: Port,
+    /// When it began.
+    pub from: Time,
+    /// When its last response ended, or when one would have.
+    pub until: Time,
+    /// What became of it.
+    pub held: Held,
+    /// Frames in it.
+    pub frames: u32,
+    /// Of these, such as had been sent before.
+    pub repeated: u32,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Held {
+    /// So many of its frames came.
+    Came(u32),
+    /// Another radio sent at the same time, and none came.
+    Collided,
+    /// None came.
+    Lost,
+}

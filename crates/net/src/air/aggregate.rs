@@ -1,0 +1,82 @@
+//! Which frames go into a PPDU.
+
+use airlane_base::Time;
+use airlane_wifi::{Format, Response, Vector, mac};
+
+use super::config::ApConfig;
+use super::link::Link;
+use crate::node::Dropped;
+
+/// What a PPDU carries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Psdu {
+    /// The numbers of its frames, in order.
+    pub(super) numbers: Vec<u64>,
+    /// Bytes.
+    pub(super) bytes: u32,
+    /// How many have been sent before.
+    pub(super) repeated: u32,
+}
+
+impl Psdu {
+    /// Fills it: first what was sent before, in order, then new frames, until the window, the format or
+    /// the time in the air is full. Nothing is left behind that was there before.
+    pub(super) fn fill(
+        &mut self,
+        link: &mut Link,
+        now: Time,
+        (ap, vector): (&ApConfig, &Vector),
+        drops: &mut Vec<Dropped>,
+    ) {
+        self.numbers.clear();
+        (self.bytes, self.repeated) = (0, 0);
+        let has_aggregates = !matches!(vector.format, Format::Dsss | Format::Ofdm);
+        let most_frames = if has_aggregates { ap.window } else { 1 };
+        let most_bytes = vector.most_bytes(ap.most_air);
+        let most_amsdu = if has_aggregates { ap.most_amsdu } else { 0 };
+        for (number, mpdu) in link.window.outstanding() {
+            let bytes = mac::in_aggregate(mpdu.bytes);
+            // One frame is sent however long it takes.
+            let is_full = self.bytes + bytes > most_bytes && !self.numbers.is_empty();
+            if is_full || self.numbers.len() == most_frames {
+                break;
+            }
+            self.numbers.push(number);
+            self.bytes += bytes;
+            self.repeated += u32::from(mpdu.tries > 0);
+        }
+        // Frames go in order: new ones follow once all that failed have been sent again.
+        let is_again = link.window.outstanding().count() == self.numbers.len();
+        while is_again && self.numbers.len() < most_frames && link.window.has_room() {
+            let room = match self.numbers.is_empty() {
+                true => u32::MAX,
+                false => most_bytes.saturating_sub(self.bytes),
+            };
+            let Some(mpdu) = link.next_mpdu(now, (room, most_amsdu), ap.is_sealed, drops) else {
+                break;
+            };
+            self.bytes += mac::in_aggregate(mpdu.bytes);
+            self.numbers.push(link.window.push(mpdu));
+        }
+        self.finish(link, vector);
+    }
+
+    /// A frame alone has no delimiter in formats that may send it so.
+    fn finish(&mut self, link: &mut Link, vector: &Vector) {
+        let is_bare = matches!(vector.format, Format::Dsss | Format::Ofdm | Format::Ht);
+        if let ([number], true) = (self.numbers.as_slice(), is_bare)
+            && let Some(mpdu) = link.window.get_mut(*number)
+        {
+            self.bytes = mpdu.bytes;
+        }
+    }
+
+    /// What answers it.
+    pub(super) fn response(&self, window: usize) -> Response {
+        match (self.numbers.len(), window) {
+            (1, _) => Response::Ack,
+            (_, 0..=64) => Response::BlockAck64,
+            _ => Response::BlockAck256,
+        }
+    }
+}

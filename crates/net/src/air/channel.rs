@@ -1,0 +1,54 @@
+//! How strongly radios hear each other.
+
+use airlane_wifi::Width;
+
+/// Powers between radios, dBm, and the noise.
+#[derive(Debug, Default)]
+pub(super) struct Powers {
+    /// Row by sender, column by receiver.
+    dbm: Vec<Vec<f64>>,
+    noise_figure_db: f64,
+}
+
+impl Powers {
+    pub(super) fn new(noise_figure_db: f64) -> Self {
+        Self { dbm: Vec::new(), noise_figure_db }
+    }
+
+    /// Adds a radio that nobody hears yet.
+    pub(super) fn add(&mut self) {
+        for row in &mut self.dbm {
+            row.push(f64::NEG_INFINITY);
+        }
+        self.dbm.push(vec![f64::NEG_INFINITY; self.dbm.len() + 1]);
+    }
+
+    /// Lets two radios hear each other at an SNR over a width.
+    pub(super) fn set_snr(&mut self, a: usize, b: usize, snr_db: f64, width: Width) {
+        let dbm = snr_db + self.noise_dbm(width);
+        self.dbm[a][b] = dbm;
+        self.dbm[b][a] = dbm;
+    }
+
+    /// The power at which `to` hears `from`.
+    #[inline]
+    pub(super) fn dbm(&self, from: usize, to: usize) -> f64 {
+        self.dbm[from][to]
+    }
+
+    /// Thermal noise over a width, with the receiver's noise figure.
+    pub(super) fn noise_dbm(&self, width: Width) -> f64 {
+        -174.0 + 10.0 * (f64::from(width.mhz()) * 1e6).log10() + self.noise_figure_db
+    }
+
+    /// SNR over a width with so much interference, mW.
+    pub(super) fn sinr_db(&self, from: usize, to: usize, width: Width, interference: f64) -> f64 {
+        let noise = milliwatts(self.noise_dbm(width));
+        self.dbm(from, to) - 10.0 * (noise + interference).log10()
+    }
+}
+
+/// dBm in mW.
+pub(super) fn milliwatts(dbm: f64) -> f64 {
+    10_f64.powf(dbm / 10.0)
+}

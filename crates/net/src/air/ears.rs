@@ -1,0 +1,33 @@
+//! What the radio of a host hears: all that whoever runs on that host may know of the air.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use airlane_wifi::Heard;
+
+/// Records at most that nobody has taken; older ones are forgotten.
+const MOST: usize = 1 << 16;
+
+/// What a radio has heard and nobody has taken yet: a handle that may be cloned and passed to whoever
+/// runs on the radio's host.
+#[derive(Clone, Debug, Default)]
+pub struct Ears(Arc<Mutex<VecDeque<Heard>>>);
+
+impl Ears {
+    /// Takes what was heard since this was called last, in the order of the ends.
+    pub fn take(&self) -> Vec<Heard> {
+        self.lock().drain(..).collect()
+    }
+
+    pub(super) fn hear(&self, heard: Heard) {
+        let mut records = self.lock();
+        if records.len() == MOST {
+            records.pop_front();
+        }
+        records.push_back(heard);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Heard>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,357 @@
+//! An exchange: what a contender does while it has the air.
+
+use std::time::Duration;
+
+use airlane_base::{DropReason, Time};
+use airlane_wifi::{Exchange as Cost, Response, Vector, mac};
+
+use super::account::{Held, Use};
+use super::aggregate::Psdu;
+use super::config::Protection;
+use super::medium::{Event, Medium};
+use super::reception::{Purpose, Transmission};
+use super::scheduler::{Candidate, Pick};
+use crate::node::{Dropped, Port};
+
+/// What a contender sends while it has the air.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) link: usize,
+    pub(super) psdu: Psdu,
+    pub(super) vector: Vector,
+    /// Its cost, which says what is sent.
+    pub(super) cost: Cost,
+    pub(super) started: Time,
+    /// The first number of the sender's window.
+    pub(super) window_start: u64,
+    /// What was sent last.
+    purpose: Purpose,
+    /// Which of its frames came, in their order.
+    pub(super) came: Vec<bool>,
+    /// Whether another radio sent meanwhile.
+    has_collided: bool,
+}
+
+impl Medium {
+    /// A contender has won the air.
+    pub(super) fn begin(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+        let link = match self.pick(contender) {
+            None => {
+                self.contenders[contender].wants_since = None;
+                return;
+            }
+            Some(Pick::Wait(until)) => {
+                self.contenders[contender].wants_since = Some(until);
+                return;
+            }
+            Some(Pick::Link(link)) => link,
+        };
+        let vector = self.vector(link);
+        let now = self.now;
+        let before = self.links[link].backlog();
+        let station = self.links[link].port / 2;
+        let ap = &self.aps[self.stations[station].ap].config;
+        let mut psdu = Psdu::default();
+        let dropped = drops.len();
+        psdu.fill(&mut self.links[link], now, (ap, &vector), drops);
+        let response = psdu.response(ap.window);
+        let is_protected = match ap.protection {
+            Protection::Never => false,
+            Protection::From(bytes) => psdu.bytes >= bytes,
+        };
+        self.after_queue(now, link, (before.packets, before.bytes), &drops[dropped..]);
+        if psdu.numbers.is_empty() {
+            self.contenders[contender].wants_since = self.has_traffic(contender).then_some(now);
+            return;
+        }
+        for number in &psdu.numbers {
+            let link = &mut self.links[link];
+            let Some(mpdu) = link.window.get_mut(*number).filter(|mpdu| mpdu.tries == 0) else {
+                continue;
+            };
+            for packet in &mpdu.packets {
+                self.ways[link.port].meter.served(now - packet.enqueued);
+            }
+        }
+        let cost = Cost { vector, bytes: psdu.bytes, is_protected, response };
+        let exchange = Exchange {
+            link,
+            vector,
+            cost,
+            started: now,
+            window_start: self.links[link].window.start(),
+            purpose: if is_protected { Purpose::Rts } else { Purpose::Data },
+            came: Vec::new(),
+            has_collided: false,
+            psdu,
+        };
+        self.contenders[contender].exchange = Some(exchange);
+        if is_protected {
+            let radio = self.contenders[contender].radio;
+            let to = self.links[link].to;
+            let control = (vector.response(), mac::RTS);
+            let mut rts = Transmission::new((Purpose::Rts, contender), (radio, to), control, now);
+            rts.nav = now + cost.bare(&self.timing);
+            self.start(rts);
+            self.radios[radio].is_engaged = true;
+        } else {
+            self.send_data(contender);
+        }
+    }
+
+    /// What a contender serves next. `None`: nothing waits.
+    fn pick(&mut self, contender: usize) -> Option<Pick> {
+        let radio = self.contenders[contender].radio;
+        let waiting: Vec<usize> = self.contenders[contender]
+            .links
+            .iter()
+            .copied()
+            .filter(|link| self.links[*link].has_traffic())
+            .collect();
+        let ap = self.radios[radio].ap;
+        if self.aps[ap].radio != radio {
+            return waiting.first().map(|link| Pick::Link(*link));
+        }
+        let candidate = |link: &usize| {
+            let vector = self.vector(*link);
+            let config = &self.aps[ap].config;
+            let outstanding = self.links[*link].window.outstanding();
+            Candidate {
+                link: *link,
+                backlog: self.links[*link].backlog(),
+                outstanding: outstanding.map(|(_, mpdu)| u64::from(mpdu.bytes)).sum(),
+                rate: vector.rate(),
+                full: u64::from(vector.most_bytes(config.most_air)),
+                frames: config.window,
+            }
+        };
+        let candidates: Vec<Candidate> = waiting.iter().map(candidate).collect();
+        if candidates.is_empty() {
+            return None;
+        }
+        Some(self.aps[ap].scheduler.pick(self.now, &candidates))
+    }
+
+    fn has_traffic(&self, contender: usize) -> bool {
+        self.contenders[contender].links.iter().any(|link| self.links[*link].has_traffic())
+    }
+
+    /// A contender sends its frames.
+    pub(super) fn send_data(&mut self, contender: usize) {
+        let radio = self.contenders[contender].radio;
+        let Some(exchange) = &mut self.contenders[contender].exchange else { return };
+        exchange.purpose = Purpose::Data;
+        let cost = exchange.cost;
+        let to = self.links[exchange.link].to;
+        let sent = (cost.vector, cost.bytes);
+        let mut data = Transmission::new((Purpose::Data, contender), (radio, to), sent, self.now);
+        data.nav = data.end + answer(&cost, self.timing.sifs);
+        self.start(data);
+        self.radios[radio].is_engaged = true;
+    }
+
+    /// The receiver answers what came.
+    pub(super) fn respond(&mut self, contender: usize) {
+        let radio = self.contenders[contender].radio;
+        let Some(exchange) = &self.contenders[contender].exchange else { return };
+        let cost = exchange.cost;
+        let to = self.links[exchange.link].to;
+        let (purpose, bytes) = match exchange.purpose {
+            Purpose::Rts => (Purpose::Cts, mac::CTS),
+            _ => (Purpose::Response, cost.response.bytes()),
+        };
+        let control = (cost.vector.response(), bytes);
+        let mut sent = Transmission::new((purpose, contender), (to, radio), control, self.now);
+        if purpose == Purpose::Cts {
+            let data = cost.vector.duration(cost.bytes);
+            let sifs = self.timing.sifs;
+            sent.nav = sent.end + sifs + data + answer(&cost, sifs);
+        }
+        self.start(sent);
+    }
+
+    /// A PPDU has ended; `has_come` says whether the radio that it is for was receiving it.
+    pub(super) fn arrived(
+        &mut self,
+        sent: &Transmission,
+        has_come: bool,
+        drops: &mut Vec<Dropped>,
+    ) {
+        let contender = sent.contender;
+        if let Some(exchange) = &mut self.contenders[contender].exchange {
+            exchange.has_collided |= !sent.overlaps.is_empty();
+        }
+        let now = self.now;
+        let sifs = self.timing.sifs;
+        let comes = match sent.purpose {
+            Purpose::Data => has_come && self.header_comes(sent) && self.receive(sent),
+            Purpose::Rts => {
+                // Who has been told that the air is taken does not answer.
+                let is_free = self.radios[sent.to].counts_from() <= now;
+                has_come && is_free && self.control_comes(sent)
+            }
+            Purpose::Cts | Purpose::Response => has_come && self.control_comes(sent),
+        };
+        match (sent.purpose, comes) {
+            (Purpose::Data | Purpose::Rts, true) => self.at(now + sifs, Event::Respond(contender)),
+            (Purpose::Data | Purpose::Rts, false) => {
+                let patience = sifs + self.timing.slot + self.timing.detection;
+                self.at(now + patience, Event::Unanswered(contender));
+            }
+            (Purpose::Cts, true) => self.at(now + sifs, Event::Continue(contender)),
+            (Purpose::Response, true) => self.complete(contender, drops),
+            (Purpose::Cts | Purpose::Response, false) => self.fail(contender, drops),
+        }
+    }
+
+    /// The receiver takes the frames that come; whether there are any.
+    fn receive(&mut self, sent: &Transmission) -> bool {
+        let Some(mut exchange) = self.contenders[sent.contender].exchange.take() else {
+            return false;
+        };
+        let now = self.now;
+        let number = exchange.link;
+        let port = self.links[number].port;
+        let mut out = std::mem::take(&mut self.scratch);
+        self.links[number].reorder.advance(now, exchange.window_start, &mut out);
+        let mut at = 0;
+        for frame in &exchange.psdu.numbers {
+            let bytes = self.links[number].window.get_mut(*frame).map_or(0, |mpdu| mpdu.bytes);
+            let comes = self.part_comes(sent, at, bytes);
+            at += mac::in_aggregate(bytes);
+            exchange.came.push(comes);
+            let link = &mut self.links[number];
+            if let Some(mpdu) = link.window.get_mut(*frame).filter(|_| comes)
+                && !mpdu.packets.is_empty()
+            {
+                let packets = std::mem::take(&mut mpdu.packets);
+                link.reorder.receive(now, *frame, packets, &mut out);
+            }
+        }
+        self.deliver(port, &mut out);
+        self.scratch = out;
+        self.watch_gap(number);
+        let any = exchange.came.contains(&true);
+        self.contenders[sent.contender].exchange = Some(exchange);
+        any
+    }
+
+    /// Sees to it that a gap is given up in time.
+    fn watch_gap(&mut self, link: usize) {
+        let Some(deadline) = self.links[link].reorder.deadline() else { return };
+        if self.links[link].gap_watched_until.is_none() {
+            self.links[link].gap_watched_until = Some(deadline);
+            self.at(deadline, Event::GiveUp(link));
+        }
+    }
+
+    /// It is time to look whether a gap is given up.
+    pub(super) fn give_up_gap(&mut self, link: usize) {
+        self.links[link].gap_watched_until = None;
+        if self.links[link].reorder.deadline().is_some_and(|at| at <= self.now) {
+            let mut out = std::mem::take(&mut self.scratch);
+            self.links[link].reorder.give_up(self.now, &mut out);
+            self.deliver(self.links[link].port, &mut out);
+            self.scratch = out;
+        }
+        self.watch_gap(link);
+    }
+
+    /// An exchange was answered.
+    fn complete(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+        let Some(exchange) = self.contenders[contender].exchange.take() else { return };
+        self.settle(contender, &exchange, true, drops);
+        self.contenders[contender].succeed(&mut self.rng);
+    }
+
+    /// An exchange was not answered, or the answer did not come.
+    pub(super) fn fail(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+        let Some(exchange) = self.contenders[contender].exchange.take() else { return };
+        self.settle(contender, &exchange, false, drops);
+        let retries = self.ap_of(contender).config.retries;
+        self.contenders[contender].fail(retries, &mut self.rng);
+    }
+
+    /// The account of an exchange that is over.
+    fn settle(
+        &mut self,
+        contender: usize,
+        exchange: &Exchange,
+        is_answered: bool,
+        drops: &mut Vec<Dropped>,
+    ) {
+        let now = self.now;
+        let radio = self.contenders[contender].radio;
+        let access = self.contenders[contender].access;
+        let retries = self.ap_of(contender).config.retries;
+        let link = &mut self.links[exchange.link];
+        let port = link.port;
+        let way = &mut self.ways[port];
+        let before = drops.len();
+        for (i, number) in exchange.psdu.numbers.iter().enumerate() {
+            if is_answered && exchange.came[i] {
+                link.window.take(*number);
+                continue;
+            }
+            let Some(mpdu) = link.window.get_mut(*number) else { continue };
+            mpdu.tries += 1;
+            if mpdu.tries > retries {
+                way.airtime.given_up += 1;
+                let given_up = link.window.take(*number).into_iter().flat_map(|m| m.packets);
+                drops.extend(given_up.map(|packet| Dropped { packet, reason: DropReason::Loss }));
+            }
+        }
+        way.counters.count_drops(&drops[before..]);
+        let sent = exchange.purpose == Purpose::Data;
+        let cost = match sent {
+            true => exchange.cost,
+            false => Cost {
+                vector: exchange.vector.response(),
+                bytes: mac::RTS,
+                is_protected: false,
+                response: Response::Ack,
+            },
+        };
+        let charge = cost.charge(&self.timing, &access);
+        let airtime = &mut way.airtime;
+        airtime.charged += charge;
+        airtime.bare += cost.bare(&self.timing);
+        airtime.attempts += 1;
+        if !is_answered {
+            airtime.unanswered += 1;
+            airtime.unanswered_air += charge;
+        }
+        let frames = exchange.psdu.numbers.len() as u32;
+        if sent {
+            airtime.frames += u64::from(frames);
+            airtime.repeated += u64::from(exchange.psdu.repeated);
+        }
+        if let Some(uses) = &mut self.uses {
+            let came = exchange.came.iter().filter(|came| **came).count() as u32;
+            let held = match (came, exchange.has_collided) {
+                (0, true) => Held::Collided,
+                (0, false) => Held::Lost,
+                (came, _) => Held::Came(came),
+            };
+            let (from, repeated) = (exchange.started, exchange.psdu.repeated);
+            uses.push(Use { port: Port(port as u16), from, until: now, held, frames, repeated });
+        }
+        let ap = &mut self.aps[self.stations[port / 2].ap];
+        if port.is_multiple_of(2) {
+            ap.scheduler.served(exchange.link, charge, u64::from(exchange.psdu.bytes));
+        } else {
+            ap.scheduler.heard(port ^ 1, charge);
+        }
+        self.radios[radio].is_engaged = false;
+        self.rest(radio);
+        self.contenders[contender].wants_since = self.has_traffic(contender).then_some(now);
+    }
+}
+
+/// The time from the end of the data to the end of what answers it.
+fn answer(cost: &Cost, sifs: Duration) -> Duration {
+    match cost.response {
+        Response::None => Duration::ZERO,
+        response => sifs + cost.vector.response().duration(response.bytes()),
+    }
+}

@@ -1,0 +1,101 @@
+//! What monitors hear: the MAC headers that come through, headers of PPDUs, energy.
+
+use airlane_wifi::{BlockAck, Format, Frame, FrameKind, Heard, Response, Vector, What, mac};
+
+use super::medium::Medium;
+use super::reception::{HEADER_BYTES, Purpose, Transmission, chance, success};
+
+impl Medium {
+    /// A PPDU that a radio took the channel for busy for has ended.
+    pub(super) fn hear(&mut self, radio: usize, sent: &Transmission, is_locked: bool) {
+        let Some(ears) = self.radios[radio].ears.clone() else { return };
+        let sinr = self.sinr_of(radio, sent);
+        let header = success(&Vector::ofdm(0), sinr, HEADER_BYTES);
+        let what = if !is_locked || !chance(header, &mut self.ears_rng) {
+            What::Energy
+        } else {
+            let mut frames = self.frames(sent);
+            frames.retain(|frame| {
+                chance(success(&sent.vector, sinr, frame.bytes), &mut self.ears_rng)
+            });
+            match frames.is_empty() {
+                true => What::Header(sent.vector),
+                false => what(sent, frames),
+            }
+        };
+        ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+    }
+
+    /// A radio knows what it has sent itself.
+    pub(super) fn hear_own(&mut self, sent: &Transmission) {
+        let Some(ears) = &self.radios[sent.from].ears else { return };
+        let what = what(sent, self.frames(sent));
+        ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+    }
+
+    /// The frames of a PPDU.
+    fn frames(&self, sent: &Transmission) -> Vec<Frame> {
+        let address = |radio: usize| self.radios[radio].address;
+        let ap = self.aps[self.radios[sent.from].ap].radio;
+        let control = |kind, transmitter, bytes| Frame {
+            kind,
+            receiver: address(sent.to),
+            transmitter,
+            bssid: None,
+            is_down: sent.from == ap,
+            bytes,
+            is_retry: false,
+            sequence: 0,
+            remaining: sent.nav - sent.end,
+            tid: 0,
+            block_ack: None,
+        };
+        let from = Some(address(sent.from));
+        let Some(exchange) = &self.contenders[sent.contender].exchange else { return Vec::new() };
+        match sent.purpose {
+            Purpose::Rts => vec![control(FrameKind::Rts, from, mac::RTS)],
+            Purpose::Cts => vec![control(FrameKind::Cts, None, mac::CTS)],
+            Purpose::Response if exchange.cost.response == Response::Ack => {
+                vec![control(FrameKind::Ack, None, mac::ACK)]
+            }
+            Purpose::Response => {
+                let start = exchange.psdu.numbers.first().copied().unwrap_or(0);
+                let mut came = [0; 4];
+                for (number, _) in
+                    exchange.psdu.numbers.iter().zip(&exchange.came).filter(|(_, c)| **c)
+                {
+                    let bit = (number - start) as usize;
+                    if let Some(word) = came.get_mut(bit / 64) {
+                        *word |= 1 << (bit % 64);
+                    }
+                }
+                let block_ack = Some(BlockAck { start: twelve_bits(start), came });
+                let frame = control(FrameKind::BlockAck, from, sent.bytes);
+                vec![Frame { block_ack, ..frame }]
+            }
+            Purpose::Data => {
+                let window = &self.links[exchange.link].window;
+                let numbered =
+                    exchange.psdu.numbers.iter().filter_map(|n| Some((*n, window.get(*n)?)));
+                let frame = |(number, mpdu): (u64, &super::window::Mpdu)| Frame {
+                    bssid: Some(address(ap)),
+                    is_retry: mpdu.tries > 0,
+                    sequence: twelve_bits(number),
+                    ..control(FrameKind::QosData, from, mpdu.bytes)
+                };
+                numbered.map(frame).collect()
+            }
+        }
+    }
+}
+
+fn what(sent: &Transmission, frames: Vec<Frame>) -> What {
+    let has_delimiters = matches!(sent.vector.format, Format::Vht | Format::He);
+    let is_aggregate = sent.purpose == Purpose::Data && (has_delimiters || frames.len() > 1);
+    What::Frames { vector: sent.vector, is_aggregate, frames }
+}
+
+/// A number as it is in the air.
+fn twelve_bits(number: u64) -> u16 {
+    (number & 0xfff) as u16
+}

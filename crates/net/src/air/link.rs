@@ -1,0 +1,145 @@
+//! What waits at one radio for another, in one category.
+
+use airlane_base::{Packet, Time};
+use airlane_wifi::mac;
+
+use super::config::RateControl;
+use super::reorder::Reorder;
+use super::window::{Mpdu, Window};
+use crate::node::{Dequeued, Dropped, Queue};
+
+/// Packets from a radio to another.
+pub(super) struct Link {
+    /// Who contends for it.
+    pub(super) contender: usize,
+    /// The radio that it leads to.
+    pub(super) to: usize,
+    /// The port whose packets these are.
+    pub(super) port: usize,
+    pub(super) rate_control: RateControl,
+    queue: Box<dyn Queue>,
+    /// What was taken out of the queue and did not fit any more.
+    next: Option<Box<Packet>>,
+    pub(super) window: Window,
+    pub(super) reorder: Reorder,
+    /// When a gap of it is looked at next.
+    pub(super) gap_watched_until: Option<Time>,
+}
+
+/// What a link has to send, for a scheduler.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Backlog {
+    /// Packets waiting.
+    pub(super) packets: usize,
+    /// IP bytes waiting.
+    pub(super) bytes: u64,
+}
+
+impl Link {
+    pub(super) fn new(
+        contender: usize,
+        (to, port): (usize, usize),
+        rate_control: RateControl,
+        queue: Box<dyn Queue>,
+        window: usize,
+    ) -> Self {
+        let window = Window::new(window);
+        Self {
+            contender,
+            to,
+            port,
+            rate_control,
+            queue,
+            next: None,
+            window,
+            reorder: Reorder::default(),
+            gap_watched_until: None,
+        }
+    }
+
+    /// Whether there is anything to send.
+    pub(super) fn has_traffic(&self) -> bool {
+        self.next.is_some() || !self.window.is_empty() || !self.queue.is_empty()
+    }
+
+    /// What waits and has no number yet.
+    pub(super) fn backlog(&self) -> Backlog {
+        let next = self.next.as_ref().map_or(0, |packet| packet.ip_bytes());
+        Backlog {
+            packets: self.queue.len() + usize::from(self.next.is_some()),
+            bytes: self.queue.bytes() + u64::from(next),
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
+        self.queue.enqueue(now, packet, drops);
+    }
+
+    /// The next packets for one frame: one, or as many as fit an A-MSDU of so many bytes. `None` if none
+    /// waits, or if the frame would be longer than `most` bytes in an aggregate.
+    pub(super) fn next_mpdu(
+        &mut self,
+        now: Time,
+        (most, most_amsdu): (u32, u32),
+        is_sealed: bool,
+        drops: &mut Vec<Dropped>,
+    ) -> Option<Mpdu> {
+        let first = self.take(now, drops)?;
+        let bytes = mac::mpdu(first.ip_bytes(), is_sealed);
+        if mac::in_aggregate(bytes) > most {
+            self.next = Some(first);
+            return None;
+        }
+        // As in an A-MSDU: each with its own header.
+        let mut msdu = mac::in_amsdu(first.ip_bytes());
+        let mut packets = vec![first];
+        let fits = |msdu: u32, packet: &Packet| {
+            let with = msdu + mac::in_amsdu(packet.ip_bytes());
+            with <= most_amsdu && mac::in_aggregate(with + mac::mpdu(0, is_sealed)) <= most
+        };
+        while msdu < most_amsdu
+            && let Some(packet) = self.take_if(now, drops, |packet| fits(msdu, packet))
+        {
+            msdu += mac::in_amsdu(packet.ip_bytes());
+            packets.push(packet);
+        }
+        let bytes =
+            if packets.len() > 1 { msdu + mac::mpdu(0, is_sealed) - mac::SNAP } else { bytes };
+        Some(Mpdu { packets, bytes, tries: 0 })
+    }
+
+    fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
+        if self.next.is_some() {
+            return self.next.take();
+        }
+        match self.queue.dequeue(now, drops) {
+            Dequeued::Packet(packet) => Some(packet),
+            // Nothing that holds packets back stands in front of a radio.
+            Dequeued::Empty | Dequeued::NotBefore(_) => None,
+        }
+    }
+
+    fn take_if(
+        &mut self,
+        now: Time,
+        drops: &mut Vec<Dropped>,
+        fits: impl FnOnce(&Packet) -> bool,
+    ) -> Option<Box<Packet>> {
+        let packet = self.take(now, drops)?;
+        if fits(&packet) {
+            return Some(packet);
+        }
+        self.next = Some(packet);
+        None
+    }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link")
+            .field("to", &self.to)
+            .field("port", &self.port)
+            .field("queue", &self.queue.name())
+            .finish_non_exhaustive()
+    }
+}

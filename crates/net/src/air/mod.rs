@@ -1,0 +1,121 @@
+//! The medium of 802.11: stations and access points that share one channel.
+//!
+//! # Model
+//!
+//! The whole air is one [`Node`]. A station has two [ports](Port): packets to it, and packets from it;
+//! both cross the air once, between it and its access point. Radios contend for the channel as EDCA
+//! says, send aggregates, answer with block acknowledgements, and try again what did not come. What a
+//! radio receives follows from the powers of all that is in the air at that moment.
+//!
+//! ```text
+//! push --queue per station and category--> contender --aggregate--> PPDU --SINR--> reorder --> poll
+//! ```
+//!
+//! Equations, constants and what is left out: `docs/air.md`.
+
+mod account;
+mod aggregate;
+mod channel;
+mod config;
+mod contender;
+mod ears;
+mod exchange;
+mod hearing;
+mod link;
+mod medium;
+mod reception;
+mod reorder;
+mod scheduler;
+mod window;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use airlane_base::{Packet, Seed, Time};
+
+pub use account::{Airtime, Held, Use};
+pub use config::{ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig};
+pub use ears::Ears;
+pub use medium::{ApId, StationId};
+
+use crate::access::Direction;
+use crate::meter::LinkStats;
+use crate::node::{Counters, Dropped, Node, Port};
+use medium::Medium;
+
+/// The air of one channel: a handle to it. One handle is the node of a network, others add stations
+/// and read what the air did.
+#[derive(Clone, Debug)]
+pub struct Air(Arc<Mutex<Medium>>);
+
+impl Air {
+    /// A channel on which nobody is yet. Everything random draws from `seed`.
+    pub fn new(config: ChannelConfig, seed: Seed) -> Self {
+        Self(Arc::new(Mutex::new(Medium::new(config, seed))))
+    }
+
+    /// Adds an access point.
+    pub fn add_ap(&self, config: ApConfig) -> ApId {
+        self.medium().add_ap(config)
+    }
+
+    /// Adds a station of an access point.
+    pub fn add_station(&self, ap: ApId, config: StationConfig) -> StationId {
+        self.medium().add_station(ap, config)
+    }
+
+    /// The port of a station's packets in one direction.
+    pub fn port(station: StationId, direction: Direction) -> Port {
+        medium::port(station, direction)
+    }
+
+    /// What the radio of a station hears from now on.
+    pub fn listen(&self, station: StationId) -> Ears {
+        self.medium().listen(station)
+    }
+
+    /// What the air was used for until now, by port.
+    pub fn airtime(&self) -> Vec<Airtime> {
+        self.medium().airtime()
+    }
+
+    /// Keeps who held the air when, from now on.
+    pub fn keep_uses(&self) {
+        self.medium().keep_uses();
+    }
+
+    /// Who held the air when, since this was asked last.
+    pub fn take_uses(&self) -> Vec<Use> {
+        self.medium().take_uses()
+    }
+
+    /// Nothing inside can panic with the lock held and leave what others could misread.
+    fn medium(&self) -> MutexGuard<'_, Medium> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Node for Air {
+    fn ports(&self) -> u16 {
+        self.medium().ports()
+    }
+
+    fn push(&mut self, now: Time, port: Port, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
+        self.medium().push(now, port, packet, drops);
+    }
+
+    fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
+        self.medium().poll(now, drops)
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.medium().next_event()
+    }
+
+    fn counters(&self, port: Port) -> Counters {
+        self.medium().counters(port)
+    }
+
+    fn link_stats(&self, port: Port, now: Time) -> Option<LinkStats> {
+        Some(self.medium().link_stats(port, now))
+    }
+}

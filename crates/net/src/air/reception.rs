@@ -1,0 +1,365 @@
+//! Who hears what: carrier sense, which PPDU a radio receives, and what of it comes.
+
+use airlane_base::Time;
+use airlane_wifi::{Address, Format, Vector, Width, mac};
+use rand::RngExt;
+
+use super::channel::milliwatts;
+use super::config::ApConfig;
+use super::ears::Ears;
+use super::medium::{Event, Medium};
+
+/// A radio: of an access point or of a station.
+#[derive(Debug)]
+pub(super) struct Radio {
+    pub(super) address: Address,
+    /// The access point in whose network it is.
+    pub(super) ap: usize,
+    /// Its contenders.
+    pub(super) contenders: Vec<usize>,
+    sending: bool,
+    /// It has the air, and waits for an answer or for its turn to go on.
+    pub(super) is_engaged: bool,
+    /// Transmissions that it takes the channel for busy for.
+    sensed: u32,
+    idle_since: Time,
+    /// Until when others have said that they need the air.
+    nav: Time,
+    /// What it heard last it could not make out: it waits longer (EIFS).
+    is_unsure: bool,
+    /// The transmission that it receives.
+    locked: Option<usize>,
+    pub(super) ears: Option<Ears>,
+}
+
+/// What a PPDU is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Rts,
+    Cts,
+    Data,
+    Response,
+}
+
+/// A PPDU in the air.
+#[derive(Debug)]
+pub(super) struct Transmission {
+    pub(super) purpose: Purpose,
+    /// The contender whose exchange it belongs to.
+    pub(super) contender: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) vector: Vector,
+    /// Bytes of its PSDU.
+    pub(super) bytes: u32,
+    pub(super) start: Time,
+    pub(super) end: Time,
+    /// Until when the exchange goes on.
+    pub(super) nav: Time,
+    /// Radios that were sending at some time of it.
+    pub(super) overlaps: Vec<usize>,
+    /// Radios that took the channel for busy for it.
+    sensed_by: Vec<usize>,
+    /// Interference at the receiver from each time on, mW.
+    interference: Vec<(Time, f64)>,
+}
+
+impl Radio {
+    pub(super) fn new(address: Address) -> Self {
+        Self {
+            address,
+            ap: 0,
+            contenders: Vec::new(),
+            sending: false,
+            is_engaged: false,
+            sensed: 0,
+            idle_since: Time::ZERO,
+            nav: Time::ZERO,
+            is_unsure: false,
+            locked: None,
+            ears: None,
+        }
+    }
+
+    /// Whether it finds the channel idle, but for what it was told.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        !self.sending && !self.is_engaged && self.sensed == 0
+    }
+
+    /// Since when, or from when on, the channel is free for it.
+    #[inline]
+    pub(super) fn counts_from(&self) -> Time {
+        self.idle_since.max(self.nav)
+    }
+}
+
+impl Transmission {
+    /// A PPDU that is about to be sent.
+    pub(super) fn new(
+        (purpose, contender): (Purpose, usize),
+        (from, to): (usize, usize),
+        (vector, bytes): (Vector, u32),
+        start: Time,
+    ) -> Self {
+        let end = start + vector.duration(bytes);
+        Self {
+            purpose,
+            contender,
+            from,
+            to,
+            vector,
+            bytes,
+            start,
+            end,
+            nav: end,
+            overlaps: Vec::new(),
+            sensed_by: Vec::new(),
+            interference: vec![(start, 0.0)],
+        }
+    }
+
+    /// Another radio begins or ends to interfere.
+    fn interfere(&mut self, now: Time, milliwatts: f64) {
+        let level = self.interference.last().map_or(0.0, |(_, level)| *level);
+        // What was added comes off again; rounding leaves no interference behind.
+        self.interference.push((now, (level + milliwatts).max(0.0)));
+    }
+}
+
+impl Medium {
+    /// How much longer than AIFS a radio waits.
+    pub(super) fn eifs(&self, radio: &Radio) -> std::time::Duration {
+        match radio.is_unsure {
+            true => self.timing.sifs + Vector::ofdm(0).duration(mac::ACK),
+            false => std::time::Duration::ZERO,
+        }
+    }
+
+    /// A radio finds the channel busy from now on: its backoffs stand still.
+    fn freeze(&mut self, radio: usize) {
+        let eifs = self.eifs(&self.radios[radio]);
+        let counts_from = self.radios[radio].counts_from();
+        for i in 0..self.radios[radio].contenders.len() {
+            let contender = &mut self.contenders[self.radios[radio].contenders[i]];
+            let from = counts_from + self.timing.aifs(&contender.access) + eifs;
+            contender.freeze(self.now, from, self.timing.slot);
+        }
+    }
+
+    /// A PPDU is sent from now on.
+    pub(super) fn start(&mut self, mut sent: Transmission) {
+        let now = self.now;
+        let from = sent.from;
+        let number = self.air.iter().position(Option::is_none).unwrap_or(self.air.len());
+        if self.radios[from].is_idle() {
+            self.freeze(from);
+        }
+        let radio = &mut self.radios[from];
+        (radio.sending, radio.locked, radio.is_unsure) = (true, None, false);
+        for other in self.air.iter_mut().flatten() {
+            if other.to != from {
+                other.interfere(now, milliwatts(self.powers.dbm(from, other.to)));
+            }
+            if sent.to != other.from {
+                sent.interfere(now, milliwatts(self.powers.dbm(other.from, sent.to)));
+            }
+            other.overlaps.push(from);
+            sent.overlaps.push(other.from);
+        }
+        for r in 0..self.radios.len() {
+            let power = self.powers.dbm(from, r);
+            if r == from || power < self.config.sense_dbm {
+                continue;
+            }
+            if self.radios[r].is_idle() {
+                self.freeze(r);
+            }
+            sent.sensed_by.push(r);
+            self.radios[r].sensed += 1;
+            if self.radios[r].sending {
+                continue;
+            }
+            let is_locked = match self.radios[r].locked.and_then(|n| self.air[n].as_ref()) {
+                None => true,
+                Some(other) => {
+                    let before = self.powers.dbm(other.from, r);
+                    let is_together = other.start == now && power > before;
+                    is_together || power >= before + self.config.capture_db
+                }
+            };
+            if is_locked {
+                self.radios[r].locked = Some(number);
+            }
+        }
+        self.at(sent.end, Event::End(number));
+        if number == self.air.len() {
+            self.air.push(Some(sent));
+        } else {
+            self.air[number] = Some(sent);
+        }
+    }
+
+    /// A PPDU has been sent.
+    pub(super) fn end(&mut self, number: usize, drops: &mut Vec<crate::node::Dropped>) {
+        let Some(sent) = self.air[number].take() else { return };
+        let now = self.now;
+        for other in self.air.iter_mut().flatten() {
+            if other.to != sent.from {
+                other.interfere(now, -milliwatts(self.powers.dbm(sent.from, other.to)));
+            }
+        }
+        self.radios[sent.from].sending = false;
+        let mut has_come = false;
+        for i in 0..sent.sensed_by.len() {
+            let r = sent.sensed_by[i];
+            self.radios[r].sensed -= 1;
+            let is_locked = self.radios[r].locked == Some(number);
+            if is_locked {
+                self.radios[r].locked = None;
+                if r == sent.to {
+                    has_come = true;
+                    self.radios[r].is_unsure = false;
+                } else {
+                    self.overhear(r, &sent);
+                }
+            }
+            self.hear(r, &sent, is_locked);
+            self.rest(r);
+        }
+        self.hear_own(&sent);
+        self.rest(sent.from);
+        self.arrived(&sent, has_come, drops);
+    }
+
+    /// A radio may find the channel idle from now on.
+    pub(super) fn rest(&mut self, radio: usize) {
+        let now = self.now;
+        let radio = &mut self.radios[radio];
+        if radio.is_idle() {
+            radio.idle_since = now;
+        }
+    }
+
+    /// What a radio that is not meant learns from a PPDU.
+    fn overhear(&mut self, radio: usize, sent: &Transmission) {
+        let sinr = self.sinr_of(radio, sent);
+        let is_clear = success(&sent.vector, sinr, mac::DATA.min(sent.bytes)) >= 0.5;
+        let radio = &mut self.radios[radio];
+        radio.is_unsure = !is_clear;
+        if is_clear {
+            radio.nav = radio.nav.max(sent.nav);
+        }
+    }
+
+    /// SINR of a PPDU at a radio, with all that was sent at some time of it.
+    pub(super) fn sinr_of(&self, radio: usize, sent: &Transmission) -> f64 {
+        let others = sent.overlaps.iter().filter(|other| **other != radio);
+        let interference: f64 = others.map(|o| milliwatts(self.powers.dbm(*o, radio))).sum();
+        self.powers.sinr_db(sent.from, radio, self.width(sent), interference)
+    }
+
+    /// The width over which a PPDU is received: a control frame is sent as duplicates over the whole
+    /// channel, so its SNR is that of the channel.
+    fn width(&self, sent: &Transmission) -> Width {
+        self.aps[self.radios[sent.from].ap].config.width
+    }
+
+    /// Whether a control frame comes at the radio that it is for.
+    pub(super) fn control_comes(&mut self, sent: &Transmission) -> bool {
+        let p = self.success_between(sent, sent.start, sent.end, sent.bytes);
+        chance(p, &mut self.rng)
+    }
+
+    /// Whether the header of a PPDU comes at the radio that it is for.
+    pub(super) fn header_comes(&mut self, sent: &Transmission) -> bool {
+        let until = sent.start + sent.vector.preamble();
+        let header = Transmission { vector: Vector::ofdm(0), ..Self::bare(sent) };
+        let p = self.success_between(&header, sent.start, until, HEADER_BYTES);
+        chance(p, &mut self.rng)
+    }
+
+    fn bare(sent: &Transmission) -> Transmission {
+        Transmission {
+            overlaps: Vec::new(),
+            sensed_by: Vec::new(),
+            interference: sent.interference.clone(),
+            ..*sent
+        }
+    }
+
+    /// Whether a part of the PSDU comes, `at` bytes from its beginning.
+    pub(super) fn part_comes(&mut self, sent: &Transmission, at: u32, bytes: u32) -> bool {
+        let body = sent.end - sent.start - sent.vector.preamble();
+        let time = |bytes: u32| {
+            let share = f64::from(bytes) / f64::from(sent.bytes.max(1));
+            sent.start + sent.vector.preamble() + body.mul_f64(share.min(1.0))
+        };
+        let p = self.success_between(sent, time(at), time(at + bytes), bytes);
+        chance(p, &mut self.rng)
+    }
+
+    /// The probability that what is sent between two times comes at the radio that it is for.
+    fn success_between(&self, sent: &Transmission, from: Time, until: Time, bytes: u32) -> f64 {
+        let width = self.width(sent);
+        let sinr = |level| self.powers.sinr_db(sent.from, sent.to, width, level);
+        if let [(_, level)] = sent.interference.as_slice() {
+            return success(&sent.vector, sinr(*level), bytes);
+        }
+        let whole = (until - from).as_nanos().max(1) as f64;
+        let mut p = 1.0;
+        for (i, (begin, level)) in sent.interference.iter().enumerate() {
+            let end = sent.interference.get(i + 1).map_or(until, |(at, _)| *at).min(until);
+            let begin = (*begin).max(from);
+            if end > begin {
+                let share = (end - begin).as_nanos() as f64 / whole;
+                p *= success(&sent.vector, sinr(*level), bytes).powf(share);
+            }
+        }
+        p
+    }
+}
+
+/// What the header of a PPDU is worth in bytes at the lowest rate.
+pub(super) const HEADER_BYTES: u32 = 8;
+
+/// Whether something of a probability happens. What is certain draws nothing.
+pub(super) fn chance(p: f64, rng: &mut airlane_base::Rng) -> bool {
+    if p >= 1.0 - 1e-12 {
+        return true;
+    }
+    p > 1e-12 && rng.random::<f64>() < p
+}
+
+/// SNR per stream at which a frame of 1500 bytes comes nine times of ten, dB, by modulation and code.
+const NEEDED_DB: [f64; 12] = [1.0, 4.0, 6.5, 9.5, 13.0, 17.5, 18.5, 20.0, 24.0, 26.0, 29.5, 31.5];
+const OFDM_AS: [usize; 8] = [0, 0, 1, 2, 3, 4, 5, 6];
+
+/// The probability that so many bytes come.
+pub(super) fn success(vector: &Vector, snr_db: f64, bytes: u32) -> f64 {
+    let needed = match vector.format {
+        Format::Ofdm | Format::Dsss => NEEDED_DB[OFDM_AS[usize::from(vector.mcs.min(7))]],
+        _ => NEEDED_DB[usize::from(vector.mcs.min(11))],
+    };
+    let margin = snr_db - needed - 10.0 * f64::from(vector.streams).log10();
+    let lost = 0.1_f64 * 10_f64.powf(-margin);
+    (1.0 - lost.min(1.0)).powf(f64::from(bytes) / 1500.0)
+}
+
+/// How to send for the highest expected rate.
+pub(super) fn best(ap: &ApConfig, snr_db: f64) -> Vector {
+    let mut best = (0.0, ap.vector(0, 1));
+    for streams in 1..=ap.streams {
+        for mcs in 0..=ap.format.most_mcs() {
+            let vector = ap.vector(mcs, streams);
+            if !vector.is_valid() {
+                continue;
+            }
+            let expected = vector.rate().as_f64() * success(&vector, snr_db, 1_500);
+            if expected > best.0 {
+                best = (expected, vector);
+            }
+        }
+    }
+    best.1
+}

@@ -1,0 +1,47 @@
+//! Whoever fills an aggregate goes first; others are held back for a while, so that they may.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use airlane_base::Time;
+
+use super::{Candidate, Pick, Scheduler, following};
+
+#[derive(Debug)]
+pub(super) struct FullAggregate {
+    hold: Duration,
+    last: Option<usize>,
+    /// Since when a link has had something to send, and has not been served.
+    since: BTreeMap<usize, Time>,
+}
+
+impl FullAggregate {
+    pub(super) fn new(hold: Duration) -> Self {
+        Self { hold, last: None, since: BTreeMap::new() }
+    }
+}
+
+impl Scheduler for FullAggregate {
+    fn arrived(&mut self, now: Time, link: usize) {
+        self.since.entry(link).or_insert(now);
+    }
+
+    fn pick(&mut self, now: Time, candidates: &[Candidate]) -> Pick {
+        let due = |c: &Candidate| *self.since.get(&c.link).unwrap_or(&now) + self.hold;
+        let full: Vec<Candidate> = candidates.iter().filter(|c| c.is_full()).copied().collect();
+        let over: Vec<Candidate> =
+            candidates.iter().filter(|c| due(c) <= now || c.outstanding > 0).copied().collect();
+        // Those that were held for long enough before those that are full: nobody waits for ever.
+        let link = match (over.as_slice(), full.as_slice()) {
+            ([], []) => {
+                let soonest = candidates.iter().map(due).min();
+                return Pick::Wait(soonest.unwrap_or(now));
+            }
+            ([], full) => following(self.last, full),
+            (over, _) => following(self.last, over),
+        };
+        self.last = Some(link);
+        self.since.remove(&link);
+        Pick::Link(link)
+    }
+}

@@ -1,0 +1,126 @@
+//! Which station an access point serves next, a file per way.
+
+mod airtime;
+mod fifo;
+mod full_aggregate;
+mod longest;
+mod max_rate;
+mod packet_deficit;
+mod round_robin;
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+
+use super::config::SchedulerKind;
+use super::link::Backlog;
+
+/// A link that has something to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    /// Its number.
+    pub(super) link: usize,
+    /// What has no number yet.
+    pub(super) backlog: Backlog,
+    /// Bytes of frames that are to be sent again.
+    pub(super) outstanding: u64,
+    /// The rate at which it would be served.
+    pub(super) rate: Rate,
+    /// Bytes of a PPDU that is as long as may be at this rate.
+    pub(super) full: u64,
+    /// Frames of a full aggregate.
+    pub(super) frames: usize,
+}
+
+impl Candidate {
+    /// Whether it fills an aggregate.
+    fn is_full(&self) -> bool {
+        self.backlog.packets >= self.frames || self.backlog.bytes + self.outstanding >= self.full
+    }
+}
+
+/// What is served next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// A link.
+    Link(usize),
+    /// None before this time.
+    Wait(Time),
+}
+
+/// Chooses between the stations of an access point.
+pub(super) trait Scheduler: Send {
+    /// A packet came for a link.
+    fn arrived(&mut self, now: Time, link: usize) {
+        let _ = (now, link);
+    }
+    /// Who is served next, of those that have something to send: one at least.
+    fn pick(&mut self, now: Time, candidates: &[Candidate]) -> Pick;
+    /// A link was served: what it is charged with, and the bytes of the frames.
+    fn served(&mut self, link: usize, charge: Duration, bytes: u64) {
+        let _ = (link, charge, bytes);
+    }
+    /// The station of a link has sent.
+    fn heard(&mut self, link: usize, charge: Duration) {
+        let _ = (link, charge);
+    }
+}
+
+impl SchedulerKind {
+    pub(super) fn build(self) -> Box<dyn Scheduler> {
+        match self {
+            Self::RoundRobin => Box::<round_robin::RoundRobin>::default(),
+            Self::PacketDeficit => Box::<packet_deficit::PacketDeficit>::default(),
+            Self::AirtimeDeficit { both } => Box::new(airtime::AirtimeDeficit::new(both)),
+            Self::Fifo => Box::<fifo::Fifo>::default(),
+            Self::LongestQueue => Box::new(longest::LongestQueue),
+            Self::FullAggregate { hold } => Box::new(full_aggregate::FullAggregate::new(hold)),
+            Self::MaximumRate => Box::<max_rate::MaximumRate>::default(),
+        }
+    }
+}
+
+/// The link that follows another in a circle.
+fn following(last: Option<usize>, candidates: &[Candidate]) -> usize {
+    let after = |c: &&Candidate| last.is_some_and(|last| c.link > last);
+    let links = candidates.iter().filter(after).chain(candidates).map(|c| c.link);
+    links.take(1).sum()
+}
+
+/// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) in whatever is counted. A link that has
+/// used up its quantum waits until all others that have something to send have.
+#[derive(Debug, Default)]
+struct Deficit {
+    /// What each may still use, by link.
+    left: std::collections::BTreeMap<usize, i64>,
+    last: Option<usize>,
+}
+
+impl Deficit {
+    fn pick(&mut self, quantum: i64, candidates: &[Candidate]) -> usize {
+        // Who has nothing to send saves nothing up.
+        self.left.retain(|link, left| *left <= 0 || candidates.iter().any(|c| c.link == *link));
+        if let Some(last) = self.last
+            && candidates.iter().any(|c| c.link == last)
+            && self.left.get(&last).is_some_and(|left| *left > 0)
+        {
+            return last;
+        }
+        loop {
+            let link = following(self.last, candidates);
+            self.last = Some(link);
+            let left = self.left.entry(link).or_default();
+            *left += quantum;
+            if *left > 0 {
+                return link;
+            }
+        }
+    }
+
+    fn use_up(&mut self, link: usize, amount: i64) {
+        *self.left.entry(link).or_default() -= amount;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! One transmit opportunity after the other.
+
+use airlane_base::Time;
+
+use super::{Candidate, Pick, Scheduler, following};
+
+#[derive(Debug, Default)]
+pub(super) struct RoundRobin {
+    last: Option<usize>,
+}
+
+impl Scheduler for RoundRobin {
+    fn pick(&mut self, _now: Time, candidates: &[Candidate]) -> Pick {
+        let link = following(self.last, candidates);
+        self.last = Some(link);
+        Pick::Link(link)
+    }
+}

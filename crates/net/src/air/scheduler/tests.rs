@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+
+use super::*;
+
+fn candidate(link: usize, packets: usize) -> Candidate {
+    let bytes = packets as u64 * 1_500;
+    Candidate {
+        link,
+        backlog: Backlog { packets, bytes },
+        outstanding: 0,
+        rate: Rate::from_mbps(if link == 0 { 600.0 } else { 60.0 }),
+        full: 60_000,
+        frames: 64,
+    }
+}
+
+/// Serves two links that always have something to send: one fast, one slow.
+fn serve(kind: SchedulerKind, times: usize) -> [(u64, Duration); 2] {
+    let mut scheduler = kind.build();
+    let mut given = [(0, Duration::ZERO); 2];
+    let candidates = [candidate(0, 100), candidate(1, 100)];
+    for n in 0..times {
+        scheduler.arrived(Time::from_micros(n as u64), n % 2);
+        let Pick::Link(link) = scheduler.pick(Time::from_micros(n as u64), &candidates) else {
+            panic!("nobody is served");
+        };
+        let bytes = if link == 0 { 60_000 } else { 30_000 };
+        let charge = candidates[link].rate.time_for(bytes);
+        scheduler.served(link, charge, bytes);
+        given[link].0 += bytes;
+        given[link].1 += charge;
+    }
+    given
+}
+
+#[test]
+fn each_way_shares_what_it_says() {
+    let [fast, slow] = serve(SchedulerKind::RoundRobin, 1_000);
+    assert_eq!((fast.0, slow.0), (30_000_000, 15_000_000));
+    let [fast, slow] = serve(SchedulerKind::PacketDeficit, 3_000);
+    assert!((fast.0 as f64 / slow.0 as f64 - 1.0).abs() < 0.01, "{fast:?} {slow:?}");
+    let [fast, slow] = serve(SchedulerKind::AirtimeDeficit { both: false }, 3_000);
+    let ratio = fast.1.as_secs_f64() / slow.1.as_secs_f64();
+    assert!((ratio - 1.0).abs() < 0.01, "{fast:?} {slow:?}");
+    let [fast, slow] = serve(SchedulerKind::MaximumRate, 100);
+    assert_eq!((fast.0, slow.0), (6_000_000, 0));
+    let [fast, slow] = serve(SchedulerKind::Fifo, 1_000);
+    assert_eq!((fast.0, slow.0), (30_000_000, 15_000_000));
+}
+
+#[test]
+fn the_longest_queue_goes_first() {
+    let mut scheduler = SchedulerKind::LongestQueue.build();
+    let candidates = [candidate(0, 3), candidate(1, 4)];
+    assert_eq!(scheduler.pick(Time::ZERO, &candidates), Pick::Link(1));
+}
+
+#[test]
+fn what_fills_no_aggregate_is_held_for_so_long() {
+    let hold = Duration::from_millis(10);
+    let mut scheduler = SchedulerKind::FullAggregate { hold }.build();
+    scheduler.arrived(Time::from_millis(1), 0);
+    scheduler.arrived(Time::from_millis(3), 1);
+    let few = [candidate(0, 3), candidate(1, 4)];
+    let at = |ms| Time::from_millis(ms);
+    assert_eq!(scheduler.pick(at(4), &few), Pick::Wait(at(11)));
+    assert_eq!(scheduler.pick(at(4), &[few[0], candidate(1, 64)]), Pick::Link(1));
+    assert_eq!(scheduler.pick(at(11), &few), Pick::Link(0));
+}
