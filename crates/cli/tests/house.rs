@@ -64,6 +64,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "salsify",
             "congestion",
             "net",
+            "wifi",
             "runtime",
             "quic",
             "apps",

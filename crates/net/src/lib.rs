@@ -16,7 +16,7 @@ pub mod queue;
 pub mod topology;
 pub mod trace;
 
-pub use access::{Access, Carrier, CellAccess, Direction, LinkAccess, Way};
+pub use access::{Access, Carrier, CellAccess, Direction, LinkAccess, Way, WifiAccess};
 pub use dumbbell::{BuiltDumbbell, Dumbbell};
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};

@@ -15,6 +15,7 @@ use std::time::Duration;
 use airlane_base::{FlowId, Rate, Seed};
 
 use crate::access::{Access, Built, Carrier, Direction};
+use crate::air::{Air, StationId};
 use crate::impair::{Impairment, JitterLaw};
 use crate::network::{HostId, Network, Step};
 use crate::node::Port;
@@ -89,7 +90,8 @@ impl Topology {
         behind: Option<AccessId>,
         seed: Seed,
     ) -> AccessId {
-        let built = access.build(name, &mut self.network, seed);
+        let outer = behind.map(|outer| &self.accesses[outer.0].built);
+        let built = access.build(name, outer, &mut self.network, seed);
         self.accesses.push(Placed { name: name.to_owned(), behind, built });
         AccessId(self.accesses.len() - 1)
     }
@@ -103,6 +105,12 @@ impl Topology {
     /// What measures in an access, down before up, user by user; once all flows are there.
     pub fn carriers(&self, access: AccessId) -> Vec<Carrier> {
         self.accesses[access.0].built.carriers()
+    }
+
+    /// The air of an access that a client is on, and which station of it: once the client is connected,
+    /// if it is a WiFi.
+    pub fn station(&self, access: AccessId, client: IpAddr) -> Option<(Air, StationId)> {
+        self.accesses[access.0].built.station(client)
     }
 
     /// Adds a server to the core.
@@ -140,6 +148,9 @@ impl Topology {
         while let Some(outer) = self.accesses[path[0].0].behind {
             path.insert(0, outer);
         }
+        // What a station crosses is the air of its access point, once.
+        let is_own = |at: &AccessId| *at == path[path.len() - 1] || !self.accesses[at.0].built.is_shared();
+        let path: Vec<AccessId> = path.iter().copied().filter(is_own).collect();
         let network = &mut self.network;
         let slowest = path.iter().map(|a| self.accesses[a.0].built.mean_down()).min();
         let jitter = self.send_jitter.most(slowest.unwrap_or(Rate::ZERO));

@@ -85,6 +85,7 @@ fn capacity(experiment: &Experiment<'_>) -> String {
     match &way.capacity {
         Capacity::Constant(rate) => format!("{} Mbit/s", rate.bps() as f64 / 1e6),
         Capacity::Steps(_) => "in steps".to_owned(),
+        Capacity::Air => "802.11".to_owned(),
         Capacity::Trace(_) => {
             let cases = &experiment.plan.cases;
             let names: BTreeSet<&str> =

@@ -125,6 +125,11 @@ impl<'a> Reader<'a> {
         self.fail(key, found(data), expected);
     }
 
+    /// Whether keys are listed instead of read.
+    pub(super) fn is_listing(&self) -> bool {
+        self.notes.is_listing()
+    }
+
     /// A number, `None` if it is not given.
     pub(crate) fn number_or_none(
         &mut self,

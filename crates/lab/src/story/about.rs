@@ -257,7 +257,7 @@ fn carried(capacity: &Capacity, traces: &[&str]) -> String {
             format!("{}, {offset}", traces.join(", "))
         }
         Capacity::Constant(_) => format!("constant {}", words::capacity(capacity, &[])),
-        Capacity::Steps(_) => words::capacity(capacity, &[]),
+        Capacity::Steps(_) | Capacity::Air => words::capacity(capacity, &[]),
     }
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn ms(d: Duration) -> String {
 pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
     match (capacity, traces) {
         (Capacity::Constant(rate), _) => mbps(rate.as_f64()),
+        (Capacity::Air, _) => "what the air leaves".to_owned(),
         (Capacity::Steps(steps), _) => {
             let steps: Vec<String> = steps
                 .iter()

@@ -6,6 +6,7 @@ mod output;
 mod stage;
 mod stocks;
 mod tap;
+mod wifi;
 
 use std::fmt;
 use std::sync::Arc;

@@ -13,6 +13,7 @@ use airlane_net::{
 };
 use rand::RngExt;
 
+use super::wifi;
 use crate::plan::{Plan, RunKey};
 use crate::scenario::{Access, AccessKind, Capacity, Discipline, Loss, Queue, QueueLimit, Way};
 
@@ -107,16 +108,27 @@ fn add_access(
         Some(outer) => Some(add_access(plan, key, seed, outer, topology, built)?),
         None => None,
     };
-    let way = |direction| way(plan, key, seed, (number, access), direction);
-    let link = LinkAccess { down: way(Direction::Down)?, up: way(Direction::Up)? };
+    let link = || -> Result<LinkAccess, InputError> {
+        let way = |direction| way(plan, key, seed, (number, access), direction);
+        Ok(LinkAccess { down: way(Direction::Down)?, up: way(Direction::Up)? })
+    };
     let root = seed.split("network");
     let own = match access.name.as_str() {
         ROOT => root,
         name => root.split("access").split(name),
     };
     let kind = match &access.kind {
-        AccessKind::Link(_) => airlane_net::Access::Link(link),
-        AccessKind::Cell(_) => airlane_net::Access::Cell(CellAccess { user: link }),
+        AccessKind::Link(_) => airlane_net::Access::Link(link()?),
+        AccessKind::Cell(_) => airlane_net::Access::Cell(CellAccess { user: link()? }),
+        AccessKind::Wifi(wifi) => {
+            let down = &queue_of(plan, key, (number, access), Direction::Down);
+            let rtt = plan.scenario.network.rtt_at(number);
+            airlane_net::Access::Wifi(Box::new(wifi::access(wifi, down, rtt)))
+        }
+        AccessKind::Station { station, link } => {
+            let rtt = plan.scenario.network.rtt_at(number);
+            airlane_net::Access::Station(Box::new(wifi::station(station, &link.up.queue, rtt)))
+        }
     };
     let id = topology.add_access(&access.name, &kind, behind, own);
     built[number] = Some(id);
@@ -134,9 +146,7 @@ fn way(
     let way = access.way(direction);
     let network = &plan.scenario.network;
     let (supply, offset) = supply(plan, key, seed, (number, access), direction)?;
-    let other = plan.scenario.schemes[key.scheme].queue.as_ref();
-    let other = other.filter(|q| q.access == number && direction == Direction::Down);
-    let queue = other.map_or(&way.queue, |q| &q.queue);
+    let queue = queue_of(plan, key, (number, access), direction);
     let rtt = network.rtt_at(number);
     Ok(airlane_net::Way {
         queue: queue_spec(queue, supply.mean(), rtt),
@@ -146,6 +156,18 @@ fn way(
         delay: way.delay,
         impairments: impairments(way),
     })
+}
+
+/// The queue of a way under a scheme.
+fn queue_of<'a>(
+    plan: &'a Plan,
+    key: RunKey,
+    (number, access): (usize, &'a Access),
+    direction: Direction,
+) -> &'a Queue {
+    let other = plan.scenario.schemes[key.scheme].queue.as_ref();
+    let other = other.filter(|q| q.access == number && direction == Direction::Down);
+    other.map_or(&access.way(direction).queue, |q| &q.queue)
 }
 
 /// What a way can carry, and where in a recording the run starts.
@@ -166,6 +188,10 @@ pub(super) fn supply(
             let steps: Vec<_> = steps.iter().map(|s| (s.at, s.rate)).collect();
             let profile = RateProfile::new(&steps, None).map_err(|e| e.at_key(at("steps")))?;
             Ok((Supply::Profile(Arc::new(profile)), Duration::ZERO))
+        }
+        Capacity::Air => {
+            let found = format!("the air of \"{}\" is no capacity that is known beforehand", access.name);
+            Err(InputError::new(found, "expected a link or a cell"))
         }
         Capacity::Trace(source) => {
             let Some(trace) = plan.cases[key.case].traces.get(&(number, direction)) else {
@@ -193,7 +219,7 @@ pub(crate) fn of_way(seed: Seed, access: &str, direction: Direction) -> Seed {
     }
 }
 
-fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
+pub(super) fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
     let limit = match queue.limit {
         QueueLimit::Bdp(x) => {
             Limit::Bdp(x).fixed(queue.bdp_rate.unwrap_or(mean), queue.bdp_rtt.unwrap_or(rtt))

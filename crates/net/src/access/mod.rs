@@ -2,6 +2,7 @@
 
 mod cell;
 mod link;
+mod wifi;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +11,9 @@ use airlane_base::{Rate, Seed};
 
 pub use cell::CellAccess;
 pub use link::{LinkAccess, Way};
+pub use wifi::WifiAccess;
 
+use crate::air::{Air, StationConfig, StationId};
 use crate::network::{Network, NodeId, Step};
 use crate::node::Port;
 
@@ -49,6 +52,10 @@ pub enum Access {
     Link(LinkAccess),
     /// A link and a queue for each user.
     Cell(CellAccess),
+    /// An access point of 802.11, with hosts on it as stations.
+    Wifi(Box<WifiAccess>),
+    /// Stations of another kind; it lies behind a [`Self::Wifi`].
+    Station(Box<StationConfig>),
 }
 
 /// An access that stands in a network.
@@ -56,6 +63,7 @@ pub enum Access {
 pub(crate) enum Built {
     Link(link::Built),
     Cell(Box<cell::Built>),
+    Wifi(Box<wifi::Built>),
 }
 
 /// A part of an access that measures what it carries: the link of one direction.
@@ -73,12 +81,28 @@ pub struct Carrier {
 }
 
 impl Access {
-    /// Puts the access into a network. Nodes are named after it; everything random draws from a
-    /// part of `seed` of its own.
-    pub(crate) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
+    /// Puts the access into a network, behind `outer` if there is one. Nodes are named after it;
+    /// everything random draws from a part of `seed` of its own.
+    ///
+    /// # Panics
+    /// If it is stations that do not lie behind a WiFi.
+    pub(crate) fn build(
+        &self,
+        name: &str,
+        outer: Option<&Built>,
+        network: &mut Network,
+        seed: Seed,
+    ) -> Built {
         match self {
             Self::Link(link) => Built::Link(link.build(name, network, seed)),
             Self::Cell(cell) => Built::Cell(Box::new(cell.build(name, seed))),
+            Self::Wifi(wifi) => Built::Wifi(Box::new(wifi.build(name, network, seed))),
+            Self::Station(station) => match outer {
+                Some(Built::Wifi(wifi)) => {
+                    Built::Wifi(Box::new(wifi.others(StationConfig::clone(station))))
+                }
+                _ => panic!("stations lie behind a WiFi"),
+            },
         }
     }
 }
@@ -95,6 +119,7 @@ impl Built {
         match self {
             Self::Link(link) => link.steps(direction, flow, network),
             Self::Cell(cell) => cell.steps(direction, (flow, client), network),
+            Self::Wifi(wifi) => wifi.steps(direction, client),
         }
     }
 
@@ -103,6 +128,7 @@ impl Built {
         match self {
             Self::Link(link) => link.carriers(),
             Self::Cell(cell) => cell.carriers(),
+            Self::Wifi(wifi) => wifi.carriers(),
         }
     }
 
@@ -111,6 +137,20 @@ impl Built {
         match self {
             Self::Link(link) => link.mean_down(),
             Self::Cell(cell) => cell.mean_down(),
+            Self::Wifi(wifi) => wifi.mean_down(),
+        }
+    }
+
+    /// Whether what lies behind it uses it as its own: stations of an access point cross the air once.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Wifi(_))
+    }
+
+    /// The air that a host is on, and which station of it.
+    pub(crate) fn station(&self, host: IpAddr) -> Option<(Air, StationId)> {
+        match self {
+            Self::Wifi(wifi) => wifi.station(host),
+            Self::Link(_) | Self::Cell(_) => None,
         }
     }
 }

@@ -158,6 +158,15 @@ impl Medium {
         StationId(self.stations.len() - 1)
     }
 
+    pub(super) fn rate_of(&self, ap: ApId, station: &StationConfig) -> Rate {
+        let ap = &self.aps[ap.0].config;
+        let vector = match station.rate_control.unwrap_or(ap.rate_control) {
+            RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
+            RateControl::Ideal => super::reception::best(ap, station.snr_db),
+        };
+        vector.rate()
+    }
+
     pub(super) fn listen(&mut self, station: StationId) -> Ears {
         let radio = &mut self.radios[self.stations[station.0].radio];
         radio.ears.get_or_insert_default().clone()

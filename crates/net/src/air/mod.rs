@@ -30,7 +30,7 @@ mod window;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use airlane_base::{Packet, Seed, Time};
+use airlane_base::{Packet, Rate, Seed, Time};
 
 pub use account::{Airtime, Held, Use};
 pub use config::{ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig};
@@ -61,6 +61,11 @@ impl Air {
     /// Adds a station of an access point.
     pub fn add_station(&self, ap: ApId, config: StationConfig) -> StationId {
         self.medium().add_station(ap, config)
+    }
+
+    /// The rate at which a frame would go to a station as this at its access point.
+    pub fn rate_of(&self, ap: ApId, station: &StationConfig) -> Rate {
+        self.medium().rate_of(ap, station)
     }
 
     /// The port of a station's packets in one direction.

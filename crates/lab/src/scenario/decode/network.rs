@@ -7,16 +7,19 @@ use super::super::reader::{NONE, Reader};
 use super::super::suggest;
 use super::super::types::*;
 use super::link::{DOWN_LIMIT, link, links, queue};
-use super::{RTT, words};
+use super::{RTT, wifi, words};
 
 #[derive(Clone, Copy, PartialEq)]
 enum AccessWord {
     Link,
     Cell,
+    Wifi,
+    Station,
 }
 
 words! {
-    AccessWord: "link" => Self::Link, "cell" => Self::Cell;
+    AccessWord: "link" => Self::Link, "cell" => Self::Cell, "wifi" => Self::Wifi,
+        "station" => Self::Station;
 }
 
 /// The name of the access that `[link]` is short for.
@@ -56,6 +59,7 @@ pub(super) fn network(r: &mut Reader<'_>) -> Network {
         network.rtt = core.unwrap_or(Duration::from_millis(20));
         network.accesses = accesses;
         chain(r, &mut network.accesses, &behind);
+        wifi::check(r, &network.accesses);
     } else if core.is_some() && r.has("core") {
         r.fail("core", "found without [[access]]", "expected `link.rtt_s`");
     }
@@ -99,6 +103,9 @@ fn chain(r: &Reader<'_>, accesses: &mut [Access], behind: &[Option<String>]) {
         }
     }
 }
+
+const WIFI: &str = "The access point of a WiFi: of an access of kind \"wifi\".";
+const STATION: &str = "What each host on it is: of an access of kind \"station\".";
 
 /// The message for a name that does not exist.
 fn one_of(word: &str, names: &[String]) -> String {
@@ -163,14 +170,29 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
     if !r.has("name") {
         r.fail("name", "missing", "expected a name, such as \"home\"");
     }
-    let doc = "What it is: a link whose directions share nothing, or a cell in which each host has such \
-               a link with a queue of its own.";
+    let doc = "What it is: a link whose directions share nothing; a cell in which each host has such a \
+               link with a queue of its own; a WiFi, on which each host is a station; or stations of \
+               another kind of the WiFi that it is behind ([the air](air.md)).";
     let kind = r.word("kind", AccessWord::Link, doc);
     let behind =
         r.name_or_none("behind", NONE, "The access that lies between this one and the core.");
-    let kind = match kind {
-        AccessWord::Link => AccessKind::Link(links(r)),
-        AccessWord::Cell => AccessKind::Cell(links(r)),
+    let (wifi, station) = match kind {
+        AccessWord::Wifi => (Some(r.section("wifi", WIFI, wifi::wifi)), None),
+        AccessWord::Station => (None, Some(r.section("station", STATION, wifi::station))),
+        AccessWord::Link | AccessWord::Cell if r.is_listing() => {
+            (r.table("wifi", NONE, WIFI, wifi::wifi), r.table("station", NONE, STATION, wifi::station))
+        }
+        AccessWord::Link | AccessWord::Cell => (None, None),
+    };
+    let kind = match (kind, wifi, station) {
+        (AccessWord::Wifi, Some(wifi), _) => AccessKind::Wifi(Box::new(wifi)),
+        (AccessWord::Station, _, Some((station, up))) => {
+            // The queue at the access point is the access point's.
+            let link = Box::new(wifi::link_of(up.clone(), up));
+            AccessKind::Station { station, link }
+        }
+        (AccessWord::Cell, ..) => AccessKind::Cell(links(r)),
+        _ => AccessKind::Link(links(r)),
     };
     (Access { name: name.unwrap_or_default(), behind: None, kind }, behind)
 }

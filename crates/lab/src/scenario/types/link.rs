@@ -7,6 +7,8 @@ use airlane_base::Rate;
 use airlane_net::Direction;
 use airlane_net::trace::Medium;
 
+use super::wifi::{Station, Wifi};
+
 /// An ideal core with the servers, and the accesses around it that clients are on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
@@ -35,6 +37,15 @@ pub enum AccessKind {
     Link(Link),
     /// A cell: each host on it has such a link, with a queue of its own.
     Cell(Link),
+    /// An access point of 802.11, with hosts on it as stations.
+    Wifi(Box<Wifi>),
+    /// Stations of another kind of the access point that it lies behind.
+    Station {
+        /// What they are.
+        station: Station,
+        /// Queues: that at the access point is as there, that at the station is its own.
+        link: Box<Link>,
+    },
 }
 
 /// A link, each direction on its own.
@@ -62,9 +73,11 @@ pub struct Way {
 }
 
 impl Network {
-    /// The way down of the only access. `None` if there are several.
+    /// The way down of the only access. `None` if there are several, or if it is air: there each station
+    /// has ways of its own.
     pub fn bottleneck(&self) -> Option<&Way> {
         match self.accesses.as_slice() {
+            [Access { kind: AccessKind::Wifi(_), .. }] => None,
             [access] => Some(access.way(Direction::Down)),
             _ => None,
         }
@@ -95,7 +108,11 @@ impl Network {
 impl Access {
     /// One of its directions.
     pub fn way(&self, direction: Direction) -> &Way {
-        let (AccessKind::Link(link) | AccessKind::Cell(link)) = &self.kind;
+        let link = match &self.kind {
+            AccessKind::Link(link) | AccessKind::Cell(link) => link,
+            AccessKind::Wifi(wifi) => &wifi.link,
+            AccessKind::Station { link, .. } => link,
+        };
         match direction {
             Direction::Down => &link.down,
             Direction::Up => &link.up,
@@ -104,7 +121,11 @@ impl Access {
 
     /// One of its directions, to change it.
     pub fn way_mut(&mut self, direction: Direction) -> &mut Way {
-        let (AccessKind::Link(link) | AccessKind::Cell(link)) = &mut self.kind;
+        let link = match &mut self.kind {
+            AccessKind::Link(link) | AccessKind::Cell(link) => link,
+            AccessKind::Wifi(wifi) => &mut wifi.link,
+            AccessKind::Station { link, .. } => link,
+        };
         match direction {
             Direction::Down => &mut link.down,
             Direction::Up => &mut link.up,
@@ -121,6 +142,8 @@ pub enum Capacity {
     Trace(TraceSource),
     /// Constant between steps; the first is at time zero, times rise.
     Steps(Vec<RateStep>),
+    /// What the air of a WiFi leaves.
+    Air,
 }
 
 /// From `at` on, the link carries `rate`.

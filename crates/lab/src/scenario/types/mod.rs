@@ -2,6 +2,7 @@
 
 mod link;
 mod scheme;
+mod wifi;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::workload::Casts;
 
 pub use link::*;
 pub use scheme::*;
+pub use wifi::*;
 
 /// A scenario: who shares which network, under which schemes, for how long.
 ///

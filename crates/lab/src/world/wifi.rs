@@ -1,0 +1,49 @@
+//! A WiFi of a scenario as the network has it.
+
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_net::air::{ApConfig, ChannelConfig, RateControl, StationConfig};
+use airlane_net::{Capacity, WifiAccess};
+use airlane_wifi::Vector;
+
+use super::network::queue_spec;
+use crate::scenario::{Queue, Station, Wifi};
+
+/// The access point, with this queue for each station.
+pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
+    let Wifi { format, width, guard, streams, .. } = *wifi;
+    let mcs = wifi.format.most_mcs();
+    // A queue in BDP counts with the highest rate there is.
+    let most = Vector { format, mcs, streams, width, guard }.rate();
+    let ap = ApConfig {
+        format,
+        width,
+        guard,
+        streams,
+        window: wifi.window,
+        most_air: wifi.most_air,
+        most_amsdu: wifi.most_amsdu,
+        retries: wifi.retries,
+        protection: wifi.protection,
+        is_sealed: wifi.is_sealed,
+        has_categories: wifi.has_categories,
+        scheduler: wifi.scheduler,
+        queue: queue_spec(down, most, rtt),
+        pool: wifi.pool_packets.map_or(Capacity::Unlimited, Capacity::Packets),
+        rate_control: RateControl::Ideal,
+    };
+    let station = station(&wifi.station, &wifi.link.up.queue, rtt);
+    WifiAccess { channel: ChannelConfig::default(), ap, station }
+}
+
+/// A station with this queue.
+pub(super) fn station(station: &Station, up: &Queue, rtt: Duration) -> StationConfig {
+    let Station { snr_db, others_db, mcs } = *station;
+    StationConfig {
+        snr_db,
+        others_db,
+        queue: queue_spec(up, Rate::from_bps(100_000_000), rtt),
+        rate_control: mcs.map(|(mcs, streams)| RateControl::Fixed { mcs, streams }),
+    }
+}
