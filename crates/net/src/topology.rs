@@ -149,7 +149,8 @@ impl Topology {
             path.insert(0, outer);
         }
         // What a station crosses is the air of its access point, once.
-        let is_own = |at: &AccessId| *at == path[path.len() - 1] || !self.accesses[at.0].built.is_shared();
+        let is_own =
+            |at: &AccessId| *at == path[path.len() - 1] || !self.accesses[at.0].built.is_shared();
         let path: Vec<AccessId> = path.iter().copied().filter(is_own).collect();
         let network = &mut self.network;
         let slowest = path.iter().map(|a| self.accesses[a.0].built.mean_down()).min();

@@ -11,6 +11,7 @@ use airlane_congestion::{Controller, ControllerConfig};
 use bytes::Bytes;
 
 use crate::crypto::{Cipher, Security, Tls};
+use crate::reports::{ReportSink, ReportSource};
 
 /// What a controller is made from.
 #[derive(Clone, Copy, Debug)]
@@ -166,6 +167,10 @@ pub struct TransportConfig {
     pub idle_timeout: Option<Duration>,
     /// Silence after which a PING goes out.
     pub keep_alive: Option<Duration>,
+    /// A client's reports to the controllers of its servers.
+    pub report_source: Option<ReportSource>,
+    /// What a server reads the reports of its clients with.
+    pub report_sink: Option<ReportSink>,
     /// How packets are protected and where secrets come from. Only the two constructors make one.
     pub security: Security,
     /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it
@@ -234,6 +239,8 @@ impl TransportConfig {
             dscp: Dscp::DEFAULT,
             idle_timeout: Some(Duration::from_secs(60)),
             keep_alive: None,
+            report_source: None,
+            report_sink: None,
             security,
             reset_secret: None,
             alpn: vec![ALPN_H3.to_vec(), ALPN_AIRLANE.to_vec()],

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use noq_proto::{Dir, StreamId, VarInt};
 
 use crate::control::ControlHandle;
-use crate::driver::{Link, Owner};
+use crate::driver::{Link, Owner, WeakLink};
 use crate::error::QuicError;
 use crate::stream::{RecvStream, SendStream};
 
@@ -104,6 +104,11 @@ impl Connection {
     ) -> Poll<Result<RecvStream, QuicError>> {
         let id = ready!(self.0.poll_accept(cx, Dir::Uni))?;
         Poll::Ready(Ok(RecvStream::new(&self.0, id)))
+    }
+
+    /// A reference that does not keep it open.
+    pub(crate) fn weak(&self) -> WeakLink {
+        Arc::downgrade(self.0.link())
     }
 
     /// The congestion controller.

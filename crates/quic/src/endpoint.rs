@@ -278,6 +278,9 @@ impl Endpoint {
             Connection::new(link)
         };
         connection.connected().await?;
+        if let Some(source) = &self.inner.config.report_source {
+            self.inner.runtime.spawn("reports", source.clone().run(connection.weak()));
+        }
         Ok(connection)
     }
 
@@ -316,6 +319,9 @@ impl Drop for Endpoint {
 
 /// What peers may send: an Ethernet frame's worth. Also the size of receive buffers.
 const PEER_PAYLOAD_BYTES: u16 = 1472;
+
+/// Reports that wait to be read, bytes: each is read in the turn in which it comes.
+const REPORT_BUFFER_BYTES: usize = 4_096;
 
 fn check(config: &TransportConfig) -> Result<(), QuicError> {
     let refuse = |what: String| Err(QuicError::Config(what));
@@ -423,6 +429,8 @@ impl Inner {
                 original_id,
             }),
         };
+        // Both ends must allow datagrams for one to send them.
+        let takes_reports = config.report_sink.is_some() || config.report_source.is_some();
         let mut t = noq_proto::TransportConfig::default();
         t.congestion_controller_factory(Arc::new(factory))
             .initial_rtt(config.initial_rtt)
@@ -440,7 +448,7 @@ impl Inner {
             .max_concurrent_uni_streams(VarInt::from_u32(config.max_streams))
             .max_idle_timeout(config.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))
             .keep_alive_interval(config.keep_alive)
-            .datagram_receive_buffer_size(None)
+            .datagram_receive_buffer_size(takes_reports.then_some(REPORT_BUFFER_BYTES))
             .allow_spin(false);
         if let AckPolicy::Decimated { packets, max_delay } = config.acks {
             let mut acks = AckFrequencyConfig::default();

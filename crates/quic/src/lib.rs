@@ -14,6 +14,7 @@ mod endpoint;
 mod error;
 mod http3;
 mod qlog;
+mod reports;
 mod stream;
 
 pub use companion::Companion;
@@ -27,4 +28,5 @@ pub use crypto::{Certificates, Cipher, Identity, Security, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use http3::{Body, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder};
+pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
 pub use stream::{RecvStream, SendStream};

@@ -190,7 +190,8 @@ pub(super) fn supply(
             Ok((Supply::Profile(Arc::new(profile)), Duration::ZERO))
         }
         Capacity::Air => {
-            let found = format!("the air of \"{}\" is no capacity that is known beforehand", access.name);
+            let found =
+                format!("the air of \"{}\" is no capacity that is known beforehand", access.name);
             Err(InputError::new(found, "expected a link or a cell"))
         }
         Capacity::Trace(source) => {

@@ -143,6 +143,15 @@ impl ControlHandle {
         accepted
     }
 
+    /// As [`Self::signal`], from within the driver's turn, which goes on with the connection.
+    pub(crate) fn signal_in_turn(&self, now: Time, signal: Signal) {
+        let mut core = self.shared.core.lock();
+        if let Some(core) = core.as_mut() {
+            core.signal(now, signal);
+            self.shared.publish(core);
+        }
+    }
+
     /// Runs `f` on the state. A panic in `f` ends the connection and goes on in the caller.
     fn guarded<T>(&self, f: impl FnOnce(&mut Core) -> T) -> T {
         let result = {

@@ -64,6 +64,10 @@ impl Owner {
     pub(crate) fn new(link: Arc<Link>) -> Arc<Self> {
         Arc::new(Self(link))
     }
+
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        &self.0
+    }
 }
 
 impl Drop for Owner {
@@ -81,7 +85,8 @@ impl Link {
         endpoint: &Inner,
     ) -> Arc<Self> {
         let now = endpoint.runtime.now();
-        let state = State::new(proto, endpoint.clock.instant(now));
+        let reports = endpoint.config().report_sink.as_ref().map(|sink| sink.open());
+        let state = State::new(proto, endpoint.clock.instant(now), reports);
         let timeout = endpoint.config().admission.handshake_timeout.filter(|_| state.unannounced);
         let ahead = Ahead::new(endpoint.config(), &endpoint.live);
         let link = Arc::new(Self {
@@ -125,6 +130,23 @@ impl Link {
         drop(state);
         let stats = self.control.stats();
         !stats.has_data && stats.in_flight == 0
+    }
+
+    /// Whether it is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state.lock().ended.is_some()
+    }
+
+    /// Sends a report, in the place of one that has not left yet.
+    pub(crate) fn send_report(&self, report: Bytes) {
+        let mut state = self.state.lock();
+        if state.ended.is_none() {
+            // A peer that does not take reports is none that asked for them.
+            let sent = state.proto.datagrams().send(report, true);
+            if sent.is_ok() {
+                self.list(state);
+            }
+        }
     }
 
     /// Has the driver look at the connection.

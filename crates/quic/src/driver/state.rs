@@ -12,6 +12,7 @@ use noq_proto::{Event, StreamEvent, StreamId};
 use super::inbox::{Inbox, Stop};
 use super::wakers::Wakers;
 use crate::error::QuicError;
+use crate::reports::ReportReader;
 
 /// The state of one connection, which its lock guards.
 pub(super) struct State {
@@ -45,6 +46,8 @@ pub(super) struct State {
     pub(super) leave: [Wakers; 2],
     /// Who waits for the handshake or the end.
     pub(super) changes: Wakers,
+    /// Reads what the peer reports to the controller.
+    pub(super) report_reader: Option<ReportReader>,
 }
 
 /// Who waits for what comes of a stream.
@@ -80,8 +83,13 @@ pub(super) struct Outbox {
 
 impl State {
     /// Of a connection that the driver is about to look at.
-    pub(super) fn new(proto: noq_proto::Connection, now: Instant) -> Self {
+    pub(super) fn new(
+        proto: noq_proto::Connection,
+        now: Instant,
+        report_reader: Option<ReportReader>,
+    ) -> Self {
         Self {
+            report_reader,
             unannounced: proto.side().is_server(),
             proto,
             ended: None,
@@ -116,7 +124,8 @@ impl State {
             Event::HandshakeConfirmed => self.confirmed = true,
             Event::ConnectionLost { reason } => self.end(reason.into()),
             Event::Stream(event) => self.on_stream(event),
-            // Nothing here uses datagrams, several paths, or reads handshake data early.
+            // Datagrams are taken at the end of the turn. Nothing here uses several paths or reads
+            // handshake data early.
             _ => {}
         }
     }

@@ -111,6 +111,15 @@ impl Turn<'_> {
         while let Some(event) = state.proto.poll() {
             state.on_event(event);
         }
+        if let Some(read) = &mut state.report_reader {
+            while let Some(report) = state.proto.datagrams().recv() {
+                let now = self.link.runtime().now();
+                if let Some(signal) = read(now, &report) {
+                    self.link.control().signal_in_turn(now, signal);
+                    settled.goes_on = true;
+                }
+            }
+        }
         settled.goes_on |= state.fill_inboxes();
         settled.goes_on |= state.empty_outboxes();
         settled

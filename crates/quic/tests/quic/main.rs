@@ -10,4 +10,5 @@ mod loopback;
 mod migration;
 mod mtu;
 mod qlog;
+mod reports;
 mod virtual_time;

@@ -179,9 +179,10 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
     let (wifi, station) = match kind {
         AccessWord::Wifi => (Some(r.section("wifi", WIFI, wifi::wifi)), None),
         AccessWord::Station => (None, Some(r.section("station", STATION, wifi::station))),
-        AccessWord::Link | AccessWord::Cell if r.is_listing() => {
-            (r.table("wifi", NONE, WIFI, wifi::wifi), r.table("station", NONE, STATION, wifi::station))
-        }
+        AccessWord::Link | AccessWord::Cell if r.is_listing() => (
+            r.table("wifi", NONE, WIFI, wifi::wifi),
+            r.table("station", NONE, STATION, wifi::station),
+        ),
         AccessWord::Link | AccessWord::Cell => (None, None),
     };
     let kind = match (kind, wifi, station) {

@@ -163,17 +163,15 @@ pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
         50.0,
         "SNR between it and its access point, over the whole width.",
     );
-    let others_db =
-        r.number("others_db", db(-60.0), 40.0, "SNR between it and other stations.");
+    let others_db = r.number("others_db", db(-60.0), 40.0, "SNR between it and other stations.");
     let mcs = r.count_or_none("mcs", (0, 11), "the best for the SNR", "The MCS, both ways.");
     let streams =
         r.count_or_none("streams", (1, 4), "1", "Spatial streams of that MCS, both ways.");
     if streams.is_some() && mcs.is_none() {
         r.fail("streams", "found without an MCS", "expected `mcs` beside it");
     }
-    let queue = r.section("queue", "The queue at the station.", |r| {
-        queue(r, QueueLimit::Packets(PACKETS))
-    });
+    let queue =
+        r.section("queue", "The queue at the station.", |r| queue(r, QueueLimit::Packets(PACKETS)));
     let mcs = mcs.map(|mcs| (mcs as u8, streams.unwrap_or(1) as u8));
     (Station { snr_db, others_db, mcs }, queue)
 }
@@ -224,7 +222,8 @@ pub(super) fn check(r: &Reader<'_>, accesses: &[Access]) {
             let Wifi { format, width, guard, .. } = **wifi;
             let vector = Vector { format, mcs, streams, width, guard };
             if !vector.is_valid() || streams > wifi.streams {
-                let found = format!("found MCS {mcs} with {streams} streams on \"{}\"", access.name);
+                let found =
+                    format!("found MCS {mcs} with {streams} streams on \"{}\"", access.name);
                 let expected = "expected what its access point has";
                 r.fail_in("access", i, "station", found, expected);
             }
