@@ -21,7 +21,7 @@ use airlane_runtime::virtual_time::{World, WorldError};
 pub(crate) use network::of_way;
 pub(crate) use oracle::OracleLink;
 pub use output::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
-pub(crate) use stage::{Pair, Stage};
+pub(crate) use stage::{OnAir, Pair, Stage};
 pub(crate) use stocks::SharedStocks;
 pub use stocks::Stocks;
 pub(crate) use tap::Tap;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Seed};
+use airlane_net::air::{Air, StationId};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{AbcConfig, CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
 use airlane_net::{
@@ -22,12 +23,14 @@ use crate::scenario::{Access, AccessKind, Capacity, Discipline, Loss, Queue, Que
 const ROOT: &str = "link";
 
 /// The addresses of a client and its server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Addresses {
     /// The server's.
     pub(super) server: IpAddr,
     /// The client's: one per access, in the order of its place.
     pub(super) client: Vec<IpAddr>,
+    /// The air that the client is on by its first access, if that is a WiFi, and which station it is.
+    pub(super) air: Option<(Air, StationId)>,
 }
 
 /// What measures one direction of an access.
@@ -83,10 +86,18 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
         topology.carriers(*id).into_iter().map(measured).collect::<Vec<_>>()
     });
     let ways = ways.collect();
+    let airs: Vec<Option<(Air, StationId)>> = pairs
+        .iter()
+        .map(|(_, client)| {
+            let (access, address) = *client.addresses.first()?;
+            topology.station(access, address)
+        })
+        .collect();
     let network = topology.finish();
-    let hosts = pairs.into_iter().map(|(server, client)| Addresses {
+    let hosts = pairs.into_iter().zip(airs).map(|((server, client), air)| Addresses {
         server: network.addresses(server)[0],
         client: client.addresses.iter().map(|(_, address)| *address).collect(),
+        air,
     });
     Ok(Built { hosts: hosts.collect(), network, ways })
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
+use airlane_net::Direction;
+use airlane_net::air::{Air, StationId};
 use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::World;
@@ -37,6 +39,26 @@ pub(crate) struct Pair {
     pub(crate) address: SocketAddr,
     /// The client's addresses: one per access that it is on, in the order of its place.
     pub(crate) from: Vec<IpAddr>,
+    /// The air that the client is on by its first access, if that is a WiFi.
+    pub(crate) air: Option<OnAir>,
+}
+
+/// A host on the air of a WiFi.
+#[derive(Clone, Debug)]
+pub(crate) struct OnAir {
+    air: Air,
+    station: StationId,
+}
+
+impl OnAir {
+    /// The air that its packets have been charged with until now, both ways.
+    pub(crate) fn charged(&self) -> Duration {
+        let airtime = self.air.airtime();
+        let of = |direction| {
+            airtime.get(usize::from(Air::port(self.station, direction).0)).map(|of| of.charged)
+        };
+        Direction::BOTH.into_iter().filter_map(of).sum()
+    }
 }
 
 /// What starting roles takes.
@@ -77,11 +99,12 @@ impl<'a> Stage<'a> {
                 Cipher::lab_tls().map_err(|e| LabError::fault(e.to_string()))?
             }
         };
-        let pairs = hosts.iter().enumerate().map(|(i, Addresses { server, client })| Pair {
+        let pairs = hosts.iter().enumerate().map(|(i, Addresses { server, client, air })| Pair {
             server: world.host(&format!("server{i}"), *server),
             client: world.host_with(&format!("client{i}"), client),
             address: SocketAddr::new(*server, PORT),
             from: client.clone(),
+            air: air.clone().map(|(air, station)| OnAir { air, station }),
         });
         // The schemes of a case share their seeds, and so the names of their connections.
         let label = pcap::file_name(&plan.label(key));

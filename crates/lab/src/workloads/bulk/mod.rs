@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{InputError, Time};
+use airlane_quality::stats;
 
 use crate::error::LabError;
 use crate::plan::{Plan, Sources};
@@ -190,7 +191,11 @@ impl Cast for Transfers {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        vec![Metric::of_actor("goodput_bps", "bit/s", Sense::Higher)]
+        vec![
+            Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("rtt_p95_s", "s", Sense::Lower),
+            Metric::of_actor("air_share", "", Sense::Neutral),
+        ]
     }
 
     fn prepare(
@@ -246,6 +251,8 @@ pub struct TransferOutput {
     pub samples: Vec<FlowSample>,
     /// The connections that it is the sum of, one per access; none if it is one connection.
     pub parts: Vec<TransferOutput>,
+    /// The air that its receiver was charged with, if it is on a WiFi.
+    pub air: Option<Duration>,
 }
 
 impl TransferOutput {
@@ -262,7 +269,20 @@ impl TransferOutput {
             failure: parts.iter().find_map(|p| p.failure.clone()),
             samples: sum::of(&parts),
             parts,
+            air: None,
         }
+    }
+
+    /// The share of the time from its start to its end that its receiver was charged with air for.
+    fn air_share(&self) -> Option<f64> {
+        let span = (self.end - self.start).as_secs_f64();
+        self.air.filter(|_| span > 0.0).map(|air| air.as_secs_f64() / span)
+    }
+
+    /// The round trip that nineteen of twenty of its samples have at most.
+    fn rtt_p95_s(&self) -> Option<f64> {
+        let rtts: Vec<f64> = self.samples.iter().filter_map(|sample| sample.rtt_s).collect();
+        stats::quantile(&rtts, 0.95)
     }
 
     /// Application bytes received over the time from its start to its end, bits/s.
@@ -298,6 +318,8 @@ impl Part for Output {
             let mut figures = Figures::default();
             let goodput = transfer.goodput_bps();
             figures.add("goodput_bps", "bit/s", goodput);
+            figures.add("rtt_p95_s", "s", transfer.rtt_p95_s());
+            figures.add("air_share", "", transfer.air_share());
             ActorResult {
                 workload: NAME.to_owned(),
                 name: transfer.name.clone(),

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram};
 use crate::error::LabError;
 use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{Pair, Stage, Tap};
+use crate::world::{OnAir, Pair, Stage, Tap};
 
 /// A connection that ended.
 pub(super) struct Received {
@@ -34,6 +34,7 @@ struct Started {
     name: String,
     start: Time,
     connections: Vec<Fetching>,
+    air: Option<OnAir>,
 }
 
 /// Transfers that run.
@@ -48,7 +49,7 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
             let start = Time::ZERO + transfer.start;
             let (ended, tap) = datagram::start(transport, transfer, &pair, stage)?;
             let connections = vec![Fetching { name: name.clone(), ended, tap }];
-            roles.push(Started { name, start, connections });
+            roles.push(Started { name, start, connections, air: pair.air });
             continue;
         }
         let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, stage.tap(&pair))).collect();
@@ -72,7 +73,8 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
             let ended = fetch(transfer, stage, &pair, ip)?;
             connections.push(Fetching { name, ended, tap });
         }
-        roles.push(Started { name, start: Time::ZERO + transfer.start, connections });
+        let start = Time::ZERO + transfer.start;
+        roles.push(Started { name, start, connections, air: pair.air });
     }
     Ok(Box::new(Roles(roles)))
 }
@@ -108,7 +110,7 @@ impl Running for Roles {
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         Box::pin(async {
             let mut outputs = Vec::new();
-            for Started { name, start, connections } in self.0 {
+            for Started { name, start, connections, air } in self.0 {
                 let mut parts = Vec::new();
                 for Fetching { name, ended, tap } in connections {
                     // Its task cannot be gone: a panic would have ended the world.
@@ -122,9 +124,11 @@ impl Running for Roles {
                         failure,
                         samples,
                         parts: Vec::new(),
+                        air: None,
                     });
                 }
-                outputs.push(TransferOutput::of(name, start, parts));
+                let air = air.map(|air| air.charged());
+                outputs.push(TransferOutput { air, ..TransferOutput::of(name, start, parts) });
             }
             Box::new(Output(outputs)) as Box<dyn Part>
         })
