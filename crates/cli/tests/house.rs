@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("media", &["base", "quality"]),
     ("vpx", &[]),
     ("wifi", &["base"]),
+    ("cupid", &["base", "wifi"]),
     ("pack", &["base", "quality", "media", "vpx"]),
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),

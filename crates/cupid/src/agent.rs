@@ -1,0 +1,172 @@
+//! The three together on a host: what it hears and receives goes in, reports come out.
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_wifi::Heard;
+
+use crate::estimator::{Estimate, Estimator, EstimatorOptions};
+use crate::feedback::Feedback;
+use crate::ring::Ring;
+use crate::rule::{Air, RateRule, RuleOptions, left_share};
+
+/// What airtime is charged for in U, shares and delta.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charging {
+    /// What was sent, as it was sent.
+    #[default]
+    Literal,
+    /// What it would take if stations that aggregate filled their aggregates. An access point that sends
+    /// as soon as it can makes aggregates that are as small as load allows, so that the literal charge
+    /// comes to 1 at a fraction of what the air carries (`docs/cupid.md`).
+    Packed,
+}
+
+/// Options of an agent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentOptions {
+    /// Of the estimator.
+    pub estimator: EstimatorOptions,
+    /// Of the rule. Its eta is the estimator's too.
+    pub rule: RuleOptions,
+    /// What airtime is charged for.
+    pub charging: Charging,
+    /// Time between reports, 1 to 255 ms.
+    pub interval: Duration,
+    /// Take what foreign networks use from eta, and count own stations only; needs the own BSSID.
+    pub subtract_foreign: bool,
+}
+
+impl AgentOptions {
+    /// Of an estimator: 25 reports per second, the rule's defaults.
+    pub fn new(estimator: EstimatorOptions) -> Self {
+        Self {
+            estimator,
+            rule: RuleOptions::default(),
+            charging: Charging::default(),
+            interval: Duration::from_millis(40),
+            subtract_foreign: false,
+        }
+    }
+}
+
+/// Cupid on a receiving host.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    options: AgentOptions,
+    estimator: Estimator,
+    rule: RateRule,
+    received: Ring,
+    /// Whether the host tells what it received: else it is what was heard.
+    is_told: bool,
+    next: Time,
+    sequence: u16,
+}
+
+impl Agent {
+    /// An agent that reports from `now` on.
+    pub fn new(options: AgentOptions, now: Time) -> Self {
+        let mut options = options;
+        let ms = Duration::from_millis;
+        options.interval = options.interval.clamp(ms(1), ms(255));
+        options.estimator.eta = options.rule.eta;
+        options.estimator.only_own_network |= options.subtract_foreign;
+        let estimator = Estimator::new(options.estimator);
+        let window = estimator.options().window;
+        let span = window.as_nanos() as u64 + 50_000_000;
+        Self {
+            rule: RateRule::new(options.rule),
+            received: Ring::new((span / 256).max(1_000_000), span),
+            is_told: false,
+            next: now + options.interval,
+            sequence: 0,
+            estimator,
+            options,
+        }
+    }
+
+    /// The estimator.
+    pub fn estimator(&mut self) -> &mut Estimator {
+        &mut self.estimator
+    }
+
+    /// One transmission was heard.
+    pub fn hear(&mut self, heard: &Heard) {
+        self.estimator.hear(heard);
+    }
+
+    /// Its flows received so many bytes of payload at `now`. Once told of some, the agent goes by these
+    /// rather than by what it heard.
+    pub fn on_received(&mut self, now: Time, bytes: u64) {
+        self.is_told = true;
+        let at = now.as_nanos();
+        self.received.add(at, at.saturating_add(1), 8.0 * bytes as f64);
+    }
+
+    /// A connection begins where none was: the next report is its first.
+    pub fn restart(&mut self) {
+        self.rule.restart();
+    }
+
+    /// When the next report is due.
+    pub fn next_report(&self) -> Time {
+        self.next
+    }
+
+    /// The report that is due at `now`, for each of the station's `flows`, which share its rate equally;
+    /// `None` if none is due, there are no flows, or nothing is known of the own rate yet.
+    pub fn poll(&mut self, now: Time, flows: u32) -> Option<(Feedback, Estimate)> {
+        if now < self.next {
+            return None;
+        }
+        // No burst of reports after a pause.
+        self.next = (self.next + self.options.interval).max(now);
+        let estimate = self.estimator.estimate(now);
+        let air = self.air(&estimate)?;
+        let rate = self.rule.update(&air);
+        if flows == 0 {
+            return None;
+        }
+        let sequence = self.sequence;
+        self.sequence = sequence.wrapping_add(1);
+        let interval_ms = u8::try_from(self.options.interval.as_millis()).unwrap_or(u8::MAX);
+        let feedback = Feedback {
+            sequence,
+            rate: Rate::from_bps(rate.bps() / u64::from(flows) / 1_000 * 1_000),
+            utilisation: Feedback::part(air.utilisation),
+            stations: u8::try_from(air.stations).unwrap_or(u8::MAX),
+            interval_ms,
+            confidence: Feedback::part(estimate.utilisation_confidence),
+            has_room: self.rule.has_room(&air),
+        };
+        Some((feedback, estimate))
+    }
+
+    /// What the rule goes by; `None` while the own rate is not known.
+    fn air(&self, estimate: &Estimate) -> Option<Air> {
+        let is_packed = self.options.charging == Charging::Packed;
+        let (utilisation, delta) = match is_packed {
+            true => (estimate.packed, estimate.packed_delta?),
+            false => (estimate.utilisation, estimate.delta?),
+        };
+        let reserved = if self.options.subtract_foreign { estimate.foreign } else { 0.0 };
+        let others = estimate.others(self.options.estimator.own, is_packed);
+        let window = self.estimator.options().window;
+        let goodput = if self.is_told {
+            let until = estimate.at.as_nanos();
+            let bits = self.received.sum(until.saturating_sub(window.as_nanos() as u64), until);
+            Rate::from_bps_f64(bits / window.as_secs_f64())
+        } else {
+            estimate.goodput
+        };
+        let eta = (self.options.rule.eta - reserved).max(0.0);
+        Some(Air {
+            utilisation,
+            stations: estimate.sharing,
+            delta,
+            goodput,
+            left: Some(left_share(eta, estimate.sharing, &others)),
+            reserved,
+        })
+    }
+}

@@ -1,0 +1,274 @@
+//! What was charged to whom, over sliding windows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
+use airlane_wifi::{Address, mac};
+
+use super::flows::Flows;
+use super::stations::Stations;
+use super::{Direction, Estimate, EstimatorOptions, MOST_AIR, nanos};
+use crate::ring::Ring;
+
+/// The most access points, and transmitters with responses that nothing was heard before, that are kept.
+const MOST_KNOWN: usize = 256;
+/// Responses without their frames are remembered up to so many per transmitter.
+const MOST_ORPHANS: f64 = 1_024.0;
+
+/// An exchange, or a part of one that was inferred, as it goes into the books.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entry {
+    /// From the first to the last nanosecond that it is spread over.
+    pub from: u64,
+    pub to: u64,
+    /// Nanoseconds: charged, charged if aggregates were full, in the air, and inferred of the charge.
+    pub charged: f64,
+    pub packed: f64,
+    pub bare: f64,
+    pub inferred: f64,
+    /// Whose it is; nobody's if that could not be told.
+    pub station: Option<Address>,
+    pub is_foreign: bool,
+    /// Nothing is known of it but that the air was taken.
+    pub is_anonymous: bool,
+    /// Bits of payload that the own station received (or sent, if delta is about uploads).
+    pub payload: f64,
+    /// Of own data PPDUs: nanoseconds in the air, and these times the PHY rate.
+    pub phy_nanos: f64,
+    pub phy_bits: f64,
+    /// Exchanges that it stands for.
+    pub exchanges: f64,
+}
+
+/// Sums of the own station.
+#[derive(Clone, Debug)]
+struct Own {
+    payload: Ring,
+    charged: Ring,
+    packed: Ring,
+    phy_nanos: Ring,
+    phy_bits: Ring,
+    exchanges: Ring,
+    goodput: Ring,
+    /// The last that was known.
+    phy: Option<Rate>,
+    delta: Option<(Rate, Rate)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Books {
+    options: EstimatorOptions,
+    window: u64,
+    own_window: u64,
+    charged: Ring,
+    packed: Ring,
+    bare: Ring,
+    inferred: Ring,
+    foreign: Ring,
+    own: Own,
+    pub stations: Stations,
+    pub flows: Flows,
+    /// All that was ever charged, and of it what is nobody's; nanoseconds.
+    pub total: f64,
+    pub anonymous: f64,
+    access_points: BTreeSet<Address>,
+    /// MPDUs of a transmitter that were acknowledged but not heard, and when the last was.
+    orphans: BTreeMap<Address, (f64, u64)>,
+    exchanges: u64,
+    inferences: u64,
+}
+
+impl Books {
+    pub fn new(options: &EstimatorOptions) -> Self {
+        let (window, own_window) = (nanos(options.window), nanos(options.own_window));
+        let memory = nanos(options.memory);
+        let span = window + 2 * MOST_AIR;
+        let bucket = (window / 256).max(1_000_000);
+        let ring = || Ring::new(bucket, span);
+        let own = || Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR);
+        Self {
+            options: *options,
+            window,
+            own_window,
+            charged: ring(),
+            packed: ring(),
+            bare: ring(),
+            inferred: ring(),
+            foreign: ring(),
+            own: Own {
+                payload: own(),
+                charged: own(),
+                packed: own(),
+                phy_nanos: own(),
+                phy_bits: own(),
+                exchanges: own(),
+                goodput: ring(),
+                phy: None,
+                delta: None,
+            },
+            stations: Stations::new(bucket, span, memory),
+            flows: Flows::new(memory),
+            total: 0.0,
+            anonymous: 0.0,
+            access_points: BTreeSet::new(),
+            orphans: BTreeMap::new(),
+            exchanges: 0,
+            inferences: 0,
+        }
+    }
+
+    pub fn counts(&self) -> (u64, u64) {
+        (self.exchanges, self.inferences)
+    }
+
+    pub fn options(&self) -> &EstimatorOptions {
+        &self.options
+    }
+
+    pub fn is_own(&self, station: Option<Address>) -> bool {
+        station == Some(self.options.own)
+    }
+
+    pub fn is_foreign(&self, bssid: Option<Address>) -> bool {
+        match (self.options.bssid, bssid) {
+            (Some(own), Some(bssid)) => own != bssid,
+            _ => false,
+        }
+    }
+
+    /// Whether a station of a network counts.
+    pub fn counts_station(&self, is_foreign: bool) -> bool {
+        !(self.options.only_own_network && is_foreign)
+    }
+
+    pub fn learn_access_point(&mut self, address: Address) {
+        if self.access_points.len() < MOST_KNOWN {
+            self.access_points.insert(address);
+        }
+    }
+
+    pub fn is_access_point(&self, address: Address) -> bool {
+        self.access_points.contains(&address)
+    }
+
+    /// Bits of payload in an MPDU of so many bytes that goes this way.
+    pub fn payload(&self, bytes: f64, is_down: bool) -> f64 {
+        let is_counted = is_down == (self.options.direction == Direction::Down);
+        if !is_counted || bytes <= f64::from(self.options.big) {
+            return 0.0;
+        }
+        let around = mac::mpdu(0, self.options.aggregation.is_sealed) + u32::from(IP_UDP_HEADER_BYTES);
+        8.0 * (bytes - f64::from(around)).max(0.0)
+    }
+
+    pub fn enter(&mut self, entry: &Entry) {
+        let Entry { from, to, .. } = *entry;
+        self.total += entry.charged;
+        if entry.is_anonymous {
+            self.anonymous += entry.charged;
+        }
+        self.charged.add(from, to, entry.charged);
+        self.packed.add(from, to, entry.packed);
+        self.bare.add(from, to, entry.bare);
+        self.inferred.add(from, to, entry.inferred);
+        if entry.is_foreign {
+            self.foreign.add(from, to, entry.charged);
+        }
+        self.exchanges += 1;
+        self.inferences += u64::from(entry.inferred > 0.0);
+        self.attribute(entry);
+    }
+
+    /// Charges a station with what is in the books already.
+    pub fn attribute(&mut self, entry: &Entry) {
+        let Entry { from, to, .. } = *entry;
+        let Some(station) = entry.station else { return };
+        self.stations.charge(station, from, to, entry.charged, entry.packed);
+        if self.is_own(entry.station) {
+            let own = &mut self.own;
+            own.payload.add(from, to, entry.payload);
+            own.goodput.add(from, to, entry.payload);
+            own.charged.add(from, to, entry.charged);
+            own.packed.add(from, to, entry.packed);
+            own.phy_nanos.add(from, to, entry.phy_nanos);
+            own.phy_bits.add(from, to, entry.phy_bits);
+            own.exchanges.add(from, to, entry.exchanges);
+        }
+    }
+
+    /// A response to frames of a transmitter came that were not heard.
+    pub fn orphan(&mut self, transmitter: Address, mpdus: f64, at: u64) {
+        if self.orphans.len() >= MOST_KNOWN && !self.orphans.contains_key(&transmitter) {
+            let memory = nanos(self.options.memory);
+            self.orphans.retain(|_, (_, last)| at.saturating_sub(*last) <= memory);
+            if self.orphans.len() >= MOST_KNOWN {
+                return;
+            }
+        }
+        let (count, last) = self.orphans.entry(transmitter).or_insert((0.0, at));
+        *count = (*count + mpdus).min(MOST_ORPHANS);
+        *last = at;
+    }
+
+    /// Takes back up to so many MPDUs of such responses: sequence numbers told of the same frames.
+    pub fn adopt(&mut self, transmitter: Address, mpdus: f64) -> f64 {
+        let Some((count, _)) = self.orphans.get_mut(&transmitter) else { return 0.0 };
+        let taken = count.min(mpdus);
+        *count -= taken;
+        taken
+    }
+
+    pub fn estimate(&mut self, until: u64, began: Option<u64>) -> Estimate {
+        let began = began.unwrap_or(until).min(until);
+        let from = until.saturating_sub(self.window).max(began);
+        let listened = until - from;
+        let window = listened.max(1) as f64;
+        let sum = |ring: &Ring| ring.sum(from, until);
+        let charged = sum(&self.charged);
+        let part = |amount: f64| (amount / window).clamp(0.0, 1.0);
+        let inferred = if charged > 0.0 { (sum(&self.inferred) / charged).min(1.0) } else { 0.0 };
+        let look = self.stations.look(from, until, self.options.own, self.options.eta);
+
+        let own_from = until.saturating_sub(self.own_window).max(began);
+        let own_sum = |ring: &Ring| ring.sum(own_from, until);
+        let own = &mut self.own;
+        let (phy_nanos, exchanges) = (own_sum(&own.phy_nanos), own_sum(&own.exchanges));
+        if phy_nanos > 0.0 {
+            own.phy = Some(Rate::from_bps_f64(own_sum(&own.phy_bits) / phy_nanos * 1e9));
+        }
+        let payload = own_sum(&own.payload);
+        let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
+        let (own_charged, own_packed) = (own_sum(&own.charged), own_sum(&own.packed));
+        if payload > 0.0 && own_charged > 0.0 && own_packed > 0.0 {
+            own.delta = Some((of(own_charged), of(own_packed)));
+        }
+        let aggregation = self.options.aggregation;
+        let table = own.phy.map(|phy| aggregation.usual_delta(phy));
+        let goodput = Rate::from_bps_f64(own.goodput.sum(from, until) / window * 1e9);
+        let is_quiet = look.count == 0;
+        let heard = 1.0 - inferred;
+        Estimate {
+            at: Time::from_nanos(until),
+            utilisation: part(charged),
+            bare: part(sum(&self.bare)),
+            packed: part(sum(&self.packed)),
+            foreign: part(sum(&self.foreign)),
+            inferred,
+            stations: look.count,
+            sharing: look.count + u32::from(!look.is_own_counted),
+            phy: own.phy,
+            delta: own.delta.map(|(delta, _)| delta).or(table),
+            packed_delta: own.delta.map(|(_, packed)| packed).or(table),
+            is_measured: own.delta.is_some(),
+            goodput,
+            shares: look.shares,
+            utilisation_confidence: listened as f64 / self.window as f64 * heard,
+            stations_confidence: if is_quiet {
+                heard
+            } else {
+                1.0 - inferred.powi(i32::try_from(look.least_heard.min(64)).unwrap_or(0))
+            },
+            own_confidence: exchanges / (exchanges + 1.0) * heard,
+        }
+    }
+}

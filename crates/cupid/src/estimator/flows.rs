@@ -1,0 +1,192 @@
+//! Who sends to whom: what is usual of a flow, and what its sequence numbers tell of frames that were
+//! missed.
+
+use std::collections::BTreeMap;
+
+use airlane_wifi::{Address, Frame};
+
+/// The most flows that are kept apart.
+const MOST_FLOWS: usize = 2_048;
+/// Gain of the means of what is usual.
+const GAIN: f64 = 1.0 / 8.0;
+/// How long a flow's largest aggregate is remembered: by half of what it is above the newest.
+const FULL_DECAY: f64 = 1.0 / 512.0;
+
+/// Transmitter, receiver, traffic identifier.
+pub(super) type Key = (Address, Address, u8);
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    /// The sequence number that is expected next, once one was heard.
+    pub expected: Option<u16>,
+    /// When the last exchange of it ended, and what had been charged until then, in all and to nobody.
+    pub last_end: u64,
+    pub charged: f64,
+    pub anonymous: f64,
+    /// Means over PPDUs: MPDUs, those of them that were new, bytes of an MPDU, nanoseconds of the PPDU's
+    /// data, of its preamble, and of the whole exchange.
+    pub mpdus: f64,
+    pub fresh: f64,
+    pub bytes: f64,
+    pub data: f64,
+    pub preamble: f64,
+    pub bare: f64,
+    /// How often RTS and CTS came first, 0 to 1.
+    pub protection: f64,
+    /// The largest aggregate of late.
+    pub full: f64,
+    pub aggregates: bool,
+    /// New MPDUs of exchanges that were announced and of which nothing else was heard.
+    pub promised: f64,
+    /// MPDUs of the last PPDU that were not made out.
+    slack: u32,
+    pub station: Option<Address>,
+    pub is_down: bool,
+    pub is_foreign: bool,
+}
+
+/// What one PPDU of a flow was.
+pub(super) struct Ppdu {
+    pub mpdus: f64,
+    pub bytes: f64,
+    pub data: f64,
+    pub preamble: f64,
+    pub aggregate: bool,
+}
+
+impl Flow {
+    fn new(ppdu: &Ppdu) -> Self {
+        Self {
+            expected: None,
+            last_end: 0,
+            charged: 0.0,
+            anonymous: 0.0,
+            mpdus: ppdu.mpdus,
+            fresh: ppdu.mpdus,
+            bytes: ppdu.bytes,
+            data: ppdu.data,
+            preamble: ppdu.preamble,
+            bare: 0.0,
+            protection: 0.0,
+            full: ppdu.mpdus,
+            aggregates: ppdu.aggregate,
+            promised: 0.0,
+            slack: 0,
+            station: None,
+            is_down: false,
+            is_foreign: false,
+        }
+    }
+
+    /// Nanoseconds of a PPDU's data of so many MPDUs.
+    pub fn data_of(&self, mpdus: f64) -> f64 {
+        self.data / self.mpdus.max(1.0) * mpdus
+    }
+
+    /// Takes a PPDU into account. Returns how many new MPDUs were missed since the last one.
+    pub fn on_ppdu(&mut self, frames: &[Frame], ppdu: &Ppdu) -> f64 {
+        let expected = self.expected.unwrap_or_else(|| frames.first().map_or(0, |f| f.sequence));
+        // Distances ahead of what is expected; what lies behind was sent before.
+        let ahead = |frame: &Frame| frame.sequence.wrapping_sub(expected) & 0xfff;
+        let news = || frames.iter().filter(|frame| ahead(frame) < 2_048);
+        let fresh = news().filter(|frame| !frame.is_retry).map(ahead).min();
+        let last = news().map(ahead).max();
+        let span = last.map_or(0, |last| last - news().map(ahead).min().unwrap_or(last) + 1);
+        // MPDUs that this PPDU has beside those from the first to the last that was made out.
+        let unseen = (ppdu.mpdus.round() as u32).saturating_sub(u32::from(span).max(frames.len() as u32));
+        let missed = match (self.expected, fresh, last) {
+            (None, ..) | (_, None, None) => 0,
+            (_, Some(first), _) => u32::from(first),
+            // Only repeats, of what was never heard: the first attempt was missed.
+            (_, None, Some(last)) => u32::from(last) + 1,
+        };
+        let gap = missed.saturating_sub(unseen.saturating_add(self.slack));
+        self.slack = if gap > 0 { 0 } else { unseen };
+        if let Some(last) = last {
+            self.expected = Some((expected + last + 1) & 0xfff);
+        } else if self.expected.is_none() {
+            self.expected = frames.last().map(|f| (f.sequence + 1) & 0xfff);
+        } else if frames.iter().any(|frame| !frame.is_retry) {
+            // New frames far from what is expected: the counter began anew.
+            self.expected = frames.last().map(|f| (f.sequence + 1) & 0xfff);
+        }
+        let mean = |old: &mut f64, new: f64| *old += GAIN * (new - *old);
+        mean(&mut self.mpdus, ppdu.mpdus);
+        mean(&mut self.bytes, ppdu.bytes);
+        mean(&mut self.data, ppdu.data);
+        mean(&mut self.preamble, ppdu.preamble);
+        if news().next().is_some() {
+            let repeats = frames.iter().filter(|f| f.is_retry && ahead(f) >= 2_048).count() as f64;
+            mean(&mut self.fresh, (ppdu.mpdus - repeats).max(1.0));
+        }
+        self.full = ppdu.mpdus.max(self.full - FULL_DECAY * (self.full - ppdu.mpdus));
+        self.aggregates |= ppdu.aggregate;
+        gap.into()
+    }
+
+    /// A block acknowledgement told that frames up to this number came in a PPDU that was not heard.
+    pub fn on_acknowledged(&mut self, highest: u16) {
+        let Some(expected) = self.expected else { return };
+        let next = (highest + 1) & 0xfff;
+        if next.wrapping_sub(expected) & 0xfff < 2_048 {
+            self.expected = Some(next);
+        }
+    }
+
+    /// Its exchange took so long, and began with RTS or CTS or did not.
+    pub fn on_exchange(&mut self, bare: f64) {
+        self.bare = if self.bare == 0.0 { bare } else { self.bare + GAIN * (bare - self.bare) };
+    }
+
+    pub fn on_protection(&mut self, is_protected: bool) {
+        self.protection += (f64::from(u8::from(is_protected)) - self.protection) / 16.0;
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Flows {
+    all: BTreeMap<Key, Flow>,
+    memory: u64,
+    swept: u64,
+    crowded: u64,
+}
+
+impl Flows {
+    pub fn new(memory: u64) -> Self {
+        Self { all: BTreeMap::new(), memory, swept: 0, crowded: 0 }
+    }
+
+    pub fn crowded(&self) -> u64 {
+        self.crowded
+    }
+
+    pub fn get(&mut self, key: Key) -> Option<&mut Flow> {
+        self.all.get_mut(&key)
+    }
+
+    pub fn get_or_new(&mut self, key: Key, now: u64, ppdu: &Ppdu) -> Option<&mut Flow> {
+        if !self.all.contains_key(&key) && self.all.len() >= MOST_FLOWS {
+            if now.saturating_sub(self.swept) > 100_000_000 {
+                self.swept = now;
+                let memory = self.memory;
+                self.all.retain(|_, flow| now.saturating_sub(flow.last_end) <= memory);
+            }
+            if self.all.len() >= MOST_FLOWS {
+                self.crowded += 1;
+                return None;
+            }
+        }
+        Some(self.all.entry(key).or_insert_with(|| Flow::new(ppdu)))
+    }
+
+    /// The flow from `from` that sent last, to `to` if that is known.
+    pub fn latest(&self, from: Address, to: Option<Address>) -> Option<Key> {
+        let (first, last) = match to {
+            Some(to) => ((from, to, 0), (from, to, u8::MAX)),
+            None => ((from, Address([0; 6]), 0), (from, Address([0xff; 6]), u8::MAX)),
+        };
+        let of = self.all.range(first..=last);
+        of.max_by_key(|(_, flow)| flow.last_end).map(|(key, _)| *key)
+    }
+}

@@ -1,0 +1,243 @@
+//! From what a receiver hears to how the air is used.
+//!
+//! Records are joined to exchanges (`exchange.rs`), which are charged to windows, stations and the own
+//! station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
+//! (`flows.rs`).
+
+mod books;
+mod exchange;
+mod flows;
+mod stations;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_wifi::{Address, Band, Heard, Timing};
+
+use crate::delta::Aggregation;
+use books::Books;
+use exchange::Joiner;
+pub use stations::{Change, Event, Share, StationState};
+
+/// The longest a PPDU takes: what is in the air now is known by then. Estimates are of the air as it was
+/// this long ago, else the frame that is being sent would always be missing.
+const LAG: Duration = Duration::from_micros(5_484);
+
+/// Which way the payload goes that delta is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the access point to the station: a download.
+    #[default]
+    Down,
+    /// From the station: an upload.
+    Up,
+}
+
+/// Options of the estimator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EstimatorOptions {
+    /// The own station.
+    pub own: Address,
+    /// The own network, where it is known.
+    pub bssid: Option<Address>,
+    /// Time that utilisation, shares and goodput are measured over.
+    pub window: Duration,
+    /// Time that the own rate and delta are measured over.
+    pub own_window: Duration,
+    /// How long a station counts after its last MPDU above [`big`](Self::big): 0.2 to 5 s.
+    pub memory: Duration,
+    /// Bytes above which an MPDU makes its station count.
+    pub big: u32,
+    /// Count only stations of the own network, whose name is then needed.
+    pub only_own_network: bool,
+    /// Which way the payload goes.
+    pub direction: Direction,
+    /// How the own network aggregates.
+    pub aggregation: Aggregation,
+    /// The utilisation that is aimed at: who uses clearly less than an equal part of it is limited.
+    pub eta: f64,
+    /// The band.
+    pub band: Band,
+}
+
+impl EstimatorOptions {
+    /// The defaults, for a station.
+    pub fn new(own: Address) -> Self {
+        Self {
+            own,
+            bssid: None,
+            window: Duration::from_millis(80),
+            own_window: Duration::from_millis(400),
+            memory: Duration::from_secs(1),
+            big: 200,
+            only_own_network: false,
+            direction: Direction::Down,
+            aggregation: Aggregation::default(),
+            eta: 0.8,
+            band: Band::Ghz5,
+        }
+    }
+
+    /// With what is out of range brought to its nearest bound.
+    fn bounded(mut self) -> Self {
+        let ms = Duration::from_millis;
+        self.window = self.window.clamp(ms(10), ms(10_000));
+        self.own_window = self.own_window.clamp(self.window, ms(10_000));
+        self.memory = self.memory.clamp(ms(200), ms(5_000));
+        self.aggregation.frames = self.aggregation.frames.clamp(1, 1_024);
+        self
+    }
+}
+
+/// How the air was used over the last window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The end of the window: the longest PPDU before what was asked for.
+    pub at: Time,
+    /// U: charged airtime over the window, 0 to 1.
+    pub utilisation: f64,
+    /// The share of the window in which the air was taken, without what contending costs.
+    pub bare: f64,
+    /// U, if every station filled its aggregates: what it would come to under full load. Not above
+    /// [`utilisation`](Self::utilisation).
+    pub packed: f64,
+    /// Of the utilisation that of foreign networks, as far as they are known; needs the own BSSID.
+    pub foreign: f64,
+    /// Of the charge the part that was inferred, not heard.
+    pub inferred: f64,
+    /// N: stations with a large MPDU within the memory.
+    pub stations: u32,
+    /// N with the own station, which a flow that begins does not have in N yet.
+    pub sharing: u32,
+    /// C: airtime-weighted PHY rate of own data frames; the last one known.
+    pub phy: Option<Rate>,
+    /// What the whole air carries of payload for the own station: payload over charged airtime, both
+    /// directions; before the first sample from C.
+    pub delta: Option<Rate>,
+    /// The same, if aggregates were full.
+    pub packed_delta: Option<Rate>,
+    /// Whether delta was measured: else it is the table's.
+    pub is_measured: bool,
+    /// Payload of the own station over the window, as heard and inferred.
+    pub goodput: Rate,
+    /// The stations, the own one included, in the order of their addresses.
+    pub shares: Vec<Share>,
+    /// 0 to 1: the part of the window that was listened to, times the part of the charge that was heard.
+    pub utilisation_confidence: f64,
+    /// 0 to 1: how likely it is that a station as quiet as the quietest counted one was not missed.
+    pub stations_confidence: f64,
+    /// 0 to 1: own exchanges n in their window as n/(n+1), times the part of records that were heard.
+    pub own_confidence: f64,
+}
+
+impl Estimate {
+    /// Shares of the other stations: what [`left_share`](crate::left_share) takes; `packed` as if their
+    /// aggregates were full.
+    pub fn others(&self, own: Address, packed: bool) -> Vec<f64> {
+        let others = self.shares.iter().filter(|share| share.address != own);
+        others.map(|share| if packed { share.packed } else { share.charged }).collect()
+    }
+}
+
+/// What was met on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records heard.
+    pub records: u64,
+    /// Records that ended before an earlier one did.
+    pub backward: u64,
+    /// Exchanges charged.
+    pub exchanges: u64,
+    /// Exchanges or parts of them that were inferred.
+    pub inferred: u64,
+    /// Stations or flows left out, as there were too many.
+    pub crowded: u64,
+}
+
+/// Measures the air from what one receiver hears.
+///
+/// Memory is bounded: windows are buckets, stations at most 1024 and flows 2048, whatever is heard.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    options: EstimatorOptions,
+    joiner: Joiner,
+    books: Books,
+    /// The end of the newest record, on the estimator's own axis.
+    newest: u64,
+    /// Added to times of records: a clock that was set back goes on where it was.
+    offset: u64,
+    began: Option<u64>,
+    counts: Counts,
+}
+
+/// Steps back up to this are jitter of time stamps; above, a clock was set.
+const JITTER: u64 = 10_000_000;
+
+impl Estimator {
+    /// An estimator that has heard nothing. Options out of their range are taken at its nearest bound.
+    pub fn new(options: EstimatorOptions) -> Self {
+        let options = options.bounded();
+        Self {
+            joiner: Joiner::new(Timing::of(options.band)),
+            books: Books::new(&options),
+            options,
+            newest: 0,
+            offset: 0,
+            began: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The options, as they hold.
+    pub fn options(&self) -> &EstimatorOptions {
+        &self.options
+    }
+
+    /// One transmission was heard. Records come in the order of their ends; one that ends before an
+    /// earlier one is counted and taken for one that ends with it.
+    pub fn hear(&mut self, heard: &Heard) {
+        self.counts.records += 1;
+        let duration = nanos(heard.duration).min(MOST_AIR);
+        let mut end = heard.at.as_nanos().saturating_add(self.offset).saturating_add(duration);
+        if end < self.newest {
+            self.counts.backward += 1;
+            if self.newest - end > JITTER {
+                self.offset = self.offset.saturating_add(self.newest - end);
+            }
+            end = self.newest;
+        }
+        self.newest = end;
+        let start = end - duration.min(end);
+        self.began.get_or_insert(start);
+        self.joiner.hear(&mut self.books, start, end, &heard.what);
+    }
+
+    /// How the air was used up to `now` (less the longest PPDU), on the clock of the records.
+    pub fn estimate(&mut self, now: Time) -> Estimate {
+        let now = now.as_nanos().saturating_add(self.offset).max(self.newest);
+        self.joiner.settle(&mut self.books, now);
+        let until = now.saturating_sub(nanos(LAG));
+        self.books.estimate(until, self.began)
+    }
+
+    /// What changed among the stations since the last call, oldest first; the last 256.
+    pub fn take_events(&mut self) -> VecDeque<Event> {
+        self.books.stations.take_events()
+    }
+
+    /// What was met so far.
+    pub fn counts(&self) -> Counts {
+        let (exchanges, inferred) = self.books.counts();
+        let crowded = self.books.stations.crowded() + self.books.flows.crowded();
+        Counts { exchanges, inferred, crowded, ..self.counts }
+    }
+}
+
+/// The longest that one record or announcement may take: above what any PPDU, and the duration field's
+/// 32.767 ms, say.
+const MOST_AIR: u64 = 40_000_000;
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

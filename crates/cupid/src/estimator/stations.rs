@@ -1,0 +1,221 @@
+//! Who is there: stations, their shares of the air, and what changed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airlane_base::Time;
+use airlane_wifi::Address;
+
+use crate::ring::Ring;
+
+/// The most stations that are kept apart.
+const MOST_STATIONS: usize = 1_024;
+/// The most events that wait to be taken.
+const MOST_EVENTS: usize = 256;
+/// Below this part of an equal share a station is limited, and from [`UNLIMITED`] on it no longer is.
+const LIMITED: f64 = 0.75;
+const UNLIMITED: f64 = 0.9;
+
+/// What a station does with its share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StationState {
+    /// It uses about an equal part, or more.
+    Active,
+    /// It uses clearly less: its application limits it, or its rate has not grown yet.
+    Limited,
+    /// It counts still, but nothing of it was heard in the window: it may be gone.
+    Quiet,
+}
+
+/// One station's use of the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Who.
+    pub address: Address,
+    /// Charged airtime over the window, both directions.
+    pub charged: f64,
+    /// The same, if aggregates were full.
+    pub packed: f64,
+    /// What it does with its share.
+    pub state: StationState,
+}
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It began to count.
+    Arrived,
+    /// It no longer counts.
+    Left,
+    /// It came to use clearly less than an equal part.
+    Limited,
+    /// It uses an equal part, or more, again.
+    Unlimited,
+    /// Nothing of it was heard in a window.
+    Quiet,
+}
+
+/// A change of one station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When it was found.
+    pub at: Time,
+    /// Who.
+    pub address: Address,
+    /// What.
+    pub change: Change,
+}
+
+#[derive(Clone, Debug)]
+struct Station {
+    charged: Ring,
+    packed: Ring,
+    /// When the last large MPDU ended; `None` before the first, or since it was found to have left.
+    big: Option<u64>,
+    /// Large frames heard since it arrived.
+    heard: u32,
+    last: u64,
+    state: StationState,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Stations {
+    all: BTreeMap<Address, Station>,
+    events: VecDeque<Event>,
+    bucket: u64,
+    span: u64,
+    memory: u64,
+    swept: u64,
+    crowded: u64,
+}
+
+/// What [`Stations::look`] found.
+pub(super) struct Look {
+    pub shares: Vec<Share>,
+    pub count: u32,
+    pub is_own_counted: bool,
+    /// Large frames heard of the station of which the fewest were.
+    pub least_heard: u32,
+}
+
+impl Stations {
+    pub fn new(bucket: u64, span: u64, memory: u64) -> Self {
+        let (all, events) = (BTreeMap::new(), VecDeque::new());
+        Self { all, events, bucket, span, memory, swept: 0, crowded: 0 }
+    }
+
+    pub fn crowded(&self) -> u64 {
+        self.crowded
+    }
+
+    pub fn take_events(&mut self) -> VecDeque<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn event(&mut self, at: u64, address: Address, change: Change) {
+        if self.events.len() == MOST_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(Event { at: Time::from_nanos(at), address, change });
+    }
+
+    fn get(&mut self, address: Address, now: u64) -> Option<&mut Station> {
+        if !self.all.contains_key(&address) {
+            if self.all.len() >= MOST_STATIONS {
+                // Those who left make room; looked for at most once per 100 ms, as it takes all of them.
+                if now.saturating_sub(self.swept) > 100_000_000 {
+                    self.swept = now;
+                    let memory = self.memory;
+                    self.all.retain(|_, station| now.saturating_sub(station.last) <= memory);
+                }
+                if self.all.len() >= MOST_STATIONS {
+                    self.crowded += 1;
+                    return None;
+                }
+            }
+            let ring = || Ring::new(self.bucket, self.span);
+            let station = Station {
+                charged: ring(),
+                packed: ring(),
+                big: None,
+                heard: 0,
+                last: now,
+                state: StationState::Active,
+            };
+            self.all.insert(address, station);
+        }
+        let station = self.all.get_mut(&address)?;
+        station.last = station.last.max(now);
+        Some(station)
+    }
+
+    pub fn charge(&mut self, address: Address, from: u64, to: u64, charged: f64, packed: f64) {
+        if let Some(station) = self.get(address, to) {
+            station.charged.add(from, to, charged);
+            station.packed.add(from, to, packed);
+        }
+    }
+
+    /// A large MPDU of it ended at `at`.
+    pub fn big(&mut self, address: Address, at: u64, is_heard: bool) {
+        let Some(station) = self.get(address, at) else { return };
+        station.heard = station.heard.saturating_add(is_heard.into());
+        if station.big.replace(at).is_none() {
+            self.event(at, address, Change::Arrived);
+        }
+    }
+
+    /// Shares from `from` to `to`, and changes of state; an equal part of what is aimed at is `eta/N`.
+    pub fn look(&mut self, from: u64, to: u64, own: Address, eta: f64) -> Look {
+        let window = to.saturating_sub(from).max(1) as f64;
+        let (memory, mut left) = (self.memory, Vec::new());
+        for (address, station) in &mut self.all {
+            if station.big.is_some_and(|big| to.saturating_sub(big) > memory) {
+                station.big = None;
+                station.heard = 0;
+                station.state = StationState::Active;
+                left.push(*address);
+            }
+        }
+        self.all.retain(|_, station| {
+            station.big.is_some() || to.saturating_sub(station.last) <= memory
+        });
+        for address in left {
+            self.event(to, address, Change::Left);
+        }
+        let count = self.all.values().filter(|station| station.big.is_some()).count();
+        let equal = eta / count.max(1) as f64;
+        let (mut shares, mut changes) = (Vec::with_capacity(count), Vec::new());
+        let mut look = Look {
+            shares: Vec::new(),
+            count: count as u32,
+            is_own_counted: false,
+            least_heard: u32::MAX,
+        };
+        for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some()) {
+            let charged = station.charged.sum(from, to) / window;
+            let packed = station.packed.sum(from, to) / window;
+            let state = match station.state {
+                _ if charged <= 0.0 => StationState::Quiet,
+                StationState::Limited if charged < UNLIMITED * equal => StationState::Limited,
+                _ if charged < LIMITED * equal => StationState::Limited,
+                _ => StationState::Active,
+            };
+            let old = std::mem::replace(&mut station.state, state);
+            if old != state {
+                changes.push((address, match state {
+                    StationState::Active => Change::Unlimited,
+                    StationState::Limited => Change::Limited,
+                    StationState::Quiet => Change::Quiet,
+                }));
+            }
+            look.is_own_counted |= address == own;
+            look.least_heard = look.least_heard.min(station.heard);
+            shares.push(Share { address, charged: charged.min(1.0), packed: packed.min(1.0), state });
+        }
+        for (address, change) in changes {
+            self.event(to, address, change);
+        }
+        look.shares = shares;
+        look
+    }
+}
