@@ -3,6 +3,7 @@
 //! Each is written once, against the `Runtime`, and runs as a daemon on real sockets and in the
 //! laboratory in virtual time.
 
+pub mod air_agent;
 pub mod bulk;
 pub mod cmcd;
 pub mod content;

@@ -111,6 +111,11 @@ impl ControllerConfig {
         }
     }
 
+    /// Whether it goes by reports of its receiver.
+    pub fn takes_reports(&self) -> bool {
+        matches!(self, Self::Explicit { .. })
+    }
+
     /// Whether it has a weight, which can be changed.
     pub fn has_weight(&self) -> bool {
         matches!(self, Self::Cubic(_) | Self::Fast { .. })

@@ -32,9 +32,13 @@ impl ReportSource {
         Self { every, open: Arc::new(open) }
     }
 
-    /// Sends the reports of a connection until it ends.
+    /// Sends the reports of a connection until it ends, if its server takes any.
     pub(crate) async fn run(self, link: WeakLink) {
-        let Some(runtime) = link.upgrade().map(|link| link.runtime().clone()) else { return };
+        let Some(runtime) =
+            link.upgrade().filter(|l| l.takes_reports()).map(|l| l.runtime().clone())
+        else {
+            return;
+        };
         let mut reporter = (self.open)();
         loop {
             runtime.sleep(self.every).await;

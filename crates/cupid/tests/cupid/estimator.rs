@@ -80,8 +80,7 @@ fn with_a_third_of_the_records_missed_it_reads_the_same() {
     for (i, talker) in several.iter_mut().enumerate() {
         talker.every = Some(Duration::from_millis(9 + i as u64));
     }
-    let mut singles: Vec<Talker> =
-        (1..=5).map(|n| Talker::down(station(n), he(7), 1)).collect();
+    let mut singles: Vec<Talker> = (1..=5).map(|n| Talker::down(station(n), he(7), 1)).collect();
     singles.push(Talker::up(station(1), he(7), 1));
     for talker in &mut singles {
         talker.every = Some(Duration::from_millis(2));
@@ -113,7 +112,9 @@ fn with_a_third_of_the_records_missed_it_reads_the_same() {
             assert!((some / all - 1.0).abs() < 0.05, "{name}: {all} {some}");
             for (a, b) in whole.iter().zip(&part) {
                 assert_eq!((a.stations, a.sharing), (b.stations, b.sharing), "{name}");
-                assert!(b.utilisation <= 1.0 && b.utilisation_confidence < a.utilisation_confidence);
+                assert!(
+                    b.utilisation <= 1.0 && b.utilisation_confidence < a.utilisation_confidence
+                );
             }
             let delta = |all: &[Estimate]| mean(all.iter().filter_map(|e| Some(e.delta?.as_f64())));
             let off = delta(&part) / delta(&whole) - 1.0;

@@ -225,12 +225,12 @@ pub(crate) fn identity(plan: &Plan, key: RunKey) -> String {
         casts,
         source: _,
     } = &plan.scenario;
-    let Scheme { name: _, title: _, note: _, control, queue, parts } = &schemes[key.scheme];
+    let Scheme { name: _, title: _, note: _, control, queue, cupid, parts } = &schemes[key.scheme];
     let Case { name, draw: _, traces } = &plan.cases[key.case];
     let traces: Vec<_> = traces.iter().map(|(way, trace)| (way, trace.name())).collect();
     let drawn: Vec<String> = plan.draws.iter().map(|draws| draws.identity(plan, key)).collect();
     format!(
-        "{duration:?} {network:?} {host:?} {transport:?} {control:?} {queue:?} {parts:?} {casts:?} \
+        "{duration:?} {network:?} {host:?} {transport:?} {control:?} {queue:?} {cupid:?} {parts:?} {casts:?} \
          {name:?} {traces:?} {drawn:?} {}",
         key.seed
     )

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_apps::air_agent::{self, AirAgent};
 use airlane_base::{Seed, Time};
+use airlane_cupid::{AgentOptions, EstimatorOptions, RuleOptions};
 use airlane_net::Direction;
 use airlane_net::air::{Air, StationId};
 use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
@@ -19,7 +21,7 @@ use super::tap::Tap;
 use crate::error::LabError;
 use crate::pcap;
 use crate::plan::{Plan, RunKey};
-use crate::scenario::{self, ControllerConfig, Scenario, Scheme};
+use crate::scenario::{self, ControllerConfig, Cupid, Scenario, Scheme};
 use crate::workload::Stocks;
 
 /// The port of every server.
@@ -41,6 +43,8 @@ pub(crate) struct Pair {
     pub(crate) from: Vec<IpAddr>,
     /// The air that the client is on by its first access, if that is a WiFi.
     pub(crate) air: Option<OnAir>,
+    /// The agent of Cupid on the client, if it has one.
+    agent: Option<AirAgent>,
 }
 
 /// A host on the air of a WiFi.
@@ -51,6 +55,28 @@ pub(crate) struct OnAir {
 }
 
 impl OnAir {
+    /// An agent of Cupid on the host, which hears what its radio hears from `now` on.
+    fn agent(&self, cupid: &Cupid, now: Time) -> AirAgent {
+        let (own, bssid) = self.air.addresses(self.station);
+        let estimator = EstimatorOptions {
+            bssid: Some(bssid),
+            memory: cupid.memory,
+            eta: cupid.eta,
+            ..EstimatorOptions::new(own)
+        };
+        let defaults = AgentOptions::new(estimator);
+        let options = AgentOptions {
+            rule: RuleOptions { kind: cupid.rule, eta: cupid.eta, ..RuleOptions::default() },
+            charging: cupid.charging,
+            interval: cupid.interval,
+            ..defaults
+        };
+        let (air, station, mut ears) = (self.air.clone(), self.station, None);
+        // Its radio listens once somebody asks.
+        let hear = move || ears.get_or_insert_with(|| air.listen(station)).take();
+        AirAgent::new(options, now, hear)
+    }
+
     /// The air that its packets have been charged with until now, both ways.
     pub(crate) fn charged(&self) -> Duration {
         let airtime = self.air.airtime();
@@ -105,7 +131,15 @@ impl<'a> Stage<'a> {
             address: SocketAddr::new(*server, PORT),
             from: client.clone(),
             air: air.clone().map(|(air, station)| OnAir { air, station }),
+            agent: None,
         });
+        let with_agent = |pair: Pair| {
+            let scheme = &plan.scenario.schemes[key.scheme];
+            // Whether any sender goes by reports is known to the senders alone: reports are made for
+            // those who take them.
+            let agent = pair.air.as_ref().map(|air| air.agent(&scheme.cupid, Time::ZERO));
+            Pair { agent, ..pair }
+        };
         // The schemes of a case share their seeds, and so the names of their connections.
         let label = pcap::file_name(&plan.label(key));
         Ok(Self {
@@ -117,7 +151,7 @@ impl<'a> Stage<'a> {
             options,
             tls,
             qlog: options.captures.qlog.as_ref().map(|dir| dir.join(label)),
-            pairs: pairs.collect(),
+            pairs: pairs.map(with_agent).collect(),
             senders: 0,
             endpoints: Vec::new(),
         })
@@ -185,6 +219,7 @@ impl<'a> Stage<'a> {
             qlog_dir: self.qlog.clone(),
             keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
             clock_shift: self.options.clock_shift,
+            report_sink: control.takes_reports().then(air_agent::report_sink),
             ..TransportConfig::laboratory(self.tls.clone(), *control)
         }
     }
@@ -216,6 +251,10 @@ impl<'a> Stage<'a> {
         from: IpAddr,
         config: TransportConfig,
     ) -> Result<Arc<Endpoint>, LabError> {
+        // An agent measures the air of the first access.
+        let agent = pair.agent.as_ref().filter(|_| pair.from.first() == Some(&from));
+        let report_source = agent.map(AirAgent::report_source);
+        let config = TransportConfig { report_source, ..config };
         let endpoint = Endpoint::client(&pair.client, SocketAddr::new(from, 0), config);
         let endpoint = Arc::new(made(endpoint)?);
         self.endpoints.push(endpoint.clone());

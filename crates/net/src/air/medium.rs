@@ -172,6 +172,12 @@ impl Medium {
         radio.ears.get_or_insert_default().clone()
     }
 
+    pub(super) fn addresses(&self, station: StationId) -> (Address, Address) {
+        let station = &self.stations[station.0];
+        let address = |radio: usize| self.radios[radio].address;
+        (address(station.radio), address(self.aps[station.ap].radio))
+    }
+
     pub(super) fn airtime(&self) -> Vec<Airtime> {
         self.ways.iter().map(|way| way.airtime).collect()
     }

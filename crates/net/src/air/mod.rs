@@ -31,6 +31,7 @@ mod window;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_base::{Packet, Rate, Seed, Time};
+use airlane_wifi::Address;
 
 pub use account::{Airtime, Held, Use};
 pub use config::{ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig};
@@ -71,6 +72,11 @@ impl Air {
     /// The port of a station's packets in one direction.
     pub fn port(station: StationId, direction: Direction) -> Port {
         medium::port(station, direction)
+    }
+
+    /// The address of a station, and that of its access point.
+    pub fn addresses(&self, station: StationId) -> (Address, Address) {
+        self.medium().addresses(station)
     }
 
     /// What the radio of a station hears from now on.

@@ -137,11 +137,15 @@ impl Link {
         self.state.lock().ended.is_some()
     }
 
+    /// Whether the peer takes reports: known once connected.
+    pub(crate) fn takes_reports(&self) -> bool {
+        self.state.lock().proto.datagrams().max_size().is_some()
+    }
+
     /// Sends a report, in the place of one that has not left yet.
     pub(crate) fn send_report(&self, report: Bytes) {
         let mut state = self.state.lock();
         if state.ended.is_none() {
-            // A peer that does not take reports is none that asked for them.
             let sent = state.proto.datagrams().send(report, true);
             if sent.is_ok() {
                 self.list(state);

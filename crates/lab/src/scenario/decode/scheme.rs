@@ -14,6 +14,8 @@ words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
         "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
         "abc" => Self::Abc;
+    RuleKind: "paper" => Self::Paper, "default" => Self::Default;
+    Charging: "literal" => Self::Literal, "packed" => Self::Packed;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
 }
 
@@ -82,6 +84,11 @@ pub(super) fn scheme(r: &mut Reader<'_>, network: &Network) -> Scheme {
     let queue = r.table("queue", "that of the access", "The queue under this scheme.", |r| {
         scheme_queue(r, network)
     });
+    let cupid = r.section(
+        "cupid",
+        "What agents of Cupid do on hosts on a WiFi ([Cupid](cupid.md)).",
+        cupid,
+    );
     let parts = workloads::ALL.iter().filter_map(|w| w.read_scheme(r, &control)).collect();
     Scheme {
         title: title.unwrap_or_else(|| name.clone()),
@@ -89,6 +96,35 @@ pub(super) fn scheme(r: &mut Reader<'_>, network: &Network) -> Scheme {
         name,
         control,
         queue,
+        cupid,
         parts: SchemeParts::new(parts),
     }
+}
+
+fn cupid(r: &mut Reader<'_>) -> Cupid {
+    let default = Cupid::default();
+    let rule = r.word(
+        "rule",
+        default.rule,
+        "The rule as published, or the one that keeps the air that others leave unused.",
+    );
+    let charging = r.word(
+        "charging",
+        default.charging,
+        "Airtime is charged as it was used, or as if aggregates had been full.",
+    );
+    let eta = r.number("eta", range(0.1, 1.0, "0.8"), default.eta, "Utilisation that is aimed at.");
+    let memory = r.time(
+        "memory_s",
+        range(0.2, 5.0, "1"),
+        default.memory.as_secs_f64(),
+        "How long a station counts after its last frame above 200 bytes.",
+    );
+    let interval = r.time(
+        "interval_s",
+        range(0.001, 0.255, "0.04"),
+        default.interval.as_secs_f64(),
+        "Time between reports.",
+    );
+    Cupid { rule, charging, eta, memory, interval }
 }

@@ -1,6 +1,9 @@
 //! Schemes: how the servers send.
 
+use std::time::Duration;
+
 pub use airlane_congestion::{Algorithm, ControllerConfig, CubicConfig, WeightRule};
+pub use airlane_cupid::{Charging, RuleKind};
 
 use super::Queue;
 use crate::workload::SchemeParts;
@@ -18,6 +21,8 @@ pub struct Scheme {
     pub control: ControllerConfig,
     /// A queue that is another one under this scheme.
     pub queue: Option<SchemeQueue>,
+    /// What agents of Cupid do on hosts on a WiFi.
+    pub cupid: Cupid,
     /// What it says of workloads.
     pub parts: SchemeParts,
 }
@@ -29,4 +34,31 @@ pub struct SchemeQueue {
     pub access: usize,
     /// The queue.
     pub queue: Queue,
+}
+
+/// What agents of Cupid do, which report to senders under the controller `cupid`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cupid {
+    /// The rule's form.
+    pub rule: RuleKind,
+    /// What airtime is charged for.
+    pub charging: Charging,
+    /// The utilisation that is aimed at.
+    pub eta: f64,
+    /// How long a station counts after its last frame.
+    pub memory: Duration,
+    /// Time between reports.
+    pub interval: Duration,
+}
+
+impl Default for Cupid {
+    fn default() -> Self {
+        Self {
+            rule: RuleKind::default(),
+            charging: Charging::default(),
+            eta: 0.8,
+            memory: Duration::from_secs(1),
+            interval: Duration::from_millis(40),
+        }
+    }
 }
