@@ -9,7 +9,7 @@ use airlane_net::air::{
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
 use airlane_wifi::{Access, Band, Exchange, Format, Guard, Response, Timing, Vector, Width, mac};
 
-fn ap() -> ApConfig {
+pub(crate) fn ap() -> ApConfig {
     ApConfig {
         format: Format::He,
         width: Width::Mhz80,
@@ -29,7 +29,7 @@ fn ap() -> ApConfig {
     }
 }
 
-fn station(snr_db: f64) -> StationConfig {
+pub(crate) fn station(snr_db: f64) -> StationConfig {
     StationConfig {
         snr_db,
         others_db: 40.0,
@@ -56,7 +56,7 @@ fn packet(id: u64, ip_bytes: u32) -> Box<Packet> {
 }
 
 /// Keeps the queues of these ports full for so long; IP bytes that came, by port.
-fn saturate(
+pub(crate) fn saturate(
     air: &mut Air,
     ways: &[(StationId, Direction)],
     ip_bytes: u32,

@@ -2,6 +2,7 @@
 
 mod abc;
 mod air;
+mod air_heard;
 mod codel;
 mod common;
 mod conservation;
