@@ -8,17 +8,31 @@
 //!   category contends.
 //! - [`Exchange`] is what one attempt costs the air: the one definition of airtime that utilisation,
 //!   rates and verdicts share.
+//! - [`ErrorModel`] says how likely a frame comes through at an SNR, and which rate is the ideal one.
+//! - [`Quality`] says what the SNR is: fixed, a trace, or from powers, places ([`Mobility`]) and what lies
+//!   between ([`Propagation`]).
 //! - [`Heard`] is what a receiver hears of the air, on three levels: energy, PHY header, MAC header.
 //!
 //! Pure: no I/O, no clock. What it leaves out: `docs/wifi.md`.
 
 mod airtime;
+mod errors;
 mod heard;
 pub mod mac;
+mod mobility;
+mod position;
+mod propagation;
 mod timing;
 mod vector;
 
 pub use airtime::{Exchange, Response, contention};
+pub use errors::{Code, DETECTION_DB, ErrorModel};
 pub use heard::{Address, BlockAck, Frame, FrameKind, Heard, What};
+pub use mobility::{Area, Leg, Mobility, Walk, WaypointError, Waypoints};
+pub use position::Position;
+pub use propagation::{
+    Fading, NOISE_FIGURE_DB, PathLoss, Propagation, Quality, Shadowing, SnrTrace, TraceError,
+    doppler_hz, noise_dbm, thermal_noise_dbm,
+};
 pub use timing::{Access, Band, Timing};
 pub use vector::{Format, Guard, Vector, Width};

@@ -66,6 +66,9 @@ pub struct Vector {
 const DSSS_KBPS: [u32; 4] = [1_000, 2_000, 5_500, 11_000];
 /// Data bits per symbol of OFDM at 20 MHz (802.11-2020, table 17-4).
 const OFDM_BITS: [u32; 8] = [24, 36, 48, 72, 96, 144, 192, 216];
+/// Coded bits per subcarrier, and the code rate, of each of these.
+const OFDM_CODES: [(u32, u32, u32); 8] =
+    [(1, 1, 2), (1, 3, 4), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4)];
 /// Coded bits per subcarrier, and the code rate, by MCS (tables 19-27 ff., 21-30 ff., 27-111 ff.).
 const CODES: [(u32, u32, u32); 12] = [
     (1, 1, 2),
@@ -81,6 +84,9 @@ const CODES: [(u32, u32, u32); 12] = [
     (10, 3, 4),
     (10, 5, 6),
 ];
+
+/// Longer than the longest PSDU of any format takes.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Bits in front of the data, and behind it for each encoder.
 const SERVICE_BITS: u64 = 16;
@@ -186,11 +192,16 @@ impl Vector {
         let (bits, num, den) = CODES[usize::from(self.mcs)];
         let coded = self.subcarriers() * u32::from(self.streams) * bits;
         let encoders = self.encoders() as u32;
-        // The one exception that this rule does not give.
-        let is_excluded = (self.width, self.streams, self.mcs) == (Width::Mhz160, 3, 9);
-        !is_excluded
-            && (coded * num).is_multiple_of(den)
-            && (coded * num / den).is_multiple_of(encoders)
+        // An encoder fills whole periods of its puncturing: `num` bits in, `den` out.
+        coded.is_multiple_of(encoders * den) && (coded / den * num).is_multiple_of(encoders * num)
+    }
+
+    /// Coded bits of a subcarrier, and the code rate as numerator and denominator: of all but DSSS.
+    pub(crate) fn code(&self) -> (u32, u32, u32) {
+        match self.format {
+            Format::Ofdm => OFDM_CODES[usize::from(self.mcs.min(7))],
+            _ => CODES[usize::from(self.mcs.min(11))],
+        }
     }
 
     /// Data subcarriers.
@@ -214,7 +225,7 @@ impl Vector {
             return u64::from(OFDM_BITS[usize::from(self.mcs.min(7))]);
         }
         let (bits, num, den) = CODES[usize::from(self.mcs.min(11))];
-        u64::from(self.subcarriers() * u32::from(self.streams) * bits * num / den)
+        u64::from(self.subcarriers() * u32::from(self.streams.max(1)) * bits * num / den)
     }
 
     /// Duration of a symbol with its guard interval, nanoseconds.
@@ -230,6 +241,8 @@ impl Vector {
         let long = self.bits_per_symbol() * 250_000;
         match self.format {
             Format::Ht => long.div_ceil(300_000_000).max(1),
+            // Five could not share its symbols: the table (21-57) has six.
+            Format::Vht if (self.width, self.streams, self.mcs) == (Width::Mhz160, 4, 7) => 6,
             Format::Vht => long.div_ceil(540_000_000).max(1),
             _ => 1,
         }
@@ -240,7 +253,15 @@ impl Vector {
         if self.format == Format::Dsss {
             return Rate::from_bps_f64(f64::from(DSSS_KBPS[usize::from(self.mcs.min(3))]) * 1e3);
         }
-        let bits = self.bits_per_symbol() as f64;
+        let bits = match self.format {
+            Format::Ofdm => self.bits_per_symbol() as f64,
+            // The tables have it with what HE's symbols lose to whole bits.
+            _ => {
+                let (bits, num, den) = self.code();
+                f64::from(self.subcarriers() * u32::from(self.streams.max(1)) * bits * num)
+                    / f64::from(den)
+            }
+        };
         Rate::from_bps_f64(bits * 1e9 / self.symbol_nanos() as f64)
     }
 
@@ -289,10 +310,11 @@ impl Vector {
 
     /// The most bytes of PSDU in a PPDU that is in the air for at most so long.
     pub fn most_bytes(&self, duration: Duration) -> u32 {
-        let room = duration.saturating_sub(self.preamble()).as_nanos() as u64;
+        let room = duration.min(LONGEST).saturating_sub(self.preamble()).as_nanos() as u64;
         if self.format == Format::Dsss {
             let kbps = u64::from(DSSS_KBPS[usize::from(self.mcs.min(3))]);
-            return (room / 1_000 * kbps / 8_000) as u32;
+            let bytes = room / 1_000 * kbps / 8_000;
+            return bytes.min(u64::from(self.format.most_bytes())) as u32;
         }
         let room = match self.format {
             Format::Ht | Format::Vht => room / 4_000 * 4_000,

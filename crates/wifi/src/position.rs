@@ -1,0 +1,27 @@
+//! Places.
+
+/// A place, metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    /// To the east.
+    pub x: f64,
+    /// To the north.
+    pub y: f64,
+}
+
+impl Position {
+    /// At these, metres.
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+
+    /// How far apart two are, metres.
+    pub fn distance(self, other: Self) -> f64 {
+        (self.x - other.x).hypot(self.y - other.y)
+    }
+
+    /// The place that is so much of the way to another.
+    pub(crate) fn toward(self, other: Self, share: f64) -> Self {
+        Self { x: self.x + (other.x - self.x) * share, y: self.y + (other.y - self.y) * share }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a receiver hears of nothing.
+
+use crate::vector::Width;
+
+/// Boltzmann's constant, J/K.
+const BOLTZMANN: f64 = 1.380_649e-23;
+/// The temperature that noise figures are given for, K.
+const KELVIN: f64 = 290.0;
+
+/// The noise figure of receivers if nothing else is known, dB: what ns-3 takes, and the task group's
+/// evaluation methodology (11-14/0571).
+pub const NOISE_FIGURE_DB: f64 = 7.0;
+
+/// Thermal noise in a channel of this width, dBm: -100.98 in 20 MHz.
+pub fn thermal_noise_dbm(width: Width) -> f64 {
+    let watts = BOLTZMANN * KELVIN * f64::from(width.mhz()) * 1e6;
+    10.0 * (watts * 1e3).log10()
+}
+
+/// Noise of a receiver in a channel of this width, dBm.
+pub fn noise_dbm(width: Width, figure_db: f64) -> f64 {
+    thermal_noise_dbm(width) + figure_db
+}

@@ -1,0 +1,7 @@
+//! Tests of the crate as one program: each of several would link all that is below once more.
+
+mod durations;
+mod errors;
+mod mobility;
+mod propagation;
+mod rates;
