@@ -83,7 +83,6 @@ impl Mark {
     }
 
     /// Of a packet that nothing is known of.
-    #[inline(never)]
     fn unmarked(enqueued: Time, ip_bytes: u32) -> Self {
         Self {
             enqueued,
@@ -162,12 +161,11 @@ impl Dropper {
         header: Option<&Header>,
         ip_bytes: u32,
     ) -> Result<Mark, Reason> {
-        let place = header.and_then(|header| self.streams.place(now, flow, header.stream));
-        let (Some(header), Some(place)) = (header, place) else {
+        let stream = header.and_then(|header| self.streams.of(now, flow, header.stream));
+        let (Some(header), Some((place, stream))) = (header, stream) else {
             self.waiting += 1;
             return Ok(Mark::unmarked(now, ip_bytes));
         };
-        let stream = self.streams.get(place);
         stream.arrivals.arrives(now, ip_bytes);
         if let Some((message, reason)) = stream.lost
             && message == header.message
@@ -210,16 +208,23 @@ impl Dropper {
     /// A packet is about to leave: the one that has waited for longest.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mark: &Mark) -> Verdict {
-        let follows = mark.place != NONE && self.streams.get(mark.place).lets_follow(mark);
-        let verdict = match follows || mark.place == NONE {
-            true => Verdict::Pass,
-            false => self.decide(now, mark),
-        };
-        if verdict == Verdict::Pass {
-            self.service.leaves(now, mark.ip_bytes);
+        if mark.place != NONE {
+            let stream = self.streams.get(mark.place);
+            if stream.lets_follow(mark) {
+                stream.goes();
+            } else if let verdict @ Verdict::Drop(_) = self.decide(now, *mark) {
+                self.remove(mark);
+                return verdict;
+            } else {
+                self.streams.get(mark.place).goes();
+            }
         }
-        self.remove(mark);
-        verdict
+        self.waiting -= 1;
+        match self.waiting {
+            0 => self.service.last_leaves(now, mark.ip_bytes),
+            _ => self.service.leaves(now, mark.ip_bytes),
+        }
+        Verdict::Pass
     }
 
     /// A packet has left the queue in another way.
@@ -230,12 +235,7 @@ impl Dropper {
             self.service.idle();
         }
         if mark.place != NONE {
-            let stream = self.streams.get(mark.place);
-            stream.queued -= 1;
-            if stream.queued == 0 {
-                // Nothing of it waits that a dropper could concern.
-                stream.has = 0;
-            }
+            self.streams.get(mark.place).goes();
         }
     }
 
@@ -291,9 +291,11 @@ impl Dropper {
     }
 
     /// Whether the first packet of a message decides it, and how.
-    // Inlined it would take registers from what every packet needs.
+    // Inlined it would take registers from what every packet needs, and by reference its mark would
+    // have to lie in memory for every packet.
     #[inline(never)]
-    fn decide(&mut self, now: Time, mark: &Mark) -> Verdict {
+    fn decide(&mut self, now: Time, mark: Mark) -> Verdict {
+        let mark = &mark;
         let stream = self.streams.get(mark.place);
         let decided = stream.decided.filter(|(message, _)| *message == mark.message);
         let lost = stream.lost.filter(|(message, _)| *message == mark.message);
@@ -350,6 +352,16 @@ impl Dropper {
 }
 
 impl Stream {
+    /// A packet of it is no longer in the queue.
+    #[inline]
+    fn goes(&mut self) {
+        self.queued -= 1;
+        if self.queued == 0 {
+            // Nothing of it waits that a dropper could concern.
+            self.has = 0;
+        }
+    }
+
     /// Whether a packet leaves as the first of its message did, of which nothing was lost since.
     #[inline]
     fn lets_follow(&self, mark: &Mark) -> bool {

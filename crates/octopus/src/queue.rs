@@ -45,7 +45,8 @@ impl<T> Queue<T> {
         Self {
             capacity,
             dropper: Dropper::new(options),
-            waiting: VecDeque::with_capacity(capacity.packets.min(ALLOCATED)),
+            // And one that does not fit.
+            waiting: VecDeque::with_capacity(capacity.packets.min(ALLOCATED) + 1),
             ip_bytes: 0,
         }
     }
@@ -99,30 +100,18 @@ impl<T> Queue<T> {
             Ok(mark) => mark,
             Err(reason) => return dropped(Dropped { packet, reason }),
         };
-        if !self.has_room(ip_bytes) {
-            self.make_room(now, &mut dropped);
-        }
-        if self.has_room(ip_bytes) {
-            self.ip_bytes += u64::from(ip_bytes);
-            self.waiting.push_back((mark, packet));
-        } else {
-            self.dropper.refuse(&mark);
-            dropped(Dropped { packet, reason: Reason::Overflow });
-            if let Some(message) = mark.message() {
-                let is_of = |_: &mut Dropper, other: &Mark| other.message() == Some(message);
-                self.take_out(is_of, Reason::Overflow, &mut dropped);
-            }
+        self.push(mark, packet);
+        if !self.fits() {
+            self.overflows(now, &mut dropped);
         }
     }
 
     /// The next packet to leave; `None` if none waits.
     #[inline]
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(Dropped<T>)) -> Option<T> {
-        while let Some((mark, _)) = self.waiting.front() {
+        while let Some((mark, packet)) = self.waiting.pop_front() {
             self.ip_bytes -= u64::from(mark.ip_bytes());
-            let verdict = self.dropper.dequeue(now, mark);
-            let (_, packet) = self.waiting.pop_front()?;
-            match verdict {
+            match self.dropper.dequeue(now, &mark) {
                 Verdict::Pass => return Some(packet),
                 Verdict::Drop(reason) => dropped(Dropped { packet, reason }),
             }
@@ -130,6 +119,37 @@ impl<T> Queue<T> {
         None
     }
 
+    #[inline]
+    fn push(&mut self, mark: Mark, packet: T) {
+        self.ip_bytes += u64::from(mark.ip_bytes());
+        self.waiting.push_back((mark, packet));
+    }
+
+    /// Drops packets, this one or others, after a packet came that does not fit.
+    // That one waits already: passed to here, its mark would have to lie in memory for every packet.
+    #[inline(never)]
+    fn overflows(&mut self, now: Time, dropped: &mut impl FnMut(Dropped<T>)) {
+        let Some((mark, packet)) = self.waiting.pop_back() else { return };
+        self.ip_bytes -= u64::from(mark.ip_bytes());
+        self.make_room(now, dropped);
+        if self.has_room(mark.ip_bytes()) {
+            return self.push(mark, packet);
+        }
+        self.dropper.refuse(&mark);
+        dropped(Dropped { packet, reason: Reason::Overflow });
+        if let Some(message) = mark.message() {
+            let is_of = |_: &mut Dropper, other: &Mark| other.message() == Some(message);
+            self.take_out(is_of, Reason::Overflow, dropped);
+        }
+    }
+
+    /// Whether all that waits may.
+    #[inline]
+    fn fits(&self) -> bool {
+        self.waiting.len() <= self.capacity.packets && self.ip_bytes <= self.capacity.ip_bytes
+    }
+
+    /// Whether another packet would fit.
     fn has_room(&self, ip_bytes: u32) -> bool {
         self.waiting.len() < self.capacity.packets
             && self.ip_bytes + u64::from(ip_bytes) <= self.capacity.ip_bytes

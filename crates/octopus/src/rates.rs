@@ -60,14 +60,14 @@ impl Default for Service {
 }
 
 impl Service {
-    /// A packet left.
-    #[inline]
+    /// A packet left. Where none waits behind it, [`Self::last_leaves`].
+    // Inlined it would take registers from packets that come alone.
+    #[inline(never)]
     pub(crate) fn leaves(&mut self, now: Time, bytes: u32) {
-        let since = nanos_since(now, self.last);
         if self.packets_since_idle > 0 {
-            self.served.waited += since;
-        } else if since > SERVICE_WINDOW {
-            *self = Self::default();
+            self.served.waited += nanos_since(now, self.last);
+        } else {
+            self.ends_silence(now);
         }
         if self.packets_since_idle == 0 || self.last < now {
             self.before = self.served;
@@ -79,6 +79,33 @@ impl Service {
         self.served.bytes += u64::from(bytes);
         self.served.packets += 1;
         self.packets_since_idle += 1;
+    }
+
+    /// A packet left, and nothing waits any more: as [`Self::leaves`] and then [`Self::idle`].
+    #[inline]
+    pub(crate) fn last_leaves(&mut self, now: Time, bytes: u32) {
+        if self.packets_since_idle == 0 {
+            // It came alone, as most do on a link that is not full: of what it would add to what was
+            // served, `idle` would leave nothing.
+            self.ends_silence(now);
+            self.last = now;
+        } else {
+            self.leaves(now, bytes);
+            self.idle();
+        }
+    }
+
+    /// The first packet since nothing waited is about to leave.
+    #[inline]
+    fn ends_silence(&mut self, now: Time) {
+        if nanos_since(now, self.last) > SERVICE_WINDOW {
+            self.forget();
+        }
+    }
+
+    #[cold]
+    fn forget(&mut self) {
+        *self = Self::default();
     }
 
     #[cold]
@@ -148,7 +175,7 @@ const SPANS: usize = 8;
 /// How fast a stream arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
-    bytes: [u32; SPANS],
+    bytes: [u64; SPANS],
     /// The number of the newest span, and of the one in which the stream began.
     newest: u64,
     began: u64,
@@ -166,14 +193,13 @@ impl Arrivals {
     #[inline]
     pub(crate) fn arrives(&mut self, now: Time, bytes: u32) {
         self.turn_to(span(now));
-        let count = &mut self.bytes[(self.newest % SPANS as u64) as usize];
-        *count = count.saturating_add(bytes);
+        self.bytes[(self.newest % SPANS as u64) as usize] += u64::from(bytes);
     }
 
     /// The rate, bits/s.
     fn bps(&mut self, now: Time) -> f64 {
         self.turn_to(span(now));
-        let bytes: u64 = self.bytes.iter().map(|b| u64::from(*b)).sum();
+        let bytes: u64 = self.bytes.iter().sum();
         let oldest = self.began.max((self.newest + 1).saturating_sub(SPANS as u64));
         let from = Time::from_nanos(oldest * SPAN.as_nanos() as u64);
         let elapsed = now.since(from).max(SPAN);
@@ -414,6 +440,30 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn the_last_packet_leaves_and_the_queue_is_idle(
+            // Of every burst: its packets, ms between them, and ms of nothing before it.
+            bursts in proptest::collection::vec((1_usize..12, 0_u64..8, 0_u64..70), 1..60),
+        ) {
+            let (mut at_once, mut in_turn) = (Service::default(), Service::default());
+            let mut now = 0;
+            for (packets, apart, silence) in bursts {
+                now += silence;
+                for left in (0..packets).rev() {
+                    now += apart;
+                    let now = Time::from_millis(now);
+                    proptest::prop_assert_eq!(at_once.bps(now), in_turn.bps(now));
+                    in_turn.leaves(now, 1500);
+                    if left == 0 {
+                        at_once.last_leaves(now, 1500);
+                        in_turn.idle();
+                    } else {
+                        at_once.leaves(now, 1500);
+                    }
+                }
+            }
+        }
+
         #[test]
         fn shares_are_max_min_fair(
             rates in proptest::collection::vec(0_u32..40_000, 1..20),

@@ -70,16 +70,25 @@ impl Streams {
         &mut self.list[place as usize]
     }
 
-    /// The place of a stream of which a packet comes now; `None` if there is no room for another.
+    /// The stream of which a packet comes now, and its place; `None` if there is no room for another.
     #[inline]
-    pub(crate) fn place(&mut self, now: Time, flow: u64, id: u16) -> Option<u32> {
+    pub(crate) fn of(&mut self, now: Time, flow: u64, id: u16) -> Option<(u32, &mut Stream)> {
+        let newest = self.newest;
         // Packets come in messages.
-        if let Some(newest) = self.list.get_mut(self.newest as usize)
-            && (newest.flow, newest.id) == (flow, id)
-        {
-            newest.at = now;
-            return Some(self.newest);
+        if self.list.get(newest as usize).is_some_and(|s| (s.flow, s.id) == (flow, id)) {
+            let stream = self.get(newest);
+            stream.at = now;
+            return Some((newest, stream));
         }
+        let place = self.renew(now, flow, id)?;
+        let stream = self.get(place);
+        stream.at = now;
+        Some((place, stream))
+    }
+
+    /// Makes a stream the newest, old or new; its place.
+    #[inline(never)]
+    fn renew(&mut self, now: Time, flow: u64, id: u16) -> Option<u32> {
         let place = match self.find(flow, id) {
             Ok(place) => {
                 self.unlink(place);
@@ -88,7 +97,6 @@ impl Streams {
             Err(slot) => self.insert(now, flow, id, slot)?,
         };
         self.link_newest(place);
-        self.list[place as usize].at = now;
         Some(place)
     }
 
@@ -255,7 +263,7 @@ mod tests {
             let mut model: BTreeMap<(u64, u16), (u32, u64, u32)> = BTreeMap::new();
             for (now, (flow, id, stays)) in steps.into_iter().enumerate() {
                 let now = now as u64;
-                let place = streams.place(Time::from_nanos(now), flow, id);
+                let place = streams.of(Time::from_nanos(now), flow, id).map(|(place, _)| place);
                 let is_known = model.contains_key(&(flow, id));
                 if !is_known && model.len() == room {
                     let quiet = model.iter().filter(|(_, (_, _, queued))| *queued == 0);

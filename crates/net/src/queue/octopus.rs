@@ -42,6 +42,12 @@ impl Octopus {
         let options = Options { streams: STREAMS, slack, headless, seed };
         Self { messages: Messages::new(capacity, options), flows: Flows::new(seed) }
     }
+
+    /// The next packet, if one waits that is not dropped.
+    #[inline(never)]
+    fn next(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued {
+        self.messages.dequeue(now, |d| note(d, drops)).into()
+    }
 }
 
 impl Queue for Octopus {
@@ -56,7 +62,12 @@ impl Queue for Octopus {
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued {
-        self.messages.dequeue(now, |d| note(d, drops)).into()
+        // A link that is not full asks after every packet whether there is another: that there is
+        // none should cost nothing.
+        if self.messages.is_empty() {
+            return Dequeued::Empty;
+        }
+        self.next(now, drops)
     }
 
     fn len(&self) -> usize {
@@ -108,18 +119,28 @@ impl Flows {
 
     #[inline(always)]
     fn number(&self, src: &SocketAddr, dst: &SocketAddr) -> u64 {
-        let addresses = match (src.ip(), dst.ip()) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => {
-                u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits())
-            }
-            (src, dst) => self.long(src) ^ self.long(dst).rotate_left(32),
+        let (SocketAddr::V4(a), SocketAddr::V4(b)) = (src, dst) else {
+            return self.number_of_long(*src, *dst);
         };
-        let ports = u64::from(src.port()) << 16 | u64::from(dst.port());
+        let addresses = u64::from(a.ip().to_bits()) << 32 | u64::from(b.ip().to_bits());
+        self.mixed(addresses, a.port(), b.port())
+    }
+
+    /// That of a connection of which at least one address is of IPv6.
+    #[inline(never)]
+    fn number_of_long(&self, src: SocketAddr, dst: SocketAddr) -> u64 {
+        let addresses = self.short(src.ip()) ^ self.short(dst.ip()).rotate_left(32);
+        self.mixed(addresses, src.port(), dst.port())
+    }
+
+    #[inline]
+    fn mixed(&self, addresses: u64, src: u16, dst: u16) -> u64 {
+        let ports = u64::from(src) << 16 | u64::from(dst);
         folded(addresses ^ self.seeds.0, ports ^ self.seeds.1)
     }
 
-    #[inline(never)]
-    fn long(&self, address: IpAddr) -> u64 {
+    /// An address of either kind in 64 bits.
+    fn short(&self, address: IpAddr) -> u64 {
         let bits = match address {
             IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
             IpAddr::V6(ip) => ip.to_bits(),
