@@ -38,7 +38,7 @@ impl Powers {
 
     /// Thermal noise over a width, with the receiver's noise figure.
     pub(super) fn noise_dbm(&self, width: Width) -> f64 {
-        -174.0 + 10.0 * (f64::from(width.mhz()) * 1e6).log10() + self.noise_figure_db
+        airlane_wifi::noise_dbm(width, self.noise_figure_db)
     }
 
     /// SNR over a width with so much interference, mW.

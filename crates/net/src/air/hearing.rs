@@ -1,22 +1,23 @@
 //! What monitors hear: the MAC headers that come through, headers of PPDUs, energy.
 
-use airlane_wifi::{BlockAck, Format, Frame, FrameKind, Heard, Response, Vector, What, mac};
+use airlane_wifi::{BlockAck, Format, Frame, FrameKind, Heard, Response, What, mac};
 
 use super::medium::Medium;
-use super::reception::{HEADER_BYTES, Purpose, Transmission, chance, success};
+use super::reception::{Purpose, Transmission, chance};
 
 impl Medium {
     /// A PPDU that a radio took the channel for busy for has ended.
     pub(super) fn hear(&mut self, radio: usize, sent: &Transmission, is_locked: bool) {
         let Some(ears) = self.radios[radio].ears.clone() else { return };
         let sinr = self.sinr_of(radio, sent);
-        let header = success(&Vector::ofdm(0), sinr, HEADER_BYTES);
+        let header = self.errors.header(&sent.vector, sinr);
         let what = if !is_locked || !chance(header, &mut self.ears_rng) {
             What::Energy
         } else {
             let mut frames = self.frames(sent);
             frames.retain(|frame| {
-                chance(success(&sent.vector, sinr, frame.bytes), &mut self.ears_rng)
+                let p = self.errors.success(&sent.vector, sinr, frame.bytes);
+                chance(p, &mut self.ears_rng)
             });
             match frames.is_empty() {
                 true => What::Header(sent.vector),

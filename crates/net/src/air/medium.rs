@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use airlane_base::{Dscp, Packet, Rate, Rng, Seed, Time};
-use airlane_wifi::{Access, Address, Timing};
+use airlane_wifi::{Access, Address, ErrorModel, Timing, Vector};
 
 use super::account::{Airtime, Use};
 use super::channel::Powers;
@@ -75,6 +75,7 @@ pub(super) struct Way {
 pub(super) struct Medium {
     pub(super) config: ChannelConfig,
     pub(super) timing: Timing,
+    pub(super) errors: ErrorModel,
     pub(super) powers: Powers,
     pub(super) radios: Vec<Radio>,
     pub(super) aps: Vec<Ap>,
@@ -108,6 +109,7 @@ impl Medium {
         Self {
             config,
             timing: Timing::of(config.band),
+            errors: ErrorModel::new(),
             powers: Powers::new(config.noise_figure_db),
             radios: Vec::new(),
             aps: Vec::new(),
@@ -162,7 +164,7 @@ impl Medium {
         let ap = &self.aps[ap.0].config;
         let vector = match station.rate_control.unwrap_or(ap.rate_control) {
             RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
-            RateControl::Ideal => super::reception::best(ap, station.snr_db),
+            RateControl::Ideal => self.best(ap, station.snr_db),
         };
         vector.rate()
     }
@@ -424,8 +426,14 @@ impl Medium {
         }
     }
 
+    /// How to send for the most goodput.
+    fn best(&self, ap: &ApConfig, snr_db: f64) -> Vector {
+        let most = ap.vector(ap.format.most_mcs(), ap.streams);
+        self.errors.best(&most, snr_db, 1_500)
+    }
+
     /// How a link sends now.
-    pub(super) fn vector(&self, link: usize) -> airlane_wifi::Vector {
+    pub(super) fn vector(&self, link: usize) -> Vector {
         let link = &self.links[link];
         let ap = &self.aps[self.stations[link.port / 2].ap].config;
         match link.rate_control {
@@ -433,7 +441,7 @@ impl Medium {
             RateControl::Ideal => {
                 let from = self.contenders[link.contender].radio;
                 let snr = self.powers.sinr_db(from, link.to, ap.width, 0.0);
-                super::reception::best(ap, snr)
+                self.best(ap, snr)
             }
         }
     }

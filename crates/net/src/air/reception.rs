@@ -1,11 +1,10 @@
 //! Who hears what: carrier sense, which PPDU a radio receives, and what of it comes.
 
 use airlane_base::Time;
-use airlane_wifi::{Address, Format, Vector, Width, mac};
+use airlane_wifi::{Address, ErrorModel, Vector, Width, mac};
 use rand::RngExt;
 
 use super::channel::milliwatts;
-use super::config::ApConfig;
 use super::ears::Ears;
 use super::medium::{Event, Medium};
 
@@ -167,6 +166,7 @@ impl Medium {
             other.overlaps.push(from);
             sent.overlaps.push(other.from);
         }
+        let width = self.width(&sent);
         for r in 0..self.radios.len() {
             let power = self.powers.dbm(from, r);
             if r == from || power < self.config.sense_dbm {
@@ -177,7 +177,10 @@ impl Medium {
             }
             sent.sensed_by.push(r);
             self.radios[r].sensed += 1;
-            if self.radios[r].sending {
+            let others = sent.overlaps.iter().filter(|other| **other != r);
+            let interference = others.map(|o| milliwatts(self.powers.dbm(*o, r))).sum();
+            let sinr = self.powers.sinr_db(from, r, width, interference);
+            if self.radios[r].sending || !self.errors.detects(sinr) {
                 continue;
             }
             let is_locked = match self.radios[r].locked.and_then(|n| self.air[n].as_ref()) {
@@ -244,7 +247,7 @@ impl Medium {
     /// What a radio that is not meant learns from a PPDU.
     fn overhear(&mut self, radio: usize, sent: &Transmission) {
         let sinr = self.sinr_of(radio, sent);
-        let is_clear = success(&sent.vector, sinr, mac::DATA.min(sent.bytes)) >= 0.5;
+        let is_clear = self.errors.success(&sent.vector, sinr, mac::DATA.min(sent.bytes)) >= 0.5;
         let radio = &mut self.radios[radio];
         radio.is_unsure = !is_clear;
         if is_clear {
@@ -267,25 +270,19 @@ impl Medium {
 
     /// Whether a control frame comes at the radio that it is for.
     pub(super) fn control_comes(&mut self, sent: &Transmission) -> bool {
-        let p = self.success_between(sent, sent.start, sent.end, sent.bytes);
+        let p = self.success_between(sent, (sent.start, sent.end), |errors, sinr| {
+            errors.success(&sent.vector, sinr, sent.bytes)
+        });
         chance(p, &mut self.rng)
     }
 
     /// Whether the header of a PPDU comes at the radio that it is for.
     pub(super) fn header_comes(&mut self, sent: &Transmission) -> bool {
         let until = sent.start + sent.vector.preamble();
-        let header = Transmission { vector: Vector::ofdm(0), ..Self::bare(sent) };
-        let p = self.success_between(&header, sent.start, until, HEADER_BYTES);
+        let p = self.success_between(sent, (sent.start, until), |errors, sinr| {
+            errors.header(&sent.vector, sinr)
+        });
         chance(p, &mut self.rng)
-    }
-
-    fn bare(sent: &Transmission) -> Transmission {
-        Transmission {
-            overlaps: Vec::new(),
-            sensed_by: Vec::new(),
-            interference: sent.interference.clone(),
-            ..*sent
-        }
     }
 
     /// Whether a part of the PSDU comes, `at` bytes from its beginning.
@@ -295,16 +292,25 @@ impl Medium {
             let share = f64::from(bytes) / f64::from(sent.bytes.max(1));
             sent.start + sent.vector.preamble() + body.mul_f64(share.min(1.0))
         };
-        let p = self.success_between(sent, time(at), time(at + bytes), bytes);
+        let p = self.success_between(sent, (time(at), time(at + bytes)), |errors, sinr| {
+            errors.success(&sent.vector, sinr, bytes)
+        });
         chance(p, &mut self.rng)
     }
 
-    /// The probability that what is sent between two times comes at the radio that it is for.
-    fn success_between(&self, sent: &Transmission, from: Time, until: Time, bytes: u32) -> f64 {
+    /// The probability that what is sent between two times comes at the radio that it is for; `success`
+    /// says it of one SINR.
+    fn success_between(
+        &self,
+        sent: &Transmission,
+        (from, until): (Time, Time),
+        success: impl Fn(&ErrorModel, f64) -> f64,
+    ) -> f64 {
         let width = self.width(sent);
-        let sinr = |level| self.powers.sinr_db(sent.from, sent.to, width, level);
+        let at =
+            |level| success(&self.errors, self.powers.sinr_db(sent.from, sent.to, width, level));
         if let [(_, level)] = sent.interference.as_slice() {
-            return success(&sent.vector, sinr(*level), bytes);
+            return at(*level);
         }
         let whole = (until - from).as_nanos().max(1) as f64;
         let mut p = 1.0;
@@ -312,16 +318,13 @@ impl Medium {
             let end = sent.interference.get(i + 1).map_or(until, |(at, _)| *at).min(until);
             let begin = (*begin).max(from);
             if end > begin {
-                let share = (end - begin).as_nanos() as f64 / whole;
-                p *= success(&sent.vector, sinr(*level), bytes).powf(share);
+                // Errors are a hazard of so much per bit.
+                p *= at(*level).powf((end - begin).as_nanos() as f64 / whole);
             }
         }
         p
     }
 }
-
-/// What the header of a PPDU is worth in bytes at the lowest rate.
-pub(super) const HEADER_BYTES: u32 = 8;
 
 /// Whether something of a probability happens. What is certain draws nothing.
 pub(super) fn chance(p: f64, rng: &mut airlane_base::Rng) -> bool {
@@ -329,37 +332,4 @@ pub(super) fn chance(p: f64, rng: &mut airlane_base::Rng) -> bool {
         return true;
     }
     p > 1e-12 && rng.random::<f64>() < p
-}
-
-/// SNR per stream at which a frame of 1500 bytes comes nine times of ten, dB, by modulation and code.
-const NEEDED_DB: [f64; 12] = [1.0, 4.0, 6.5, 9.5, 13.0, 17.5, 18.5, 20.0, 24.0, 26.0, 29.5, 31.5];
-const OFDM_AS: [usize; 8] = [0, 0, 1, 2, 3, 4, 5, 6];
-
-/// The probability that so many bytes come.
-pub(super) fn success(vector: &Vector, snr_db: f64, bytes: u32) -> f64 {
-    let needed = match vector.format {
-        Format::Ofdm | Format::Dsss => NEEDED_DB[OFDM_AS[usize::from(vector.mcs.min(7))]],
-        _ => NEEDED_DB[usize::from(vector.mcs.min(11))],
-    };
-    let margin = snr_db - needed - 10.0 * f64::from(vector.streams).log10();
-    let lost = 0.1_f64 * 10_f64.powf(-margin);
-    (1.0 - lost.min(1.0)).powf(f64::from(bytes) / 1500.0)
-}
-
-/// How to send for the highest expected rate.
-pub(super) fn best(ap: &ApConfig, snr_db: f64) -> Vector {
-    let mut best = (0.0, ap.vector(0, 1));
-    for streams in 1..=ap.streams {
-        for mcs in 0..=ap.format.most_mcs() {
-            let vector = ap.vector(mcs, streams);
-            if !vector.is_valid() {
-                continue;
-            }
-            let expected = vector.rate().as_f64() * success(&vector, snr_db, 1_500);
-            if expected > best.0 {
-                best = (expected, vector);
-            }
-        }
-    }
-    best.1
 }

@@ -30,6 +30,17 @@ fn a_saturated_channel_reads_as_used_and_shared() {
         }
         let estimate = estimator.estimate(Time::ZERO + span);
         let truth = airtime[2 * i].charged.as_secs_f64() / span.as_secs_f64();
-        println!("{i} got {} truth {truth:.3}: U {:.3} bare {:.3} packed {:.3} N {} {} delta {:?} goodput {:?} shares {:?}", came[i] * 8 / 1_000_000, estimate.utilisation, estimate.bare, estimate.packed, estimate.stations, estimate.sharing, estimate.delta, estimate.goodput, estimate.shares.iter().map(|s| (s.charged, s.state)).collect::<Vec<_>>());
+        println!(
+            "{i} got {} truth {truth:.3}: U {:.3} bare {:.3} packed {:.3} N {} {} delta {:?} goodput {:?} shares {:?}",
+            came[i] * 8 / 1_000_000,
+            estimate.utilisation,
+            estimate.bare,
+            estimate.packed,
+            estimate.stations,
+            estimate.sharing,
+            estimate.delta,
+            estimate.goodput,
+            estimate.shares.iter().map(|s| (s.charged, s.state)).collect::<Vec<_>>()
+        );
     }
 }
