@@ -1,6 +1,7 @@
 //! Bulk transfers: data that is sent as fast as the network takes it, from a server each.
 
 mod check;
+mod claims;
 mod datagram;
 mod oracle;
 mod over_time;
@@ -22,8 +23,9 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Flow, Headline, Metric, NoDraws,
-    Part, PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+    About, ActorResult, Cast, Chapter, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow,
+    Headline, Kept, Metric, NoDraws, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
+    Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
 
@@ -212,6 +214,18 @@ impl Cast for Transfers {
         roles::start(self, stage)
     }
 
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics(self)
+    }
+
+    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
+        Kept::read::<claims::Of>(NAME, json)
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
+    }
+
     fn about(&self, _: &Plan) -> About {
         report::about(self)
     }
@@ -311,6 +325,10 @@ impl Part for Output {
             std::iter::once(flow(transfer, true)).chain(parts)
         });
         flows.collect()
+    }
+
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+        claims::keep(Transfers::of(&run.plan.scenario), self)
     }
 
     fn result(&self, _: &Ended<'_>) -> PartResult {
