@@ -159,7 +159,10 @@ impl Agent {
         } else {
             estimate.goodput
         };
-        let eta = (self.options.rule.eta - reserved).max(0.0);
+        // Air that is nobody's, as collisions and foreign networks, is not left to anyone either.
+        let shares = estimate.shares.iter();
+        let named: f64 = shares.map(|s| if is_packed { s.packed } else { s.charged }).sum();
+        let eta = (self.options.rule.eta - (utilisation - named).max(0.0)).max(0.0);
         Some(Air {
             utilisation,
             stations: estimate.sharing,

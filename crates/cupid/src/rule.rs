@@ -7,8 +7,8 @@ use airlane_base::Rate;
 pub enum RuleKind {
     /// As published: each touch of eta throws the rate back to `eta * delta / N`.
     Paper,
-    /// The decrease keeps the air that others leave unused, and changes wait for utilisation to leave a
-    /// band around eta.
+    /// The decrease keeps the air that others leave unused, the increase takes it at once, and changes
+    /// wait for utilisation to leave a band around eta.
     #[default]
     Default,
 }
@@ -109,7 +109,12 @@ impl RateRule {
             (Some(_), RuleKind::Default) if idle <= -self.options.hysteresis => {
                 fair.max(self.kept(air, eta) * delta)
             }
-            (Some(_), RuleKind::Default) if idle >= self.options.hysteresis => fair.max(increased),
+            // By the increase alone one of N takes 1/N of the idle air per report, and N remembers who
+            // left: what they leave is known, where shares are.
+            (Some(_), RuleKind::Default) if idle >= self.options.hysteresis => {
+                let left = air.left.map_or(0.0, |left| share(left).min(eta) * delta);
+                fair.max(increased).max(left)
+            }
             // In the band a rate stays; but no less than the fair one, as N and delta may have changed.
             (Some(last), RuleKind::Default) => {
                 fair.max(last.as_f64().min(self.kept(air, eta).max(eta / stations) * delta))
