@@ -40,6 +40,9 @@ impl Default for RuleOptions {
     }
 }
 
+/// From here on the air is taken for full: a saturated channel reads 1.00 within 0.03.
+const FULL: f64 = 0.95;
+
 /// What the rule goes by at one report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Air {
@@ -106,6 +109,8 @@ impl RateRule {
             (None, _) => fair,
             (Some(_), RuleKind::Paper) if idle <= 0.0 => fair,
             (Some(_), RuleKind::Paper) => increased,
+            // Where the air is full, who has little was given little: that it wants no more is not known.
+            (Some(_), RuleKind::Default) if used >= FULL => fair,
             (Some(_), RuleKind::Default) if idle <= -self.options.hysteresis => {
                 fair.max(self.kept(air, eta) * delta)
             }
@@ -176,6 +181,27 @@ mod tests {
         assert!((left_share(0.8, 3, &[0.1, 0.1]) - 0.6).abs() < 1e-12);
         assert!((left_share(0.8, 3, &[]) - 0.8).abs() < 1e-12, "both are silent");
         assert!((left_share(0.8, 0, &[f64::NAN]) - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_others_were_not_given_is_not_taken_for_left() {
+        let mut rule = RateRule::new(RuleOptions::default());
+        let air = |utilisation| Air {
+            utilisation,
+            stations: 4,
+            delta: Rate::from_mbps(400.0),
+            goodput: Rate::from_mbps(150.0),
+            // The others have 0.1, 0.1 and 0.4.
+            left: Some(left_share(0.8, 4, &[0.1, 0.1, 0.4])),
+            reserved: 0.0,
+        };
+        rule.update(&air(0.7));
+        assert_eq!(
+            rule.update(&air(0.85)),
+            Rate::from_mbps(120.0),
+            "the two use less than their part"
+        );
+        assert_eq!(rule.update(&air(0.99)), Rate::from_mbps(80.0), "or are kept from more");
     }
 
     #[test]
