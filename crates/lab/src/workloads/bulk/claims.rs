@@ -17,10 +17,11 @@ const WINDOW_S: f64 = 1.0;
 pub(super) struct Of(Vec<(String, Option<f64>)>);
 
 /// The metrics of a group of transfers: its name in front.
-const OF_GROUP: [(&str, &str, Sense); 3] = [
+const OF_GROUP: [(&str, &str, Sense); 4] = [
     ("goodput_bps", "bit/s", Sense::Higher),
     ("rtt_p95_s", "s", Sense::Lower),
     ("air_share", "", Sense::Neutral),
+    ("least_air_share", "", Sense::Higher),
 ];
 
 /// The metrics of all transfers together.
@@ -70,7 +71,11 @@ pub(super) fn keep(groups: &[Transfer], output: &Output) -> Option<Kept> {
                 _ => t.air_share(),
             };
             let all: Option<Vec<f64>> = members.iter().map(of).collect();
-            figures.push((format!("{group}_{metric}"), all.and_then(|all| stats::mean(&all))));
+            let of_all = |all: Vec<f64>| match metric {
+                "least_air_share" => all.into_iter().reduce(f64::min),
+                _ => stats::mean(&all),
+            };
+            figures.push((format!("{group}_{metric}"), all.and_then(of_all)));
         }
     }
     for (metric, _, _) in OF_ALL {
