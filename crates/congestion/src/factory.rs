@@ -131,7 +131,7 @@ impl ControllerConfig {
 
     /// Whether it goes by reports of its receiver.
     pub fn takes_reports(&self) -> bool {
-        matches!(self, Self::Explicit { .. })
+        matches!(self, Self::Cupid { .. })
     }
 
     /// Whether it has a weight, which can be changed.

@@ -54,6 +54,10 @@ impl Workload for Bulk {
         Some(Arc::new(read::of_scheme(keys)?))
     }
 
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("cupid", include_str!("../../../../../claims/cupid.toml"))]
+    }
+
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("bulk", include_str!("../../../../../scenarios/bulk.toml")),
