@@ -203,8 +203,7 @@ impl Cupid {
                 let is_short = verdict.is_congested
                     && verdict.delivered.as_f64() < 0.95 * self.granted_rate().as_f64();
                 self.congested = if is_short { self.congested + 1 } else { 0 };
-                let needed =
-                    if grant.has_room { ELSEWHERE_ROUNDS } else { ELSEWHERE_ROUNDS_BUSY };
+                let needed = if grant.has_room { ELSEWHERE_ROUNDS } else { ELSEWHERE_ROUNDS_BUSY };
                 let is_plain = grant.has_room && is_short && verdict.is_heavy;
                 if self.congested >= needed || is_plain {
                     self.go_elsewhere(now);
@@ -226,9 +225,9 @@ impl Cupid {
     fn take(&mut self, now: Time, grant: Grant) {
         self.look_for_silence(now);
         let is_first = self.grant.is_none();
-        let is_in_time = self.grant.is_some_and(|(last, at)| {
-            now.since(at) <= last.interval.saturating_mul(5) / 2
-        });
+        let is_in_time = self
+            .grant
+            .is_some_and(|(last, at)| now.since(at) <= last.interval.saturating_mul(5) / 2);
         self.in_time = if is_in_time { self.in_time.saturating_add(1) } else { 1 };
         self.grant = Some((grant, now));
         if self.mode == Mode::Free && (is_first || self.in_time >= RESUME_REPORTS) {

@@ -35,7 +35,8 @@ pub mod send;
 pub use abc::Abc;
 pub use bbr::Bbr;
 pub use controller::{
-    Ack, Controller, Grant, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
+    Ack, Controller, Grant, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent,
+    Signal,
 };
 pub use coupled::{Coupled, Group};
 pub use cubic::{Cubic, CubicConfig, WeightRule};

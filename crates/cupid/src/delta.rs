@@ -68,8 +68,7 @@ impl Aggregation {
             let acks = frames as f64 / f64::from(self.packets_per_ack);
             let each = mac::in_aggregate(mpdu(self.ack_ip_bytes));
             let exchanges = if self.frames > 1 { acks.min(1.0) } else { acks };
-            time += around.mul_f64(exchanges)
-                + phy.time_for(1).mul_f64(acks * f64::from(each));
+            time += around.mul_f64(exchanges) + phy.time_for(1).mul_f64(acks * f64::from(each));
         }
         let payload = frames * u64::from(self.ip_bytes.saturating_sub(IP_UDP_HEADER_BYTES.into()));
         Rate::of(payload, time)

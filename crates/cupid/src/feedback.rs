@@ -75,7 +75,8 @@ impl Feedback {
     /// # Errors
     /// [`FeedbackError`] of what is no report of this version.
     pub fn decode(bytes: &[u8]) -> Result<Self, FeedbackError> {
-        let &[first, high, low, r0, r1, r2, utilisation, stations, interval_ms, confidence, ..] = bytes
+        let &[first, high, low, r0, r1, r2, utilisation, stations, interval_ms, confidence, ..] =
+            bytes
         else {
             return Err(FeedbackError::Truncated(bytes.len()));
         };

@@ -67,8 +67,17 @@ pub fn cupid(seeds: u64) {
 }
 
 fn alone(seeds: u64) {
-    let columns =
-        ["Mbit/s", "RTT", "flows", "rule", "reports lost", "utilisation", "mean wait", "99 %", "Jain's index"];
+    let columns = [
+        "Mbit/s",
+        "RTT",
+        "flows",
+        "rule",
+        "reports lost",
+        "utilisation",
+        "mean wait",
+        "99 %",
+        "Jain's index",
+    ];
     header("Cupid on the air, utilisation wanted 0.8", &columns.map(str::to_owned));
     let cells = [20.0, 100.0].into_iter().flat_map(|mbps| {
         [20, 60].into_iter().flat_map(move |rtt_ms| [1, 4].map(|count| (mbps, rtt_ms, count)))
@@ -98,7 +107,8 @@ fn alone(seeds: u64) {
 }
 
 fn beside(seeds: u64) {
-    let columns = ["queue", "Cupid flows", "Cubic flows", "a Cupid flow's part of the air", "wanted, eta/N"];
+    let columns =
+        ["queue", "Cupid flows", "Cubic flows", "a Cupid flow's part of the air", "wanted, eta/N"];
     header("Cupid beside Cubic on the air, 50 Mbit/s, 20 ms", &columns.map(str::to_owned));
     let rtt = Duration::from_millis(20);
     for bdp in [1.0, 4.0] {
@@ -121,12 +131,19 @@ fn beside(seeds: u64) {
 
 fn elsewhere(seeds: u64) {
     let columns = [
-        "fallback", "queue", "in use alone", "the fallback by itself", "share beside Cubic", "the fallback's",
+        "fallback",
+        "queue",
+        "in use alone",
+        "the fallback by itself",
+        "share beside Cubic",
+        "the fallback's",
     ];
     let title = "Cupid on a wire of 20 Mbit/s, 20 ms, whose air carries 200";
     header(title, &columns.map(str::to_owned));
     let rtt = Duration::from_millis(20);
-    for (fallback, algorithm) in [(Fallback::Cubic, Algorithm::Cubic), (Fallback::Bbr, Algorithm::Bbr)] {
+    for (fallback, algorithm) in
+        [(Fallback::Cubic, Algorithm::Cubic), (Fallback::Bbr, Algorithm::Bbr)]
+    {
         for bdp in [1.0, 2.0, 4.0] {
             let of = |others: usize, is_cupid: bool| {
                 let outs = (1..=seeds).map(|seed| {

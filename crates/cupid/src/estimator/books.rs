@@ -157,7 +157,8 @@ impl Books {
         if !is_counted || bytes <= f64::from(self.options.big) {
             return 0.0;
         }
-        let around = mac::mpdu(0, self.options.aggregation.is_sealed) + u32::from(IP_UDP_HEADER_BYTES);
+        let around =
+            mac::mpdu(0, self.options.aggregation.is_sealed) + u32::from(IP_UDP_HEADER_BYTES);
         8.0 * (bytes - f64::from(around)).max(0.0)
     }
 

@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use airlane_wifi::{Access, Address, BlockAck, Frame, FrameKind, Timing, Vector, What, contention, mac};
+use airlane_wifi::{
+    Access, Address, BlockAck, Frame, FrameKind, Timing, Vector, What, contention, mac,
+};
 
 use super::books::{Books, Entry};
 use super::flows::{Key, Ppdu};
@@ -281,7 +283,9 @@ impl Joiner {
         let by = by.or(if joins { open.to } else { None });
         self.parties(books, open, Some(frame.receiver), by);
         let latest = books.flows.latest(frame.receiver, by);
-        let Some((key, flow)) = latest.and_then(|key| Some((key, books.flows.get(key)?))) else { return };
+        let Some((key, flow)) = latest.and_then(|key| Some((key, books.flows.get(key)?))) else {
+            return;
+        };
         let (mut mpdus, mut before) = (flow.mpdus, 0.0);
         match (frame.block_ack, by) {
             (Some(block), Some(_)) => {
@@ -417,7 +421,9 @@ impl Joiner {
     fn close(&mut self, books: &mut Books) {
         let Some(open) = self.open.take() else { return };
         let mut end = open.end.max(open.announced);
-        if open.is_anonymous && open.phase == Phase::Data && open.end - open.start > self.sifs + self.ack
+        if open.is_anonymous
+            && open.phase == Phase::Data
+            && open.end - open.start > self.sifs + self.ack
         {
             // An attempt that is not answered keeps the air as long as one that is.
             end += self.sifs + self.ack;
@@ -462,7 +468,8 @@ impl Joiner {
         self.last_end = self.last_end.max(end);
         let (total, anonymous) = (books.total, books.anonymous);
         // RTS or CTS announced an exchange of which nothing else was heard: it was as usual.
-        let usual = open.from.filter(|_| open.phase == Phase::Protection && open.announced > open.end);
+        let usual =
+            open.from.filter(|_| open.phase == Phase::Protection && open.announced > open.end);
         if let Some(flow) = usual
             .and_then(|from| books.flows.latest(from, open.to))
             .and_then(|key| books.flows.get(key))
@@ -471,7 +478,13 @@ impl Joiner {
             let (mpdus, bytes, is_down) = (flow.mpdus, flow.bytes, flow.is_down);
             let payload = mpdus * books.payload(bytes, is_down);
             let (from, to) = (begin, end);
-            books.attribute(&Entry { from, to, payload, station: open.station, ..Entry::default() });
+            books.attribute(&Entry {
+                from,
+                to,
+                payload,
+                station: open.station,
+                ..Entry::default()
+            });
         }
         if let Some(flow) = open.flow.and_then(|key| books.flows.get(key)) {
             flow.last_end = end;

@@ -94,7 +94,8 @@ impl Flow {
         let last = news().map(ahead).max();
         let span = last.map_or(0, |last| last - news().map(ahead).min().unwrap_or(last) + 1);
         // MPDUs that this PPDU has beside those from the first to the last that was made out.
-        let unseen = (ppdu.mpdus.round() as u32).saturating_sub(u32::from(span).max(frames.len() as u32));
+        let unseen =
+            (ppdu.mpdus.round() as u32).saturating_sub(u32::from(span).max(frames.len() as u32));
         let missed = match (self.expected, fresh, last) {
             (None, ..) | (_, None, None) => 0,
             (_, Some(first), _) => u32::from(first),

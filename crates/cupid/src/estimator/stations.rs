@@ -191,7 +191,8 @@ impl Stations {
             is_own_counted: false,
             least_heard: u32::MAX,
         };
-        for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some()) {
+        for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some())
+        {
             let charged = station.charged.sum(from, to) / window;
             let packed = station.packed.sum(from, to) / window;
             let state = match station.state {
@@ -202,15 +203,23 @@ impl Stations {
             };
             let old = std::mem::replace(&mut station.state, state);
             if old != state {
-                changes.push((address, match state {
-                    StationState::Active => Change::Unlimited,
-                    StationState::Limited => Change::Limited,
-                    StationState::Quiet => Change::Quiet,
-                }));
+                changes.push((
+                    address,
+                    match state {
+                        StationState::Active => Change::Unlimited,
+                        StationState::Limited => Change::Limited,
+                        StationState::Quiet => Change::Quiet,
+                    },
+                ));
             }
             look.is_own_counted |= address == own;
             look.least_heard = look.least_heard.min(station.heard);
-            shares.push(Share { address, charged: charged.min(1.0), packed: packed.min(1.0), state });
+            shares.push(Share {
+                address,
+                charged: charged.min(1.0),
+                packed: packed.min(1.0),
+                state,
+            });
         }
         for (address, change) in changes {
             self.event(to, address, change);

@@ -67,7 +67,8 @@ impl Survey {
             if key == "frequency" {
                 let mhz = first.and_then(|word| word.parse().ok());
                 let frequency_mhz = mhz.filter(|_| second == Some("MHz"));
-                let frequency_mhz = frequency_mhz.ok_or_else(|| wrong("a frequency, such as 5180 MHz"))?;
+                let frequency_mhz =
+                    frequency_mhz.ok_or_else(|| wrong("a frequency, such as 5180 MHz"))?;
                 if all.len() == SURVEYS_MOST {
                     return Err(SurveyError::Crowded);
                 }
@@ -77,7 +78,8 @@ impl Survey {
             }
             let Some(survey) = all.last_mut() else { continue };
             if key == "noise" {
-                let dbm = first.and_then(|word| word.parse().ok()).filter(|_| second == Some("dBm"));
+                let dbm =
+                    first.and_then(|word| word.parse().ok()).filter(|_| second == Some("dBm"));
                 survey.noise_dbm = Some(dbm.ok_or_else(|| wrong("a level, such as -95 dBm"))?);
                 continue;
             }
@@ -89,7 +91,8 @@ impl Survey {
                 _ => continue,
             };
             let ms = first.and_then(|word| word.parse().ok()).filter(|_| second == Some("ms"));
-            *field = Some(Duration::from_millis(ms.ok_or_else(|| wrong("a time, such as 340 ms"))?));
+            *field =
+                Some(Duration::from_millis(ms.ok_or_else(|| wrong("a time, such as 340 ms"))?));
         }
         if all.is_empty() { Err(SurveyError::Empty) } else { Ok(all) }
     }

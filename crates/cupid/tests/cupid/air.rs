@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
 use airlane_wifi::{
-    Access, Address, Band, BlockAck, Format, Frame, FrameKind, Guard, Heard, Response, Timing, Vector,
-    What, Width, mac,
+    Access, Address, Band, BlockAck, Format, Frame, FrameKind, Guard, Heard, Response, Timing,
+    Vector, What, Width, mac,
 };
 use rand::RngExt;
 
@@ -44,8 +44,8 @@ pub struct Talker {
     pub from_time: Time,
     pub until: Time,
     pub sequence: u16,
-    next: Time,
-    backoff: Option<u32>,
+    pub next: Time,
+    pub backoff: Option<u32>,
 }
 
 impl Talker {
@@ -105,10 +105,10 @@ pub fn channel(talkers: &mut [Talker], end: Time, seed: u64) -> Heards {
     };
     let mut now = Time::ZERO;
     while now < end {
-        let ready: Vec<usize> =
-            (0..talkers.len()).filter(|&i| talkers[i].is_ready(now)).collect();
+        let ready: Vec<usize> = (0..talkers.len()).filter(|&i| talkers[i].is_ready(now)).collect();
         if ready.is_empty() {
-            let next = talkers.iter().filter(|t| now < t.until).map(|t| t.next.max(t.from_time)).min();
+            let next =
+                talkers.iter().filter(|t| now < t.until).map(|t| t.next.max(t.from_time)).min();
             match next {
                 Some(at) if at > now => now = at,
                 _ => break,
@@ -119,7 +119,8 @@ pub fn channel(talkers: &mut [Talker], end: Time, seed: u64) -> Heards {
             let slots = rng.random_range(0..=u32::from(access.cw_min));
             talkers[i].backoff.get_or_insert(slots);
         }
-        let winner = ready.iter().copied().min_by_key(|&i| talkers[i].backoff).expect("one is ready");
+        let winner =
+            ready.iter().copied().min_by_key(|&i| talkers[i].backoff).expect("one is ready");
         let slots = talkers[winner].backoff.take().expect("it drew");
         for &i in &ready {
             if let Some(left) = &mut talkers[i].backoff {
@@ -163,10 +164,11 @@ fn exchange(talker: &mut Talker, start: Time, timing: &Timing, out: &mut Vec<Hea
         block_ack: None,
     };
     let mut at = start;
-    let mut put = |at: Time, vector: Vector, duration: Duration, is_aggregate, frames: Vec<Frame>| {
-        out.push(Heard { at, duration, what: What::Frames { vector, is_aggregate, frames } });
-        at + duration
-    };
+    let mut put =
+        |at: Time, vector: Vector, duration: Duration, is_aggregate, frames: Vec<Frame>| {
+            out.push(Heard { at, duration, what: What::Frames { vector, is_aggregate, frames } });
+            at + duration
+        };
     if talker.is_protected {
         let cts = control.duration(mac::CTS);
         let remaining = 2 * timing.sifs + cts + data + answer;

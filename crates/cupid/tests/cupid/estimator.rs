@@ -80,8 +80,7 @@ fn with_a_third_of_the_records_missed_it_reads_the_same() {
     for (i, talker) in several.iter_mut().enumerate() {
         talker.every = Some(Duration::from_millis(9 + i as u64));
     }
-    let mut singles: Vec<Talker> =
-        (1..=5).map(|n| Talker::down(station(n), he(7), 1)).collect();
+    let mut singles: Vec<Talker> = (1..=5).map(|n| Talker::down(station(n), he(7), 1)).collect();
     singles.push(Talker::up(station(1), he(7), 1));
     for talker in &mut singles {
         talker.every = Some(Duration::from_millis(2));
@@ -113,7 +112,9 @@ fn with_a_third_of_the_records_missed_it_reads_the_same() {
             assert!((some / all - 1.0).abs() < 0.05, "{name}: {all} {some}");
             for (a, b) in whole.iter().zip(&part) {
                 assert_eq!((a.stations, a.sharing), (b.stations, b.sharing), "{name}");
-                assert!(b.utilisation <= 1.0 && b.utilisation_confidence < a.utilisation_confidence);
+                assert!(
+                    b.utilisation <= 1.0 && b.utilisation_confidence < a.utilisation_confidence
+                );
             }
             let delta = |all: &[Estimate]| mean(all.iter().filter_map(|e| Some(e.delta?.as_f64())));
             let off = delta(&part) / delta(&whole) - 1.0;
@@ -263,6 +264,23 @@ fn clocks_that_run_backward_are_counted_and_bridged() {
     assert!((0.93..=1.0).contains(&estimate.utilisation), "{estimate:?}");
     let backward = estimator.counts().backward;
     assert!(backward > 5 && backward < heard.len() as u64 / 10, "{backward}");
+}
+
+#[test]
+fn one_wild_time_stamp_does_no_lasting_harm() {
+    let heard = channel(&mut [Talker::down(station(1), he(9), 16)], SECOND, 1).records;
+    let mut estimator = Estimator::new(options());
+    for (i, record) in heard.iter().enumerate() {
+        if i == heard.len() / 3 {
+            estimator.hear(&Heard { at: Time::FAR_FUTURE, ..record.clone() });
+        }
+        estimator.hear(record);
+    }
+    let end = heard.last().map(|h| h.at + h.duration).expect("records");
+    let estimate = estimator.estimate(end);
+    assert!((0.97..=1.0).contains(&estimate.utilisation), "{estimate:?}");
+    assert!(end.since(estimate.at) < Duration::from_millis(6), "on the clock of the records");
+    assert_eq!(estimator.counts().backward, 1);
 }
 
 #[test]

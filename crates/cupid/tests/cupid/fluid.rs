@@ -81,9 +81,8 @@ impl Model {
             total.push(users.iter().map(|u| u.used[now]).sum());
             let until = now.saturating_sub(self.lag_ms);
             let from = until.saturating_sub(self.window_ms);
-            let window = |used: &[f64]| {
-                used[from..until].iter().sum::<f64>() / (until - from).max(1) as f64
-            };
+            let window =
+                |used: &[f64]| used[from..until].iter().sum::<f64>() / (until - from).max(1) as f64;
             let shares: Vec<f64> = users.iter().map(|user| window(&user.used)).collect();
             let active = |user: &User| user.last_active.is_some_and(|at| now - at <= 1_000);
             let stations = users.iter().filter(|user| active(user)).count() as u32;
@@ -91,11 +90,15 @@ impl Model {
             // All hear the same air, so the same noise.
             let noise = rng.random_range(-NOISE..NOISE);
             for i in 0..users.len() {
-                if now % REPORT_MS != (i * self.apart_ms) % REPORT_MS || (users[i].wants)(now) == 0.0 {
+                if now % REPORT_MS != (i * self.apart_ms) % REPORT_MS
+                    || (users[i].wants)(now) == 0.0
+                {
                     continue;
                 }
-                let others: Vec<f64> =
-                    (0..users.len()).filter(|&j| j != i && active(&users[j])).map(|j| shares[j]).collect();
+                let others: Vec<f64> = (0..users.len())
+                    .filter(|&j| j != i && active(&users[j]))
+                    .map(|j| shares[j])
+                    .collect();
                 let stations = stations + u32::from(!active(&users[i]));
                 let air = Air {
                     utilisation: utilisation + noise,
@@ -150,7 +153,9 @@ fn the_published_rule_leaves_air_idle_beside_a_limited_user_and_the_default_does
         let model = Model { seed, ..Model::new(RuleKind::Default) };
         let (default, shares) = mean_of(&model);
         let (blind, _) = mean_of(&Model { shares_are_known: false, ..model });
-        println!("paper {by_report:.3} and {paper:.3}, default {default:.3} {shares:.3?}, blind {blind:.3}");
+        println!(
+            "paper {by_report:.3} and {paper:.3}, default {default:.3} {shares:.3?}, blind {blind:.3}"
+        );
         assert!((0.74..=0.76).contains(&by_report), "{by_report}");
         // Over a longer window and a round trip it comes closer before it touches eta.
         assert!((0.74..=0.785).contains(&paper), "{paper}");
@@ -183,7 +188,9 @@ fn air_of_who_leaves_or_slows_down_is_used_again_within_200_ms() {
         for seed in 1..=5 {
             let (default, below) = reuse(RuleKind::Default, scene, seed);
             let (paper, paper_below) = reuse(RuleKind::Paper, scene, seed);
-            println!("scene {i}: default {default} ms, {below:.2}; paper {paper} ms, {paper_below:.2}");
+            println!(
+                "scene {i}: default {default} ms, {below:.2}; paper {paper} ms, {paper_below:.2}"
+            );
             assert!(default < 200, "scene {i}: {default} ms");
             assert!(below < 0.05, "scene {i}: {below}");
         }
@@ -195,7 +202,8 @@ fn who_comes_gets_an_equal_part_within_half_a_second() {
     for kind in [RuleKind::Paper, RuleKind::Default] {
         let users: [fn(usize) -> f64; 3] = [always, always, from_3s];
         let (used, shares) = Model::new(kind).run(&users, 5_000);
-        let at = |from: usize| shares.iter().map(|s| mean(&s[from..from + 200])).collect::<Vec<_>>();
+        let at =
+            |from: usize| shares.iter().map(|s| mean(&s[from..from + 200])).collect::<Vec<_>>();
         let shares = at(3_500);
         let squares = shares.iter().map(|s| s * s).sum::<f64>();
         let jain = shares.iter().sum::<f64>().powi(2) / (3.0 * squares);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use airlane_cupid::sources::{BssLoad, BssLoadError, StationAirtime, Survey, SurveyError, of_access_point};
+use airlane_cupid::sources::{
+    BssLoad, BssLoadError, StationAirtime, Survey, SurveyError, of_access_point,
+};
 use proptest::prelude::*;
 
 #[test]

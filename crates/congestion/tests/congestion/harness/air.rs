@@ -67,8 +67,8 @@ impl Air {
                 reserved: 0.0,
             };
             let rate = rule.update(&air);
-            let is_lost = rng.random::<f64>() < self.loss
-                || (self.silent.0..self.silent.1).contains(&now);
+            let is_lost =
+                rng.random::<f64>() < self.loss || (self.silent.0..self.silent.1).contains(&now);
             let grant = Grant { rate, interval: EVERY, has_room: rule.has_room(&air) };
             (!is_lost).then_some(Signal::Grant(grant))
         });

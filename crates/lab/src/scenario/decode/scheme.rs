@@ -67,6 +67,8 @@ pub(crate) fn control(
         Algorithm::Bbr => ControllerConfig::Bbr,
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
         Algorithm::Abc => ControllerConfig::Abc,
+        // No word names it yet: nothing in a scenario reports to it.
+        Algorithm::Cupid => ControllerConfig::new(Algorithm::Cupid),
     })
 }
 
