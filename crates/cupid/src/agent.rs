@@ -14,11 +14,11 @@ use crate::rule::{Air, RateRule, RuleOptions, left_share};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charging {
     /// What was sent, as it was sent.
-    #[default]
     Literal,
     /// What it would take if stations that aggregate filled their aggregates. An access point that sends
     /// as soon as it can makes aggregates that are as small as load allows, so that the literal charge
     /// comes to 1 at a fraction of what the air carries (`docs/cupid.md`).
+    #[default]
     Packed,
 }
 

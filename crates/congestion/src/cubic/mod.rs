@@ -138,7 +138,7 @@ impl Cubic {
 
     /// Takes over what is in flight from another.
     pub(crate) fn adopt_flight(&mut self, other: &Self) {
-        self.flight = other.flight.clone();
+        self.flight = other.flight;
         (self.smoothed_rtt, self.clock) = (other.smoothed_rtt, other.clock);
     }
 

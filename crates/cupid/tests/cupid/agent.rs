@@ -1,9 +1,10 @@
 //! An agent from frames to reports.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_cupid::{Agent, AgentOptions, EstimatorOptions, Feedback};
+use airlane_cupid::{Agent, AgentOptions, Charging, EstimatorOptions, Feedback, RuleKind};
 use airlane_wifi::Heard;
 
 use crate::air::{AP, Talker, channel, he, station};
@@ -112,4 +113,68 @@ fn what_the_host_received_goes_before_what_was_heard() {
     let (heard, told) = (run(0).rate.as_f64(), run(per_ms).rate.as_f64());
     assert!((told / heard - 1.0).abs() < 0.05, "{told} {heard}");
     assert!(run(0).has_room);
+}
+
+/// One station whose access point sends what has come as soon as it has the air, at the rate that the
+/// agent grants 20 ms before. Returns Mbit/s of payload, and MPDUs per aggregate, over the last second.
+fn closed_loop(charging: Charging, kind: RuleKind) -> (f64, f64) {
+    let mut options = AgentOptions { charging, ..options() };
+    options.rule.kind = kind;
+    let mut agent = Agent::new(options, Time::ZERO);
+    let mut talker = Talker::down(station(1), he(11), 1);
+    let bytes = talker.payload();
+    let (mut now, mut rate, mut coming) = (Time::ZERO, Rate::from_mbps(5.0), VecDeque::new());
+    let (mut arrived, mut sent, mut exchanges) = (0.0, 0_u64, 0_u64);
+    let (end, from) = (Time::from_millis(6_000), Time::from_millis(5_000));
+    let mut seed = 0;
+    let (mut mpdus, mut count) = (0, 0);
+    while now < end {
+        if now >= agent.next_report()
+            && let Some((feedback, _)) = agent.poll(now, 1)
+        {
+            coming.push_back((now + Duration::from_millis(20), feedback.rate));
+        }
+        while coming.front().is_some_and(|&(at, _)| at <= now) {
+            rate = coming.pop_front().expect("one").1;
+        }
+        let backlog = (arrived as u64).saturating_sub(sent).min(64) as u16;
+        let began = now;
+        if backlog == 0 {
+            now += Duration::from_micros(50);
+        } else {
+            talker.frames = backlog;
+            seed += 1;
+            // One exchange of the generator, moved to where it belongs.
+            let mut once = [Talker { until: Time::from_nanos(1), ..talker.clone() }];
+            for mut heard in channel(&mut once, Time::from_nanos(1), seed).records {
+                heard.at = began + heard.at.since_start();
+                agent.hear(&heard);
+                now = heard.at + heard.duration;
+            }
+            talker.sequence = once[0].sequence;
+            sent += u64::from(backlog);
+            exchanges += 1;
+            agent.on_received(now, u64::from(backlog) * bytes);
+            if now >= from {
+                mpdus += u64::from(backlog);
+                count += 1;
+            }
+        }
+        arrived += rate.as_f64() * now.since(began).as_secs_f64() / 8.0 / bytes as f64;
+        arrived = arrived.min(sent as f64 + 1_000.0); // What more would come is dropped.
+    }
+    assert!(exchanges > 0);
+    (mpdus as f64 * bytes as f64 * 8.0 / 1e6, mpdus as f64 / f64::from(count))
+}
+
+#[test]
+fn charging_full_aggregates_keeps_the_rate_where_the_literal_charge_lets_it_fall() {
+    // docs/cupid.md, "A trap": what the literal delta measures falls with the rate that it grants.
+    let (literal, small) = closed_loop(Charging::Literal, RuleKind::Default);
+    let (paper, _) = closed_loop(Charging::Literal, RuleKind::Paper);
+    let (packed, large) = closed_loop(Charging::Packed, RuleKind::Default);
+    println!("literal {literal:.0} Mbit/s of {small:.1} MPDUs, by the paper's rule {paper:.0}");
+    println!("packed {packed:.0} Mbit/s of {large:.1} MPDUs");
+    assert!(packed > 4.0 * literal, "{packed} {literal}");
+    assert!(small < 3.0 && large > 8.0, "{small} {large}");
 }
