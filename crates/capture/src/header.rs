@@ -90,8 +90,9 @@ fn management(frame: &mut Frame, bytes: &[u8], subtype: u8) -> Result<usize, Bad
 }
 
 fn control_frame(frame: &mut Frame, bytes: &[u8], subtype: u8) -> Result<usize, BadHeader> {
-    // Those of two addresses: trigger, report poll, announcement, BAR, BA, PS-Poll, RTS, both CF-End.
-    if matches!(subtype, 2 | 4 | 5 | 8..=11 | 14 | 15) {
+    // Those that name their sender: trigger, report poll, announcement, BAR, BA, PS-Poll, RTS. (CF-End
+    // names the access point, whoever sends it.)
+    if matches!(subtype, 2 | 4 | 5 | 8..=11) {
         frame.transmitter = Some(address(bytes, 10)?);
     }
     frame.kind = match subtype {
