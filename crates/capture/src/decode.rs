@@ -1,6 +1,6 @@
 //! From records of a capture to what was heard.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_base::Time;
 use airlane_wifi::{Address, FrameKind, Heard};
@@ -73,6 +73,8 @@ pub struct Counts {
     pub steps_back: u64,
     /// Jumps of a clock: time goes on by another then, or from where it was.
     pub jumps: u64,
+    /// Packets by the middle of their channel, MHz.
+    pub channels: BTreeMap<u16, u64>,
 }
 
 impl Counts {
@@ -93,10 +95,13 @@ impl Default for Counts {
             without_rate: 0,
             steps_back: 0,
             jumps: 0,
+            channels: BTreeMap::new(),
         }
     }
 }
 
+/// Channels are told apart up to this number.
+const MOST_CHANNELS: usize = 128;
 /// Access points are remembered up to this number.
 const MOST_ACCESS_POINTS: usize = 4_096;
 
@@ -134,6 +139,12 @@ impl Decoder {
             self.counts.damaged += 1;
         } else if let Some(header) = &packet.header {
             self.counts.frames[usize::from(header.code & 63)] += 1;
+        }
+        if let Some(channel) = tap.channel_mhz {
+            let channels = &mut self.counts.channels;
+            if channels.len() < MOST_CHANNELS || channels.contains_key(&channel) {
+                *channels.entry(channel).or_default() += 1;
+            }
         }
         self.counts.without_rate += u64::from(tap.vector.is_none() && !tap.is_zero_length);
         if tap.own.is_none() && !tap.is_damaged {

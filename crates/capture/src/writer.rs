@@ -12,6 +12,8 @@ use crate::own::{self, Level, Own};
 /// Writes records into a capture.
 pub struct Writer<W: Write> {
     out: W,
+    /// Whether records carry the note that they read back by.
+    has_notes: bool,
     /// Numbers aggregates.
     reference: u32,
     /// The record that is being made.
@@ -30,7 +32,20 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// What the disk refuses.
-    pub fn new(mut out: W) -> Result<Self, CaptureError> {
+    pub fn new(out: W) -> Result<Self, CaptureError> {
+        Self::begin(out, true)
+    }
+
+    /// Begins a capture as other programs write them: records carry what radiotap and 802.11 have, and
+    /// no more. What is read back of frames is the same; of the rest, that there was something.
+    ///
+    /// # Errors
+    /// What the disk refuses.
+    pub fn plain(out: W) -> Result<Self, CaptureError> {
+        Self::begin(out, false)
+    }
+
+    fn begin(mut out: W, has_notes: bool) -> Result<Self, CaptureError> {
         let mut header = Vec::with_capacity(24);
         header.extend(NANOSECOND_MAGIC.to_le_bytes());
         header.extend(2_u16.to_le_bytes());
@@ -39,7 +54,7 @@ impl<W: Write> Writer<W> {
         header.extend(SNAP.to_le_bytes());
         header.extend(RADIOTAP.to_le_bytes());
         out.write_all(&header).map_err(CaptureError::io("write"))?;
-        Ok(Self { out, reference: 0, record: Vec::with_capacity(256) })
+        Ok(Self { out, has_notes, reference: 0, record: Vec::with_capacity(256) })
     }
 
     /// Writes one record: a packet per frame, cut behind its MAC header, with the time of its end.
@@ -95,7 +110,8 @@ impl<W: Write> Writer<W> {
         }
         self.record.clear();
         self.record.extend([0; 16]);
-        radiotap(&mut self.record, own, vector, frame.is_none(), self.reference);
+        let is_empty = frame.is_none();
+        radiotap(&mut self.record, own, vector, is_empty, self.reference, self.has_notes);
         let tap = self.record.len() - 16;
         let body = frame.map_or(Ok(0), |frame| {
             header(&mut self.record, frame)?;
@@ -150,13 +166,17 @@ fn radiotap(
     vector: Option<Vector>,
     is_zero_length: bool,
     reference: u32,
+    has_note: bool,
 ) {
     let start = out.len();
     let align = |out: &mut Vec<u8>, to: usize| {
         let len = (out.len() - start).next_multiple_of(to);
         out.resize(start + len, 0);
     };
-    let mut word = present::FLAGS | present::TIMESTAMP | present::VENDOR | present::MORE;
+    let mut word = present::FLAGS | present::TIMESTAMP;
+    if has_note {
+        word |= present::VENDOR | present::MORE;
+    }
     word |= match vector.map(|v| v.format) {
         None => 0,
         Some(Format::Dsss | Format::Ofdm) => present::RATE,
@@ -172,8 +192,10 @@ fn radiotap(
     }
     out.extend([0; 4]);
     out.extend(word.to_le_bytes());
-    // The vendor's word: it has no fields of its own.
-    out.extend([0; 4]);
+    if has_note {
+        // The vendor's word: it has no fields of its own.
+        out.extend([0; 4]);
+    }
     out.push(FCS);
     // In the order of the bits.
     match vector {
@@ -211,12 +233,14 @@ fn radiotap(
         // With a PHY header the data were not captured; without one there is nothing to be said.
         out.push(if vector.is_some() { 1 } else { 0xff });
     }
-    align(out, 2);
-    let (oui, sub) = own::NAMESPACE;
-    out.extend(oui);
-    out.push(sub);
-    out.extend((own::LEN as u16).to_le_bytes());
-    own.write(out);
+    if has_note {
+        align(out, 2);
+        let (oui, sub) = own::NAMESPACE;
+        out.extend(oui);
+        out.push(sub);
+        out.extend((own::LEN as u16).to_le_bytes());
+        own.write(out);
+    }
     let len = (out.len() - start) as u16;
     out[start + 2..start + 4].copy_from_slice(&len.to_le_bytes());
 }

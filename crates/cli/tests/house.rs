@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("media", &["base", "quality"]),
     ("vpx", &[]),
     ("wifi", &["base"]),
+    ("capture", &["base", "wifi"]),
     ("pack", &["base", "quality", "media", "vpx"]),
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),
@@ -64,6 +65,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "salsify",
             "congestion",
             "net",
+            "wifi",
+            "capture",
             "runtime",
             "quic",
             "apps",
@@ -90,8 +93,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "base", "quality", "media", "abr", "minerva", "octopus", "net", "link", "runtime",
-            "quic", "lab", "daemon",
+            "base", "quality", "media", "abr", "minerva", "octopus", "net", "wifi", "capture", "link",
+            "runtime", "quic", "lab", "daemon",
         ],
     ),
 ];

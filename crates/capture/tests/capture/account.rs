@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_capture::{AirSummary, Transmission};
+use airlane_capture::{AirSummary, Transmission, Writer};
 use airlane_wifi::{Access, Band, Exchange, FrameKind, Heard, Response, Timing, What, mac};
 
-use crate::common::{Air, CONTENTION, account, he80, station};
+use crate::common::{Air, CONTENTION, account, he80, read, station};
 
 /// A channel that stations 1 to `stations` and the access point saturate in turn.
 fn saturated(stations: u16, mpdus: u16, is_protected: bool, attempts: u16) -> Air {
@@ -156,4 +156,15 @@ fn what_nobody_understands_is_charged_to_nobody() {
     assert_eq!(summary.nobody.air.heard, Duration::from_millis(3));
     assert_eq!(summary.nobody.air.contention, CONTENTION);
     assert_eq!(summary.utilisation, 1.0);
+}
+
+#[test]
+fn a_capture_as_others_write_it_gives_the_same_account() {
+    let air = saturated(3, 24, true, 300);
+    let mut writer = Writer::plain(Vec::new()).expect("memory takes it");
+    air.heard.iter().for_each(|heard| writer.write(heard).expect("a sound record"));
+    let whole = read(writer.finish().expect("memory takes it")).expect("a capture");
+    let (plain, exact) = (account(&whole.transmissions), account(&air.transmissions()));
+    assert_eq!((plain.air, plain.stations.len()), (exact.air, exact.stations.len()));
+    assert_eq!((plain.span, plain.active_most), (exact.span, exact.active_most));
 }
