@@ -26,7 +26,9 @@ pub enum CaptureError {
         found: String,
     },
     /// There is no such network interface.
-    #[error("no file and no network interface is called {name:?}; expected a capture, or a monitor interface")]
+    #[error(
+        "no file and no network interface is called {name:?}; expected a capture, or a monitor interface"
+    )]
     NoInterface {
         /// The name.
         name: String,

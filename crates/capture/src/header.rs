@@ -139,12 +139,7 @@ fn block_ack(bytes: &[u8]) -> Option<BlockAck> {
     Some(BlockAck { start: start >> 4, came })
 }
 
-fn data(
-    frame: &mut Frame,
-    bytes: &[u8],
-    subtype: u8,
-    flags: u8,
-) -> Result<usize, BadHeader> {
+fn data(frame: &mut Frame, bytes: &[u8], subtype: u8, flags: u8) -> Result<usize, BadHeader> {
     let (is_qos, is_null) = (subtype & 8 != 0, subtype & 4 != 0);
     frame.kind = match (is_null, is_qos) {
         (true, _) => FrameKind::Null,

@@ -123,6 +123,7 @@ impl Monitor {
 
 /// What the kernel says of an interface; `None` if there can be none of that name.
 fn folder(name: &str) -> Option<std::path::PathBuf> {
-    let is_name = !name.is_empty() && name.len() < 16 && !name.contains('/') && !name.starts_with('.');
+    let is_name =
+        !name.is_empty() && name.len() < 16 && !name.contains('/') && !name.starts_with('.');
     is_name.then(|| Path::new("/sys/class/net").join(name))
 }

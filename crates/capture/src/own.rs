@@ -80,8 +80,8 @@ impl Own {
             Level::Header => 1,
             Level::Frames => 2,
         };
-        let flags = if self.is_aggregate { AGGREGATE } else { 0 }
-            | if self.is_down { DOWN } else { 0 };
+        let flags =
+            if self.is_aggregate { AGGREGATE } else { 0 } | if self.is_down { DOWN } else { 0 };
         out.extend([VERSION, level, flags, 0]);
         out.extend(self.index.to_le_bytes());
         out.extend(self.count.to_le_bytes());

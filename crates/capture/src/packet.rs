@@ -52,7 +52,10 @@ impl Packet {
         let mut mpdu = on_air.saturating_add(if tap.has_fcs { 0 } else { mac::FCS });
         let header = match Header::parse(body, mpdu) {
             Ok(mut header) => {
-                if tap.is_padded && !header.len.is_multiple_of(4) && on_air as usize > header.len + 2 {
+                if tap.is_padded
+                    && !header.len.is_multiple_of(4)
+                    && on_air as usize > header.len + 2
+                {
                     mpdu -= 2;
                     header.frame.bytes = mpdu;
                 }

@@ -93,8 +93,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "base", "quality", "media", "abr", "minerva", "octopus", "net", "wifi", "capture", "link",
-            "runtime", "quic", "lab", "daemon",
+            "base", "quality", "media", "abr", "minerva", "octopus", "net", "wifi", "capture",
+            "link", "runtime", "quic", "lab", "daemon",
         ],
     ),
 ];

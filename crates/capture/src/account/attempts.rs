@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_wifi::{
-    Access, Address, Band, Format, Frame, FrameKind, Response, Timing, Vector, What, contention, mac,
+    Access, Address, Band, Format, Frame, FrameKind, Response, Timing, Vector, What, contention,
+    mac,
 };
 
 use super::attempt::{Air, Attempt};
@@ -411,7 +412,7 @@ impl Open {
         let frames = answer.acknowledged.unwrap_or(0).saturating_sub(ppdu.frames);
         match (self.sender, frames, ppdu.vector) {
             (Some(sender), 1.., Some(vector)) => flows
-                .guess(sender, self.receiver, frames, true)
+                .guess(sender, self.receiver, frames)
                 .saturating_sub(vector.preamble())
                 .min(LONGEST.saturating_sub(ppdu.duration)),
             _ => Duration::ZERO,
@@ -421,9 +422,10 @@ impl Open {
     /// How long a PPDU was of which only the answer was heard: at most the silence before that.
     fn guess(&self, answer: &Answer, before: Time, flows: &Flows) -> Duration {
         let Some(sender) = self.sender else { return Duration::ZERO };
-        let is_aggregate = answer.acknowledged.is_some();
-        let frames = answer.acknowledged.unwrap_or(1);
-        let guess = flows.guess(sender, self.receiver, frames, is_aggregate);
+        let guess = match answer.acknowledged {
+            Some(frames) => flows.guess(sender, self.receiver, frames),
+            None => flows.guess_alone(sender),
+        };
         match self.timing {
             Precision::Machine => guess,
             _ => guess.min(answer.at.since(before).saturating_sub(sifs())),
@@ -546,6 +548,11 @@ impl Ppdu {
         if let (true, Some(transmitter)) = (is_data, first.transmitter) {
             let sizes = frames.iter().map(|frame| frame.bytes);
             flows.heard(transmitter, first.receiver, vector, sizes);
+        }
+        if let (false, false, Some(transmitter)) =
+            (is_aggregate, first.receiver.is_group(), first.transmitter)
+        {
+            flows.heard_alone(transmitter, vector, first.bytes);
         }
         ppdu.expects = match first.kind {
             _ if first.receiver.is_group() => Response::None,

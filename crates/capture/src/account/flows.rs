@@ -9,8 +9,9 @@ use airlane_wifi::{Address, BlockAck, Vector, mac};
 const MOST_FLOWS: usize = 16_384;
 /// The longest PPDU of HT and later (802.11-2020, table 19-25).
 pub(super) const LONGEST: Duration = Duration::from_micros(5_484);
-/// What an MPDU is taken to be before any was heard.
+/// What an MPDU of an aggregate is taken to be before any was heard, and one alone: a null frame.
 const MPDU: f64 = 1_500.0;
+const ALONE: f64 = 30.0;
 /// The rate before any was heard: 24 Mbit/s.
 const VECTOR: Vector = Vector::ofdm(4);
 
@@ -31,6 +32,9 @@ struct Flow {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
     flows: BTreeMap<(Address, Address), Flow>,
+    /// How frames were sent that an ACK answers, and their mean size, by sender: an ACK does not say who
+    /// it is from.
+    alone: BTreeMap<Address, (Vector, f64)>,
 }
 
 impl Flows {
@@ -91,19 +95,35 @@ impl Flows {
         fresh.max(1)
     }
 
-    /// How long a PPDU of so many frames took that was not heard.
+    /// A frame was heard that an ACK answers.
+    pub(super) fn heard_alone(&mut self, sender: Address, vector: Vector, bytes: u32) {
+        if self.alone.len() >= MOST_FLOWS && !self.alone.contains_key(&sender) {
+            return;
+        }
+        let bytes = f64::from(bytes);
+        let (last, mean) = self.alone.entry(sender).or_insert((vector, bytes));
+        *last = vector;
+        *mean += (bytes - *mean) / 16.0;
+    }
+
+    /// How long an aggregate of so many frames took that was not heard.
     pub(super) fn guess(
         &self,
         sender: Address,
         receiver: Option<Address>,
         frames: u32,
-        is_aggregate: bool,
     ) -> Duration {
         let flow = receiver.and_then(|receiver| self.flows.get(&(sender, receiver)));
         let vector = flow.and_then(|flow| flow.vector).unwrap_or(VECTOR);
         let mpdu = flow.map_or(MPDU, |flow| flow.mpdu).round() as u32;
-        let bytes = if is_aggregate { frames * mac::in_aggregate(mpdu) } else { mpdu };
+        let bytes = frames.saturating_mul(mac::in_aggregate(mpdu));
         vector.duration(bytes.min(vector.format.most_bytes())).min(LONGEST)
+    }
+
+    /// How long a frame took that was not heard, and that an ACK answered.
+    pub(super) fn guess_alone(&self, sender: Address) -> Duration {
+        let (vector, bytes) = self.alone.get(&sender).copied().unwrap_or((VECTOR, ALONE));
+        vector.duration(bytes.round() as u32).min(LONGEST)
     }
 }
 

@@ -232,6 +232,12 @@ impl Account {
             (Some(sender), receiver) if to_point && !from_point => {
                 (Some(sender), Direction::Up, receiver)
             }
+            // An ACK was heard of it, which does not say who it is from: a station talks to its network.
+            (Some(sender), None) if attempt.receiver.is_none() && !from_point => {
+                let network = self.stations.get(&sender).and_then(|station| station.network);
+                let direction = network.map_or(Direction::Other, |_| Direction::Up);
+                (Some(sender), direction, network)
+            }
             (sender, _) => (sender, Direction::Other, None),
         };
         let Some(who) = who else {

@@ -51,9 +51,8 @@ impl Use {
     /// Mean PHY rate of data heard, weighted by air (the definition's C), bits per second.
     pub fn rate_bps(&self) -> Option<f64> {
         let whole: f64 = self.vectors.values().map(Duration::as_secs_f64).sum();
-        let weighted = |(vector, air): (&Vector, &Duration)| {
-            vector.rate().as_f64() * air.as_secs_f64()
-        };
+        let weighted =
+            |(vector, air): (&Vector, &Duration)| vector.rate().as_f64() * air.as_secs_f64();
         (whole > 0.0).then(|| self.vectors.iter().map(weighted).sum::<f64>() / whole)
     }
 

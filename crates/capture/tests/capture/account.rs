@@ -96,8 +96,7 @@ fn data_that_were_not_heard_are_inferred_from_block_acks_alone() {
     let air = saturated(1, 32, false, 200);
     let whole = account(&air.transmissions());
     // Every second one came, so that sizes and rates are known.
-    let missed =
-        without(&air, |heard, n| kind(heard) == Some(FrameKind::QosData) && n % 4 < 2);
+    let missed = without(&air, |heard, n| kind(heard) == Some(FrameKind::QosData) && n % 4 < 2);
     let ratio = missed.air.charged().as_secs_f64() / whole.air.charged().as_secs_f64();
     assert!((0.97..=1.03).contains(&ratio), "{ratio}");
     assert!(missed.air.answered > whole.air.heard / 3);
@@ -147,11 +146,8 @@ fn bins_become_wider_when_there_are_many() {
 
 #[test]
 fn what_nobody_understands_is_charged_to_nobody() {
-    let heard = Heard {
-        at: Time::from_millis(1),
-        duration: Duration::from_millis(3),
-        what: What::Energy,
-    };
+    let heard =
+        Heard { at: Time::from_millis(1), duration: Duration::from_millis(3), what: What::Energy };
     let summary = account(&[Transmission::exact(heard)]);
     assert_eq!(summary.nobody.air.heard, Duration::from_millis(3));
     assert_eq!(summary.nobody.air.contention, CONTENTION);

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_capture::{Account, AirSummary, CaptureError, Counts, Decoder, Options, Records, Transmission};
+use airlane_capture::{
+    Account, AirSummary, CaptureError, Counts, Decoder, Options, Records, Transmission,
+};
 use airlane_wifi::{
     Address, BlockAck, Format, Frame, FrameKind, Guard, Heard, Vector, What, Width, mac,
 };
@@ -76,16 +78,15 @@ pub fn station(n: u16) -> Address {
 }
 
 pub fn he80() -> Vector {
-    Vector {
-        format: Format::He,
-        mcs: 9,
-        streams: 2,
-        width: Width::Mhz80,
-        guard: Guard::Ns800,
-    }
+    Vector { format: Format::He, mcs: 9, streams: 2, width: Width::Mhz80, guard: Guard::Ns800 }
 }
 
-pub fn frame(kind: FrameKind, receiver: Address, transmitter: Option<Address>, bytes: u32) -> Frame {
+pub fn frame(
+    kind: FrameKind,
+    receiver: Address,
+    transmitter: Option<Address>,
+    bytes: u32,
+) -> Frame {
     Frame {
         kind,
         receiver,

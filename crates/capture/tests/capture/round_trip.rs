@@ -20,18 +20,19 @@ fn written(heard: &[Heard]) -> Vec<u8> {
 }
 
 fn vectors() -> impl Strategy<Value = Vector> {
-    let format = prop::sample::select(vec![
-        Format::Dsss,
-        Format::Ofdm,
-        Format::Ht,
-        Format::Vht,
-        Format::He,
-    ]);
+    let format =
+        prop::sample::select(vec![Format::Dsss, Format::Ofdm, Format::Ht, Format::Vht, Format::He]);
     let width = prop::sample::select(Width::ALL.to_vec());
     let guards = vec![Guard::Ns400, Guard::Ns800, Guard::Ns1600, Guard::Ns3200];
     let guard = prop::sample::select(guards);
     (format, 0_u8..12, 1_u8..5, width, guard)
-        .prop_map(|(format, mcs, streams, width, guard)| Vector { format, mcs, streams, width, guard })
+        .prop_map(|(format, mcs, streams, width, guard)| Vector {
+            format,
+            mcs,
+            streams,
+            width,
+            guard,
+        })
         .prop_filter("the standard has it", Vector::is_valid)
 }
 
@@ -110,8 +111,11 @@ fn records() -> impl Strategy<Value = Heard> {
     let what = prop_oneof![
         Just(What::Energy),
         vectors().prop_map(What::Header),
-        (vectors(), frames())
-            .prop_map(|(vector, frame)| What::Frames { vector, is_aggregate: false, frames: vec![frame] }),
+        (vectors(), frames()).prop_map(|(vector, frame)| What::Frames {
+            vector,
+            is_aggregate: false,
+            frames: vec![frame]
+        }),
         (vectors(), prop::collection::vec(frames(), 1..20))
             .prop_map(|(vector, frames)| What::Frames { vector, is_aggregate: true, frames }),
     ];

@@ -87,7 +87,11 @@ fn frames_by_type_and_station_are_as_many_as_tsharks() {
         assert!(differ.is_empty(), "{}: {:#?}", file.display(), &differ[..differ.len().min(10)]);
         // The same through the decoder and the account.
         let whole = read_all(Records::open(&file).expect("a capture")).expect("a sound file");
-        assert_eq!((whole.counts.bad_header, whole.counts.bad_radiotap), (malformed, 0), "{file:?}");
+        assert_eq!(
+            (whole.counts.bad_header, whole.counts.bad_radiotap),
+            (malformed, 0),
+            "{file:?}"
+        );
         for code in 0..64 {
             let of_type = |k: &&(u8, Option<Address>, Address, bool)| k.0 == code && !k.3;
             let count: u64 = theirs.keys().filter(of_type).map(|k| theirs[k]).sum();

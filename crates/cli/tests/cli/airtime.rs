@@ -78,7 +78,9 @@ fn airtime_says_who_used_the_air() {
     assert_eq!(figures["stations"][0]["down"]["bytes"], 200_000);
     let csv = scratch.airlane(&["airtime", "a.pcap", "--csv"]).stdout;
     let csv = String::from_utf8(csv).unwrap();
-    assert!(csv.lines().nth(1).unwrap().starts_with("02:00:00:00:00:01,false,02:00:00:00:00:0a,down,"));
+    assert!(
+        csv.lines().nth(1).unwrap().starts_with("02:00:00:00:00:01,false,02:00:00:00:00:0a,down,")
+    );
 }
 
 #[test]

@@ -163,7 +163,13 @@ pub(super) fn json(label: &str, gathered: &Gathered) -> String {
         is_cut: gathered.file.is_cut,
         dropped: gathered.dropped,
         channels_mhz: counts.channels.keys().copied().collect(),
-        frames_by_type: counts.frames.iter().enumerate().filter(|f| *f.1 > 0).map(of_type).collect(),
+        frames_by_type: counts
+            .frames
+            .iter()
+            .enumerate()
+            .filter(|f| *f.1 > 0)
+            .map(of_type)
+            .collect(),
         utilisation: air.utilisation,
         bare_utilisation: air.bare_utilisation,
         air: AirParts::of(&air.air),

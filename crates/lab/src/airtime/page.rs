@@ -48,10 +48,7 @@ pub(super) fn report(label: &str, gathered: &Gathered, line: &str) -> Report {
 }
 
 const TERMS: [(&str, &str); 6] = [
-    (
-        "Utilisation",
-        "Air charged to all attempts over the time captured, whoever made them.",
-    ),
+    ("Utilisation", "Air charged to all attempts over the time captured, whoever made them."),
     ("Heard", "The durations of the frames that the receiver made out, by rate and length."),
     (
         "Announced",
@@ -132,8 +129,8 @@ fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
         let mark = if station.is_access_point { " (AP)" } else { "" };
         format!("{}{mark}", station.address)
     };
-    let mut stations =
-        Panel::new("air", "Air by station", "%", Draw::Step, 1).help("Air charged to each station, both ways.");
+    let mut stations = Panel::new("air", "Air by station", "%", Draw::Step, 1)
+        .help("Air charged to each station, both ways.");
     for station in shown {
         stations.series.push(percent(&name(station), station.over_time.values()));
     }
@@ -142,8 +139,7 @@ fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
         stations.series.push(percent("All others", &rest));
     }
     let mut whole = Panel::new("utilisation", "Utilisation", "%", Draw::Step, 1)
-        .help("Air charged to everybody; without contention; and what of that was not heard.")
-        .range(0.0, 100.0);
+        .help("Air charged to everybody; without contention; and what of that was not heard.");
     whole.series.push(percent("Charged", air.charged.values()));
     whole.series.push(percent("Without contention", air.bare.values()));
     if !air.air.inferred().is_zero() {

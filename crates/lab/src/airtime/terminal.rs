@@ -166,7 +166,10 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
         );
     }
     if gathered.dropped > 0 {
-        notes.push(format!("The kernel dropped {} packets before they were read.", gathered.dropped));
+        notes.push(format!(
+            "The kernel dropped {} packets before they were read.",
+            gathered.dropped
+        ));
     }
     notes
 }
