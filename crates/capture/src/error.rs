@@ -35,7 +35,7 @@ pub enum CaptureError {
     },
     /// The interface hears no frames of others.
     #[error(
-        "{name} is {found}; expected one in monitor mode: iw dev {name} interface add mon0 type \
+        "{name} is {found}; expected one in monitor mode: iw dev wlan0 interface add mon0 type \
          monitor && ip link set mon0 up"
     )]
     NotMonitor {

@@ -14,10 +14,10 @@ use airlane_wifi::{
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::clock::Watch;
-use crate::process::{Running, Scratch, airlane};
+use crate::process::{Running, Scratch, Usage, airlane};
 
 /// Bytes of the capture.
-const BYTES: u64 = 1 << 30;
+const BYTES: u64 = 1_000_000_000;
 const STATIONS: u16 = 50;
 /// Frames of an aggregate.
 const FRAMES: u16 = 16;
@@ -31,16 +31,17 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let least = if setting.quick { BYTES / 32 } else { BYTES };
     let packets = write(&file, least)?;
     let bytes = file.metadata().map_err(|e| Problem::Broke(e.to_string()))?.len();
-    let (mut seconds, mut peaks) = (Vec::new(), Vec::new());
+    let (mut seconds, mut walls, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..setting.rounds(3) {
-        let (took, peak) = read(&file)?;
-        seconds.push(took);
-        peaks.push(peak as f64 / 1e6);
+        let (wall, used) = read(&file)?;
+        seconds.push(used.cpu.as_secs_f64());
+        walls.push(wall);
+        peaks.push(used.peak_bytes as f64 / 1e6);
     }
-    let took = median(seconds);
+    let (took, wall) = (median(seconds), median(walls));
     let note = format!(
         "airlane airtime on {:.0} MB of pcap, {packets} packets of {STATIONS} stations, each cut behind \
-         its MAC header, in {took:.2} s of wall time; medians",
+         its MAC header, in {took:.2} s of processor time ({wall:.2} s of wall time); medians",
         bytes as f64 / 1e6
     );
     Ok(vec![
@@ -49,7 +50,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
             ours: bytes as f64 / took / 1e6,
             peer: None,
             unit: "MB/s",
-            rule: Rule::AtLeast(BYTES as f64 / 5e6),
+            rule: Rule::AtLeast(200.0),
             note,
         },
         Figure {
@@ -63,22 +64,22 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     ])
 }
 
-/// Reads the capture; seconds, and the most memory.
+/// Reads the capture; seconds of wall time, and what the command used.
 #[expect(clippy::disallowed_methods, reason = "it looks now and then at another process")]
-fn read(file: &Path) -> Result<(f64, u64), Problem> {
+fn read(file: &Path) -> Result<(f64, Usage), Problem> {
     let mut command = Command::new(airlane()?);
     command.arg("airtime").arg(file).arg("--quiet");
     let watch = Watch::start();
     let mut reading = Running::start("airlane airtime", &mut command)?;
-    let mut peak = 0;
+    let mut used = reading.usage()?;
     loop {
         match reading.ended()? {
-            Some(true) => return Ok((watch.elapsed().as_secs_f64(), peak)),
+            Some(true) => return Ok((watch.elapsed().as_secs_f64(), used)),
             Some(false) => return Err(Problem::Broke("airlane airtime failed".into())),
             None => {}
         }
         // Of one that is just ending there is nothing to be read.
-        peak = reading.usage().map_or(peak, |usage| usage.peak_bytes.max(peak));
+        used = reading.usage().unwrap_or(used);
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -140,7 +141,7 @@ impl Air {
         let frames = (0..FRAMES).map(frame).collect();
         let data = What::Frames { vector, is_aggregate: true, frames };
         let first = self.heard(vector, u32::from(FRAMES) * mac::in_aggregate(bytes), data);
-        self.now = self.now + SIFS;
+        self.now += SIFS;
         let control = vector.response();
         let block_ack = Frame {
             kind: FrameKind::BlockAck,
@@ -157,7 +158,7 @@ impl Air {
         };
         let answer = What::Frames { vector: control, is_aggregate: false, frames: vec![block_ack] };
         let second = self.heard(control, mac::BLOCK_ACK_64, answer);
-        self.now = self.now + PAUSE;
+        self.now += PAUSE;
         self.packets += u64::from(FRAMES) + 1;
         [first, second]
     }
@@ -165,7 +166,7 @@ impl Air {
     fn heard(&mut self, vector: Vector, bytes: u32, what: What) -> Heard {
         let duration = vector.duration(bytes);
         let heard = Heard { at: self.now, duration, what };
-        self.now = self.now + duration;
+        self.now += duration;
         heard
     }
 }

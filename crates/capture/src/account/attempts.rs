@@ -122,10 +122,10 @@ impl Attempts {
     /// Takes a transmission; gives the attempt that it shows to be over.
     pub(super) fn push(&mut self, transmission: &Transmission) -> Option<Attempt> {
         let role = Role::of(transmission);
-        if let Some(open) = &mut self.open {
-            if open.take(transmission, role, &mut self.flows) {
-                return None;
-            }
+        if let Some(open) = &mut self.open
+            && open.take(transmission, role, &mut self.flows)
+        {
+            return None;
         }
         let over = self.close(Some(transmission.heard.at));
         self.open = Some(Open::new(transmission, role, &mut self.flows));
@@ -324,7 +324,7 @@ impl Open {
                 // What was not heard lies between CTS and answer.
                 let mut from = self.begin;
                 for part in [self.rts, self.cts].into_iter().flatten() {
-                    from = from + part;
+                    from += part;
                 }
                 let gaps = if self.rts.is_some() && self.cts.is_some() { 3 } else { 2 };
                 let between = answer.at.since(from);

@@ -279,10 +279,10 @@ impl Account {
         self.active.turn(at.as_nanos() / ACTIVE.as_nanos() as u64, |second| {
             bins.map(|bins| bins.place(of_second(second)))
         });
-        if let Some(station) = station {
-            if self.active.now.len() < self.options.stations {
-                self.active.now.insert(station);
-            }
+        if let Some(station) = station
+            && self.active.now.len() < self.options.stations
+        {
+            self.active.now.insert(station);
         }
     }
 }

@@ -41,10 +41,10 @@ impl Use {
         self.retries += u64::from(attempt.retries);
         self.bytes += attempt.bytes;
         self.inferred_bytes += attempt.inferred_bytes;
-        if let (true, Some(vector)) = (attempt.is_data, attempt.vector) {
-            if self.vectors.len() < MOST_VECTORS || self.vectors.contains_key(&vector) {
-                *self.vectors.entry(vector).or_default() += attempt.ppdu;
-            }
+        if let (true, Some(vector)) = (attempt.is_data, attempt.vector)
+            && (self.vectors.len() < MOST_VECTORS || self.vectors.contains_key(&vector))
+        {
+            *self.vectors.entry(vector).or_default() += attempt.ppdu;
         }
     }
 

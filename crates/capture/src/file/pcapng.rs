@@ -164,10 +164,9 @@ impl<R: Read> Pcapng<R> {
             if !self.buffer.fill(8).map_err(failed("read"))? {
                 return Ok(None);
             }
-            if self.buffer.peek()[..4] == MAGIC {
-                if !self.section().map_err(failed("read"))? {
-                    return Ok(None);
-                }
+            let is_section = self.buffer.peek()[..4] == MAGIC;
+            if is_section && !self.section().map_err(failed("read"))? {
+                return Ok(None);
             }
             let header = self.buffer.take(8);
             let (kind, len) = (self.order.u32(header, 0), self.order.u32(header, 4));

@@ -120,14 +120,14 @@ impl Air {
     }
 
     pub fn pause(&mut self, by: Duration) {
-        self.now = self.now + by;
+        self.now += by;
     }
 
     fn say(&mut self, vector: Vector, is_aggregate: bool, bytes: u32, frames: Vec<Frame>) {
         let duration = vector.duration(bytes);
         let what = What::Frames { vector, is_aggregate, frames };
         self.heard.push(Heard { at: self.now, duration, what });
-        self.now = self.now + duration;
+        self.now += duration;
     }
 
     /// An attempt: data of so many MPDUs from `from` to `to`, of which one is the access point (0).
@@ -146,7 +146,7 @@ impl Air {
         let answer = control.duration(answer_bytes);
         let ppdu = vector.duration(psdu);
         if is_protected {
-            let (rts, cts) = (control.duration(mac::RTS), control.duration(mac::CTS));
+            let cts = control.duration(mac::CTS);
             let mut first = frame(FrameKind::Rts, to, Some(from), mac::RTS);
             first.remaining = 3 * SIFS + cts + ppdu + answer;
             first.is_down = is_down;
@@ -157,7 +157,6 @@ impl Air {
             second.is_down = !is_down;
             self.say(control, false, mac::CTS, vec![second]);
             self.pause(SIFS);
-            let _ = rts;
         }
         let start = self.sequence;
         let frames = (0..mpdus).map(|n| Frame {

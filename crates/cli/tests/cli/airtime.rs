@@ -46,7 +46,7 @@ fn capture() -> Vec<u8> {
             let duration = vector.duration(frame.bytes);
             let what = What::Frames { vector, is_aggregate: false, frames: vec![frame] };
             writer.write(&Heard { at, duration, what }).unwrap();
-            at = at + duration + Duration::from_micros(16);
+            at += duration + Duration::from_micros(16);
         }
     }
     writer.finish().unwrap()

@@ -30,6 +30,8 @@ pub(super) struct Gathered {
     pub(super) timing: Option<Precision>,
     /// Packets that the kernel dropped.
     pub(super) dropped: u64,
+    /// Why listening ended before it should have; `None` if it did not.
+    pub(super) broke: Option<String>,
     pub(super) is_stopped: bool,
 }
 
@@ -135,18 +137,15 @@ pub(super) fn from_file(request: &AirtimeRequest<'_>) -> Result<Gathered, Captur
     }
     let (summary, counts, timing) = gatherer.finish();
     let file = records.counts();
-    Ok(Gathered { summary, counts, file, timing, dropped: 0, is_stopped })
+    Ok(Gathered { summary, counts, file, timing, dropped: 0, broke: None, is_stopped })
 }
 
 /// Listens on a monitor interface until it is stopped.
-pub(super) fn from_interface(
-    request: &AirtimeRequest<'_>,
-    mut monitor: Monitor,
-) -> Result<Gathered, CaptureError> {
+pub(super) fn from_interface(request: &AirtimeRequest<'_>, mut monitor: Monitor) -> Gathered {
     let mut gatherer = Gatherer::new(None);
     let mut file = FileCounts::default();
     let begin = (request.elapsed)();
-    let mut second = 1;
+    let (mut second, mut broke) = (1, None);
     loop {
         let passed = (request.elapsed)().saturating_sub(begin);
         let is_over = request.duration.is_some_and(|most| passed >= most);
@@ -158,19 +157,24 @@ pub(super) fn from_interface(
             let summary = gatherer.account.clone().finish();
             (request.say)(&terminal::moment(passed, &summary));
         }
-        match monitor.read(PATIENCE)? {
-            Some(record) => {
+        match monitor.read(PATIENCE) {
+            Ok(Some(record)) => {
                 file.records += 1;
                 gatherer.push(&record);
             }
-            None => {
+            Ok(None) => {
                 gatherer.decoder.finish();
                 gatherer.take();
+            }
+            // The interface is gone: what came until then counts.
+            Err(error) => {
+                broke = Some(error.to_string());
+                break;
             }
         }
     }
     let dropped = monitor.dropped();
     let is_stopped = request.stop.is_stopped();
     let (summary, counts, timing) = gatherer.finish();
-    Ok(Gathered { summary, counts, file, timing, dropped, is_stopped })
+    Gathered { summary, counts, file, timing, dropped, broke, is_stopped }
 }

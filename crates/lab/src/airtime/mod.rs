@@ -78,7 +78,7 @@ pub fn airtime(request: &AirtimeRequest<'_>) -> Result<Outcome, LabError> {
     let (gathered, folder) = if is_interface {
         let monitor = Monitor::open(&name).map_err(at_source)?;
         let folder = prepare()?;
-        (from_interface(request, monitor).map_err(at_source)?, folder)
+        (from_interface(request, monitor), folder)
     } else {
         let gathered = from_file(request).map_err(at_source)?;
         (gathered, prepare()?)
@@ -97,7 +97,7 @@ pub fn airtime(request: &AirtimeRequest<'_>) -> Result<Outcome, LabError> {
         },
         line,
         out: request.out.clone().unwrap_or_default(),
-        failed: 0,
+        failed: usize::from(gathered.broke.is_some()),
         stopped: gathered.is_stopped,
     })
 }

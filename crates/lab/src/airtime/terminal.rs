@@ -165,6 +165,9 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some(why) = &gathered.broke {
+        notes.push(format!("Listening ended early: {why}."));
+    }
     if gathered.dropped > 0 {
         notes.push(format!(
             "The kernel dropped {} packets before they were read.",
