@@ -16,6 +16,8 @@ use crate::decode::{Precision, Transmission};
 const ACTIVE_BYTES: u32 = 200;
 /// An answer whose kind could not be made out is at most so long: a block acknowledgement at 6 Mbit/s.
 const LONGEST_ANSWER: Duration = Duration::from_micros(100);
+/// What a duration field can announce.
+const LONGEST_RESERVED: Duration = Duration::from_micros(32_767);
 /// What lies between a frame and its answer beyond SIFS is taken for frames that were not heard from here
 /// on: receivers' clocks count microseconds.
 const LEAST_MISSED: Duration = Duration::from_micros(5);
@@ -347,7 +349,7 @@ impl Open {
             (None, None) if self.cts.is_some() => {
                 // Granted, and nothing heard: until somebody else sends, at most as long as announced.
                 let until = next.map_or(self.reserved, |next| self.reserved.min(next));
-                let rest = until.since(self.end).saturating_sub(sifs());
+                let rest = until.since(self.end).saturating_sub(sifs()).min(LONGEST_RESERVED);
                 ppdu_air = rest;
                 air.announced += rest;
                 if !rest.is_zero() {

@@ -40,7 +40,7 @@ impl Use {
         self.frames += u64::from(attempt.frames);
         self.retries += u64::from(attempt.retries);
         self.bytes += attempt.bytes;
-        self.inferred_bytes += attempt.inferred_bytes;
+        self.inferred_bytes = self.inferred_bytes.saturating_add(attempt.inferred_bytes);
         if let (true, Some(vector)) = (attempt.is_data, attempt.vector)
             && (self.vectors.len() < MOST_VECTORS || self.vectors.contains_key(&vector))
         {

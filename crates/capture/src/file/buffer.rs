@@ -4,7 +4,9 @@ use std::io::{self, ErrorKind, Read};
 
 use super::MAX_RECORD;
 
-/// How much is read at once, at most.
+/// How much is read at once, unless a record is longer.
+const USUAL: usize = 1 << 16;
+/// The most that may be asked for.
 const CAPACITY: usize = 2 * MAX_RECORD;
 
 /// Bytes that were read and not yet consumed.
@@ -17,7 +19,7 @@ pub(super) struct Buffer<R> {
 
 impl<R: Read> Buffer<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source, bytes: vec![0; CAPACITY], start: 0, end: 0 }
+        Self { source, bytes: vec![0; USUAL], start: 0, end: 0 }
     }
 
     /// Has `len` bytes ready, at most [`CAPACITY`]; whether there are so many. What is damaged beyond
@@ -29,6 +31,9 @@ impl<R: Read> Buffer<R> {
         }
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
+        if len > self.bytes.len() {
+            self.bytes.resize(len.next_power_of_two(), 0);
+        }
         while self.end < len {
             match self.source.read(&mut self.bytes[self.end..]) {
                 Ok(0) => return Ok(false),
