@@ -8,7 +8,7 @@ use airlane_wifi::{Address, Frame, FrameKind, What};
 
 use super::attempt::{Air, Attempt, Direction};
 use super::attempts::Attempts;
-use super::series::{Bins, Series};
+use super::series::{Bins, MOST_BINS, Series};
 use super::usage::{StationUse, Use};
 use crate::decode::Transmission;
 
@@ -63,8 +63,11 @@ struct ActiveStations {
     /// Stations, summed over seconds.
     sum: u64,
     most: usize,
-    /// Station seconds per bin.
+    /// The first second that counts.
+    first: u64,
+    /// Station seconds per bin, and the seconds of a bin.
     over_time: Series,
+    seconds: u64,
 }
 
 /// What the air was used for.
@@ -100,8 +103,10 @@ pub struct AirSummary {
     pub bare: Series,
     /// Seconds of air inferred, per bin.
     pub inferred: Series,
-    /// Active stations, mean per bin.
+    /// Active stations, mean per bin of their own; later bins have none.
     pub active: Vec<f64>,
+    /// The width of these bins, whole seconds.
+    pub active_bin: Duration,
 }
 
 impl Account {
@@ -157,7 +162,8 @@ impl Account {
         let (first, last) = self.span.unwrap_or_default();
         let span = last.since(first);
         let bin = self.bins.map_or(self.options.bin, |bins| bins.width);
-        self.active.turn(u64::MAX, |second| self.bins.map(|bins| bins.place(of_second(second))));
+        self.active.turn(u64::MAX);
+        let (active, active_bin) = self.active.over_time();
         let share = |air: Duration| {
             if span.is_zero() { 0.0 } else { (air.as_secs_f64() / span.as_secs_f64()).min(1.0) }
         };
@@ -168,7 +174,6 @@ impl Account {
         stations.sort_by(|a, b| {
             b.air().charged().cmp(&a.air().charged()).then(a.address.cmp(&b.address))
         });
-        let per_bin = (bin.as_secs_f64() / ACTIVE.as_secs_f64()).max(1.0);
         AirSummary {
             span,
             transmissions: self.transmissions,
@@ -185,7 +190,8 @@ impl Account {
             charged: self.charged,
             bare: self.bare,
             inferred: self.inferred,
-            active: self.active.over_time.values().iter().map(|sum| sum / per_bin).collect(),
+            active,
+            active_bin,
         }
     }
 
@@ -268,17 +274,18 @@ impl Account {
         for _ in 0..bins.widen(to) {
             let all = [&mut self.charged, &mut self.bare, &mut self.inferred];
             all.into_iter().for_each(Series::fold);
-            self.active.over_time.fold();
             self.stations.values_mut().for_each(|station| station.over_time.fold());
         }
         *bins
     }
 
     fn note_active(&mut self, at: Time, station: Option<Address>) {
-        let bins = self.bins;
-        self.active.turn(at.as_nanos() / ACTIVE.as_nanos() as u64, |second| {
-            bins.map(|bins| bins.place(of_second(second)))
-        });
+        let second = at.as_nanos() / ACTIVE.as_nanos() as u64;
+        if self.active.second == 0 && self.active.now.is_empty() {
+            let start = self.bins.map_or(at, |bins| bins.start);
+            self.active.first = start.as_nanos() / ACTIVE.as_nanos() as u64;
+        }
+        self.active.turn(second);
         if let Some(station) = station
             && self.active.now.len() < self.options.stations
         {
@@ -287,23 +294,32 @@ impl Account {
     }
 }
 
-fn of_second(second: u64) -> Time {
-    Time::ZERO + ACTIVE * u32::try_from(second).unwrap_or(u32::MAX)
-}
-
 impl ActiveStations {
     /// Goes on to a second, if it is a later one.
-    fn turn(&mut self, second: u64, bin: impl Fn(u64) -> Option<usize>) {
+    fn turn(&mut self, second: u64) {
         if second <= self.second {
             return;
         }
         let count = self.now.len();
         self.sum += count as u64;
         self.most = self.most.max(count);
-        if let (1.., Some(bin)) = (count, bin(self.second)) {
-            self.over_time.add(bin.min(super::series::MOST_BINS - 1), count as f64);
+        if count > 0 {
+            let since = self.second.saturating_sub(self.first);
+            self.seconds = self.seconds.max(1);
+            while since / self.seconds >= MOST_BINS as u64 {
+                self.over_time.fold();
+                self.seconds *= 2;
+            }
+            self.over_time.add((since / self.seconds) as usize, count as f64);
         }
         self.now.clear();
         self.second = second;
+    }
+
+    /// The stations in each bin, on average, and the width of a bin.
+    fn over_time(&self) -> (Vec<f64>, Duration) {
+        let seconds = self.seconds.max(1);
+        let means = self.over_time.values().iter().map(|sum| sum / seconds as f64).collect();
+        (means, ACTIVE * u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 }

@@ -140,6 +140,8 @@ fn bins_become_wider_when_there_are_many() {
     assert!(summary.charged.values().len() <= 1_024 && summary.bin >= Duration::from_secs(6));
     let sum: f64 = summary.charged.values().iter().sum();
     assert!((sum - summary.air.charged().as_secs_f64()).abs() < 1e-6);
+    let active = summary.active.iter().sum::<f64>() * summary.active_bin.as_secs_f64();
+    assert!(summary.active.len() <= 1_024 && (active - 100.0).abs() < 1e-6, "{active}");
     let station = &summary.stations[0];
     assert!((station.over_time.values().iter().sum::<f64>() - sum).abs() < 1e-6);
 }

@@ -129,6 +129,7 @@ struct OverTime {
     bare_s: Vec<f64>,
     inferred_s: Vec<f64>,
     active_stations: Vec<f64>,
+    active_stations_bin_s: f64,
 }
 
 /// All figures, as one JSON text.
@@ -184,6 +185,7 @@ pub(super) fn json(label: &str, gathered: &Gathered) -> String {
             bare_s: air.bare.values().to_vec(),
             inferred_s: air.inferred.values().to_vec(),
             active_stations: air.active.clone(),
+            active_stations_bin_s: air.active_bin.as_secs_f64(),
         },
     };
     serde_json::to_string_pretty(&whole).expect("plain fields")

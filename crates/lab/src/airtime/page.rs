@@ -148,14 +148,15 @@ fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
     let mut active = Panel::new("active", "Active stations", "", Draw::Step, 1)
         .help("Stations with a frame of more than 200 bytes in a second, either way.");
     let mut series = Series::new("Active");
-    // Counted by the second.
-    let step = ((1.0 / width).round() as usize).max(together).max(1);
-    for first in (0..bins).step_by(step) {
-        let inside = air.active.get(first..(first + step).min(air.active.len()));
-        let inside = inside.unwrap_or_default();
-        let seconds = (step as f64 * width).max(1.0);
-        let per_bin = width.max(1.0);
-        series.push(first as f64 * width, inside.iter().sum::<f64>() * per_bin / seconds);
+    // None behind the last bin, up to the end.
+    let second = air.active_bin.as_secs_f64();
+    let many = ((air.span.as_secs_f64() / second).ceil() as usize).max(air.active.len());
+    let step = many.div_ceil(POINTS).max(1);
+    for first in (0..many).step_by(step) {
+        let known = air.active.len();
+        let sum: f64 = air.active[first.min(known)..(first + step).min(known)].iter().sum();
+        let long = step.min(many - first) as f64;
+        series.push(first as f64 * second, sum / long);
     }
     active.series.push(series);
     Run {
