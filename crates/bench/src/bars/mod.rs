@@ -1,5 +1,6 @@
 //! The bars, in the order of the table.
 
+mod airtime;
 mod browsers;
 mod cores;
 mod demo;
@@ -62,6 +63,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "live",
         about: "live video over one cell: faster than real time",
         measure: live::measure,
+    },
+    Bar {
+        name: "airtime",
+        about: "a large capture of 802.11: bytes per second, memory",
+        measure: airtime::measure,
     },
     Bar { name: "cores", about: "many runs over two cores", measure: cores::measure },
     Bar { name: "demo", about: "airlane demo after the build", measure: demo::measure },
