@@ -7,7 +7,7 @@
  * helpers of report.js, and the actors of the section.
  *
  * A strip has `draw(u, i)`, which draws run `i` onto a plot whose vertical axis is a share in percent from
- * 0 to `most`, and `read(i, from, to)`, the shares over a time as `{ name, fill, share }`.
+ * 0 to `most`, and `read(i, from, to)`, the shares over a time as `{ name, fill, share }`, by brief names.
  */
 function airlaneOccupancy(media, tools) {
   const { make, colour, actors, format } = tools;
@@ -98,7 +98,7 @@ function airlaneOccupancy(media, tools) {
     const read = (i, from, to) => {
       const { bin } = media[i];
       const found = shares(i, Math.floor(from / bin), Math.max(Math.ceil(to / bin), Math.floor(from / bin) + 1));
-      return layers.map(({ name, fill }, n) => ({ name, fill, share: found[n] }));
+      return layers.map(({ name, brief, fill }, n) => ({ name: brief || name, fill, share: found[n] }));
     };
     const most = () => Math.max(...all.map((run, i) => {
       if (!run) return 0;
@@ -119,8 +119,8 @@ function airlaneOccupancy(media, tools) {
     ...names.map((name) => ({
       name, fill: paint("own", name), lists: (m) => of(m, name, isOwn),
     })),
-    ...waste.map(({ name, fill, k }) => ({
-      name, fill: paint(fill), lists: (m) => names.flatMap((who) => of(m, who, (i) => i === k)),
+    ...waste.map(({ name, brief, fill, k }) => ({
+      name, brief, fill: paint(fill), lists: (m) => names.flatMap((who) => of(m, who, (i) => i === k)),
     })),
   ]);
   const held = (name) => known.reduce((sum, m) =>
@@ -129,9 +129,9 @@ function airlaneOccupancy(media, tools) {
     : [...names].sort((a, b) => held(b) - held(a)).slice(0, LANES);
   const lanes = laned.map((name) => strip({ title: name, whole: false },
     kinds.map((kind, k) => ({
-      name: kind.name, fill: paint(kind.fill, name), lists: (m) => of(m, name, (i) => i === k),
+      name: kind.name, brief: kind.brief, fill: paint(kind.fill, name), lists: (m) => of(m, name, (i) => i === k),
     }))));
-  const most = Math.max(1, ...lanes.map((lane) => lane.most()));
+  const most = 10 * Math.ceil(Math.max(1, ...lanes.map((lane) => lane.most())) / 10);
 
   // ---- legends -------------------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ function airlaneOccupancy(media, tools) {
   function stretchOf(medium) {
     const { stretch, holders } = medium;
     const span = 1e6 * (stretch.end - stretch.start);
-    const box = make("div", "holds");
+    const box = make("div");
     const said = make("p", "note reading-line", "", { "aria-live": "polite" });
     const percent = (us) => `${Math.max(0, Math.min(100, 100 * us / span)).toFixed(3)}%`;
     const words = (h) => {
@@ -161,7 +161,7 @@ function airlaneOccupancy(media, tools) {
       return `${holder.name}, ${stretch.lanes[h.lane]}, from ${format(h.from / 1000, 2)} ms for ` +
         `${format((h.to - h.from) / 1000, 2)} ms: ${stretch.kinds[h.kind].name}; ${h.note}`;
     };
-    const rest = `${stretch.holds.length} attempts, by half rows: ${stretch.lanes.join(", ")}.`;
+    const rest = `${stretch.holds.length} in all.`;
     const bars = new Map();
     let chosen = null;
     const choose = (hold) => {
@@ -230,5 +230,5 @@ function airlaneOccupancy(media, tools) {
     boxes: media.map((m) => (m && m.stretch ? stretchOf(m) : null)),
   };
   return { total, lanes: lanes.map((lane) => ({ ...lane, most: () => most })), legend, stretch,
-    free: known[0].free, left: names.length - laned.length };
+    free: known[0].free.split(",")[0], left: names.length - laned.length };
 }

@@ -289,8 +289,10 @@ function airlaneRuns(box, tools) {
     };
   }
 
-  /** Shared media, above the panels: all of each, holder by holder, and a stretch in full detail. */
+  /** Shared media, above the panels: all of each, and holder by holder. Gives what adds the stretches in
+      full detail, which have an axis of their own and so stand below. */
   function occupanciesOf(runs, withName) {
+    const below = [];
     for (const id of new Set(runs.flatMap((run) => run.occupancies.map((of) => of.id)))) {
       const media = runs.map((run) => run.occupancies.find((of) => of.id === id) || null);
       const shown = airlaneOccupancy(media, { ...tools, actors });
@@ -317,8 +319,12 @@ function airlaneRuns(box, tools) {
       }
       if (shown.left) body.append(make("p", "note", `${shown.left} more are not shown one by one.`));
       const { stretch } = shown;
-      if (stretch) rowOf("", stretch.title, stretch.help, stretch.legend(), (i) => stretch.boxes[i]);
+      if (stretch) {
+        below.push(() =>
+          rowOf("", stretch.title, stretch.help, stretch.legend(), (i) => stretch.boxes[i]));
+      }
     }
+    return () => below.forEach((add) => add());
   }
 
   /** One strip of a medium in one run, with its figures above it. */
@@ -348,6 +354,8 @@ function airlaneRuns(box, tools) {
     };
     built.push(() => {
       const { hooks, ...shared } = frame(ys, false);
+      // A low strip has room for both ends of its axis alone.
+      if (height < 100) shared.axes[1] = axis({ size: 44, values: numbers, splits: () => ys });
       const end = medium.bin * Math.max(1, ...medium.holders.map((h) => h.shares[0]?.length || 0));
       const { u, remove } = plot(canvas, {
         ...shared,
@@ -409,7 +417,7 @@ function airlaneRuns(box, tools) {
       body.append(make("p", "note", `Shaded: ${shaded.join(", ")} of the line in that colour.`));
     }
     gridsOf(runs, withName);
-    occupanciesOf(runs, withName);
+    const addBelow = occupanciesOf(runs, withName);
     group().panels.forEach((head, i, all) => {
       const find = (run) => run.panels.find((p) => p.id === head.id);
       // The vertical scale is that of all schemes, shown or not: they compare at a glance.
@@ -425,6 +433,7 @@ function airlaneRuns(box, tools) {
       panel.append(title, row);
       body.append(panel);
     });
+    addBelow();
     // Plots take the width of their boxes, so they are made once everything stands.
     for (const make of built) make();
     point(null);

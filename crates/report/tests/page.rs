@@ -1,6 +1,11 @@
 //! The page as a reader gets it.
 
-use airlane_report::model::{Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw, Estimate, Facet, Fact, Fill, Frame, Grid, Hold, Holder, Kind, Mark, Multiples, Occupancy, Panel, Provenance, Purpose, Report, Run, Scheme, Section, Series, SmallPanel, Span, Stretch, Table, Term, Tradeoff, TradeoffPoint, Verdict, Wear, XyChart, XyGroup, XyLine};
+use airlane_report::model::{
+    Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw,
+    Estimate, Facet, Fact, Fill, Frame, Grid, Hold, Holder, Kind, Mark, Multiples, Occupancy,
+    Panel, Provenance, Purpose, Report, Run, Scheme, Section, Series, SmallPanel, Span, Stretch,
+    Table, Term, Tradeoff, TradeoffPoint, Verdict, Wear, XyChart, XyGroup, XyLine,
+};
 use airlane_report::{MAX_POINTS, render};
 
 /// A report with `text` wherever text can be.
@@ -139,7 +144,7 @@ fn filled_with(text: &str) -> Report {
             id: t(),
             title: t(),
             help: t(),
-            kinds: vec![Purpose { name: t(), fill: Wear::Own }],
+            kinds: vec![Purpose { name: t(), brief: t(), fill: Wear::Own }],
             free: t(),
             holders: vec![Holder { actor: t(), shares: vec![vec![0.25, 0.5]] }],
             bin_s: 0.1,
@@ -148,7 +153,7 @@ fn filled_with(text: &str) -> Report {
                 start_s: 1.0,
                 end_s: 1.02,
                 lanes: [t(), t()],
-                kinds: vec![Purpose { name: t(), fill: Wear::Clash }],
+                kinds: vec![Purpose { name: t(), brief: t(), fill: Wear::Clash }],
                 holds: vec![Hold { start_s: 1.001, end_s: 1.002, note: t(), ..Hold::default() }],
             }),
         }],

@@ -166,9 +166,10 @@ pub(crate) fn terms(plan: &Plan) -> Vec<Term> {
             "How many ordinary connections a connection counts for when it competes.",
         ));
     }
-    terms.extend([
-        Term::new("Queueing delay", "How long a packet waits at the link before it is sent."),
-    ]);
+    terms.extend([Term::new(
+        "Queueing delay",
+        "How long a packet waits at the link before it is sent.",
+    )]);
     if scenario.network.has_air() {
         terms.extend([
             Term::new(

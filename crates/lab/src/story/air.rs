@@ -2,9 +2,7 @@
 
 use airlane_net::Direction;
 use airlane_net::air::{Held, Use};
-use airlane_report::model::{
-    Draw, Hold, Holder, Occupancy, Panel, Purpose, Series, Stretch, Wear,
-};
+use airlane_report::model::{Draw, Hold, Holder, Occupancy, Panel, Purpose, Series, Stretch, Wear};
 
 use super::series::{over_window, series};
 use super::words::plural;
@@ -15,20 +13,20 @@ use crate::world::{AirOutput, AirWay, FlowSample, HeldAir, RunOutput, WayOutput}
 const SHARE_WINDOW_S: f64 = 2.0;
 
 /// What attempts were for, in the order of [`shares`].
-const PURPOSES: [(&str, Wear); 5] = [
-    ("sent for the first time, to the station", Wear::Own),
-    ("and from the station", Wear::Striped),
-    ("sent again, after a loss", Wear::Again),
-    ("in vain: nobody answered", Wear::Vain),
-    ("collision: two sent at once", Wear::Clash),
+const PURPOSES: [(&str, &str, Wear); 5] = [
+    ("sent for the first time, to the station", "to it", Wear::Own),
+    ("and from the station", "from it", Wear::Striped),
+    ("sent again, after a loss", "again", Wear::Again),
+    ("in vain: nobody answered", "in vain", Wear::Vain),
+    ("collision: two sent at once", "collision", Wear::Clash),
 ];
 
 /// What became of attempts, in the order of [`became`].
-const BECAME: [(&str, Wear); 4] = [
-    ("came, all of it sent for the first time", Wear::Own),
-    ("came, some of it sent again", Wear::Again),
-    ("nobody answered", Wear::Vain),
-    ("collision", Wear::Clash),
+const BECAME: [(&str, &str, Wear); 4] = [
+    ("came, all of it sent for the first time", "", Wear::Own),
+    ("came, some of it sent again", "", Wear::Again),
+    ("nobody answered", "", Wear::Vain),
+    ("collision", "", Wear::Clash),
 ];
 
 /// The stations of a run by the names of their actors: of each entry of its ways, if that crosses air.
@@ -59,8 +57,13 @@ pub(super) fn occupancies(output: &RunOutput, stations: &[Option<String>]) -> Ve
     output.airs.iter().map(|air| occupancy(air, title(air), stations)).collect()
 }
 
-fn purposes(of: &[(&str, Wear)]) -> Vec<Purpose> {
-    of.iter().map(|(name, fill)| Purpose { name: (*name).to_owned(), fill: *fill }).collect()
+fn purposes(of: &[(&str, &str, Wear)]) -> Vec<Purpose> {
+    let purpose = |(name, brief, fill): &(&str, &str, Wear)| Purpose {
+        name: (*name).to_owned(),
+        brief: (*brief).to_owned(),
+        fill: *fill,
+    };
+    of.iter().map(purpose).collect()
 }
 
 fn occupancy(air: &AirOutput, title: String, stations: &[Option<String>]) -> Occupancy {
@@ -84,9 +87,10 @@ fn occupancy(air: &AirOutput, title: String, stations: &[Option<String>]) -> Occ
     Occupancy {
         id: format!("air.{}", air.access),
         title,
-        help: "One radio sends at a time; the others wait. The share of the time that each station's \
+        help:
+            "One radio sends at a time; the others wait. The share of the time that each station's \
                packets held the air for, both ways."
-            .to_owned(),
+                .to_owned(),
         kinds: purposes(&PURPOSES),
         free: "idle, or radios waiting for their turn".to_owned(),
         stretch: stretch(air, &of_ways),
@@ -171,16 +175,20 @@ pub(super) fn shares_over_time(output: &RunOutput, stations: &[Option<String>]) 
          and what contending for the air costs.",
     );
     for (name, ways) in by_station(output, stations) {
-        let rows: Vec<_> = ways.iter().filter_map(|way| way.air.as_ref()).map(|a| &a.rows).collect();
+        let rows: Vec<_> =
+            ways.iter().filter_map(|way| way.air.as_ref()).map(|a| &a.rows).collect();
         let Some(first) = rows.first() else { continue };
         let sums = first.iter().enumerate().map(|(i, (at, _))| {
             let charged = rows.iter().filter_map(|rows| rows.get(i)).map(|row| row.1.as_secs_f64());
             (*at, charged.sum::<f64>())
         });
         let sums: Vec<_> = sums.collect();
-        let points = over_window(SHARE_WINDOW_S, &sums, |row| row.0, |then, now, s| {
-            100.0 * (now.1 - then.1) / s
-        });
+        let points = over_window(
+            SHARE_WINDOW_S,
+            &sums,
+            |row| row.0,
+            |then, now, s| 100.0 * (now.1 - then.1) / s,
+        );
         panel.series.push(series(name, points));
     }
     panel
@@ -190,11 +198,16 @@ pub(super) fn shares_over_time(output: &RunOutput, stations: &[Option<String>]) 
 pub(super) fn waits(output: &RunOutput, stations: &[Option<String>], window_s: f64) -> Vec<Series> {
     let of = |(name, ways): (String, Vec<&WayOutput>)| {
         let busier = ways.into_iter().max_by_key(|way| way.report.carried_bytes)?;
-        let points = over_window(window_s, &busier.rows, |r| r.at, |then, now, s| {
-            let carried = now.carried_bytes.saturating_sub(then.carried_bytes) as f64;
-            // Nothing waits and nothing went: no delay, not an unknown one.
-            if now.queue_bytes == 0 { 0.0 } else { 1e3 * now.queue_bytes as f64 * s / carried }
-        });
+        let points = over_window(
+            window_s,
+            &busier.rows,
+            |r| r.at,
+            |then, now, s| {
+                let carried = now.carried_bytes.saturating_sub(then.carried_bytes) as f64;
+                // Nothing waits and nothing went: no delay, not an unknown one.
+                if now.queue_bytes == 0 { 0.0 } else { 1e3 * now.queue_bytes as f64 * s / carried }
+            },
+        );
         Some(series(name, points))
     };
     by_station(output, stations).into_iter().filter_map(of).collect()
@@ -202,8 +215,9 @@ pub(super) fn waits(output: &RunOutput, stations: &[Option<String>], window_s: f
 
 /// The round trips that senders see.
 pub(super) fn round_trips(output: &RunOutput) -> Panel {
-    let mut panel = Panel::new("rtt", "Round trip", "ms", Draw::Line, 1)
-        .help("What each sender measures, smoothed: the way there and back, with all that waits on it.");
+    let mut panel = Panel::new("rtt", "Round trip", "ms", Draw::Line, 1).help(
+        "What each sender measures, smoothed: the way there and back, with all that waits on it.",
+    );
     for flow in output.flows() {
         let rtt = |s: &FlowSample| (s.at.as_secs_f64(), 1e3 * s.rtt_s.unwrap_or(f64::NAN));
         panel.series.push(series(flow.title, flow.samples.iter().map(rtt)));

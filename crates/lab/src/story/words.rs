@@ -7,7 +7,8 @@ use airlane_net::Direction;
 use airlane_wifi::Format;
 
 use crate::scenario::{
-    AccessKind, Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue, TraceFrom, Way,
+    AccessKind, Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue,
+    TraceFrom, Way,
 };
 
 /// A scheme's name with a capital, or in capitals if it is an abbreviation.

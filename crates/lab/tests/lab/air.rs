@@ -123,15 +123,23 @@ fn the_report_of_a_wifi_shows_its_air_and_names_stations_after_their_connections
     }
     let stretch = air.stretch.as_ref().unwrap();
     assert!(stretch.holds.iter().any(|hold| hold.note.contains("frame")));
-    assert!(story.table.contains("near air") && story.table.contains("even air"), "{}", story.table);
+    assert!(
+        story.table.contains("near air") && story.table.contains("even air"),
+        "{}",
+        story.table
+    );
     assert!(!story.table.contains("home") && !story.table.contains("use"), "{}", story.table);
     let by_access = section.tables.iter().find(|t| t.title == "By access").unwrap();
     let titles: Vec<&str> = by_access.columns.iter().map(|c| c.title.as_str()).collect();
     assert_eq!(titles, ["Access", "Scheme", "Share of the air", "Queueing delay", "Dropped"]);
-    let down: f64 = by_access.rows.iter().filter_map(|row| match row.cells[2] {
-        Cell::Number { value, .. } if row.cells[1] == Cell::from("Cubic") => Some(value),
-        _ => None,
-    }).sum();
+    let down: f64 = by_access
+        .rows
+        .iter()
+        .filter_map(|row| match row.cells[2] {
+            Cell::Number { value, .. } if row.cells[1] == Cell::from("Cubic") => Some(value),
+            _ => None,
+        })
+        .sum();
     assert!(down > 60.0 && down < 102.0, "of the air of one channel: {down} %");
     assert!(airlane_report::render(&story.report).len() < 3_000_000);
     let even = story.summary.rows.iter().find(|r| r.metric == "jain_air").unwrap().value;
@@ -155,9 +163,14 @@ fn a_wifi_beside_a_link_keeps_the_link_s_use() {
     let panels: Vec<&str> =
         story.report.sections[0].runs[0].panels.iter().map(|p| p.id.as_str()).collect();
     assert_eq!(panels, ["rate", "link", "air", "queue", "rtt"]);
-    let by_access = story.report.sections[0].tables.iter().find(|t| t.title == "By access").unwrap();
+    let by_access =
+        story.report.sections[0].tables.iter().find(|t| t.title == "By access").unwrap();
     let cells = |row: usize| &by_access.rows[row].cells;
     assert!(matches!(cells(0)[2], Cell::Number { .. }) && cells(0)[3] == Cell::Empty);
     assert!(matches!(cells(2)[3], Cell::Number { .. }) && cells(2)[2] == Cell::Empty);
-    assert!(story.table.contains("dsl down use") && story.table.contains("home air"), "{}", story.table);
+    assert!(
+        story.table.contains("dsl down use") && story.table.contains("home air"),
+        "{}",
+        story.table
+    );
 }

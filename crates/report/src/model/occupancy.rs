@@ -31,6 +31,8 @@ pub struct Occupancy {
 pub struct Purpose {
     /// What it is, in a few words.
     pub name: String,
+    /// The same in a word or two, beside figures; empty: `name`.
+    pub brief: String,
     /// How it is drawn.
     pub fill: Wear,
 }
