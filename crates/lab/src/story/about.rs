@@ -250,6 +250,8 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
         None => scenario
             .network
             .ways()
+            // Air carries what its stations make of it.
+            .filter(|(_, access, ..)| !access.is_air())
             .map(|(i, access, direction, way)| {
                 let of = carried(&way.capacity, &traces(plan, Some((i, direction))));
                 format!("{} {}: {of}", access.name, direction.name())
