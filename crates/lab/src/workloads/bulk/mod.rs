@@ -64,7 +64,12 @@ impl Workload for Bulk {
             ("chain", include_str!("../../../../../scenarios/chain.toml")),
             ("motivation", include_str!("../../../../../scenarios/motivation.toml")),
             ("two-radios", include_str!("../../../../../scenarios/two-radios.toml")),
+            ("wifi", include_str!("../../../../../scenarios/wifi.toml")),
         ]
+    }
+
+    fn demo(&self) -> Option<&'static str> {
+        Some("wifi")
     }
 }
 
