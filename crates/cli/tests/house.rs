@@ -95,7 +95,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "base", "quality", "media", "abr", "minerva", "octopus", "net", "link", "runtime",
+            "base", "quality", "media", "abr", "minerva", "octopus", "wifi", "net", "link", "runtime",
             "quic", "lab", "daemon",
         ],
     ),
