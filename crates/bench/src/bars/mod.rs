@@ -1,5 +1,6 @@
 //! The bars, in the order of the table.
 
+mod air;
 mod airtime;
 mod browsers;
 mod cores;
@@ -48,6 +49,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "scale",
         about: "8, 80 and 800 flows: packets per second beside ns-3, memory per flow",
         measure: scale::measure,
+    },
+    Bar {
+        name: "air",
+        about: "the medium of 802.11 beside ns-3: saturated, and under a transfer",
+        measure: air::measure,
     },
     Bar {
         name: "update",

@@ -3,6 +3,7 @@
 mod abc;
 mod air;
 mod air_heard;
+mod air_ns3;
 mod codel;
 mod common;
 mod conservation;

@@ -132,6 +132,8 @@ pub struct Transfer {
     pub name: String,
     /// Its controller. `None`: that of the scheme, with its weight.
     pub control: Option<ControllerConfig>,
+    /// Whether it goes from its access to the core, and not the other way.
+    pub is_upload: bool,
     /// When it starts.
     pub start: Duration,
     /// When it ends.
