@@ -172,7 +172,8 @@ fn note(attempt: &Use) -> String {
 pub(super) fn shares_over_time(output: &RunOutput, stations: &[Option<String>]) -> Panel {
     let mut panel = Panel::new("air", "Share of the air", "%", Draw::Line, 1).help(
         "What each station's packets are charged with, both ways, over the last two seconds: attempts, \
-         and what contending for the air costs.",
+         and what contending for the air costs. All who take part in a collision pay for it, so that \
+         the sum may be above 100 %.",
     );
     for (name, ways) in by_station(output, stations) {
         let rows: Vec<_> =

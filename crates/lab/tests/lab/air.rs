@@ -59,13 +59,14 @@ fn the_bins_of_the_air_add_up_to_what_the_medium_counts() {
         assert!(held <= charged, "{}: {held} s held, {charged} s charged", of.access);
         all = (all.0 + held, all.1 + charged);
     }
-    assert!(all.1 < 4.0 * 1.02, "no more is charged than there was: {all:?}");
+    // All who take part in a collision pay for it.
+    assert!(all.1 < 4.0 * 1.2, "hardly more is charged than there was: {all:?}");
     let shares: f64 = output.ways.iter().filter_map(|way| way.air_share()).sum();
     assert!((shares - all.1 / 4.0).abs() < 1e-6, "{shares}");
 }
 
 #[test]
-fn the_stretch_has_every_attempt_and_who_overlaps_collides() {
+fn the_stretch_has_every_attempt_and_of_two_at_once_one_comes_at_most() {
     let output = first(&plan(&["duration_s=4"]));
     let air = &output.airs[0];
     let (from, until) = air.stretch;
@@ -74,15 +75,18 @@ fn the_stretch_has_every_attempt_and_who_overlaps_collides() {
     for (i, (way, attempt)) in air.attempts.iter().enumerate() {
         assert!(attempt.from < attempt.until && attempt.until > from && attempt.from < until);
         if let Held::Came(came) = attempt.held {
-            assert!(came >= 1 && came <= attempt.frames.max(came));
+            assert!((1..=attempt.frames).contains(&came));
         }
         assert!(attempt.repeated <= attempt.frames);
         for (other, later) in &air.attempts[i + 1..] {
-            let at_once = attempt.from < later.until && later.from < attempt.until;
-            // All hear one another, so that only who begins in the same slot is in the other's way.
-            let began_apart = attempt.from.max(later.from) - attempt.from.min(later.from);
-            let fine = !at_once || way / 2 != other / 2 && began_apart < Duration::from_micros(40);
-            assert!(fine, "{attempt:?} and {later:?}");
+            if attempt.from >= later.until || later.from >= attempt.until {
+                continue;
+            }
+            let is_down = |way: usize| air.ways[way].direction == Direction::Down;
+            assert!(way / 2 != other / 2, "a station sends and hears one at a time");
+            assert!(!(is_down(*way) && is_down(*other)), "the access point sends one at a time");
+            let both = [attempt, later].iter().all(|a| matches!(a.held, Held::Came(_)));
+            assert!(!both, "{attempt:?} and {later:?} both came");
         }
     }
 }
