@@ -95,8 +95,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "base", "quality", "media", "abr", "minerva", "octopus", "wifi", "net", "link", "runtime",
-            "quic", "lab", "daemon",
+            "base", "quality", "media", "abr", "minerva", "octopus", "wifi", "net", "link",
+            "runtime", "quic", "lab", "daemon",
         ],
     ),
 ];

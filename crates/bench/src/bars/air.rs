@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use airlane_base::{
-    Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Seed, Time,
-};
+use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Seed, Time};
 use airlane_lab::scenario::Cipher;
 use airlane_lab::workloads::bulk;
 use airlane_link::thread_cpu;
@@ -112,12 +110,8 @@ fn saturate(span: Duration) -> (u64, Duration) {
         pool: Capacity::Unlimited,
         rate_control: RateControl::Fixed { mcs: MCS, streams: 2 },
     };
-    let station = StationConfig {
-        snr_db: 50.0,
-        others_db: 40.0,
-        queue: config.queue,
-        rate_control: None,
-    };
+    let station =
+        StationConfig { snr_db: 50.0, others_db: 40.0, queue: config.queue, rate_control: None };
     let mut air = Air::new(ChannelConfig::default(), Seed(1));
     let ap = air.add_ap(config);
     let port = Air::port(air.add_station(ap, station), Direction::Down);

@@ -86,7 +86,8 @@ fn closed_loops_share_the_air_as_in_ns3() {
     let mut misses = Vec::new();
     for row in rows() {
         let mine = ours(&row);
-        let totals = |runs: &[Vec<f64>]| mean(&runs.iter().map(|r| r.iter().sum()).collect::<Vec<f64>>());
+        let totals =
+            |runs: &[Vec<f64>]| mean(&runs.iter().map(|r| r.iter().sum()).collect::<Vec<f64>>());
         let (total, theirs) = (totals(&mine), totals(&row.theirs));
         // Those that are sent to, or that are near, are the first.
         let first = match (row.far, row.up) {
@@ -114,7 +115,8 @@ fn closed_loops_share_the_air_as_in_ns3() {
             mean(&split_theirs)
         );
         println!("{line}");
-        let is_split = (share - mean(&split_theirs)).abs() <= 0.05 || (least..=most).contains(&share);
+        let is_split =
+            (share - mean(&split_theirs)).abs() <= 0.05 || (least..=most).contains(&share);
         if off.abs() > 0.1 || !is_split {
             misses.push(line);
         }
