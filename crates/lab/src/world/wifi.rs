@@ -42,6 +42,7 @@ pub(super) fn station(station: &Station, up: &Queue, rtt: Duration) -> StationCo
     let Station { snr_db, others_db, mcs } = *station;
     StationConfig {
         snr_db,
+        up_db: 0.0,
         others_db,
         queue: queue_spec(up, Rate::from_bps(100_000_000), rtt),
         rate_control: mcs.map(|(mcs, streams)| RateControl::Fixed { mcs, streams }),

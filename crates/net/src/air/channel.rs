@@ -23,11 +23,25 @@ impl Powers {
         self.dbm.push(vec![f64::NEG_INFINITY; self.dbm.len() + 1]);
     }
 
-    /// Lets two radios hear each other at an SNR over a width.
-    pub(super) fn set_snr(&mut self, a: usize, b: usize, snr_db: f64, width: Width) {
+    /// Lets two radios hear each other at an SNR over a width; `b` sends with so much more power.
+    pub(super) fn set_snr(
+        &mut self,
+        a: usize,
+        b: usize,
+        (snr_db, more_db): (f64, f64),
+        width: Width,
+    ) {
         let dbm = snr_db + self.noise_dbm(width);
         self.dbm[a][b] = dbm;
-        self.dbm[b][a] = dbm;
+        self.dbm[b][a] = dbm + more_db;
+    }
+
+    /// Nobody hears a radio any more, and it hears nobody.
+    pub(super) fn silence(&mut self, radio: usize) {
+        for row in &mut self.dbm {
+            row[radio] = f64::NEG_INFINITY;
+        }
+        self.dbm[radio].fill(f64::NEG_INFINITY);
     }
 
     /// The power at which `to` hears `from`.

@@ -131,6 +131,8 @@ impl ApConfig {
 pub struct StationConfig {
     /// SNR of what the access point sends over the whole width at the station, and the other way, dB.
     pub snr_db: f64,
+    /// The station sends with so much more power than the access point; less where negative, dB.
+    pub up_db: f64,
     /// SNR between it and other stations, dB.
     pub others_db: f64,
     /// Its queue.

@@ -156,6 +156,11 @@ impl Medium {
         let Some(exchange) = &self.contenders[contender].exchange else { return };
         let cost = exchange.cost;
         let to = self.links[exchange.link].to;
+        if self.radios[to].is_gone {
+            let patience = self.timing.slot + self.timing.detection;
+            self.at(self.now + patience, Event::Unanswered(contender));
+            return;
+        }
         let (purpose, bytes) = match exchange.purpose {
             Purpose::Rts => (Purpose::Cts, mac::CTS),
             _ => (Purpose::Response, cost.response.bytes()),
@@ -184,7 +189,7 @@ impl Medium {
         let now = self.now;
         let sifs = self.timing.sifs;
         let comes = match sent.purpose {
-            Purpose::Data => has_come && self.header_comes(sent) && self.receive(sent),
+            Purpose::Data => has_come && self.header_comes(sent) && self.receive(sent, drops),
             Purpose::Rts => {
                 // Who has been told that the air is taken does not answer.
                 let is_free = self.radios[sent.to].counts_from() <= now;
@@ -205,13 +210,14 @@ impl Medium {
     }
 
     /// The receiver takes the frames that come; whether there are any.
-    fn receive(&mut self, sent: &Transmission) -> bool {
+    fn receive(&mut self, sent: &Transmission, drops: &mut Vec<Dropped>) -> bool {
         let Some(mut exchange) = self.contenders[sent.contender].exchange.take() else {
             return false;
         };
         let now = self.now;
         let number = exchange.link;
         let port = self.links[number].port;
+        let before = drops.len();
         let mut out = std::mem::take(&mut self.scratch);
         self.links[number].reorder.advance(now, exchange.window_start, &mut out);
         let mut at = 0;
@@ -225,9 +231,13 @@ impl Medium {
                 && !mpdu.packets.is_empty()
             {
                 let packets = std::mem::take(&mut mpdu.packets);
-                link.reorder.receive(now, *frame, packets, &mut out);
+                let late = link.reorder.receive(now, *frame, packets, &mut out);
+                let late =
+                    late.into_iter().map(|packet| Dropped { packet, reason: DropReason::Loss });
+                drops.extend(late);
             }
         }
+        self.ways[port].counters.count_drops(&drops[before..]);
         self.deliver(port, &mut out);
         self.scratch = out;
         self.watch_gap(number);
@@ -262,6 +272,9 @@ impl Medium {
         let Some(exchange) = self.contenders[contender].exchange.take() else { return };
         self.settle(contender, &exchange, true, drops);
         self.contenders[contender].succeed(&mut self.rng);
+        if self.radios[self.contenders[contender].radio].is_gone {
+            self.abandon(contender, drops);
+        }
     }
 
     /// An exchange was not answered, or the answer did not come.
@@ -270,6 +283,9 @@ impl Medium {
         self.settle(contender, &exchange, false, drops);
         let retries = self.ap_of(contender).config.retries;
         self.contenders[contender].fail(retries, &mut self.rng);
+        if self.radios[self.contenders[contender].radio].is_gone {
+            self.abandon(contender, drops);
+        }
     }
 
     /// The account of an exchange that is over.

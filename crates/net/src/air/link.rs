@@ -108,6 +108,22 @@ impl Link {
         Some(Mpdu { packets, bytes, tries: 0 })
     }
 
+    /// Takes out all that waits, numbered or not.
+    pub(super) fn drain(
+        &mut self,
+        now: Time,
+        packets: &mut Vec<Box<Packet>>,
+        drops: &mut Vec<Dropped>,
+    ) {
+        let numbers: Vec<u64> = self.window.outstanding().map(|(number, _)| number).collect();
+        for number in numbers {
+            packets.extend(self.window.take(number).into_iter().flat_map(|mpdu| mpdu.packets));
+        }
+        while let Some(packet) = self.take(now, drops) {
+            packets.push(packet);
+        }
+    }
+
     fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         if self.next.is_some() {
             return self.next.take();

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
-use airlane_base::{Dscp, Packet, Rate, Rng, Seed, Time};
+use airlane_base::{DropReason, Dscp, Packet, Rate, Rng, Seed, Time};
 use airlane_wifi::{Access, Address, ErrorModel, Timing, Vector};
 
 use super::account::{Airtime, Use};
@@ -150,10 +150,10 @@ impl Medium {
     pub(super) fn add_station(&mut self, ap: ApId, config: StationConfig) -> StationId {
         let radio = self.add_radio(2);
         let width = self.aps[ap.0].config.width;
-        self.powers.set_snr(self.aps[ap.0].radio, radio, config.snr_db, width);
+        self.powers.set_snr(self.aps[ap.0].radio, radio, (config.snr_db, config.up_db), width);
         for other in &self.stations {
             let snr = config.others_db.min(other.config.others_db);
-            self.powers.set_snr(other.radio, radio, snr, width);
+            self.powers.set_snr(other.radio, radio, (snr, 0.0), width);
         }
         self.stations.push(Station { radio, ap: ap.0, config });
         self.ways.extend([Way::default(), Way::default()]);
@@ -234,8 +234,11 @@ impl Medium {
             let bytes = bytes + u64::from(packet.ip_bytes());
             self.aps[ap].config.pool.exceeded_by(packets + 1, bytes)
         });
-        if is_full {
-            drops.push(Dropped { packet, reason: airlane_base::DropReason::Overflow });
+        let from = self.contenders[link.contender].radio;
+        if self.radios[from].is_gone {
+            drops.push(Dropped { packet, reason: DropReason::Unreachable });
+        } else if is_full {
+            drops.push(Dropped { packet, reason: DropReason::Overflow });
         } else {
             link.enqueue(now, packet, drops);
         }
@@ -298,7 +301,13 @@ impl Medium {
     fn happen(&mut self, event: Event, drops: &mut Vec<Dropped>) {
         match event {
             Event::End(transmission) => self.end(transmission, drops),
-            Event::Continue(contender) => self.send_data(contender),
+            Event::Continue(contender) => {
+                let radio = self.contenders[contender].radio;
+                match self.radios[radio].is_gone {
+                    true => self.fail(contender, drops),
+                    false => self.send_data(contender),
+                }
+            }
             Event::Respond(contender) => self.respond(contender),
             Event::Unanswered(contender) => self.fail(contender, drops),
             Event::GiveUp(link) => self.give_up_gap(link),
@@ -321,7 +330,7 @@ impl Medium {
         contender.may_send_at(from, self.timing.slot)
     }
 
-    fn find_access(&mut self) {
+    pub(super) fn find_access(&mut self) {
         self.next_access = self.contenders.iter().filter_map(|c| self.access_of(c)).min();
     }
 

@@ -21,6 +21,7 @@ mod contender;
 mod ears;
 mod exchange;
 mod hearing;
+mod leave;
 mod link;
 mod medium;
 mod reception;
@@ -62,6 +63,12 @@ impl Air {
     /// Adds a station of an access point.
     pub fn add_station(&self, ap: ApId, config: StationConfig) -> StationId {
         self.medium().add_station(ap, config)
+    }
+
+    /// The radio of a station falls silent, in the middle of what it sends or hears: it sends and hears
+    /// nothing any more. What waits at it is dropped.
+    pub fn leave(&self, station: StationId, drops: &mut Vec<Dropped>) {
+        self.medium().leave(station, drops);
     }
 
     /// The rate at which a frame would go to a station as this at its access point.

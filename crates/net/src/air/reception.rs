@@ -29,6 +29,8 @@ pub(super) struct Radio {
     /// The transmission that it receives.
     locked: Option<usize>,
     pub(super) ears: Option<Ears>,
+    /// It has left.
+    pub(super) is_gone: bool,
 }
 
 /// What a PPDU is for.
@@ -77,6 +79,7 @@ impl Radio {
             is_unsure: false,
             locked: None,
             ears: None,
+            is_gone: false,
         }
     }
 
@@ -118,11 +121,13 @@ impl Transmission {
         }
     }
 
-    /// Another radio begins or ends to interfere.
+    /// There is so much interference at the receiver from now on, mW.
     fn interfere(&mut self, now: Time, milliwatts: f64) {
-        let level = self.interference.last().map_or(0.0, |(_, level)| *level);
-        // What was added comes off again; rounding leaves no interference behind.
-        self.interference.push((now, (level + milliwatts).max(0.0)));
+        match self.interference.last_mut() {
+            Some((at, level)) if *at == now => *level = milliwatts,
+            Some((_, level)) if *level == milliwatts => {}
+            _ => self.interference.push((now, milliwatts)),
+        }
     }
 }
 
@@ -157,12 +162,6 @@ impl Medium {
         let radio = &mut self.radios[from];
         (radio.sending, radio.locked, radio.is_unsure) = (true, None, false);
         for other in self.air.iter_mut().flatten() {
-            if other.to != from {
-                other.interfere(now, milliwatts(self.powers.dbm(from, other.to)));
-            }
-            if sent.to != other.from {
-                sent.interfere(now, milliwatts(self.powers.dbm(other.from, sent.to)));
-            }
             other.overlaps.push(from);
             sent.overlaps.push(other.from);
         }
@@ -201,17 +200,29 @@ impl Medium {
         } else {
             self.air[number] = Some(sent);
         }
+        self.weigh_interference();
+    }
+
+    /// Notes how much interference there is at the receiver of each PPDU in the air from now on. It is
+    /// summed up anew: powers may have changed since another began.
+    pub(super) fn weigh_interference(&mut self) {
+        let now = self.now;
+        for number in 0..self.air.len() {
+            let Some(sent) = &self.air[number] else { continue };
+            let others = self.air.iter().enumerate().filter(|(n, _)| *n != number);
+            let senders = others.filter_map(|(_, other)| other.as_ref()).map(|other| other.from);
+            let heard = senders.filter(|from| *from != sent.to);
+            let level = heard.map(|from| milliwatts(self.powers.dbm(from, sent.to))).sum();
+            if let Some(sent) = &mut self.air[number] {
+                sent.interfere(now, level);
+            }
+        }
     }
 
     /// A PPDU has been sent.
     pub(super) fn end(&mut self, number: usize, drops: &mut Vec<crate::node::Dropped>) {
         let Some(sent) = self.air[number].take() else { return };
-        let now = self.now;
-        for other in self.air.iter_mut().flatten() {
-            if other.to != sent.from {
-                other.interfere(now, -milliwatts(self.powers.dbm(sent.from, other.to)));
-            }
-        }
+        self.weigh_interference();
         self.radios[sent.from].sending = false;
         let mut has_come = false;
         for i in 0..sent.sensed_by.len() {

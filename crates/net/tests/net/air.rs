@@ -32,6 +32,7 @@ pub(crate) fn ap() -> ApConfig {
 pub(crate) fn station(snr_db: f64) -> StationConfig {
     StationConfig {
         snr_db,
+        up_db: 0.0,
         others_db: 40.0,
         queue: QueueSpec::DropTail(Limit::Packets(1_000)),
         rate_control: None,
@@ -92,7 +93,7 @@ pub(crate) fn saturate(
     came
 }
 
-fn mbps(bytes: u64, span: Duration) -> f64 {
+pub(crate) fn mbps(bytes: u64, span: Duration) -> f64 {
     Rate::of(bytes, span).mbps()
 }
 

@@ -3,6 +3,8 @@
 mod abc;
 mod air;
 mod air_heard;
+mod air_properties;
+mod air_scenes;
 mod codel;
 mod common;
 mod conservation;
