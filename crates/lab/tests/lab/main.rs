@@ -24,3 +24,4 @@ mod tiles;
 mod traffic;
 mod tunnel;
 mod volumetric;
+mod wifi;

@@ -11,7 +11,7 @@ impl Medium {
     pub(super) fn leave(&mut self, station: StationId, drops: &mut Vec<Dropped>) {
         let radio = self.stations[station.0].radio;
         self.radios[radio].is_gone = true;
-        self.powers.silence(radio);
+        self.scene.silence(radio, &mut self.powers);
         self.weigh_interference();
         for i in 0..self.radios[radio].contenders.len() {
             let contender = self.radios[radio].contenders[i];
@@ -26,6 +26,7 @@ impl Medium {
     /// Drops all that waits at a contender whose radio is gone.
     pub(super) fn abandon(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
         self.contenders[contender].wants_since = None;
+        self.contenders[contender].control.clear();
         for i in 0..self.contenders[contender].links.len() {
             let number = self.contenders[contender].links[i];
             let before = (drops.len(), self.links[number].backlog());

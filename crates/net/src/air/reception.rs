@@ -4,7 +4,6 @@ use airlane_base::Time;
 use airlane_wifi::{Address, ErrorModel, Vector, Width, mac};
 use rand::RngExt;
 
-use super::channel::milliwatts;
 use super::ears::Ears;
 use super::medium::{Event, Medium};
 
@@ -20,7 +19,7 @@ pub(super) struct Radio {
     /// It has the air, and waits for an answer or for its turn to go on.
     pub(super) is_engaged: bool,
     /// Transmissions that it takes the channel for busy for.
-    sensed: u32,
+    pub(super) sensed: u32,
     idle_since: Time,
     /// Until when others have said that they need the air.
     nav: Time,
@@ -29,6 +28,10 @@ pub(super) struct Radio {
     /// The transmission that it receives.
     locked: Option<usize>,
     pub(super) ears: Option<Ears>,
+    /// What others than 802.11 send, here, mW.
+    pub(super) foreign: f64,
+    /// It sleeps, as its access point knows.
+    pub(super) is_asleep: bool,
     /// It has left.
     pub(super) is_gone: bool,
 }
@@ -40,6 +43,7 @@ pub(super) enum Purpose {
     Cts,
     Data,
     Response,
+    Beacon,
 }
 
 /// A PPDU in the air.
@@ -79,6 +83,8 @@ impl Radio {
             is_unsure: false,
             locked: None,
             ears: None,
+            foreign: 0.0,
+            is_asleep: false,
             is_gone: false,
         }
     }
@@ -121,6 +127,11 @@ impl Transmission {
         }
     }
 
+    /// Whether interference is the same all along.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        self.interference.len() == 1
+    }
+
     /// There is so much interference at the receiver from now on, mW.
     fn interfere(&mut self, now: Time, milliwatts: f64) {
         match self.interference.last_mut() {
@@ -141,7 +152,7 @@ impl Medium {
     }
 
     /// A radio finds the channel busy from now on: its backoffs stand still.
-    fn freeze(&mut self, radio: usize) {
+    pub(super) fn freeze(&mut self, radio: usize) {
         let eifs = self.eifs(&self.radios[radio]);
         let counts_from = self.radios[radio].counts_from();
         for i in 0..self.radios[radio].contenders.len() {
@@ -177,7 +188,8 @@ impl Medium {
             sent.sensed_by.push(r);
             self.radios[r].sensed += 1;
             let others = sent.overlaps.iter().filter(|other| **other != r);
-            let interference = others.map(|o| milliwatts(self.powers.dbm(*o, r))).sum();
+            let interference: f64 = others.map(|o| self.powers.mw(*o, r)).sum();
+            let interference = interference + self.radios[r].foreign;
             let sinr = self.powers.sinr_db(from, r, width, interference);
             if self.radios[r].sending || !self.errors.detects(sinr) {
                 continue;
@@ -212,7 +224,8 @@ impl Medium {
             let others = self.air.iter().enumerate().filter(|(n, _)| *n != number);
             let senders = others.filter_map(|(_, other)| other.as_ref()).map(|other| other.from);
             let heard = senders.filter(|from| *from != sent.to);
-            let level = heard.map(|from| milliwatts(self.powers.dbm(from, sent.to))).sum();
+            let level: f64 = heard.map(|from| self.powers.mw(from, sent.to)).sum();
+            let level = level + self.radios[sent.to].foreign;
             if let Some(sent) = &mut self.air[number] {
                 sent.interfere(now, level);
             }
@@ -269,7 +282,8 @@ impl Medium {
     /// SINR of a PPDU at a radio, with all that was sent at some time of it.
     pub(super) fn sinr_of(&self, radio: usize, sent: &Transmission) -> f64 {
         let others = sent.overlaps.iter().filter(|other| **other != radio);
-        let interference: f64 = others.map(|o| milliwatts(self.powers.dbm(*o, radio))).sum();
+        let interference: f64 = others.map(|o| self.powers.mw(*o, radio)).sum();
+        let interference = interference + self.radios[radio].foreign;
         self.powers.sinr_db(sent.from, radio, self.width(sent), interference)
     }
 
@@ -296,17 +310,16 @@ impl Medium {
         chance(p, &mut self.rng)
     }
 
-    /// Whether a part of the PSDU comes, `at` bytes from its beginning.
-    pub(super) fn part_comes(&mut self, sent: &Transmission, at: u32, bytes: u32) -> bool {
+    /// How likely a part of the PSDU comes, `at` bytes from its beginning.
+    pub(super) fn part_success(&self, sent: &Transmission, at: u32, bytes: u32) -> f64 {
         let body = sent.end - sent.start - sent.vector.preamble();
         let time = |bytes: u32| {
             let share = f64::from(bytes) / f64::from(sent.bytes.max(1));
             sent.start + sent.vector.preamble() + body.mul_f64(share.min(1.0))
         };
-        let p = self.success_between(sent, (time(at), time(at + bytes)), |errors, sinr| {
+        self.success_between(sent, (time(at), time(at + bytes)), |errors, sinr| {
             errors.success(&sent.vector, sinr, bytes)
-        });
-        chance(p, &mut self.rng)
+        })
     }
 
     /// The probability that what is sent between two times comes at the radio that it is for; `success`

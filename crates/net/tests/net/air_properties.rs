@@ -2,12 +2,13 @@
 //! does the same again.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use airlane_base::{Dscp, Packet, Seed, Time};
 use airlane_net::air::{
-    Air, Airtime, ApConfig, ChannelConfig, Held, Protection, RateControl, SchedulerKind,
-    StationConfig, StationId, Use,
+    Air, Airtime, ApConfig, ChannelConfig, Descriptors, Held, Protection, RateControl,
+    SchedulerKind, StationConfig, StationId, Use,
 };
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
 use airlane_wifi::{Access, Band, Format, FrameKind, Guard, Timing, What, Width, contention};
@@ -64,7 +65,16 @@ fn formats() -> impl Strategy<Value = (Format, Width, u8)> {
 fn rate_controls() -> impl Strategy<Value = RateControl> {
     prop_oneof![
         Just(RateControl::Ideal),
+        Just(RateControl::Minstrel),
         (0_u8..=7).prop_map(|mcs| RateControl::Fixed { mcs, streams: 1 }),
+    ]
+}
+
+fn descriptors() -> impl Strategy<Value = Descriptors> {
+    prop_oneof![
+        2 => Just(Descriptors::Unlimited),
+        1 => (1_usize..100).prop_map(Descriptors::PerStation),
+        1 => (1_usize..100).prop_map(Descriptors::Shared),
     ]
 }
 
@@ -78,32 +88,42 @@ fn aps() -> impl Strategy<Value = ApConfig> {
     ];
     let limits = (1_usize..200, prop_oneof![Just(usize::MAX), 1_usize..100]);
     let rest = (0_u8..=7, any::<bool>(), any::<bool>(), 200_u64..=5_484);
-    (formats(), window, amsdu, protection, (schedulers(), rate_controls()), limits, rest).prop_map(
-        |((format, width, streams), window, most_amsdu, protection, kinds, limits, rest)| {
-            let (retries, is_sealed, has_categories, most_air) = rest;
-            ApConfig {
-                format,
-                width,
-                guard: Guard::Ns800,
-                streams,
-                window,
-                most_air: Duration::from_micros(most_air),
-                most_amsdu,
-                retries,
-                protection,
-                is_sealed,
-                has_categories,
-                scheduler: kinds.0,
-                queue: QueueSpec::DropTail(Limit::Packets(limits.0)),
-                pool: match limits.1 {
-                    usize::MAX => Capacity::Unlimited,
-                    packets => Capacity::Packets(packets),
-                },
-                rate_control: kinds.1,
-                ..ap()
-            }
-        },
+    (
+        formats(),
+        window,
+        amsdu,
+        protection,
+        (schedulers(), rate_controls(), descriptors()),
+        limits,
+        rest,
     )
+        .prop_map(
+            |((format, width, streams), window, most_amsdu, protection, kinds, limits, rest)| {
+                let (retries, is_sealed, has_categories, most_air) = rest;
+                ApConfig {
+                    format,
+                    width,
+                    guard: Guard::Ns800,
+                    streams,
+                    window,
+                    most_air: Duration::from_micros(most_air),
+                    most_amsdu,
+                    retries,
+                    protection,
+                    is_sealed,
+                    has_categories,
+                    scheduler: kinds.0,
+                    queue: QueueSpec::DropTail(Limit::Packets(limits.0)),
+                    pool: match limits.1 {
+                        usize::MAX => Capacity::Unlimited,
+                        packets => Capacity::Packets(packets),
+                    },
+                    rate_control: kinds.1,
+                    descriptors: kinds.2,
+                    ..ap()
+                }
+            },
+        )
 }
 
 fn stations() -> impl Strategy<Value = Vec<StationConfig>> {
@@ -160,6 +180,8 @@ fn run(scene: &Scene, has_listeners: bool) -> Outcome {
             let direction = if *is_up { Direction::Up } else { Direction::Down };
             let port = Air::port(stations[who % stations.len()], direction);
             let mut packet: Box<Packet> = numbered(id as u64, *bytes);
+            let host = Ipv4Addr::from(10 << 24 | (who % stations.len()) as u32);
+            packet.dst.set_ip(host.into());
             packet.dscp = Dscp::new(*dscp).unwrap();
             tags.insert(id as u64, (usize::from(port.0), packet.dscp));
             air.push(now, port, packet, &mut drops);

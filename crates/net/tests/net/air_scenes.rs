@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{Seed, Time};
 use airlane_net::air::{
-    Air, ApConfig, ChannelConfig, Protection, RateControl, StationConfig, StationId,
+    Air, ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig, StationId,
 };
 use airlane_net::{Direction, Node};
 use airlane_wifi::{Format, Width};
@@ -166,4 +166,25 @@ fn stations_leave_at_any_moment_of_an_exchange() {
             assert_eq!(air.counters(port).held, (0, 0), "nothing leaves a station that is gone");
         }
     }
+}
+
+#[test]
+fn what_a_station_sends_counts_where_both_directions_do() {
+    let span = Duration::from_secs(3);
+    // Two that only receive; the third sends as well, and has its share by that alone.
+    let shares = |both: bool| {
+        let config = ApConfig { scheduler: SchedulerKind::AirtimeDeficit { both }, ..ap() };
+        let (mut air, stations) = build(config, &[station(50.0), station(50.0), station(50.0)], 7);
+        let mut ways: Vec<_> = stations.iter().map(|s| (*s, Direction::Down)).collect();
+        ways.push((stations[2], Direction::Up));
+        saturate(&mut air, &ways, 1_500, span);
+        let charged: Vec<f64> = air.airtime().iter().map(|a| a.charged.as_secs_f64()).collect();
+        let total: f64 = charged.iter().sum();
+        charged.into_iter().map(|c| c / total).collect::<Vec<_>>()
+    };
+    let (sent, both) = (shares(false), shares(true));
+    println!("sent alone {sent:.2?}, both {both:.2?}");
+    assert!(sent[4] > 0.1, "{sent:?}");
+    assert!(both[4] < 0.02, "{both:?}");
+    assert!((both[0] - both[2]).abs() < 0.05, "{both:?}");
 }

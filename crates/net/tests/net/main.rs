@@ -2,8 +2,12 @@
 
 mod abc;
 mod air;
+mod air_buffers;
 mod air_heard;
+mod air_minstrel;
+mod air_power;
 mod air_properties;
+mod air_quality;
 mod air_scenes;
 mod codel;
 mod common;
