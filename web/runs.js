@@ -243,7 +243,8 @@ function airlaneRuns(box, tools) {
     return el;
   }
 
-  function options(head, panel, run, ys, isLast) {
+  /** What all plots over time have: the shared axis, the moment pointed at, zooming. */
+  function frame(ys, isLast) {
     return {
       scales: { x: { time: false, range: () => range() }, y: { range: () => ys } },
       axes: [
@@ -257,18 +258,7 @@ function airlaneRuns(box, tools) {
         drag: { x: true, y: false, setScale: false },
         bind: { dblclick: () => () => { zoom(...full()); return null; } },
       },
-      series: [{}, ...panel.series.map((s, i) => ({
-        label: s.name,
-        stroke: () => {
-          const number = colourOf(panel, i);
-          return number === null ? actorColour(null) : colour("--a" + number);
-        },
-        width: 1.6, points: { show: false },
-        dash: s.actor !== null && s.actor >= 8 ? [6, 3] : [],
-        ...(head.step ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
-      }))],
       hooks: {
-        drawClear: [(u) => spansBehind(u, run)],
         setCursor: [(u) => point(u.cursor.left < 0 ? null : u.posToVal(u.cursor.left, "x"), u)],
         setSelect: [(u) => {
           const { left, width } = u.select;
@@ -279,6 +269,104 @@ function airlaneRuns(box, tools) {
         }],
       },
     };
+  }
+
+  function options(head, panel, run, ys, isLast) {
+    const { hooks, ...shared } = frame(ys, isLast);
+    return {
+      ...shared,
+      series: [{}, ...panel.series.map((s, i) => ({
+        label: s.name,
+        stroke: () => {
+          const number = colourOf(panel, i);
+          return number === null ? actorColour(null) : colour("--a" + number);
+        },
+        width: 1.6, points: { show: false },
+        dash: s.actor !== null && s.actor >= 8 ? [6, 3] : [],
+        ...(head.step ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
+      }))],
+      hooks: { drawClear: [(u) => spansBehind(u, run)], ...hooks },
+    };
+  }
+
+  /** Shared media, above the panels: all of each, and holder by holder. Gives what adds the stretches in
+      full detail, which have an axis of their own and so stand below. */
+  function occupanciesOf(runs, withName) {
+    const below = [];
+    for (const id of new Set(runs.flatMap((run) => run.occupancies.map((of) => of.id)))) {
+      const media = runs.map((run) => run.occupancies.find((of) => of.id === id) || null);
+      const shown = airlaneOccupancy(media, { ...tools, actors });
+      const rowOf = (kind, title, help, legend, cellOf) => {
+        const panel = make("div", "panel " + kind);
+        const head = make("h4", "", title);
+        if (help) head.append(make("span", "note", help));
+        const row = make("div", "row");
+        row.append(...runs.map((run, i) => {
+          const el = make("div", "cell");
+          if (withName) el.append(make("div", "note", runTitle(run)));
+          const inside = media[i] ? cellOf(i) : null;
+          el.append(inside || make("p", "absent", `None under ${schemes[run.scheme].title}.`));
+          return el;
+        }));
+        panel.append(head, ...(legend ? [legend] : []), row);
+        body.append(panel);
+      };
+      const { total, lanes } = shown;
+      rowOf("", total.title, total.help, shown.legend(), (i) =>
+        strip(total, media[i], i, [0, 100], state.narrow ? 130 : 150, shown.free));
+      for (const lane of lanes) {
+        rowOf("strip", lane.title, "", null, (i) => strip(lane, media[i], i, [0, lane.most()], 52, ""));
+      }
+      if (shown.left) body.append(make("p", "note", `${shown.left} more are not shown one by one.`));
+      const { stretch } = shown;
+      if (stretch) {
+        below.push(() =>
+          rowOf("", stretch.title, stretch.help, stretch.legend(), (i) => stretch.boxes[i]));
+      }
+    }
+    return () => below.forEach((add) => add());
+  }
+
+  /** One strip of a medium in one run, with its figures above it. */
+  function strip(of, medium, i, ys, height, free) {
+    const el = make("div");
+    const values = make("div", "values");
+    const canvas = make("div", "", undefined, { role: "img" });
+    el.append(values, canvas);
+    const read = () => {
+      const [a, b] = state.time === null ? range() : [state.time, state.time];
+      const layers = of.read(i, a, b);
+      const held = layers.reduce((sum, layer) => sum + layer.share, 0);
+      return free ? [...layers, { name: free, share: 100 - held }] : [{ name: "in all", share: held }, ...layers];
+    };
+    const where = make("em");
+    const readings = read().map(({ name, fill }) => {
+      const item = make("span"), value = make("span", "v");
+      const patch = make("i", "patch" + (!fill ? " free" : fill.striped ? " striped" : ""));
+      if (fill) patch.style.setProperty("--c", fill.css);
+      item.append(...(fill || free ? [patch] : []), name, value);
+      return { item, value };
+    });
+    values.append(where, ...readings.map(({ item }) => item));
+    const say = () => {
+      where.textContent = state.time === null ? "mean" : "now";
+      read().forEach(({ share }, n) => { readings[n].value.textContent = format(share, 1) + " %"; });
+    };
+    built.push(() => {
+      const { hooks, ...shared } = frame(ys, false);
+      // A low strip has room for both ends of its axis alone.
+      if (height < 100) shared.axes[1] = axis({ size: 44, values: numbers, splits: () => ys });
+      const end = medium.bin * Math.max(1, ...medium.holders.map((h) => h.shares[0]?.length || 0));
+      const { u, remove } = plot(canvas, {
+        ...shared,
+        series: [{}, { paths: () => null, points: { show: false } }],
+        hooks: { ...hooks, drawClear: [(u) => of.draw(u, i)] },
+      }, [[0, end], [0, 0]], height);
+      canvas.setAttribute("aria-label", `${of.title}: ` +
+        read().map(({ name, share }) => `${name} ${format(share, 1)} %`).join(", "));
+      cells.push({ u, remove, toggle() {}, say });
+    });
+    return el;
   }
 
   /** A row per kind of grid, above the panels. */
@@ -329,6 +417,7 @@ function airlaneRuns(box, tools) {
       body.append(make("p", "note", `Shaded: ${shaded.join(", ")} of the line in that colour.`));
     }
     gridsOf(runs, withName);
+    const addBelow = occupanciesOf(runs, withName);
     group().panels.forEach((head, i, all) => {
       const find = (run) => run.panels.find((p) => p.id === head.id);
       // The vertical scale is that of all schemes, shown or not: they compare at a glance.
@@ -344,6 +433,7 @@ function airlaneRuns(box, tools) {
       panel.append(title, row);
       body.append(panel);
     });
+    addBelow();
     // Plots take the width of their boxes, so they are made once everything stands.
     for (const make of built) make();
     point(null);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_congestion::Signal;
+use airlane_congestion::{Grant, Signal};
 use airlane_cupid::{Agent, AgentOptions, Feedback, Inbox};
 use airlane_quic::{ReportSink, ReportSource};
 use airlane_wifi::Heard;
@@ -105,7 +105,11 @@ pub fn report_sink() -> ReportSink {
         Box::new(move |now, bytes| {
             // What is no report, or an old one, tells nothing.
             let feedback = inbox.take(now, bytes).ok().flatten()?;
-            Some(Signal::Rate(feedback.rate))
+            Some(Signal::Grant(Grant {
+                rate: feedback.rate,
+                interval: feedback.interval(),
+                has_room: feedback.has_room,
+            }))
         })
     })
 }

@@ -44,6 +44,17 @@ pub(crate) struct Run {
     pub(crate) counts: Option<Counts>,
 }
 
+/// What ns-3 measured on a channel of 802.11.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct AirRun {
+    /// Bits that came per second of virtual time.
+    pub(crate) total_bps: f64,
+    /// Packets that came.
+    pub(crate) packets: u64,
+    /// Seconds of the processor.
+    pub(crate) cpu_s: f64,
+}
+
 /// What it measures when it is asked to count.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Counts {
@@ -62,12 +73,21 @@ impl Counts {
 impl Builds {
     /// Makes what is not made yet: this may download.
     pub(crate) fn make(setting: &Setting) -> Result<Self, Problem> {
+        Self::make_of(setting, "cubic")
+    }
+
+    /// Those of the program with the medium of 802.11.
+    pub(crate) fn medium(setting: &Setting) -> Result<Self, Problem> {
+        Self::make_of(setting, "medium")
+    }
+
+    fn make_of(setting: &Setting, program: &str) -> Result<Self, Problem> {
         if !setting.root.join(SCRIPT).exists() {
             let why = format!("{SCRIPT} is not here: run the bench in the project's folder");
             return Err(Problem::Skipped(why));
         }
         let mut python = Command::new("python3");
-        python.arg(SCRIPT).arg(FOLDER).current_dir(&setting.root);
+        python.args([SCRIPT, FOLDER, program]).current_dir(&setting.root);
         let mut made: Self = answer(&mut python).map_err(Problem::Skipped)?;
         for build in &mut made.builds {
             build.program = setting.root.join(&build.program);
@@ -100,6 +120,13 @@ impl Build {
     /// The y of 3.y.
     fn minor(&self) -> u32 {
         self.version.split('.').nth(1).and_then(|y| y.parse().ok()).unwrap_or(0)
+    }
+
+    /// Runs a scene of the medium for so many seconds.
+    pub(crate) fn air(&self, options: &[String], seconds: u64) -> Result<AirRun, Problem> {
+        let mut program = Command::new(&self.program);
+        program.args(options).arg(format!("--seconds={seconds}"));
+        answer(&mut program).map_err(|why| Problem::Broke(format!("{}: {}", self.name(), why)))
     }
 
     /// Runs a scene of one flow, or of as many as `more` says, further options of the program.

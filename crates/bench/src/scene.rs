@@ -20,6 +20,9 @@ pub(crate) const ONE_FLOW: (&str, &str) = ("one-flow", include_str!("../scenes/o
 pub(crate) const MANY_FLOWS: (&str, &str) =
     ("many-flows", include_str!("../scenes/many-flows.toml"));
 
+/// One transfer over the air of a WiFi.
+pub(crate) const AIR: (&str, &str) = ("air", include_str!("../scenes/air.toml"));
+
 /// Many sessions under Minerva.
 pub(crate) const SESSIONS: (&str, &str) = ("sessions", include_str!("../scenes/sessions.toml"));
 

@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("vpx", &[]),
     ("wifi", &["base"]),
     ("cupid", &["base", "wifi"]),
+    ("capture", &["base", "wifi"]),
     ("pack", &["base", "quality", "media", "vpx"]),
     ("abr", &["base", "quality", "media"]),
     ("minerva", &["base", "quality", "media", "abr"]),
@@ -69,6 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "net",
             "wifi",
             "cupid",
+            "capture",
             "runtime",
             "quic",
             "apps",
@@ -95,8 +97,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "base", "quality", "media", "abr", "minerva", "octopus", "net", "link", "runtime",
-            "quic", "lab", "daemon",
+            "base", "quality", "media", "abr", "minerva", "octopus", "net", "wifi", "capture",
+            "link", "runtime", "quic", "lab", "daemon",
         ],
     ),
 ];

@@ -134,6 +134,19 @@ pub enum Signal {
     Weight(f64),
     /// Send at this rate, in UDP payload.
     Rate(Rate),
+    /// The receiver measured that this rate is to be sent (Cupid's report).
+    Grant(Grant),
+}
+
+/// A rate that holds until the next report is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Of UDP payload.
+    pub rate: Rate,
+    /// Until the next report.
+    pub interval: Duration,
+    /// The air has room: if the path carries less, the bottleneck is elsewhere.
+    pub has_room: bool,
 }
 
 /// The last signals that a controller took: what they set.
@@ -143,12 +156,15 @@ pub struct LastSignals {
     pub weight: Option<f64>,
     /// The rate that it sends at.
     pub rate: Option<Rate>,
+    /// What its receiver granted.
+    pub grant: Option<Grant>,
 }
 
 impl LastSignals {
     /// As signals.
     pub fn signals(self) -> impl Iterator<Item = Signal> {
-        self.weight.map(Signal::Weight).into_iter().chain(self.rate.map(Signal::Rate))
+        let first = self.weight.map(Signal::Weight).into_iter().chain(self.rate.map(Signal::Rate));
+        first.chain(self.grant.map(Signal::Grant))
     }
 }
 

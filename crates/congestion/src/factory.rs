@@ -5,7 +5,7 @@ use std::fmt;
 use airlane_base::{Rate, Seed, Time};
 
 use crate::controller::Controller;
-use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Explicit, Fast, Reno};
+use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Reno};
 
 /// Which controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,22 @@ pub enum Algorithm {
     Explicit,
     /// [`Abc`].
     Abc,
+    /// [`Cupid`].
+    Cupid,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Reno, Self::Cubic, Self::Coupled, Self::Fast, Self::Bbr, Self::Explicit, Self::Abc];
+    pub const ALL: [Self; 8] = [
+        Self::Reno,
+        Self::Cubic,
+        Self::Coupled,
+        Self::Fast,
+        Self::Bbr,
+        Self::Explicit,
+        Self::Abc,
+        Self::Cupid,
+    ];
 
     /// The name in scenarios and tables.
     pub const fn name(self) -> &'static str {
@@ -41,6 +51,7 @@ impl Algorithm {
             Self::Bbr => "bbr",
             Self::Explicit => "explicit",
             Self::Abc => "abc",
+            Self::Cupid => "cupid",
         }
     }
 }
@@ -74,6 +85,11 @@ pub enum ControllerConfig {
     },
     /// [`Abc`].
     Abc,
+    /// [`Cupid`].
+    Cupid {
+        /// What decides while no rate is granted, and while the bottleneck is not the air.
+        fallback: Fallback,
+    },
 }
 
 /// The rate of an explicit controller before it was told one.
@@ -90,6 +106,7 @@ impl ControllerConfig {
             Algorithm::Bbr => Self::Bbr,
             Algorithm::Explicit => Self::Explicit { rate: INITIAL_EXPLICIT_RATE },
             Algorithm::Abc => Self::Abc,
+            Algorithm::Cupid => Self::Cupid { fallback: Fallback::default() },
         }
     }
 
@@ -108,12 +125,13 @@ impl ControllerConfig {
             Self::Bbr => Algorithm::Bbr,
             Self::Explicit { .. } => Algorithm::Explicit,
             Self::Abc => Algorithm::Abc,
+            Self::Cupid { .. } => Algorithm::Cupid,
         }
     }
 
     /// Whether it goes by reports of its receiver.
     pub fn takes_reports(&self) -> bool {
-        matches!(self, Self::Explicit { .. })
+        matches!(self, Self::Cupid { .. })
     }
 
     /// Whether it has a weight, which can be changed.
@@ -125,7 +143,12 @@ impl ControllerConfig {
     pub fn weight(&self) -> f64 {
         match self {
             Self::Cubic(CubicConfig { weight, .. }) | Self::Fast { weight } => *weight,
-            Self::Reno | Self::Coupled | Self::Bbr | Self::Explicit { .. } | Self::Abc => 1.0,
+            Self::Reno
+            | Self::Coupled
+            | Self::Bbr
+            | Self::Explicit { .. }
+            | Self::Abc
+            | Self::Cupid { .. } => 1.0,
         }
     }
 
@@ -140,6 +163,7 @@ impl ControllerConfig {
             Self::Bbr => Box::new(Bbr::new(now, mtu, seed)),
             Self::Explicit { rate } => Box::new(Explicit::new(rate, mtu)),
             Self::Abc => Box::new(Abc::new(now, mtu)),
+            Self::Cupid { fallback } => Box::new(Cupid::new(fallback, now, mtu, seed)),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `fast` | [`fast`] | FAST TCP, with a real-valued weight |
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
+//! | `cupid` | [`cupid`](mod@cupid) | a rate that a WiFi receiver measures, with a fallback |
 //!
 //! `docs/controllers.md` has the equations as built and the measured equilibria.
 
@@ -20,6 +21,7 @@ pub mod bbr;
 pub mod controller;
 pub mod coupled;
 pub mod cubic;
+pub mod cupid;
 pub mod explicit;
 pub mod factory;
 pub mod fast;
@@ -33,10 +35,12 @@ pub mod send;
 pub use abc::Abc;
 pub use bbr::Bbr;
 pub use controller::{
-    Ack, Controller, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent, Signal,
+    Ack, Controller, Grant, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent,
+    Signal,
 };
 pub use coupled::{Coupled, Group};
 pub use cubic::{Cubic, CubicConfig, WeightRule};
+pub use cupid::{Cupid, Fallback};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
 pub use fast::Fast;

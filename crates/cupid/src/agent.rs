@@ -14,11 +14,11 @@ use crate::rule::{Air, RateRule, RuleOptions, left_share};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charging {
     /// What was sent, as it was sent.
-    #[default]
     Literal,
     /// What it would take if stations that aggregate filled their aggregates. An access point that sends
     /// as soon as it can makes aggregates that are as small as load allows, so that the literal charge
     /// comes to 1 at a fraction of what the air carries (`docs/cupid.md`).
+    #[default]
     Packed,
 }
 
@@ -159,7 +159,10 @@ impl Agent {
         } else {
             estimate.goodput
         };
-        let eta = (self.options.rule.eta - reserved).max(0.0);
+        // Air that is nobody's, as collisions and foreign networks, is not left to anyone either.
+        let shares = estimate.shares.iter();
+        let named: f64 = shares.map(|s| if is_packed { s.packed } else { s.charged }).sum();
+        let eta = (self.options.rule.eta - (utilisation - named).max(0.0)).max(0.0);
         Some(Air {
             utilisation,
             stations: estimate.sharing,

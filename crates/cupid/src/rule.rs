@@ -7,8 +7,8 @@ use airlane_base::Rate;
 pub enum RuleKind {
     /// As published: each touch of eta throws the rate back to `eta * delta / N`.
     Paper,
-    /// The decrease keeps the air that others leave unused, and changes wait for utilisation to leave a
-    /// band around eta.
+    /// The decrease keeps the air that others leave unused, the increase takes it at once, and changes
+    /// wait for utilisation to leave a band around eta.
     #[default]
     Default,
 }
@@ -39,6 +39,9 @@ impl Default for RuleOptions {
         Self { kind: RuleKind::Default, eta: 0.8, hysteresis: 0.02 }
     }
 }
+
+/// From here on the air is taken for full: a saturated channel reads 1.00 within 0.03.
+const FULL: f64 = 0.95;
 
 /// What the rule goes by at one report.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,10 +109,17 @@ impl RateRule {
             (None, _) => fair,
             (Some(_), RuleKind::Paper) if idle <= 0.0 => fair,
             (Some(_), RuleKind::Paper) => increased,
+            // Where the air is full, who has little was given little: that it wants no more is not known.
+            (Some(_), RuleKind::Default) if used >= FULL => fair,
             (Some(_), RuleKind::Default) if idle <= -self.options.hysteresis => {
                 fair.max(self.kept(air, eta) * delta)
             }
-            (Some(_), RuleKind::Default) if idle >= self.options.hysteresis => fair.max(increased),
+            // By the increase alone one of N takes 1/N of the idle air per report, and N remembers who
+            // left: what they leave is known, where shares are.
+            (Some(_), RuleKind::Default) if idle >= self.options.hysteresis => {
+                let left = air.left.map_or(0.0, |left| share(left).min(eta) * delta);
+                fair.max(increased).max(left)
+            }
             // In the band a rate stays; but no less than the fair one, as N and delta may have changed.
             (Some(last), RuleKind::Default) => {
                 fair.max(last.as_f64().min(self.kept(air, eta).max(eta / stations) * delta))
@@ -171,6 +181,27 @@ mod tests {
         assert!((left_share(0.8, 3, &[0.1, 0.1]) - 0.6).abs() < 1e-12);
         assert!((left_share(0.8, 3, &[]) - 0.8).abs() < 1e-12, "both are silent");
         assert!((left_share(0.8, 0, &[f64::NAN]) - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_others_were_not_given_is_not_taken_for_left() {
+        let mut rule = RateRule::new(RuleOptions::default());
+        let air = |utilisation| Air {
+            utilisation,
+            stations: 4,
+            delta: Rate::from_mbps(400.0),
+            goodput: Rate::from_mbps(150.0),
+            // The others have 0.1, 0.1 and 0.4.
+            left: Some(left_share(0.8, 4, &[0.1, 0.1, 0.4])),
+            reserved: 0.0,
+        };
+        rule.update(&air(0.7));
+        assert_eq!(
+            rule.update(&air(0.85)),
+            Rate::from_mbps(120.0),
+            "the two use less than their part"
+        );
+        assert_eq!(rule.update(&air(0.99)), Rate::from_mbps(80.0), "or are kept from more");
     }
 
     #[test]

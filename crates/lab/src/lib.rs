@@ -8,6 +8,7 @@
 //! - [`pool`]: independent worlds over the machine's cores.
 //! - [`mod@reproduce`]: a paper's claims, measured and judged.
 //! - [`mod@sweep`]: a scenario under every combination of some values, with a journal.
+//! - [`mod@airtime`]: who used the air in a capture.
 //! - [`mod@diff`]: what changed between two results.
 //! - [`request`]: what a front asks of the laboratory.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
@@ -15,6 +16,7 @@
 //! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
 //! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
 
+pub mod airtime;
 pub mod claims;
 mod demo;
 pub mod diff;
@@ -36,6 +38,7 @@ pub mod workload;
 pub mod workloads;
 pub mod world;
 
+pub use airtime::airtime;
 pub use demo::demo;
 pub use diff::diff;
 pub use error::{Fault, FaultyRun, LabError};

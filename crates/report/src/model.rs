@@ -13,6 +13,7 @@ pub mod chart;
 pub mod claim;
 pub mod grid;
 pub mod multiples;
+pub mod occupancy;
 pub mod run;
 pub mod table;
 pub mod tradeoff;
@@ -23,6 +24,7 @@ pub use chart::{Axis, Cdf, CdfLine, Dot, DotChart, DotRow, Mark, XyChart, XyGrou
 pub use claim::{Bound, Check, Claim, Verdict};
 pub use grid::{Fill, Frame, Grid, Kind};
 pub use multiples::{Estimate, Facet, Multiples, SmallPanel};
+pub use occupancy::{Hold, Holder, Occupancy, Purpose, Stretch, Wear};
 pub use run::{Actor, AtRest, Draw, Panel, Run, Series, Span};
 pub use table::{Better, Cell, Column, Row, Table};
 pub use tradeoff::{Tradeoff, TradeoffPoint};

@@ -5,6 +5,7 @@ mod data;
 mod dots;
 mod multiples;
 mod names;
+mod occupancy;
 mod provenance;
 mod section;
 mod table;
@@ -22,6 +23,7 @@ use text::{element, escape, escape_into, json_for_script};
 const TEMPLATE: &str = include_str!("../../../web/report.html");
 const STYLE: &str = include_str!("../../../web/report.css");
 const GRIDS_SCRIPT: &str = include_str!("../../../web/grids.js");
+const OCCUPANCY_SCRIPT: &str = include_str!("../../../web/occupancy.js");
 const RUNS_SCRIPT: &str = include_str!("../../../web/runs.js");
 const LABELS_SCRIPT: &str = include_str!("../../../web/labels.js");
 const TRADEOFF_SCRIPT: &str = include_str!("../../../web/tradeoff.js");
@@ -45,7 +47,7 @@ pub fn render(report: &Report) -> String {
         "data" => json_for_script(&data),
         "plot-script" => PLOT_SCRIPT.to_owned(),
         "chart-scripts" => {
-            format!("{GRIDS_SCRIPT}\n{RUNS_SCRIPT}\n{LABELS_SCRIPT}\n{TRADEOFF_SCRIPT}")
+            [GRIDS_SCRIPT, OCCUPANCY_SCRIPT, RUNS_SCRIPT, LABELS_SCRIPT, TRADEOFF_SCRIPT].join("\n")
         }
         "script" => SCRIPT.to_owned(),
         other => unreachable!("the template has no slot {other}"),

@@ -2,9 +2,9 @@
 
 use airlane_report::model::{
     Actor, Axis, Bound, Cdf, CdfLine, Cell, Check, Claim, Column, Dot, DotChart, DotRow, Draw,
-    Estimate, Facet, Fact, Fill, Frame, Grid, Kind, Mark, Multiples, Panel, Provenance, Report,
-    Run, Scheme, Section, Series, SmallPanel, Span, Table, Term, Tradeoff, TradeoffPoint, Verdict,
-    XyChart, XyGroup, XyLine,
+    Estimate, Facet, Fact, Fill, Frame, Grid, Hold, Holder, Kind, Mark, Multiples, Occupancy,
+    Panel, Provenance, Purpose, Report, Run, Scheme, Section, Series, SmallPanel, Span, Stretch,
+    Table, Term, Tradeoff, TradeoffPoint, Verdict, Wear, XyChart, XyGroup, XyLine,
 };
 use airlane_report::{MAX_POINTS, render};
 
@@ -140,6 +140,23 @@ fn filled_with(text: &str) -> Report {
             mark: t(),
             frames: vec![Frame { at_s: 0.0, cells: vec![0], marks: vec![1.0], note: t() }],
         }],
+        occupancies: vec![Occupancy {
+            id: t(),
+            title: t(),
+            help: t(),
+            kinds: vec![Purpose { name: t(), brief: t(), fill: Wear::Own }],
+            free: t(),
+            holders: vec![Holder { actor: t(), shares: vec![vec![0.25, 0.5]] }],
+            bin_s: 0.1,
+            stretch: Some(Stretch {
+                help: t(),
+                start_s: 1.0,
+                end_s: 1.02,
+                lanes: [t(), t()],
+                kinds: vec![Purpose { name: t(), brief: t(), fill: Wear::Clash }],
+                holds: vec![Hold { start_s: 1.001, end_s: 1.002, note: t(), ..Hold::default() }],
+            }),
+        }],
         ..Run::default()
     }];
     report.sections = vec![section];
@@ -171,6 +188,24 @@ fn hostile_text_stays_text() {
     let data = data(&page);
     assert_eq!(data["sections"][0]["actors"][0]["name"], hostile);
     assert_eq!(data["sections"][0]["groups"][0]["panels"][0]["title"], hostile);
+}
+
+#[test]
+fn shared_media_are_in_thousandths_and_name_actors() {
+    let mut report = filled_with("x");
+    let of = &mut report.sections[0].runs[0].occupancies[0];
+    of.holders[0].shares[0].push(f64::NAN);
+    let stretch = of.stretch.as_mut().expect("it has one");
+    stretch.holds.push(Hold { holder: 7, ..Hold::default() });
+    stretch.holds.push(Hold { kind: 7, ..Hold::default() });
+    let data = data(&render(&report));
+    let of = &data["sections"][0]["groups"][0]["runs"][0]["occupancies"][0];
+    assert_eq!(of["holders"][0]["actor"], 0);
+    assert_eq!(of["holders"][0]["shares"][0], serde_json::json!([250, 500, 0]));
+    assert_eq!(of["kinds"][0]["fill"], "own");
+    let holds = of["stretch"]["holds"].as_array().expect("a list");
+    assert_eq!(holds.len(), 1, "what names nobody and nothing is left out");
+    assert_eq!((&holds[0]["from"], &holds[0]["to"]), (&1000.into(), &2000.into()));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The bars, in the order of the table.
 
+mod air;
+mod airtime;
 mod browsers;
 mod cores;
 mod demo;
@@ -49,6 +51,11 @@ pub(crate) const BARS: &[Bar] = &[
         measure: scale::measure,
     },
     Bar {
+        name: "air",
+        about: "the medium of 802.11 beside ns-3: saturated, and under a transfer",
+        measure: air::measure,
+    },
+    Bar {
         name: "update",
         about: "Minerva's weight update, value function included",
         measure: update::measure,
@@ -62,6 +69,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "live",
         about: "live video over one cell: faster than real time",
         measure: live::measure,
+    },
+    Bar {
+        name: "airtime",
+        about: "a large capture of 802.11: bytes per second, memory",
+        measure: airtime::measure,
     },
     Bar { name: "cores", about: "many runs over two cores", measure: cores::measure },
     Bar { name: "demo", about: "airlane demo after the build", measure: demo::measure },

@@ -1,6 +1,7 @@
 //! Every verb and option, defined once: the help, the man page, the completions and
 //! `docs/command-line.md` come from here.
 
+mod airtime;
 mod link;
 mod live;
 mod pack;
@@ -16,6 +17,7 @@ use airlane_lab::workloads::vod::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::airtime::AirtimeArgs;
 pub(crate) use self::link::LinkArgs;
 pub(crate) use self::live::{RecvArgs, RelayArgs, SendArgs};
 pub(crate) use self::pack::{PackArgs, Work};
@@ -70,6 +72,8 @@ pub(crate) enum Verb {
     Relay(RelayArgs),
     /// Carry TCP and SOCKS5 over several radios at once
     Tunnel(TunnelArgs),
+    /// Say who used the air in a capture, or in what a monitor interface hears
+    Airtime(AirtimeArgs),
     /// Emulate a link in real time, between UDP sockets or TUN devices
     Link(LinkArgs),
     /// Print the man page

@@ -1,5 +1,6 @@
 //! What each verb does: hands the options to the laboratory and prints what comes back.
 
+mod airtime;
 mod link;
 mod live;
 mod pack;
@@ -61,6 +62,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Serve(args) => serve::serve(&args),
         Verb::Play(args) => play::play(&args),
         Verb::Tunnel(args) => tunnel::tunnel(&args),
+        Verb::Airtime(args) => airtime::airtime(args, clock),
         Verb::Link(args) => link::link(args.request().map_err(link::failed)?, args.interval()),
         Verb::Send(args) => live::send(&args),
         Verb::Recv(args) => live::recv(&args),

@@ -1,5 +1,6 @@
 //! The command line as people use it. One binary, since each links all that the command does.
 
+mod airtime;
 mod command;
 mod common;
 mod dist;

@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc; all of them
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid; all of them
 //! if none is named. Five seeds if not said otherwise.
 
 mod coupled;
+mod cupid;
 #[path = "../../tests/congestion/harness/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod harness;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 11] = [
+const TABLES: [(&str, Table); 12] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -29,6 +30,7 @@ const TABLES: [(&str, Table); 11] = [
     ("fast", links::fast),
     ("coupled", coupled::coupled),
     ("abc", links::abc),
+    ("cupid", cupid::cupid),
 ];
 
 fn main() -> ExitCode {

@@ -126,6 +126,22 @@ impl Cubic {
         self.state.cwnd < self.state.ssthresh
     }
 
+    /// Goes on in congestion avoidance with a window of so many bytes, as if it had come to it: another
+    /// controller decided until now.
+    pub(crate) fn resume(&mut self, bytes: u64) {
+        self.state.cwnd = self.bound(bytes as f64 / self.mss);
+        self.state.ssthresh = self.state.cwnd;
+        self.state.w_max = self.state.cwnd;
+        self.state.epoch = None;
+        (self.event, self.recovered, self.hystart) = (None, true, None);
+    }
+
+    /// Takes over what is in flight from another.
+    pub(crate) fn adopt_flight(&mut self, other: &Self) {
+        self.flight = other.flight;
+        (self.smoothed_rtt, self.clock) = (other.smoothed_rtt, other.clock);
+    }
+
     fn set_weight(&mut self, weight: f64) {
         let factor = weight / self.weight;
         self.weight = weight;

@@ -3,6 +3,7 @@
 mod abc;
 mod bbr;
 mod coupled;
+mod cupid;
 mod equilibria;
 mod fast;
 mod harness;

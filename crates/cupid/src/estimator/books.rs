@@ -110,7 +110,7 @@ impl Books {
             flows: Flows::new(memory),
             total: 0.0,
             anonymous: 0.0,
-            access_points: BTreeSet::new(),
+            access_points: options.bssid.into_iter().collect(),
             orphans: BTreeMap::new(),
             exchanges: 0,
             inferences: 0,

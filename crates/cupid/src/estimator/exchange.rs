@@ -46,6 +46,8 @@ struct Open {
     /// What was not heard in front of it, nanoseconds.
     missing: u64,
     flow: Option<Key>,
+    /// Bytes of a PPDU of which the PHY header alone was made out.
+    unread: Option<u32>,
     mpdus: f64,
     data: f64,
     payload: f64,
@@ -55,7 +57,8 @@ struct Open {
 
 /// What a record is to an exchange.
 enum Part<'a> {
-    Unknown,
+    /// Energy; or a PPDU of which the PHY header alone was made out.
+    Unknown(Option<&'a Vector>),
     Rts(&'a Frame),
     Cts(&'a Frame),
     Ack(&'a Frame),
@@ -65,8 +68,12 @@ enum Part<'a> {
 
 impl<'a> Part<'a> {
     fn of(what: &'a What) -> Self {
-        let What::Frames { vector, is_aggregate, frames } = what else { return Self::Unknown };
-        let Some(first) = frames.first() else { return Self::Unknown };
+        let (vector, is_aggregate, frames) = match what {
+            What::Energy => return Self::Unknown(None),
+            What::Header(vector) => return Self::Unknown(Some(vector)),
+            What::Frames { vector, is_aggregate, frames } => (vector, is_aggregate, frames),
+        };
+        let Some(first) = frames.first() else { return Self::Unknown(Some(vector)) };
         match first.kind {
             FrameKind::Rts => Self::Rts(first),
             FrameKind::Cts => Self::Cts(first),
@@ -135,6 +142,7 @@ impl Joiner {
                 is_anonymous: true,
                 missing: 0,
                 flow: None,
+                unread: None,
                 mpdus: 0.0,
                 data: 0.0,
                 payload: 0.0,
@@ -159,7 +167,7 @@ impl Joiner {
         }
         match part {
             // It overlaps, or is the part that comes next.
-            Part::Unknown => start < open.end || open.phase != Phase::Response,
+            Part::Unknown(_) => start < open.end || open.phase != Phase::Response,
             Part::Rts(_) => false,
             Part::Cts(_) => open.phase == Phase::Protection && follows,
             Part::Ack(frame) | Part::BlockAck(frame) => {
@@ -210,8 +218,12 @@ impl Joiner {
             open.announced = open.announced.max(end.saturating_add(remaining));
         };
         match part {
-            Part::Unknown => {
+            Part::Unknown(vector) => {
                 let overlaps = start < open.end;
+                open.unread = vector.map(|vector| {
+                    let airtime = Duration::from_nanos(end - start);
+                    vector.most_bytes(airtime)
+                });
                 open.phase = match open.phase {
                     Phase::Data if joins && !overlaps => Phase::Response,
                     Phase::Protection => Phase::Data,
@@ -282,6 +294,14 @@ impl Joiner {
         // RTS told who, though an ACK does not.
         let by = by.or(if joins { open.to } else { None });
         self.parties(books, open, Some(frame.receiver), by);
+        // Far from the access point the fast frames to those near it are not made out, but their PHY
+        // headers say how large they are, and the responses to whom they went.
+        if let (Some(bytes), Some(_), Some(station)) = (open.unread, by, open.station)
+            && bytes > books.options().big
+            && books.counts_station(open.is_foreign)
+        {
+            books.stations.big(station, open.end.max(start), true);
+        }
         let latest = books.flows.latest(frame.receiver, by);
         let Some((key, flow)) = latest.and_then(|key| Some((key, books.flows.get(key)?))) else {
             return;

@@ -165,14 +165,17 @@ pub struct Estimator {
     books: Books,
     /// The end of the newest record, on the estimator's own axis.
     newest: u64,
-    /// Added to times of records: a clock that was set back goes on where it was.
-    offset: u64,
+    /// Added to times of records: a clock that was set goes on where it was.
+    offset: i128,
     began: Option<u64>,
     counts: Counts,
 }
 
 /// Steps back up to this are jitter of time stamps; above, a clock was set.
-const JITTER: u64 = 10_000_000;
+const JITTER: i128 = 10_000_000;
+/// Steps forward above this, beyond all that is remembered, are cut to it: one wild time stamp must not put
+/// all that follows into the past.
+const MOST_STEP: u64 = 20_000_000_000;
 
 impl Estimator {
     /// An estimator that has heard nothing. Options out of their range are taken at its nearest bound.
@@ -199,14 +202,25 @@ impl Estimator {
     pub fn hear(&mut self, heard: &Heard) {
         self.counts.records += 1;
         let duration = nanos(heard.duration).min(MOST_AIR);
-        let mut end = heard.at.as_nanos().saturating_add(self.offset).saturating_add(duration);
-        if end < self.newest {
+        let mut end = i128::from(heard.at.as_nanos()) + self.offset + i128::from(duration);
+        let newest = i128::from(self.newest);
+        if self.began.is_none() {
+            // Where the axis begins is no matter, but that there is room behind it.
+            let begin = end.min(i128::from(MOST_STEP));
+            self.offset = begin - end;
+            end = begin;
+        } else if end > newest + i128::from(MOST_STEP) {
+            let most = newest + i128::from(MOST_STEP);
+            self.offset -= end - most;
+            end = most;
+        } else if end < newest {
             self.counts.backward += 1;
-            if self.newest - end > JITTER {
-                self.offset = self.offset.saturating_add(self.newest - end);
+            if newest - end > JITTER {
+                self.offset += newest - end;
             }
-            end = self.newest;
+            end = newest;
         }
+        let end = u64::try_from(end).unwrap_or(u64::MAX / 2);
         self.newest = end;
         let start = end - duration.min(end);
         self.began.get_or_insert(start);
@@ -215,15 +229,32 @@ impl Estimator {
 
     /// How the air was used up to `now` (less the longest PPDU), on the clock of the records.
     pub fn estimate(&mut self, now: Time) -> Estimate {
-        let now = now.as_nanos().saturating_add(self.offset).max(self.newest);
+        let now = self.inside(now).max(self.newest);
         self.joiner.settle(&mut self.books, now);
         let until = now.saturating_sub(nanos(LAG));
-        self.books.estimate(until, self.began)
+        let estimate = self.books.estimate(until, self.began);
+        Estimate { at: self.outside(until), ..estimate }
+    }
+
+    /// A time on the clock of the records as one on the estimator's own axis, and back.
+    fn inside(&self, time: Time) -> u64 {
+        let inside = i128::from(time.as_nanos()) + self.offset;
+        // Far from where sums of nanoseconds would overflow.
+        u64::try_from(inside.max(0)).unwrap_or(u64::MAX).min(u64::MAX / 2)
+    }
+
+    fn outside(&self, inside: u64) -> Time {
+        let outside = (i128::from(inside) - self.offset).max(0);
+        Time::from_nanos(u64::try_from(outside).unwrap_or(u64::MAX))
     }
 
     /// What changed among the stations since the last call, oldest first; the last 256.
     pub fn take_events(&mut self) -> VecDeque<Event> {
-        self.books.stations.take_events()
+        let mut events = self.books.stations.take_events();
+        for event in &mut events {
+            event.at = self.outside(event.at.as_nanos());
+        }
+        events
     }
 
     /// What was met so far.

@@ -44,8 +44,8 @@ pub struct Talker {
     pub from_time: Time,
     pub until: Time,
     pub sequence: u16,
-    next: Time,
-    backoff: Option<u32>,
+    pub next: Time,
+    pub backoff: Option<u32>,
 }
 
 impl Talker {

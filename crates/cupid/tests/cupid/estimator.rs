@@ -267,6 +267,23 @@ fn clocks_that_run_backward_are_counted_and_bridged() {
 }
 
 #[test]
+fn one_wild_time_stamp_does_no_lasting_harm() {
+    let heard = channel(&mut [Talker::down(station(1), he(9), 16)], SECOND, 1).records;
+    let mut estimator = Estimator::new(options());
+    for (i, record) in heard.iter().enumerate() {
+        if i == heard.len() / 3 {
+            estimator.hear(&Heard { at: Time::FAR_FUTURE, ..record.clone() });
+        }
+        estimator.hear(record);
+    }
+    let end = heard.last().map(|h| h.at + h.duration).expect("records");
+    let estimate = estimator.estimate(end);
+    assert!((0.97..=1.0).contains(&estimate.utilisation), "{estimate:?}");
+    assert!(end.since(estimate.at) < Duration::from_millis(6), "on the clock of the records");
+    assert_eq!(estimator.counts().backward, 1);
+}
+
+#[test]
 fn nothing_heard_is_nothing_used() {
     let mut estimator = Estimator::new(options());
     let estimate = estimator.estimate(SECOND);

@@ -7,7 +7,7 @@ use super::results::Results;
 use super::words::{self, count, list, sentence};
 use crate::plan::{Plan, RunKey, WayKey};
 use crate::request::{Common, quoted};
-use crate::scenario::{Capacity, Cipher};
+use crate::scenario::{AccessKind, Capacity, Cipher};
 use crate::summary::{COMMIT, VERSION};
 use crate::workload::{About, RunResult};
 
@@ -30,8 +30,13 @@ pub(super) fn lead(plan: &Plan) -> String {
         }
         None => {
             let verb = if alone { "uses" } else { "share" };
-            let number = count(scenario.network.accesses.len());
-            format!("{who} {verb} a network of {number} accesses for {length}: {}.", accesses(plan))
+            let all = &scenario.network.accesses;
+            let points = all.iter().filter(|a| matches!(a.kind, AccessKind::Wifi(_))).count();
+            let what = match (scenario.network.has_links(), points) {
+                (false, 1) => "one WiFi".to_owned(),
+                _ => format!("a network of {} accesses", count(all.len())),
+            };
+            format!("{who} {verb} {what} for {length}: {}.", accesses(plan))
         }
     };
     if scenario.schemes.len() > 1 {
@@ -71,7 +76,8 @@ fn accesses(plan: &Plan) -> String {
     let network = &plan.scenario.network;
     let accesses = network.accesses.iter().enumerate().map(|(i, access)| {
         let traces = traces(plan, Some((i, Direction::Down)));
-        let capacity = words::capacity(&access.way(Direction::Down).capacity, &traces);
+        let carries = || words::capacity(&access.way(Direction::Down).capacity, &traces);
+        let capacity = words::air(&access.kind).unwrap_or_else(carries);
         match access.behind {
             Some(outer) => {
                 format!("{}, behind {} ({capacity})", access.name, network.accesses[outer].name)
@@ -108,7 +114,20 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         facts.extend(link.loss.as_ref().map(|loss| Fact::new("Loss", words::loss(loss))));
     } else {
         facts.push(Fact::new("Round trip in the core", words::round_trip(network.rtt)));
-        facts.extend(network.ways().map(|(i, access, direction, way)| {
+        let on_air = network.accesses.iter().filter_map(|access| {
+            let air = words::air(&access.kind)?;
+            let queue = words::queue(&access.way(Direction::Down).queue);
+            Some(match access.behind {
+                None => Fact::new(&access.name, format!("{air}; {queue} for each station")),
+                Some(outer) => {
+                    let outer = &network.accesses[outer].name;
+                    Fact::new(format!("{}, behind {outer}", access.name), air)
+                }
+            })
+        });
+        facts.extend(on_air);
+        let links = network.ways().filter(|(_, access, ..)| !access.is_air());
+        facts.extend(links.map(|(i, access, direction, way)| {
             let behind = access.behind.map(|outer| &network.accesses[outer].name);
             let name = match (direction, behind) {
                 (Direction::Down, Some(outer)) => format!("{}, behind {outer}, down", access.name),
@@ -147,8 +166,24 @@ pub(crate) fn terms(plan: &Plan) -> Vec<Term> {
             "How many ordinary connections a connection counts for when it competes.",
         ));
     }
+    terms.extend([Term::new(
+        "Queueing delay",
+        "How long a packet waits at the link before it is sent.",
+    )]);
+    if scenario.network.has_air() {
+        terms.extend([
+            Term::new(
+                "The air",
+                "The channel that an access point and its stations share: one radio sends at a time.",
+            ),
+            Term::new(
+                "SNR",
+                "How much stronger a radio's signal arrives than the noise. Far away it is low, and then \
+                 the same data take several times as long in the air.",
+            ),
+        ]);
+    }
     terms.extend([
-        Term::new("Queueing delay", "How long a packet waits at the link before it is sent."),
         Term::new(
             "95 % interval",
             "Where the mean would lie in 19 of 20 repetitions with other seeds (and other videos, \
@@ -215,6 +250,8 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
         None => scenario
             .network
             .ways()
+            // Air carries what its stations make of it.
+            .filter(|(_, access, ..)| !access.is_air())
             .map(|(i, access, direction, way)| {
                 let of = carried(&way.capacity, &traces(plan, Some((i, direction))));
                 format!("{} {}: {of}", access.name, direction.name())

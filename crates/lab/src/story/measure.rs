@@ -1,5 +1,7 @@
 //! From the output of a run to its result.
 
+use std::collections::BTreeMap;
+
 use airlane_base::DropReason;
 use airlane_quality::stats;
 
@@ -9,7 +11,7 @@ use crate::workload::{
     AllKept, ClaimContext, ClaimRun, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult,
     Scope, Sense, WayResult,
 };
-use crate::world::{RunOutput, WayOutput};
+use crate::world::{AirWay, RunOutput, WayOutput};
 
 /// How long packets waited in the queue until their service began: by metric, the share of packets
 /// that waited at most so long.
@@ -28,12 +30,14 @@ pub(crate) fn network_metrics() -> Vec<Metric> {
     };
     let mut metrics = vec![
         Metric::of_run("link_utilisation", "", Sense::Higher),
+        Metric::of_run("air_share", "", Sense::Neutral),
         Metric::of_run("mean_queue_packets", "packets", Sense::Lower),
         Metric::of_run("mean_queue_ms", "ms", Sense::Lower),
     ];
     metrics.extend(WAITS.map(|(name, _)| Metric::of_run(name, "ms", Sense::Lower)));
     metrics.extend(DropReason::ALL.into_iter().map(dropped));
     metrics.push(Metric::of_run("jain_rates", "", Sense::Higher));
+    metrics.push(Metric::of_run("jain_air", "", Sense::Higher));
     metrics.push(Metric::of_run("failed_sessions", "", Sense::Lower));
     metrics
 }
@@ -61,6 +65,7 @@ impl RunOutput {
         self.of_network(&mut result);
         let jain = jain(&result);
         result.figures.add("jain_rates", "", jain);
+        result.figures.add("jain_air", "", self.jain_air());
         let failed = result.failures().count() as f64;
         result.figures.add("failed_sessions", "", Some(failed));
         result
@@ -76,6 +81,19 @@ impl RunOutput {
             kept: AllKept::new(self.parts.iter().filter_map(|part| part.keep(&run)).collect()),
             over_time: drawn.then(|| super::over_time(plan, self)),
         }
+    }
+
+    /// Jain's index of the shares of the air that stations have, both ways; `None` below two of them.
+    fn jain_air(&self) -> Option<f64> {
+        let share = |way: &AirWay| Some((way.place, self.ways.get(way.way)?.air_share()?));
+        let mut stations: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for (i, air) in self.airs.iter().enumerate() {
+            for (place, share) in air.ways.iter().filter_map(share) {
+                *stations.entry((i, place)).or_default() += share;
+            }
+        }
+        let shares: Vec<f64> = stations.into_values().collect();
+        (shares.len() > 1).then(|| stats::jain(&shares)).flatten()
     }
 
     /// What the links did.
@@ -96,7 +114,10 @@ impl RunOutput {
 fn of_way(way: &WayOutput) -> Figures {
     let mut figures = Figures::default();
     let WayOutput { report, counters, .. } = way;
-    figures.add("link_utilisation", "", Some(report.utilisation));
+    // Nobody knows beforehand what air can carry.
+    let share = way.air_share();
+    figures.add("link_utilisation", "", share.is_none().then_some(report.utilisation));
+    figures.add("air_share", "", share);
     figures.add("mean_queue_packets", "packets", Some(report.mean_queue_packets));
     let sojourn_ms = report.mean_sojourn.as_secs_f64() * 1e3;
     figures.add("mean_queue_ms", "ms", Some(sojourn_ms));

@@ -4,6 +4,7 @@
 //! beforehand.
 
 mod about;
+mod air;
 mod measure;
 mod results;
 mod samples;

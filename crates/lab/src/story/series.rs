@@ -3,6 +3,7 @@
 use airlane_base::Time;
 use airlane_report::model::{Actor, Draw, Panel, Run, Series};
 
+use super::air;
 use crate::plan::Plan;
 use crate::scenario::Capacity;
 use crate::workload::{Ended, Flow, OverTime};
@@ -34,20 +35,29 @@ pub(crate) fn run(plan: &Plan, output: &RunOutput) -> Run {
     if weighted && scheme.control.has_weight() {
         panels.push(weights(&flows));
     }
-    panels.extend(links(plan, output));
+    let stations = air::stations(plan, output);
+    panels.extend(links(plan, output, &stations));
     let of_flows = flows.iter().map(|f| Actor::new(f.title.clone(), f.note.clone()));
     // The only link is drawn in a neutral colour.
     let ways = if output.bottleneck().is_some() { &[] } else { output.ways.as_slice() };
-    let of_ways = ways.iter().map(|way| Actor::new(way_name(way), "access"));
+    let of_links = ways.iter().filter(|way| way.air.is_none());
+    let of_ways = of_links.map(|way| Actor::new(way_name(way), "access"));
+    let mut actors: Vec<Actor> = of_flows.chain(of_ways).collect();
+    for name in stations.iter().flatten() {
+        if !actors.iter().any(|actor| actor.name == *name) {
+            actors.push(Actor::new(name.clone(), "station"));
+        }
+    }
     Run {
         case: if plan.cases.len() > 1 { format!("case {}", case.name) } else { String::new() },
         scheme: scheme.name.clone(),
         seed: output.key.seed,
         label: String::new(),
-        actors: of_flows.chain(of_ways).collect(),
+        actors,
         panels,
         spans: spans.into_iter().flatten().collect(),
         grids,
+        occupancies: air::occupancies(output, &stations),
     }
 }
 
@@ -81,8 +91,9 @@ fn weights(flows: &[Flow<'_>]) -> Panel {
     panel
 }
 
-/// What the links did: the only access's way down, or every way that was used if there are several.
-fn links(plan: &Plan, output: &RunOutput) -> Vec<Panel> {
+/// What the links did: the only access's way down, or every way that was used if there are several. Of
+/// air, which has no capacity that is known beforehand, the share of it; `stations` names who is on air.
+fn links(plan: &Plan, output: &RunOutput, stations: &[Option<String>]) -> Vec<Panel> {
     let ways: Vec<(String, &WayOutput)> = match output.bottleneck() {
         Some(only) => vec![("Link".to_owned(), only)],
         None => output.ways.iter().map(|way| (way_name(way), way)).collect(),
@@ -90,6 +101,8 @@ fn links(plan: &Plan, output: &RunOutput) -> Vec<Panel> {
     if ways.iter().all(|(_, way)| way.rows.len() < 2) {
         return Vec::new();
     }
+    let has_air = !output.airs.is_empty();
+    let ways: Vec<_> = ways.into_iter().filter(|(_, way)| way.air.is_none()).collect();
     let capacity =
         |then: &LinkSampleRow, now: &LinkSampleRow| now.capacity_bytes - then.capacity_bytes;
     let carried = |then: &LinkSampleRow, now: &LinkSampleRow| {
@@ -117,8 +130,17 @@ fn links(plan: &Plan, output: &RunOutput) -> Vec<Panel> {
             .series
             .push(over(&|then, now, s| 1e3 * now.queue_bytes as f64 * s / capacity(then, now)));
     }
-    let varying = (!varying.series.is_empty()).then_some(varying);
-    varying.into_iter().chain([used, waits]).collect()
+    let mut panels = vec![varying, used];
+    if has_air {
+        panels.push(air::shares_over_time(output, stations));
+        waits.series.extend(air::waits(output, stations, LINK_WINDOW_S));
+    }
+    panels.push(waits);
+    if has_air {
+        panels.push(air::round_trips(output));
+    }
+    panels.retain(|panel| !panel.series.is_empty());
+    panels
 }
 
 /// The name of a way, for people.
@@ -148,7 +170,7 @@ pub(crate) fn series(name: impl Into<String>, points: impl Iterator<Item = (f64,
 /// For every sample but the first: its time in seconds, and `value` of the latest sample at least
 /// `window_s` before (else the first), of itself and of the seconds between them. What is no
 /// number becomes a gap.
-fn over_window<'a, S>(
+pub(super) fn over_window<'a, S>(
     window_s: f64,
     samples: &'a [S],
     at: impl Fn(&S) -> Time + 'a,

@@ -28,7 +28,11 @@ pub(crate) fn over(results: &Results<'_>) -> String {
     }
 }
 
-/// The figures of the only access's way down.
+/// The columns of what a link or the air gave.
+const USE: &str = "Link use";
+const AIR: &str = "Share of the air";
+
+/// The figures of one way of an access: of a link its use, of air the share of it.
 pub(crate) fn of_network() -> Vec<Headline> {
     let dropped = |r: &RunResult| {
         let drops: Vec<f64> =
@@ -36,11 +40,18 @@ pub(crate) fn of_network() -> Vec<Headline> {
         (!drops.is_empty()).then(|| drops.iter().sum())
     };
     vec![
-        Headline::new(Column::number("Link use", "%", 1).better(Better::Higher), |r| {
+        Headline::new(Column::number(USE, "%", 1).better(Better::Higher), |r| {
             Some(r.value("link_utilisation")? * 100.0)
         })
         .on_terminal("link use")
         .in_sweep(InSweep::DrawnInRange),
+        Headline::new(
+            Column::number(AIR, "%", 1).help(
+                "The share of the time that its packets are charged with the air for: attempts, and what \
+                 contending for the air costs.",
+            ),
+            |r| Some(r.value("air_share")? * 100.0),
+        ),
         Headline::new(
             Column::number("Queueing delay", "ms", 1)
                 .better(Better::Lower)
@@ -62,7 +73,22 @@ pub(crate) fn headlines(plan: &crate::plan::Plan) -> Vec<Headline> {
     let of_casts = casts.flat_map(|cast| cast.headlines());
     // Several accesses have a table of their own.
     let only = plan.scenario.network.bottleneck().is_some();
-    of_casts.chain(of_network().into_iter().filter(|_| only)).collect()
+    let of_network = of_network().into_iter().filter(|figure| only && figure.column.title != AIR);
+    let of_air = plan.scenario.network.has_air().then(evenness_of_air);
+    of_casts.chain(of_network).chain(of_air).collect()
+}
+
+/// How even the shares of the air are.
+fn evenness_of_air() -> Headline {
+    Headline::new(
+        Column::number("Evenness of air", "", 3).help(
+            "Jain's index of the shares of the air that stations have: 1 if all have the same, 1/n if \
+             one has everything.",
+        ),
+        |r| r.value("jain_air"),
+    )
+    .on_terminal("even air")
+    .in_sweep(InSweep::Table)
 }
 
 /// The summary, a row per scheme.
@@ -90,7 +116,14 @@ pub(super) fn by_access(results: &Results<'_>) -> Option<Table> {
         return None;
     }
     let (_, first) = results.all().next()?;
-    let figures = of_network();
+    let figures: Vec<Headline> = of_network()
+        .into_iter()
+        .filter(|figure| match figure.column.title.as_str() {
+            USE => results.plan.scenario.network.has_links(),
+            AIR => results.plan.scenario.network.has_air(),
+            _ => true,
+        })
+        .collect();
     let mut columns = vec![Column::text("Access").merged(), Column::text("Scheme")];
     // Accesses are no rivals: none is marked as the best.
     columns.extend(figures.iter().map(|f| Column { better: None, ..f.column.clone() }));

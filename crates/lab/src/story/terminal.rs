@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::results::Results;
 use super::tables::headlines;
+use crate::scenario::Access;
 use crate::workload::{Headline, RunResult};
 
 /// A row per scheme, means over cases and seeds, with a line break at the end of each; empty if no
@@ -17,18 +18,17 @@ pub(super) fn table(results: &Results<'_>) -> String {
         .filter_map(|figure| Some((figure.terminal?, figure)))
         .collect();
     let network = &results.plan.scenario.network;
-    // Of several accesses the use of each way down.
-    let accesses: Vec<&str> = match network.bottleneck() {
+    // Of several accesses the use of each way down, or the air of all its stations.
+    let accesses: Vec<&Access> = match network.bottleneck() {
         Some(_) => Vec::new(),
-        None => network.accesses.iter().map(|a| a.name.as_str()).collect(),
-    };
-    let used = |run: &RunResult, access: &str| {
-        let way = run.ways.iter().find(|w| w.name == format!("{access}.down"))?;
-        Some(way.figures.value("link_utilisation")? * 100.0)
+        None => network.accesses.iter().filter(|access| has_ways(results, access)).collect(),
     };
     let mut lines = vec![vec![String::new()]];
     lines[0].extend(figures.iter().map(|(heading, _)| (*heading).to_owned()));
-    lines[0].extend(accesses.iter().map(|access| format!("{access} down use")));
+    lines[0].extend(accesses.iter().map(|access| match access.is_air() {
+        true => format!("{} air", access.name),
+        false => format!("{} down use", access.name),
+    }));
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
         let mut line = vec![scheme.title.clone()];
         for (_, figure) in &figures {
@@ -42,6 +42,30 @@ pub(super) fn table(results: &Results<'_>) -> String {
         lines.push(line);
     }
     aligned(&lines)
+}
+
+/// Whether anything was measured of an access: an access point on whose own access no host is has
+/// nothing.
+fn has_ways(results: &Results<'_>, access: &Access) -> bool {
+    !access.is_air() || results.all().any(|(_, run)| used(run, access).is_some())
+}
+
+/// The use of a link's way down, or the share of the air of all stations of an access, both ways, %.
+fn used(run: &RunResult, access: &Access) -> Option<f64> {
+    if !access.is_air() {
+        let way = run.ways.iter().find(|w| w.name == format!("{}.down", access.name))?;
+        return Some(way.figures.value("link_utilisation")? * 100.0);
+    }
+    let is_of = |name: &str| match name.strip_prefix(&access.name) {
+        // Behind the name of the access the number of the station, from the second on.
+        Some(rest) if rest.starts_with('.') => {
+            rest.split('.').rev().skip(1).all(|part| part.chars().all(|c| c.is_ascii_digit()))
+        }
+        _ => false,
+    };
+    let ways = run.ways.iter().filter(|way| is_of(&way.name));
+    let shares: Vec<f64> = ways.filter_map(|way| way.figures.value("air_share")).collect();
+    (!shares.is_empty()).then(|| 100.0 * shares.iter().sum::<f64>())
 }
 
 /// A value with its unit; points go without.

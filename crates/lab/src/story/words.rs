@@ -4,9 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_net::Direction;
+use airlane_net::air::{Motion, Signal};
+use airlane_wifi::{Format, Position};
 
 use crate::scenario::{
-    Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue, TraceFrom, Way,
+    AccessKind, Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue,
+    TraceFrom, Way,
 };
 
 /// A scheme's name with a capital, or in capitals if it is an abbreviation.
@@ -93,6 +96,38 @@ pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
                 many => format!("{how}: {} traces", many.len()),
             }
         }
+    }
+}
+
+/// What air an access is; `None` of one that is none.
+pub(super) fn air(kind: &AccessKind) -> Option<String> {
+    match kind {
+        AccessKind::Wifi(wifi) => {
+            let standard = match wifi.format {
+                Format::Dsss => "b",
+                Format::Ofdm => "a",
+                Format::Ht => "n",
+                Format::Vht => "ac",
+                Format::He => "ax",
+            };
+            Some(format!("WiFi 802.11{standard} on {} MHz", wifi.width.mhz()))
+        }
+        AccessKind::Station { station, .. } => {
+            let rate = station.mcs.map_or_else(String::new, |(mcs, n)| {
+                format!(", MCS {mcs} with {}", plural(usize::from(n), "stream"))
+            });
+            let signal = match &station.signal {
+                Signal::Fixed(db) => format!("SNR of {} dB", short(*db)),
+                Signal::Trace(_) => "SNR from a trace".to_owned(),
+                Signal::Place(Motion::Still(at)) => {
+                    format!("{} m away", short(at.distance(Position::default())))
+                }
+                Signal::Place(Motion::Walk { .. }) => "walking about".to_owned(),
+                Signal::Place(Motion::Waypoints(_)) => "on its way".to_owned(),
+            };
+            Some(format!("{signal}{rate}"))
+        }
+        AccessKind::Link(_) | AccessKind::Cell(_) => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! One run: a world built from a plan, run to its end, and what came out of it.
 
+mod air;
 mod network;
 mod oracle;
 mod output;
@@ -18,9 +19,10 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
+pub use air::{AirOutput, AirWay, HeldAir};
 pub(crate) use network::of_way;
 pub(crate) use oracle::OracleLink;
-pub use output::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
+pub use output::{FlowSample, LinkSampleRow, RunOutput, WayAir, WayOutput};
 pub(crate) use stage::{OnAir, Pair, Stage};
 pub(crate) use stocks::SharedStocks;
 pub use stocks::Stocks;
@@ -31,6 +33,7 @@ use crate::plan::{Plan, RunKey};
 use crate::pool::Ticket;
 use crate::request::Captures;
 use crate::workload::{Parts, Running};
+use air::AirWatch;
 
 /// How often flows and links are sampled.
 pub const SAMPLE_EVERY: Duration = Duration::from_millis(500);
@@ -115,6 +118,9 @@ pub fn run(
         let of = |w: &network::Measured| network.link_stats(w.carrier.node, w.carrier.port, at);
         ways.iter().map(of).collect()
     };
+    let mut watches = AirWatch::of(&ways, plan.scenario.duration);
+    let mut charged = vec![Vec::new(); ways.len()];
+    note_air(&ways, Time::ZERO, &mut charged);
     let mut before = vec![None; ways.len()];
     let mut ran_to = Time::ZERO;
     while ran_to < end && !running.iter().any(|roles| roles.is_over()) {
@@ -127,8 +133,11 @@ pub fn run(
         world
             .run(async move { airlane_runtime::RuntimeExt::sleep_until(&clock, ran_to).await })
             .map_err(|e| lab_error(plan, key, e))?;
+        watches.iter_mut().for_each(|watch| watch.take(ran_to));
+        note_air(&ways, ran_to, &mut charged);
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
+    let airs = watches.into_iter().map(|watch| watch.finish(ran_to)).collect();
     let packets = world.stats().packets_sent;
     let collected = world.run(async move {
         let mut parts = Vec::with_capacity(running.len());
@@ -144,14 +153,17 @@ pub fn run(
     let mut network = world.network();
     network.check_conservation().map_err(LabError::fault)?;
     let series = network.take_series(ran_to);
-    let ways = ways.into_iter().zip(before).zip(after).filter_map(|((way, before), after)| {
-        let (network::Measured { access, carrier }, after) = (way, after?);
+    let ways = ways.into_iter().zip(charged).zip(before.into_iter().zip(after));
+    let ways = ways.filter_map(|((way, charged), (before, after))| {
+        let (network::Measured { access, carrier, .. }, after) = (way, after?);
+        let air = way_air(charged, if before.is_some() { settled } else { Time::ZERO });
         Some(WayOutput {
             access,
             direction: carrier.direction,
             report: before.map_or_else(|| after.report(), |before| after.since(&before)),
             counters: network.node_counters(carrier.node, carrier.port),
             rows: output::link_rows(series.as_ref(), carrier),
+            air,
         })
     });
     let ways = ways.collect();
@@ -160,6 +172,7 @@ pub fn run(
         ended: ran_to,
         parts,
         ways,
+        airs,
         packet_hash: Some(network.packet_hash()),
         packets,
     };
@@ -168,6 +181,21 @@ pub fn run(
         capture.finish()?;
     }
     Ok(output)
+}
+
+/// Adds to each way that crosses the air what it has been charged with until `now`.
+fn note_air(ways: &[network::Measured], now: Time, charged: &mut [Vec<(Time, Duration)>]) {
+    for (way, rows) in ways.iter().zip(charged) {
+        let airtime = way.on_air.as_ref().map(|on_air| on_air.air.airtime_of(way.carrier.port));
+        rows.extend(airtime.map(|airtime| (now, airtime.charged)));
+    }
+}
+
+/// The air of a way from its rows; what was before `settled` does not count.
+fn way_air(rows: Vec<(Time, Duration)>, settled: Time) -> Option<WayAir> {
+    let last = rows.last()?.1;
+    let before = rows.iter().rfind(|(at, _)| *at <= settled).map_or(Duration::ZERO, |row| row.1);
+    Some(WayAir { charged: last.saturating_sub(before), rows })
 }
 
 /// The seed of a run's world: the same under every scheme.

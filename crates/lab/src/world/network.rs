@@ -34,12 +34,25 @@ pub(super) struct Addresses {
 }
 
 /// What measures one direction of an access.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Measured {
     /// The access.
     pub(super) access: String,
     /// Where in the network.
     pub(super) carrier: Carrier,
+    /// The air that it is on, if it is one of a WiFi.
+    pub(super) on_air: Option<OnAirWay>,
+}
+
+/// A way that crosses the air of a WiFi.
+#[derive(Clone, Debug)]
+pub(super) struct OnAirWay {
+    /// The air.
+    pub(super) air: Air,
+    /// The access that is the access point.
+    pub(super) access: String,
+    /// The number of the place whose host the station is, over all workloads.
+    pub(super) place: usize,
 }
 
 /// A network that stands.
@@ -76,12 +89,27 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
         pairs.push((server, client));
     }
     let ways = accesses.iter().zip(&built).flat_map(|(access, id)| {
+        let point = access.behind.filter(|_| matches!(access.kind, AccessKind::Station { .. }));
+        let point = point.map_or(access, |outer| &accesses[outer]);
         let measured = |carrier: Carrier| {
+            let clients = pairs.iter().map(|(_, client)| client).enumerate();
+            let on_air = clients
+                .flat_map(|(place, client)| client.addresses.iter().map(move |at| (place, at)))
+                .filter(|(_, (at, _))| at == id)
+                .find_map(|(place, (at, address))| {
+                    let (air, station) = topology.station(*at, *address)?;
+                    let port = Air::port(station, carrier.direction);
+                    (port == carrier.port).then(|| OnAirWay {
+                        air,
+                        access: point.name.clone(),
+                        place,
+                    })
+                });
             let access = match carrier.user {
                 0 => access.name.clone(),
                 user => format!("{}.{}", access.name, user + 1),
             };
-            Measured { access, carrier }
+            Measured { access, carrier, on_air }
         };
         topology.carriers(*id).into_iter().map(measured).collect::<Vec<_>>()
     });

@@ -6,6 +6,7 @@ use airlane_base::Time;
 use airlane_net::network::{LinkSample, Series};
 use airlane_net::{Carrier, Counters, Direction, LinkReport};
 
+use super::air::AirOutput;
 use crate::plan::RunKey;
 use crate::workload::Parts;
 
@@ -21,6 +22,8 @@ pub struct RunOutput {
     /// Every direction of every access, in the order of the scenario, down before up; empty if
     /// it was not measured.
     pub ways: Vec<WayOutput>,
+    /// Who held the air of each WiFi.
+    pub airs: Vec<AirOutput>,
     /// Hash over what happened to every packet; `None` of what was measured elsewhere than in the
     /// laboratory.
     pub packet_hash: Option<u64>,
@@ -29,10 +32,11 @@ pub struct RunOutput {
 }
 
 impl RunOutput {
-    /// The way down of the only access. `None` if there are several, or if it was not measured.
+    /// The way down of the only access. `None` if there are several, if it is air, or if it was not
+    /// measured.
     pub fn bottleneck(&self) -> Option<&WayOutput> {
         let mut down = self.ways.iter().filter(|way| way.direction == Direction::Down);
-        down.next().filter(|_| down.next().is_none())
+        down.next().filter(|way| down.next().is_none() && way.air.is_none())
     }
 }
 
@@ -49,6 +53,27 @@ pub struct WayOutput {
     pub counters: Counters,
     /// It over time.
     pub rows: Vec<LinkSampleRow>,
+    /// The air that it took, if it crosses that of a WiFi.
+    pub air: Option<WayAir>,
+}
+
+impl WayOutput {
+    /// The share of the time that its packets are charged with the air for, from
+    /// [`Options::settle`](super::Options) to the end. `None` of what crosses no air.
+    pub fn air_share(&self) -> Option<f64> {
+        let span = self.report.span.as_secs_f64();
+        self.air.as_ref().filter(|_| span > 0.0).map(|air| air.charged.as_secs_f64() / span)
+    }
+}
+
+/// The air that the packets of one direction of a station are charged with: their attempts, and what
+/// contending for these costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WayAir {
+    /// The air, from [`Options::settle`](super::Options) to the end.
+    pub charged: Duration,
+    /// The air since the start, over time.
+    pub rows: Vec<(Time, Duration)>,
 }
 
 /// A connection at one moment; counts since it began, in bytes of UDP payload.

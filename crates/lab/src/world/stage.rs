@@ -47,6 +47,22 @@ pub(crate) struct Pair {
     agent: Option<AirAgent>,
 }
 
+impl Pair {
+    /// The same hosts the other way round: what is sent goes from the client, at its first access, to the
+    /// server. No agent is on its receiver, which is on no air.
+    pub(crate) fn turned(&self) -> Self {
+        let own = self.from.first().copied().unwrap_or(self.address.ip());
+        Self {
+            server: self.client.clone(),
+            client: self.server.clone(),
+            address: SocketAddr::new(own, PORT),
+            from: vec![self.address.ip()],
+            air: None,
+            agent: None,
+        }
+    }
+}
+
 /// A host on the air of a WiFi.
 #[derive(Clone, Debug)]
 pub(crate) struct OnAir {

@@ -1,6 +1,7 @@
 //! The laboratory by its public interface. One binary: a binary per subject would link the whole
 //! stack as often as there are subjects.
 
+mod air;
 mod browsers;
 mod claims;
 mod diff;

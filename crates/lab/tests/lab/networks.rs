@@ -15,7 +15,8 @@ use airlane_net::Direction::{self, Down};
 /// Bytes of bodies per IP byte of full packets.
 const BODY: f64 = 0.96;
 
-fn plan(text: &str, set: &[&str]) -> Plan {
+/// The plan of a scenario's text.
+pub(crate) fn plan(text: &str, set: &[&str]) -> Plan {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
     let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &set).unwrap();
     Plan::new(scenario, &Common::default()).unwrap()

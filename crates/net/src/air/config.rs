@@ -99,7 +99,7 @@ pub enum SchedulerKind {
     },
     /// In the order in which packets came.
     Fifo,
-    /// Whoever has most bytes waiting.
+    /// Whoever has most packets waiting, in whole aggregates.
     LongestQueue,
     /// Whoever has a full aggregate, or whose first packet has waited for so long.
     FullAggregate {

@@ -218,6 +218,10 @@ impl Medium {
         self.ways.iter().map(|way| way.airtime).collect()
     }
 
+    pub(super) fn airtime_of(&self, port: Port) -> Airtime {
+        self.ways.get(usize::from(port.0)).map_or_else(Airtime::default, |way| way.airtime)
+    }
+
     pub(super) fn keep_uses(&mut self) {
         self.uses.get_or_insert_default();
     }

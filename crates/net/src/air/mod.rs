@@ -118,6 +118,11 @@ impl Air {
         self.medium().airtime()
     }
 
+    /// What the air was used for until now by the packets of a port; nothing if no station has it.
+    pub fn airtime_of(&self, port: Port) -> Airtime {
+        self.medium().airtime_of(port)
+    }
+
     /// Keeps who held the air when, from now on.
     pub fn keep_uses(&self) {
         self.medium().keep_uses();

@@ -47,7 +47,7 @@ pub(crate) fn station(snr_db: f64) -> StationConfig {
     }
 }
 
-fn packet(id: u64, ip_bytes: u32) -> Box<Packet> {
+pub(crate) fn packet(id: u64, ip_bytes: u32) -> Box<Packet> {
     let end = "10.0.0.1:1".parse().unwrap();
     Box::new(Packet {
         id,

@@ -29,18 +29,20 @@ fn a_saturated_channel_reads_as_used_and_shared() {
             estimator.hear(&heard);
         }
         let estimate = estimator.estimate(Time::ZERO + span);
-        let truth = airtime[2 * i].charged.as_secs_f64() / span.as_secs_f64();
-        println!(
-            "{i} got {} truth {truth:.3}: U {:.3} bare {:.3} packed {:.3} N {} {} delta {:?} goodput {:?} shares {:?}",
-            came[i] * 8 / 1_000_000,
-            estimate.utilisation,
-            estimate.bare,
-            estimate.packed,
-            estimate.stations,
-            estimate.sharing,
-            estimate.delta,
-            estimate.goodput,
-            estimate.shares.iter().map(|s| (s.charged, s.state)).collect::<Vec<_>>()
-        );
+        let truth = |i: usize| airtime[2 * i].charged.as_secs_f64() / span.as_secs_f64();
+        let what = format!("station {i}: {estimate:?}");
+        assert!((estimate.utilisation - 1.0).abs() < 0.03, "{what}");
+        // Those far away make out no frame that goes to those near by: responses tell of them.
+        assert_eq!(estimate.stations, 4, "{what}");
+        for (j, station) in stations.iter().enumerate() {
+            let address = air.addresses(*station).0;
+            let share = estimate.shares.iter().find(|share| share.address == address);
+            let off = share.map_or(1.0, |share| share.charged / truth(j) - 1.0);
+            assert!(off.abs() < 0.1, "station {j} at {what}");
+        }
+        let payload = came[i] as f64 * 8.0 * (1_472.0 / 1_500.0);
+        let delta = payload / airtime[2 * i].charged.as_secs_f64();
+        let measured = estimate.delta.map_or(0.0, |delta| delta.as_f64());
+        assert!((measured / delta - 1.0).abs() < 0.03, "{delta} at {what}");
     }
 }

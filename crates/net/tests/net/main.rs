@@ -5,6 +5,7 @@ mod air;
 mod air_buffers;
 mod air_heard;
 mod air_minstrel;
+mod air_ns3;
 mod air_power;
 mod air_properties;
 mod air_quality;

@@ -207,9 +207,15 @@ impl Core {
         if let (Some(log), Some(old)) = (&mut self.log, old) {
             let new = self.send.last_signals();
             if new != old {
-                let LastSignals { weight, rate } = new;
+                let LastSignals { weight, rate, grant } = new;
                 let weight = weight.filter(|_| weight != old.weight);
-                log.on_signal_change(self.send.now(), weight, rate.filter(|_| rate != old.rate));
+                // A granted rate is logged as one that is set.
+                let rate = rate.or(grant.map(|grant| grant.rate));
+                let before = old.rate.or(old.grant.map(|grant| grant.rate));
+                let rate = rate.filter(|_| rate != before);
+                if weight.is_some() || rate.is_some() {
+                    log.on_signal_change(self.send.now(), weight, rate);
+                }
             }
         }
         accepted

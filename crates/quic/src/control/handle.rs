@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_congestion::{Group, Rtt, Signal};
+use airlane_congestion::{Grant, Group, Rtt, Signal};
 use airlane_runtime::RuntimeHandle;
 
 use super::core::Core;
@@ -113,6 +113,11 @@ impl ControlHandle {
     /// Sets the rate in bits of UDP payload. False if the controller decides the rate itself.
     pub fn set_rate(&self, rate: Rate) -> bool {
         self.signal(Signal::Rate(rate))
+    }
+
+    /// Passes on what the receiver granted (Cupid's report). False if the controller takes no such rates.
+    pub fn grant(&self, grant: Grant) -> bool {
+        self.signal(Signal::Grant(grant))
     }
 
     /// Couples the controller with those of other connections that carry the same stream. False if

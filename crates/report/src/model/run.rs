@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Grid;
+use super::{Grid, Occupancy};
 
 /// One run of one scheme with one seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct Run {
     /// Grids over time, above the panels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub grids: Vec<Grid>,
+    /// Shared media over time, above the panels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub occupancies: Vec<Occupancy>,
 }
 
 /// An actor: a viewer, a station, a radio.

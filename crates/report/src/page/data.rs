@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::names::{ACTOR_COLOURS, Names};
+use super::occupancy::OccupancyData;
 use crate::decimate::{MAX_POINTS, decimate, rounded, rounded_time};
 use crate::model::run::gaps;
 use crate::model::{
@@ -144,6 +145,7 @@ struct RunData<'a> {
     panels: Vec<PanelData<'a>>,
     spans: Vec<SpanData<'a>>,
     grids: Vec<GridData<'a>>,
+    occupancies: Vec<OccupancyData<'a>>,
 }
 
 #[derive(Serialize)]
@@ -392,7 +394,9 @@ fn run<'a>(run: &'a Run, names: &Names) -> RunData<'a> {
         })
         .collect();
     let grids = run.grids.iter().map(grid).collect();
-    RunData { scheme: names.scheme(&run.scheme), label: &run.label, panels, spans, grids }
+    let occupancies = run.occupancies.iter().map(|of| OccupancyData::of(of, names)).collect();
+    let scheme = names.scheme(&run.scheme);
+    RunData { scheme, label: &run.label, panels, spans, grids, occupancies }
 }
 
 fn grid(grid: &Grid) -> GridData<'_> {

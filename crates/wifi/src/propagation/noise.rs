@@ -7,8 +7,8 @@ const BOLTZMANN: f64 = 1.380_649e-23;
 /// The temperature that noise figures are given for, K.
 const KELVIN: f64 = 290.0;
 
-/// The noise figure of receivers if nothing else is known, dB: what ns-3 takes, and the task group's
-/// evaluation methodology (11-14/0571).
+/// The noise figure of receivers if nothing else is known, dB: what ns-3 takes, and TGax's
+/// scenarios (11-14/0980).
 pub const NOISE_FIGURE_DB: f64 = 7.0;
 
 /// Thermal noise in a channel of this width, dBm: -100.98 in 20 MHz.

@@ -5,3 +5,4 @@ mod errors;
 mod mobility;
 mod propagation;
 mod rates;
+mod viterbi;

@@ -4,19 +4,21 @@
 //! Pure and seeded. It exists to check equilibria in seconds; the laboratory repeats them with
 //! real connections.
 
+mod air;
 mod queue;
 mod sender;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
-use airlane_congestion::Controller;
 use airlane_congestion::pacer::BURST_PACKETS;
+use airlane_congestion::{Controller, Signal};
 use airlane_net::LinkReport;
 use rand::RngExt;
 
+pub use air::Air;
 pub use queue::Discipline;
 pub use sender::{AckPolicy, OnOff, PACKET_BYTES};
 
@@ -39,7 +41,21 @@ pub struct Flow {
     pub on_off: Option<OnOff>,
     /// Weights to set, by time.
     pub weights: Vec<(Time, f64)>,
+    /// What its receiver reports, if it does.
+    pub reports: Option<Reports>,
 }
+
+/// What a receiver tells its sender: asked each `every` with the bytes that each flow has received so far,
+/// it answers with a signal, which arrives half a round trip later.
+pub struct Reports {
+    /// Time between reports.
+    pub every: Duration,
+    /// Makes one; none if it is lost.
+    pub tell: Tell,
+}
+
+/// Makes a signal of what each flow has received.
+pub type Tell = Box<dyn FnMut(Time, &[u64]) -> Option<Signal>>;
 
 impl Flow {
     /// A flow that always has data, with every second packet acknowledged.
@@ -53,6 +69,7 @@ impl Flow {
             start: Time::ZERO,
             on_off: None,
             weights,
+            reports: None,
         }
     }
 }
@@ -82,6 +99,8 @@ pub struct FlowResult {
     pub window: f64,
     /// Packets received in each 100 ms since the start.
     pub bins: Vec<u32>,
+    /// Packets lost after the warm-up.
+    pub lost: u64,
 }
 
 /// What came out.
@@ -102,6 +121,8 @@ enum What {
     AckTimer(u64),
     Acked { first: u64, largest: u64, at: Time },
     Weight(usize),
+    Report,
+    Signal,
     Warm,
 }
 
@@ -116,6 +137,9 @@ struct Peer {
     expected: u64,
     timer: u64,
     weights: Vec<(Time, f64)>,
+    reports: Option<Reports>,
+    signals: VecDeque<Signal>,
+    received: u64,
     result: FlowResult,
 }
 
@@ -149,6 +173,9 @@ pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
         for (i, &(at, _)) in flow.weights.iter().enumerate() {
             world.push(at, id, What::Weight(i));
         }
+        if let Some(reports) = &flow.reports {
+            world.push(flow.start + reports.every, id, What::Report);
+        }
         world.senders.push(Sender::new(flow.controller, flow.on_off, flow.burst, flow.start));
         world.peers.push(Peer {
             rtt: flow.rtt,
@@ -160,6 +187,9 @@ pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
             expected: 0,
             timer: 0,
             weights: flow.weights,
+            reports: flow.reports,
+            signals: VecDeque::new(),
+            received: 0,
             result: FlowResult::default(),
         });
     }
@@ -169,7 +199,8 @@ pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
     let span = (scene.duration - scene.warmup).as_secs_f64();
     let flows = world.senders.iter_mut().zip(world.peers).map(|(sender, peer)| {
         sender.look(Time::ZERO + scene.duration);
-        FlowResult { window: sender.window_area / span / PACKET_BYTES as f64, ..peer.result }
+        let window = sender.window_area / span / PACKET_BYTES as f64;
+        FlowResult { window, lost: sender.lost, ..peer.result }
     });
     Outcome { flows: flows.collect(), link }
 }
@@ -211,16 +242,37 @@ impl World {
                     self.senders[id].controller.set_weight(at, weight);
                     self.drive(id);
                 }
+                What::Report => self.report(id),
+                What::Signal => {
+                    if let Some(signal) = self.peers[id].signals.pop_front() {
+                        self.senders[id].look(at);
+                        self.senders[id].controller.on_signal(at, signal);
+                        self.drive(id);
+                    }
+                }
                 What::Warm => {
                     self.warm = true;
                     self.bottleneck.reset(at);
                     for sender in &mut self.senders {
                         sender.look(at);
-                        sender.window_area = 0.0;
+                        (sender.window_area, sender.lost) = (0.0, 0);
                     }
                 }
             }
         }
+    }
+
+    fn report(&mut self, id: usize) {
+        let received: Vec<u64> = self.peers.iter().map(|peer| peer.received).collect();
+        let now = self.now;
+        let peer = &mut self.peers[id];
+        let Some(reports) = &mut peer.reports else { return };
+        let (next, back) = (now + reports.every, now + peer.rtt / 2);
+        if let Some(signal) = (reports.tell)(now, &received) {
+            peer.signals.push_back(signal);
+            self.push(back, id, What::Signal);
+        }
+        self.push(next, id, What::Report);
     }
 
     fn drive(&mut self, id: usize) {
@@ -279,6 +331,7 @@ impl World {
         }
         peer.result.bins[bin] += 1;
         peer.result.packets += u64::from(self.warm);
+        peer.received += PACKET_BYTES;
         peer.unacked += 1;
         let gap = pn != peer.expected;
         peer.expected = pn + 1;

@@ -97,6 +97,8 @@ pub struct Sender {
     variance: Duration,
     pacer: Pacer,
     app_limited: bool,
+    /// Packets declared lost.
+    pub lost: u64,
     /// Time integral of the window in bytes since `reset`, and when it was last added to.
     pub window_area: f64,
     pub window_looked: Time,
@@ -125,6 +127,7 @@ impl Sender {
             rtt: None,
             variance: Duration::ZERO,
             app_limited: false,
+            lost: 0,
             window_area: 0.0,
             window_looked: start,
         }
@@ -211,6 +214,7 @@ impl Sender {
             packet.open = false;
             self.in_flight -= PACKET_BYTES;
             self.sampler.on_loss(pn);
+            self.lost += 1;
             let late = pn + 3 > largest;
             let cause = if late { LossCause::Late } else { LossCause::Reordering };
             let in_flight = self.in_flight;

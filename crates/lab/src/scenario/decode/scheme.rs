@@ -13,7 +13,8 @@ const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
         "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
-        "abc" => Self::Abc;
+        "abc" => Self::Abc, "cupid" => Self::Cupid;
+    Fallback: "cubic" => Self::Cubic, "bbr" => Self::Bbr;
     RuleKind: "paper" => Self::Paper, "default" => Self::Default;
     Charging: "literal" => Self::Literal, "packed" => Self::Packed;
     WeightRule: "synchronised" => Self::Synchronised, "textbook" => Self::Textbook;
@@ -38,6 +39,15 @@ pub(crate) fn control(
     );
     let rate =
         r.rate_or_none("rate_bps", RATE, "required for \"explicit\"", "The rate of \"explicit\".");
+    let fallback = r.word_or_none(
+        "fallback",
+        "\"cubic\"",
+        "What \"cupid\" does without reports, or where the air is not what holds it back.",
+    );
+    if kind != Some(Algorithm::Cupid) && r.has("fallback") {
+        let found = "found without controller = \"cupid\"";
+        r.fail("fallback", found, "only that controller has one");
+    }
     let cubic = kind == Some(Algorithm::Cubic);
     if !cubic && kind != Some(Algorithm::Fast) && r.has("weight") {
         let found = "found without controller = \"cubic\" or \"fast\"";
@@ -69,6 +79,7 @@ pub(crate) fn control(
         Algorithm::Bbr => ControllerConfig::Bbr,
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
         Algorithm::Abc => ControllerConfig::Abc,
+        Algorithm::Cupid => ControllerConfig::Cupid { fallback: fallback.unwrap_or_default() },
     })
 }
 

@@ -117,7 +117,7 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         SchedulerWord::RoundRobin,
         "Which station the access point serves next: one transmit opportunity after the other, the same \
          bytes for each, the same airtime (sent, or both ways), in the order of arrival, who has most \
-         bytes waiting, who fills an aggregate, who is served fastest.",
+         packets waiting, who fills an aggregate, who is served fastest.",
     );
     if hold.is_some() && word != SchedulerWord::FullAggregate {
         r.fail("hold_s", "found with another scheduler", "expected scheduler = \"full-aggregate\"");

@@ -83,6 +83,16 @@ impl Network {
         }
     }
 
+    /// Whether some access is air.
+    pub fn has_air(&self) -> bool {
+        self.accesses.iter().any(Access::is_air)
+    }
+
+    /// Whether some access is none.
+    pub fn has_links(&self) -> bool {
+        !self.accesses.iter().all(Access::is_air)
+    }
+
     /// Every direction of every access: its access's number, the access, the direction, the way;
     /// down before up.
     pub fn ways(&self) -> impl Iterator<Item = (usize, &Access, Direction, &Way)> {
@@ -106,6 +116,11 @@ impl Network {
 }
 
 impl Access {
+    /// Whether it is the air of a WiFi, whose capacity nobody knows beforehand.
+    pub fn is_air(&self) -> bool {
+        matches!(self.kind, AccessKind::Wifi(_) | AccessKind::Station { .. })
+    }
+
     /// One of its directions.
     pub fn way(&self, direction: Direction) -> &Way {
         let link = match &self.kind {

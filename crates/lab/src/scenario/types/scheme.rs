@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use airlane_congestion::{Algorithm, ControllerConfig, CubicConfig, WeightRule};
+pub use airlane_congestion::{Algorithm, ControllerConfig, CubicConfig, Fallback, WeightRule};
 pub use airlane_cupid::{Charging, RuleKind};
 
 use super::Queue;

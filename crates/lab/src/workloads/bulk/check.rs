@@ -53,6 +53,10 @@ fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
             "expected stop_s or nothing: what is lost is not sent again",
         ));
     }
+    if transfer.is_upload {
+        let found = format!("\"{name}\" goes up");
+        return Err(refused(scheme, found, "expected a download: only QUIC goes up"));
+    }
     if transfer.at.len() > 1 {
         let found = format!("\"{name}\" is on several accesses");
         return Err(refused(scheme, found, "expected one: only QUIC goes over several"));

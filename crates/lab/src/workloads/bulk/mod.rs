@@ -1,6 +1,7 @@
 //! Bulk transfers: data that is sent as fast as the network takes it, from a server each.
 
 mod check;
+mod claims;
 mod datagram;
 mod oracle;
 mod over_time;
@@ -22,8 +23,9 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, Draws, Ended, Figures, Flow, Headline, Metric, NoDraws,
-    Part, PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+    About, ActorResult, Cast, Chapter, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow,
+    Headline, Kept, Metric, NoDraws, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
+    Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
 
@@ -52,13 +54,22 @@ impl Workload for Bulk {
         Some(Arc::new(read::of_scheme(keys)?))
     }
 
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("cupid", include_str!("../../../../../claims/cupid.toml"))]
+    }
+
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("bulk", include_str!("../../../../../scenarios/bulk.toml")),
             ("chain", include_str!("../../../../../scenarios/chain.toml")),
             ("motivation", include_str!("../../../../../scenarios/motivation.toml")),
             ("two-radios", include_str!("../../../../../scenarios/two-radios.toml")),
+            ("wifi", include_str!("../../../../../scenarios/wifi.toml")),
         ]
+    }
+
+    fn demo(&self) -> Option<&'static str> {
+        Some("wifi")
     }
 }
 
@@ -121,6 +132,8 @@ pub struct Transfer {
     pub name: String,
     /// Its controller. `None`: that of the scheme, with its weight.
     pub control: Option<ControllerConfig>,
+    /// Whether it goes from its access to the core, and not the other way.
+    pub is_upload: bool,
     /// When it starts.
     pub start: Duration,
     /// When it ends.
@@ -210,6 +223,18 @@ impl Cast for Transfers {
 
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
+    }
+
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics(self)
+    }
+
+    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
+        Kept::read::<claims::Of>(NAME, json)
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
     }
 
     fn about(&self, _: &Plan) -> About {
@@ -311,6 +336,10 @@ impl Part for Output {
             std::iter::once(flow(transfer, true)).chain(parts)
         });
         flows.collect()
+    }
+
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+        claims::keep(Transfers::of(&run.plan.scenario), self)
     }
 
     fn result(&self, _: &Ended<'_>) -> PartResult {

@@ -41,6 +41,12 @@ fn transfer(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Transfer {
         let expected = "expected stop_s: over several accesses a transfer is several connections";
         r.fail("bytes", "found beside several accesses", expected);
     }
+    let is_upload = r.flag_or_none("upload", "false", "It goes up: from a host on the access.");
+    let is_upload = is_upload.unwrap_or(false);
+    if is_upload && at.len() > 1 {
+        let expected = "expected one access: a transfer over several goes down";
+        r.fail("upload", "found beside several accesses", expected);
+    }
     if let Some(stop) = stop.filter(|stop| *stop <= start) {
         let found = format!("found {}", plain(stop.as_secs_f64()));
         r.fail("stop_s", found, "expected a time after start_s");
@@ -48,6 +54,7 @@ fn transfer(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Transfer {
     Transfer {
         name: name.unwrap_or_else(|| format!("bulk{number}")),
         control,
+        is_upload,
         start,
         until: match (stop, bytes) {
             (Some(stop), _) => TransferEnd::At(stop),

@@ -44,12 +44,15 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
     let transport = Transport::of(stage.scheme());
     let mut roles = Vec::new();
     for (transfer, name) in cast.each() {
-        let pair = stage.attach()?;
+        let attached = stage.attach()?;
+        // The air is the station's, whichever way it goes.
+        let air = attached.air.clone();
+        let pair = if transfer.is_upload { attached.turned() } else { attached };
         if transport != Transport::Quic {
             let start = Time::ZERO + transfer.start;
             let (ended, tap) = datagram::start(transport, transfer, &pair, stage)?;
             let connections = vec![Fetching { name: name.clone(), ended, tap }];
-            roles.push(Started { name, start, connections, air: pair.air });
+            roles.push(Started { name, start, connections, air });
             continue;
         }
         let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, stage.tap(&pair))).collect();
@@ -74,7 +77,7 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
             connections.push(Fetching { name, ended, tap });
         }
         let start = Time::ZERO + transfer.start;
-        roles.push(Started { name, start, connections, air: pair.air });
+        roles.push(Started { name, start, connections, air });
     }
     Ok(Box::new(Roles(roles)))
 }

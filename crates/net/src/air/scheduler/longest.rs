@@ -1,17 +1,23 @@
-//! Whoever has most bytes waiting.
+//! Whoever has most packets waiting, counted in whole aggregates; of several that have as many, one after
+//! the other. Queues that are full are as long as each other.
 
 use airlane_base::Time;
 
-use super::{Candidate, Pick, Scheduler};
+use super::{Candidate, Pick, Scheduler, following};
 
-#[derive(Debug)]
-pub(super) struct LongestQueue;
+#[derive(Debug, Default)]
+pub(super) struct LongestQueue {
+    last: Option<usize>,
+}
 
 impl Scheduler for LongestQueue {
     fn pick(&mut self, _now: Time, candidates: &[Candidate]) -> Pick {
-        let waiting = |c: &Candidate| c.backlog.bytes + c.outstanding;
-        // Of several that are as long the first.
-        let longest = candidates.iter().rev().max_by_key(|c| waiting(c));
-        Pick::Link(longest.map_or(0, |c| c.link))
+        let waiting = |c: &Candidate| c.backlog.packets / c.frames.max(1);
+        let most = candidates.iter().map(waiting).max();
+        let longest: Vec<Candidate> =
+            candidates.iter().filter(|c| Some(waiting(c)) == most).copied().collect();
+        let link = following(self.last, &longest);
+        self.last = Some(link);
+        Pick::Link(link)
     }
 }

@@ -73,7 +73,7 @@ impl SchedulerKind {
             Self::PacketDeficit => Box::<packet_deficit::PacketDeficit>::default(),
             Self::AirtimeDeficit { both } => Box::new(airtime::AirtimeDeficit::new(both)),
             Self::Fifo => Box::<fifo::Fifo>::default(),
-            Self::LongestQueue => Box::new(longest::LongestQueue),
+            Self::LongestQueue => Box::<longest::LongestQueue>::default(),
             Self::FullAggregate { hold } => Box::new(full_aggregate::FullAggregate::new(hold)),
             Self::MaximumRate => Box::<max_rate::MaximumRate>::default(),
         }

@@ -53,8 +53,11 @@ fn each_way_shares_what_it_says() {
 #[test]
 fn the_longest_queue_goes_first() {
     let mut scheduler = SchedulerKind::LongestQueue.build();
-    let candidates = [candidate(0, 3), candidate(1, 4)];
+    let candidates = [candidate(0, 100), candidate(1, 200)];
     assert_eq!(scheduler.pick(Time::ZERO, &candidates), Pick::Link(1));
+    let full = [candidate(0, 999), candidate(1, 1_000), candidate(2, 3)];
+    let picks: Vec<Pick> = (0..4).map(|_| scheduler.pick(Time::ZERO, &full)).collect();
+    assert_eq!(picks, [0, 1, 0, 1].map(Pick::Link));
 }
 
 #[test]

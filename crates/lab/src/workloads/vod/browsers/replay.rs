@@ -51,6 +51,7 @@ pub(super) fn output(
         ended,
         parts: Parts::new(vec![Box::new(Output(viewers.collect::<Result<_, InputError>>()?))]),
         ways: Vec::new(),
+        airs: Vec::new(),
         packet_hash: None,
         packets: 0,
     })

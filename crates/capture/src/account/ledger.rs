@@ -1,0 +1,325 @@
+//! Sums attempts up: by station and direction, and over time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_wifi::{Address, Frame, FrameKind, What};
+
+use super::attempt::{Air, Attempt, Direction};
+use super::attempts::Attempts;
+use super::series::{Bins, MOST_BINS, Series};
+use super::usage::{StationUse, Use};
+use crate::decode::Transmission;
+
+/// How the account is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The width of bins of time, as long as there are few enough of them.
+    pub bin: Duration,
+    /// Stations told apart at most; further ones are put together.
+    pub stations: usize,
+}
+
+impl Default for Options {
+    /// Bins of 100 ms, 1024 stations.
+    fn default() -> Self {
+        Self { bin: Duration::from_millis(100), stations: 1_024 }
+    }
+}
+
+/// How long a station counts as active behind its last MPDU of more than 200 bytes.
+const ACTIVE: Duration = Duration::from_secs(1);
+
+/// The account of airtime. Transmissions go in, in the order of their ends; [`Account::finish`] says who
+/// used the air.
+///
+/// Memory is bounded: stations beyond the limit share an entry, and bins of time become wider.
+#[derive(Clone, Debug)]
+pub struct Account {
+    options: Options,
+    attempts: Attempts,
+    stations: BTreeMap<Address, StationUse>,
+    access_points: BTreeSet<Address>,
+    nobody: Use,
+    beyond: Use,
+    air: Air,
+    /// From the first transmission's beginning to the last one's end.
+    span: Option<(Time, Time)>,
+    bins: Option<Bins>,
+    charged: Series,
+    bare: Series,
+    inferred: Series,
+    active: ActiveStations,
+    transmissions: u64,
+    assumed: u64,
+}
+
+/// How many stations are active, second by second.
+#[derive(Clone, Debug, Default)]
+struct ActiveStations {
+    second: u64,
+    now: BTreeSet<Address>,
+    /// Stations, summed over seconds.
+    sum: u64,
+    most: usize,
+    /// The first second that counts.
+    first: u64,
+    /// Station seconds per bin, and the seconds of a bin.
+    over_time: Series,
+    seconds: u64,
+}
+
+/// What the air was used for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AirSummary {
+    /// From the beginning of the first transmission to the end of the last.
+    pub span: Duration,
+    /// Transmissions (PPDUs) heard.
+    pub transmissions: u64,
+    /// Of these, how many did not say at which rate they were sent.
+    pub rate_assumed: u64,
+    /// What all attempts cost.
+    pub air: Air,
+    /// The utilisation U: air charged over the span, at most 1.
+    pub utilisation: f64,
+    /// The same without contention.
+    pub bare_utilisation: f64,
+    /// Stations, those that used most first.
+    pub stations: Vec<StationUse>,
+    /// What nobody can be charged with: what was not decoded, or came damaged.
+    pub nobody: Use,
+    /// What stations beyond the limit used.
+    pub beyond: Use,
+    /// Stations with an MPDU of more than 200 bytes in a second: the mean over seconds, and the most.
+    pub active_mean: f64,
+    /// The most of them in any second.
+    pub active_most: usize,
+    /// The width of bins of time.
+    pub bin: Duration,
+    /// Seconds of air charged, per bin.
+    pub charged: Series,
+    /// The same without contention.
+    pub bare: Series,
+    /// Seconds of air inferred, per bin.
+    pub inferred: Series,
+    /// Active stations, mean per bin of their own; later bins have none.
+    pub active: Vec<f64>,
+    /// The width of these bins, whole seconds.
+    pub active_bin: Duration,
+}
+
+impl Account {
+    /// An empty one.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            attempts: Attempts::default(),
+            stations: BTreeMap::new(),
+            access_points: BTreeSet::new(),
+            nobody: Use::default(),
+            beyond: Use::default(),
+            air: Air::default(),
+            span: None,
+            bins: None,
+            charged: Series::default(),
+            bare: Series::default(),
+            inferred: Series::default(),
+            active: ActiveStations::default(),
+            transmissions: 0,
+            assumed: 0,
+        }
+    }
+
+    /// Takes a transmission.
+    pub fn add(&mut self, transmission: &Transmission) {
+        self.transmissions += 1;
+        self.assumed += u64::from(transmission.is_rate_assumed);
+        let (begin, end) = (transmission.heard.at, transmission.end());
+        let (first, last) = self.span.unwrap_or((begin, end));
+        self.span = Some((first.min(begin), last.max(end)));
+        if let What::Frames { frames, .. } = &transmission.heard.what {
+            for frame in frames {
+                self.learn(frame);
+            }
+            if let Some(from) = frames.first().and_then(|frame| frame.transmitter) {
+                let signal = transmission.signal_dbm;
+                if let Some(station) = self.station(from) {
+                    station.sent(frames.len() as u64, signal);
+                }
+            }
+        }
+        if let Some(attempt) = self.attempts.push(transmission) {
+            self.charge(&attempt);
+        }
+    }
+
+    /// Charges the last attempt, and sums up.
+    pub fn finish(mut self) -> AirSummary {
+        if let Some(attempt) = self.attempts.finish() {
+            self.charge(&attempt);
+        }
+        let (first, last) = self.span.unwrap_or_default();
+        let span = last.since(first);
+        let bin = self.bins.map_or(self.options.bin, |bins| bins.width);
+        self.active.turn(u64::MAX);
+        let (active, active_bin) = self.active.over_time();
+        let share = |air: Duration| {
+            if span.is_zero() { 0.0 } else { (air.as_secs_f64() / span.as_secs_f64()).min(1.0) }
+        };
+        let mut stations: Vec<StationUse> = self.stations.into_values().collect();
+        for station in &mut stations {
+            station.is_access_point = self.access_points.contains(&station.address);
+        }
+        stations.sort_by(|a, b| {
+            b.air().charged().cmp(&a.air().charged()).then(a.address.cmp(&b.address))
+        });
+        AirSummary {
+            span,
+            transmissions: self.transmissions,
+            rate_assumed: self.assumed,
+            air: self.air,
+            utilisation: share(self.air.charged()),
+            bare_utilisation: share(self.air.bare()),
+            stations,
+            nobody: self.nobody,
+            beyond: self.beyond,
+            active_mean: self.active.sum as f64 / span.as_secs_f64().ceil().max(1.0),
+            active_most: self.active.most,
+            bin,
+            charged: self.charged,
+            bare: self.bare,
+            inferred: self.inferred,
+            active,
+            active_bin,
+        }
+    }
+
+    fn learn(&mut self, frame: &Frame) {
+        let is_data = matches!(frame.kind, FrameKind::QosData | FrameKind::Data | FrameKind::Null);
+        let Some(bssid) = frame.bssid.filter(|bssid| !bssid.is_group()) else { return };
+        let shows = frame.kind == FrameKind::Beacon
+            || (is_data && (frame.is_down || frame.receiver == bssid));
+        if shows
+            && !self.access_points.contains(&bssid)
+            && self.access_points.len() < self.options.stations
+        {
+            self.access_points.insert(bssid);
+        }
+    }
+
+    /// The entry of a station; `None` beyond the limit.
+    fn station(&mut self, address: Address) -> Option<&mut StationUse> {
+        let is_full = self.stations.len() >= self.options.stations;
+        if is_full && !self.stations.contains_key(&address) {
+            return None;
+        }
+        Some(self.stations.entry(address).or_insert_with(|| StationUse::new(address)))
+    }
+
+    fn charge(&mut self, attempt: &Attempt) {
+        self.air += attempt.air;
+        let (charged, from) = (attempt.air.charged(), attempt.at);
+        let to = from + charged;
+        let bins = self.bins_until(from, to);
+        let seconds = Duration::as_secs_f64;
+        bins.spread(from, to, seconds(&charged), |bin, s| self.charged.add(bin, s));
+        bins.spread(from, to, seconds(&attempt.air.bare()), |bin, s| self.bare.add(bin, s));
+        bins.spread(from, to, seconds(&attempt.air.inferred()), |bin, s| self.inferred.add(bin, s));
+        let is_point = |address: Option<Address>| {
+            address.is_some_and(|address| self.access_points.contains(&address))
+        };
+        let individual = attempt.receiver.filter(|receiver| !receiver.is_group());
+        let (from_point, to_point) = (is_point(attempt.sender), is_point(individual));
+        let (who, direction, network) = match (attempt.sender, individual) {
+            (Some(sender), Some(receiver)) if from_point && !to_point => {
+                (Some(receiver), Direction::Down, Some(sender))
+            }
+            (Some(sender), receiver) if to_point && !from_point => {
+                (Some(sender), Direction::Up, receiver)
+            }
+            // An ACK was heard of it, which does not say who it is from: a station talks to its network.
+            (Some(sender), None) if attempt.receiver.is_none() && !from_point => {
+                let network = self.stations.get(&sender).and_then(|station| station.network);
+                let direction = network.map_or(Direction::Other, |_| Direction::Up);
+                (Some(sender), direction, network)
+            }
+            (sender, _) => (sender, Direction::Other, None),
+        };
+        let Some(who) = who else {
+            self.nobody.add(attempt);
+            return;
+        };
+        if attempt.is_active {
+            let station = if from_point { individual } else { Some(who) };
+            self.note_active(attempt.at, station);
+        }
+        let Some(station) = self.station(who) else {
+            self.beyond.add(attempt);
+            return;
+        };
+        station.network = network.or(station.network);
+        match direction {
+            Direction::Down => station.down.add(attempt),
+            Direction::Up => station.up.add(attempt),
+            Direction::Other => station.other.add(attempt),
+        }
+        bins.spread(from, to, seconds(&charged), |bin, s| station.over_time.add(bin, s));
+    }
+
+    /// The bins, wide enough that `to` is in one.
+    fn bins_until(&mut self, from: Time, to: Time) -> Bins {
+        let width = self.options.bin.max(Duration::from_millis(1));
+        let bins = self.bins.get_or_insert(Bins { start: from, width });
+        for _ in 0..bins.widen(to) {
+            let all = [&mut self.charged, &mut self.bare, &mut self.inferred];
+            all.into_iter().for_each(Series::fold);
+            self.stations.values_mut().for_each(|station| station.over_time.fold());
+        }
+        *bins
+    }
+
+    fn note_active(&mut self, at: Time, station: Option<Address>) {
+        let second = at.as_nanos() / ACTIVE.as_nanos() as u64;
+        if self.active.second == 0 && self.active.now.is_empty() {
+            let start = self.bins.map_or(at, |bins| bins.start);
+            self.active.first = start.as_nanos() / ACTIVE.as_nanos() as u64;
+        }
+        self.active.turn(second);
+        if let Some(station) = station
+            && self.active.now.len() < self.options.stations
+        {
+            self.active.now.insert(station);
+        }
+    }
+}
+
+impl ActiveStations {
+    /// Goes on to a second, if it is a later one.
+    fn turn(&mut self, second: u64) {
+        if second <= self.second {
+            return;
+        }
+        let count = self.now.len();
+        self.sum += count as u64;
+        self.most = self.most.max(count);
+        if count > 0 {
+            let since = self.second.saturating_sub(self.first);
+            self.seconds = self.seconds.max(1);
+            while since / self.seconds >= MOST_BINS as u64 {
+                self.over_time.fold();
+                self.seconds *= 2;
+            }
+            self.over_time.add((since / self.seconds) as usize, count as f64);
+        }
+        self.now.clear();
+        self.second = second;
+    }
+
+    /// The stations in each bin, on average, and the width of a bin.
+    fn over_time(&self) -> (Vec<f64>, Duration) {
+        let seconds = self.seconds.max(1);
+        let means = self.over_time.values().iter().map(|sum| sum / seconds as f64).collect();
+        (means, ACTIVE * u32::try_from(seconds).unwrap_or(u32::MAX))
+    }
+}

@@ -1,0 +1,15 @@
+//! The account of airtime: who used the air, and how long, by the one definition of airtime
+//! ([`airlane_wifi::Exchange`]): an attempt costs `[RTS CTS] PPDU [response]` and what contending for
+//! the air costs.
+
+mod attempt;
+mod attempts;
+mod flows;
+mod ledger;
+mod series;
+mod usage;
+
+pub use attempt::{Air, Attempt, Direction};
+pub use ledger::{Account, AirSummary, Options};
+pub use series::Series;
+pub use usage::{StationUse, Use};

@@ -1,0 +1,290 @@
+//! Joins the frames of a PPDU, and sorts PPDUs by their ends.
+
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_wifi::{Format, Frame, Heard, Vector, What, mac};
+
+use crate::clock::{Clock, DISORDER, point};
+use crate::decode::{Precision, Transmission};
+use crate::own::{Level, Own};
+use crate::packet::Packet;
+use crate::radiotap::{Position, Radiotap};
+
+/// An aggregate has at most so many frames (1024 in 802.11be).
+const MOST_FRAMES: usize = 1_024;
+/// Transmissions wait for their order up to this number.
+const MOST_WAITING: usize = 8_192;
+/// What is taken for a rate that is not told: the lowest of OFDM.
+const ASSUMED: Vector = Vector::ofdm(0);
+
+/// Puts frames together that were sent in one PPDU.
+#[derive(Debug, Default)]
+pub(crate) struct Joiner {
+    open: Option<Open>,
+}
+
+/// A PPDU of which more frames may follow.
+#[derive(Debug)]
+struct Open {
+    key: Key,
+    /// Of the first frame.
+    tap: Radiotap,
+    /// The machine's clock at the last.
+    nanos: Option<u64>,
+    frames: Vec<Frame>,
+    /// Bytes of the PSDU, as far as it was captured.
+    bytes: u32,
+    damaged: u16,
+    /// Frames, damaged ones included.
+    count: usize,
+    is_aggregate: bool,
+}
+
+/// What frames of one PPDU have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    /// Airlane wrote it: when it began and ended.
+    Own(u64, u64),
+    /// The reference of an aggregate, and the interface.
+    Reference(u32, u32),
+    /// The same time of the receiver's clock and the same way of sending, of a format with aggregates.
+    Stamp(u64, Vector, u32),
+    /// Nothing: it is alone.
+    Alone,
+}
+
+impl Key {
+    fn of(packet: &Packet) -> Self {
+        let tap = &packet.tap;
+        if let Some(own) = &tap.own {
+            return Self::Own(own.begin, own.duration);
+        }
+        if let Some(ampdu) = &tap.ampdu {
+            return Self::Reference(ampdu.reference, packet.interface);
+        }
+        match (tap.tsft_us, tap.vector) {
+            (Some(stamp), Some(vector))
+                if matches!(vector.format, Format::Ht | Format::Vht | Format::He)
+                    && !tap.is_zero_length =>
+            {
+                Self::Stamp(stamp, vector, packet.interface)
+            }
+            _ => Self::Alone,
+        }
+    }
+}
+
+impl Joiner {
+    /// Takes a packet; gives what it completes.
+    pub(crate) fn push(
+        &mut self,
+        packet: &Packet,
+        clock: &mut Clock,
+        mut give: impl FnMut(Transmission),
+    ) {
+        let key = Key::of(packet);
+        let goes_on = self.open.as_ref().is_some_and(|open| {
+            // Frames of an aggregate that Airlane wrote are numbered: two may look alike otherwise.
+            let follows = packet.tap.own.is_none_or(|own| usize::from(own.index) >= open.count);
+            key != Key::Alone && open.key == key && open.count < MOST_FRAMES && follows
+        });
+        if !goes_on {
+            self.flush(clock, &mut give);
+        }
+        let open = self.open.get_or_insert_with(|| Open::new(key, packet));
+        open.add(packet);
+        let is_complete = match (&packet.tap.own, packet.tap.ampdu) {
+            (Some(own), _) => u32::from(own.index) + 1 >= u32::from(own.count),
+            (None, Some(ampdu)) => ampdu.is_last,
+            (None, None) => key == Key::Alone,
+        };
+        if is_complete {
+            self.flush(clock, give);
+        }
+    }
+
+    /// Gives what is open.
+    pub(crate) fn flush(&mut self, clock: &mut Clock, mut give: impl FnMut(Transmission)) {
+        if let Some(open) = self.open.take() {
+            give(open.close(clock));
+        }
+    }
+}
+
+impl Open {
+    fn new(key: Key, packet: &Packet) -> Self {
+        Self {
+            key,
+            tap: packet.tap,
+            nanos: packet.nanos,
+            frames: Vec::with_capacity(1),
+            bytes: 0,
+            damaged: 0,
+            count: 0,
+            is_aggregate: packet.tap.ampdu.is_some(),
+        }
+    }
+
+    fn add(&mut self, packet: &Packet) {
+        self.nanos = packet.nanos.or(self.nanos);
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(mac::in_aggregate(packet.mpdu.min(1 << 20)));
+        match &packet.header {
+            Some(_) if packet.tap.is_damaged => self.damaged = self.damaged.saturating_add(1),
+            Some(header) => {
+                let mut frame = header.frame;
+                if let Some(own) = &packet.tap.own {
+                    frame.is_down = own.is_down;
+                    frame.remaining = Duration::from_nanos(own.remaining);
+                }
+                self.frames.push(frame);
+            }
+            None => self.damaged = self.damaged.saturating_add(u16::from(packet.tap.is_damaged)),
+        }
+    }
+
+    fn close(self, clock: &mut Clock) -> Transmission {
+        if let Some(own) = self.tap.own {
+            return self.close_own(&own);
+        }
+        // Two frames at one time were in one PPDU, whether or not its reference is told.
+        let is_aggregate = self.is_aggregate || self.count > 1;
+        let psdu = match (is_aggregate, self.frames.first()) {
+            (false, Some(frame)) => frame.bytes,
+            // The delimiter is not there, and the padding was not known.
+            (false, None) => self.bytes.saturating_sub(mac::DELIMITER),
+            (true, _) => self.bytes,
+        };
+        let vector = self.tap.vector.unwrap_or(ASSUMED);
+        let duration = match self.tap.legacy_us {
+            Some(us) => Duration::from_micros(u64::from(us)),
+            None if self.tap.is_zero_length => vector.preamble(),
+            None => vector.duration(psdu.min(vector.format.most_bytes())),
+        };
+        let (begin, timing) = self.begin(clock, vector, duration);
+        let what = match (self.frames.is_empty(), self.tap.vector) {
+            (true, None) => What::Energy,
+            (true, Some(vector)) => What::Header(vector),
+            (false, _) => What::Frames { vector, is_aggregate, frames: self.frames },
+        };
+        Transmission {
+            heard: Heard { at: point(begin), duration, what },
+            timing,
+            is_rate_assumed: self.tap.vector.is_none(),
+            damaged: self.damaged,
+            signal_dbm: self.tap.signal_dbm,
+        }
+    }
+
+    /// When it began, by the best clock that there is.
+    fn begin(&self, clock: &mut Clock, vector: Vector, duration: Duration) -> (i128, Precision) {
+        let nanos = |d: Duration| d.as_nanos() as i128;
+        let (stamp, position) = match (self.tap.timestamp, self.tap.tsft_us) {
+            (Some((stamp, position)), _) => (i128::from(stamp), position),
+            (None, Some(us)) => (i128::from(us) * 1_000, Position::Mpdu),
+            (None, None) => {
+                let end = clock.time(None, self.nanos);
+                return (end - nanos(duration), Precision::Machine);
+            }
+        };
+        let before = match position {
+            Position::Mpdu => nanos(vector.preamble()),
+            Position::Preamble => 0,
+            Position::End => nanos(duration),
+        };
+        (clock.time(Some(stamp - before), self.nanos), Precision::Receiver)
+    }
+
+    fn close_own(self, own: &Own) -> Transmission {
+        let what = match (own.level, self.tap.vector) {
+            (Level::Frames, Some(vector)) if !self.frames.is_empty() => {
+                What::Frames { vector, is_aggregate: own.is_aggregate, frames: self.frames }
+            }
+            (Level::Frames | Level::Header, Some(vector)) => What::Header(vector),
+            _ => What::Energy,
+        };
+        Transmission {
+            heard: Heard {
+                at: Time::from_nanos(own.begin),
+                duration: Duration::from_nanos(own.duration),
+                what,
+            },
+            timing: Precision::Exact,
+            is_rate_assumed: false,
+            damaged: self.damaged,
+            signal_dbm: self.tap.signal_dbm,
+        }
+    }
+}
+
+/// Sorts transmissions by their ends: those of which a later one may still end earlier wait. What
+/// Airlane wrote is in order.
+#[derive(Debug, Default)]
+pub(crate) struct Sorter {
+    waiting: BinaryHeap<Waiting>,
+    ready: VecDeque<Transmission>,
+    newest: Time,
+    pushed: u64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    /// Reversed, so that the earliest is the greatest.
+    order: std::cmp::Reverse<(Time, u64)>,
+    transmission: Transmission,
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.order.cmp(&other.order)
+    }
+}
+
+impl Sorter {
+    pub(crate) fn push(&mut self, transmission: Transmission) {
+        if transmission.timing == Precision::Exact {
+            self.finish();
+            self.ready.push_back(transmission);
+            return;
+        }
+        let end = transmission.end();
+        self.newest = self.newest.max(end);
+        let order = std::cmp::Reverse((end, self.pushed));
+        self.pushed += 1;
+        self.waiting.push(Waiting { order, transmission });
+        while let Some(first) = self.waiting.peek() {
+            let age = self.newest.since(first.transmission.end());
+            if age.as_nanos() < DISORDER as u128 && self.waiting.len() <= MOST_WAITING {
+                break;
+            }
+            self.ready.extend(self.waiting.pop().map(|w| w.transmission));
+        }
+    }
+
+    /// Nothing earlier follows.
+    pub(crate) fn finish(&mut self) {
+        while let Some(first) = self.waiting.pop() {
+            self.ready.push_back(first.transmission);
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Transmission> {
+        self.ready.pop_front()
+    }
+}

@@ -1,0 +1,375 @@
+//! Cupid's sender: obeys the rate that its receiver measured in the air, as long as reports come and the
+//! air is the bottleneck; else another controller decides.
+//!
+//! The receiver's half is the crate `cupid`; equations, and what is left out, in `docs/controllers.md`.
+
+mod round;
+
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed, Time};
+
+use crate::controller::{
+    Ack, Controller, Grant, LastSignals, Limit, Loss, Marked, Rtt, Sent, Signal,
+};
+use crate::explicit::MIN_RATE;
+use crate::{Bbr, Cubic, CubicConfig, INITIAL_WINDOW_PACKETS, whole_bytes};
+use round::{Round, Verdict};
+
+/// Reports that may be missed before the last rate no longer holds; a round trip comes on top.
+const MISSED_REPORTS: u32 = 3;
+/// Reports in time, one after the other, before rates hold again.
+const RESUME_REPORTS: u32 = 3;
+/// Round trips of the rate that the window holds, and packets beside: aggregates come in lumps, and must
+/// not make the window the limit.
+const WINDOW_RTTS: f64 = 1.5;
+const WINDOW_PACKETS: u64 = 10;
+/// The most that a queue may add to the round trip that the window is for.
+const MOST_QUEUE: Duration = Duration::from_millis(100);
+/// The round trip before one was measured.
+const FIRST_RTT: Duration = Duration::from_millis(100);
+/// Congested rounds in a row that show that the bottleneck is elsewhere: while the air has room, and
+/// while it has none, which explains much of it.
+const ELSEWHERE_ROUNDS: u32 = 3;
+const ELSEWHERE_ROUNDS_BUSY: u32 = 12;
+/// Rounds in a row that show that it is the air again; doubled, up to the most, each time that proves
+/// wrong within the most.
+const RETURN_ROUNDS: u32 = 4;
+const MOST_RETURN_ROUNDS: u32 = 64;
+
+/// Which controller decides while Cupid does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallback {
+    /// [`Cubic`].
+    #[default]
+    Cubic,
+    /// [`Bbr`].
+    Bbr,
+}
+
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// The fallback: no report has come, or they stopped.
+    Free,
+    /// The receiver.
+    Granted,
+    /// The fallback, up to what is granted: the bottleneck is not the air.
+    Elsewhere,
+}
+
+#[derive(Clone, Debug)]
+enum Other {
+    Cubic(Box<Cubic>),
+    Bbr(Box<Bbr>),
+}
+
+/// Cupid's sender.
+#[derive(Clone, Debug)]
+pub struct Cupid {
+    mode: Mode,
+    other: Other,
+    mtu: u64,
+    /// The last report, and when it came.
+    grant: Option<(Grant, Time)>,
+    /// Reports in time, one after the other.
+    in_time: u32,
+    rtt: Option<Rtt>,
+    in_flight: u64,
+    round: Round,
+    /// Congested rounds in a row while granted; rounds without a sign of it while elsewhere.
+    congested: u32,
+    clear: u32,
+    /// Rounds to wait before it returns, and rounds since it did.
+    patience: u32,
+    since_return: u32,
+}
+
+impl Cupid {
+    /// A sender of packets of `mtu` bytes of UDP payload that begins at `now`. BBR draws from `seed`.
+    pub fn new(fallback: Fallback, now: Time, mtu: u64, seed: Seed) -> Self {
+        let other = match fallback {
+            Fallback::Cubic => Other::Cubic(Box::new(cubic(now, mtu))),
+            Fallback::Bbr => Other::Bbr(Box::new(Bbr::new(now, mtu, seed))),
+        };
+        Self {
+            mode: Mode::Free,
+            other,
+            mtu: mtu.max(1),
+            grant: None,
+            in_time: 0,
+            rtt: None,
+            in_flight: 0,
+            round: Round::new(now),
+            congested: 0,
+            clear: 0,
+            patience: RETURN_ROUNDS,
+            since_return: MOST_RETURN_ROUNDS,
+        }
+    }
+
+    /// Whether the receiver's reports decide.
+    pub fn is_granted(&self) -> bool {
+        self.mode == Mode::Granted
+    }
+
+    fn other(&self) -> &dyn Controller {
+        match &self.other {
+            Other::Cubic(cubic) => cubic.as_ref(),
+            Other::Bbr(bbr) => bbr.as_ref(),
+        }
+    }
+
+    fn other_mut(&mut self) -> &mut dyn Controller {
+        match &mut self.other {
+            Other::Cubic(cubic) => cubic.as_mut(),
+            Other::Bbr(bbr) => bbr.as_mut(),
+        }
+    }
+
+    /// Whether the fallback hears losses and marks. While rates are granted Cubic does not: its window is
+    /// set when it takes over. BBR does, and so knows the path when it is asked.
+    fn other_listens(&self) -> bool {
+        self.mode != Mode::Granted || matches!(self.other, Other::Bbr(_))
+    }
+
+    fn granted_rate(&self) -> Rate {
+        self.grant.map_or(MIN_RATE, |(grant, _)| grant.rate.max(MIN_RATE))
+    }
+
+    fn granted_window(&self) -> u64 {
+        let rtt = self.rtt.map_or(FIRST_RTT, |rtt| rtt.smoothed.min(rtt.min + MOST_QUEUE));
+        let flight = self.granted_rate().as_f64() / 8.0 * WINDOW_RTTS * rtt.as_secs_f64();
+        whole_bytes(flight) + WINDOW_PACKETS * self.mtu
+    }
+
+    /// The rate that the fallback would have.
+    fn other_rate(&self) -> Rate {
+        match (&self.other, self.rtt) {
+            (Other::Bbr(bbr), _) => bbr.pacing_rate().unwrap_or_default(),
+            (Other::Cubic(cubic), Some(rtt)) => Rate::of(cubic.window(), rtt.smoothed),
+            (Other::Cubic(_), None) => Rate::ZERO,
+        }
+    }
+
+    /// Reports stopped: the last rate no longer holds.
+    fn look_for_silence(&mut self, now: Time) {
+        let Some((grant, at)) = self.grant.filter(|_| self.mode != Mode::Free) else { return };
+        let rtt = self.rtt.map_or(FIRST_RTT, |rtt| rtt.smoothed);
+        if now.since(at) > grant.interval.saturating_mul(MISSED_REPORTS) + rtt {
+            let flight = self.in_flight;
+            if self.mode == Mode::Granted {
+                self.hand_over(now, flight);
+            }
+            self.mode = Mode::Free;
+            self.in_time = 0;
+        }
+    }
+
+    /// The fallback takes over with so many bytes in flight. BBR has measured all along.
+    fn hand_over(&mut self, now: Time, flight: u64) {
+        let Other::Cubic(own) = &mut self.other else { return };
+        if (flight as f64) < INITIAL_WINDOW_PACKETS * self.mtu as f64 {
+            // Hardly anything: it finds out by itself, as a new flow would.
+            let mut new = cubic(now, self.mtu);
+            new.adopt_flight(own);
+            **own = new;
+        } else {
+            own.resume(flight);
+        }
+    }
+
+    fn go_elsewhere(&mut self, now: Time) {
+        if self.since_return < MOST_RETURN_ROUNDS {
+            self.patience = (2 * self.patience).min(MOST_RETURN_ROUNDS);
+        } else {
+            self.patience = RETURN_ROUNDS;
+        }
+        // What the path carries, without the queue that stands in it.
+        let min = self.rtt.map_or(FIRST_RTT, |rtt| rtt.min);
+        let flight = self.round.last_rate().bytes_in(min).max(4 * self.mtu);
+        self.hand_over(now, flight.max((INITIAL_WINDOW_PACKETS * self.mtu as f64) as u64));
+        self.mode = Mode::Elsewhere;
+        self.clear = 0;
+    }
+
+    /// A round is over.
+    fn on_round(&mut self, now: Time, verdict: Verdict) {
+        let Some((grant, _)) = self.grant else { return };
+        match self.mode {
+            Mode::Free => {}
+            Mode::Granted => {
+                self.since_return = self.since_return.saturating_add(1);
+                let is_short = verdict.is_congested
+                    && verdict.delivered.as_f64() < 0.95 * self.granted_rate().as_f64();
+                self.congested = if is_short { self.congested + 1 } else { 0 };
+                let needed = if grant.has_room { ELSEWHERE_ROUNDS } else { ELSEWHERE_ROUNDS_BUSY };
+                let is_plain = grant.has_room && is_short && verdict.is_heavy;
+                if self.congested >= needed || is_plain {
+                    self.go_elsewhere(now);
+                }
+            }
+            Mode::Elsewhere => {
+                // Either the path carries what is granted, or the air is full, which explains that it
+                // does not.
+                let carries = !verdict.is_congested && self.other_rate() >= self.granted_rate();
+                self.clear = if carries || !grant.has_room { self.clear + 1 } else { 0 };
+                if self.clear >= self.patience {
+                    self.mode = Mode::Granted;
+                    (self.congested, self.since_return) = (0, 0);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, now: Time, grant: Grant) {
+        self.look_for_silence(now);
+        let is_first = self.grant.is_none();
+        let is_in_time = self
+            .grant
+            .is_some_and(|(last, at)| now.since(at) <= last.interval.saturating_mul(5) / 2);
+        self.in_time = if is_in_time { self.in_time.saturating_add(1) } else { 1 };
+        self.grant = Some((grant, now));
+        if self.mode == Mode::Free && (is_first || self.in_time >= RESUME_REPORTS) {
+            self.mode = Mode::Granted;
+            self.congested = 0;
+            self.round = Round::new(now);
+        }
+    }
+}
+
+fn cubic(now: Time, mtu: u64) -> Cubic {
+    Cubic::new(CubicConfig::default(), now, mtu)
+}
+
+impl Controller for Cupid {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.in_flight = sent.in_flight;
+        self.other_mut().on_sent(sent);
+        self.look_for_silence(sent.now);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.rtt = Some(ack.rtt);
+        self.in_flight = ack.in_flight;
+        self.round.on_ack(ack);
+        let is_idle = self.mode == Mode::Granted && matches!(self.other, Other::Cubic(_));
+        if is_idle {
+            // Its window was not tested.
+            self.other_mut().on_ack(&Ack { limit: Limit::Application, ..*ack });
+        } else {
+            self.other_mut().on_ack(ack);
+        }
+        self.look_for_silence(ack.now);
+    }
+
+    fn on_ack_end(&mut self, now: Time, in_flight: u64) {
+        self.other_mut().on_ack_end(now, in_flight);
+        if let Some(rtt) = self.rtt
+            && let Some(verdict) = self.round.end(now, &rtt, self.mtu)
+        {
+            self.on_round(now, verdict);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.in_flight = loss.in_flight;
+        self.round.on_loss(loss.bytes);
+        if self.other_listens() {
+            self.other_mut().on_loss(loss);
+        }
+        self.look_for_silence(loss.now);
+    }
+
+    fn on_dropped(&mut self, now: Time) {
+        self.other_mut().on_dropped(now);
+    }
+
+    fn on_marked(&mut self, marked: &Marked) {
+        // A mark is what another bottleneck than the air says of itself.
+        self.round.on_loss(marked.packets.saturating_mul(self.mtu));
+        if self.other_listens() {
+            self.other_mut().on_marked(marked);
+        }
+    }
+
+    fn on_persistent_congestion(&mut self, now: Time) {
+        // Nothing came through: whatever was granted, the path does not carry it.
+        if self.mode == Mode::Granted {
+            self.go_elsewhere(now);
+        }
+        self.other_mut().on_persistent_congestion(now);
+    }
+
+    fn on_spurious_loss(&mut self, now: Time) {
+        if self.other_listens() {
+            self.other_mut().on_spurious_loss(now);
+        }
+    }
+
+    fn on_mtu(&mut self, now: Time, bytes: u64) {
+        self.mtu = bytes.max(1);
+        self.other_mut().on_mtu(now, bytes);
+    }
+
+    fn on_signal(&mut self, now: Time, signal: Signal) -> bool {
+        let Signal::Grant(grant) = signal else { return false };
+        self.take(now, grant);
+        true
+    }
+
+    fn last_signals(&self) -> LastSignals {
+        LastSignals { grant: self.grant.map(|(grant, _)| grant), ..LastSignals::default() }
+    }
+
+    fn window(&self) -> u64 {
+        match self.mode {
+            Mode::Free => self.other().window(),
+            Mode::Granted => self.granted_window(),
+            Mode::Elsewhere => self.other().window().min(self.granted_window()),
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let other = self.other().pacing_rate();
+        match self.mode {
+            Mode::Free => other,
+            Mode::Granted => Some(self.granted_rate()),
+            Mode::Elsewhere => {
+                Some(other.map_or(self.granted_rate(), |rate| rate.min(self.granted_rate())))
+            }
+        }
+    }
+
+    fn bandwidth(&self) -> Option<Rate> {
+        match self.mode {
+            Mode::Granted => Some(self.granted_rate()),
+            _ => self.other().bandwidth(),
+        }
+    }
+
+    fn has_filled_path(&self) -> bool {
+        self.mode == Mode::Granted || self.other().has_filled_path()
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        if self.mode == Mode::Granted { None } else { self.other().ssthresh() }
+    }
+
+    fn name(&self) -> &'static str {
+        "cupid"
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn takes_samples(&self) -> bool {
+        matches!(self.other, Other::Bbr(_))
+    }
+
+    fn follows_sending(&self) -> bool {
+        // After a pause the first packet shows that reports stopped meanwhile.
+        true
+    }
+}

@@ -1,0 +1,180 @@
+//! Reads the capture, or listens, and keeps the account.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_capture::{
+    Account, AirSummary, CaptureError, Counts, Decoder, FileCounts, Monitor, Options, Precision,
+    Record, Records, Transmission,
+};
+
+use super::{AirtimeRequest, terminal};
+
+/// Files above this many bytes take so long that progress is shown.
+const LARGE: u64 = 1 << 28;
+/// Progress is told, and a stop looked for, once in so many records.
+const RECORDS: u64 = 4_096;
+/// How long a monitor interface is waited for before a stop is looked for.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What was gathered.
+pub(super) struct Gathered {
+    pub(super) summary: AirSummary,
+    pub(super) counts: Counts,
+    pub(super) file: FileCounts,
+    /// The least exact of the clocks that times are by.
+    pub(super) timing: Option<Precision>,
+    /// Packets that the kernel dropped.
+    pub(super) dropped: u64,
+    /// Why listening ended before it should have; `None` if it did not.
+    pub(super) broke: Option<String>,
+    pub(super) is_stopped: bool,
+}
+
+/// Everybody who hears what the capture has. What Cupid's estimator is to be told, [`Gatherer::hear`]
+/// tells it.
+struct Gatherer {
+    decoder: Decoder,
+    account: Account,
+    timing: Option<Precision>,
+    /// Nothing that begins behind this is heard.
+    end: Option<Duration>,
+    begin: Option<Time>,
+    is_over: bool,
+}
+
+impl Gatherer {
+    fn new(end: Option<Duration>) -> Self {
+        Self {
+            decoder: Decoder::default(),
+            account: Account::new(Options::default()),
+            timing: None,
+            end,
+            begin: None,
+            is_over: false,
+        }
+    }
+
+    fn push(&mut self, record: &Record<'_>) {
+        // Those that are malformed are counted.
+        let _ = self.decoder.push(record);
+        self.take();
+    }
+
+    fn take(&mut self) {
+        while let Some(transmission) = self.decoder.pop() {
+            self.hear(&transmission);
+        }
+    }
+
+    fn hear(&mut self, transmission: &Transmission) {
+        let begin = *self.begin.get_or_insert(transmission.heard.at);
+        if self.end.is_some_and(|end| transmission.heard.at.since(begin) > end) {
+            self.is_over = true;
+            return;
+        }
+        self.timing = self.timing.max(Some(transmission.timing));
+        self.account.add(transmission);
+    }
+
+    fn finish(mut self) -> (AirSummary, Counts, Option<Precision>) {
+        self.decoder.finish();
+        self.take();
+        let counts = self.decoder.counts().clone();
+        (self.account.finish(), counts, self.timing)
+    }
+}
+
+/// Counts what is read.
+struct Counting {
+    file: File,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.bytes.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Reads a file.
+pub(super) fn from_file(request: &AirtimeRequest<'_>) -> Result<Gathered, CaptureError> {
+    let failed = |error| CaptureError::Io { doing: "open the file", error };
+    let file = File::open(&request.source).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let bytes = Arc::new(AtomicU64::new(0));
+    let counting = Counting { file, bytes: Arc::clone(&bytes) };
+    let mut records = Records::unzipped(counting)?;
+    let is_large = size > LARGE;
+    if is_large {
+        request.progress.begin("reading", size);
+    }
+    let mut gatherer = Gatherer::new(request.duration);
+    let (mut read, mut told, mut is_stopped) = (0_u64, 0, false);
+    while let Some(record) = records.read()? {
+        gatherer.push(&record);
+        read += 1;
+        if read.is_multiple_of(RECORDS) {
+            if is_large {
+                let now = bytes.load(Ordering::Relaxed);
+                request.progress.advance(now - told);
+                told = now;
+            }
+            is_stopped = request.stop.is_stopped();
+        }
+        if is_stopped || gatherer.is_over {
+            break;
+        }
+    }
+    if is_large {
+        request.progress.end();
+    }
+    let (summary, counts, timing) = gatherer.finish();
+    let file = records.counts();
+    Ok(Gathered { summary, counts, file, timing, dropped: 0, broke: None, is_stopped })
+}
+
+/// Listens on a monitor interface until it is stopped.
+pub(super) fn from_interface(request: &AirtimeRequest<'_>, mut monitor: Monitor) -> Gathered {
+    let mut gatherer = Gatherer::new(None);
+    let mut file = FileCounts::default();
+    let begin = (request.elapsed)();
+    let (mut second, mut broke) = (1, None);
+    loop {
+        let passed = (request.elapsed)().saturating_sub(begin);
+        let is_over = request.duration.is_some_and(|most| passed >= most);
+        if is_over || request.stop.is_stopped() {
+            break;
+        }
+        if passed.as_secs() >= second {
+            second = passed.as_secs() + 1;
+            let summary = gatherer.account.clone().finish();
+            (request.say)(&terminal::moment(passed, &summary));
+        }
+        match monitor.read(PATIENCE) {
+            Ok(Some(record)) => {
+                file.records += 1;
+                gatherer.push(&record);
+            }
+            Ok(None) => {
+                gatherer.decoder.finish();
+                gatherer.take();
+            }
+            // The interface is gone: what came until then counts.
+            Err(error) => {
+                broke = Some(error.to_string());
+                break;
+            }
+        }
+    }
+    let dropped = monitor.dropped();
+    let is_stopped = request.stop.is_stopped();
+    let (summary, counts, timing) = gatherer.finish();
+    Gathered { summary, counts, file, timing, dropped, broke, is_stopped }
+}

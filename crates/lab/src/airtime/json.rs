@@ -1,0 +1,229 @@
+//! The figures for programs: JSON and CSV.
+
+use std::fmt::Write as _;
+
+use airlane_capture::{Air, Use};
+use serde::Serialize;
+
+use super::figures::{malformed, shares};
+use super::gather::Gathered;
+
+#[derive(Serialize)]
+struct Whole {
+    source: String,
+    span_s: f64,
+    transmissions: u64,
+    frames: u64,
+    damaged_frames: u64,
+    malformed_records: u64,
+    rate_assumed: u64,
+    clock_steps_back: u64,
+    clock_jumps: u64,
+    is_cut: bool,
+    dropped: u64,
+    channels_mhz: Vec<u16>,
+    frames_by_type: Vec<OfType>,
+    utilisation: f64,
+    bare_utilisation: f64,
+    air: AirParts,
+    active_stations_mean: f64,
+    active_stations_most: usize,
+    stations: Vec<Station>,
+    further_stations: Directed,
+    not_decoded: Directed,
+    over_time: OverTime,
+}
+
+#[derive(Serialize)]
+struct OfType {
+    #[serde(rename = "type")]
+    kind: u8,
+    subtype: u8,
+    frames: u64,
+}
+
+#[derive(Serialize)]
+struct AirParts {
+    charged_s: f64,
+    heard_s: f64,
+    announced_s: f64,
+    answered_s: f64,
+    gaps_s: f64,
+    contention_s: f64,
+}
+
+impl AirParts {
+    fn of(air: &Air) -> Self {
+        Self {
+            charged_s: air.charged().as_secs_f64(),
+            heard_s: air.heard.as_secs_f64(),
+            announced_s: air.announced.as_secs_f64(),
+            answered_s: air.answered.as_secs_f64(),
+            gaps_s: air.gaps.as_secs_f64(),
+            contention_s: air.contention.as_secs_f64(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Directed {
+    attempts: u64,
+    unanswered: u64,
+    frames: u64,
+    retries: u64,
+    bytes: u64,
+    inferred_bytes: u64,
+    phy_rate_bps: Option<f64>,
+    rates: Vec<RateUse>,
+    air: AirParts,
+}
+
+#[derive(Serialize)]
+struct RateUse {
+    rate: String,
+    rate_bps: f64,
+    air_s: f64,
+}
+
+impl Directed {
+    fn of(used: &Use) -> Self {
+        Self {
+            attempts: used.attempts,
+            unanswered: used.unanswered,
+            frames: used.frames,
+            retries: used.retries,
+            bytes: used.bytes,
+            inferred_bytes: used.inferred_bytes,
+            phy_rate_bps: used.rate_bps(),
+            rates: used
+                .vectors
+                .iter()
+                .map(|(vector, air)| RateUse {
+                    rate: vector.to_string(),
+                    rate_bps: vector.rate().as_f64(),
+                    air_s: air.as_secs_f64(),
+                })
+                .collect(),
+            air: AirParts::of(&used.air),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Station {
+    address: String,
+    is_access_point: bool,
+    network: Option<String>,
+    frames_sent: u64,
+    signal_dbm: Option<f64>,
+    charged_s: f64,
+    down: Directed,
+    up: Directed,
+    other: Directed,
+}
+
+#[derive(Serialize)]
+struct OverTime {
+    bin_s: f64,
+    charged_s: Vec<f64>,
+    bare_s: Vec<f64>,
+    inferred_s: Vec<f64>,
+    active_stations: Vec<f64>,
+    active_stations_bin_s: f64,
+}
+
+/// All figures, as one JSON text.
+pub(super) fn json(label: &str, gathered: &Gathered) -> String {
+    let (air, counts) = (&gathered.summary, &gathered.counts);
+    let of_type = |(code, frames): (usize, &u64)| OfType {
+        kind: (code >> 4) as u8,
+        subtype: (code & 15) as u8,
+        frames: *frames,
+    };
+    let stations = air.stations.iter().map(|s| Station {
+        address: s.address.to_string(),
+        is_access_point: s.is_access_point,
+        network: s.network.map(|n| n.to_string()),
+        frames_sent: s.frames_sent,
+        signal_dbm: s.signal_dbm,
+        charged_s: s.air().charged().as_secs_f64(),
+        down: Directed::of(&s.down),
+        up: Directed::of(&s.up),
+        other: Directed::of(&s.other),
+    });
+    let whole = Whole {
+        source: label.to_owned(),
+        span_s: air.span.as_secs_f64(),
+        transmissions: air.transmissions,
+        frames: counts.undamaged(),
+        damaged_frames: counts.damaged,
+        malformed_records: malformed(gathered),
+        rate_assumed: air.rate_assumed,
+        clock_steps_back: counts.steps_back,
+        clock_jumps: counts.jumps,
+        is_cut: gathered.file.is_cut,
+        dropped: gathered.dropped,
+        channels_mhz: counts.channels.keys().copied().collect(),
+        frames_by_type: counts
+            .frames
+            .iter()
+            .enumerate()
+            .filter(|f| *f.1 > 0)
+            .map(of_type)
+            .collect(),
+        utilisation: air.utilisation,
+        bare_utilisation: air.bare_utilisation,
+        air: AirParts::of(&air.air),
+        active_stations_mean: air.active_mean,
+        active_stations_most: air.active_most,
+        stations: stations.collect(),
+        further_stations: Directed::of(&air.beyond),
+        not_decoded: Directed::of(&air.nobody),
+        over_time: OverTime {
+            bin_s: air.bin.as_secs_f64(),
+            charged_s: air.charged.values().to_vec(),
+            bare_s: air.bare.values().to_vec(),
+            inferred_s: air.inferred.values().to_vec(),
+            active_stations: air.active.clone(),
+            active_stations_bin_s: air.active_bin.as_secs_f64(),
+        },
+    };
+    serde_json::to_string_pretty(&whole).expect("plain fields")
+}
+
+/// The stations, a line per direction.
+pub(super) fn csv(gathered: &Gathered) -> String {
+    let mut out = String::from(
+        "station,is_access_point,network,direction,charged_s,heard_s,announced_s,answered_s,gaps_s,\
+         contention_s,attempts,unanswered,frames,retries,bytes,inferred_bytes,phy_rate_bps,signal_dbm\n",
+    );
+    for share in shares(gathered) {
+        let (used, station) = (share.used, share.station);
+        let air = AirParts::of(&used.air);
+        let text = |value: Option<String>| value.unwrap_or_default();
+        writeln!(
+            out,
+            "{},{},{},{},{:.9},{:.9},{:.9},{:.9},{:.9},{:.9},{},{},{},{},{},{},{},{}",
+            share.who,
+            station.is_some_and(|s| s.is_access_point),
+            text(station.and_then(|s| s.network).map(|n| n.to_string())),
+            share.direction,
+            air.charged_s,
+            air.heard_s,
+            air.announced_s,
+            air.answered_s,
+            air.gaps_s,
+            air.contention_s,
+            used.attempts,
+            used.unanswered,
+            used.frames,
+            used.retries,
+            used.bytes,
+            used.inferred_bytes,
+            text(used.rate_bps().map(|rate| format!("{rate:.0}"))),
+            text(station.and_then(|s| s.signal_dbm).map(|dbm| format!("{dbm:.1}"))),
+        )
+        .expect("a String takes it");
+    }
+    out
+}

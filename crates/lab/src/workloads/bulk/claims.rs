@@ -1,0 +1,183 @@
+//! What claims about transfers are measured by: groups of transfers of one name, and all together.
+
+use airlane_quality::stats;
+use serde::{Deserialize, Serialize};
+
+use super::{NAME, Output, Transfer, TransferOutput, Transfers};
+use crate::workload::{ClaimRun, Kept, Metric, Sense};
+use crate::world::FlowSample;
+
+/// From so long after a start on all shall be equal.
+const SETTLES_S: f64 = 1.0;
+/// Rates are means over so long.
+const WINDOW_S: f64 = 1.0;
+
+/// What claims need of a run, by metric.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Of(Vec<(String, Option<f64>)>);
+
+/// The metrics of a group of transfers: its name in front.
+const OF_GROUP: [(&str, &str, Sense); 4] = [
+    ("goodput_bps", "bit/s", Sense::Higher),
+    ("rtt_p95_s", "s", Sense::Lower),
+    ("air_share", "", Sense::Neutral),
+    ("least_air_share", "", Sense::Higher),
+];
+
+/// The metrics of all transfers together.
+const OF_ALL: [(&str, &str, Sense); 5] = [
+    ("least_goodput_bps", "bit/s", Sense::Higher),
+    ("air_most_over_least", "", Sense::Lower),
+    ("air_used_share", "", Sense::Neutral),
+    ("least_jain", "", Sense::Higher),
+    ("last_share", "", Sense::Neutral),
+];
+
+/// A name as part of a metric.
+fn word(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+pub(super) fn run_metrics(cast: &Transfers) -> Vec<Metric> {
+    if cast.0.is_empty() {
+        return Vec::new();
+    }
+    let of_groups = cast.0.iter().flat_map(|transfer| {
+        let group = word(&transfer.name);
+        OF_GROUP
+            .map(|(metric, unit, sense)| Metric::of_run(format!("{group}_{metric}"), unit, sense))
+    });
+    let of_all = OF_ALL.map(|(metric, unit, sense)| Metric::of_run(metric, unit, sense));
+    of_groups.chain(of_all).collect()
+}
+
+pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
+    let of = run.kept.of::<Of>()?;
+    of.0.iter().find(|(name, _)| name == metric)?.1
+}
+
+pub(super) fn keep(groups: &[Transfer], output: &Output) -> Option<Kept> {
+    let mut figures = Vec::new();
+    for transfer in groups {
+        let group = word(&transfer.name);
+        let is_of = |t: &&TransferOutput| {
+            t.name == transfer.name || t.name.strip_prefix(&transfer.name).is_some_and(is_number)
+        };
+        let members: Vec<&TransferOutput> = output.0.iter().filter(is_of).collect();
+        for (metric, _, _) in OF_GROUP {
+            let of = |t: &&TransferOutput| match metric {
+                "goodput_bps" => t.goodput_bps(),
+                "rtt_p95_s" => t.rtt_p95_s(),
+                _ => t.air_share(),
+            };
+            let all: Option<Vec<f64>> = members.iter().map(of).collect();
+            let of_all = |all: Vec<f64>| match metric {
+                "least_air_share" => all.into_iter().reduce(f64::min),
+                _ => stats::mean(&all),
+            };
+            figures.push((format!("{group}_{metric}"), all.and_then(of_all)));
+        }
+    }
+    for (metric, _, _) in OF_ALL {
+        figures.push((metric.to_owned(), of_all(metric, &output.0)));
+    }
+    Some(Kept::new(NAME, Of(figures)))
+}
+
+/// Whether it is what is behind the name of one of several: `.2`.
+fn is_number(rest: &str) -> bool {
+    rest.strip_prefix('.').is_some_and(|n| n.parse::<u32>().is_ok())
+}
+
+fn of_all(metric: &str, transfers: &[TransferOutput]) -> Option<f64> {
+    let goodputs = || transfers.iter().map(TransferOutput::goodput_bps).collect::<Option<Vec<_>>>();
+    let air = || transfers.iter().map(TransferOutput::air_share).collect::<Option<Vec<_>>>();
+    let least = |xs: &[f64]| xs.iter().copied().reduce(f64::min);
+    match metric {
+        "least_goodput_bps" => least(&goodputs()?),
+        "air_most_over_least" => {
+            let air = air()?;
+            let most = air.iter().copied().reduce(f64::max)?;
+            Some(most / least(&air)?)
+        }
+        "air_used_share" => Some(air()?.iter().sum()),
+        "least_jain" => least_jain(transfers),
+        _ => last_share(transfers),
+    }
+}
+
+/// Jain's index of equality: 1 if all are the same, 1/n if one has all.
+fn jain(xs: &[f64]) -> f64 {
+    let sum: f64 = xs.iter().sum();
+    let squares: f64 = xs.iter().map(|x| x * x).sum();
+    if squares > 0.0 { sum * sum / (xs.len() as f64 * squares) } else { f64::NAN }
+}
+
+/// Bytes acknowledged until a time.
+fn acked(samples: &[FlowSample], at: f64) -> u64 {
+    let known = samples.partition_point(|s| s.at.as_secs_f64() <= at + 1e-9);
+    known.checked_sub(1).map_or(0, |last| samples[last].acked_bytes)
+}
+
+/// The rates of transfers between two times, bits/s.
+fn rates(transfers: &[&TransferOutput], from: f64, until: f64) -> Vec<f64> {
+    let bytes = |t: &TransferOutput| acked(&t.samples, until) - acked(&t.samples, from);
+    transfers.iter().map(|t| 8.0 * bytes(t) as f64 / (until - from)).collect()
+}
+
+/// When transfers start or end, in order, each once.
+fn changes(transfers: &[TransferOutput]) -> Vec<f64> {
+    let both = |t: &TransferOutput| [t.start.as_secs_f64(), t.end.as_secs_f64()];
+    let mut times: Vec<f64> = transfers.iter().flat_map(both).collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    times
+}
+
+/// The least of Jain's index over windows in which several transfers run, all of them for long enough.
+fn least_jain(transfers: &[TransferOutput]) -> Option<f64> {
+    let changes = changes(transfers);
+    let mut least: Option<f64> = None;
+    for stretch in changes.windows(2) {
+        let (begin, end) = (stretch[0], stretch[1]);
+        let runs =
+            |t: &&TransferOutput| t.start.as_secs_f64() <= begin && t.end.as_secs_f64() >= end;
+        let running: Vec<&TransferOutput> = transfers.iter().filter(runs).collect();
+        let mut from = begin + SETTLES_S;
+        while running.len() > 1 && from + WINDOW_S <= end {
+            let index = jain(&rates(&running, from, from + WINDOW_S));
+            least = Some(least.map_or(index, |least| least.min(index)));
+            from += WINDOW_S;
+        }
+    }
+    least
+}
+
+/// The share of the transfer that started last in what all brought from then on.
+fn last_share(transfers: &[TransferOutput]) -> Option<f64> {
+    let last = transfers.iter().max_by_key(|t| t.start)?;
+    let (from, until) = (last.start.as_secs_f64(), last.end.as_secs_f64());
+    if until <= from {
+        return None;
+    }
+    let all: Vec<&TransferOutput> = transfers.iter().collect();
+    let total: f64 = rates(&all, from, until).iter().sum();
+    Some(rates(&[last], from, until)[0] / total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_counts_who_shares() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
+        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn names_of_groups_are_words() {
+        assert_eq!(word("far-1 b"), "far_1_b");
+        assert!(is_number(".12") && !is_number("2") && !is_number(".x"));
+    }
+}

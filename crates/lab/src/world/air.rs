@@ -1,0 +1,232 @@
+//! Who held the air of each WiFi when, as a run leaves it.
+//!
+//! Attempts are taken from the medium once per step of the run and put into bins, so that memory does
+//! not grow with the run; those within one stretch of it are kept as they are.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_net::Direction;
+use airlane_net::air::{Air, Held, Use};
+
+use super::network::Measured;
+
+/// The least length of a bin.
+const BIN: Duration = Duration::from_millis(100);
+
+/// Bins at most, however long a run is.
+const BINS: usize = 1_000;
+
+/// Numbers at most in all bins of a WiFi, however many stations it has.
+const NUMBERS: usize = 400_000;
+
+/// The length of the stretch whose attempts are kept one by one.
+const STRETCH: Duration = Duration::from_millis(30);
+
+/// Attempts at most that are kept of it.
+const ATTEMPTS: usize = 2_000;
+
+/// What is younger may still overlap with an attempt that has not ended: none lasts so long.
+const OPEN: Duration = Duration::from_millis(50);
+
+/// The air of one WiFi over a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AirOutput {
+    /// The access that is its access point.
+    pub access: String,
+    /// The length of a bin.
+    pub bin: Duration,
+    /// Who used it: down before up, station by station.
+    pub ways: Vec<AirWay>,
+    /// The stretch whose attempts follow; empty if the run ended before it.
+    pub stretch: (Time, Time),
+    /// The attempts in it in the order of their ends, each with the number of its way.
+    pub attempts: Vec<(usize, Use)>,
+}
+
+/// The use of the air by the packets of one station in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AirWay {
+    /// The number of its entry in [`RunOutput::ways`](super::RunOutput).
+    pub way: usize,
+    /// The number of the place whose host the station is, over all workloads.
+    pub place: usize,
+    /// The direction.
+    pub direction: Direction,
+    /// Bin by bin.
+    pub bins: Vec<HeldAir>,
+}
+
+/// The time in a bin that attempts held the air for, seconds. Of attempts at the same time each
+/// counts for its part of it, so that the sum over all ways is at most the bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeldAir {
+    /// Frames for the first time.
+    pub fresh: f32,
+    /// Frames that had been sent before.
+    pub repeated: f32,
+    /// Attempts that nobody answered, while nobody else sent.
+    pub lost: f32,
+    /// Attempts that nobody answered, as others sent at the same time.
+    pub collided: f32,
+}
+
+impl HeldAir {
+    /// All of it.
+    pub fn total(&self) -> f32 {
+        self.fresh + self.repeated + self.lost + self.collided
+    }
+
+    fn add(&mut self, attempt: &Use, seconds: f64) {
+        let seconds = seconds as f32;
+        match attempt.held {
+            Held::Came(_) => {
+                let again = attempt.repeated as f32 / attempt.frames.max(1) as f32;
+                self.repeated += seconds * again;
+                self.fresh += seconds * (1.0 - again);
+            }
+            Held::Lost => self.lost += seconds,
+            Held::Collided => self.collided += seconds,
+        }
+    }
+}
+
+/// Watches the air of one WiFi.
+#[derive(Debug)]
+pub(super) struct AirWatch {
+    air: Air,
+    /// The number of the way in `output` by port.
+    by_port: Vec<Option<usize>>,
+    /// Attempts that may overlap with some that have not ended.
+    open: Vec<Use>,
+    output: AirOutput,
+}
+
+impl AirWatch {
+    /// One for each WiFi among these ways, for a run of `duration`.
+    pub(super) fn of(ways: &[Measured], duration: Duration) -> Vec<Self> {
+        let mut watches: Vec<(airlane_net::NodeId, Self)> = Vec::new();
+        for (number, way) in ways.iter().enumerate() {
+            let Some(on_air) = &way.on_air else { continue };
+            let node = way.carrier.node;
+            let at = watches.iter().position(|(n, _)| *n == node).unwrap_or_else(|| {
+                on_air.air.keep_uses();
+                watches.push((node, Self::new(on_air.air.clone(), &on_air.access, duration)));
+                watches.len() - 1
+            });
+            let watch = &mut watches[at].1;
+            let port = usize::from(way.carrier.port.0);
+            if watch.by_port.len() <= port {
+                watch.by_port.resize(port + 1, None);
+            }
+            watch.by_port[port] = Some(watch.output.ways.len());
+            let (place, direction) = (on_air.place, way.carrier.direction);
+            watch.output.ways.push(AirWay { way: number, place, direction, bins: Vec::new() });
+        }
+        let mut watches: Vec<Self> = watches.into_iter().map(|(_, watch)| watch).collect();
+        for watch in &mut watches {
+            watch.output.bin = bin(duration, watch.output.ways.len());
+        }
+        watches
+    }
+
+    fn new(air: Air, access: &str, duration: Duration) -> Self {
+        let from = Time::ZERO + duration / 2;
+        let output = AirOutput {
+            access: access.to_owned(),
+            bin: BIN,
+            ways: Vec::new(),
+            stretch: (from, from + STRETCH),
+            attempts: Vec::new(),
+        };
+        Self { air, by_port: Vec::new(), open: Vec::new(), output }
+    }
+
+    /// Takes what the air did until `now`.
+    pub(super) fn take(&mut self, now: Time) {
+        let mut open = std::mem::take(&mut self.open);
+        open.extend(self.air.take_uses());
+        open.sort_by_key(|attempt| attempt.from);
+        let mut start = 0;
+        while start < open.len() {
+            // Attempts that overlap, each with one of the others.
+            let (mut end, mut until) = (start + 1, open[start].until);
+            while open.get(end).is_some_and(|next| next.from < until) {
+                until = until.max(open[end].until);
+                end += 1;
+            }
+            if until + OPEN > now {
+                break;
+            }
+            self.add(&open[start..end]);
+            start = end;
+        }
+        open.drain(..start);
+        self.open = open;
+    }
+
+    /// What came out, of a run that ended at `end`.
+    pub(super) fn finish(mut self, end: Time) -> AirOutput {
+        self.take(end + 2 * OPEN);
+        let bins = end.since_start().as_nanos().div_ceil(self.output.bin.as_nanos().max(1));
+        for way in &mut self.output.ways {
+            // What an attempt that went on beyond the end would have had.
+            way.bins.resize(bins as usize, HeldAir::default());
+        }
+        if self.output.stretch.1 > end {
+            self.output.stretch = (end, end);
+            self.output.attempts.clear();
+        }
+        self.output
+    }
+
+    /// Puts attempts that overlap into bins.
+    fn add(&mut self, attempts: &[Use]) {
+        let mut edges: Vec<Time> = attempts.iter().flat_map(|a| [a.from, a.until]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        for (from, until) in edges.iter().zip(edges.iter().skip(1)) {
+            let at_once = attempts.iter().filter(|a| a.from <= *from && a.until >= *until);
+            let share = 1.0 / at_once.clone().count().max(1) as f64;
+            for attempt in at_once {
+                self.hold(attempt, (*from, *until), share);
+            }
+        }
+        let (from, until) = self.output.stretch;
+        for attempt in attempts.iter().filter(|a| a.from < until && a.until > from) {
+            let Some(way) = self.way_of(attempt) else { continue };
+            if self.output.attempts.len() < ATTEMPTS {
+                self.output.attempts.push((way, *attempt));
+            }
+        }
+    }
+
+    fn way_of(&self, attempt: &Use) -> Option<usize> {
+        self.by_port.get(usize::from(attempt.port.0)).copied().flatten()
+    }
+
+    /// A part of an attempt held this share of the air from one time to another.
+    fn hold(&mut self, attempt: &Use, (from, until): (Time, Time), share: f64) {
+        let Some(way) = self.way_of(attempt) else { return };
+        let bins = &mut self.output.ways[way].bins;
+        let bin = (self.output.bin.as_nanos() as u64).max(1);
+        let (mut from, until) = (from.as_nanos(), until.as_nanos());
+        while from < until {
+            let number = from / bin;
+            let end = until.min((number + 1) * bin);
+            let number = usize::try_from(number).unwrap_or(usize::MAX).min(BINS);
+            if bins.len() <= number {
+                bins.resize(number + 1, HeldAir::default());
+            }
+            bins[number].add(attempt, share * (end - from) as f64 * 1e-9);
+            from = end;
+        }
+    }
+}
+
+/// The length of a bin in a run of this length with so many ways.
+fn bin(duration: Duration, ways: usize) -> Duration {
+    let most = (NUMBERS / (4 * ways.max(1))).clamp(20, BINS);
+    let least = duration.as_secs_f64() / most as f64;
+    BIN * ((least / BIN.as_secs_f64()).ceil().clamp(1.0, 1e6) as u32)
+}

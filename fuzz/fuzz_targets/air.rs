@@ -1,0 +1,108 @@
+//! Any records as what Cupid's estimator hears: shares stay shares, and reports can be written.
+#![no_main]
+
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_cupid::{Agent, AgentOptions, Charging, EstimatorOptions, Feedback};
+use airlane_wifi::{
+    Address, BlockAck, Format, Frame, FrameKind, Guard, Heard, Vector, What, Width,
+};
+
+const KINDS: [FrameKind; 12] = [
+    FrameKind::QosData,
+    FrameKind::Data,
+    FrameKind::Null,
+    FrameKind::Beacon,
+    FrameKind::Management,
+    FrameKind::Rts,
+    FrameKind::Cts,
+    FrameKind::Ack,
+    FrameKind::BlockAck,
+    FrameKind::BlockAckRequest,
+    FrameKind::PowerSavePoll,
+    FrameKind::Other,
+];
+
+/// Addresses of few stations, so that they meet, or of any.
+fn address(byte: u8) -> Address {
+    Address([2, 0, 0, 0, byte >> 4, byte & 15])
+}
+
+fn vector(byte: u8) -> Vector {
+    let formats = [Format::Dsss, Format::Ofdm, Format::Ht, Format::Vht, Format::He];
+    let vector = Vector {
+        format: formats[usize::from(byte) % 5],
+        mcs: byte / 5 % 12,
+        streams: 1 + byte / 60 % 4,
+        width: Width::ALL[usize::from(byte) % 4],
+        guard: Guard::Ns800,
+    };
+    if vector.is_valid() { vector } else { Vector::ofdm(byte % 8) }
+}
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let [flags, data @ ..] = data else { return };
+    let mut estimator = EstimatorOptions::new(address(1));
+    estimator.bssid = (flags & 1 != 0).then(|| address(0));
+    let charging = if flags & 2 != 0 { Charging::Packed } else { Charging::Literal };
+    let subtract_foreign = flags & 4 != 0;
+    let options = AgentOptions { charging, subtract_foreign, ..AgentOptions::new(estimator) };
+    let mut agent = Agent::new(options, Time::ZERO);
+    let mut now = 0_u64;
+    for step in data.chunks(12) {
+        let &[op, gap, long, kind, to, from, seq, low, size, rest, acked, count] = step else { break };
+        let gap = u64::from(gap) << (op & 15);
+        now = if op & 16 != 0 { now.saturating_sub(gap) } else { now.saturating_add(gap * 64) };
+        if op & 32 != 0 && acked == 255 {
+            now = u64::MAX - u64::from(count);
+        }
+        let duration = Duration::from_nanos(u64::from(long) << (rest & 31));
+        let frame = |n: u16| Frame {
+            kind: KINDS[usize::from(kind) % 12],
+            receiver: if to == 255 { Address::BROADCAST } else { address(to) },
+            transmitter: (from != 255).then(|| address(from)),
+            bssid: (rest & 32 != 0).then(|| address(rest)),
+            is_down: rest & 64 != 0,
+            bytes: u32::from(size) << (seq & 31),
+            is_retry: rest & 128 != 0,
+            sequence: u16::from_be_bytes([seq, low]).wrapping_add(n),
+            remaining: Duration::from_nanos(u64::from(size) << (low & 63)),
+            tid: low,
+            block_ack: (acked != 0).then(|| BlockAck {
+                start: u16::from_be_bytes([low, seq]),
+                came: [u64::MAX >> (acked & 63), u64::from(acked), 0, u64::from(size)],
+            }),
+        };
+        let what = match op >> 6 {
+            0 => What::Energy,
+            1 => What::Header(vector(kind)),
+            _ => What::Frames {
+                vector: vector(size),
+                is_aggregate: op & 64 != 0,
+                frames: (0..u16::from(count % 70)).map(frame).collect(),
+            },
+        };
+        agent.hear(&Heard { at: Time::from_nanos(now), duration, what });
+        if op & 3 == 0 {
+            let estimate = agent.estimator().estimate(Time::from_nanos(now));
+            for share in [
+                estimate.utilisation,
+                estimate.bare,
+                estimate.packed,
+                estimate.foreign,
+                estimate.inferred,
+                estimate.utilisation_confidence,
+                estimate.stations_confidence,
+                estimate.own_confidence,
+            ] {
+                assert!((0.0..=1.0).contains(&share), "{estimate:?}");
+            }
+            assert!(estimate.stations <= 1_024);
+            agent.estimator().take_events();
+        }
+        if let Some((feedback, _)) = agent.poll(Time::from_nanos(now), 1 + u32::from(count)) {
+            assert_eq!(Feedback::decode(&feedback.encode()).map(|f| f.sequence), Ok(feedback.sequence));
+        }
+    }
+});
