@@ -259,9 +259,9 @@ proptest! {
     ) {
         let mut scene = scene;
         scene.ap.has_categories = false;
-        for station in &mut scene.stations {
-            let queue = station.queue;
-            *station = StationConfig { others_db: 55.0, queue, ..station(55.0) };
+        for one in &mut scene.stations {
+            let queue = one.queue;
+            *one = StationConfig { others_db: 55.0, queue, ..station(55.0) };
         }
         let outcome = run(&scene, false);
         // Attempts overlap only where they collide, and between two lies AIFS at least.
