@@ -152,7 +152,7 @@ int main(int argc, char* argv[]) {
     std::string standard = "ax", traffic = "udp";
     uint32_t width = 80, mcs = 11, streams = 2, guard_ns = 800, window = 64, down = 0, up = 0, far = 0;
     uint32_t retries = 7, queue = 1000, seed = 1, segment_ip = 1500;
-    double snr = 50.0, far_snr = 15.0, loss = 0.0, seconds = 2.0, warmup = 1.0, rtt_s = 0.02;
+    double snr = 50.0, far_snr = 15.0, others = 40.0, loss = 0.0, seconds = 2.0, warmup = 1.0, rtt_s = 0.02;
     uint32_t far_mcs = 0;
     bool rts = false, hidden = false, detection = true, trace = false;
     CommandLine cmd;
@@ -168,6 +168,7 @@ int main(int argc, char* argv[]) {
     cmd.AddValue("snr", "dB", snr);
     cmd.AddValue("far-snr", "dB", far_snr);
     cmd.AddValue("far-mcs", "MCS of the far ones", far_mcs);
+    cmd.AddValue("others", "dB between stations", others);
     cmd.AddValue("loss", "share of frames lost, in place of the SNR", loss);
     cmd.AddValue("retries", "attempts after the first", retries);
     cmd.AddValue("rts", "RTS and CTS", rts);
@@ -239,7 +240,7 @@ int main(int argc, char* argv[]) {
     }
 
     auto matrix = CreateObject<MatrixPropagationLossModel>();
-    matrix->SetDefaultLoss(hidden ? 300.0 : kPowerDbm - (NoiseDbm(width) + 40.0));
+    matrix->SetDefaultLoss(hidden ? 300.0 : kPowerDbm - (NoiseDbm(width) + others));
     for (uint32_t i = 0; i < number; ++i) {
         const double db = i + far >= number ? far_snr : snr;
         matrix->SetLoss(ap.Get(0)->GetObject<MobilityModel>(), stations.Get(i)->GetObject<MobilityModel>(),

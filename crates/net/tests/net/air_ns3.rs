@@ -23,7 +23,6 @@ struct Row<'a> {
     down: u32,
     /// Share of the frames that are lost; 0: nothing but by collisions.
     loss: f64,
-    is_hidden: bool,
     /// IP bits per second of all stations, the mean of the seeds.
     total_bps: f64,
 }
@@ -61,7 +60,6 @@ fn row(line: &'static str) -> Row<'static> {
         up: number(6) as u32,
         down: number(7) as u32,
         loss: number(9),
-        is_hidden: cells[11] == "1",
         total_bps: seeds.iter().sum::<f64>() / seeds.len() as f64,
     }
 }
@@ -79,7 +77,11 @@ fn ours(row: &Row<'_>, seed: u64, span: Duration) -> f64 {
         0.0 => 50.0,
         loss => ErrorModel::new().snr_for(&vector, mac::mpdu(IP_BYTES, false), loss),
     };
-    let others_db = if row.is_hidden { -60.0 } else { 40.0 };
+    let others_db = match row.scene {
+        "hidden" => -60.0,
+        "both" => 50.0,
+        _ => 40.0,
+    };
     let mut air = Air::new(ChannelConfig::default(), Seed(seed));
     let ap = air.add_ap(row.config.clone());
     let directions =
