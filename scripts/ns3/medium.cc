@@ -133,14 +133,15 @@ class FixedRates : public ConstantRateWifiManager {
 };
 NS_OBJECT_ENSURE_REGISTERED(FixedRates);
 
-// The SNR at which the table-based model loses a share of frames of so many bytes.
+// The SNR at which ns-3 with its table-based model loses a share of frames of so many bytes. Of several
+// streams it gives that model the bits of one alone.
 double SnrFor(const WifiTxVector& vector, uint32_t bytes, double loss) {
     auto model = CreateObject<TableBasedErrorRateModel>();
     double low = -20.0, high = 60.0;
     while (high - low > 1e-3) {
         const double middle = (low + high) / 2;
         const double success =
-            model->GetChunkSuccessRate(vector.GetMode(), vector, std::pow(10.0, middle / 10), 8 * bytes);
+            model->GetChunkSuccessRate(vector.GetMode(), vector, std::pow(10.0, middle / 10), 8 * bytes / vector.GetNss());
         (success < 1 - loss ? low : high) = middle;
     }
     return high;

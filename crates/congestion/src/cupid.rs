@@ -169,8 +169,8 @@ impl Cupid {
     /// The fallback takes over with so many bytes in flight. BBR has measured all along.
     fn hand_over(&mut self, now: Time, flight: u64) {
         let Other::Cubic(own) = &mut self.other else { return };
-        if (flight as f64) < INITIAL_WINDOW_PACKETS * self.mtu as f64 {
-            // Hardly anything: it finds out by itself, as a new flow would.
+        if flight <= self.mtu {
+            // After a pause: it finds out by itself, as a new flow would.
             let mut new = cubic(now, self.mtu);
             new.adopt_flight(own);
             **own = new;

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use airlane_wifi::{
-    Access, Address, BlockAck, Frame, FrameKind, Timing, Vector, What, contention, mac,
+    Access, Address, BlockAck, Format, Frame, FrameKind, Timing, Vector, What, contention, mac,
 };
 
 use super::books::{Books, Entry};
@@ -394,7 +394,8 @@ impl Joiner {
             bytes,
             data,
             preamble: preamble as f64,
-            aggregate: is_aggregate,
+            // VHT and HE have nothing but aggregates, if need be of one.
+            aggregate: is_aggregate || matches!(vector.format, Format::Vht | Format::He),
         };
         let big = f64::from(books.options().big);
         let has_big = frames.iter().any(|frame| f64::from(frame.bytes) > big);

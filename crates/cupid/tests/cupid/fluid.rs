@@ -12,9 +12,12 @@ const REPORT_MS: usize = 40;
 const NOISE: f64 = 0.01;
 const DELTA: f64 = 300e6;
 
+/// What a user may use of the air, by time in ms.
+type Wants = fn(usize) -> f64;
+
 /// One user: what it may use of the air, by time in ms.
 struct User {
-    wants: fn(usize) -> f64,
+    wants: Wants,
     rule: RateRule,
     rate: f64,
     /// Rates on their way, with when they take effect.
@@ -48,7 +51,7 @@ impl Model {
     }
 
     /// Runs users for so many ms. Returns the utilisation, and each user's share, by ms.
-    fn run(&self, wants: &[fn(usize) -> f64], ms: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+    fn run(&self, wants: &[Wants], ms: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let options = RuleOptions { kind: self.kind, ..RuleOptions::default() };
         let mut rng: Rng = Seed(self.seed).rng();
         let mut users: Vec<User> = wants
@@ -142,7 +145,7 @@ fn from_3s(ms: usize) -> f64 {
 
 #[test]
 fn the_published_rule_leaves_air_idle_beside_a_limited_user_and_the_default_does_not() {
-    let users: [fn(usize) -> f64; 3] = [always, always, a_tenth];
+    let users: [Wants; 3] = [always, always, a_tenth];
     let mean_of = |model: &Model| {
         let (used, shares) = model.run(&users, 20_000);
         (mean(&used[2_000..]), shares.iter().map(|s| mean(&s[2_000..])).collect::<Vec<_>>())
@@ -167,7 +170,7 @@ fn the_published_rule_leaves_air_idle_beside_a_limited_user_and_the_default_does
 }
 
 /// After how many ms utilisation is back at eta less 5 %, for good; and how long it was below in all.
-fn reuse(kind: RuleKind, users: &[fn(usize) -> f64], seed: u64) -> (usize, f64) {
+fn reuse(kind: RuleKind, users: &[Wants], seed: u64) -> (usize, f64) {
     let (used, _) = Model { seed, ..Model::new(kind) }.run(users, 6_000);
     // Over 20 ms: what a report's noise does for one is no idle air.
     let smooth = |ms: usize| mean(&used[ms - 20..ms]);
@@ -178,7 +181,7 @@ fn reuse(kind: RuleKind, users: &[fn(usize) -> f64], seed: u64) -> (usize, f64) 
 
 #[test]
 fn air_of_who_leaves_or_slows_down_is_used_again_within_200_ms() {
-    let scenes: [&[fn(usize) -> f64]; 4] = [
+    let scenes: [&[Wants]; 4] = [
         &[always, always, ends_at_3s],
         &[always, always, slows_at_3s],
         &[always, ends_at_3s],
@@ -200,7 +203,7 @@ fn air_of_who_leaves_or_slows_down_is_used_again_within_200_ms() {
 #[test]
 fn who_comes_gets_an_equal_part_within_half_a_second() {
     for kind in [RuleKind::Paper, RuleKind::Default] {
-        let users: [fn(usize) -> f64; 3] = [always, always, from_3s];
+        let users: [Wants; 3] = [always, always, from_3s];
         let (used, shares) = Model::new(kind).run(&users, 5_000);
         let at =
             |from: usize| shares.iter().map(|s| mean(&s[from..from + 200])).collect::<Vec<_>>();
