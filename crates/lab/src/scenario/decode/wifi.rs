@@ -183,7 +183,7 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         "false",
         "The access point sends beacons, every 102.4 ms at the lowest rate.",
     );
-    let position = place(r, "Where the access point stands, to the east", "And to the north.");
+    let position = place(r, "Where the access point stands, to the east.", "And to the north.");
     let power_dbm = r.number("power_dbm", range(-20.0, 36.0, "20"), 20.0, POWER);
     let others_db = r.number(
         "others_db",
