@@ -10,7 +10,8 @@ use airlane_wifi::Heard;
 use crate::air::{AP, Talker, channel, he, station};
 
 fn options() -> AgentOptions {
-    AgentOptions::new(EstimatorOptions { bssid: Some(AP), ..EstimatorOptions::new(station(1)) })
+    let estimator = EstimatorOptions { bssid: Some(AP), ..EstimatorOptions::new(station(1)) };
+    AgentOptions { charging: Charging::Literal, ..AgentOptions::new(estimator) }
 }
 
 fn reports(records: &[Heard], options: AgentOptions, flows: u32) -> Vec<(Time, Feedback)> {
