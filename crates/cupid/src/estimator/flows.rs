@@ -55,6 +55,11 @@ pub(super) struct Ppdu {
     pub aggregate: bool,
 }
 
+/// The sequence number behind one, of 12 bits.
+fn after(sequence: u16) -> u16 {
+    sequence.wrapping_add(1) & 0xfff
+}
+
 impl Flow {
     fn new(ppdu: &Ppdu) -> Self {
         Self {
@@ -86,7 +91,8 @@ impl Flow {
 
     /// Takes a PPDU into account. Returns how many new MPDUs were missed since the last one.
     pub fn on_ppdu(&mut self, frames: &[Frame], ppdu: &Ppdu) -> f64 {
-        let expected = self.expected.unwrap_or_else(|| frames.first().map_or(0, |f| f.sequence));
+        let expected =
+            self.expected.unwrap_or_else(|| frames.first().map_or(0, |f| f.sequence & 0xfff));
         // Distances ahead of what is expected; what lies behind was sent before.
         let ahead = |frame: &Frame| frame.sequence.wrapping_sub(expected) & 0xfff;
         let news = || frames.iter().filter(|frame| ahead(frame) < 2_048);
@@ -105,12 +111,12 @@ impl Flow {
         let gap = missed.saturating_sub(unseen.saturating_add(self.slack));
         self.slack = if gap > 0 { 0 } else { unseen };
         if let Some(last) = last {
-            self.expected = Some((expected + last + 1) & 0xfff);
+            self.expected = Some(after(expected + last));
         } else if self.expected.is_none() {
-            self.expected = frames.last().map(|f| (f.sequence + 1) & 0xfff);
+            self.expected = frames.last().map(|f| after(f.sequence));
         } else if frames.iter().any(|frame| !frame.is_retry) {
             // New frames far from what is expected: the counter began anew.
-            self.expected = frames.last().map(|f| (f.sequence + 1) & 0xfff);
+            self.expected = frames.last().map(|f| after(f.sequence));
         }
         let mean = |old: &mut f64, new: f64| *old += GAIN * (new - *old);
         mean(&mut self.mpdus, ppdu.mpdus);
@@ -129,7 +135,7 @@ impl Flow {
     /// A block acknowledgement told that frames up to this number came in a PPDU that was not heard.
     pub fn on_acknowledged(&mut self, highest: u16) {
         let Some(expected) = self.expected else { return };
-        let next = (highest + 1) & 0xfff;
+        let next = after(highest);
         if next.wrapping_sub(expected) & 0xfff < 2_048 {
             self.expected = Some(next);
         }

@@ -267,6 +267,22 @@ fn clocks_that_run_backward_are_counted_and_bridged() {
 }
 
 #[test]
+fn numbers_that_no_field_holds_are_borne() {
+    let mut heard = channel(&mut [Talker::down(station(1), he(9), 16)], SECOND, 1).records;
+    for (i, record) in heard.iter_mut().enumerate() {
+        let What::Frames { frames, .. } = &mut record.what else { continue };
+        for frame in frames {
+            frame.sequence = u16::MAX - (i % 3) as u16;
+            frame.remaining = Duration::from_secs(i as u64 % 2);
+            frame.bytes = u32::MAX;
+        }
+    }
+    for estimate in estimates(&heard, options(), Time::from_millis(40)) {
+        assert!((0.0..=1.0).contains(&estimate.utilisation), "{estimate:?}");
+    }
+}
+
+#[test]
 fn one_wild_time_stamp_does_no_lasting_harm() {
     let heard = channel(&mut [Talker::down(station(1), he(9), 16)], SECOND, 1).records;
     let mut estimator = Estimator::new(options());

@@ -144,7 +144,8 @@ fn the_report_of_a_wifi_shows_its_air_and_names_stations_after_their_connections
             _ => None,
         })
         .sum();
-    assert!(down > 60.0 && down < 102.0, "of the air of one channel: {down} %");
+    // All who take part in a collision are charged for it.
+    assert!(down > 60.0 && down < 110.0, "of the air of one channel: {down} %");
     assert!(airlane_report::render(&story.report).len() < 3_000_000);
     let even = story.summary.rows.iter().find(|r| r.metric == "jain_air").unwrap().value;
     assert!((0.25..=1.0).contains(&even), "{even}");

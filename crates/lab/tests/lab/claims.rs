@@ -320,7 +320,10 @@ fn the_claims_of_minerva_are_read_with_their_defaults() {
         assert!(ids.contains(&id), "{id} among {ids:?}");
     }
     let e = ClaimSet::of_system("nothing").unwrap_err().to_string();
-    assert_eq!(e, "no claims of \"nothing\"; expected one of minerva, fbdt, ows, octopus, or all");
+    assert_eq!(
+        e,
+        "no claims of \"nothing\"; expected one of minerva, cupid, fbdt, ows, octopus, or all"
+    );
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! stack as often as there are subjects.
 
 mod air;
-mod air_ns3;
 mod browsers;
 mod claims;
 mod diff;

@@ -13,6 +13,8 @@
 //!
 //! Equations, constants and what is left out: `docs/air.md`.
 
+#![expect(clippy::vec_box, reason = "packets change hands boxed, here as elsewhere")]
+
 mod account;
 mod aggregate;
 mod channel;
