@@ -15,8 +15,6 @@
 
 #![expect(clippy::vec_box, reason = "packets change hands boxed, here as elsewhere")]
 
-#![allow(clippy::vec_box, reason = "packets stay in the boxes that nodes pass on")]
-
 mod account;
 mod aggregate;
 mod channel;
