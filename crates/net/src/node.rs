@@ -151,6 +151,10 @@ pub trait Queue: Send {
     fn capacity(&mut self, now: Time, bytes: f64) {
         let _ = (now, bytes);
     }
+    /// Whether its link is a radio that sends slowly from now on: queues that judge delays allow for it.
+    fn set_slow(&mut self, is_slow: bool) {
+        let _ = is_slow;
+    }
     /// Packets waiting.
     fn len(&self) -> usize;
     /// Whether none waits.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use airlane_base::{FlowId, Rate, Seed};
 
-use crate::access::{Access, Built, Carrier, Direction};
+use crate::access::{Access, Built, Carrier, Channels, Direction};
 use crate::air::{Air, StationId};
 use crate::impair::{Impairment, JitterLaw};
 use crate::network::{HostId, Network, Step};
@@ -70,6 +70,7 @@ struct Placed {
 pub struct Topology {
     network: Network,
     accesses: Vec<Placed>,
+    channels: Channels,
     send_jitter: SendJitter,
     seed: Seed,
     flows: u32,
@@ -78,7 +79,14 @@ pub struct Topology {
 impl Topology {
     /// A core without accesses and hosts. What is random at servers draws from `seed`.
     pub fn new(send_jitter: SendJitter, seed: Seed) -> Self {
-        Self { network: Network::new(), accesses: Vec::new(), send_jitter, seed, flows: 0 }
+        Self {
+            network: Network::new(),
+            accesses: Vec::new(),
+            channels: Channels::default(),
+            send_jitter,
+            seed,
+            flows: 0,
+        }
     }
 
     /// Adds an access: at the core, or `behind` another one. What is random in it draws from
@@ -91,7 +99,7 @@ impl Topology {
         seed: Seed,
     ) -> AccessId {
         let outer = behind.map(|outer| &self.accesses[outer.0].built);
-        let built = access.build(name, outer, &mut self.network, seed);
+        let built = access.build(name, outer, (&mut self.network, &mut self.channels), seed);
         self.accesses.push(Placed { name: name.to_owned(), behind, built });
         AccessId(self.accesses.len() - 1)
     }

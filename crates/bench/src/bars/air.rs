@@ -7,7 +7,8 @@ use airlane_lab::scenario::Cipher;
 use airlane_lab::workloads::bulk;
 use airlane_link::thread_cpu;
 use airlane_net::air::{
-    Air, ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig,
+    Air, ApConfig, ChannelConfig, Descriptors, Protection, RateControl, SchedulerKind, Signal,
+    StationConfig,
 };
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
 use airlane_wifi::{Format, Guard, Width};
@@ -109,9 +110,21 @@ fn saturate(span: Duration) -> (u64, Duration) {
         queue: QueueSpec::DropTail(Limit::Packets(1_000)),
         pool: Capacity::Unlimited,
         rate_control: RateControl::Fixed { mcs: MCS, streams: 2 },
+        slow_below: None,
+        descriptors: Descriptors::Unlimited,
+        has_beacons: false,
+        position: None,
+        power_dbm: 20.0,
+        others_db: 40.0,
     };
-    let station =
-        StationConfig { snr_db: 50.0, others_db: 40.0, queue: config.queue, rate_control: None };
+    let station = StationConfig {
+        signal: Signal::Fixed(50.0),
+        up_db: 0.0,
+        others_db: 40.0,
+        power_save: None,
+        queue: config.queue,
+        rate_control: None,
+    };
     let mut air = Air::new(ChannelConfig::default(), Seed(1));
     let ap = air.add_ap(config);
     let port = Air::port(air.add_station(ap, station), Direction::Down);

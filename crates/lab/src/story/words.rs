@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_net::Direction;
-use airlane_wifi::Format;
+use airlane_net::air::{Motion, Signal};
+use airlane_wifi::{Format, Position};
 
 use crate::scenario::{
     AccessKind, Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue,
@@ -115,7 +116,16 @@ pub(super) fn air(kind: &AccessKind) -> Option<String> {
             let rate = station.mcs.map_or_else(String::new, |(mcs, n)| {
                 format!(", MCS {mcs} with {}", plural(usize::from(n), "stream"))
             });
-            Some(format!("SNR of {} dB{rate}", short(station.snr_db)))
+            let signal = match &station.signal {
+                Signal::Fixed(db) => format!("SNR of {} dB", short(*db)),
+                Signal::Trace(_) => "SNR from a trace".to_owned(),
+                Signal::Place(Motion::Still(at)) => {
+                    format!("{} m away", short(at.distance(Position::default())))
+                }
+                Signal::Place(Motion::Walk { .. }) => "walking about".to_owned(),
+                Signal::Place(Motion::Waypoints(_)) => "on its way".to_owned(),
+            };
+            Some(format!("{signal}{rate}"))
         }
         AccessKind::Link(_) | AccessKind::Cell(_) => None,
     }

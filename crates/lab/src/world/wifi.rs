@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_net::air::{ApConfig, ChannelConfig, RateControl, StationConfig};
+use airlane_net::air::{ApConfig, RateControl, StationConfig};
 use airlane_net::{Capacity, WifiAccess};
 use airlane_wifi::Vector;
 
@@ -31,18 +31,32 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
         scheduler: wifi.scheduler,
         queue: queue_spec(down, most, rtt),
         pool: wifi.pool_packets.map_or(Capacity::Unlimited, Capacity::Packets),
-        rate_control: RateControl::Ideal,
+        rate_control: wifi.rate_control,
+        slow_below: Some(wifi.slow_below),
+        descriptors: wifi.descriptors,
+        has_beacons: wifi.has_beacons,
+        position: wifi.position,
+        power_dbm: wifi.power_dbm,
+        others_db: wifi.others_db,
     };
     let station = station(&wifi.station, &wifi.link.up.queue, rtt);
-    WifiAccess { channel: ChannelConfig::default(), ap, station }
+    WifiAccess {
+        shares: wifi.shares.clone(),
+        channel: wifi.channel,
+        interferers: wifi.interferers.clone(),
+        ap,
+        station,
+    }
 }
 
 /// A station with this queue.
 pub(super) fn station(station: &Station, up: &Queue, rtt: Duration) -> StationConfig {
-    let Station { snr_db, others_db, mcs } = *station;
+    let Station { signal, up_db, others_db, power_save, mcs } = station.clone();
     StationConfig {
-        snr_db,
+        signal,
+        up_db,
         others_db,
+        power_save,
         queue: queue_spec(up, Rate::from_bps(100_000_000), rtt),
         rate_control: mcs.map(|(mcs, streams)| RateControl::Fixed { mcs, streams }),
     }

@@ -25,3 +25,4 @@ mod tiles;
 mod traffic;
 mod tunnel;
 mod volumetric;
+mod wifi;

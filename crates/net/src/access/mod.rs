@@ -11,6 +11,7 @@ use airlane_base::{Rate, Seed};
 
 pub use cell::CellAccess;
 pub use link::{LinkAccess, Way};
+pub(crate) use wifi::Channels;
 pub use wifi::WifiAccess;
 
 use crate::air::{Air, StationConfig, StationId};
@@ -90,13 +91,13 @@ impl Access {
         &self,
         name: &str,
         outer: Option<&Built>,
-        network: &mut Network,
+        (network, channels): (&mut Network, &mut Channels),
         seed: Seed,
     ) -> Built {
         match self {
             Self::Link(link) => Built::Link(link.build(name, network, seed)),
             Self::Cell(cell) => Built::Cell(Box::new(cell.build(name, seed))),
-            Self::Wifi(wifi) => Built::Wifi(Box::new(wifi.build(name, network, seed))),
+            Self::Wifi(wifi) => Built::Wifi(Box::new(wifi.build(name, network, channels, seed))),
             Self::Station(station) => match outer {
                 Some(Built::Wifi(wifi)) => {
                     Built::Wifi(Box::new(wifi.others(StationConfig::clone(station))))

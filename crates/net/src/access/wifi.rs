@@ -9,19 +9,27 @@ use std::net::IpAddr;
 use airlane_base::{Rate, Seed};
 
 use super::{Carrier, Direction};
-use crate::air::{Air, ApConfig, ApId, ChannelConfig, StationConfig, StationId};
+use crate::air::{Air, ApConfig, ApId, ChannelConfig, InterfererConfig, StationConfig, StationId};
 use crate::network::{Network, NodeId, Step};
 
 /// A WiFi.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WifiAccess {
-    /// Its channel.
+    /// The name of its channel: WiFis that name the same one share it. `None`: it has one of its own.
+    pub shares: Option<String>,
+    /// Its channel; where it shares one, the first WiFi on it says what it is.
     pub channel: ChannelConfig,
+    /// Transmitters on the channel that are no 802.11.
+    pub interferers: Vec<InterfererConfig>,
     /// Its access point.
     pub ap: ApConfig,
     /// A host on it, which is a station.
     pub station: StationConfig,
 }
+
+/// Channels that several WiFis may share, by name, with their nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Channels(BTreeMap<String, (Air, NodeId)>);
 
 /// An access point that stands in a network.
 #[derive(Clone, Debug)]
@@ -43,10 +51,26 @@ pub(crate) struct Built {
 }
 
 impl WifiAccess {
-    pub(super) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
-        let air = Air::new(self.channel, seed.split("air"));
+    pub(super) fn build(
+        &self,
+        name: &str,
+        network: &mut Network,
+        channels: &mut Channels,
+        seed: Seed,
+    ) -> Built {
+        let mut stand = || {
+            let air = Air::new(self.channel, seed.split("air"));
+            let node = network.add_node(name, Box::new(air.clone()));
+            (air, node)
+        };
+        let (air, node) = match &self.shares {
+            None => stand(),
+            Some(shared) => channels.0.entry(shared.clone()).or_insert_with(stand).clone(),
+        };
+        for interferer in &self.interferers {
+            air.add_interferer(*interferer);
+        }
         let ap = air.add_ap(self.ap.clone());
-        let node = network.add_node(name, Box::new(air.clone()));
         Built::new(Point { air, node, ap }, self.station.clone())
     }
 }

@@ -5,6 +5,7 @@ use airlane_wifi::{Format, Response, Vector, mac};
 
 use super::config::ApConfig;
 use super::link::Link;
+use super::minstrel::Choice;
 use crate::node::Dropped;
 
 /// What a PPDU carries.
@@ -25,13 +26,15 @@ impl Psdu {
         &mut self,
         link: &mut Link,
         now: Time,
-        (ap, vector): (&ApConfig, &Vector),
+        (ap, choice): (&ApConfig, &Choice),
         drops: &mut Vec<Dropped>,
     ) {
+        let vector = &choice.vector;
         self.numbers.clear();
         (self.bytes, self.repeated) = (0, 0);
         let has_aggregates = !matches!(vector.format, Format::Dsss | Format::Ofdm);
-        let most_frames = if has_aggregates { ap.window } else { 1 };
+        // What samples a rate is a frame alone.
+        let most_frames = if has_aggregates && !choice.is_sample { ap.window } else { 1 };
         let most_bytes = vector.most_bytes(ap.most_air);
         let most_amsdu = if has_aggregates { ap.most_amsdu } else { 0 };
         for (number, mpdu) in link.window.outstanding() {

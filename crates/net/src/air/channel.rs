@@ -2,49 +2,69 @@
 
 use airlane_wifi::Width;
 
-/// Powers between radios, dBm, and the noise.
-#[derive(Debug, Default)]
+/// Powers between radios and the noise, in dBm and in mW: what is asked for at every PPDU is not worked
+/// out anew.
+#[derive(Debug)]
 pub(super) struct Powers {
-    /// Row by sender, column by receiver.
-    dbm: Vec<Vec<f64>>,
-    noise_figure_db: f64,
+    /// Row by sender, column by receiver: dBm, mW.
+    rows: Vec<Vec<(f64, f64)>>,
+    /// By width: dBm, mW.
+    noise: [(f64, f64); Width::ALL.len()],
 }
+
+/// Of a radio that is not heard.
+const SILENCE: (f64, f64) = (f64::NEG_INFINITY, 0.0);
 
 impl Powers {
     pub(super) fn new(noise_figure_db: f64) -> Self {
-        Self { dbm: Vec::new(), noise_figure_db }
+        let noise = Width::ALL.map(|width| {
+            let dbm = airlane_wifi::noise_dbm(width, noise_figure_db);
+            (dbm, milliwatts(dbm))
+        });
+        Self { rows: Vec::new(), noise }
     }
 
     /// Adds a radio that nobody hears yet.
     pub(super) fn add(&mut self) {
-        for row in &mut self.dbm {
-            row.push(f64::NEG_INFINITY);
+        for row in &mut self.rows {
+            row.push(SILENCE);
         }
-        self.dbm.push(vec![f64::NEG_INFINITY; self.dbm.len() + 1]);
+        self.rows.push(vec![SILENCE; self.rows.len() + 1]);
     }
 
-    /// Lets two radios hear each other at an SNR over a width.
-    pub(super) fn set_snr(&mut self, a: usize, b: usize, snr_db: f64, width: Width) {
-        let dbm = snr_db + self.noise_dbm(width);
-        self.dbm[a][b] = dbm;
-        self.dbm[b][a] = dbm;
+    /// `to` hears `from` with so much power from now on.
+    pub(super) fn set(&mut self, from: usize, to: usize, dbm: f64) {
+        self.rows[from][to] = (dbm, milliwatts(dbm));
+    }
+
+    /// Nobody hears a radio any more, and it hears nobody.
+    pub(super) fn silence(&mut self, radio: usize) {
+        for row in &mut self.rows {
+            row[radio] = SILENCE;
+        }
+        self.rows[radio].fill(SILENCE);
     }
 
     /// The power at which `to` hears `from`.
     #[inline]
     pub(super) fn dbm(&self, from: usize, to: usize) -> f64 {
-        self.dbm[from][to]
+        self.rows[from][to].0
     }
 
-    /// Thermal noise over a width, with the receiver's noise figure.
-    pub(super) fn noise_dbm(&self, width: Width) -> f64 {
-        airlane_wifi::noise_dbm(width, self.noise_figure_db)
+    /// The same in mW.
+    #[inline]
+    pub(super) fn mw(&self, from: usize, to: usize) -> f64 {
+        self.rows[from][to].1
     }
 
     /// SNR over a width with so much interference, mW.
+    #[inline]
     pub(super) fn sinr_db(&self, from: usize, to: usize, width: Width, interference: f64) -> f64 {
-        let noise = milliwatts(self.noise_dbm(width));
-        self.dbm(from, to) - 10.0 * (noise + interference).log10()
+        let (noise_dbm, noise_mw) = self.noise[width as usize];
+        match interference > 0.0 {
+            true => self.dbm(from, to) - 10.0 * (noise_mw + interference).log10(),
+            false => self.dbm(from, to) - noise_dbm,
+        }
     }
 }
 

@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use airlane_wifi::{Band, Format, Guard, Vector, Width};
+use airlane_base::Rate;
+use airlane_wifi::{
+    Area, Band, Format, Guard, Leg, NOISE_FIGURE_DB, PathLoss, Position, SnrTrace, Vector,
+    Waypoints, Width,
+};
 
+use super::scene::typical_loss;
 use crate::queue::{Capacity, QueueSpec};
 
 /// A channel.
@@ -20,6 +25,23 @@ pub struct ChannelConfig {
     pub capture_db: f64,
     /// Noise figure of the receivers, dB.
     pub noise_figure_db: f64,
+    /// Loss with distance between radios that stand somewhere.
+    pub loss: PathLoss,
+    /// Shadowing there: its standard deviation in dB, and over how many metres it forgets.
+    pub shadowing: Option<(f64, f64)>,
+    /// Fading between such a station and its access point.
+    pub fading: Option<FadingConfig>,
+}
+
+/// Fading in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FadingConfig {
+    /// The Doppler shift, Hz: how fast it changes.
+    pub doppler_hz: f64,
+    /// How much more power goes straight than is scattered, dB; `None`: nothing goes straight (Rayleigh).
+    pub k_db: Option<f64>,
+    /// Delay spread (RMS), ns: the longer, the less a wide channel fades as one.
+    pub delay_spread_ns: f64,
 }
 
 impl Default for ChannelConfig {
@@ -30,7 +52,10 @@ impl Default for ChannelConfig {
             sense_dbm: -82.0,
             energy_dbm: -62.0,
             capture_db: 10.0,
-            noise_figure_db: 7.0,
+            noise_figure_db: NOISE_FIGURE_DB,
+            loss: typical_loss(),
+            shadowing: None,
+            fading: None,
         }
     }
 }
@@ -56,6 +81,8 @@ pub enum RateControl {
     },
     /// The one with the highest expected rate at the receiver's SNR of the moment: an oracle's.
     Ideal,
+    /// By what came of earlier frames: Minstrel-HT.
+    Minstrel,
 }
 
 /// Which station an access point serves next.
@@ -81,6 +108,19 @@ pub enum SchedulerKind {
     },
     /// Whoever would be served fastest.
     MaximumRate,
+}
+
+/// How many packets an access point may have handed to its hardware: each holds a descriptor until it is
+/// acknowledged or given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Descriptors {
+    /// As many as there are: queues stand right in front of the air.
+    Unlimited,
+    /// So many of each station; its queue is in front of them.
+    PerStation(usize),
+    /// So many of all stations together; one queue is in front of them. Stations are told apart by the
+    /// addresses that packets are for.
+    Shared(usize),
 }
 
 /// An access point and what holds in its network.
@@ -110,12 +150,58 @@ pub struct ApConfig {
     pub has_categories: bool,
     /// Which station is served next.
     pub scheduler: SchedulerKind,
-    /// The queue of each station.
+    /// The queue of each station; with shared descriptors that of all of them.
     pub queue: QueueSpec,
+    /// CoDel lets a delay of 50 ms stand for 300 ms in front of stations with a rate below this, as Linux
+    /// does (Hoiland-Jorgensen et al., USENIX ATC 2017, section 3.1.1). `None`: it is the same for all.
+    pub slow_below: Option<Rate>,
+    /// How many packets it may have handed to its hardware.
+    pub descriptors: Descriptors,
     /// All queues of the access point together hold at most so much.
     pub pool: Capacity,
     /// How the MCS is chosen, both ways.
     pub rate_control: RateControl,
+    /// Whether it sends beacons, every 102.4 ms at the lowest rate. Without them, stations that sleep
+    /// know when they would come.
+    pub has_beacons: bool,
+    /// Where it stands. `None`: where all places are counted from, and SNRs say how well other networks hear
+    /// it.
+    pub position: Option<Position>,
+    /// What it sends with, antenna gains of both ends included, dBm.
+    pub power_dbm: f64,
+    /// SNR between it and radios of other networks, where no places say it, dB; the lower of two counts.
+    pub others_db: f64,
+}
+
+/// What the SNR between a station and its access point comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Signal {
+    /// Always the same, over the whole width, dB.
+    Fixed(f64),
+    /// What was recorded.
+    Trace(SnrTrace),
+    /// From where it is.
+    Place(Motion),
+}
+
+/// Where a station is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Motion {
+    /// It stands still.
+    Still(Position),
+    /// Random walk in a box.
+    Walk {
+        /// The box.
+        area: Area,
+        /// Where it begins.
+        start: Position,
+        /// Least and greatest speed, m/s.
+        speed: [f64; 2],
+        /// How long it keeps speed and direction.
+        leg: Leg,
+    },
+    /// From place to place.
+    Waypoints(Waypoints),
 }
 
 impl ApConfig {
@@ -129,10 +215,14 @@ impl ApConfig {
 /// A station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationConfig {
-    /// SNR of what the access point sends over the whole width at the station, and the other way, dB.
-    pub snr_db: f64,
-    /// SNR between it and other stations, dB.
+    /// What the SNR of what the access point sends comes from, at the station and the other way.
+    pub signal: Signal,
+    /// The station sends with so much more power than the access point; less where negative, dB.
+    pub up_db: f64,
+    /// SNR between it and other stations, where no places say it, dB; the lower of two counts.
     pub others_db: f64,
+    /// It sleeps after so long without frames (dynamic power save). `None`: never.
+    pub power_save: Option<Duration>,
     /// Its queue.
     pub queue: QueueSpec,
     /// How the MCS is chosen from and to it, in place of the access point's way.

@@ -1,5 +1,6 @@
 //! The backoff of one access category of one radio (802.11-2020, 10.23.2).
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::{Rng, Time};
@@ -7,6 +8,7 @@ use airlane_wifi::Access;
 use rand::RngExt;
 
 use super::exchange::Exchange;
+use super::power::Control;
 
 /// Whoever contends: a category of a radio.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(super) struct Contender {
     failures: u8,
     /// What it does while it has the air.
     pub(super) exchange: Option<Exchange>,
+    /// Frames without packets that it sends first.
+    pub(super) control: VecDeque<Control>,
     /// Its links, by number, in the order of their first packets.
     pub(super) links: Vec<usize>,
 }
@@ -36,6 +40,7 @@ impl Contender {
             wants_since: None,
             failures: 0,
             exchange: None,
+            control: VecDeque::new(),
             links: Vec::new(),
         }
     }

@@ -9,32 +9,63 @@ use super::account::{Held, Use};
 use super::aggregate::Psdu;
 use super::config::Protection;
 use super::medium::{Event, Medium};
-use super::reception::{Purpose, Transmission};
+use super::minstrel::Choice;
+use super::reception::{Purpose, Transmission, chance};
 use super::scheduler::{Candidate, Pick};
 use crate::node::{Dropped, Port};
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// Packets of a link.
+    Packets,
+    /// Nothing: it says that its station sleeps from now on, or is awake.
+    Null {
+        /// It sleeps.
+        sleeps: bool,
+    },
+    /// A beacon.
+    Beacon,
+}
 
 /// What a contender sends while it has the air.
 #[derive(Debug)]
 pub(super) struct Exchange {
+    /// The link whose packets it carries, if it does.
     pub(super) link: usize,
+    /// The radio that it is for.
+    pub(super) to: usize,
+    pub(super) carries: Carries,
+    /// Attempts before, of a frame without packets.
+    pub(super) tries: u8,
     pub(super) psdu: Psdu,
     pub(super) vector: Vector,
+    /// How that was chosen.
+    pub(super) choice: Choice,
     /// Its cost, which says what is sent.
     pub(super) cost: Cost,
     pub(super) started: Time,
     /// The first number of the sender's window.
     pub(super) window_start: u64,
     /// What was sent last.
-    purpose: Purpose,
+    pub(super) purpose: Purpose,
     /// Which of its frames came, in their order.
     pub(super) came: Vec<bool>,
     /// Whether another radio sent meanwhile.
-    has_collided: bool,
+    pub(super) has_collided: bool,
 }
 
 impl Medium {
     /// A contender has won the air.
     pub(super) fn begin(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+        let radio = self.contenders[contender].radio;
+        let ap = self.aps[self.radios[radio].ap].radio;
+        self.scene.refresh(radio, self.now, &mut self.powers);
+        self.scene.refresh(ap, self.now, &mut self.powers);
+        if let Some(control) = self.contenders[contender].control.pop_front() {
+            self.begin_control(contender, control);
+            return;
+        }
         let link = match self.pick(contender) {
             None => {
                 self.contenders[contender].wants_since = None;
@@ -46,14 +77,19 @@ impl Medium {
             }
             Some(Pick::Link(link)) => link,
         };
-        let vector = self.vector(link);
+        let choice = self.choose(link);
+        let vector = choice.vector;
         let now = self.now;
+        let (port, slow) = (self.links[link].port, self.ap_of(contender).config.slow_below);
+        if let Some(slow) = slow.filter(|_| port.is_multiple_of(2) && !choice.is_sample) {
+            self.links[link].set_slow(vector.rate() < slow);
+        }
         let before = self.links[link].backlog();
         let station = self.links[link].port / 2;
         let ap = &self.aps[self.stations[station].ap].config;
         let mut psdu = Psdu::default();
         let dropped = drops.len();
-        psdu.fill(&mut self.links[link], now, (ap, &vector), drops);
+        psdu.fill(&mut self.links[link], now, (ap, &choice), drops);
         let response = psdu.response(ap.window);
         let is_protected = match ap.protection {
             Protection::Never => false,
@@ -76,7 +112,11 @@ impl Medium {
         let cost = Cost { vector, bytes: psdu.bytes, is_protected, response };
         let exchange = Exchange {
             link,
+            to: self.links[link].to,
+            carries: Carries::Packets,
+            tries: 0,
             vector,
+            choice,
             cost,
             started: now,
             window_start: self.links[link].window.start(),
@@ -106,7 +146,7 @@ impl Medium {
             .links
             .iter()
             .copied()
-            .filter(|link| self.links[*link].has_traffic())
+            .filter(|link| self.may_serve(*link))
             .collect();
         let ap = self.radios[radio].ap;
         if self.aps[ap].radio != radio {
@@ -132,8 +172,16 @@ impl Medium {
         Some(self.aps[ap].scheduler.pick(self.now, &candidates))
     }
 
-    fn has_traffic(&self, contender: usize) -> bool {
-        self.contenders[contender].links.iter().any(|link| self.links[*link].has_traffic())
+    pub(super) fn has_traffic(&self, contender: usize) -> bool {
+        let contender = &self.contenders[contender];
+        !contender.control.is_empty() || contender.links.iter().any(|link| self.may_serve(*link))
+    }
+
+    /// Whether a link has something for a receiver that is awake.
+    pub(super) fn may_serve(&self, link: usize) -> bool {
+        let link = &self.links[link];
+        let is_held = link.port.is_multiple_of(2) && self.radios[link.to].is_asleep;
+        !is_held && link.has_traffic()
     }
 
     /// A contender sends its frames.
@@ -142,7 +190,7 @@ impl Medium {
         let Some(exchange) = &mut self.contenders[contender].exchange else { return };
         exchange.purpose = Purpose::Data;
         let cost = exchange.cost;
-        let to = self.links[exchange.link].to;
+        let to = exchange.to;
         let sent = (cost.vector, cost.bytes);
         let mut data = Transmission::new((Purpose::Data, contender), (radio, to), sent, self.now);
         data.nav = data.end + answer(&cost, self.timing.sifs);
@@ -155,7 +203,12 @@ impl Medium {
         let radio = self.contenders[contender].radio;
         let Some(exchange) = &self.contenders[contender].exchange else { return };
         let cost = exchange.cost;
-        let to = self.links[exchange.link].to;
+        let to = exchange.to;
+        if self.radios[to].is_gone {
+            let patience = self.timing.slot + self.timing.detection;
+            self.at(self.now + patience, Event::Unanswered(contender));
+            return;
+        }
         let (purpose, bytes) = match exchange.purpose {
             Purpose::Rts => (Purpose::Cts, mac::CTS),
             _ => (Purpose::Response, cost.response.bytes()),
@@ -181,16 +234,20 @@ impl Medium {
         if let Some(exchange) = &mut self.contenders[contender].exchange {
             exchange.has_collided |= !sent.overlaps.is_empty();
         }
+        if sent.purpose == Purpose::Beacon {
+            self.beacon_sent(contender, sent);
+            return;
+        }
         let now = self.now;
         let sifs = self.timing.sifs;
         let comes = match sent.purpose {
-            Purpose::Data => has_come && self.header_comes(sent) && self.receive(sent),
+            Purpose::Data => has_come && self.header_comes(sent) && self.receive(sent, drops),
             Purpose::Rts => {
                 // Who has been told that the air is taken does not answer.
                 let is_free = self.radios[sent.to].counts_from() <= now;
                 has_come && is_free && self.control_comes(sent)
             }
-            Purpose::Cts | Purpose::Response => has_come && self.control_comes(sent),
+            _ => has_come && self.control_comes(sent),
         };
         match (sent.purpose, comes) {
             (Purpose::Data | Purpose::Rts, true) => self.at(now + sifs, Event::Respond(contender)),
@@ -200,24 +257,38 @@ impl Medium {
             }
             (Purpose::Cts, true) => self.at(now + sifs, Event::Continue(contender)),
             (Purpose::Response, true) => self.complete(contender, drops),
-            (Purpose::Cts | Purpose::Response, false) => self.fail(contender, drops),
+            (_, false) => self.fail(contender, drops),
+            (Purpose::Beacon, true) => {}
         }
     }
 
     /// The receiver takes the frames that come; whether there are any.
-    fn receive(&mut self, sent: &Transmission) -> bool {
+    fn receive(&mut self, sent: &Transmission, drops: &mut Vec<Dropped>) -> bool {
         let Some(mut exchange) = self.contenders[sent.contender].exchange.take() else {
             return false;
         };
+        if exchange.carries != Carries::Packets {
+            self.contenders[sent.contender].exchange = Some(exchange);
+            let p = self.part_success(sent, 0, sent.bytes);
+            return chance(p, &mut self.rng);
+        }
         let now = self.now;
         let number = exchange.link;
         let port = self.links[number].port;
+        let before = drops.len();
         let mut out = std::mem::take(&mut self.scratch);
         self.links[number].reorder.advance(now, exchange.window_start, &mut out);
         let mut at = 0;
+        // Frames of one length are as likely as each other where nothing disturbs: most are.
+        let mut known: Option<(u32, f64)> = None;
         for frame in &exchange.psdu.numbers {
             let bytes = self.links[number].window.get_mut(*frame).map_or(0, |mpdu| mpdu.bytes);
-            let comes = self.part_comes(sent, at, bytes);
+            let p = match known {
+                Some((length, p)) if length == bytes && sent.is_undisturbed() => p,
+                _ => self.part_success(sent, at, bytes),
+            };
+            known = Some((bytes, p));
+            let comes = chance(p, &mut self.rng);
             at += mac::in_aggregate(bytes);
             exchange.came.push(comes);
             let link = &mut self.links[number];
@@ -225,9 +296,13 @@ impl Medium {
                 && !mpdu.packets.is_empty()
             {
                 let packets = std::mem::take(&mut mpdu.packets);
-                link.reorder.receive(now, *frame, packets, &mut out);
+                let late = link.reorder.receive(now, *frame, packets, &mut out);
+                let late =
+                    late.into_iter().map(|packet| Dropped { packet, reason: DropReason::Loss });
+                drops.extend(late);
             }
         }
+        self.ways[port].counters.count_drops(&drops[before..]);
         self.deliver(port, &mut out);
         self.scratch = out;
         self.watch_gap(number);
@@ -262,6 +337,9 @@ impl Medium {
         let Some(exchange) = self.contenders[contender].exchange.take() else { return };
         self.settle(contender, &exchange, true, drops);
         self.contenders[contender].succeed(&mut self.rng);
+        if self.radios[self.contenders[contender].radio].is_gone {
+            self.abandon(contender, drops);
+        }
     }
 
     /// An exchange was not answered, or the answer did not come.
@@ -270,6 +348,9 @@ impl Medium {
         self.settle(contender, &exchange, false, drops);
         let retries = self.ap_of(contender).config.retries;
         self.contenders[contender].fail(retries, &mut self.rng);
+        if self.radios[self.contenders[contender].radio].is_gone {
+            self.abandon(contender, drops);
+        }
     }
 
     /// The account of an exchange that is over.
@@ -280,6 +361,10 @@ impl Medium {
         is_answered: bool,
         drops: &mut Vec<Dropped>,
     ) {
+        if exchange.carries != Carries::Packets {
+            self.settle_null(contender, exchange, is_answered);
+            return;
+        }
         let now = self.now;
         let radio = self.contenders[contender].radio;
         let access = self.contenders[contender].access;
@@ -288,15 +373,17 @@ impl Medium {
         let port = link.port;
         let way = &mut self.ways[port];
         let before = drops.len();
+        let mut freed = 0;
         for (i, number) in exchange.psdu.numbers.iter().enumerate() {
             if is_answered && exchange.came[i] {
-                link.window.take(*number);
+                freed += link.window.take(*number).map_or(0, |mpdu| mpdu.count);
                 continue;
             }
             let Some(mpdu) = link.window.get_mut(*number) else { continue };
             mpdu.tries += 1;
             if mpdu.tries > retries {
                 way.airtime.given_up += 1;
+                freed += mpdu.count;
                 let given_up = link.window.take(*number).into_iter().flat_map(|m| m.packets);
                 drops.extend(given_up.map(|packet| Dropped { packet, reason: DropReason::Loss }));
             }
@@ -322,6 +409,11 @@ impl Medium {
             airtime.unanswered_air += charge;
         }
         let frames = exchange.psdu.numbers.len() as u32;
+        // That nobody answers RTS says nothing about rates of data.
+        if let Some(minstrel) = link.minstrel.as_mut().filter(|_| sent) {
+            let came = exchange.came.iter().filter(|came| **came && is_answered).count() as u32;
+            minstrel.report(&exchange.choice, frames, came);
+        }
         if sent {
             airtime.frames += u64::from(frames);
             airtime.repeated += u64::from(exchange.psdu.repeated);
@@ -336,14 +428,21 @@ impl Medium {
             let (from, repeated) = (exchange.started, exchange.psdu.repeated);
             uses.push(Use { port: Port(port as u16), from, until: now, held, frames, repeated });
         }
+        let back = self.links_of(port ^ 1).next();
         let ap = &mut self.aps[self.stations[port / 2].ap];
         if port.is_multiple_of(2) {
             ap.scheduler.served(exchange.link, charge, u64::from(exchange.psdu.bytes));
-        } else {
-            ap.scheduler.heard(port ^ 1, charge);
+        } else if let Some(back) = back {
+            ap.scheduler.heard(back, charge);
         }
         self.radios[radio].is_engaged = false;
         self.rest(radio);
+        self.free(exchange.link, freed, drops);
+        if is_answered {
+            // Whoever sends is awake.
+            self.wake(port / 2);
+            self.stir(port / 2);
+        }
         self.contenders[contender].wants_since = self.has_traffic(contender).then_some(now);
     }
 }

@@ -1,7 +1,8 @@
 //! What monitors hear: the MAC headers that come through, headers of PPDUs, energy.
 
-use airlane_wifi::{BlockAck, Format, Frame, FrameKind, Heard, Response, What, mac};
+use airlane_wifi::{Address, BlockAck, Format, Frame, FrameKind, Heard, Response, What, mac};
 
+use super::exchange::Carries;
 use super::medium::Medium;
 use super::reception::{Purpose, Transmission, chance};
 
@@ -9,6 +10,9 @@ impl Medium {
     /// A PPDU that a radio took the channel for busy for has ended.
     pub(super) fn hear(&mut self, radio: usize, sent: &Transmission, is_locked: bool) {
         let Some(ears) = self.radios[radio].ears.clone() else { return };
+        if self.radios[radio].is_asleep {
+            return;
+        }
         let sinr = self.sinr_of(radio, sent);
         let header = self.errors.header(&sent.vector, sinr);
         let what = if !is_locked || !chance(header, &mut self.ears_rng) {
@@ -56,6 +60,14 @@ impl Medium {
         match sent.purpose {
             Purpose::Rts => vec![control(FrameKind::Rts, from, mac::RTS)],
             Purpose::Cts => vec![control(FrameKind::Cts, None, mac::CTS)],
+            Purpose::Beacon => {
+                let frame = control(FrameKind::Beacon, from, sent.bytes);
+                vec![Frame { receiver: Address::BROADCAST, bssid: from, ..frame }]
+            }
+            Purpose::Data if exchange.carries != Carries::Packets => {
+                let frame = control(FrameKind::Null, from, sent.bytes);
+                vec![Frame { bssid: Some(address(ap)), ..frame }]
+            }
             Purpose::Response if exchange.cost.response == Response::Ack => {
                 vec![control(FrameKind::Ack, None, mac::ACK)]
             }

@@ -1,9 +1,13 @@
 //! What waits at one radio for another, in one category.
 
+use std::cell::Cell;
+use std::collections::VecDeque;
+
 use airlane_base::{Packet, Time};
-use airlane_wifi::mac;
+use airlane_wifi::{Vector, mac};
 
 use super::config::RateControl;
+use super::minstrel::Minstrel;
 use super::reorder::Reorder;
 use super::window::{Mpdu, Window};
 use crate::node::{Dequeued, Dropped, Queue};
@@ -17,7 +21,18 @@ pub(super) struct Link {
     /// The port whose packets these are.
     pub(super) port: usize,
     pub(super) rate_control: RateControl,
+    /// What it knows of its rates, where that is how they are chosen.
+    pub(super) minstrel: Option<Minstrel>,
+    /// The ideal rate at an SNR: that asked for last.
+    pub(super) ideal: Cell<Option<(f64, Vector)>>,
     queue: Box<dyn Queue>,
+    /// It has handed packets to hardware: those wait here, and with what has a number they hold so many
+    /// descriptors.
+    handed: Option<VecDeque<Box<Packet>>>,
+    handed_bytes: u64,
+    held: usize,
+    /// CoDel knows that it is slow.
+    is_slow: bool,
     /// What was taken out of the queue and did not fit any more.
     next: Option<Box<Packet>>,
     pub(super) window: Window,
@@ -49,7 +64,13 @@ impl Link {
             to,
             port,
             rate_control,
+            minstrel: None,
+            ideal: Cell::new(None),
             queue,
+            handed: None,
+            handed_bytes: 0,
+            held: 0,
+            is_slow: false,
             next: None,
             window,
             reorder: Reorder::default(),
@@ -59,15 +80,53 @@ impl Link {
 
     /// Whether there is anything to send.
     pub(super) fn has_traffic(&self) -> bool {
-        self.next.is_some() || !self.window.is_empty() || !self.queue.is_empty()
+        self.next.is_some()
+            || !self.window.is_empty()
+            || !self.queue.is_empty()
+            || self.handed.as_ref().is_some_and(|handed| !handed.is_empty())
     }
 
     /// What waits and has no number yet.
     pub(super) fn backlog(&self) -> Backlog {
         let next = self.next.as_ref().map_or(0, |packet| packet.ip_bytes());
         Backlog {
-            packets: self.queue.len() + usize::from(self.next.is_some()),
-            bytes: self.queue.bytes() + u64::from(next),
+            packets: self.queue.len()
+                + self.handed.as_ref().map_or(0, VecDeque::len)
+                + usize::from(self.next.is_some()),
+            bytes: self.queue.bytes() + self.handed_bytes + u64::from(next),
+        }
+    }
+
+    /// Hardware has descriptors for its packets from now on.
+    pub(super) fn use_descriptors(&mut self) {
+        self.handed.get_or_insert_default();
+    }
+
+    /// A packet is handed to the hardware.
+    pub(super) fn hand(&mut self, packet: Box<Packet>) {
+        self.handed_bytes += u64::from(packet.ip_bytes());
+        self.handed.get_or_insert_default().push_back(packet);
+        self.held += 1;
+    }
+
+    /// Hands packets of the queue to the hardware, until it holds so many.
+    pub(super) fn hand_over(&mut self, now: Time, most: usize, drops: &mut Vec<Dropped>) {
+        while self.held < most
+            && let Dequeued::Packet(packet) = self.queue.dequeue(now, drops)
+        {
+            self.hand(packet);
+        }
+    }
+
+    /// So many descriptors are free again.
+    pub(super) fn release(&mut self, packets: usize) {
+        self.held -= packets;
+    }
+
+    /// Whether frames go slowly from now on.
+    pub(super) fn set_slow(&mut self, is_slow: bool) {
+        if std::mem::replace(&mut self.is_slow, is_slow) != is_slow {
+            self.queue.set_slow(is_slow);
         }
     }
 
@@ -105,12 +164,33 @@ impl Link {
         }
         let bytes =
             if packets.len() > 1 { msdu + mac::mpdu(0, is_sealed) - mac::SNAP } else { bytes };
-        Some(Mpdu { packets, bytes, tries: 0 })
+        Some(Mpdu { count: packets.len(), packets, bytes, tries: 0 })
+    }
+
+    /// Takes out all that waits, numbered or not.
+    pub(super) fn drain(
+        &mut self,
+        now: Time,
+        packets: &mut Vec<Box<Packet>>,
+        drops: &mut Vec<Dropped>,
+    ) {
+        let numbers: Vec<u64> = self.window.outstanding().map(|(number, _)| number).collect();
+        for number in numbers {
+            packets.extend(self.window.take(number).into_iter().flat_map(|mpdu| mpdu.packets));
+        }
+        while let Some(packet) = self.take(now, drops) {
+            packets.push(packet);
+        }
     }
 
     fn take(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
         if self.next.is_some() {
             return self.next.take();
+        }
+        if let Some(handed) = &mut self.handed {
+            let packet = handed.pop_front()?;
+            self.handed_bytes -= u64::from(packet.ip_bytes());
+            return Some(packet);
         }
         match self.queue.dequeue(now, drops) {
             Dequeued::Packet(packet) => Some(packet),

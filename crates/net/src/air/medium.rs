@@ -5,21 +5,23 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
-use airlane_base::{Dscp, Packet, Rate, Rng, Seed, Time};
-use airlane_wifi::{Access, Address, ErrorModel, Timing, Vector};
+use airlane_base::{DropReason, Packet, Rng, Seed, Time};
+use airlane_wifi::{Address, ErrorModel, Timing};
 
 use super::account::{Airtime, Use};
 use super::channel::Powers;
-use super::config::{ApConfig, ChannelConfig, RateControl, StationConfig};
+use super::config::{ApConfig, ChannelConfig, Descriptors, StationConfig};
 use super::contender::Contender;
+use super::descriptors::Front;
 use super::ears::Ears;
+use super::interferer::Interferer;
 use super::link::Link;
 use super::reception::{Radio, Transmission};
+use super::scene::Scene;
 use super::scheduler::Scheduler;
 use crate::access::Direction;
 use crate::meter::{LinkStats, Meter};
 use crate::node::{Counters, Dropped, Port};
-use crate::queue::QueueSpec;
 
 /// An access point of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +44,12 @@ pub(super) enum Event {
     Unanswered(usize),
     /// A receiver gives up a gap.
     GiveUp(usize),
+    /// An interferer begins or ends to send.
+    Burst(usize),
+    /// A beacon of an access point is due.
+    Beacon(usize),
+    /// A station may have been silent for long enough to sleep.
+    Doze(usize),
 }
 
 /// An access point.
@@ -51,13 +59,24 @@ pub(super) struct Ap {
     pub(super) scheduler: Box<dyn Scheduler>,
     /// Packets and IP bytes in its queues, for the pool.
     pub(super) pooled: (usize, u64),
+    /// The queue in front of shared descriptors.
+    pub(super) front: Option<Front>,
+    /// Beacons sent, and what they are charged with.
+    pub(super) beacons: (u64, Duration),
+    pub(super) beacon_offset: Duration,
+    /// The next is on the list of events.
+    pub(super) is_beacon_due: bool,
 }
 
 /// A station.
 pub(super) struct Station {
     pub(super) radio: usize,
     pub(super) ap: usize,
-    config: StationConfig,
+    pub(super) config: StationConfig,
+    /// When it last sent or received, or was about to.
+    pub(super) stirred: Time,
+    /// It is looked at when it may have been silent for long enough.
+    pub(super) is_watched: bool,
 }
 
 /// What is kept of the packets of a port.
@@ -69,7 +88,7 @@ pub(super) struct Way {
     pub(super) waiting: (usize, u64),
     pub(super) airtime: Airtime,
     /// Its links, by category.
-    links: [Option<usize>; 4],
+    pub(super) links: [Option<usize>; 4],
 }
 
 pub(super) struct Medium {
@@ -77,6 +96,8 @@ pub(super) struct Medium {
     pub(super) timing: Timing,
     pub(super) errors: ErrorModel,
     pub(super) powers: Powers,
+    pub(super) scene: Scene,
+    pub(super) interferers: Vec<Interferer>,
     pub(super) radios: Vec<Radio>,
     pub(super) aps: Vec<Ap>,
     pub(super) stations: Vec<Station>,
@@ -90,7 +111,7 @@ pub(super) struct Medium {
     pub(super) rng: Rng,
     /// What monitors hear is drawn apart, so that listening changes nothing.
     pub(super) ears_rng: Rng,
-    seed: Seed,
+    pub(super) seed: Seed,
     /// Packets that have crossed the air.
     ready: VecDeque<(usize, Box<Packet>)>,
     /// When the next contender may send; to be asked anew after every change.
@@ -111,6 +132,8 @@ impl Medium {
             timing: Timing::of(config.band),
             errors: ErrorModel::new(),
             powers: Powers::new(config.noise_figure_db),
+            scene: Scene::new(config, seed.split("scene")),
+            interferers: Vec::new(),
             radios: Vec::new(),
             aps: Vec::new(),
             stations: Vec::new(),
@@ -142,31 +165,42 @@ impl Medium {
 
     pub(super) fn add_ap(&mut self, config: ApConfig) -> ApId {
         let radio = self.add_radio(1);
+        self.radios[radio].ap = self.aps.len();
+        let place = (config.position, config.power_dbm);
+        self.scene.add_ap(place, config.others_db, config.width, &mut self.powers);
         let scheduler = config.scheduler.build();
-        self.aps.push(Ap { radio, config, scheduler, pooled: (0, 0) });
-        ApId(self.aps.len() - 1)
+        let front = match config.descriptors {
+            Descriptors::Shared(_) => {
+                Some(Front::new(self.queue(&config.queue, usize::MAX, radio)))
+            }
+            _ => None,
+        };
+        self.aps.push(Ap {
+            radio,
+            front,
+            config,
+            scheduler,
+            pooled: (0, 0),
+            beacons: (0, Duration::ZERO),
+            beacon_offset: Duration::ZERO,
+            is_beacon_due: false,
+        });
+        let ap = self.aps.len() - 1;
+        self.start_beacons(ap);
+        ApId(ap)
     }
 
     pub(super) fn add_station(&mut self, ap: ApId, config: StationConfig) -> StationId {
         let radio = self.add_radio(2);
-        let width = self.aps[ap.0].config.width;
-        self.powers.set_snr(self.aps[ap.0].radio, radio, config.snr_db, width);
-        for other in &self.stations {
-            let snr = config.others_db.min(other.config.others_db);
-            self.powers.set_snr(other.radio, radio, snr, width);
-        }
-        self.stations.push(Station { radio, ap: ap.0, config });
+        self.radios[radio].ap = ap.0;
+        let levels = (config.up_db, config.others_db);
+        self.scene.add_station(self.aps[ap.0].radio, &config.signal, levels, &mut self.powers);
+        let (stirred, is_watched) = (self.now, false);
+        self.stations.push(Station { radio, ap: ap.0, config, stirred, is_watched });
         self.ways.extend([Way::default(), Way::default()]);
-        StationId(self.stations.len() - 1)
-    }
-
-    pub(super) fn rate_of(&self, ap: ApId, station: &StationConfig) -> Rate {
-        let ap = &self.aps[ap.0].config;
-        let vector = match station.rate_control.unwrap_or(ap.rate_control) {
-            RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
-            RateControl::Ideal => self.best(ap, station.snr_db),
-        };
-        vector.rate()
+        let station = self.stations.len() - 1;
+        self.stir(station);
+        StationId(station)
     }
 
     pub(super) fn listen(&mut self, station: StationId) -> Ears {
@@ -228,6 +262,12 @@ impl Medium {
         packet.enqueued = now;
         let port = usize::from(port.0);
         self.ways[port].counters.count_push(&packet);
+        let shared = self.stations[port / 2].ap;
+        if port.is_multiple_of(2) && self.aps[shared].front.is_some() {
+            self.push_shared((shared, port), packet, drops);
+            self.find_access();
+            return;
+        }
         let number = self.link_of(port, packet.dscp);
         let before = drops.len();
         let link = &mut self.links[number];
@@ -238,24 +278,45 @@ impl Medium {
             let bytes = bytes + u64::from(packet.ip_bytes());
             self.aps[ap].config.pool.exceeded_by(packets + 1, bytes)
         });
-        if is_full {
-            drops.push(Dropped { packet, reason: airlane_base::DropReason::Overflow });
+        let from = self.contenders[link.contender].radio;
+        if self.radios[from].is_gone {
+            drops.push(Dropped { packet, reason: DropReason::Unreachable });
+        } else if is_full {
+            drops.push(Dropped { packet, reason: DropReason::Overflow });
         } else {
             link.enqueue(now, packet, drops);
+            if let (Some(ap), true) = (pool, port.is_multiple_of(2))
+                && let Descriptors::PerStation(most) = self.aps[ap].config.descriptors
+            {
+                link.hand_over(now, most, drops);
+            }
         }
         self.after_queue(now, number, (old_packets, old_bytes), &drops[before..]);
         let contender = self.links[number].contender;
-        if self.links[number].has_traffic() {
-            let radio = self.contenders[contender].radio;
-            let aifs = self.timing.aifs(&self.contenders[contender].access);
-            let is_free =
-                self.radios[radio].is_idle() && self.radios[radio].counts_from() + aifs <= now;
-            self.contenders[contender].want(now, is_free, &mut self.rng);
+        match port % 2 {
+            0 => self.held_for(port / 2),
+            _ => self.stir(port / 2),
+        }
+        if self.may_serve(number) {
+            self.want(contender);
             if let Some(ap) = pool {
                 self.aps[ap].scheduler.arrived(now, number);
             }
         }
         self.find_access();
+    }
+
+    /// A contender has something to send.
+    pub(super) fn want(&mut self, contender: usize) {
+        let radio = self.contenders[contender].radio;
+        let aifs = self.timing.aifs(&self.contenders[contender].access);
+        let is_free =
+            self.radios[radio].is_idle() && self.radios[radio].counts_from() + aifs <= self.now;
+        self.contenders[contender].want(self.now, is_free, &mut self.rng);
+    }
+
+    pub(super) fn beacons(&self, ap: ApId) -> (u64, Duration) {
+        self.aps[ap.0].beacons
     }
 
     /// Gives up a packet that has crossed the air.
@@ -302,10 +363,19 @@ impl Medium {
     fn happen(&mut self, event: Event, drops: &mut Vec<Dropped>) {
         match event {
             Event::End(transmission) => self.end(transmission, drops),
-            Event::Continue(contender) => self.send_data(contender),
+            Event::Continue(contender) => {
+                let radio = self.contenders[contender].radio;
+                match self.radios[radio].is_gone {
+                    true => self.fail(contender, drops),
+                    false => self.send_data(contender),
+                }
+            }
             Event::Respond(contender) => self.respond(contender),
             Event::Unanswered(contender) => self.fail(contender, drops),
             Event::GiveUp(link) => self.give_up_gap(link),
+            Event::Burst(interferer) => self.burst(interferer),
+            Event::Beacon(ap) => self.beacon(ap),
+            Event::Doze(station) => self.doze(station),
         }
     }
 
@@ -325,7 +395,7 @@ impl Medium {
         contender.may_send_at(from, self.timing.slot)
     }
 
-    fn find_access(&mut self) {
+    pub(super) fn find_access(&mut self) {
         self.next_access = self.contenders.iter().filter_map(|c| self.access_of(c)).min();
     }
 
@@ -359,50 +429,6 @@ impl Medium {
         &self.aps[self.radios[radio].ap]
     }
 
-    /// The link for packets of a port with this DSCP; it is made when the first comes.
-    fn link_of(&mut self, port: usize, dscp: Dscp) -> usize {
-        let station = &self.stations[port / 2];
-        let ap = &self.aps[station.ap];
-        let category = match ap.config.has_categories {
-            true => category(dscp),
-            false => BEST_EFFORT,
-        };
-        if let Some(link) = self.ways[port].links[category] {
-            return link;
-        }
-        let is_up = port % 2 == 1;
-        let (from, to) = if is_up { (station.radio, ap.radio) } else { (ap.radio, station.radio) };
-        let rate_control = station.config.rate_control.unwrap_or(ap.config.rate_control);
-        let spec = if is_up { station.config.queue } else { ap.config.queue };
-        let queue = self.queue(&spec, port, category);
-        let window = self.aps[self.stations[port / 2].ap].config.window;
-        let contender = self.contender(from, category);
-        self.radios[from].ap = self.stations[port / 2].ap;
-        self.radios[to].ap = self.stations[port / 2].ap;
-        let link = Link::new(contender, (to, port), rate_control, queue, window);
-        self.links.push(link);
-        let number = self.links.len() - 1;
-        self.contenders[contender].links.push(number);
-        self.ways[port].links[category] = Some(number);
-        number
-    }
-
-    fn queue(&self, spec: &QueueSpec, port: usize, category: usize) -> Box<dyn crate::node::Queue> {
-        // A limit in BDP means nothing where no rate is known: of 100 Mbit/s and 20 ms.
-        let seed = self.seed.split("queue").index(port as u64).index(category as u64);
-        spec.build(Rate::from_bps(100_000_000), Duration::from_millis(20), seed)
-    }
-
-    fn contender(&mut self, radio: usize, category: usize) -> usize {
-        let access = CATEGORIES[category];
-        let found = self.contenders.iter().position(|c| c.radio == radio && c.access == access);
-        found.unwrap_or_else(|| {
-            self.contenders.push(Contender::new(radio, access));
-            self.radios[radio].contenders.push(self.contenders.len() - 1);
-            self.contenders.len() - 1
-        })
-    }
-
     /// Packets that have crossed the air wait to be taken.
     pub(super) fn deliver(&mut self, port: usize, packets: &mut Vec<Box<Packet>>) {
         self.ready.extend(packets.drain(..).map(|packet| (port, packet)));
@@ -428,41 +454,6 @@ impl Medium {
             pooled.0 = pooled.0 + backlog.packets - packets;
             pooled.1 = pooled.1 + backlog.bytes - bytes;
         }
-    }
-
-    /// How to send for the most goodput.
-    fn best(&self, ap: &ApConfig, snr_db: f64) -> Vector {
-        let most = ap.vector(ap.format.most_mcs(), ap.streams);
-        self.errors.best(&most, snr_db, 1_500)
-    }
-
-    /// How a link sends now.
-    pub(super) fn vector(&self, link: usize) -> Vector {
-        let link = &self.links[link];
-        let ap = &self.aps[self.stations[link.port / 2].ap].config;
-        match link.rate_control {
-            RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
-            RateControl::Ideal => {
-                let from = self.contenders[link.contender].radio;
-                let snr = self.powers.sinr_db(from, link.to, ap.width, 0.0);
-                self.best(ap, snr)
-            }
-        }
-    }
-}
-
-const BEST_EFFORT: usize = 1;
-/// Background, best effort, video, voice.
-const CATEGORIES: [Access; 4] =
-    [Access::BACKGROUND, Access::BEST_EFFORT, Access::VIDEO, Access::VOICE];
-
-/// The category of a DSCP, by its three highest bits as access points do.
-fn category(dscp: Dscp) -> usize {
-    match dscp.number() >> 3 {
-        1 | 2 => 0,
-        4 | 5 => 2,
-        6 | 7 => 3,
-        _ => BEST_EFFORT,
     }
 }
 

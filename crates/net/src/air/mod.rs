@@ -20,24 +20,37 @@ mod aggregate;
 mod channel;
 mod config;
 mod contender;
+mod descriptors;
 mod ears;
 mod exchange;
 mod hearing;
+mod interferer;
+mod leave;
 mod link;
+mod links;
 mod medium;
+mod minstrel;
+mod power;
+mod rates;
 mod reception;
 mod reorder;
+mod scene;
 mod scheduler;
 mod window;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use airlane_base::{Packet, Rate, Seed, Time};
 use airlane_wifi::Address;
 
 pub use account::{Airtime, Held, Use};
-pub use config::{ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig};
+pub use config::{
+    ApConfig, ChannelConfig, Descriptors, FadingConfig, Motion, Protection, RateControl,
+    SchedulerKind, Signal, StationConfig,
+};
 pub use ears::Ears;
+pub use interferer::{Burst, InterfererConfig, Source};
 pub use medium::{ApId, StationId};
 
 use crate::access::Direction;
@@ -66,6 +79,17 @@ impl Air {
         self.medium().add_station(ap, config)
     }
 
+    /// The radio of a station falls silent, in the middle of what it sends or hears: it sends and hears
+    /// nothing any more. What waits at it is dropped.
+    pub fn leave(&self, station: StationId, drops: &mut Vec<Dropped>) {
+        self.medium().leave(station, drops);
+    }
+
+    /// Adds a transmitter that is no 802.11.
+    pub fn add_interferer(&self, config: InterfererConfig) {
+        self.medium().add_interferer(config);
+    }
+
     /// The rate at which a frame would go to a station as this at its access point.
     pub fn rate_of(&self, ap: ApId, station: &StationConfig) -> Rate {
         self.medium().rate_of(ap, station)
@@ -84,6 +108,11 @@ impl Air {
     /// What the radio of a station hears from now on.
     pub fn listen(&self, station: StationId) -> Ears {
         self.medium().listen(station)
+    }
+
+    /// Beacons that an access point has sent, and what they are charged with.
+    pub fn beacons(&self, ap: ApId) -> (u64, Duration) {
+        self.medium().beacons(ap)
     }
 
     /// What the air was used for until now, by port.

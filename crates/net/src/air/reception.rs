@@ -4,7 +4,6 @@ use airlane_base::Time;
 use airlane_wifi::{Address, ErrorModel, Vector, Width, mac};
 use rand::RngExt;
 
-use super::channel::milliwatts;
 use super::ears::Ears;
 use super::medium::{Event, Medium};
 
@@ -20,7 +19,7 @@ pub(super) struct Radio {
     /// It has the air, and waits for an answer or for its turn to go on.
     pub(super) is_engaged: bool,
     /// Transmissions that it takes the channel for busy for.
-    sensed: u32,
+    pub(super) sensed: u32,
     idle_since: Time,
     /// Until when others have said that they need the air.
     nav: Time,
@@ -29,6 +28,12 @@ pub(super) struct Radio {
     /// The transmission that it receives.
     locked: Option<usize>,
     pub(super) ears: Option<Ears>,
+    /// What others than 802.11 send, here, mW.
+    pub(super) foreign: f64,
+    /// It sleeps, as its access point knows.
+    pub(super) is_asleep: bool,
+    /// It has left.
+    pub(super) is_gone: bool,
 }
 
 /// What a PPDU is for.
@@ -38,6 +43,7 @@ pub(super) enum Purpose {
     Cts,
     Data,
     Response,
+    Beacon,
 }
 
 /// A PPDU in the air.
@@ -77,6 +83,9 @@ impl Radio {
             is_unsure: false,
             locked: None,
             ears: None,
+            foreign: 0.0,
+            is_asleep: false,
+            is_gone: false,
         }
     }
 
@@ -118,11 +127,18 @@ impl Transmission {
         }
     }
 
-    /// Another radio begins or ends to interfere.
+    /// Whether interference is the same all along.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        self.interference.len() == 1
+    }
+
+    /// There is so much interference at the receiver from now on, mW.
     fn interfere(&mut self, now: Time, milliwatts: f64) {
-        let level = self.interference.last().map_or(0.0, |(_, level)| *level);
-        // What was added comes off again; rounding leaves no interference behind.
-        self.interference.push((now, (level + milliwatts).max(0.0)));
+        match self.interference.last_mut() {
+            Some((at, level)) if *at == now => *level = milliwatts,
+            Some((_, level)) if *level == milliwatts => {}
+            _ => self.interference.push((now, milliwatts)),
+        }
     }
 }
 
@@ -136,7 +152,7 @@ impl Medium {
     }
 
     /// A radio finds the channel busy from now on: its backoffs stand still.
-    fn freeze(&mut self, radio: usize) {
+    pub(super) fn freeze(&mut self, radio: usize) {
         let eifs = self.eifs(&self.radios[radio]);
         let counts_from = self.radios[radio].counts_from();
         for i in 0..self.radios[radio].contenders.len() {
@@ -157,12 +173,6 @@ impl Medium {
         let radio = &mut self.radios[from];
         (radio.sending, radio.locked, radio.is_unsure) = (true, None, false);
         for other in self.air.iter_mut().flatten() {
-            if other.to != from {
-                other.interfere(now, milliwatts(self.powers.dbm(from, other.to)));
-            }
-            if sent.to != other.from {
-                sent.interfere(now, milliwatts(self.powers.dbm(other.from, sent.to)));
-            }
             other.overlaps.push(from);
             sent.overlaps.push(other.from);
         }
@@ -178,7 +188,8 @@ impl Medium {
             sent.sensed_by.push(r);
             self.radios[r].sensed += 1;
             let others = sent.overlaps.iter().filter(|other| **other != r);
-            let interference = others.map(|o| milliwatts(self.powers.dbm(*o, r))).sum();
+            let interference: f64 = others.map(|o| self.powers.mw(*o, r)).sum();
+            let interference = interference + self.radios[r].foreign;
             let sinr = self.powers.sinr_db(from, r, width, interference);
             if self.radios[r].sending || !self.errors.detects(sinr) {
                 continue;
@@ -201,17 +212,30 @@ impl Medium {
         } else {
             self.air[number] = Some(sent);
         }
+        self.weigh_interference();
+    }
+
+    /// Notes how much interference there is at the receiver of each PPDU in the air from now on. It is
+    /// summed up anew: powers may have changed since another began.
+    pub(super) fn weigh_interference(&mut self) {
+        let now = self.now;
+        for number in 0..self.air.len() {
+            let Some(sent) = &self.air[number] else { continue };
+            let others = self.air.iter().enumerate().filter(|(n, _)| *n != number);
+            let senders = others.filter_map(|(_, other)| other.as_ref()).map(|other| other.from);
+            let heard = senders.filter(|from| *from != sent.to);
+            let level: f64 = heard.map(|from| self.powers.mw(from, sent.to)).sum();
+            let level = level + self.radios[sent.to].foreign;
+            if let Some(sent) = &mut self.air[number] {
+                sent.interfere(now, level);
+            }
+        }
     }
 
     /// A PPDU has been sent.
     pub(super) fn end(&mut self, number: usize, drops: &mut Vec<crate::node::Dropped>) {
         let Some(sent) = self.air[number].take() else { return };
-        let now = self.now;
-        for other in self.air.iter_mut().flatten() {
-            if other.to != sent.from {
-                other.interfere(now, -milliwatts(self.powers.dbm(sent.from, other.to)));
-            }
-        }
+        self.weigh_interference();
         self.radios[sent.from].sending = false;
         let mut has_come = false;
         for i in 0..sent.sensed_by.len() {
@@ -258,7 +282,8 @@ impl Medium {
     /// SINR of a PPDU at a radio, with all that was sent at some time of it.
     pub(super) fn sinr_of(&self, radio: usize, sent: &Transmission) -> f64 {
         let others = sent.overlaps.iter().filter(|other| **other != radio);
-        let interference: f64 = others.map(|o| milliwatts(self.powers.dbm(*o, radio))).sum();
+        let interference: f64 = others.map(|o| self.powers.mw(*o, radio)).sum();
+        let interference = interference + self.radios[radio].foreign;
         self.powers.sinr_db(sent.from, radio, self.width(sent), interference)
     }
 
@@ -285,17 +310,16 @@ impl Medium {
         chance(p, &mut self.rng)
     }
 
-    /// Whether a part of the PSDU comes, `at` bytes from its beginning.
-    pub(super) fn part_comes(&mut self, sent: &Transmission, at: u32, bytes: u32) -> bool {
+    /// How likely a part of the PSDU comes, `at` bytes from its beginning.
+    pub(super) fn part_success(&self, sent: &Transmission, at: u32, bytes: u32) -> f64 {
         let body = sent.end - sent.start - sent.vector.preamble();
         let time = |bytes: u32| {
             let share = f64::from(bytes) / f64::from(sent.bytes.max(1));
             sent.start + sent.vector.preamble() + body.mul_f64(share.min(1.0))
         };
-        let p = self.success_between(sent, (time(at), time(at + bytes)), |errors, sinr| {
+        self.success_between(sent, (time(at), time(at + bytes)), |errors, sinr| {
             errors.success(&sent.vector, sinr, bytes)
-        });
-        chance(p, &mut self.rng)
+        })
     }
 
     /// The probability that what is sent between two times comes at the radio that it is for; `success`

@@ -33,24 +33,24 @@ impl Reorder {
         self.release(now, out);
     }
 
-    /// A frame came for the first time.
+    /// A frame came for the first time. Gives it back where its gap has been given up: it is discarded,
+    /// as packets stay in order (802.11-2020, 10.25.6.6.2).
     pub(super) fn receive(
         &mut self,
         now: Time,
         number: u64,
         packets: Vec<Box<Packet>>,
         out: &mut Vec<Box<Packet>>,
-    ) {
+    ) -> Vec<Box<Packet>> {
         if number < self.next {
-            // Its gap was given up: late, but not lost.
-            out.extend(packets);
-            return;
+            return packets;
         }
         if self.waiting.is_empty() {
             self.since = now;
         }
         self.waiting.insert(number, packets);
         self.release(now, out);
+        Vec::new()
     }
 
     /// The gap is given up.

@@ -9,6 +9,8 @@ use airlane_base::Packet;
 pub(super) struct Mpdu {
     /// Its packets, until the receiver has them.
     pub(super) packets: Vec<Box<Packet>>,
+    /// How many they were.
+    pub(super) count: usize,
     /// Bytes of the frame.
     pub(super) bytes: u32,
     /// Attempts so far.

@@ -26,6 +26,20 @@ impl Default for CodelConfig {
     }
 }
 
+impl CodelConfig {
+    /// What lets as much stand as slow radios need, with what this lets stand at least: 50 ms for 300 ms,
+    /// mac80211's for stations of which it expects less than 12 Mbit/s (Hoiland-Jorgensen et al., USENIX ATC
+    /// 2017, section 3.1.1).
+    #[must_use]
+    pub fn slow(self) -> Self {
+        Self {
+            target: self.target.max(Duration::from_millis(50)),
+            interval: self.interval.max(Duration::from_millis(300)),
+            ..self
+        }
+    }
+}
+
 /// Below so many IP bytes a queue is never dropped from (MAXPACKET): a packet always may wait.
 const MAX_PACKET_BYTES: u64 = 1_514;
 
@@ -170,6 +184,7 @@ impl ControlLaw {
 #[derive(Debug)]
 pub struct Codel {
     config: CodelConfig,
+    is_slow: bool,
     capacity: Capacity,
     fifo: Fifo,
     law: ControlLaw,
@@ -178,7 +193,8 @@ pub struct Codel {
 impl Codel {
     /// An empty queue.
     pub fn new(config: CodelConfig, capacity: Capacity) -> Self {
-        Self { config, capacity, fifo: Fifo::default(), law: ControlLaw::default() }
+        let (fifo, law) = (Fifo::default(), ControlLaw::default());
+        Self { config, is_slow: false, capacity, fifo, law }
     }
 }
 
@@ -193,7 +209,12 @@ impl Queue for Codel {
     }
 
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued {
-        self.law.dequeue(now, &self.config, &mut self.fifo, drops).into()
+        let config = if self.is_slow { self.config.slow() } else { self.config };
+        self.law.dequeue(now, &config, &mut self.fifo, drops).into()
+    }
+
+    fn set_slow(&mut self, is_slow: bool) {
+        self.is_slow = is_slow;
     }
 
     fn len(&self) -> usize {

@@ -29,6 +29,7 @@ struct FlowQueue {
 #[derive(Debug)]
 pub struct FqCodel {
     config: CodelConfig,
+    is_slow: bool,
     capacity: Capacity,
     queues: Vec<FlowQueue>,
     new: VecDeque<usize>,
@@ -43,6 +44,7 @@ impl FqCodel {
     pub fn new(config: CodelConfig, capacity: Capacity, seed: Seed) -> Self {
         Self {
             config,
+            is_slow: false,
             capacity,
             queues: (0..QUEUES).map(|_| FlowQueue::default()).collect(),
             new: VecDeque::new(),
@@ -95,7 +97,12 @@ impl Queue for FqCodel {
         }
     }
 
+    fn set_slow(&mut self, is_slow: bool) {
+        self.is_slow = is_slow;
+    }
+
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued {
+        let config = if self.is_slow { self.config.slow() } else { self.config };
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -108,7 +115,7 @@ impl Queue for FqCodel {
                 continue;
             }
             let before = (drops.len(), queue.fifo.len(), queue.fifo.bytes());
-            let packet = queue.law.dequeue(now, &self.config, &mut queue.fifo, drops);
+            let packet = queue.law.dequeue(now, &config, &mut queue.fifo, drops);
             self.packets -= before.1 - queue.fifo.len();
             self.bytes -= before.2 - queue.fifo.bytes();
             match packet {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::air::{
-    Air, ApConfig, ChannelConfig, Protection, RateControl, SchedulerKind, StationConfig, StationId,
+    Air, ApConfig, ChannelConfig, Descriptors, Protection, RateControl, SchedulerKind, Signal,
+    StationConfig, StationId,
 };
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
 use airlane_wifi::{Access, Band, Exchange, Format, Guard, Response, Timing, Vector, Width, mac};
@@ -26,12 +27,20 @@ pub(crate) fn ap() -> ApConfig {
         queue: QueueSpec::DropTail(Limit::Packets(1_000)),
         pool: Capacity::Unlimited,
         rate_control: RateControl::Fixed { mcs: 11, streams: 2 },
+        slow_below: None,
+        descriptors: Descriptors::Unlimited,
+        has_beacons: false,
+        position: None,
+        power_dbm: 20.0,
+        others_db: 40.0,
     }
 }
 
 pub(crate) fn station(snr_db: f64) -> StationConfig {
     StationConfig {
-        snr_db,
+        signal: Signal::Fixed(snr_db),
+        up_db: 0.0,
+        power_save: None,
         others_db: 40.0,
         queue: QueueSpec::DropTail(Limit::Packets(1_000)),
         rate_control: None,
@@ -92,7 +101,7 @@ pub(crate) fn saturate(
     came
 }
 
-fn mbps(bytes: u64, span: Duration) -> f64 {
+pub(crate) fn mbps(bytes: u64, span: Duration) -> f64 {
     Rate::of(bytes, span).mbps()
 }
 

@@ -2,8 +2,14 @@
 
 mod abc;
 mod air;
+mod air_buffers;
 mod air_heard;
+mod air_minstrel;
 mod air_ns3;
+mod air_power;
+mod air_properties;
+mod air_quality;
+mod air_scenes;
 mod codel;
 mod common;
 mod conservation;

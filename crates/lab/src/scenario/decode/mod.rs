@@ -3,6 +3,7 @@
 mod link;
 mod network;
 mod scheme;
+mod signal;
 mod wifi;
 
 use std::collections::BTreeMap;

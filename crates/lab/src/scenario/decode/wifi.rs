@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use airlane_net::air::{Protection, SchedulerKind};
+use airlane_base::Rate;
+use airlane_net::air::{Descriptors, Protection, RateControl, SchedulerKind};
 use airlane_wifi::{Format, Guard, Vector, Width};
 
 use super::super::bounds::{Word, range};
 use super::super::reader::Reader;
 use super::super::types::*;
 use super::link::queue;
+use super::signal::{INTERFERENCE, POWER, channel, interferer, place, signal};
 use super::words;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -24,6 +26,12 @@ enum SchedulerWord {
 }
 
 #[derive(Clone, Copy, PartialEq)]
+enum RateWord {
+    Ideal,
+    Minstrel,
+}
+
+#[derive(Clone, Copy, PartialEq)]
 enum Standard {
     A,
     N,
@@ -36,6 +44,7 @@ words! {
         "airtime" => Self::Airtime, "airtime-both" => Self::AirtimeBoth, "fifo" => Self::Fifo,
         "longest-queue" => Self::LongestQueue, "full-aggregate" => Self::FullAggregate,
         "maximum-rate" => Self::MaximumRate;
+    RateWord: "ideal" => Self::Ideal, "minstrel" => Self::Minstrel;
     Standard: "a" => Self::A, "n" => Self::N, "ac" => Self::Ac, "ax" => Self::Ax;
 }
 
@@ -131,6 +140,57 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         "each queue's own limit",
         "Packets at most in all queues of the access point together.",
     );
+    let rate_control = r.word(
+        "rate_control",
+        RateWord::Ideal,
+        "How the MCS is chosen: what is best for the SNR of the moment, or by what came of earlier frames \
+         (Minstrel-HT).",
+    );
+    let shares = r.name_or_none(
+        "channel",
+        "one of its own",
+        "The name of its channel: WiFis that name the same one share it, as the first says it is.",
+    );
+    let channel = channel(r);
+    let interferers = r.list("interference", INTERFERENCE, interferer);
+    let slow_below = r.rate_or_none(
+        "slow_below_bps",
+        range(0.0, 1e12, "12e6"),
+        "12e6",
+        "CoDel lets 50 ms stand for 300 ms in front of stations that frames go to at less than this.",
+    );
+    let descriptors = r.count_or_none(
+        "descriptors",
+        (1, 1 << 20),
+        "as many as there are packets",
+        "Packets at most that are handed to the access point's hardware, where they wait behind its queue.",
+    );
+    let is_shared = r.flag_or_none(
+        "descriptors_shared",
+        "false",
+        "So many of all stations together, with one queue in front of them; otherwise of each.",
+    );
+    if is_shared == Some(true) && descriptors.is_none() {
+        r.fail("descriptors_shared", "found without a number", "expected `descriptors` beside it");
+    }
+    let descriptors = match (descriptors, is_shared.unwrap_or(false)) {
+        (None, _) => Descriptors::Unlimited,
+        (Some(most), false) => Descriptors::PerStation(most as usize),
+        (Some(most), true) => Descriptors::Shared(most as usize),
+    };
+    let has_beacons = r.flag_or_none(
+        "beacons",
+        "false",
+        "The access point sends beacons, every 102.4 ms at the lowest rate.",
+    );
+    let position = place(r, "Where the access point stands, to the east.", "And to the north.");
+    let power_dbm = r.number("power_dbm", range(-20.0, 36.0, "20"), 20.0, POWER);
+    let others_db = r.number(
+        "others_db",
+        range(-60.0, 90.0, "30"),
+        40.0,
+        "SNR between the access point and radios of other networks, where no places say it.",
+    );
     let down = r.section("queue", "The queue for each station at the access point.", |r| {
         queue(r, QueueLimit::Packets(PACKETS))
     });
@@ -150,21 +210,46 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         has_categories: has_categories.unwrap_or(false),
         scheduler,
         pool_packets: pool.map(|packets| packets as usize),
+        rate_control: match rate_control {
+            RateWord::Ideal => RateControl::Ideal,
+            RateWord::Minstrel => RateControl::Minstrel,
+        },
+        shares,
+        channel,
+        interferers,
+        slow_below: slow_below.unwrap_or(Rate::from_bps(12_000_000)),
+        descriptors,
+        has_beacons: has_beacons.unwrap_or(false),
+        position,
+        power_dbm,
+        others_db,
         station,
     }
 }
 
 /// The table `station`: a station, and the queue at it.
 pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
+    let signal = signal(r);
     let db = |lo| range(lo, 90.0, "30");
-    let snr_db = r.number(
-        "snr_db",
-        db(-10.0),
-        50.0,
-        "SNR between it and its access point, over the whole width.",
+    let up_db = r.number(
+        "up_db",
+        db(-90.0),
+        0.0,
+        "How much more power it sends with than its access point; less where negative.",
     );
-    let others_db = r.number("others_db", db(-60.0), 40.0, "SNR between it and other stations.");
-    let mcs = r.count_or_none("mcs", (0, 11), "the best for the SNR", "The MCS, both ways.");
+    let others_db = r.number(
+        "others_db",
+        db(-60.0),
+        40.0,
+        "SNR between it and other stations, where no places say it.",
+    );
+    let power_save = r.time_or_none(
+        "sleep_after_s",
+        range(1e-3, 1e4, "0.1"),
+        "never",
+        "It sleeps after so long without frames; what comes for it then waits for the next beacon.",
+    );
+    let mcs = r.count_or_none("mcs", (0, 11), "by `rate_control`", "The MCS, both ways.");
     let streams =
         r.count_or_none("streams", (1, 4), "1", "Spatial streams of that MCS, both ways.");
     if streams.is_some() && mcs.is_none() {
@@ -173,7 +258,7 @@ pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
     let queue =
         r.section("queue", "The queue at the station.", |r| queue(r, QueueLimit::Packets(PACKETS)));
     let mcs = mcs.map(|mcs| (mcs as u8, streams.unwrap_or(1) as u8));
-    (Station { snr_db, others_db, mcs }, queue)
+    (Station { signal, up_db, others_db, power_save, mcs }, queue)
 }
 
 /// A link that carries what the air leaves.
@@ -214,8 +299,8 @@ pub(super) fn check(r: &Reader<'_>, accesses: &[Access]) {
         };
         let (AccessKind::Wifi(_) | AccessKind::Station { .. }) = &access.kind else { continue };
         let station = match &access.kind {
-            AccessKind::Wifi(wifi) => wifi.station,
-            AccessKind::Station { station, .. } => *station,
+            AccessKind::Wifi(wifi) => &wifi.station,
+            AccessKind::Station { station, .. } => station,
             AccessKind::Link(_) | AccessKind::Cell(_) => continue,
         };
         if let Some((mcs, streams)) = station.mcs {

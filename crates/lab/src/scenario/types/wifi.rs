@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use airlane_net::air::{Protection, SchedulerKind};
-use airlane_wifi::{Format, Guard, Width};
+use airlane_base::Rate;
+use airlane_net::air::{
+    ChannelConfig, Descriptors, InterfererConfig, Protection, RateControl, SchedulerKind, Signal,
+};
+use airlane_wifi::{Format, Guard, Position, Width};
 
 use super::Link;
 
@@ -39,17 +42,41 @@ pub struct Wifi {
     pub scheduler: SchedulerKind,
     /// Packets at most in all queues of the access point; `None`: each has its own limit alone.
     pub pool_packets: Option<usize>,
+    /// How the MCS is chosen where a station does not say it.
+    pub rate_control: RateControl,
+    /// The name of its channel, where it shares one with others.
+    pub shares: Option<String>,
+    /// Its channel.
+    pub channel: ChannelConfig,
+    /// Transmitters that are no 802.11.
+    pub interferers: Vec<InterfererConfig>,
+    /// CoDel allows more delay in front of stations with a rate below this.
+    pub slow_below: Rate,
+    /// How many packets may be handed to the hardware.
+    pub descriptors: Descriptors,
+    /// Whether it sends beacons.
+    pub has_beacons: bool,
+    /// Where the access point stands.
+    pub position: Option<Position>,
+    /// What it sends with, dBm.
+    pub power_dbm: f64,
+    /// SNR between it and radios of other networks, dB.
+    pub others_db: f64,
     /// A host on the access itself.
     pub station: Station,
 }
 
 /// A station.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Station {
-    /// SNR between it and its access point, dB.
-    pub snr_db: f64,
+    /// What the SNR between it and its access point comes from.
+    pub signal: Signal,
+    /// What it sends with more than its access point, dB.
+    pub up_db: f64,
     /// SNR between it and other stations, dB.
     pub others_db: f64,
-    /// The MCS and the streams, both ways. `None`: the best for the SNR.
+    /// It sleeps after so long without frames.
+    pub power_save: Option<Duration>,
+    /// The MCS and the streams, both ways. `None`: as its access point says.
     pub mcs: Option<(u8, u8)>,
 }

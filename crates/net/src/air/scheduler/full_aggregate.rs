@@ -27,6 +27,10 @@ impl Scheduler for FullAggregate {
     }
 
     fn pick(&mut self, now: Time, candidates: &[Candidate]) -> Pick {
+        // What is left of a link that was served waits anew.
+        for candidate in candidates {
+            self.since.entry(candidate.link).or_insert(now);
+        }
         let due = |c: &Candidate| *self.since.get(&c.link).unwrap_or(&now) + self.hold;
         let full: Vec<Candidate> = candidates.iter().filter(|c| c.is_full()).copied().collect();
         let over: Vec<Candidate> =

@@ -1,0 +1,116 @@
+//! WiFis of scenarios: what their keys mean, and worlds on them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use airlane_lab::plan::Plan;
+use airlane_lab::request::Common;
+use airlane_lab::scenario::{AccessKind, Scenario, Wifi};
+use airlane_lab::workloads::bulk;
+use airlane_net::air::{Burst, Motion, RateControl, Signal, Source};
+use airlane_wifi::Position;
+
+use crate::networks::run_one;
+
+fn scenario(wifi: &str, rest: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "name = \"air\"\nduration_s = 4\n[[access]]\nname = \"home\"\nkind = \"wifi\"\n\
+         wifi = {{ {wifi} }}\n{rest}\n[[bulk]]\nat = \"home\"\n[[scheme]]\nname = \"cubic\"\n"
+    );
+    Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).map_err(|e| e.to_string())
+}
+
+fn wifi(keys: &str) -> Wifi {
+    let scenario = scenario(keys, "").unwrap();
+    match &scenario.network.accesses[0].kind {
+        AccessKind::Wifi(wifi) => Wifi::clone(wifi),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn keys_of_places_and_of_what_lies_between_are_read() {
+    let plain = wifi("");
+    assert_eq!(plain.rate_control, RateControl::Ideal);
+    assert_eq!(plain.station.signal, Signal::Fixed(50.0));
+    assert_eq!((plain.shares, plain.position, plain.interferers.len()), (None, None, 0));
+    let full = wifi(
+        "rate_control = \"minstrel\", channel = \"36\", x_m = 3, power_dbm = 17, loss_exponent = 3, \
+         loss_db = 5, shadowing_db = 4, fading = { k_db = 6 }, \
+         interference = [{ power_dbm = -55, random = true }], \
+         station = { distance_m = 12, walk = { within_m = 8, slowest_mps = 1 }, up_db = -5 }",
+    );
+    assert_eq!(full.rate_control, RateControl::Minstrel);
+    assert_eq!((full.shares.as_deref(), full.power_dbm), (Some("36"), 17.0));
+    assert_eq!(full.position, Some(Position::new(3.0, 0.0)));
+    assert_eq!(full.channel.shadowing, Some((4.0, 5.0)));
+    assert_eq!(full.channel.fading.and_then(|fading| fading.k_db), Some(6.0));
+    assert_eq!(full.interferers[0].source, Source::Everywhere(-55.0));
+    assert_eq!(full.interferers[0].on, Burst::Exponential(Duration::from_millis(8)));
+    assert_eq!(full.station.up_db, -5.0);
+    let Signal::Place(Motion::Walk { start, speed, .. }) = full.station.signal else {
+        panic!("{:?}", full.station.signal)
+    };
+    assert_eq!((start, speed), (Position::new(12.0, 0.0), [1.0, 4.0]));
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    for (station, expected) in [
+        ("snr_db = 20, distance_m = 5", "expected one of the two"),
+        ("walk = { within_m = 5 }", "expected `distance_m` or `x_m` beside it"),
+        ("waypoints = [[5, 0, 0], [1, 2, 2]]", "expected times that increase"),
+        ("snr_trace = []", "expected at least one SNR"),
+        ("distance_m = 5, walk = { slowest_mps = 5 }", "expected at least `slowest_mps`"),
+    ] {
+        let error = scenario(&format!("station = {{ {station} }}"), "").unwrap_err();
+        assert!(error.contains(expected), "{station}: {error}");
+    }
+}
+
+/// Mbit/s of each transfer of a scenario.
+fn goodputs(text: &str) -> Vec<f64> {
+    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).unwrap();
+    let plan = Plan::new(scenario, &Common::default()).unwrap();
+    let output = run_one(&plan, plan.runs().next().unwrap());
+    bulk::Output::of(&output).iter().map(|one| one.bytes as f64 * 8e-6 / 4.0).collect()
+}
+
+/// Two homes with a transfer each.
+fn homes(one: &str, other: &str) -> Vec<f64> {
+    let home = |name: &str, keys: &str| {
+        format!(
+            "[[access]]\nname = \"{name}\"\nkind = \"wifi\"\nwifi = {{ {keys} }}\n\
+             [[bulk]]\nname = \"{name}\"\nat = \"{name}\"\n"
+        )
+    };
+    goodputs(&format!(
+        "name = \"air\"\nduration_s = 4\n[core]\nrtt_s = 0.01\n[[scheme]]\nname = \"cubic\"\n{}{}",
+        home("a", one),
+        home("b", other)
+    ))
+}
+
+#[test]
+fn homes_that_name_the_same_channel_share_it() {
+    let slow = "standard = \"n\", width_mhz = 20, streams = 1";
+    let apart = homes(slow, slow);
+    let shared = format!("{slow}, channel = \"6\"");
+    let together = homes(&shared, &shared);
+    println!("apart {apart:.1?}, together {together:.1?}");
+    let (all, half) = (apart[0] + apart[1], together[0] + together[1]);
+    assert!((0.4..0.65).contains(&(half / all)), "{together:?} of {apart:?}");
+}
+
+#[test]
+fn a_transfer_runs_on_everything_at_once() {
+    let got = homes(
+        "channel = \"6\", rate_control = \"minstrel\", fading = {}, shadowing_db = 3, beacons = true, \
+         descriptors = 256, descriptors_shared = true, queue = { kind = \"fq-codel\", limit_packets = 1000 }, \
+         interference = [{ power_dbm = -60, random = true, on_s = 0.001, off_s = 0.05 }], \
+         station = { distance_m = 10, walk = { within_m = 5 }, sleep_after_s = 0.1 }",
+        "channel = \"6\", station = { waypoints = [[0, 5, 0], [4, 30, 0]] }",
+    );
+    println!("{got:.1?}");
+    assert!(got.iter().all(|mbps| *mbps > 5.0), "{got:?}");
+}

@@ -1,0 +1,133 @@
+//! Transmitters that are no 802.11: microwave ovens, cordless cameras, radars.
+
+use std::time::Duration;
+
+use airlane_base::{Rng, Time};
+use airlane_wifi::Position;
+use rand::RngExt;
+
+use super::channel::milliwatts;
+use super::medium::{Event, Medium};
+
+/// A transmitter that sends in bursts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InterfererConfig {
+    /// How strong it is.
+    pub source: Source,
+    /// How long it sends.
+    pub on: Burst,
+    /// How long it is silent after that.
+    pub off: Burst,
+    /// When it first sends.
+    pub start: Duration,
+}
+
+/// How strong an interferer is at a radio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// With this power at every radio, dBm.
+    Everywhere(f64),
+    /// It stands somewhere and sends with this power, dBm; radios of which no place is known have it at
+    /// the access point's.
+    At(Position, f64),
+}
+
+/// How long something takes: never less than a microsecond.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Burst {
+    /// Always so long.
+    Constant(Duration),
+    /// Drawn from an exponential distribution with this mean.
+    Exponential(Duration),
+}
+
+impl Burst {
+    fn draw(self, rng: &mut Rng) -> Duration {
+        let length = match self {
+            Self::Constant(length) => length,
+            Self::Exponential(mean) => mean.mul_f64(-(1.0 - rng.random::<f64>()).ln()),
+        };
+        length.max(Duration::from_micros(1))
+    }
+}
+
+/// An interferer of a channel.
+#[derive(Debug)]
+pub(super) struct Interferer {
+    config: InterfererConfig,
+    is_on: bool,
+    /// Radios that take the channel for busy for it.
+    sensed_by: Vec<usize>,
+    rng: Rng,
+}
+
+impl Medium {
+    pub(super) fn add_interferer(&mut self, config: InterfererConfig) {
+        let number = self.interferers.len();
+        let rng = self.seed.split("interferer").index(number as u64).rng();
+        self.interferers.push(Interferer { config, is_on: false, sensed_by: Vec::new(), rng });
+        self.at(self.now + config.start, Event::Burst(number));
+    }
+
+    /// An interferer begins or ends to send.
+    pub(super) fn burst(&mut self, number: usize) {
+        let interferer = &mut self.interferers[number];
+        interferer.is_on = !interferer.is_on;
+        let length = match interferer.is_on {
+            true => interferer.config.on,
+            false => interferer.config.off,
+        };
+        let next = self.now + length.draw(&mut interferer.rng);
+        self.at(next, Event::Burst(number));
+        self.weigh_foreign();
+        match self.interferers[number].is_on {
+            true => self.sense_burst(number),
+            false => {
+                let sensed_by = std::mem::take(&mut self.interferers[number].sensed_by);
+                for radio in sensed_by {
+                    self.radios[radio].sensed -= 1;
+                    self.rest(radio);
+                }
+            }
+        }
+        self.weigh_interference();
+    }
+
+    /// Radios at which it is strong enough take the channel for busy. There is no preamble to make out, so
+    /// energy counts.
+    fn sense_burst(&mut self, number: usize) {
+        for radio in 0..self.radios.len() {
+            if self.interference_at(number, radio) < self.config.energy_dbm {
+                continue;
+            }
+            if self.radios[radio].is_idle() {
+                self.freeze(radio);
+            }
+            self.radios[radio].sensed += 1;
+            self.interferers[number].sensed_by.push(radio);
+        }
+    }
+
+    /// Sums up what each radio has of those that send.
+    fn weigh_foreign(&mut self) {
+        for radio in 0..self.radios.len() {
+            let on = (0..self.interferers.len()).filter(|n| self.interferers[*n].is_on);
+            let on: Vec<usize> = on.collect();
+            let sum = on.into_iter().map(|n| milliwatts(self.interference_at(n, radio))).sum();
+            self.radios[radio].foreign = sum;
+        }
+    }
+
+    /// The power of an interferer at a radio, dBm.
+    fn interference_at(&mut self, number: usize, radio: usize) -> f64 {
+        match self.interferers[number].config.source {
+            Source::Everywhere(dbm) => dbm,
+            Source::At(place, dbm) => {
+                let ap = self.aps[self.radios[radio].ap].config.position;
+                let position =
+                    self.scene.position(radio, self.now).unwrap_or(ap.unwrap_or_default());
+                dbm - self.scene.loss_db(place, position, Time::ZERO)
+            }
+        }
+    }
+}

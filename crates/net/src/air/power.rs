@@ -1,0 +1,272 @@
+//! Beacons, and stations that sleep between them.
+//!
+//! Dynamic power save: a station that has neither sent nor received a frame for some time says so with a null
+//! frame and sleeps. Its access point holds what comes for it until the next beacon, which says for whom there
+//! is something; whoever it is for says that it is awake with another null frame. A station that has something
+//! to send just sends it, and is awake. Beacons that are not sent as frames are known to all and take no air.
+
+use std::time::Duration;
+
+use airlane_base::Time;
+use airlane_wifi::{Exchange as Cost, Response, Vector, mac};
+use rand::RngExt;
+
+use super::StationId;
+use super::account::{Held, Use};
+use super::aggregate::Psdu;
+use super::contender::Contender;
+use super::exchange::{Carries, Exchange};
+use super::links::VOICE;
+use super::medium::{Event, Medium, port};
+use super::minstrel::Choice;
+use super::reception::{Purpose, Transmission, chance};
+use crate::access::Direction;
+use crate::node::Port;
+
+/// Between two beacons: 100 time units of 1024 us.
+pub(super) const INTERVAL: Duration = Duration::from_micros(102_400);
+/// A beacon of a usual access point: its name, rates, capabilities, the map of who has frames waiting.
+const BEACON: u32 = 300;
+
+/// A frame that carries no packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Control {
+    pub(super) carries: Carries,
+    tries: u8,
+}
+
+impl Medium {
+    /// Begins the beacons of an access point that sends them.
+    pub(super) fn start_beacons(&mut self, ap: usize) {
+        // Each at times of its own.
+        let nanos = INTERVAL.as_nanos() as u64;
+        let seed = self.seed.split("beacons").index(ap as u64);
+        self.aps[ap].beacon_offset = Duration::from_nanos(seed.rng().random_range(0..nanos));
+        if self.aps[ap].config.has_beacons {
+            self.await_beacon(ap);
+        }
+    }
+
+    /// Sees to it that something happens when the next beacon is due.
+    fn await_beacon(&mut self, ap: usize) {
+        if std::mem::replace(&mut self.aps[ap].is_beacon_due, true) {
+            return;
+        }
+        let offset = self.aps[ap].beacon_offset.as_nanos() as u64;
+        let interval = INTERVAL.as_nanos() as u64;
+        let now = self.now.as_nanos();
+        let passed = now.saturating_sub(offset) / interval;
+        let mut at = offset + passed * interval;
+        if at <= now {
+            at += interval;
+        }
+        self.at(Time::from_nanos(at), Event::Beacon(ap));
+    }
+
+    /// A beacon is due.
+    pub(super) fn beacon(&mut self, ap: usize) {
+        self.aps[ap].is_beacon_due = false;
+        if self.aps[ap].config.has_beacons {
+            self.request(self.aps[ap].radio, Carries::Beacon);
+            self.await_beacon(ap);
+            return;
+        }
+        for station in 0..self.stations.len() {
+            if self.stations[station].ap == ap && self.is_waited_for(station) {
+                self.request(self.stations[station].radio, Carries::Null { sleeps: false });
+                // Where that is lost, the next beacon says it again.
+                self.await_beacon(ap);
+            }
+        }
+    }
+
+    /// A beacon has been sent.
+    pub(super) fn beacon_sent(&mut self, contender: usize, sent: &Transmission) {
+        let Some(exchange) = self.contenders[contender].exchange.take() else { return };
+        let radio = self.contenders[contender].radio;
+        let ap = self.radios[radio].ap;
+        let beacons = &mut self.aps[ap].beacons;
+        beacons.0 += 1;
+        beacons.1 += exchange.cost.charge(&self.timing, &self.contenders[contender].access);
+        for station in 0..self.stations.len() {
+            let to = self.stations[station].radio;
+            if self.stations[station].ap != ap || !self.is_waited_for(station) {
+                continue;
+            }
+            let sinr = self.sinr_of(to, sent);
+            let p = match self.errors.detects(sinr) {
+                true => self.errors.success(&sent.vector, sinr, sent.bytes),
+                false => 0.0,
+            };
+            if chance(p, &mut self.rng) {
+                self.request(to, Carries::Null { sleeps: false });
+            }
+        }
+        self.radios[radio].is_engaged = false;
+        self.rest(radio);
+        self.contenders[contender].succeed(&mut self.rng);
+        self.contenders[contender].wants_since = self.has_traffic(contender).then_some(self.now);
+    }
+
+    /// Whether a station sleeps and its access point has something for it.
+    fn is_waited_for(&self, station: usize) -> bool {
+        let radio = &self.radios[self.stations[station].radio];
+        let down = usize::from(port(StationId(station), Direction::Down).0);
+        radio.is_asleep && !radio.is_gone && self.has_backlog(down)
+    }
+
+    /// Something waits at an access point for a station that may be asleep.
+    pub(super) fn held_for(&mut self, station: usize) {
+        if self.radios[self.stations[station].radio].is_asleep {
+            self.await_beacon(self.stations[station].ap);
+        }
+    }
+
+    /// A station has sent or received something, or is about to.
+    pub(super) fn stir(&mut self, station: usize) {
+        let Some(patience) = self.stations[station].config.power_save else { return };
+        let now = self.now;
+        let station_of = &mut self.stations[station];
+        station_of.stirred = now;
+        if !std::mem::replace(&mut station_of.is_watched, true) {
+            self.at(now + patience, Event::Doze(station));
+        }
+    }
+
+    /// A station may have been silent for long enough.
+    pub(super) fn doze(&mut self, station: usize) {
+        self.stations[station].is_watched = false;
+        let Some(patience) = self.stations[station].config.power_save else { return };
+        let (radio, stirred) = (self.stations[station].radio, self.stations[station].stirred);
+        let up = usize::from(port(StationId(station), Direction::Up).0);
+        if self.radios[radio].is_asleep || self.radios[radio].is_gone {
+            return;
+        }
+        if stirred + patience > self.now || self.has_backlog(up) {
+            let at = (stirred + patience).max(self.now + Duration::from_micros(1));
+            let at = if self.has_backlog(up) { at.max(self.now + patience) } else { at };
+            self.stations[station].is_watched = true;
+            self.at(at, Event::Doze(station));
+            return;
+        }
+        self.request(radio, Carries::Null { sleeps: true });
+    }
+
+    /// The access point knows that a station is awake.
+    pub(super) fn wake(&mut self, station: usize) {
+        let radio = self.stations[station].radio;
+        if !std::mem::replace(&mut self.radios[radio].is_asleep, false) {
+            return;
+        }
+        let down = usize::from(port(StationId(station), Direction::Down).0);
+        let ap = self.stations[station].ap;
+        for link in self.links_of(down) {
+            for _ in 0..self.links[link].backlog().packets {
+                self.aps[ap].scheduler.arrived(self.now, link);
+            }
+            if self.links[link].has_traffic() {
+                self.want(self.links[link].contender);
+            }
+        }
+    }
+
+    /// A radio has a frame without packets to send.
+    fn request(&mut self, radio: usize, carries: Carries) {
+        let contender = self.contender(radio, VOICE);
+        let waiting = &mut self.contenders[contender].control;
+        if waiting.iter().all(|control| control.carries != carries) {
+            waiting.push_back(Control { carries, tries: 0 });
+        }
+        self.want(contender);
+    }
+
+    /// A contender that has the air sends a frame without packets.
+    pub(super) fn begin_control(&mut self, contender: usize, control: Control) {
+        let radio = self.contenders[contender].radio;
+        let vector = Vector::ofdm(0);
+        let (to, bytes, response, purpose) = match control.carries {
+            // To nobody: all that hear it look at it.
+            Carries::Beacon => (radio, BEACON, Response::None, Purpose::Beacon),
+            _ => {
+                let ap = self.aps[self.radios[radio].ap].radio;
+                (ap, mac::DATA_WITHOUT_QOS, Response::Ack, Purpose::Data)
+            }
+        };
+        let cost = Cost { vector, bytes, is_protected: false, response };
+        self.contenders[contender].exchange = Some(Exchange {
+            link: usize::MAX,
+            to,
+            carries: control.carries,
+            tries: control.tries,
+            psdu: Psdu { bytes, ..Psdu::default() },
+            vector,
+            choice: Choice { vector, is_sample: false },
+            cost,
+            started: self.now,
+            window_start: 0,
+            purpose,
+            came: Vec::new(),
+            has_collided: false,
+        });
+        match purpose {
+            Purpose::Beacon => {
+                let sent = (vector, bytes);
+                let beacon = Transmission::new((purpose, contender), (radio, to), sent, self.now);
+                self.start(beacon);
+                self.radios[radio].is_engaged = true;
+            }
+            _ => self.send_data(contender),
+        }
+    }
+
+    /// The account of a null frame, and what follows from it.
+    pub(super) fn settle_null(&mut self, contender: usize, exchange: &Exchange, is_answered: bool) {
+        let Contender { radio, access, .. } = self.contenders[contender];
+        let retries = self.ap_of(contender).config.retries;
+        let Some(station) = self.stations.iter().position(|s| s.radio == radio) else { return };
+        let port = usize::from(port(StationId(station), Direction::Up).0);
+        let charge = exchange.cost.charge(&self.timing, &access);
+        let airtime = &mut self.ways[port].airtime;
+        airtime.charged += charge;
+        airtime.bare += exchange.cost.bare(&self.timing);
+        airtime.attempts += 1;
+        if !is_answered {
+            airtime.unanswered += 1;
+            airtime.unanswered_air += charge;
+        }
+        if let Some(uses) = &mut self.uses {
+            let held = match (is_answered, exchange.has_collided) {
+                (true, _) => Held::Came(0),
+                (false, true) => Held::Collided,
+                (false, false) => Held::Lost,
+            };
+            let (from, until) = (exchange.started, self.now);
+            uses.push(Use { port: Port(port as u16), from, until, held, frames: 0, repeated: 0 });
+        }
+        self.radios[radio].is_engaged = false;
+        self.rest(radio);
+        let sleeps = exchange.carries == Carries::Null { sleeps: true };
+        match is_answered {
+            true if sleeps => {
+                // What came while it said so wakes it again.
+                self.radios[radio].is_asleep = true;
+                self.held_for(station);
+                if self.has_backlog(port) {
+                    self.wake(station);
+                    self.stir(station);
+                }
+            }
+            true => {
+                self.wake(station);
+                self.stir(station);
+            }
+            false if exchange.tries < retries => {
+                let control = Control { carries: exchange.carries, tries: exchange.tries + 1 };
+                self.contenders[contender].control.push_front(control);
+            }
+            false if sleeps => self.stir(station),
+            false => self.held_for(station),
+        }
+        self.contenders[contender].wants_since = self.has_traffic(contender).then_some(self.now);
+    }
+}

@@ -1,0 +1,63 @@
+//! Which rate a link sends at.
+
+use airlane_base::Rate;
+use airlane_wifi::Vector;
+
+use super::config::{ApConfig, RateControl, StationConfig};
+use super::medium::{ApId, Medium};
+use super::minstrel::Choice;
+
+impl Medium {
+    pub(super) fn rate_of(&self, ap: ApId, station: &StationConfig) -> Rate {
+        let ap = &self.aps[ap.0].config;
+        let snr = self.scene.snr_at_first(ap, &station.signal);
+        let vector = match station.rate_control.unwrap_or(ap.rate_control) {
+            RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
+            RateControl::Ideal | RateControl::Minstrel => self.best(ap, snr),
+        };
+        vector.rate()
+    }
+
+    /// How to send for the most goodput.
+    fn best(&self, ap: &ApConfig, snr_db: f64) -> Vector {
+        self.errors.best(&most(ap), snr_db, 1_500)
+    }
+
+    /// How a link makes its next attempt.
+    pub(super) fn choose(&mut self, link: usize) -> Choice {
+        match &mut self.links[link].minstrel {
+            Some(minstrel) => minstrel.choose(self.now),
+            None => Choice { vector: self.vector(link), is_sample: false },
+        }
+    }
+
+    /// How a link would send now: what it finds best.
+    pub(super) fn vector(&self, link: usize) -> Vector {
+        let link = &self.links[link];
+        let ap = &self.aps[self.stations[link.port / 2].ap].config;
+        match link.rate_control {
+            RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
+            RateControl::Ideal => {
+                let from = self.contenders[link.contender].radio;
+                let snr = self.powers.sinr_db(from, link.to, ap.width, 0.0);
+                match link.ideal.get() {
+                    Some((known, vector)) if known == snr => vector,
+                    _ => {
+                        let vector = self.best(ap, snr);
+                        link.ideal.set(Some((snr, vector)));
+                        vector
+                    }
+                }
+            }
+            RateControl::Minstrel => match &link.minstrel {
+                Some(minstrel) => minstrel.best(),
+                None => ap.vector(0, 1),
+            },
+        }
+    }
+}
+
+/// The fastest rate of an access point.
+pub(super) fn most(ap: &ApConfig) -> Vector {
+    ap.vector(ap.format.most_mcs(), ap.streams)
+}
