@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_quic::{Connection, ControlHandle, Endpoint, QuicError, SendStream, TransportConfig};
-use airlane_runtime::RuntimeExt;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 
 use crate::content::Pattern;
@@ -67,14 +67,29 @@ pub fn receiver(config: TransportConfig) -> TransportConfig {
 /// The name under which the pattern's start is found.
 const BODY: &str = "bulk";
 
+/// What an application whose supply is limited hands over at once.
+const LIMITED_PIECE_BYTES: u64 = 4_096;
+
 /// Bytes that an endless transfer has: more than anybody waits for.
 const ENDLESS: u64 = 1 << 60;
 
-/// Serves every connection of `endpoint` until it is closed. `connected` sees the controller of
-/// each connection as it comes.
-pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlHandle)) {
+/// How fast the application has what is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Supply {
+    /// It has no more than this from a time on; else all of it at once.
+    pub limit: Option<(Time, Rate)>,
+}
+
+/// Serves every connection of `endpoint` until it is closed, each from a supply of its own. `connected`
+/// sees the controller of each connection as it comes.
+pub async fn serve(
+    endpoint: Endpoint,
+    supply: Supply,
+    connected: impl Fn(&Connection, &ControlHandle),
+) {
     while let Some(connection) = endpoint.accept().await {
         connected(&connection, connection.control());
+        let runtime = endpoint.runtime().clone();
         endpoint.runtime().spawn("bulk sender", async move {
             while let Ok((_, mut from)) = connection.accept_bi().await {
                 let Ok(request) = from.read_to_end(REQUEST_BYTES).await else { return };
@@ -87,7 +102,7 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
                     n => n,
                 };
                 // An error says that the receiver is gone.
-                if send(&connection, wanted).await.is_err() {
+                if send(&connection, &runtime, supply, wanted).await.is_err() {
                     return;
                 }
             }
@@ -96,8 +111,15 @@ pub async fn serve(endpoint: Endpoint, connected: impl Fn(&Connection, &ControlH
 }
 
 /// Sends a body of `wanted` bytes on streams in turn.
-async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
+async fn send(
+    connection: &Connection,
+    runtime: &RuntimeHandle,
+    supply: Supply,
+    wanted: u64,
+) -> Result<(), QuicError> {
     let body = Pattern::new(BODY, wanted);
+    let most = if supply.limit.is_some() { LIMITED_PIECE_BYTES } else { STREAM_BYTES };
+    let mut due = Time::ZERO;
     let (mut at, mut priority) = (0, i32::MAX);
     let mut ahead: VecDeque<SendStream> = VecDeque::with_capacity(STREAMS_AHEAD);
     while at < wanted {
@@ -111,7 +133,13 @@ async fn send(connection: &Connection, wanted: u64) -> Result<(), QuicError> {
         // Earlier streams first, so that the body arrives in order but for what is lost.
         stream.set_priority(priority)?;
         priority = priority.saturating_sub(1);
-        for piece in body.pieces(at..end, STREAM_BYTES) {
+        for piece in body.pieces(at..end, most) {
+            if let Some((from, rate)) = supply.limit
+                && runtime.now() >= from
+            {
+                runtime.sleep_until(due).await;
+                due = due.max(from) + rate.time_for(piece.len() as u64);
+            }
             stream.write_all(piece).await?;
         }
         stream.finish()?;

@@ -15,9 +15,10 @@ use crate::rule::{Air, RateRule, RuleOptions, left_share};
 pub enum Charging {
     /// What was sent, as it was sent.
     Literal,
-    /// What it would take if stations that aggregate filled their aggregates. An access point that sends
-    /// as soon as it can makes aggregates that are as small as load allows, so that the literal charge
-    /// comes to 1 at a fraction of what the air carries (`docs/cupid.md`).
+    /// All stations together what it would take if those that aggregate filled their aggregates, and each
+    /// the part of it that it has of the literal charge. An access point that sends as soon as it can
+    /// makes aggregates that are as small as load allows, so that the literal charge comes to 1 at a
+    /// fraction of what the air carries (`docs/cupid.md`).
     #[default]
     Packed,
 }

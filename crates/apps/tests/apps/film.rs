@@ -222,7 +222,7 @@ fn a_transfer_arrives_whole_and_fills_the_link() {
     let (bytes, at) = world
         .run(async move {
             let endpoint = Endpoint::server(&server, listen, transport(Cipher::Null)).unwrap();
-            server.spawn("bulk server", bulk::serve(endpoint, |_, _| {}));
+            server.spawn("bulk server", bulk::serve(endpoint, bulk::Supply::default(), |_, _| {}));
             let any = SocketAddr::from(([0, 0, 0, 0], 0));
             let caller = Endpoint::client(&client, any, transport(Cipher::Null)).unwrap();
             let bytes = bulk::fetch(&caller, listen, 10_000_000, None, Arc::default()).await;
@@ -255,7 +255,7 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     let bytes = world
         .run(async move {
             let endpoint = Endpoint::server(&server, listen, sender).unwrap();
-            server.spawn("bulk server", bulk::serve(endpoint, |_, _| {}));
+            server.spawn("bulk server", bulk::serve(endpoint, bulk::Supply::default(), |_, _| {}));
             let any = SocketAddr::from(([0, 0, 0, 0], 0));
             let caller = Endpoint::client(&client, any, receiver).unwrap();
             let until = Some(Time::from_millis(1_500));

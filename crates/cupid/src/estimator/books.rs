@@ -24,6 +24,8 @@ pub(super) struct Entry {
     /// Nanoseconds: charged, charged if aggregates were full, in the air, and inferred of the charge.
     pub charged: f64,
     pub packed: f64,
+    /// All of the charge of an aggregate that took as much as it may; else 0.
+    pub full: f64,
     pub bare: f64,
     pub inferred: f64,
     /// Whose it is; nobody's if that could not be told.
@@ -40,12 +42,13 @@ pub(super) struct Entry {
     pub exchanges: f64,
 }
 
-/// Sums of the own station.
+/// Sums over the own station's window, of it and of all.
 #[derive(Clone, Debug)]
 struct Own {
     payload: Ring,
     charged: Ring,
-    packed: Ring,
+    all_charged: Ring,
+    all_packed: Ring,
     phy_nanos: Ring,
     phy_bits: Ring,
     exchanges: Ring,
@@ -98,7 +101,8 @@ impl Books {
             own: Own {
                 payload: own(),
                 charged: own(),
-                packed: own(),
+                all_charged: own(),
+                all_packed: own(),
                 phy_nanos: own(),
                 phy_bits: own(),
                 exchanges: own(),
@@ -170,6 +174,8 @@ impl Books {
         }
         self.charged.add(from, to, entry.charged);
         self.packed.add(from, to, entry.packed);
+        self.own.all_charged.add(from, to, entry.charged);
+        self.own.all_packed.add(from, to, entry.packed);
         self.bare.add(from, to, entry.bare);
         self.inferred.add(from, to, entry.inferred);
         if entry.is_foreign {
@@ -184,13 +190,12 @@ impl Books {
     pub fn attribute(&mut self, entry: &Entry) {
         let Entry { from, to, .. } = *entry;
         let Some(station) = entry.station else { return };
-        self.stations.charge(station, from, to, entry.charged, entry.packed);
+        self.stations.charge(station, from, to, entry.charged, entry.full);
         if self.is_own(entry.station) {
             let own = &mut self.own;
             own.payload.add(from, to, entry.payload);
             own.goodput.add(from, to, entry.payload);
             own.charged.add(from, to, entry.charged);
-            own.packed.add(from, to, entry.packed);
             own.phy_nanos.add(from, to, entry.phy_nanos);
             own.phy_bits.add(from, to, entry.phy_bits);
             own.exchanges.add(from, to, entry.exchanges);
@@ -228,7 +233,9 @@ impl Books {
         let charged = sum(&self.charged);
         let part = |amount: f64| (amount / window).clamp(0.0, 1.0);
         let inferred = if charged > 0.0 { (sum(&self.inferred) / charged).min(1.0) } else { 0.0 };
-        let look = self.stations.look(from, until, self.options.own, self.options.eta);
+        let filled = if charged > 0.0 { (sum(&self.packed) / charged).min(1.0) } else { 1.0 };
+        let (own, eta) = (self.options.own, self.options.eta);
+        let look = self.stations.look((from, until), own, eta, filled);
 
         let own_from = until.saturating_sub(self.own_window).max(began);
         let own_sum = |ring: &Ring| ring.sum(own_from, until);
@@ -239,9 +246,11 @@ impl Books {
         }
         let payload = own_sum(&own.payload);
         let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
-        let (own_charged, own_packed) = (own_sum(&own.charged), own_sum(&own.packed));
-        if payload > 0.0 && own_charged > 0.0 && own_packed > 0.0 {
-            own.delta = Some((of(own_charged), of(own_packed)));
+        let (all_charged, all_packed) = (own_sum(&own.all_charged), own_sum(&own.all_packed));
+        let own_charged = own_sum(&own.charged);
+        if payload > 0.0 && own_charged > 0.0 && all_charged > 0.0 && all_packed > 0.0 {
+            let filled = (all_packed / all_charged).min(1.0);
+            own.delta = Some((of(own_charged), of(own_charged * filled)));
         }
         let aggregation = self.options.aggregation;
         let table = own.phy.map(|phy| aggregation.usual_delta(phy));

@@ -14,6 +14,9 @@ use super::books::{Books, Entry};
 use super::flows::{Key, Ppdu};
 use super::{MOST_AIR, nanos};
 
+/// An aggregate of this part of what it may take is as large as it may be.
+const NEARLY_FULL: f64 = 0.9;
+
 /// How far an exchange has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -459,12 +462,24 @@ impl Joiner {
         let charged = bare + contending as f64;
         let longest = nanos(books.options().aggregation.longest) as f64;
         let window = f64::from(books.options().aggregation.frames);
-        let mut packed = charged;
+        let (mut packed, mut is_full) = (charged, false);
+        let big = f64::from(books.options().big);
+        let answered = open.flow.and_then(|key| books.flows.fill_of_opposite(key, big));
         if let Some(flow) = open.flow.and_then(|key| books.flows.get(key)) {
             if flow.aggregates && open.mpdus > 0.0 && open.data <= charged {
                 let most = (longest / flow.data_of(1.0).max(1.0)).floor().clamp(1.0, window);
                 let full = flow.full.max(most).max(open.mpdus);
-                packed = open.data + (charged - open.data) * open.mpdus / full;
+                let mut fill = open.mpdus / full;
+                if flow.bytes > big {
+                    is_full = open.mpdus >= NEARLY_FULL * most;
+                    flow.on_fill(fill);
+                } else {
+                    // Acknowledgements of a transport come with each aggregate of data: if those were
+                    // full, there would be fewer of these, and not larger ones. What they answer may not
+                    // be made out.
+                    fill = fill.max(answered.unwrap_or(1.0));
+                }
+                packed = open.data + (charged - open.data) * fill;
             }
             if open.phy_nanos > 0.0 || open.missing == 0 {
                 flow.on_exchange(bare);
@@ -476,6 +491,7 @@ impl Joiner {
             to: end,
             charged,
             packed,
+            full: if is_full { charged } else { 0.0 },
             bare,
             inferred: inferred.min(charged),
             station: open.station,

@@ -37,6 +37,8 @@ pub(super) struct Flow {
     /// The largest aggregate of late.
     pub full: f64,
     pub aggregates: bool,
+    /// How full its aggregates are, 0 to 1: a mean.
+    fill: Option<f64>,
     /// New MPDUs of exchanges that were announced and of which nothing else was heard.
     pub promised: f64,
     /// MPDUs of the last PPDU that were not made out.
@@ -76,6 +78,7 @@ impl Flow {
             protection: 0.0,
             full: ppdu.mpdus,
             aggregates: ppdu.aggregate,
+            fill: None,
             promised: 0.0,
             slack: 0,
             station: None,
@@ -87,6 +90,12 @@ impl Flow {
     /// Nanoseconds of a PPDU's data of so many MPDUs.
     pub fn data_of(&self, mpdus: f64) -> f64 {
         self.data / self.mpdus.max(1.0) * mpdus
+    }
+
+    /// One of its aggregates was so full.
+    pub fn on_fill(&mut self, fill: f64) {
+        let old = self.fill.unwrap_or(fill);
+        self.fill = Some(old + GAIN * (fill - old));
     }
 
     /// Takes a PPDU into account. Returns how many new MPDUs were missed since the last one.
@@ -185,6 +194,14 @@ impl Flows {
             }
         }
         Some(self.all.entry(key).or_insert_with(|| Flow::new(ppdu)))
+    }
+
+    /// How full the aggregates of the flow are that goes the opposite way and has frames of more than `big`
+    /// bytes.
+    pub fn fill_of_opposite(&self, (from, to, _): Key, big: f64) -> Option<f64> {
+        let all = self.all.range((to, from, 0)..=(to, from, u8::MAX)).map(|(_, flow)| flow);
+        let latest = all.filter(|flow| flow.bytes > big).max_by_key(|flow| flow.last_end);
+        latest.and_then(|flow| flow.fill)
     }
 
     /// The flow from `from` that sent last, to `to` if that is known.

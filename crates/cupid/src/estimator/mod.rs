@@ -115,7 +115,7 @@ pub struct Estimate {
     /// What the whole air carries of payload for the own station: payload over charged airtime, both
     /// directions; before the first sample from C.
     pub delta: Option<Rate>,
-    /// The same, if aggregates were full.
+    /// The same for a part of [`packed`](Self::packed) instead of one of the utilisation.
     pub packed_delta: Option<Rate>,
     /// Whether delta was measured: else it is the table's.
     pub is_measured: bool,
@@ -132,11 +132,19 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Shares of the other stations: what [`left_share`](crate::left_share) takes; `packed` as if their
-    /// aggregates were full.
+    /// Shares of the other stations: what [`left_share`](crate::left_share) takes; parts of the
+    /// utilisation, or of [`packed`](Self::packed); all of it of a station that is
+    /// not [limited](StationState::Limited): what chance lets it use less of one window is not left to others.
     pub fn others(&self, own: Address, packed: bool) -> Vec<f64> {
         let others = self.shares.iter().filter(|share| share.address != own);
-        others.map(|share| if packed { share.packed } else { share.charged }).collect()
+        others
+            .map(|share| match share.state {
+                _ if share.is_backlogged => 1.0,
+                StationState::Active => 1.0,
+                _ if packed => share.packed,
+                _ => share.charged,
+            })
+            .collect()
     }
 }
 

@@ -33,8 +33,10 @@ pub struct Share {
     pub address: Address,
     /// Charged airtime over the window, both directions.
     pub charged: f64,
-    /// The same, if aggregates were full.
+    /// Its part of [`Estimate::packed`](super::Estimate::packed), in proportion to what it is charged.
     pub packed: f64,
+    /// Whether most of it went to aggregates that took as much as they may: more is waiting.
+    pub is_backlogged: bool,
     /// What it does with its share.
     pub state: StationState,
 }
@@ -68,7 +70,7 @@ pub struct Event {
 #[derive(Clone, Debug)]
 struct Station {
     charged: Ring,
-    packed: Ring,
+    full: Ring,
     /// When the last large MPDU ended; `None` before the first, or since it was found to have left.
     big: Option<u64>,
     /// Large frames heard since it arrived.
@@ -135,7 +137,7 @@ impl Stations {
             let ring = || Ring::new(self.bucket, self.span);
             let station = Station {
                 charged: ring(),
-                packed: ring(),
+                full: ring(),
                 big: None,
                 heard: 0,
                 last: now,
@@ -148,10 +150,10 @@ impl Stations {
         Some(station)
     }
 
-    pub fn charge(&mut self, address: Address, from: u64, to: u64, charged: f64, packed: f64) {
+    pub fn charge(&mut self, address: Address, from: u64, to: u64, charged: f64, full: f64) {
         if let Some(station) = self.get(address, to) {
             station.charged.add(from, to, charged);
-            station.packed.add(from, to, packed);
+            station.full.add(from, to, full);
         }
     }
 
@@ -165,7 +167,8 @@ impl Stations {
     }
 
     /// Shares from `from` to `to`, and changes of state; an equal part of what is aimed at is `eta/N`.
-    pub fn look(&mut self, from: u64, to: u64, own: Address, eta: f64) -> Look {
+    /// `filled` is what a charge would come to if all aggregates were full.
+    pub fn look(&mut self, (from, to): (u64, u64), own: Address, eta: f64, filled: f64) -> Look {
         let window = to.saturating_sub(from).max(1) as f64;
         let (memory, mut left) = (self.memory, Vec::new());
         for (address, station) in &mut self.all {
@@ -194,7 +197,6 @@ impl Stations {
         for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some())
         {
             let charged = station.charged.sum(from, to) / window;
-            let packed = station.packed.sum(from, to) / window;
             let state = match station.state {
                 _ if charged <= 0.0 => StationState::Quiet,
                 StationState::Limited if charged < UNLIMITED * equal => StationState::Limited,
@@ -217,7 +219,8 @@ impl Stations {
             shares.push(Share {
                 address,
                 charged: charged.min(1.0),
-                packed: packed.min(1.0),
+                packed: (charged * filled).min(1.0),
+                is_backlogged: 2.0 * station.full.sum(from, to) > charged * window,
                 state,
             });
         }

@@ -74,8 +74,14 @@ impl RunOutput {
     /// What claims need of it, with what happened over time if it is `drawn`.
     pub(crate) fn for_claims(&self, plan: &Plan, drawn: bool) -> ClaimRun {
         let flows = self.flows();
-        let run =
-            ClaimContext { plan, key: self.key, at: self.ended, flows: &flows, ways: &self.ways };
+        let run = ClaimContext {
+            plan,
+            key: self.key,
+            at: self.ended,
+            flows: &flows,
+            ways: &self.ways,
+            airs: &self.airs,
+        };
         ClaimRun {
             result: self.result(plan),
             kept: AllKept::new(self.parts.iter().filter_map(|part| part.keep(&run)).collect()),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Flow, Metric, RunResult, Stocks};
 use crate::plan::{Plan, RunKey};
-use crate::world::WayOutput;
+use crate::world::{AirOutput, WayOutput};
 
 /// The figures of one cell: for each metric a list of draws, each with its figure per seed. The
 /// lists of all metrics are about the same draws and seeds in the same order. What could not be
@@ -236,4 +236,6 @@ pub(crate) struct ClaimContext<'a> {
     pub(crate) flows: &'a [Flow<'a>],
     /// Every direction of every access.
     pub(crate) ways: &'a [WayOutput],
+    /// Who held the air of each WiFi.
+    pub(crate) airs: &'a [AirOutput],
 }

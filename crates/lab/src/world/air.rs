@@ -20,6 +20,10 @@ const BINS: usize = 1_000;
 /// Numbers at most in all bins of a WiFi, however many stations it has.
 const NUMBERS: usize = 400_000;
 
+/// The step in which the use of all the air is counted, for runs of at most so long.
+const STEP: Duration = Duration::from_millis(20);
+const STEPPED: Duration = Duration::from_secs(120);
+
 /// The length of the stretch whose attempts are kept one by one.
 const STRETCH: Duration = Duration::from_millis(30);
 
@@ -42,6 +46,22 @@ pub struct AirOutput {
     pub stretch: (Time, Time),
     /// The attempts in it in the order of their ends, each with the number of its way.
     pub attempts: Vec<(usize, Use)>,
+    /// The use of all of it together, step by step; empty of runs that are long.
+    pub steps: Vec<AirStep>,
+}
+
+/// How all of the air was used in a step of [`AirStep::LENGTH`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AirStep {
+    /// Charged airtime, by the definition of `wifi::Exchange`, over the step.
+    pub charged: f32,
+    /// Frames that came.
+    pub came: f32,
+}
+
+impl AirStep {
+    /// How long a step is.
+    pub const LENGTH: Duration = STEP;
 }
 
 /// The use of the air by the packets of one station in one direction.
@@ -95,6 +115,8 @@ impl HeldAir {
 #[derive(Debug)]
 pub(super) struct AirWatch {
     air: Air,
+    /// Whether the run is short enough for steps.
+    is_stepped: bool,
     /// The number of the way in `output` by port.
     by_port: Vec<Option<usize>>,
     /// Attempts that may overlap with some that have not ended.
@@ -138,8 +160,10 @@ impl AirWatch {
             ways: Vec::new(),
             stretch: (from, from + STRETCH),
             attempts: Vec::new(),
+            steps: Vec::new(),
         };
-        Self { air, by_port: Vec::new(), open: Vec::new(), output }
+        let is_stepped = duration <= STEPPED;
+        Self { air, is_stepped, by_port: Vec::new(), open: Vec::new(), output }
     }
 
     /// Takes what the air did until `now`.
@@ -173,6 +197,10 @@ impl AirWatch {
             // What an attempt that went on beyond the end would have had.
             way.bins.resize(bins as usize, HeldAir::default());
         }
+        if self.is_stepped {
+            let steps = end.since_start().as_nanos() / STEP.as_nanos();
+            self.output.steps.resize(steps as usize, AirStep::default());
+        }
         if self.output.stretch.1 > end {
             self.output.stretch = (end, end);
             self.output.attempts.clear();
@@ -192,12 +220,39 @@ impl AirWatch {
                 self.hold(attempt, (*from, *until), share);
             }
         }
+        if self.is_stepped {
+            for attempt in attempts {
+                self.step(attempt);
+            }
+        }
         let (from, until) = self.output.stretch;
         for attempt in attempts.iter().filter(|a| a.from < until && a.until > from) {
             let Some(way) = self.way_of(attempt) else { continue };
             if self.output.attempts.len() < ATTEMPTS {
                 self.output.attempts.push((way, *attempt));
             }
+        }
+    }
+
+    /// Counts an attempt in the steps that it goes on in.
+    fn step(&mut self, attempt: &Use) {
+        let came = match attempt.held {
+            Held::Came(frames) => f64::from(frames),
+            Held::Lost | Held::Collided => 0.0,
+        };
+        let (mut from, until) = (attempt.from.as_nanos(), attempt.until.as_nanos());
+        let (step, length) = (STEP.as_nanos() as u64, (until - from).max(1) as f64);
+        while from < until {
+            let number = (from / step) as usize;
+            let end = until.min((from / step + 1) * step);
+            let part = (end - from) as f64 / length;
+            if self.output.steps.len() <= number {
+                self.output.steps.resize(number + 1, AirStep::default());
+            }
+            let of = &mut self.output.steps[number];
+            of.charged += (part * attempt.charged.as_secs_f64() / STEP.as_secs_f64()) as f32;
+            of.came += (part * came) as f32;
+            from = end;
         }
     }
 

@@ -19,7 +19,7 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
-pub use air::{AirOutput, AirWay, HeldAir};
+pub use air::{AirOutput, AirStep, AirWay, HeldAir};
 pub(crate) use network::of_way;
 pub(crate) use oracle::OracleLink;
 pub use output::{FlowSample, LinkSampleRow, RunOutput, WayAir, WayOutput};

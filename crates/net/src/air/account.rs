@@ -37,6 +37,8 @@ pub struct Use {
     pub from: Time,
     /// When its last response ended, or when one would have.
     pub until: Time,
+    /// Air that it is charged with, by the definition of `wifi::Exchange`.
+    pub charged: Duration,
     /// What became of it.
     pub held: Held,
     /// Frames in it.

@@ -106,7 +106,7 @@ pub enum SchedulerKind {
         /// The longest wait.
         hold: Duration,
     },
-    /// Whoever would be served fastest.
+    /// Whoever would be served fastest, what surrounds the data counted.
     MaximumRate,
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{DropReason, Time};
-use airlane_wifi::{Exchange as Cost, Response, Vector, mac};
+use airlane_wifi::{Access, Exchange as Cost, Response, Vector, mac};
 
 use super::account::{Held, Use};
 use super::aggregate::Psdu;
@@ -152,6 +152,7 @@ impl Medium {
         if self.aps[ap].radio != radio {
             return waiting.first().map(|link| Pick::Link(*link));
         }
+        let access = self.contenders[contender].access;
         let candidate = |link: &usize| {
             let vector = self.vector(*link);
             let config = &self.aps[ap].config;
@@ -161,8 +162,9 @@ impl Medium {
                 backlog: self.links[*link].backlog(),
                 outstanding: outstanding.map(|(_, mpdu)| u64::from(mpdu.bytes)).sum(),
                 rate: vector.rate(),
+                around: self.around(vector, &access),
                 full: u64::from(vector.most_bytes(config.most_air)),
-                frames: config.window,
+                packets: config.window * (config.most_amsdu / mac::in_amsdu(1_500)).max(1) as usize,
             }
         };
         let candidates: Vec<Candidate> = waiting.iter().map(candidate).collect();
@@ -170,6 +172,13 @@ impl Medium {
             return None;
         }
         Some(self.aps[ap].scheduler.pick(self.now, &candidates))
+    }
+
+    /// What an aggregate is charged with beside its data.
+    fn around(&self, vector: Vector, access: &Access) -> Duration {
+        let response = Response::BlockAck64;
+        let empty = Cost { vector, bytes: 0, is_protected: false, response };
+        empty.charge(&self.timing, access)
     }
 
     pub(super) fn has_traffic(&self, contender: usize) -> bool {
@@ -426,7 +435,15 @@ impl Medium {
                 (came, _) => Held::Came(came),
             };
             let (from, repeated) = (exchange.started, exchange.psdu.repeated);
-            uses.push(Use { port: Port(port as u16), from, until: now, held, frames, repeated });
+            uses.push(Use {
+                port: Port(port as u16),
+                from,
+                until: now,
+                charged: charge,
+                held,
+                frames,
+                repeated,
+            });
         }
         let back = self.links_of(port ^ 1).next();
         let ap = &mut self.aps[self.stations[port / 2].ap];

@@ -241,7 +241,15 @@ impl Medium {
                 (false, false) => Held::Lost,
             };
             let (from, until) = (exchange.started, self.now);
-            uses.push(Use { port: Port(port as u16), from, until, held, frames: 0, repeated: 0 });
+            uses.push(Use {
+                port: Port(port as u16),
+                from,
+                until,
+                charged: charge,
+                held,
+                frames: 0,
+                repeated: 0,
+            });
         }
         self.radios[radio].is_engaged = false;
         self.rest(radio);

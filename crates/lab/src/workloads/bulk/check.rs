@@ -53,6 +53,14 @@ fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
             "expected stop_s or nothing: what is lost is not sent again",
         ));
     }
+    if transfer.limit.is_some() {
+        let found = format!("\"{name}\" has limit_bps");
+        return Err(refused(
+            scheme,
+            found,
+            "expected none: only over QUIC an application has limits",
+        ));
+    }
     if transfer.is_upload {
         let found = format!("\"{name}\" goes up");
         return Err(refused(scheme, found, "expected a download: only QUIC goes up"));

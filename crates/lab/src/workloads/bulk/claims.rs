@@ -3,14 +3,23 @@
 use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
-use super::{NAME, Output, Transfer, TransferOutput, Transfers};
-use crate::workload::{ClaimRun, Kept, Metric, Sense};
-use crate::world::FlowSample;
+use super::{NAME, Output, Transfer, TransferEnd, TransferOutput, Transfers};
+use crate::workload::{ClaimContext, ClaimRun, Kept, Metric, Sense};
+use crate::world::{AirStep, FlowSample};
 
 /// From so long after a start on all shall be equal.
 const SETTLES_S: f64 = 1.0;
 /// Rates are means over so long.
 const WINDOW_S: f64 = 1.0;
+
+/// Air is idle if less than this is used: eta, 0.8, less 5 %.
+const USED: f64 = 0.75;
+/// Whoever stays has not come to more yet while less than this part of what comes later comes.
+const OF_LATER: f64 = 0.95;
+/// What comes later is what comes from so long after the change on.
+const LATER_S: f64 = 1.0;
+/// The use of the air is counted over so many steps at once: 80 ms.
+const STEPS: usize = 4;
 
 /// What claims need of a run, by metric.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -25,12 +34,14 @@ const OF_GROUP: [(&str, &str, Sense); 4] = [
 ];
 
 /// The metrics of all transfers together.
-const OF_ALL: [(&str, &str, Sense); 5] = [
+const OF_ALL: [(&str, &str, Sense); 7] = [
     ("least_goodput_bps", "bit/s", Sense::Higher),
     ("air_most_over_least", "", Sense::Lower),
     ("air_used_share", "", Sense::Neutral),
     ("least_jain", "", Sense::Higher),
     ("last_share", "", Sense::Neutral),
+    ("idle_longest_s", "s", Sense::Lower),
+    ("short_longest_s", "s", Sense::Lower),
 ];
 
 /// A name as part of a metric.
@@ -56,7 +67,7 @@ pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
     of.0.iter().find(|(name, _)| name == metric)?.1
 }
 
-pub(super) fn keep(groups: &[Transfer], output: &Output) -> Option<Kept> {
+pub(super) fn keep(groups: &[Transfer], output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
     let mut figures = Vec::new();
     for transfer in groups {
         let group = word(&transfer.name);
@@ -78,9 +89,12 @@ pub(super) fn keep(groups: &[Transfer], output: &Output) -> Option<Kept> {
             figures.push((format!("{group}_{metric}"), all.and_then(of_all)));
         }
     }
-    for (metric, _, _) in OF_ALL {
-        figures.push((metric.to_owned(), of_all(metric, &output.0)));
+    for (metric, _, _) in &OF_ALL[..OF_ALL.len() - 2] {
+        figures.push(((*metric).to_owned(), of_all(metric, &output.0)));
     }
+    let (idle, short) = idle(groups, run).unzip();
+    figures.push(("idle_longest_s".to_owned(), idle));
+    figures.push(("short_longest_s".to_owned(), short));
     Some(Kept::new(NAME, Of(figures)))
 }
 
@@ -163,6 +177,37 @@ fn last_share(transfers: &[TransferOutput]) -> Option<f64> {
     let all: Vec<&TransferOutput> = transfers.iter().collect();
     let total: f64 = rates(&all, from, until).iter().sum();
     Some(rates(&[last], from, until)[0] / total)
+}
+
+/// After the only transfer that ends or becomes limited before the run's end has: for how long at most
+/// the air was idle, and for how long at most less came than comes later; seconds. `None` where that is
+/// not what happens, or the run has not one air.
+fn idle(groups: &[Transfer], run: &ClaimContext<'_>) -> Option<(f64, f64)> {
+    let [air] = run.airs else { return None };
+    let ends = groups.iter().filter_map(|transfer| match transfer.until {
+        TransferEnd::At(at) => Some(at),
+        TransferEnd::Run | TransferEnd::Bytes(_) => None,
+    });
+    let limits = groups.iter().filter_map(|transfer| transfer.limit.map(|(from, _)| from));
+    let changes: Vec<f64> = ends.chain(limits).map(|at| at.as_secs_f64()).collect();
+    let [change] = changes[..] else { return None };
+    let step_s = AirStep::LENGTH.as_secs_f64();
+    let after = air.steps.get((change / step_s) as usize..)?;
+    let later = after.get((LATER_S / step_s) as usize..)?;
+    let came = |steps: &[AirStep]| {
+        steps.iter().map(|s| f64::from(s.came)).sum::<f64>() / steps.len() as f64
+    };
+    let used = |steps: &[AirStep]| {
+        steps.iter().map(|s| f64::from(s.charged)).sum::<f64>() / steps.len() as f64
+    };
+    let enough = OF_LATER * came(later);
+    let first = &after[..after.len().min((LATER_S / step_s) as usize)];
+    let longest = |is_below: &dyn Fn(&[AirStep]) -> bool| {
+        let windows = first.windows(STEPS).map(is_below).collect::<Vec<_>>();
+        let runs = windows.split(|is_below| !is_below).map(<[bool]>::len);
+        runs.max().unwrap_or(0) as f64 * step_s
+    };
+    Some((longest(&|steps| used(steps) < USED), longest(&|steps| came(steps) < enough)))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod sum;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Time};
+use airlane_base::{InputError, Rate, Time};
 use airlane_quality::stats;
 
 use crate::error::LabError;
@@ -138,6 +138,8 @@ pub struct Transfer {
     pub start: Duration,
     /// When it ends.
     pub until: TransferEnd,
+    /// From when on its application has no more than this to send.
+    pub limit: Option<(Duration, Rate)>,
     /// The numbers of the accesses that its receiver is on: distinct, at least one. Over each of
     /// them it has a connection of its own.
     pub at: Vec<usize>,
@@ -339,7 +341,7 @@ impl Part for Output {
     }
 
     fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
-        claims::keep(Transfers::of(&run.plan.scenario), self)
+        claims::keep(Transfers::of(&run.plan.scenario), self, run)
     }
 
     fn result(&self, _: &Ended<'_>) -> PartResult {

@@ -2,7 +2,7 @@
 
 use super::{OfScheme, Transfer, TransferEnd, Transfers, Transport};
 use crate::scenario::{
-    CORE_RTT, DURATION, Frame, NONE, RTT, Reader, Word, at, control, plain, start, words,
+    CORE_RTT, DURATION, Frame, NONE, RATE, RTT, Reader, Word, at, control, plain, start, words,
 };
 
 words! {
@@ -51,6 +51,13 @@ fn transfer(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Transfer {
         let found = format!("found {}", plain(stop.as_secs_f64()));
         r.fail("stop_s", found, "expected a time after start_s");
     }
+    let doc = "Its application has no more than this to send, from `limit_from_s` on.";
+    let limit = r.rate_or_none("limit_bps", RATE, "none", doc);
+    let from =
+        r.time_or_none("limit_from_s", DURATION, "the start", "From when on `limit_bps` counts.");
+    if from.is_some() && limit.is_none() {
+        r.fail("limit_from_s", "found without limit_bps", "expected limit_bps beside it");
+    }
     Transfer {
         name: name.unwrap_or_else(|| format!("bulk{number}")),
         control,
@@ -61,6 +68,7 @@ fn transfer(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Transfer {
             (None, Some(bytes)) => TransferEnd::Bytes(bytes),
             (None, None) => TransferEnd::Run,
         },
+        limit: limit.map(|limit| (from.unwrap_or(start), limit)),
         at,
         rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
         count: r.count("count", (1, 10_000), 1, "How many of the same kind.") as usize,

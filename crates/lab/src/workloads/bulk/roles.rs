@@ -66,7 +66,9 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
                 seen(control);
             }
         };
-        pair.server.spawn("bulk server", bulk::serve(listen, connected));
+        let supply =
+            bulk::Supply { limit: transfer.limit.map(|(from, rate)| (Time::ZERO + from, rate)) };
+        pair.server.spawn("bulk server", bulk::serve(listen, supply, connected));
         let mut connections = Vec::new();
         for ((ip, tap), access) in taps.into_iter().zip(&transfer.at) {
             let name = match transfer.at.len() {

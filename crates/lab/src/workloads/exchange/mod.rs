@@ -95,7 +95,8 @@ impl Cast for Callers {
             let pair = stage.attach()?;
             let control = &stage.scheme().control;
             let listen = stage.server(&pair, bulk::sender(stage.transport(control)))?;
-            pair.server.spawn("exchange server", bulk::serve(listen, |_, _| {}));
+            pair.server
+                .spawn("exchange server", bulk::serve(listen, bulk::Supply::default(), |_, _| {}));
             let client = stage.client(&pair, bulk::receiver(stage.client_transport()))?;
             let took = Arc::new(Mutex::new(Vec::new()));
             roles.push((caller.name.clone(), took.clone()));

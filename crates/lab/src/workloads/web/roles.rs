@@ -56,7 +56,8 @@ pub(super) fn start(cast: &Traffic, stage: &mut Stage<'_>) -> Result<Box<dyn Run
         for _ in 0..entry.servers {
             let pair = stage.attach()?;
             let listen = stage.server(&pair, bulk::sender(stage.transport(&entry.control)))?;
-            pair.server.spawn("web server", bulk::serve(listen, |_, _| {}));
+            pair.server
+                .spawn("web server", bulk::serve(listen, bulk::Supply::default(), |_, _| {}));
             // Several transfers from one server at once are told apart by their ids.
             let receiver = bulk::receiver(stage.client_transport());
             let receiver = TransportConfig { empty_client_ids: false, ..receiver };

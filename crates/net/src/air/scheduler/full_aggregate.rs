@@ -1,4 +1,5 @@
-//! Whoever fills an aggregate goes first; others are held back for a while, so that they may.
+//! Whoever fills an aggregate goes first; others are held back for a while, so that they may. One that
+//! never does waits for as long as others do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,14 +36,14 @@ impl Scheduler for FullAggregate {
         let full: Vec<Candidate> = candidates.iter().filter(|c| c.is_full()).copied().collect();
         let over: Vec<Candidate> =
             candidates.iter().filter(|c| due(c) <= now || c.outstanding > 0).copied().collect();
-        // Those that were held for long enough before those that are full: nobody waits for ever.
-        let link = match (over.as_slice(), full.as_slice()) {
+        // Whoever was held for long enough goes once nobody fills an aggregate.
+        let link = match (full.as_slice(), over.as_slice()) {
             ([], []) => {
                 let soonest = candidates.iter().map(due).min();
                 return Pick::Wait(soonest.unwrap_or(now));
             }
-            ([], full) => following(self.last, full),
-            (over, _) => following(self.last, over),
+            ([], over) => following(self.last, over),
+            (full, _) => following(self.last, full),
         };
         self.last = Some(link);
         self.since.remove(&link);

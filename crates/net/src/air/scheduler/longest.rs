@@ -12,7 +12,7 @@ pub(super) struct LongestQueue {
 
 impl Scheduler for LongestQueue {
     fn pick(&mut self, _now: Time, candidates: &[Candidate]) -> Pick {
-        let waiting = |c: &Candidate| c.backlog.packets / c.frames.max(1);
+        let waiting = |c: &Candidate| c.backlog.packets / c.packets.max(1);
         let most = candidates.iter().map(waiting).max();
         let longest: Vec<Candidate> =
             candidates.iter().filter(|c| Some(waiting(c)) == most).copied().collect();

@@ -24,18 +24,30 @@ pub(super) struct Candidate {
     pub(super) backlog: Backlog,
     /// Bytes of frames that are to be sent again.
     pub(super) outstanding: u64,
-    /// The rate at which it would be served.
+    /// The rate of its data.
     pub(super) rate: Rate,
+    /// What an exchange is charged with beside its data.
+    pub(super) around: Duration,
     /// Bytes of a PPDU that is as long as may be at this rate.
     pub(super) full: u64,
-    /// Frames of a full aggregate.
-    pub(super) frames: usize,
+    /// Packets of a full aggregate.
+    pub(super) packets: usize,
 }
 
 impl Candidate {
     /// Whether it fills an aggregate.
     fn is_full(&self) -> bool {
-        self.backlog.packets >= self.frames || self.backlog.bytes + self.outstanding >= self.full
+        self.backlog.packets >= self.packets || self.backlog.bytes + self.outstanding >= self.full
+    }
+
+    /// The rate that it would be served at, what surrounds the data counted: the more is waiting, the
+    /// higher, up to a whole aggregate.
+    fn expected(&self) -> Rate {
+        let packets = self.backlog.packets.max(1) as u64;
+        let one = self.backlog.bytes.div_ceil(packets);
+        let waiting = self.outstanding + one * packets.min(self.packets as u64);
+        let bytes = waiting.min(self.full);
+        Rate::of(bytes, self.around + self.rate.time_for(bytes))
     }
 }
 

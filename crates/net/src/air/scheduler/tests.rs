@@ -11,8 +11,9 @@ fn candidate(link: usize, packets: usize) -> Candidate {
         backlog: Backlog { packets, bytes },
         outstanding: 0,
         rate: Rate::from_mbps(if link == 0 { 600.0 } else { 60.0 }),
+        around: Duration::from_micros(200),
         full: 60_000,
-        frames: 64,
+        packets: 64,
     }
 }
 
@@ -48,6 +49,20 @@ fn each_way_shares_what_it_says() {
     assert_eq!((fast.0, slow.0), (6_000_000, 0));
     let [fast, slow] = serve(SchedulerKind::Fifo, 1_000);
     assert_eq!((fast.0, slow.0), (30_000_000, 15_000_000));
+}
+
+#[test]
+fn who_has_a_whole_aggregate_is_served_fastest() {
+    let mut scheduler = SchedulerKind::MaximumRate.build();
+    let few = Candidate { rate: candidate(0, 1).rate, ..candidate(1, 10) };
+    let picks: Vec<Pick> =
+        (0..3).map(|_| scheduler.pick(Time::ZERO, &[candidate(0, 100), few])).collect();
+    assert_eq!(picks, [Pick::Link(0); 3]);
+    // Beyond one, more packets do not count.
+    let more = Candidate { rate: few.rate, ..candidate(1, 1_000) };
+    let picks: Vec<Pick> =
+        (0..4).map(|_| scheduler.pick(Time::ZERO, &[candidate(0, 100), more])).collect();
+    assert_eq!(picks, [1, 0, 1, 0].map(Pick::Link));
 }
 
 #[test]
