@@ -66,12 +66,18 @@ impl Ring {
         }
         let first = (from / self.bucket).max(self.oldest());
         let last = ((to - 1) / self.bucket).min(self.newest);
-        let mut sum = 0.0;
+        let (mut sum, mut place) = (0.0, self.place(first));
         for bucket in first..=last {
-            let begin = from.max(bucket * self.bucket);
-            let end = to.min((bucket + 1).saturating_mul(self.bucket));
-            let part = end.saturating_sub(begin) as f64 / self.bucket as f64;
-            sum += self.slots[self.place(bucket)] * part;
+            // Those between the edges count in full.
+            let part = if bucket == first || bucket == last {
+                let begin = from.max(bucket * self.bucket);
+                let end = to.min((bucket + 1).saturating_mul(self.bucket));
+                end.saturating_sub(begin) as f64 / self.bucket as f64
+            } else {
+                1.0
+            };
+            sum += self.slots[place] * part;
+            place = if place + 1 == self.slots.len() { 0 } else { place + 1 };
         }
         sum
     }

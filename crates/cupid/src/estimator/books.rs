@@ -40,7 +40,10 @@ pub(super) struct Entry {
     pub exchanges: f64,
 }
 
-/// Sums of the own station.
+/// The most stations that are measured as if each were the own one.
+const MOST_WATCHED: usize = 256;
+
+/// Sums of the own station, or of one that is watched as if it were.
 #[derive(Clone, Debug)]
 struct Own {
     payload: Ring,
@@ -55,6 +58,28 @@ struct Own {
     delta: Option<(Rate, Rate)>,
 }
 
+impl Own {
+    fn new(window: u64, own_window: u64) -> Self {
+        let own = || Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR);
+        Self {
+            payload: own(),
+            charged: own(),
+            packed: own(),
+            phy_nanos: own(),
+            phy_bits: own(),
+            exchanges: own(),
+            goodput: Ring::new(bucket(window), window + 2 * MOST_AIR),
+            phy: None,
+            delta: None,
+        }
+    }
+}
+
+/// The buckets of a window.
+fn bucket(window: u64) -> u64 {
+    (window / 256).max(1_000_000)
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     options: EstimatorOptions,
@@ -65,7 +90,7 @@ pub(super) struct Books {
     bare: Ring,
     inferred: Ring,
     foreign: Ring,
-    own: Own,
+    own: BTreeMap<Address, Own>,
     pub stations: Stations,
     pub flows: Flows,
     /// All that was ever charged, and of it what is nobody's; nanoseconds.
@@ -83,9 +108,8 @@ impl Books {
         let (window, own_window) = (nanos(options.window), nanos(options.own_window));
         let memory = nanos(options.memory);
         let span = window + 2 * MOST_AIR;
-        let bucket = (window / 256).max(1_000_000);
+        let bucket = bucket(window);
         let ring = || Ring::new(bucket, span);
-        let own = || Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR);
         Self {
             options: *options,
             window,
@@ -95,17 +119,7 @@ impl Books {
             bare: ring(),
             inferred: ring(),
             foreign: ring(),
-            own: Own {
-                payload: own(),
-                charged: own(),
-                packed: own(),
-                phy_nanos: own(),
-                phy_bits: own(),
-                exchanges: own(),
-                goodput: ring(),
-                phy: None,
-                delta: None,
-            },
+            own: BTreeMap::from([(options.own, Own::new(window, own_window))]),
             stations: Stations::new(bucket, span, memory),
             flows: Flows::new(memory),
             total: 0.0,
@@ -123,10 +137,6 @@ impl Books {
 
     pub fn options(&self) -> &EstimatorOptions {
         &self.options
-    }
-
-    pub fn is_own(&self, station: Option<Address>) -> bool {
-        station == Some(self.options.own)
     }
 
     pub fn is_foreign(&self, bssid: Option<Address>) -> bool {
@@ -185,8 +195,7 @@ impl Books {
         let Entry { from, to, .. } = *entry;
         let Some(station) = entry.station else { return };
         self.stations.charge(station, from, to, entry.charged, entry.packed);
-        if self.is_own(entry.station) {
-            let own = &mut self.own;
+        if let Some(own) = self.own.get_mut(&station) {
             own.payload.add(from, to, entry.payload);
             own.goodput.add(from, to, entry.payload);
             own.charged.add(from, to, entry.charged);
@@ -219,7 +228,47 @@ impl Books {
         taken
     }
 
+    /// Measures a station as if it were the own one; whether there is room for it.
+    pub fn watch(&mut self, station: Address) -> bool {
+        let has_room = self.own.len() <= MOST_WATCHED;
+        if has_room || self.own.contains_key(&station) {
+            let (window, own_window) = (self.window, self.own_window);
+            self.own.entry(station).or_insert_with(|| Own::new(window, own_window));
+            return true;
+        }
+        false
+    }
+
+    /// Ends that.
+    pub fn unwatch(&mut self, station: Address) {
+        if station != self.options.own {
+            self.own.remove(&station);
+        }
+    }
+
+    /// The estimate of the own station.
     pub fn estimate(&mut self, until: u64, began: Option<u64>) -> Estimate {
+        let whole = self.whole(until, began);
+        self.of_station(self.options.own, until, began, whole)
+    }
+
+    /// The estimates of some of the stations that are watched.
+    pub fn estimates(
+        &mut self,
+        until: u64,
+        began: Option<u64>,
+        stations: impl IntoIterator<Item = Address>,
+        mut tell: impl FnMut(Address, Estimate),
+    ) {
+        let whole = self.whole(until, began);
+        for station in stations {
+            let estimate = self.of_station(station, until, began, whole.clone());
+            tell(station, estimate);
+        }
+    }
+
+    /// What is the same for every station. What is its own is not in it yet.
+    fn whole(&mut self, until: u64, began: Option<u64>) -> Estimate {
         let began = began.unwrap_or(until).min(until);
         let from = until.saturating_sub(self.window).max(began);
         let listened = until - from;
@@ -228,11 +277,51 @@ impl Books {
         let charged = sum(&self.charged);
         let part = |amount: f64| (amount / window).clamp(0.0, 1.0);
         let inferred = if charged > 0.0 { (sum(&self.inferred) / charged).min(1.0) } else { 0.0 };
-        let look = self.stations.look(from, until, self.options.own, self.options.eta);
+        let look = self.stations.look(from, until, self.options.eta);
+        let is_quiet = look.count == 0;
+        let heard = 1.0 - inferred;
+        Estimate {
+            at: Time::from_nanos(until),
+            utilisation: part(charged),
+            bare: part(sum(&self.bare)),
+            packed: part(sum(&self.packed)),
+            foreign: part(sum(&self.foreign)),
+            inferred,
+            stations: look.count,
+            sharing: look.count,
+            phy: None,
+            delta: None,
+            packed_delta: None,
+            is_measured: false,
+            goodput: Rate::ZERO,
+            shares: look.shares,
+            utilisation_confidence: listened as f64 / self.window as f64 * heard,
+            stations_confidence: if is_quiet {
+                heard
+            } else {
+                1.0 - inferred.powi(i32::try_from(look.least_heard.min(64)).unwrap_or(0))
+            },
+            own_confidence: 0.0,
+        }
+    }
 
+    /// An estimate with what is a station's own.
+    fn of_station(
+        &mut self,
+        station: Address,
+        until: u64,
+        began: Option<u64>,
+        whole: Estimate,
+    ) -> Estimate {
+        let began = began.unwrap_or(until).min(until);
+        let from = until.saturating_sub(self.window).max(began);
+        let window = (until - from).max(1) as f64;
+        // Shares are in the order of addresses.
+        let is_counted = whole.shares.binary_search_by_key(&station, |share| share.address).is_ok();
+        let sharing = whole.stations + u32::from(!is_counted);
+        let Some(own) = self.own.get_mut(&station) else { return Estimate { sharing, ..whole } };
         let own_from = until.saturating_sub(self.own_window).max(began);
         let own_sum = |ring: &Ring| ring.sum(own_from, until);
-        let own = &mut self.own;
         let (phy_nanos, exchanges) = (own_sum(&own.phy_nanos), own_sum(&own.exchanges));
         if phy_nanos > 0.0 {
             own.phy = Some(Rate::from_bps_f64(own_sum(&own.phy_bits) / phy_nanos * 1e9));
@@ -245,31 +334,15 @@ impl Books {
         }
         let aggregation = self.options.aggregation;
         let table = own.phy.map(|phy| aggregation.usual_delta(phy));
-        let goodput = Rate::from_bps_f64(own.goodput.sum(from, until) / window * 1e9);
-        let is_quiet = look.count == 0;
-        let heard = 1.0 - inferred;
         Estimate {
-            at: Time::from_nanos(until),
-            utilisation: part(charged),
-            bare: part(sum(&self.bare)),
-            packed: part(sum(&self.packed)),
-            foreign: part(sum(&self.foreign)),
-            inferred,
-            stations: look.count,
-            sharing: look.count + u32::from(!look.is_own_counted),
+            sharing,
             phy: own.phy,
             delta: own.delta.map(|(delta, _)| delta).or(table),
             packed_delta: own.delta.map(|(_, packed)| packed).or(table),
             is_measured: own.delta.is_some(),
-            goodput,
-            shares: look.shares,
-            utilisation_confidence: listened as f64 / self.window as f64 * heard,
-            stations_confidence: if is_quiet {
-                heard
-            } else {
-                1.0 - inferred.powi(i32::try_from(look.least_heard.min(64)).unwrap_or(0))
-            },
-            own_confidence: exchanges / (exchanges + 1.0) * heard,
+            goodput: Rate::from_bps_f64(own.goodput.sum(from, until) / window * 1e9),
+            own_confidence: exchanges / (exchanges + 1.0) * (1.0 - whole.inferred),
+            ..whole
         }
     }
 }

@@ -92,7 +92,6 @@ pub(super) struct Stations {
 pub(super) struct Look {
     pub shares: Vec<Share>,
     pub count: u32,
-    pub is_own_counted: bool,
     /// Large frames heard of the station of which the fewest were.
     pub least_heard: u32,
 }
@@ -165,7 +164,7 @@ impl Stations {
     }
 
     /// Shares from `from` to `to`, and changes of state; an equal part of what is aimed at is `eta/N`.
-    pub fn look(&mut self, from: u64, to: u64, own: Address, eta: f64) -> Look {
+    pub fn look(&mut self, from: u64, to: u64, eta: f64) -> Look {
         let window = to.saturating_sub(from).max(1) as f64;
         let (memory, mut left) = (self.memory, Vec::new());
         for (address, station) in &mut self.all {
@@ -185,12 +184,7 @@ impl Stations {
         let count = self.all.values().filter(|station| station.big.is_some()).count();
         let equal = eta / count.max(1) as f64;
         let (mut shares, mut changes) = (Vec::with_capacity(count), Vec::new());
-        let mut look = Look {
-            shares: Vec::new(),
-            count: count as u32,
-            is_own_counted: false,
-            least_heard: u32::MAX,
-        };
+        let mut look = Look { shares: Vec::new(), count: count as u32, least_heard: u32::MAX };
         for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some())
         {
             let charged = station.charged.sum(from, to) / window;
@@ -212,7 +206,6 @@ impl Stations {
                     },
                 ));
             }
-            look.is_own_counted |= address == own;
             look.least_heard = look.least_heard.min(station.heard);
             shares.push(Share {
                 address,
