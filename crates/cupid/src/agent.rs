@@ -56,7 +56,7 @@ pub struct Agent {
     options: AgentOptions,
     estimator: Estimator,
     rule: RateRule,
-    received: Ring,
+    received: Ring<1>,
     /// Whether the host tells what it received: else it is what was heard.
     is_told: bool,
     next: Time,
@@ -96,7 +96,7 @@ impl Agent {
     pub fn on_received(&mut self, now: Time, bytes: u64) {
         self.is_told = true;
         let at = now.as_nanos();
-        self.received.add(at, at.saturating_add(1), 8.0 * bytes as f64);
+        self.received.add(at, at.saturating_add(1), [8.0 * bytes as f64]);
     }
 
     /// A connection begins where none was: the next report is its first.
@@ -143,7 +143,7 @@ impl Agent {
         let window = self.estimator.options().window;
         let goodput = if self.is_told {
             let until = estimate.at.as_nanos();
-            let bits = self.received.sum(until.saturating_sub(window.as_nanos() as u64), until);
+            let [bits] = self.received.sum(until.saturating_sub(window.as_nanos() as u64), until);
             Rate::from_bps_f64(bits / window.as_secs_f64())
         } else {
             estimate.goodput

@@ -12,6 +12,8 @@ use crate::rule::{RateRule, RuleKind, RuleOptions};
 
 /// The most stations that are looked at.
 const MOST_STATIONS: usize = 256;
+/// Times above this, 292 years, are taken for it.
+const END: Time = Time::from_nanos(u64::MAX / 2);
 /// Records that end so long before others did are of a clock that was set.
 const SET_BACK: Duration = Duration::from_secs(1);
 
@@ -69,7 +71,8 @@ impl Onlooker {
 
     /// One transmission was heard. Before it is taken in, `tell` gets what was due until it ended.
     pub fn hear(&mut self, heard: &Heard, tell: impl FnMut(Address, &Granted)) {
-        let end = heard.at + heard.duration;
+        // Time goes on behind it.
+        let end = (heard.at + heard.duration).min(END);
         self.until(end, tell);
         self.learn(heard, end);
         self.estimator.hear(heard);
@@ -94,8 +97,7 @@ impl Onlooker {
             }
             return;
         }
-        // At the end of all time nothing more is due.
-        while due <= now && now < now + interval {
+        while due <= now {
             self.report(due, &mut tell);
             due += interval;
             if !self.stations.values().any(|station| station.is_active) {

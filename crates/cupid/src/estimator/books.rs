@@ -46,13 +46,10 @@ const MOST_WATCHED: usize = 256;
 /// Sums of the own station, or of one that is watched as if it were.
 #[derive(Clone, Debug)]
 struct Own {
-    payload: Ring,
-    charged: Ring,
-    packed: Ring,
-    phy_nanos: Ring,
-    phy_bits: Ring,
-    exchanges: Ring,
-    goodput: Ring,
+    /// Payload, charged, charged if aggregates were full, time of data in the air, the same times its PHY
+    /// rate, exchanges.
+    sums: Ring<6>,
+    goodput: Ring<1>,
     /// The last that was known.
     phy: Option<Rate>,
     delta: Option<(Rate, Rate)>,
@@ -60,14 +57,8 @@ struct Own {
 
 impl Own {
     fn new(window: u64, own_window: u64) -> Self {
-        let own = || Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR);
         Self {
-            payload: own(),
-            charged: own(),
-            packed: own(),
-            phy_nanos: own(),
-            phy_bits: own(),
-            exchanges: own(),
+            sums: Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR),
             goodput: Ring::new(bucket(window), window + 2 * MOST_AIR),
             phy: None,
             delta: None,
@@ -85,11 +76,8 @@ pub(super) struct Books {
     options: EstimatorOptions,
     window: u64,
     own_window: u64,
-    charged: Ring,
-    packed: Ring,
-    bare: Ring,
-    inferred: Ring,
-    foreign: Ring,
+    /// Charged, charged if aggregates were full, in the air; inferred and foreign of the charge.
+    air: Ring<5>,
     own: BTreeMap<Address, Own>,
     pub stations: Stations,
     pub flows: Flows,
@@ -109,16 +97,11 @@ impl Books {
         let memory = nanos(options.memory);
         let span = window + 2 * MOST_AIR;
         let bucket = bucket(window);
-        let ring = || Ring::new(bucket, span);
         Self {
             options: *options,
             window,
             own_window,
-            charged: ring(),
-            packed: ring(),
-            bare: ring(),
-            inferred: ring(),
-            foreign: ring(),
+            air: Ring::new(bucket, span),
             own: BTreeMap::from([(options.own, Own::new(window, own_window))]),
             stations: Stations::new(bucket, span, memory),
             flows: Flows::new(memory),
@@ -178,13 +161,9 @@ impl Books {
         if entry.is_anonymous {
             self.anonymous += entry.charged;
         }
-        self.charged.add(from, to, entry.charged);
-        self.packed.add(from, to, entry.packed);
-        self.bare.add(from, to, entry.bare);
-        self.inferred.add(from, to, entry.inferred);
-        if entry.is_foreign {
-            self.foreign.add(from, to, entry.charged);
-        }
+        let foreign = if entry.is_foreign { entry.charged } else { 0.0 };
+        let air = [entry.charged, entry.packed, entry.bare, entry.inferred, foreign];
+        self.air.add(from, to, air);
         self.exchanges += 1;
         self.inferences += u64::from(entry.inferred > 0.0);
         self.attribute(entry);
@@ -196,13 +175,9 @@ impl Books {
         let Some(station) = entry.station else { return };
         self.stations.charge(station, from, to, entry.charged, entry.packed);
         if let Some(own) = self.own.get_mut(&station) {
-            own.payload.add(from, to, entry.payload);
-            own.goodput.add(from, to, entry.payload);
-            own.charged.add(from, to, entry.charged);
-            own.packed.add(from, to, entry.packed);
-            own.phy_nanos.add(from, to, entry.phy_nanos);
-            own.phy_bits.add(from, to, entry.phy_bits);
-            own.exchanges.add(from, to, entry.exchanges);
+            own.goodput.add(from, to, [entry.payload]);
+            let Entry { payload, charged, packed, phy_nanos, phy_bits, exchanges, .. } = *entry;
+            own.sums.add(from, to, [payload, charged, packed, phy_nanos, phy_bits, exchanges]);
         }
     }
 
@@ -273,19 +248,18 @@ impl Books {
         let from = until.saturating_sub(self.window).max(began);
         let listened = until - from;
         let window = listened.max(1) as f64;
-        let sum = |ring: &Ring| ring.sum(from, until);
-        let charged = sum(&self.charged);
+        let [charged, packed, bare, inferred, foreign] = self.air.sum(from, until);
         let part = |amount: f64| (amount / window).clamp(0.0, 1.0);
-        let inferred = if charged > 0.0 { (sum(&self.inferred) / charged).min(1.0) } else { 0.0 };
+        let inferred = if charged > 0.0 { (inferred / charged).min(1.0) } else { 0.0 };
         let look = self.stations.look(from, until, self.options.eta);
         let is_quiet = look.count == 0;
         let heard = 1.0 - inferred;
         Estimate {
             at: Time::from_nanos(until),
             utilisation: part(charged),
-            bare: part(sum(&self.bare)),
-            packed: part(sum(&self.packed)),
-            foreign: part(sum(&self.foreign)),
+            bare: part(bare),
+            packed: part(packed),
+            foreign: part(foreign),
             inferred,
             stations: look.count,
             sharing: look.count,
@@ -321,14 +295,12 @@ impl Books {
         let sharing = whole.stations + u32::from(!is_counted);
         let Some(own) = self.own.get_mut(&station) else { return Estimate { sharing, ..whole } };
         let own_from = until.saturating_sub(self.own_window).max(began);
-        let own_sum = |ring: &Ring| ring.sum(own_from, until);
-        let (phy_nanos, exchanges) = (own_sum(&own.phy_nanos), own_sum(&own.exchanges));
+        let [payload, own_charged, own_packed, phy_nanos, phy_bits, exchanges] =
+            own.sums.sum(own_from, until);
         if phy_nanos > 0.0 {
-            own.phy = Some(Rate::from_bps_f64(own_sum(&own.phy_bits) / phy_nanos * 1e9));
+            own.phy = Some(Rate::from_bps_f64(phy_bits / phy_nanos * 1e9));
         }
-        let payload = own_sum(&own.payload);
         let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
-        let (own_charged, own_packed) = (own_sum(&own.charged), own_sum(&own.packed));
         if payload > 0.0 && own_charged > 0.0 && own_packed > 0.0 {
             own.delta = Some((of(own_charged), of(own_packed)));
         }
@@ -340,7 +312,7 @@ impl Books {
             delta: own.delta.map(|(delta, _)| delta).or(table),
             packed_delta: own.delta.map(|(_, packed)| packed).or(table),
             is_measured: own.delta.is_some(),
-            goodput: Rate::from_bps_f64(own.goodput.sum(from, until) / window * 1e9),
+            goodput: Rate::from_bps_f64(own.goodput.sum(from, until)[0] / window * 1e9),
             own_confidence: exchanges / (exchanges + 1.0) * (1.0 - whole.inferred),
             ..whole
         }

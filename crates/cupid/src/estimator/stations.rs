@@ -67,8 +67,8 @@ pub struct Event {
 
 #[derive(Clone, Debug)]
 struct Station {
-    charged: Ring,
-    packed: Ring,
+    /// Charged, and charged if aggregates were full.
+    air: Ring<2>,
     /// When the last large MPDU ended; `None` before the first, or since it was found to have left.
     big: Option<u64>,
     /// Large frames heard since it arrived.
@@ -131,10 +131,8 @@ impl Stations {
                     return None;
                 }
             }
-            let ring = || Ring::new(self.bucket, self.span);
             let station = Station {
-                charged: ring(),
-                packed: ring(),
+                air: Ring::new(self.bucket, self.span),
                 big: None,
                 heard: 0,
                 last: now,
@@ -149,8 +147,7 @@ impl Stations {
 
     pub fn charge(&mut self, address: Address, from: u64, to: u64, charged: f64, packed: f64) {
         if let Some(station) = self.get(address, to) {
-            station.charged.add(from, to, charged);
-            station.packed.add(from, to, packed);
+            station.air.add(from, to, [charged, packed]);
         }
     }
 
@@ -187,8 +184,7 @@ impl Stations {
         let mut look = Look { shares: Vec::new(), count: count as u32, least_heard: u32::MAX };
         for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some())
         {
-            let charged = station.charged.sum(from, to) / window;
-            let packed = station.packed.sum(from, to) / window;
+            let [charged, packed] = station.air.sum(from, to).map(|nanos| nanos / window);
             let state = match station.state {
                 _ if charged <= 0.0 => StationState::Quiet,
                 StationState::Limited if charged < UNLIMITED * equal => StationState::Limited,

@@ -127,7 +127,9 @@ fn clocks_that_are_set_do_no_lasting_harm() {
     let mut wild = records.clone();
     wild.iter_mut().take(third).for_each(|heard| heard.at += Duration::from_secs(3_600));
     let end = Heard { at: Time::from_nanos(u64::MAX - 5), ..records[0].clone() };
-    wild.insert(2 * third, end);
+    wild.insert(2 * third, end.clone());
+    // The next is early enough that time goes on up to it.
+    wild.insert(2 * third + 1, Heard { at: Time::from_nanos(u64::MAX / 4 * 3), ..end });
     let reports = look_on(&wild)[&station(1)].len();
     let usual = look_on(&records)[&station(1)].len();
     assert!(reports + 6 >= usual && reports <= usual + 60, "{reports} of {usual}");

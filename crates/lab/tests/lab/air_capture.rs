@@ -31,7 +31,7 @@ fn scenario(wifi: &str, controller: &str) -> String {
          [[bulk]]\nname = \"near\"\ncount = 2\nat = \"near\"\n\
          [[bulk]]\nname = \"far\"\ncount = 2\nat = \"far\"\n\
          [[bulk]]\nname = \"up\"\nat = \"near\"\nupload = true\ncontroller = \"cubic\"\n\
-         [[bulk]]\nname = \"far up\"\nat = \"far\"\nupload = true\ncontroller = \"cubic\"\n"
+         [[bulk]]\nname = \"far-up\"\nat = \"far\"\nupload = true\ncontroller = \"cubic\"\n"
     )
 }
 
@@ -161,7 +161,9 @@ fn a_capture_of_the_air_gives_back_its_own_airtime() {
 fn of_a_station_at_the_noise_there_is_a_capture_like_any_other() {
     let dir = tempfile::tempdir().unwrap();
     let text = scenario("", "cupid").replace("snr_db = 14", "snr_db = 0");
-    run(&plan(&text.replace("duration_s = 4", "duration_s = 1")), &captured(dir.path()));
+    let output =
+        run(&plan(&text.replace("duration_s = 4", "duration_s = 1")), &captured(dir.path()));
+    println!("{:?} {:?}", output.ended, charged(&output));
     let air = account(&only(dir.path(), ".air-home.pcap"));
     assert!(air.utilisation > 0.1 && air.utilisation <= 1.0, "{}", air.utilisation);
 }
