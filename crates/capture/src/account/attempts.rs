@@ -249,7 +249,10 @@ impl Open {
                 self.cts.is_none() && self.sender == Some(frame.receiver) && is_next
             }
             (Role::Sent(frame), None) => {
-                frame.transmitter.is_some() && self.sender == frame.transmitter && is_reserved
+                frame.transmitter.is_some()
+                    && self.sender == frame.transmitter
+                    && self.receiver.is_none_or(|receiver| receiver == frame.receiver)
+                    && is_reserved
             }
             (Role::Unknown, None) => is_next && self.timing != Precision::Machine,
             (Role::Answer(frame), None) => {

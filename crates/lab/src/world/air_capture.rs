@@ -73,7 +73,7 @@ impl AirCaptures {
         capture
     }
 
-    /// Closes the files.
+    /// Closes the files: what is in the air from now on is in none.
     pub(super) fn finish(self) -> Result<(), LabError> {
         self.all.into_iter().try_for_each(AirCapture::finish)
     }
@@ -93,6 +93,8 @@ enum Sink {
     Open(Writer<BufWriter<File>>),
     /// The disk has refused, or a record could not be written.
     Broken(String),
+    /// It is closed.
+    Ended,
 }
 
 impl Sink {
@@ -127,8 +129,8 @@ impl AirCapture {
     }
 
     fn finish(self) -> Result<(), LabError> {
-        let error = match std::mem::replace(&mut *self.sink(), Sink::Waiting) {
-            Sink::Waiting => return Ok(()),
+        let error = match std::mem::replace(&mut *self.sink(), Sink::Ended) {
+            Sink::Waiting | Sink::Ended => return Ok(()),
             Sink::Open(writer) => match writer.finish() {
                 Ok(_) => return Ok(()),
                 Err(error) => error.to_string(),
@@ -146,6 +148,7 @@ impl std::fmt::Debug for Sink {
             Self::Waiting => "Waiting",
             Self::Open(_) => "Open",
             Self::Broken(_) => "Broken",
+            Self::Ended => "Ended",
         })
     }
 }

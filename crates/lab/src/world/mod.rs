@@ -175,6 +175,8 @@ pub fn run(
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
     let airs = watches.into_iter().map(|watch| watch.finish(ran_to)).collect();
+    // Ending may take long where an end does not hear that the other ends.
+    let captured = air_captures.map_or(Ok(()), AirCaptures::finish);
     let packets = world.stats().packets_sent;
     let collected = world.run(async move {
         let mut parts = Vec::with_capacity(running.len());
@@ -217,9 +219,7 @@ pub fn run(
     if let Some(capture) = capture {
         capture.finish()?;
     }
-    if let Some(captures) = air_captures {
-        captures.finish()?;
-    }
+    captured?;
     Ok(output)
 }
 

@@ -142,7 +142,8 @@ fn gives_back_its_own_airtime(wifi: &str) {
     println!("{wifi}: U {:.4} captured, {shares:.4} charged", captured / span);
     assert_close(captured, all, "all");
     assert!((air.utilisation - shares.min(1.0)).abs() < 0.02, "{} {shares}", air.utilisation);
-    assert_eq!(air.air.inferred().as_nanos(), 0, "a monitor that misses nothing infers nothing");
+    let inferred = air.air.inferred().as_secs_f64();
+    assert!(inferred < 0.005 * captured, "a monitor that misses nothing: {inferred} s inferred");
 }
 
 #[test]
@@ -163,9 +164,9 @@ fn of_a_station_at_the_noise_there_is_a_capture_like_any_other() {
     let text = scenario("", "cupid").replace("snr_db = 14", "snr_db = 0");
     let output =
         run(&plan(&text.replace("duration_s = 4", "duration_s = 1")), &captured(dir.path()));
-    println!("{:?} {:?}", output.ended, charged(&output));
     let air = account(&only(dir.path(), ".air-home.pcap"));
-    assert!(air.utilisation > 0.1 && air.utilisation <= 1.0, "{}", air.utilisation);
+    assert!(air.span.as_secs_f64() <= 1.0, "no longer than the run: {:?}", air.span);
+    assert_close(air.air.charged().as_secs_f64(), charged(&output).1, "all");
 }
 
 #[test]
@@ -210,8 +211,10 @@ fn what_a_host_heard_gives_back_what_its_agent_reported() {
         let on_report = ReportHook::new(move |place, now, report: &Feedback| {
             hook.lock().unwrap().entry(place).or_default().push((now, *report));
         });
-        run(&plan, &world::Options { on_report: Some(on_report), ..captured(dir.path()) });
-        let told = told.lock().unwrap();
+        let options = world::Options { on_report: Some(on_report), ..captured(dir.path()) };
+        let ended = run(&plan, &options).ended;
+        let mut told = told.lock().unwrap();
+        told.values_mut().for_each(|reports| reports.retain(|(at, _)| *at <= ended));
         assert_eq!(told.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3], "four that fetch");
         let cupid = &plan.scenario.schemes[0].cupid;
         for (place, reports) in told.iter() {
