@@ -1,10 +1,11 @@
-//! Any records as what Cupid's estimator hears: shares stay shares, and reports can be written.
+//! Any records as what Cupid's estimator hears: shares stay shares, reports can be written, and nobody is
+//! granted more than the air carries.
 #![no_main]
 
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_cupid::{Agent, AgentOptions, Charging, EstimatorOptions, Feedback};
+use airlane_cupid::{Agent, AgentOptions, Charging, EstimatorOptions, Feedback, Onlooker};
 use airlane_wifi::{
     Address, BlockAck, Format, Frame, FrameKind, Guard, Heard, Vector, What, Width,
 };
@@ -49,6 +50,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let subtract_foreign = flags & 4 != 0;
     let options = AgentOptions { charging, subtract_foreign, ..AgentOptions::new(estimator) };
     let mut agent = Agent::new(options, Time::ZERO);
+    let mut onlooker = Onlooker::new(options);
     let mut now = 0_u64;
     for step in data.chunks(12) {
         let &[op, gap, long, kind, to, from, seq, low, size, rest, acked, count] = step else { break };
@@ -83,7 +85,16 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                 frames: (0..u16::from(count % 70)).map(frame).collect(),
             },
         };
-        agent.hear(&Heard { at: Time::from_nanos(now), duration, what });
+        let heard = Heard { at: Time::from_nanos(now), duration, what };
+        agent.hear(&heard);
+        let mut reports = 0_u64;
+        onlooker.hear(&heard, |_, granted| {
+            let delta = granted.estimate.packed_delta.max(granted.estimate.delta);
+            assert!(Some(granted.rate.max(granted.paper_rate)) <= delta, "{granted:?}");
+            reports += 1;
+        });
+        // However long it was silent: no longer than a station counts, and few of them are there.
+        assert!(reports <= 26 * 256);
         if op & 3 == 0 {
             let estimate = agent.estimator().estimate(Time::from_nanos(now));
             for share in [

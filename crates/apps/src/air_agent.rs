@@ -26,7 +26,11 @@ struct Inner {
     /// Connections that ask for reports.
     flows: u32,
     latest: Option<Feedback>,
+    tell: Option<Tell>,
 }
+
+/// Gets each report when it is made.
+type Tell = Box<dyn FnMut(Time, &Feedback) + Send>;
 
 impl AirAgent {
     /// An agent that reports from `now` on; `hear` gives what was heard since it was called last.
@@ -36,8 +40,13 @@ impl AirAgent {
         hear: impl FnMut() -> Vec<Heard> + Send + 'static,
     ) -> Self {
         let (agent, hear) = (Agent::new(options, now), Box::new(hear));
-        let inner = Inner { agent, hear, flows: 0, latest: None };
+        let inner = Inner { agent, hear, flows: 0, latest: None, tell: None };
         Self { every: options.interval, inner: Arc::new(Mutex::new(inner)) }
+    }
+
+    /// Calls `tell` with each report when it is made, beside what connections carry.
+    pub fn tell(&self, tell: impl FnMut(Time, &Feedback) + Send + 'static) {
+        self.inner.lock().tell = Some(Box::new(tell));
     }
 
     /// What a client's connections report. The rate of the station is shared by those that are open.
@@ -62,6 +71,9 @@ impl Inner {
             self.agent.hear(&heard);
         }
         if let Some((feedback, _)) = self.agent.poll(now, self.flows) {
+            if let Some(tell) = &mut self.tell {
+                tell(now, &feedback);
+            }
             self.latest = Some(feedback);
         }
         self.latest

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_wifi::Heard;
+use airlane_wifi::{Address, Heard};
 
 use crate::estimator::{Estimate, Estimator, EstimatorOptions};
 use crate::feedback::Feedback;
@@ -57,7 +57,7 @@ pub struct Agent {
     options: AgentOptions,
     estimator: Estimator,
     rule: RateRule,
-    received: Ring,
+    received: Ring<1>,
     /// Whether the host tells what it received: else it is what was heard.
     is_told: bool,
     next: Time,
@@ -67,11 +67,7 @@ pub struct Agent {
 impl Agent {
     /// An agent that reports from `now` on.
     pub fn new(options: AgentOptions, now: Time) -> Self {
-        let mut options = options;
-        let ms = Duration::from_millis;
-        options.interval = options.interval.clamp(ms(1), ms(255));
-        options.estimator.eta = options.rule.eta;
-        options.estimator.only_own_network |= options.subtract_foreign;
+        let options = options.bounded();
         let estimator = Estimator::new(options.estimator);
         let window = estimator.options().window;
         let span = window.as_nanos() as u64 + 50_000_000;
@@ -101,7 +97,7 @@ impl Agent {
     pub fn on_received(&mut self, now: Time, bytes: u64) {
         self.is_told = true;
         let at = now.as_nanos();
-        self.received.add(at, at.saturating_add(1), 8.0 * bytes as f64);
+        self.received.add(at, at.saturating_add(1), [8.0 * bytes as f64]);
     }
 
     /// A connection begins where none was: the next report is its first.
@@ -145,30 +141,46 @@ impl Agent {
 
     /// What the rule goes by; `None` while the own rate is not known.
     fn air(&self, estimate: &Estimate) -> Option<Air> {
-        let is_packed = self.options.charging == Charging::Packed;
-        let (utilisation, delta) = match is_packed {
-            true => (estimate.packed, estimate.packed_delta?),
-            false => (estimate.utilisation, estimate.delta?),
-        };
-        let reserved = if self.options.subtract_foreign { estimate.foreign } else { 0.0 };
-        let others = estimate.others(self.options.estimator.own, is_packed);
         let window = self.estimator.options().window;
         let goodput = if self.is_told {
             let until = estimate.at.as_nanos();
-            let bits = self.received.sum(until.saturating_sub(window.as_nanos() as u64), until);
+            let [bits] = self.received.sum(until.saturating_sub(window.as_nanos() as u64), until);
             Rate::from_bps_f64(bits / window.as_secs_f64())
         } else {
             estimate.goodput
         };
+        Some(Air { goodput, ..self.options.air(estimate, self.options.estimator.own)? })
+    }
+}
+
+impl AgentOptions {
+    /// With what is out of range brought to its nearest bound, and what follows from other options.
+    pub(crate) fn bounded(mut self) -> Self {
+        let ms = Duration::from_millis;
+        self.interval = self.interval.clamp(ms(1), ms(255));
+        self.estimator.eta = self.rule.eta;
+        self.estimator.only_own_network |= self.subtract_foreign;
+        self
+    }
+
+    /// What the rule of a station goes by, with goodput as it was heard; `None` while its rate is not known.
+    pub(crate) fn air(&self, estimate: &Estimate, own: Address) -> Option<Air> {
+        let is_packed = self.charging == Charging::Packed;
+        let (utilisation, delta) = match is_packed {
+            true => (estimate.packed, estimate.packed_delta?),
+            false => (estimate.utilisation, estimate.delta?),
+        };
+        let reserved = if self.subtract_foreign { estimate.foreign } else { 0.0 };
+        let others = estimate.others(own, is_packed);
         // Air that is nobody's, as collisions and foreign networks, is not left to anyone either.
         let shares = estimate.shares.iter();
         let named: f64 = shares.map(|s| if is_packed { s.packed } else { s.charged }).sum();
-        let eta = (self.options.rule.eta - (utilisation - named).max(0.0)).max(0.0);
+        let eta = (self.rule.eta - (utilisation - named).max(0.0)).max(0.0);
         Some(Air {
             utilisation,
             stations: estimate.sharing,
             delta,
-            goodput,
+            goodput: estimate.goodput,
             left: Some(left_share(eta, estimate.sharing, &others)),
             reserved,
         })

@@ -6,6 +6,7 @@
 //!   of an access point.
 //! - [`RateRule`] makes a rate of it, literally as published or in a form that lets no air idle.
 //! - [`Agent`] is the three together on a host: frames and received bytes in, reports out.
+//! - [`Onlooker`] says what agents on each of several stations would grant, from what one receiver hears.
 //! - [`Feedback`] is a report on the wire (`docs/wire/cupid.md`), [`Inbox`] what a sender takes of them.
 //!
 //! Pure: no I/O, no clock. The sender's controller is `cupid` in the crate `congestion`; equations, and
@@ -15,6 +16,7 @@ mod agent;
 mod delta;
 mod estimator;
 mod feedback;
+mod onlooker;
 mod ring;
 mod rule;
 pub mod sources;
@@ -25,4 +27,5 @@ pub use estimator::{
     Change, Counts, Direction, Estimate, Estimator, EstimatorOptions, Event, Share, StationState,
 };
 pub use feedback::{FEEDBACK_BYTES, Feedback, FeedbackError, Inbox, InboxCounts, VERSION};
+pub use onlooker::{Granted, Onlooker};
 pub use rule::{Air, RateRule, RuleKind, RuleOptions, left_share};

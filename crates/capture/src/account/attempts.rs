@@ -16,6 +16,8 @@ use crate::decode::{Precision, Transmission};
 const ACTIVE_BYTES: u32 = 200;
 /// An answer whose kind could not be made out is at most so long: a block acknowledgement at 6 Mbit/s.
 const LONGEST_ANSWER: Duration = Duration::from_micros(100);
+/// Attempts at once at most: more collide seldom.
+const MOST_ASIDE: usize = 4;
 /// What a duration field can announce.
 const LONGEST_RESERVED: Duration = Duration::from_micros(32_767);
 /// What lies between a frame and its answer beyond SIFS is taken for frames that were not heard from here
@@ -26,6 +28,9 @@ const LEAST_MISSED: Duration = Duration::from_micros(5);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
     open: Option<Open>,
+    /// Attempts at the same time as the open one, or so soon before it that they may still be answered.
+    /// Only who hears both of a collision has such.
+    aside: Vec<Open>,
     flows: Flows,
     /// The end of the last attempt, and its sender.
     last: Option<(Time, Option<Address>)>,
@@ -121,27 +126,45 @@ fn sifs() -> Duration {
 }
 
 impl Attempts {
-    /// Takes a transmission; gives the attempt that it shows to be over.
-    pub(super) fn push(&mut self, transmission: &Transmission) -> Option<Attempt> {
+    /// Takes a transmission; gives the attempts that it shows to be over.
+    pub(super) fn push(&mut self, transmission: &Transmission, mut give: impl FnMut(Attempt)) {
         let role = Role::of(transmission);
         if let Some(open) = &mut self.open
             && open.take(transmission, role, &mut self.flows)
         {
-            return None;
+            return;
         }
-        let over = self.close(Some(transmission.heard.at));
-        self.open = Some(Open::new(transmission, role, &mut self.flows));
-        over
+        let at = transmission.heard.at;
+        if !self.aside.is_empty() {
+            let is_named = !matches!(role, Role::Unknown);
+            let mut aside = self.aside.iter_mut().filter(|_| is_named);
+            if aside.any(|open| open.take(transmission, role, &mut self.flows)) {
+                return;
+            }
+            while let Some(over) = self.aside.iter().position(|open| !open.may_go_on(at)) {
+                let over = self.aside.swap_remove(over);
+                give(self.close(over, Some(at)));
+            }
+        }
+        let new = Open::new(transmission, role, &mut self.flows);
+        if let Some(before) = self.open.replace(new) {
+            match before.may_go_on(at) && self.aside.len() < MOST_ASIDE {
+                true => self.aside.push(before),
+                false => give(self.close(before, Some(at))),
+            }
+        }
     }
 
     /// Gives what is open.
-    pub(super) fn finish(&mut self) -> Option<Attempt> {
-        self.close(None)
+    pub(super) fn finish(&mut self, mut give: impl FnMut(Attempt)) {
+        let aside = std::mem::take(&mut self.aside);
+        for open in aside.into_iter().chain(self.open.take()) {
+            give(self.close(open, None));
+        }
     }
 
-    /// Closes the open attempt; another transmission begins at `next`.
-    fn close(&mut self, next: Option<Time>) -> Option<Attempt> {
-        let open = self.open.take()?;
+    /// Closes an attempt; another transmission begins at `next`.
+    fn close(&mut self, open: Open, next: Option<Time>) -> Attempt {
         let (before, by) = self.last.map_or((Time::ZERO, None), |last| last);
         // In one transmit opportunity: it has not contended.
         let pause = open.begin.since(before);
@@ -152,7 +175,7 @@ impl Attempts {
             && open.begin >= before;
         let (attempt, end) = open.close(next, before, goes_on, &mut self.flows);
         self.last = Some((end.max(before), attempt.sender));
-        Some(attempt)
+        attempt
     }
 }
 
@@ -203,6 +226,15 @@ impl Open {
         open
     }
 
+    /// Whether it may go on although another transmission began at `at`: that was in the air at the same time,
+    /// or before an answer was due. Of what others capture that is not known well enough.
+    fn may_go_on(&self, at: Time) -> bool {
+        self.timing == Precision::Exact
+            && self.answer.is_none()
+            && self.sender.is_some()
+            && at <= self.end + sifs() + slack(Precision::Exact)
+    }
+
     /// Takes a transmission that goes on with the attempt; whether it does.
     fn take(&mut self, transmission: &Transmission, role: Role<'_>, flows: &mut Flows) -> bool {
         if self.answer.is_some() {
@@ -217,7 +249,10 @@ impl Open {
                 self.cts.is_none() && self.sender == Some(frame.receiver) && is_next
             }
             (Role::Sent(frame), None) => {
-                frame.transmitter.is_some() && self.sender == frame.transmitter && is_reserved
+                frame.transmitter.is_some()
+                    && self.sender == frame.transmitter
+                    && self.receiver.is_none_or(|receiver| receiver == frame.receiver)
+                    && is_reserved
             }
             (Role::Unknown, None) => is_next && self.timing != Precision::Machine,
             (Role::Answer(frame), None) => {

@@ -149,16 +149,16 @@ impl Account {
                 }
             }
         }
-        if let Some(attempt) = self.attempts.push(transmission) {
-            self.charge(&attempt);
-        }
+        // Apart while it gives attempts to the rest.
+        let mut attempts = std::mem::take(&mut self.attempts);
+        attempts.push(transmission, |attempt| self.charge(&attempt));
+        self.attempts = attempts;
     }
 
     /// Charges the last attempt, and sums up.
     pub fn finish(mut self) -> AirSummary {
-        if let Some(attempt) = self.attempts.finish() {
-            self.charge(&attempt);
-        }
+        let mut attempts = std::mem::take(&mut self.attempts);
+        attempts.finish(|attempt| self.charge(&attempt));
         let (first, last) = self.span.unwrap_or_default();
         let span = last.since(first);
         let bin = self.bins.map_or(self.options.bin, |bins| bins.width);

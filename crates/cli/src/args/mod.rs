@@ -127,7 +127,7 @@ pub(crate) struct Worlds {
     /// Seal packets with TLS 1.3 instead of the null cipher
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Write the packets at the bottleneck into this folder, a pcap file per run
+    /// Write packets at the bottleneck, and what is in the air of WiFis, into this folder as pcap
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
     /// Write connection events into this folder, a qlog file per connection in a folder per run

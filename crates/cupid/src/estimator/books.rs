@@ -42,20 +42,40 @@ pub(super) struct Entry {
     pub exchanges: f64,
 }
 
-/// Sums over the own station's window, of it and of all.
+/// The most stations that are measured as if each were the own one.
+const MOST_WATCHED: usize = 256;
+
+/// Sums of the own station, or of one that is watched as if it were.
 #[derive(Clone, Debug)]
 struct Own {
-    payload: Ring,
-    charged: Ring,
-    all_charged: Ring,
-    all_packed: Ring,
-    phy_nanos: Ring,
-    phy_bits: Ring,
-    exchanges: Ring,
-    goodput: Ring,
+    /// Payload, charged, time of data in the air, the same times its PHY
+    /// rate, exchanges.
+    sums: Ring<5>,
+    goodput: Ring<1>,
     /// The last that was known.
     phy: Option<Rate>,
     delta: Option<(Rate, Rate)>,
+}
+
+impl Own {
+    fn new(window: u64, own_window: u64) -> Self {
+        Self {
+            sums: long_ring(own_window),
+            goodput: Ring::new(bucket(window), window + 2 * MOST_AIR),
+            phy: None,
+            delta: None,
+        }
+    }
+}
+
+/// Sums over a station's own window.
+fn long_ring<const N: usize>(own_window: u64) -> Ring<N> {
+    Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR)
+}
+
+/// The buckets of a window.
+fn bucket(window: u64) -> u64 {
+    (window / 256).max(1_000_000)
 }
 
 #[derive(Clone, Debug)]
@@ -63,12 +83,11 @@ pub(super) struct Books {
     options: EstimatorOptions,
     window: u64,
     own_window: u64,
-    charged: Ring,
-    packed: Ring,
-    bare: Ring,
-    inferred: Ring,
-    foreign: Ring,
-    own: Own,
+    /// Charged, charged if aggregates were full, in the air; inferred and foreign of the charge.
+    air: Ring<5>,
+    /// Charged, and charged if aggregates were full, for as long as is looked back for delta.
+    all: Ring<2>,
+    own: BTreeMap<Address, Own>,
     pub stations: Stations,
     pub flows: Flows,
     /// All that was ever charged, and of it what is nobody's; nanoseconds.
@@ -86,30 +105,14 @@ impl Books {
         let (window, own_window) = (nanos(options.window), nanos(options.own_window));
         let memory = nanos(options.memory);
         let span = window + 2 * MOST_AIR;
-        let bucket = (window / 256).max(1_000_000);
-        let ring = || Ring::new(bucket, span);
-        let own = || Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR);
+        let bucket = bucket(window);
         Self {
             options: *options,
             window,
             own_window,
-            charged: ring(),
-            packed: ring(),
-            bare: ring(),
-            inferred: ring(),
-            foreign: ring(),
-            own: Own {
-                payload: own(),
-                charged: own(),
-                all_charged: own(),
-                all_packed: own(),
-                phy_nanos: own(),
-                phy_bits: own(),
-                exchanges: own(),
-                goodput: ring(),
-                phy: None,
-                delta: None,
-            },
+            air: Ring::new(bucket, span),
+            all: long_ring(own_window),
+            own: BTreeMap::from([(options.own, Own::new(window, own_window))]),
             stations: Stations::new(bucket, span, memory),
             flows: Flows::new(memory),
             total: 0.0,
@@ -127,10 +130,6 @@ impl Books {
 
     pub fn options(&self) -> &EstimatorOptions {
         &self.options
-    }
-
-    pub fn is_own(&self, station: Option<Address>) -> bool {
-        station == Some(self.options.own)
     }
 
     pub fn is_foreign(&self, bssid: Option<Address>) -> bool {
@@ -172,15 +171,10 @@ impl Books {
         if entry.is_anonymous {
             self.anonymous += entry.charged;
         }
-        self.charged.add(from, to, entry.charged);
-        self.packed.add(from, to, entry.packed);
-        self.own.all_charged.add(from, to, entry.charged);
-        self.own.all_packed.add(from, to, entry.packed);
-        self.bare.add(from, to, entry.bare);
-        self.inferred.add(from, to, entry.inferred);
-        if entry.is_foreign {
-            self.foreign.add(from, to, entry.charged);
-        }
+        let foreign = if entry.is_foreign { entry.charged } else { 0.0 };
+        let air = [entry.charged, entry.packed, entry.bare, entry.inferred, foreign];
+        self.air.add(from, to, air);
+        self.all.add(from, to, [entry.charged, entry.packed]);
         self.exchanges += 1;
         self.inferences += u64::from(entry.inferred > 0.0);
         self.attribute(entry);
@@ -191,14 +185,10 @@ impl Books {
         let Entry { from, to, .. } = *entry;
         let Some(station) = entry.station else { return };
         self.stations.charge(station, from, to, entry.charged, entry.full);
-        if self.is_own(entry.station) {
-            let own = &mut self.own;
-            own.payload.add(from, to, entry.payload);
-            own.goodput.add(from, to, entry.payload);
-            own.charged.add(from, to, entry.charged);
-            own.phy_nanos.add(from, to, entry.phy_nanos);
-            own.phy_bits.add(from, to, entry.phy_bits);
-            own.exchanges.add(from, to, entry.exchanges);
+        if let Some(own) = self.own.get_mut(&station) {
+            own.goodput.add(from, to, [entry.payload]);
+            let Entry { payload, charged, phy_nanos, phy_bits, exchanges, .. } = *entry;
+            own.sums.add(from, to, [payload, charged, phy_nanos, phy_bits, exchanges]);
         }
     }
 
@@ -224,53 +214,72 @@ impl Books {
         taken
     }
 
+    /// Measures a station as if it were the own one; whether there is room for it.
+    pub fn watch(&mut self, station: Address) -> bool {
+        let has_room = self.own.len() <= MOST_WATCHED;
+        if has_room || self.own.contains_key(&station) {
+            let (window, own_window) = (self.window, self.own_window);
+            self.own.entry(station).or_insert_with(|| Own::new(window, own_window));
+            return true;
+        }
+        false
+    }
+
+    /// Ends that.
+    pub fn unwatch(&mut self, station: Address) {
+        if station != self.options.own {
+            self.own.remove(&station);
+        }
+    }
+
+    /// The estimate of the own station.
     pub fn estimate(&mut self, until: u64, began: Option<u64>) -> Estimate {
+        let whole = self.whole(until, began);
+        self.of_station(self.options.own, until, began, whole)
+    }
+
+    /// The estimates of some of the stations that are watched.
+    pub fn estimates(
+        &mut self,
+        until: u64,
+        began: Option<u64>,
+        stations: impl IntoIterator<Item = Address>,
+        mut tell: impl FnMut(Address, Estimate),
+    ) {
+        let whole = self.whole(until, began);
+        for station in stations {
+            let estimate = self.of_station(station, until, began, whole.clone());
+            tell(station, estimate);
+        }
+    }
+
+    /// What is the same for every station. What is its own is not in it yet.
+    fn whole(&mut self, until: u64, began: Option<u64>) -> Estimate {
         let began = began.unwrap_or(until).min(until);
         let from = until.saturating_sub(self.window).max(began);
         let listened = until - from;
         let window = listened.max(1) as f64;
-        let sum = |ring: &Ring| ring.sum(from, until);
-        let charged = sum(&self.charged);
+        let [charged, packed, bare, inferred, foreign] = self.air.sum(from, until);
         let part = |amount: f64| (amount / window).clamp(0.0, 1.0);
-        let inferred = if charged > 0.0 { (sum(&self.inferred) / charged).min(1.0) } else { 0.0 };
-        let filled = if charged > 0.0 { (sum(&self.packed) / charged).min(1.0) } else { 1.0 };
-        let (own, eta) = (self.options.own, self.options.eta);
-        let look = self.stations.look((from, until), own, eta, filled);
-
-        let own_from = until.saturating_sub(self.own_window).max(began);
-        let own_sum = |ring: &Ring| ring.sum(own_from, until);
-        let own = &mut self.own;
-        let (phy_nanos, exchanges) = (own_sum(&own.phy_nanos), own_sum(&own.exchanges));
-        if phy_nanos > 0.0 {
-            own.phy = Some(Rate::from_bps_f64(own_sum(&own.phy_bits) / phy_nanos * 1e9));
-        }
-        let payload = own_sum(&own.payload);
-        let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
-        let (all_charged, all_packed) = (own_sum(&own.all_charged), own_sum(&own.all_packed));
-        let own_charged = own_sum(&own.charged);
-        if payload > 0.0 && own_charged > 0.0 && all_charged > 0.0 && all_packed > 0.0 {
-            let filled = (all_packed / all_charged).min(1.0);
-            own.delta = Some((of(own_charged), of(own_charged * filled)));
-        }
-        let aggregation = self.options.aggregation;
-        let table = own.phy.map(|phy| aggregation.usual_delta(phy));
-        let goodput = Rate::from_bps_f64(own.goodput.sum(from, until) / window * 1e9);
+        let inferred = if charged > 0.0 { (inferred / charged).min(1.0) } else { 0.0 };
+        let filled = if charged > 0.0 { (packed / charged).min(1.0) } else { 1.0 };
+        let look = self.stations.look((from, until), self.options.eta, filled);
         let is_quiet = look.count == 0;
         let heard = 1.0 - inferred;
         Estimate {
             at: Time::from_nanos(until),
             utilisation: part(charged),
-            bare: part(sum(&self.bare)),
-            packed: part(sum(&self.packed)),
-            foreign: part(sum(&self.foreign)),
+            bare: part(bare),
+            packed: part(packed),
+            foreign: part(foreign),
             inferred,
             stations: look.count,
-            sharing: look.count + u32::from(!look.is_own_counted),
-            phy: own.phy,
-            delta: own.delta.map(|(delta, _)| delta).or(table),
-            packed_delta: own.delta.map(|(_, packed)| packed).or(table),
-            is_measured: own.delta.is_some(),
-            goodput,
+            sharing: look.count,
+            phy: None,
+            delta: None,
+            packed_delta: None,
+            is_measured: false,
+            goodput: Rate::ZERO,
             shares: look.shares,
             utilisation_confidence: listened as f64 / self.window as f64 * heard,
             stations_confidence: if is_quiet {
@@ -278,7 +287,47 @@ impl Books {
             } else {
                 1.0 - inferred.powi(i32::try_from(look.least_heard.min(64)).unwrap_or(0))
             },
-            own_confidence: exchanges / (exchanges + 1.0) * heard,
+            own_confidence: 0.0,
+        }
+    }
+
+    /// An estimate with what is a station's own.
+    fn of_station(
+        &mut self,
+        station: Address,
+        until: u64,
+        began: Option<u64>,
+        whole: Estimate,
+    ) -> Estimate {
+        let began = began.unwrap_or(until).min(until);
+        let from = until.saturating_sub(self.window).max(began);
+        let window = (until - from).max(1) as f64;
+        // Shares are in the order of addresses.
+        let is_counted = whole.shares.binary_search_by_key(&station, |share| share.address).is_ok();
+        let sharing = whole.stations + u32::from(!is_counted);
+        let Some(own) = self.own.get_mut(&station) else { return Estimate { sharing, ..whole } };
+        let own_from = until.saturating_sub(self.own_window).max(began);
+        let [payload, own_charged, phy_nanos, phy_bits, exchanges] = own.sums.sum(own_from, until);
+        let [all_charged, all_packed] = self.all.sum(own_from, until);
+        if phy_nanos > 0.0 {
+            own.phy = Some(Rate::from_bps_f64(phy_bits / phy_nanos * 1e9));
+        }
+        let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
+        if payload > 0.0 && own_charged > 0.0 && all_charged > 0.0 && all_packed > 0.0 {
+            let filled = (all_packed / all_charged).min(1.0);
+            own.delta = Some((of(own_charged), of(own_charged * filled)));
+        }
+        let aggregation = self.options.aggregation;
+        let table = own.phy.map(|phy| aggregation.usual_delta(phy));
+        Estimate {
+            sharing,
+            phy: own.phy,
+            delta: own.delta.map(|(delta, _)| delta).or(table),
+            packed_delta: own.delta.map(|(_, packed)| packed).or(table),
+            is_measured: own.delta.is_some(),
+            goodput: Rate::from_bps_f64(own.goodput.sum(from, until)[0] / window * 1e9),
+            own_confidence: exchanges / (exchanges + 1.0) * (1.0 - whole.inferred),
+            ..whole
         }
     }
 }

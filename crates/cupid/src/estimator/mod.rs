@@ -235,13 +235,43 @@ impl Estimator {
         self.joiner.hear(&mut self.books, start, end, &heard.what);
     }
 
+    /// Measures a station as if it were the own one, from now on: for [`estimates`](Self::estimates). Up to
+    /// 256 are; whether this one is.
+    pub fn watch(&mut self, station: Address) -> bool {
+        self.books.watch(station)
+    }
+
+    /// Ends that, and forgets what was measured.
+    pub fn unwatch(&mut self, station: Address) {
+        self.books.unwatch(station);
+    }
+
+    /// What [`estimate`](Self::estimate) would be if each of these were the own station. Those that are not
+    /// watched have neither C nor delta.
+    pub fn estimates(
+        &mut self,
+        now: Time,
+        stations: impl IntoIterator<Item = Address>,
+        mut tell: impl FnMut(Address, Estimate),
+    ) {
+        let until = self.settle(now);
+        let at = self.outside(until);
+        let tell = |station, estimate| tell(station, Estimate { at, ..estimate });
+        self.books.estimates(until, self.began, stations, tell);
+    }
+
     /// How the air was used up to `now` (less the longest PPDU), on the clock of the records.
     pub fn estimate(&mut self, now: Time) -> Estimate {
-        let now = self.inside(now).max(self.newest);
-        self.joiner.settle(&mut self.books, now);
-        let until = now.saturating_sub(nanos(LAG));
+        let until = self.settle(now);
         let estimate = self.books.estimate(until, self.began);
         Estimate { at: self.outside(until), ..estimate }
+    }
+
+    /// What is over at `now` goes into the books; until when they are complete.
+    fn settle(&mut self, now: Time) -> u64 {
+        let now = self.inside(now).max(self.newest);
+        self.joiner.settle(&mut self.books, now);
+        now.saturating_sub(nanos(LAG))
     }
 
     /// A time on the clock of the records as one on the estimator's own axis, and back.

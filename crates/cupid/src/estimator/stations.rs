@@ -69,8 +69,8 @@ pub struct Event {
 
 #[derive(Clone, Debug)]
 struct Station {
-    charged: Ring,
-    full: Ring,
+    /// Charged, and of it what went to aggregates as large as they may be.
+    air: Ring<2>,
     /// When the last large MPDU ended; `None` before the first, or since it was found to have left.
     big: Option<u64>,
     /// Large frames heard since it arrived.
@@ -94,7 +94,6 @@ pub(super) struct Stations {
 pub(super) struct Look {
     pub shares: Vec<Share>,
     pub count: u32,
-    pub is_own_counted: bool,
     /// Large frames heard of the station of which the fewest were.
     pub least_heard: u32,
 }
@@ -134,10 +133,8 @@ impl Stations {
                     return None;
                 }
             }
-            let ring = || Ring::new(self.bucket, self.span);
             let station = Station {
-                charged: ring(),
-                full: ring(),
+                air: Ring::new(self.bucket, self.span),
                 big: None,
                 heard: 0,
                 last: now,
@@ -152,8 +149,7 @@ impl Stations {
 
     pub fn charge(&mut self, address: Address, from: u64, to: u64, charged: f64, full: f64) {
         if let Some(station) = self.get(address, to) {
-            station.charged.add(from, to, charged);
-            station.full.add(from, to, full);
+            station.air.add(from, to, [charged, full]);
         }
     }
 
@@ -168,7 +164,7 @@ impl Stations {
 
     /// Shares from `from` to `to`, and changes of state; an equal part of what is aimed at is `eta/N`.
     /// `filled` is what a charge would come to if all aggregates were full.
-    pub fn look(&mut self, (from, to): (u64, u64), own: Address, eta: f64, filled: f64) -> Look {
+    pub fn look(&mut self, (from, to): (u64, u64), eta: f64, filled: f64) -> Look {
         let window = to.saturating_sub(from).max(1) as f64;
         let (memory, mut left) = (self.memory, Vec::new());
         for (address, station) in &mut self.all {
@@ -188,15 +184,10 @@ impl Stations {
         let count = self.all.values().filter(|station| station.big.is_some()).count();
         let equal = eta / count.max(1) as f64;
         let (mut shares, mut changes) = (Vec::with_capacity(count), Vec::new());
-        let mut look = Look {
-            shares: Vec::new(),
-            count: count as u32,
-            is_own_counted: false,
-            least_heard: u32::MAX,
-        };
+        let mut look = Look { shares: Vec::new(), count: count as u32, least_heard: u32::MAX };
         for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some())
         {
-            let charged = station.charged.sum(from, to) / window;
+            let [charged, full] = station.air.sum(from, to).map(|nanos| nanos / window);
             let state = match station.state {
                 _ if charged <= 0.0 => StationState::Quiet,
                 StationState::Limited if charged < UNLIMITED * equal => StationState::Limited,
@@ -214,13 +205,12 @@ impl Stations {
                     },
                 ));
             }
-            look.is_own_counted |= address == own;
             look.least_heard = look.least_heard.min(station.heard);
             shares.push(Share {
                 address,
                 charged: charged.min(1.0),
                 packed: (charged * filled).min(1.0),
-                is_backlogged: 2.0 * station.full.sum(from, to) > charged * window,
+                is_backlogged: 2.0 * full > charged,
                 state,
             });
         }

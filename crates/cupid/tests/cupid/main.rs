@@ -5,4 +5,5 @@ mod air;
 mod estimator;
 mod feedback;
 mod fluid;
+mod onlooker;
 mod sources;

@@ -3,6 +3,7 @@
 use airlane_capture::{Air, StationUse, Use};
 
 use super::gather::Gathered;
+use super::grants::Grant;
 use crate::summary::{Row, RunEntry, Summary};
 
 /// What a share of the air was used for: who, which way, and what.
@@ -35,6 +36,12 @@ pub(super) fn shares(gathered: &Gathered) -> Vec<Share<'_>> {
         }
     }
     shares
+}
+
+/// What Cupid would grant the station of a share, which is for what it receives.
+pub(super) fn granted<'a>(gathered: &'a Gathered, share: &Share<'_>) -> Option<&'a Grant> {
+    let station = share.station.filter(|_| share.direction == "down")?;
+    gathered.grants.of(station.address)
 }
 
 /// A part of the span, as a share of 1.
@@ -97,7 +104,13 @@ pub(super) fn summary(label: &str, gathered: &Gathered) -> Summary {
             row(case.clone(), "retries", "", retries);
         }
         if let Some(rate) = used.rate_bps() {
-            row(case, "PHY rate", "bit/s", rate);
+            row(case.clone(), "PHY rate", "bit/s", rate);
+        }
+        if let Some(grant) = granted(gathered, &share) {
+            let rate = grant.median(|kept| kept.rate_bps);
+            row(case.clone(), "granted by Cupid", "bit/s", rate);
+            let rate = grant.median(|kept| kept.paper_bps);
+            row(case, "granted by Cupid as published", "bit/s", rate);
         }
     }
     summary

@@ -12,6 +12,7 @@ use airlane_capture::{
     Record, Records, Transmission,
 };
 
+use super::grants::{Granting, Grants};
 use super::{AirtimeRequest, terminal};
 
 /// Files above this many bytes take so long that progress is shown.
@@ -24,6 +25,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// What was gathered.
 pub(super) struct Gathered {
     pub(super) summary: AirSummary,
+    /// What Cupid would grant.
+    pub(super) grants: Grants,
     pub(super) counts: Counts,
     pub(super) file: FileCounts,
     /// The least exact of the clocks that times are by.
@@ -35,11 +38,11 @@ pub(super) struct Gathered {
     pub(super) is_stopped: bool,
 }
 
-/// Everybody who hears what the capture has. What Cupid's estimator is to be told, [`Gatherer::hear`]
-/// tells it.
+/// Everybody who hears what the capture has.
 struct Gatherer {
     decoder: Decoder,
     account: Account,
+    granting: Granting,
     timing: Option<Precision>,
     /// Nothing that begins behind this is heard.
     end: Option<Duration>,
@@ -52,6 +55,7 @@ impl Gatherer {
         Self {
             decoder: Decoder::default(),
             account: Account::new(Options::default()),
+            granting: Granting::default(),
             timing: None,
             end,
             begin: None,
@@ -79,13 +83,35 @@ impl Gatherer {
         }
         self.timing = self.timing.max(Some(transmission.timing));
         self.account.add(transmission);
+        self.granting.hear(&transmission.heard);
     }
 
-    fn finish(mut self) -> (AirSummary, Counts, Option<Precision>) {
+    fn finish(mut self) -> Found {
         self.decoder.finish();
         self.take();
-        let counts = self.decoder.counts().clone();
-        (self.account.finish(), counts, self.timing)
+        Found {
+            counts: self.decoder.counts().clone(),
+            summary: self.account.finish(),
+            grants: self.granting.finish(),
+            timing: self.timing,
+        }
+    }
+}
+
+/// What came of what was heard.
+struct Found {
+    summary: AirSummary,
+    grants: Grants,
+    counts: Counts,
+    timing: Option<Precision>,
+}
+
+impl Found {
+    /// With what is known of the source.
+    fn gathered(self, file: FileCounts, is_stopped: bool) -> Gathered {
+        let Self { summary, grants, counts, timing } = self;
+        let (dropped, broke) = (0, None);
+        Gathered { summary, grants, counts, file, timing, dropped, broke, is_stopped }
     }
 }
 
@@ -135,9 +161,7 @@ pub(super) fn from_file(request: &AirtimeRequest<'_>) -> Result<Gathered, Captur
     if is_large {
         request.progress.end();
     }
-    let (summary, counts, timing) = gatherer.finish();
-    let file = records.counts();
-    Ok(Gathered { summary, counts, file, timing, dropped: 0, broke: None, is_stopped })
+    Ok(gatherer.finish().gathered(records.counts(), is_stopped))
 }
 
 /// Listens on a monitor interface until it is stopped.
@@ -175,6 +199,5 @@ pub(super) fn from_interface(request: &AirtimeRequest<'_>, mut monitor: Monitor)
     }
     let dropped = monitor.dropped();
     let is_stopped = request.stop.is_stopped();
-    let (summary, counts, timing) = gatherer.finish();
-    Gathered { summary, counts, file, timing, dropped, broke, is_stopped }
+    Gathered { dropped, broke, ..gatherer.finish().gathered(file, is_stopped) }
 }

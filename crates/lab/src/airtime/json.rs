@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use airlane_capture::{Air, Use};
 use serde::Serialize;
 
-use super::figures::{malformed, shares};
+use super::figures::{granted, malformed, shares};
 use super::gather::Gathered;
+use super::grants::{Grant, Kept};
 
 #[derive(Serialize)]
 struct Whole {
@@ -120,6 +121,56 @@ struct Station {
     down: Directed,
     up: Directed,
     other: Directed,
+    /// What Cupid would grant; `null` if no data to it were made out, or not for long enough.
+    cupid: Option<Cupid>,
+}
+
+/// Medians over the reports that an agent of Cupid on a station would make.
+#[derive(Serialize)]
+struct Cupid {
+    reports: u64,
+    granted_bps: f64,
+    granted_as_published_bps: f64,
+    utilisation: f64,
+    utilisation_packed: f64,
+    stations: f64,
+    phy_rate_bps: Option<f64>,
+    delta_bps: f64,
+    delta_packed_bps: f64,
+    delta_measured: f64,
+    confidence: f64,
+    over_time: CupidOverTime,
+}
+
+#[derive(Serialize)]
+struct CupidOverTime {
+    at_s: Vec<f64>,
+    granted_bps: Vec<f32>,
+    granted_as_published_bps: Vec<f32>,
+}
+
+impl Cupid {
+    fn of(grant: &Grant) -> Self {
+        let list = |of: fn(&Kept) -> f32| grant.kept().iter().map(of).collect();
+        Self {
+            reports: grant.count,
+            granted_bps: grant.median(|kept| kept.rate_bps),
+            granted_as_published_bps: grant.median(|kept| kept.paper_bps),
+            utilisation: grant.median(|kept| kept.utilisation),
+            utilisation_packed: grant.median(|kept| kept.packed),
+            stations: grant.median(|kept| kept.stations),
+            phy_rate_bps: grant.median_of(|kept| kept.phy_bps),
+            delta_bps: grant.median(|kept| kept.delta_bps),
+            delta_packed_bps: grant.median(|kept| kept.packed_delta_bps),
+            delta_measured: grant.measured(),
+            confidence: grant.median(|kept| kept.confidence),
+            over_time: CupidOverTime {
+                at_s: grant.kept().iter().map(|kept| kept.at_s).collect(),
+                granted_bps: list(|kept| kept.rate_bps),
+                granted_as_published_bps: list(|kept| kept.paper_bps),
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -150,6 +201,7 @@ pub(super) fn json(label: &str, gathered: &Gathered) -> String {
         down: Directed::of(&s.down),
         up: Directed::of(&s.up),
         other: Directed::of(&s.other),
+        cupid: gathered.grants.of(s.address).map(Cupid::of),
     });
     let whole = Whole {
         source: label.to_owned(),
@@ -195,7 +247,9 @@ pub(super) fn json(label: &str, gathered: &Gathered) -> String {
 pub(super) fn csv(gathered: &Gathered) -> String {
     let mut out = String::from(
         "station,is_access_point,network,direction,charged_s,heard_s,announced_s,answered_s,gaps_s,\
-         contention_s,attempts,unanswered,frames,retries,bytes,inferred_bytes,phy_rate_bps,signal_dbm\n",
+         contention_s,attempts,unanswered,frames,retries,bytes,inferred_bytes,phy_rate_bps,signal_dbm,\
+         cupid_granted_bps,cupid_granted_as_published_bps,cupid_utilisation,cupid_stations,\
+         cupid_phy_rate_bps,cupid_delta_bps,cupid_confidence\n",
     );
     for share in shares(gathered) {
         let (used, station) = (share.used, share.station);
@@ -203,7 +257,7 @@ pub(super) fn csv(gathered: &Gathered) -> String {
         let text = |value: Option<String>| value.unwrap_or_default();
         writeln!(
             out,
-            "{},{},{},{},{:.9},{:.9},{:.9},{:.9},{:.9},{:.9},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{:.9},{:.9},{:.9},{:.9},{:.9},{:.9},{},{},{},{},{},{},{},{},{}",
             share.who,
             station.is_some_and(|s| s.is_access_point),
             text(station.and_then(|s| s.network).map(|n| n.to_string())),
@@ -222,8 +276,22 @@ pub(super) fn csv(gathered: &Gathered) -> String {
             used.inferred_bytes,
             text(used.rate_bps().map(|rate| format!("{rate:.0}"))),
             text(station.and_then(|s| s.signal_dbm).map(|dbm| format!("{dbm:.1}"))),
+            granted(gathered, &share).map_or_else(|| ",".repeat(6), cupid_cells),
         )
         .expect("a String takes it");
     }
     out
+}
+
+/// The cells of a line that are about what Cupid would grant.
+fn cupid_cells(grant: &Grant) -> String {
+    let Cupid { utilisation, stations, confidence, .. } = Cupid::of(grant);
+    let phy = grant.median_of(|kept| kept.phy_bps).map(|bps| format!("{bps:.0}"));
+    format!(
+        "{:.0},{:.0},{utilisation:.4},{stations},{},{:.0},{confidence:.4}",
+        grant.median(|kept| kept.rate_bps),
+        grant.median(|kept| kept.paper_bps),
+        phy.unwrap_or_default(),
+        grant.median(|kept| kept.delta_bps),
+    )
 }

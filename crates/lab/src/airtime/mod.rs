@@ -2,6 +2,7 @@
 
 mod figures;
 mod gather;
+mod grants;
 mod json;
 mod page;
 mod terminal;

@@ -6,7 +6,7 @@ use airlane_report::model::{
     Actor, Cell, Column, Draw, Fact, Panel, Provenance, Run, Scheme, Section, Series, Table, Term,
 };
 
-use super::figures::{inferred, share_of, shares};
+use super::figures::{granted, inferred, share_of, shares};
 use super::gather::Gathered;
 use super::terminal::{facts, notes};
 use crate::summary::{COMMIT, VERSION};
@@ -15,6 +15,8 @@ use crate::summary::{COMMIT, VERSION};
 const LINES: usize = 8;
 /// Lines of the table.
 const ROWS: usize = 200;
+/// A line has a gap from so long behind a report on, if no other follows, seconds.
+const PAUSE_S: f64 = 0.04;
 /// Points of a line: bins are put together until there are no more than this.
 const POINTS: usize = 512;
 
@@ -31,7 +33,7 @@ pub(super) fn report(label: &str, gathered: &Gathered, line: &str) -> Report {
     report.sections = vec![Section {
         facts: facts(gathered).into_iter().map(|(name, value)| Fact::new(name, value)).collect(),
         schemes: vec![Scheme::new("capture", label, "")],
-        tables: vec![table(gathered)],
+        tables: std::iter::once(table(gathered)).chain(grants(gathered)).collect(),
         runs: if air.transmissions == 0 { Vec::new() } else { vec![run(gathered, &shown)] },
         notes: notes(gathered),
         ..Section::default()
@@ -47,7 +49,7 @@ pub(super) fn report(label: &str, gathered: &Gathered, line: &str) -> Report {
     report
 }
 
-const TERMS: [(&str, &str); 6] = [
+const TERMS: [(&str, &str); 8] = [
     ("Utilisation", "Air charged to all attempts over the time captured, whoever made them."),
     ("Heard", "The durations of the frames that the receiver made out, by rate and length."),
     (
@@ -65,6 +67,15 @@ const TERMS: [(&str, &str); 6] = [
         "Contention",
         "What contending for the air is charged with: AIFS and half of the first contention window.",
     ),
+    (
+        "Grant",
+        "The rate that Cupid on a station would tell its senders, so that each station gets an equal share of \
+         the air.",
+    ),
+    (
+        "Delta",
+        "What the whole air would carry for a station: what it received over the air charged to it.",
+    ),
 ];
 
 fn table(gathered: &Gathered) -> Table {
@@ -80,6 +91,7 @@ fn table(gathered: &Gathered) -> Table {
         Column::text("Usual rate"),
         Column::number("Data", "MB", 2).help("heard and inferred"),
         Column::number("Signal", "dBm", 0).help("mean of the frames heard from it"),
+        Column::number("Grant", "Mbit/s", 1).help("what Cupid would grant it, the median"),
     ];
     let mut table = Table::new("Who used the air", columns);
     let shares = shares(gathered);
@@ -103,9 +115,76 @@ fn table(gathered: &Gathered) -> Table {
             used.usual().map_or(Cell::Empty, |vector| vector.to_string().into()),
             ((used.bytes + used.inferred_bytes) as f64 / 1e6).into(),
             share.station.and_then(|s| s.signal_dbm).map_or(Cell::Empty, Cell::number),
+            granted(gathered, &share).map_or(Cell::Empty, |grant| {
+                Cell::number(grant.median(|kept| kept.rate_bps) / 1e6)
+            }),
         ]);
     }
     table
+}
+
+/// What Cupid would grant, and from what; `None` where nothing can be said.
+fn grants(gathered: &Gathered) -> Option<Table> {
+    let columns = vec![
+        Column::text("Station"),
+        Column::number("Grant", "Mbit/s", 1).help("median over its reports, by the default rule"),
+        Column::number("As published", "Mbit/s", 1).help("the same by the paper's rule"),
+        Column::number("U", "", 2).help("the share of the air in use, over 80 ms"),
+        Column::number("N", "", 0).help("stations that share the air"),
+        Column::number("C", "Mbit/s", 0).help("its PHY rate, weighted by air"),
+        Column::number("Delta", "Mbit/s", 0).help("what the whole air would carry for it"),
+        Column::number("Heard", "%", 0)
+            .help("of the air that this follows from; the rest is inferred"),
+        Column::number("Reports", "", 0).help("25 per second while it receives data"),
+    ];
+    let mut table = Table::new("What Cupid would grant", columns);
+    let stations = gathered.summary.stations.iter();
+    let known = stations.filter_map(|s| Some((s.address, gathered.grants.of(s.address)?)));
+    let count = known.clone().count();
+    if count > ROWS {
+        table.note = format!("The {ROWS} that used most of {count}.");
+    }
+    for (address, grant) in known.take(ROWS) {
+        let mega = |bps: f64| Cell::number(bps / 1e6);
+        table.push(vec![
+            address.to_string().into(),
+            mega(grant.median(|kept| kept.rate_bps)),
+            mega(grant.median(|kept| kept.paper_bps)),
+            Cell::number(grant.median(|kept| kept.utilisation)),
+            Cell::number(grant.median(|kept| kept.stations)),
+            grant.median_of(|kept| kept.phy_bps).map_or(Cell::Empty, mega),
+            mega(grant.median(|kept| kept.delta_bps)),
+            Cell::number(100.0 * grant.median(|kept| kept.confidence)),
+            (grant.count as f64).into(),
+        ]);
+    }
+    (count > 0).then_some(table)
+}
+
+/// What Cupid would grant the stations shown, over time.
+fn granting(
+    gathered: &Gathered,
+    shown: &[&StationUse],
+    name: impl Fn(&StationUse) -> String,
+) -> Panel {
+    let mut panel = Panel::new("grant", "What Cupid would grant", "Mbit/s", Draw::Step, 1).help(
+        "By the default rule, to each station that receives data and hears what is in the capture.",
+    );
+    for station in shown {
+        let Some(grant) = gathered.grants.of(station.address) else { continue };
+        let mut series = Series::new(name(station));
+        let mut before: Option<f64> = None;
+        for kept in grant.kept() {
+            // It received nothing for a while.
+            if let Some(last) = before.filter(|last| kept.at_s - last > grant.pause_s()) {
+                series.push(last + PAUSE_S, f64::NAN);
+            }
+            before = Some(kept.at_s);
+            series.push(kept.at_s, f64::from(kept.rate_bps) / 1e6);
+        }
+        panel.series.push(series);
+    }
+    panel
 }
 
 fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
@@ -159,10 +238,13 @@ fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
         series.push(first as f64 * second, sum / long);
     }
     active.series.push(series);
+    let mut panels = vec![whole, stations];
+    panels.extend(Some(granting(gathered, shown, name)).filter(|panel| !panel.series.is_empty()));
+    panels.push(active);
     Run {
         scheme: "capture".to_owned(),
         actors: shown.iter().map(|s| Actor::new(name(s), of_network(s))).collect(),
-        panels: vec![whole, stations, active],
+        panels,
         ..Run::default()
     }
 }

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use airlane_capture::{AirSummary, Precision};
 
-use super::figures::{Share, inferred, malformed, parts, share_of, shares};
+use super::figures::{Share, granted, inferred, malformed, parts, share_of, shares};
 use super::gather::Gathered;
 use crate::story::{aligned, words};
+
+/// From this confidence on rates are granted without a warning.
+const SURE: f64 = 0.8;
 
 /// Lines of stations that are shown unless all are asked for.
 const LINES: usize = 20;
@@ -36,7 +39,7 @@ pub(super) fn table(gathered: &Gathered, all: bool) -> String {
 }
 
 /// Headings of the table of stations.
-pub(super) const HEAD: [&str; 10] = [
+pub(super) const HEAD: [&str; 11] = [
     "station",
     "way",
     "air %",
@@ -47,6 +50,7 @@ pub(super) const HEAD: [&str; 10] = [
     "Mbit/s",
     "MB",
     "dBm",
+    "grant",
 ];
 
 /// A line of it.
@@ -67,6 +71,8 @@ pub(super) fn cells(gathered: &Gathered, share: &Share<'_>) -> Vec<String> {
         used.rate_bps().map_or_else(dash, |rate| format!("{:.1}", rate / 1e6)),
         format!("{bytes:.2}"),
         share.station.and_then(|s| s.signal_dbm).map_or_else(dash, |dbm| format!("{dbm:.0}")),
+        granted(gathered, share)
+            .map_or_else(dash, |grant| format!("{:.1}", grant.median(|kept| kept.rate_bps) / 1e6)),
     ]
 }
 
@@ -165,6 +171,7 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.extend(of_grants(gathered));
     if let Some(why) = &gathered.broke {
         notes.push(format!("Listening ended early: {why}."));
     }
@@ -175,6 +182,55 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What is to be said of the rates that Cupid would grant.
+fn of_grants(gathered: &Gathered) -> Option<String> {
+    let (air, grants) = (&gathered.summary, &gathered.grants);
+    if air.transmissions == 0 {
+        return None;
+    }
+    if grants.is_empty() {
+        let receives = air.stations.iter().any(|station| station.down.bytes > 0);
+        return Some(match receives {
+            true => {
+                "What Cupid would grant cannot be said: no station received data of more than 200 \
+                     bytes for as long as a report takes (40 ms)."
+                    .to_owned()
+            }
+            false => {
+                "What Cupid would grant cannot be said: no data from an access point to a station \
+                      were made out."
+                    .to_owned()
+            }
+        });
+    }
+    let mut note = "grant: Mbit/s that Cupid would grant a station that receives data and hears what is in \
+                    this capture, the median of its reports, 25 per second; a dash where no data to it \
+                    were made out."
+        .to_owned();
+    let mut confidences: Vec<f64> =
+        grants.all().map(|grant| grant.median(|kept| kept.confidence)).collect();
+    confidences.sort_by(f64::total_cmp);
+    let confidence = confidences[confidences.len() / 2];
+    if confidence < SURE {
+        note += &format!(
+            " Only {:.0} % of the air that these rates follow from was heard, the rest is inferred: take \
+             them for an estimate.",
+            100.0 * confidence
+        );
+    }
+    if gathered.timing == Some(Precision::Machine) || air.rate_assumed > 0 {
+        note += " Times or rates of frames are not known exactly, and so neither are these.";
+    }
+    if gathered.counts.channels.len() > 1 {
+        note += " They are of several channels taken for one.";
+    }
+    if grants.is_crowded {
+        note += " There were more stations at once than are looked at: some have a dash though they \
+                 received data.";
+    }
+    Some(note)
 }
 
 /// The final line.

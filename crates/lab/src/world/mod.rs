@@ -1,6 +1,7 @@
 //! One run: a world built from a plan, run to its end, and what came out of it.
 
 mod air;
+mod air_capture;
 mod network;
 mod oracle;
 mod output;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
+use airlane_cupid::Feedback;
 use airlane_net::LinkStats;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
@@ -34,6 +36,7 @@ use crate::pool::Ticket;
 use crate::request::Captures;
 use crate::workload::{Parts, Running};
 use air::AirWatch;
+use air_capture::AirCaptures;
 
 /// How often flows and links are sampled.
 pub const SAMPLE_EVERY: Duration = Duration::from_millis(500);
@@ -52,6 +55,8 @@ pub struct Options {
     pub settle: Duration,
     /// Sees the sender of each greedy flow.
     pub on_sender: Option<SenderHook>,
+    /// Sees what agents of Cupid report.
+    pub on_report: Option<ReportHook>,
 }
 
 /// The number of a greedy flow in the order of the scenario, its sending host, its controller.
@@ -82,6 +87,32 @@ impl fmt::Debug for SenderHook {
     }
 }
 
+/// The number of a place over all workloads, when, and what the agent on its client reports.
+type OnReport = dyn Fn(usize, Time, &Feedback) + Send + Sync;
+
+/// What is done with each report that an agent of Cupid makes, whoever takes it: for measurements of what
+/// agents grant.
+#[derive(Clone)]
+pub struct ReportHook(Arc<OnReport>);
+
+impl ReportHook {
+    /// Calls `act` with the number of the place whose client the agent is on, in the order of the scenario
+    /// over all workloads, the time, and the report.
+    pub fn new(act: impl Fn(usize, Time, &Feedback) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(act))
+    }
+
+    fn call(&self, place: usize, now: Time, report: &Feedback) {
+        (self.0)(place, now, report);
+    }
+}
+
+impl fmt::Debug for ReportHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReportHook")
+    }
+}
+
 /// Runs one run of a plan. A unit of the ticket is a millisecond of virtual time.
 ///
 /// # Errors
@@ -97,14 +128,20 @@ pub fn run(
     let seed = seed_of(plan, key);
     let network::Built { mut network, hosts, ways } = network::build(plan, key, seed)?;
     network.sample_every(SAMPLE_EVERY);
-    let capture = match &options.captures.pcap {
-        Some(dir) => Some(crate::pcap::attach(&mut network, dir, &plan.label(key))?),
+    let captures = match &options.captures.pcap {
+        Some(dir) => {
+            let packets = crate::pcap::attach(&mut network, dir, &plan.label(key))?;
+            Some((packets, AirCaptures::attach(&ways, dir, &plan.label(key))?))
+        }
         None => None,
     };
+    let (capture, mut air_captures) = captures.unzip();
 
     let mut world = World::new(seed, network);
     world.stop_on(ticket.stop.flag());
-    let mut stage = Stage::new(plan, stocks, key, options, &mut world, (hosts.as_slice(), seed))?;
+    let of_run = (plan, stocks, key, seed);
+    let mut stage =
+        Stage::new(of_run, options, &mut world, hosts.as_slice(), air_captures.as_mut())?;
     let Some(clock) = stage.clock() else {
         return Err(LabError::fault("a world without hosts"));
     };
@@ -138,6 +175,8 @@ pub fn run(
         ticket.advance(PROGRESS_EVERY.as_millis() as u64);
     }
     let airs = watches.into_iter().map(|watch| watch.finish(ran_to)).collect();
+    // Ending may take long where an end does not hear that the other ends.
+    let captured = air_captures.map_or(Ok(()), AirCaptures::finish);
     let packets = world.stats().packets_sent;
     let collected = world.run(async move {
         let mut parts = Vec::with_capacity(running.len());
@@ -180,6 +219,7 @@ pub fn run(
     if let Some(capture) = capture {
         capture.finish()?;
     }
+    captured?;
     Ok(output)
 }
 

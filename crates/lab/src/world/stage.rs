@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use airlane_apps::air_agent::{self, AirAgent};
 use airlane_base::{Seed, Time};
-use airlane_cupid::{AgentOptions, EstimatorOptions, RuleOptions};
+use airlane_cupid::{AgentOptions, EstimatorOptions, Feedback, RuleOptions};
 use airlane_net::Direction;
 use airlane_net::air::{Air, StationId};
 use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
@@ -16,6 +16,7 @@ use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::World;
 
 use super::Options;
+use super::air_capture::{AirCapture, AirCaptures};
 use super::network::Addresses;
 use super::tap::Tap;
 use crate::error::LabError;
@@ -72,7 +73,14 @@ pub(crate) struct OnAir {
 
 impl OnAir {
     /// An agent of Cupid on the host, which hears what its radio hears from `now` on.
-    fn agent(&self, cupid: &Cupid, now: Time) -> AirAgent {
+    /// What it hears goes into a capture as well, and what it reports to a hook, if there are such.
+    fn agent(
+        &self,
+        cupid: &Cupid,
+        now: Time,
+        capture: Option<AirCapture>,
+        told: Option<impl FnMut(Time, &Feedback) + Send + 'static>,
+    ) -> AirAgent {
         let (own, bssid) = self.air.addresses(self.station);
         let estimator = EstimatorOptions {
             bssid: Some(bssid),
@@ -89,8 +97,18 @@ impl OnAir {
         };
         let (air, station, mut ears) = (self.air.clone(), self.station, None);
         // Its radio listens once somebody asks.
-        let hear = move || ears.get_or_insert_with(|| air.listen(station)).take();
-        AirAgent::new(options, now, hear)
+        let hear = move || {
+            let heard = ears.get_or_insert_with(|| air.listen(station)).take();
+            if let Some(capture) = &capture {
+                heard.iter().for_each(|heard| capture.write(heard));
+            }
+            heard
+        };
+        let agent = AirAgent::new(options, now, hear);
+        if let Some(told) = told {
+            agent.tell(told);
+        }
+        agent
     }
 
     /// The air that its packets have been charged with until now, both ways.
@@ -128,12 +146,11 @@ pub(crate) struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// The stage of a run, with a server and a client in `world` for each entry of `hosts`.
     pub(super) fn new(
-        plan: &'a Plan,
-        stocks: &'a Stocks,
-        key: RunKey,
+        (plan, stocks, key, seed): (&'a Plan, &'a Stocks, RunKey, Seed),
         options: &'a Options,
         world: &mut World,
-        (hosts, seed): (&[Addresses], Seed),
+        hosts: &[Addresses],
+        mut captures: Option<&mut AirCaptures>,
     ) -> Result<Self, LabError> {
         let tls = match plan.scenario.transport.cipher {
             scenario::Cipher::Null => Cipher::Null,
@@ -149,11 +166,18 @@ impl<'a> Stage<'a> {
             air: air.clone().map(|(air, station)| OnAir { air, station }),
             agent: None,
         });
-        let with_agent = |pair: Pair| {
+        let with_agent = |(place, pair): (usize, Pair)| {
             let scheme = &plan.scenario.schemes[key.scheme];
             // Whether any sender goes by reports is known to the senders alone: reports are made for
             // those who take them.
-            let agent = pair.air.as_ref().map(|air| air.agent(&scheme.cupid, Time::ZERO));
+            let agent = pair.air.as_ref().map(|air| {
+                let capture = captures.as_mut().map(|c| c.heard_by(&format!("client{place}")));
+                let told = options
+                    .on_report
+                    .clone()
+                    .map(|hook| move |now: Time, report: &Feedback| hook.call(place, now, report));
+                air.agent(&scheme.cupid, Time::ZERO, capture, told)
+            });
             Pair { agent, ..pair }
         };
         // The schemes of a case share their seeds, and so the names of their connections.
@@ -167,7 +191,7 @@ impl<'a> Stage<'a> {
             options,
             tls,
             qlog: options.captures.qlog.as_ref().map(|dir| dir.join(label)),
-            pairs: pairs.map(with_agent).collect(),
+            pairs: pairs.enumerate().map(with_agent).collect(),
             senders: 0,
             endpoints: Vec::new(),
         })

@@ -2,6 +2,7 @@
 //! stack as often as there are subjects.
 
 mod air;
+mod air_capture;
 mod browsers;
 mod claims;
 mod diff;

@@ -1,6 +1,8 @@
-//! What the radio of a host hears: all that whoever runs on that host may know of the air.
+//! Who hears what is in the air: the radio of a host, which is all that whoever runs on that host may know of
+//! the air; and a monitor, which misses nothing.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use airlane_wifi::Heard;
@@ -29,5 +31,24 @@ impl Ears {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Heard>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gets what a monitor hears: each transmission when it ends.
+pub(super) struct Monitor(Box<dyn FnMut(&Heard) + Send>);
+
+impl Monitor {
+    pub(super) fn new(hear: impl FnMut(&Heard) + Send + 'static) -> Self {
+        Self(Box::new(hear))
+    }
+
+    pub(super) fn hear(&mut self, heard: &Heard) {
+        (self.0)(heard);
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Monitor").finish_non_exhaustive()
     }
 }

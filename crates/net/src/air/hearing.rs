@@ -1,6 +1,8 @@
 //! What monitors hear: the MAC headers that come through, headers of PPDUs, energy.
 
-use airlane_wifi::{Address, BlockAck, Format, Frame, FrameKind, Heard, Response, What, mac};
+use airlane_wifi::{
+    Access, Address, BlockAck, Format, Frame, FrameKind, Heard, Response, What, mac,
+};
 
 use super::exchange::Carries;
 use super::medium::Medium;
@@ -23,10 +25,7 @@ impl Medium {
                 let p = self.errors.success(&sent.vector, sinr, frame.bytes);
                 chance(p, &mut self.ears_rng)
             });
-            match frames.is_empty() {
-                true => What::Header(sent.vector),
-                false => what(sent, frames),
-            }
+            what(sent, frames)
         };
         ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
     }
@@ -36,6 +35,18 @@ impl Medium {
         let Some(ears) = &self.radios[sent.from].ears else { return };
         let what = what(sent, self.frames(sent));
         ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+    }
+
+    /// A PPDU has ended: a monitor that misses nothing hears it, collisions with all that is in them. Of what
+    /// a station sends that has left meanwhile, that the air was busy.
+    pub(super) fn monitor(&mut self, sent: &Transmission) {
+        let Some(mut monitor) = self.monitor.take() else { return };
+        let what = match self.radios[sent.from].is_gone {
+            true => What::Energy,
+            false => what(sent, self.frames(sent)),
+        };
+        monitor.hear(&Heard { at: sent.start, duration: sent.end - sent.start, what });
+        self.monitor = Some(monitor);
     }
 
     /// The frames of a PPDU.
@@ -56,6 +67,12 @@ impl Medium {
             block_ack: None,
         };
         let from = Some(address(sent.from));
+        let tid = match self.contenders[sent.contender].access {
+            Access::BACKGROUND => 1,
+            Access::VIDEO => 5,
+            Access::VOICE => 6,
+            _ => 0,
+        };
         let Some(exchange) = &self.contenders[sent.contender].exchange else { return Vec::new() };
         match sent.purpose {
             Purpose::Rts => vec![control(FrameKind::Rts, from, mac::RTS)],
@@ -94,6 +111,7 @@ impl Medium {
                     bssid: Some(address(ap)),
                     is_retry: mpdu.tries > 0,
                     sequence: twelve_bits(number),
+                    tid,
                     ..control(FrameKind::QosData, from, mpdu.bytes)
                 };
                 numbered.map(frame).collect()
@@ -103,6 +121,9 @@ impl Medium {
 }
 
 fn what(sent: &Transmission, frames: Vec<Frame>) -> What {
+    if frames.is_empty() {
+        return What::Header(sent.vector);
+    }
     let has_delimiters = matches!(sent.vector.format, Format::Vht | Format::He);
     let is_aggregate = sent.purpose == Purpose::Data && (has_delimiters || frames.len() > 1);
     What::Frames { vector: sent.vector, is_aggregate, frames }

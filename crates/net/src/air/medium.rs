@@ -13,7 +13,7 @@ use super::channel::Powers;
 use super::config::{ApConfig, ChannelConfig, Descriptors, StationConfig};
 use super::contender::Contender;
 use super::descriptors::Front;
-use super::ears::Ears;
+use super::ears::{Ears, Monitor};
 use super::interferer::Interferer;
 use super::link::Link;
 use super::reception::{Radio, Transmission};
@@ -112,6 +112,7 @@ pub(super) struct Medium {
     /// What monitors hear is drawn apart, so that listening changes nothing.
     pub(super) ears_rng: Rng,
     pub(super) seed: Seed,
+    pub(super) monitor: Option<Monitor>,
     /// Packets that have crossed the air.
     ready: VecDeque<(usize, Box<Packet>)>,
     /// When the next contender may send; to be asked anew after every change.
@@ -147,6 +148,7 @@ impl Medium {
             rng: seed.split("air").rng(),
             ears_rng: seed.split("ears").rng(),
             seed,
+            monitor: None,
             ready: VecDeque::new(),
             next_access: None,
             uses: None,

@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_base::{Packet, Rate, Seed, Time};
-use airlane_wifi::Address;
+use airlane_wifi::{Address, Heard};
 
 pub use account::{Airtime, Held, Use};
 pub use config::{
@@ -56,6 +56,7 @@ pub use medium::{ApId, StationId};
 use crate::access::Direction;
 use crate::meter::LinkStats;
 use crate::node::{Counters, Dropped, Node, Port};
+use ears::Monitor;
 use medium::Medium;
 
 /// The air of one channel: a handle to it. One handle is the node of a network, others add stations
@@ -108,6 +109,12 @@ impl Air {
     /// What the radio of a station hears from now on.
     pub fn listen(&self, station: StationId) -> Ears {
         self.medium().listen(station)
+    }
+
+    /// Calls `hear` with each transmission when it ends, from now on, in the place of whoever was called
+    /// before: a monitor that misses nothing, which no receiver is. It changes nothing.
+    pub fn monitor(&self, hear: impl FnMut(&Heard) + Send + 'static) {
+        self.medium().monitor = Some(Monitor::new(hear));
     }
 
     /// Beacons that an access point has sent, and what they are charged with.

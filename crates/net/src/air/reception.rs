@@ -255,6 +255,7 @@ impl Medium {
             self.rest(r);
         }
         self.hear_own(&sent);
+        self.monitor(&sent);
         self.rest(sent.from);
         self.arrived(&sent, has_come, drops);
     }
