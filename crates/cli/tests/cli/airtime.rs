@@ -131,11 +131,13 @@ fn airtime_leaves_the_same_summary_whenever_it_is_repeated() {
 #[test]
 fn airtime_takes_a_capture_without_frames() {
     let scratch = Scratch::new("airtime-empty");
-    fs::write(scratch.0.join("a.pcap"), &capture()[..24]).unwrap();
-    let output = scratch.airlane(&["airtime", "a.pcap", "--out", "out"]);
-    assert!(output.status.success());
-    assert!(String::from_utf8(output.stdout).unwrap().contains("a.pcap: no frames."));
-    assert!(scratch.0.join("out/report.html").exists());
+    for bytes in [0, 24] {
+        fs::write(scratch.0.join("a.pcap"), &capture()[..bytes]).unwrap();
+        let output = scratch.airlane(&["airtime", "a.pcap", "--out", "out"]);
+        assert!(output.status.success());
+        assert!(String::from_utf8(output.stdout).unwrap().contains("a.pcap: no frames."));
+        assert!(scratch.0.join("out/report.html").exists());
+    }
 }
 
 /// What is said of a capture, by `airlane airtime` with these options.
@@ -217,9 +219,7 @@ fn airtime_refuses_what_is_no_capture_and_no_monitor_interface() {
     ethernet[20] = 1;
     fs::write(scratch.0.join("b.pcap"), ethernet).unwrap();
     scratch.file("c.txt", "not a capture at all");
-    scratch.file("e.pcap", "");
     for (source, words) in [
-        ("e.pcap", "this is no capture; expected pcap or pcapng"),
         ("b.pcap", "link type 1: Ethernet packets"),
         ("c.txt", "expected pcap or pcapng"),
         ("d.pcap", "cannot open the file"),
