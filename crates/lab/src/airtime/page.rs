@@ -115,7 +115,7 @@ fn table(gathered: &Gathered) -> Table {
             used.usual().map_or(Cell::Empty, |vector| vector.to_string().into()),
             ((used.bytes + used.inferred_bytes) as f64 / 1e6).into(),
             share.station.and_then(|s| s.signal_dbm).map_or(Cell::Empty, Cell::number),
-            granted(gathered, &share).map_or(Cell::Empty, |grant| {
+            granted(gathered, share).map_or(Cell::Empty, |grant| {
                 Cell::number(grant.median(|kept| kept.rate_bps) / 1e6)
             }),
         ]);

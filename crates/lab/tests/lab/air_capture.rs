@@ -20,6 +20,9 @@ use airlane_lab::world::{self, ReportHook, RunOutput};
 use airlane_net::Direction;
 use airlane_wifi::Address;
 
+/// What agents reported and when, by the number of the place that each is on.
+type Told = BTreeMap<usize, Vec<(Time, Feedback)>>;
+
 /// Near and far stations that fetch and send under a scheme.
 fn scenario(wifi: &str, controller: &str) -> String {
     format!(
@@ -206,7 +209,7 @@ fn what_a_host_heard_gives_back_what_its_agent_reported() {
             &format!("controller = \"cupid\"\ncupid = {{ rule = \"{rule}\" }}\n[[bulk]]"),
         );
         let plan = plan(&text);
-        let told: Arc<Mutex<BTreeMap<usize, Vec<(Time, Feedback)>>>> = Arc::default();
+        let told: Arc<Mutex<Told>> = Arc::default();
         let hook = told.clone();
         let on_report = ReportHook::new(move |place, now, report: &Feedback| {
             hook.lock().unwrap().entry(place).or_default().push((now, *report));

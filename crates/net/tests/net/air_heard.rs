@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::{Seed, Time};
 use airlane_cupid::{Estimator, EstimatorOptions};
-use airlane_net::Direction;
 use airlane_net::air::{Air, ApConfig, ChannelConfig, RateControl};
+use airlane_net::{Direction, Node};
 use airlane_wifi::{FrameKind, Heard, What};
 
 use crate::air::{ap, saturate, station};
