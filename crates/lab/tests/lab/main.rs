@@ -2,6 +2,7 @@
 //! stack as often as there are subjects.
 
 mod air;
+mod air_ns3;
 mod browsers;
 mod claims;
 mod diff;
