@@ -4,7 +4,8 @@
 // full; a station is either the one or the other. Packets go from MAC to MAC (packet sockets: no IP stack,
 // which only costs ns-3 time); each that is acknowledged or given up is replaced at once. `--traffic=tcp` has
 // a TCP Cubic flow for each of them from or to a server behind the access point, `--rtt` away, with one
-// drop-tail queue of `--queue` packets at the access point and one at each station.
+// drop-tail queue of `--queue` packets at the access point and one at each station. A receiver acknowledges
+// every `--acks` segments, or what came after 200 ms.
 //
 // As Airlane's medium has it: best effort (AIFSN 3, windows 15 to 1023, one exchange per opportunity), no
 // encryption, no A-MSDU, no request for a block acknowledgement, responses at the highest of 6, 12 and 24
@@ -152,7 +153,7 @@ double SnrFor(const WifiTxVector& vector, uint32_t bytes, double loss) {
 int main(int argc, char* argv[]) {
     std::string standard = "ax", traffic = "udp";
     uint32_t width = 80, mcs = 11, streams = 2, guard_ns = 800, window = 64, down = 0, up = 0, far = 0;
-    uint32_t retries = 7, queue = 1000, seed = 1, segment_ip = 1500;
+    uint32_t retries = 7, queue = 1000, acks = 2, seed = 1, segment_ip = 1500;
     double snr = 50.0, far_snr = 15.0, others = 40.0, loss = 0.0, seconds = 2.0, warmup = 1.0, rtt_s = 0.02;
     uint32_t far_mcs = 0;
     bool rts = false, hidden = false, detection = true, trace = false;
@@ -177,6 +178,7 @@ int main(int argc, char* argv[]) {
     cmd.AddValue("detection", "the model of preamble detection", detection);
     cmd.AddValue("traffic", "udp or tcp", traffic);
     cmd.AddValue("queue", "packets of a queue of TCP", queue);
+    cmd.AddValue("acks", "segments for each acknowledgement of TCP", acks);
     cmd.AddValue("rtt", "seconds", rtt_s);
     cmd.AddValue("ip", "bytes of an IP packet", segment_ip);
     cmd.AddValue("seconds", "measured", seconds);
@@ -369,7 +371,7 @@ int main(int argc, char* argv[]) {
         Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(8u << 20));
         Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(8u << 20));
         Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-        Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(2));
+        Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(acks));
         InternetStackHelper stack;
         stack.SetIpv6StackInstall(false);
         stack.Install(all);

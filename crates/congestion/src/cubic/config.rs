@@ -27,11 +27,20 @@ pub struct CubicConfig {
     pub hystart: bool,
     /// Fast convergence (RFC 9438, section 4.7).
     pub fast_convergence: bool,
+    /// Packets are paced (RFC 9002, section 7.7). Off: acknowledgements alone clock them, as in kernels' TCP
+    /// without `fq` and in ns-3's; the window is then never below two packets.
+    pub is_paced: bool,
 }
 
 impl Default for CubicConfig {
     fn default() -> Self {
-        Self { weight: 1.0, rule: WeightRule::default(), hystart: true, fast_convergence: true }
+        Self {
+            weight: 1.0,
+            rule: WeightRule::default(),
+            hystart: true,
+            fast_convergence: true,
+            is_paced: true,
+        }
     }
 }
 

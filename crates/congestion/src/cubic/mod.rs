@@ -354,6 +354,9 @@ impl Controller for Cubic {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
+        if !self.config.is_paced {
+            return None;
+        }
         let gain = if self.in_slow_start() {
             pacing::SLOW_START_GAIN
         } else {

@@ -42,15 +42,18 @@ pub(super) struct Entry {
     pub exchanges: f64,
 }
 
+/// A station's part of the charge of all may differ from what its own full aggregates take by this factor.
+const MOST_UNEQUAL: f64 = 1.3;
+
 /// The most stations that are measured as if each were the own one.
 const MOST_WATCHED: usize = 256;
 
 /// Sums of the own station, or of one that is watched as if it were.
 #[derive(Clone, Debug)]
 struct Own {
-    /// Payload, charged, time of data in the air, the same times its PHY
+    /// Payload, charged, charged if aggregates were full, time of data in the air, the same times its PHY
     /// rate, exchanges.
-    sums: Ring<5>,
+    sums: Ring<6>,
     goodput: Ring<1>,
     /// The last that was known.
     phy: Option<Rate>,
@@ -187,8 +190,8 @@ impl Books {
         self.stations.charge(station, from, to, entry.charged, entry.full);
         if let Some(own) = self.own.get_mut(&station) {
             own.goodput.add(from, to, [entry.payload]);
-            let Entry { payload, charged, phy_nanos, phy_bits, exchanges, .. } = *entry;
-            own.sums.add(from, to, [payload, charged, phy_nanos, phy_bits, exchanges]);
+            let Entry { payload, charged, packed, phy_nanos, phy_bits, exchanges, .. } = *entry;
+            own.sums.add(from, to, [payload, charged, packed, phy_nanos, phy_bits, exchanges]);
         }
     }
 
@@ -307,15 +310,19 @@ impl Books {
         let sharing = whole.stations + u32::from(!is_counted);
         let Some(own) = self.own.get_mut(&station) else { return Estimate { sharing, ..whole } };
         let own_from = until.saturating_sub(self.own_window).max(began);
-        let [payload, own_charged, phy_nanos, phy_bits, exchanges] = own.sums.sum(own_from, until);
+        let [payload, own_charged, own_packed, phy_nanos, phy_bits, exchanges] =
+            own.sums.sum(own_from, until);
         let [all_charged, all_packed] = self.all.sum(own_from, until);
         if phy_nanos > 0.0 {
             own.phy = Some(Rate::from_bps_f64(phy_bits / phy_nanos * 1e9));
         }
         let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
         if payload > 0.0 && own_charged > 0.0 && all_charged > 0.0 && all_packed > 0.0 {
-            let filled = (all_packed / all_charged).min(1.0);
-            own.delta = Some((of(own_charged), of(own_charged * filled)));
+            let part = own_charged * (all_packed / all_charged).min(1.0);
+            // Where a station's few frames are made to wait for others, they say little of what it could be
+            // served: what they would take in full aggregates does.
+            let part = part.clamp(own_packed / MOST_UNEQUAL, own_packed * MOST_UNEQUAL);
+            own.delta = Some((of(own_charged), of(part)));
         }
         let aggregation = self.options.aggregation;
         let table = own.phy.map(|phy| aggregation.usual_delta(phy));

@@ -3,6 +3,7 @@
 
 mod air;
 mod air_capture;
+mod air_ns3;
 mod browsers;
 mod claims;
 mod diff;

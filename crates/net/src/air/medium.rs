@@ -301,7 +301,9 @@ impl Medium {
         }
         if self.may_serve(number) {
             self.want(contender);
-            if let Some(ap) = pool {
+            // What the queue did not take is not there to be served.
+            let has_come = self.links[number].backlog().packets > old_packets;
+            if let Some(ap) = pool.filter(|_| has_come) {
                 self.aps[ap].scheduler.arrived(now, number);
             }
         }

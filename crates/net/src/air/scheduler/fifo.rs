@@ -1,38 +1,60 @@
 //! In the order in which packets came.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use airlane_base::Time;
 
 use super::{Candidate, Pick, Scheduler};
 
-/// A note for each packet that came, whose link it is for. What an aggregate took along with an earlier
-/// packet has left notes of packets that are gone: they are skipped where their link has nothing.
+/// Whose oldest packet came first is served. Each packet that comes is noted; what an aggregate has taken
+/// along since is no longer in the link's backlog, and its notes go.
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
-    order: VecDeque<usize>,
+    arrivals: u64,
+    links: BTreeMap<usize, Notes>,
 }
 
-/// Notes at most; a queue holds fewer packets.
+/// What is known of the packets of a link.
+#[derive(Debug, Default)]
+struct Notes {
+    /// When those came that wait, as numbers of arrivals.
+    waiting: VecDeque<u64>,
+    /// When the last one came that was taken.
+    taken: u64,
+}
+
+/// Notes of a link at most; a queue holds fewer packets.
 const MOST: usize = 1 << 16;
+
+impl Notes {
+    /// When the first packet of a candidate came. What is to be sent again counts as old as the last
+    /// packet that was taken.
+    fn first(&mut self, candidate: &Candidate) -> u64 {
+        while self.waiting.len() > candidate.backlog.packets {
+            self.taken = self.waiting.pop_front().unwrap_or(self.taken);
+        }
+        match candidate.outstanding {
+            0 => self.waiting.front().copied().unwrap_or(self.taken),
+            _ => self.taken,
+        }
+    }
+}
 
 impl Scheduler for Fifo {
     fn arrived(&mut self, _now: Time, link: usize) {
-        if self.order.len() < MOST {
-            self.order.push_back(link);
+        self.arrivals += 1;
+        let waiting = &mut self.links.entry(link).or_default().waiting;
+        if waiting.len() < MOST {
+            waiting.push_back(self.arrivals);
         }
     }
 
     fn pick(&mut self, _now: Time, candidates: &[Candidate]) -> Pick {
-        // What failed goes again first.
-        if let Some(again) = candidates.iter().find(|c| c.outstanding > 0) {
-            return Pick::Link(again.link);
+        let mut first = (u64::MAX, candidates[0].link);
+        for candidate in candidates {
+            let came = self.links.entry(candidate.link).or_default().first(candidate);
+            first = first.min((came, candidate.link));
         }
-        while let Some(link) = self.order.pop_front() {
-            if candidates.iter().any(|c| c.link == link) {
-                return Pick::Link(link);
-            }
-        }
-        Pick::Link(candidates[0].link)
+        Pick::Link(first.1)
     }
 }
