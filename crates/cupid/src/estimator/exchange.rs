@@ -127,7 +127,7 @@ impl Joiner {
 
     pub fn hear(&mut self, books: &mut Books, start: u64, end: u64, what: &What) {
         let part = Part::of(what);
-        let joins = self.open.as_ref().is_some_and(|open| self.belongs(open, &part, start));
+        let joins = self.open.as_ref().is_some_and(|open| self.belongs(open, &part, (start, end)));
         if !joins {
             let continues = self.finish(books, start);
             let access = category(&part);
@@ -162,7 +162,7 @@ impl Joiner {
     }
 
     /// Whether a record belongs to the exchange that goes on.
-    fn belongs(&self, open: &Open, part: &Part<'_>, start: u64) -> bool {
+    fn belongs(&self, open: &Open, part: &Part<'_>, (start, end): (u64, u64)) -> bool {
         let follows = start <= open.end.saturating_add(self.within);
         let is_announced = start <= open.announced.saturating_add(self.within);
         if !follows && !is_announced {
@@ -170,7 +170,11 @@ impl Joiner {
         }
         match part {
             // It overlaps, or is the part that comes next.
-            Part::Unknown(_) => start < open.end || open.phase != Phase::Response,
+            Part::Unknown(_) if start < open.end => {
+                // What goes on longer than a PPDU that is known is another one, which it collided with.
+                open.is_anonymous || end <= open.end
+            }
+            Part::Unknown(_) => open.phase != Phase::Response,
             Part::Rts(_) => false,
             Part::Cts(_) => open.phase == Phase::Protection && follows,
             Part::Ack(frame) | Part::BlockAck(frame) => {

@@ -15,19 +15,37 @@ impl Medium {
         if self.radios[radio].is_asleep {
             return;
         }
+        let received = self.received(radio, sent);
         let sinr = self.sinr_of(radio, sent);
-        let header = self.errors.header(&sent.vector, sinr);
+        let header = match received {
+            Some(came) => f64::from(u8::from(!came.is_empty())),
+            None => self.errors.header(&sent.vector, sinr),
+        };
         let what = if !is_locked || !chance(header, &mut self.ears_rng) {
             What::Energy
         } else {
             let mut frames = self.frames(sent);
-            frames.retain(|frame| {
-                let p = self.errors.success(&sent.vector, sinr, frame.bytes);
-                chance(p, &mut self.ears_rng)
-            });
+            match self.received(radio, sent) {
+                Some(came) => {
+                    let mut came = came.iter();
+                    frames.retain(|_| came.next().is_some_and(|came| *came));
+                }
+                None => frames.retain(|frame| {
+                    let p = self.errors.success(&sent.vector, sinr, frame.bytes);
+                    chance(p, &mut self.ears_rng)
+                }),
+            }
             what(sent, frames)
         };
         ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+    }
+
+    /// Which frames of a PPDU came at the radio that it is for, empty if its header did not; `None` of other
+    /// radios and PPDUs.
+    fn received(&self, radio: usize, sent: &Transmission) -> Option<&[bool]> {
+        let exchange = self.contenders[sent.contender].exchange.as_ref()?;
+        let is_meant = sent.to == radio && sent.purpose == Purpose::Data;
+        (is_meant && exchange.carries == Carries::Packets).then_some(&exchange.came)
     }
 
     /// A radio knows what it has sent itself.

@@ -237,7 +237,8 @@ impl Medium {
         let Some(sent) = self.air[number].take() else { return };
         self.weigh_interference();
         self.radios[sent.from].sending = false;
-        let mut has_come = false;
+        let (mut has_come, is_data) = (false, sent.purpose == Purpose::Data);
+        let mut meant = None;
         for i in 0..sent.sensed_by.len() {
             let r = sent.sensed_by[i];
             self.radios[r].sensed -= 1;
@@ -251,13 +252,20 @@ impl Medium {
                     self.overhear(r, &sent);
                 }
             }
-            self.hear(r, &sent, is_locked);
+            match is_data && r == sent.to {
+                true => meant = Some(is_locked),
+                false => self.hear(r, &sent, is_locked),
+            }
             self.rest(r);
         }
         self.hear_own(&sent);
         self.monitor(&sent);
         self.rest(sent.from);
         self.arrived(&sent, has_come, drops);
+        // What it is sent itself a radio hears as it received it.
+        if let Some(is_locked) = meant {
+            self.hear(sent.to, &sent, is_locked);
+        }
     }
 
     /// A radio may find the channel idle from now on.
