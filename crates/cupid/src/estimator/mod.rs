@@ -138,11 +138,12 @@ impl Estimate {
     pub fn others(&self, own: Address, packed: bool) -> Vec<f64> {
         let others = self.shares.iter().filter(|share| share.address != own);
         others
-            .map(|share| match share.state {
-                _ if share.is_backlogged => 1.0,
-                StationState::Active => 1.0,
-                _ if packed => share.packed,
-                _ => share.charged,
+            .map(|share| {
+                let is_limited = share.state != StationState::Active && !share.is_backlogged;
+                let all = if packed { share.packed } else { share.charged };
+                // What it used before it was limited it does not use any more.
+                let less = share.recent / share.charged.max(share.recent).max(f64::MIN_POSITIVE);
+                if is_limited { all * less } else { 1.0 }
             })
             .collect()
     }

@@ -33,6 +33,8 @@ pub struct Share {
     pub address: Address,
     /// Charged airtime over the window, both directions.
     pub charged: f64,
+    /// The same over the later half of the window.
+    pub recent: f64,
     /// Its part of [`Estimate::packed`](super::Estimate::packed), in proportion to what it is charged.
     pub packed: f64,
     /// Whether most of it went to aggregates that took as much as they may: more is waiting.
@@ -166,6 +168,7 @@ impl Stations {
     /// `filled` is what a charge would come to if all aggregates were full.
     pub fn look(&mut self, (from, to): (u64, u64), eta: f64, filled: f64) -> Look {
         let window = to.saturating_sub(from).max(1) as f64;
+        let recent = from + to.saturating_sub(from) / 2;
         let (memory, mut left) = (self.memory, Vec::new());
         for (address, station) in &mut self.all {
             if station.big.is_some_and(|big| to.saturating_sub(big) > memory) {
@@ -209,6 +212,7 @@ impl Stations {
             shares.push(Share {
                 address,
                 charged: charged.min(1.0),
+                recent: (station.air.sum(recent, to)[0] / (window / 2.0)).min(1.0),
                 packed: (charged * filled).min(1.0),
                 is_backlogged: 2.0 * full > charged,
                 state,
