@@ -138,6 +138,43 @@ fn transport_acknowledgements_are_charged_to_delta() {
 }
 
 #[test]
+fn a_station_is_not_charged_for_what_its_frames_collided_with() {
+    let mut talker = [Talker::up(station(1), he(11), 4)];
+    talker[0].every = Some(Duration::from_millis(5));
+    let alone = channel(&mut talker, SECOND, 4);
+    // Each time somebody else sends as well, and goes on for 3 ms: the frames are known, the rest is energy.
+    let is_data = |heard: &&Heard| matches!(&heard.what, What::Frames { frames, .. } if frames[0].bytes > 200);
+    let mut records = Vec::new();
+    for data in alone.records.iter().filter(is_data) {
+        let other =
+            Heard { duration: Duration::from_millis(3), what: What::Energy, ..data.clone() };
+        records.extend([data.clone(), other]);
+    }
+    let all = estimates(&records, options(), Time::from_millis(500));
+    let used = mean(all.iter().map(|e| e.utilisation));
+    assert!((0.58..0.68).contains(&used), "{used}: 3 ms and contention of each 5 ms");
+    let own = mean(all.iter().map(|e| e.shares[0].charged));
+    let one = alone.charged[0].as_secs_f64() / SECOND.as_secs_f64();
+    assert!(own < 1.3 * one, "{own} of {one}");
+}
+
+#[test]
+fn who_fills_its_aggregates_leaves_nothing_to_others() {
+    // Two stations with small parts of the air: one sends few large aggregates, the other many small ones.
+    let mut talkers = [Talker::down(station(1), he(11), 8), Talker::down(station(2), he(11), 64)];
+    talkers[0].every = Some(Duration::from_millis(4));
+    talkers[1].every = Some(Duration::from_millis(20));
+    let heard = channel(&mut talkers, SECOND, 6);
+    let all = estimates(&heard.records, options(), Time::from_millis(500));
+    let last = all.last().expect("some");
+    let backlogged: Vec<bool> = last.shares.iter().map(|share| share.is_backlogged).collect();
+    assert_eq!(backlogged, [false, true], "{:?}", last.shares);
+    assert_eq!(last.others(station(1), true), [1.0], "more is waiting for it");
+    let left = last.others(station(2), true);
+    assert!(left[0] < 0.1, "{left:?}: it is limited");
+}
+
+#[test]
 fn before_the_first_sample_delta_comes_from_the_table() {
     // Another's frames only: nothing is known of the own rate.
     let mut heard = channel(&mut [Talker::down(station(2), he(11), 8)], SECOND, 1);
