@@ -237,8 +237,8 @@ impl Books {
 
     /// The estimate of the own station.
     pub fn estimate(&mut self, until: u64, began: Option<u64>) -> Estimate {
-        let whole = self.whole(until, began);
-        self.of_station(self.options.own, until, began, whole)
+        let (whole, filled) = (self.whole(until, began), self.filled(until, began));
+        self.of_station(self.options.own, (until, began), whole, filled)
     }
 
     /// The estimates of some of the stations that are watched.
@@ -249,11 +249,19 @@ impl Books {
         stations: impl IntoIterator<Item = Address>,
         mut tell: impl FnMut(Address, Estimate),
     ) {
-        let whole = self.whole(until, began);
+        let (whole, filled) = (self.whole(until, began), self.filled(until, began));
         for station in stations {
-            let estimate = self.of_station(station, until, began, whole.clone());
+            let estimate = self.of_station(station, (until, began), whole.clone(), filled);
             tell(station, estimate);
         }
+    }
+
+    /// What the charge of all would come to if aggregates were full, as a part of what it is, over a station's
+    /// own window.
+    fn filled(&self, until: u64, began: Option<u64>) -> f64 {
+        let from = until.saturating_sub(self.own_window).max(began.unwrap_or(until).min(until));
+        let [charged, packed] = self.all.sum(from, until);
+        if charged > 0.0 { (packed / charged).min(1.0) } else { 0.0 }
     }
 
     /// What is the same for every station. What is its own is not in it yet.
@@ -298,9 +306,9 @@ impl Books {
     fn of_station(
         &mut self,
         station: Address,
-        until: u64,
-        began: Option<u64>,
+        (until, began): (u64, Option<u64>),
         whole: Estimate,
+        filled: f64,
     ) -> Estimate {
         let began = began.unwrap_or(until).min(until);
         let from = until.saturating_sub(self.window).max(began);
@@ -312,13 +320,12 @@ impl Books {
         let own_from = until.saturating_sub(self.own_window).max(began);
         let [payload, own_charged, own_packed, phy_nanos, phy_bits, exchanges] =
             own.sums.sum(own_from, until);
-        let [all_charged, all_packed] = self.all.sum(own_from, until);
         if phy_nanos > 0.0 {
             own.phy = Some(Rate::from_bps_f64(phy_bits / phy_nanos * 1e9));
         }
         let of = |charged: f64| Rate::from_bps_f64(payload / charged * 1e9);
-        if payload > 0.0 && own_charged > 0.0 && all_charged > 0.0 && all_packed > 0.0 {
-            let part = own_charged * (all_packed / all_charged).min(1.0);
+        if payload > 0.0 && own_charged > 0.0 && filled > 0.0 {
+            let part = own_charged * filled;
             // Where a station's few frames are made to wait for others, they say little of what it could be
             // served: what they would take in full aggregates does.
             let part = part.clamp(own_packed / MOST_UNEQUAL, own_packed * MOST_UNEQUAL);

@@ -7,11 +7,13 @@
 use std::time::Duration;
 
 use airlane_wifi::{
-    Access, Address, BlockAck, Format, Frame, FrameKind, Timing, Vector, What, contention, mac,
+    Access, Address, Format, Frame, FrameKind, Timing, Vector, What, contention, mac,
 };
 
 use super::books::{Books, Entry};
 use super::flows::{Key, Ppdu};
+use super::missed::infer;
+use super::part::{Part, category_of, fitting, highest};
 use super::{MOST_AIR, nanos};
 
 /// An aggregate of this part of what it may take is as large as it may be.
@@ -58,35 +60,6 @@ struct Open {
     phy_bits: f64,
 }
 
-/// What a record is to an exchange.
-enum Part<'a> {
-    /// Energy; or a PPDU of which the PHY header alone was made out.
-    Unknown(Option<&'a Vector>),
-    Rts(&'a Frame),
-    Cts(&'a Frame),
-    Ack(&'a Frame),
-    BlockAck(&'a Frame),
-    Data(&'a Vector, bool, &'a [Frame]),
-}
-
-impl<'a> Part<'a> {
-    fn of(what: &'a What) -> Self {
-        let (vector, is_aggregate, frames) = match what {
-            What::Energy => return Self::Unknown(None),
-            What::Header(vector) => return Self::Unknown(Some(vector)),
-            What::Frames { vector, is_aggregate, frames } => (vector, is_aggregate, frames),
-        };
-        let Some(first) = frames.first() else { return Self::Unknown(Some(vector)) };
-        match first.kind {
-            FrameKind::Rts => Self::Rts(first),
-            FrameKind::Cts => Self::Cts(first),
-            FrameKind::Ack => Self::Ack(first),
-            FrameKind::BlockAck => Self::BlockAck(first),
-            _ => Self::Data(vector, *is_aggregate, frames),
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Joiner {
     timing: Timing,
@@ -130,7 +103,7 @@ impl Joiner {
         let joins = self.open.as_ref().is_some_and(|open| self.belongs(open, &part, (start, end)));
         if !joins {
             let continues = self.finish(books, start);
-            let access = category(&part);
+            let access = part.category();
             self.open = Some(Open {
                 start,
                 end,
@@ -532,86 +505,5 @@ impl Joiner {
             flow.charged = total;
             flow.anonymous = anonymous;
         }
-    }
-}
-
-/// Enters `missed` MPDUs of a flow that nothing was heard of before `until` but that numbers tell;
-/// contending for an exchange of them costs `contending` nanoseconds.
-fn infer(books: &mut Books, key: Key, missed: f64, until: u64, contending: f64) {
-    let (total, anonymous) = (books.total, books.anonymous);
-    let memory = nanos(books.options().memory);
-    let Some(flow) = books.flows.get(key) else { return };
-    // Those whose exchanges were announced are charged already.
-    let promised = std::mem::take(&mut flow.promised);
-    let missed = missed - promised;
-    let (from, fresh) = (flow.last_end, flow.fresh.max(1.0));
-    if missed <= 0.0 || flow.bare <= 0.0 || from == 0 || from >= until || until - from > memory {
-        return;
-    }
-    let each = (flow.bare + contending) / fresh;
-    let (bytes, repeats, is_down) = (flow.bytes, flow.mpdus / fresh, flow.is_down);
-    let (station, is_foreign) = (flow.station, flow.is_foreign);
-    let (charged, anonymous) = (total - flow.charged, anonymous - flow.anonymous);
-    // Responses told of some already, and what was heard without being made out may be more of them.
-    let adopted = books.adopt(key.0, missed);
-    let wanted = (missed - adopted) * each;
-    let unnamed = wanted.min(anonymous.max(0.0));
-    let free = ((until - from) as f64 - charged).max(0.0);
-    let new = (wanted - unnamed).min(free);
-    let payload = books.payload(bytes, is_down) * repeats / each;
-    let entry = |nanos: f64| Entry {
-        from,
-        to: until,
-        charged: nanos,
-        packed: nanos,
-        bare: nanos,
-        inferred: nanos,
-        station,
-        is_foreign,
-        payload: nanos * payload,
-        ..Entry::default()
-    };
-    if new > 0.0 {
-        books.enter(&entry(new));
-    }
-    let known = adopted * each + unnamed;
-    if known > 0.0 {
-        books.attribute(&entry(known));
-    }
-}
-
-/// How many MPDUs of so many bytes a PPDU of this duration has: the fewest that need it.
-fn fitting(vector: &Vector, airtime: u64, bytes: f64) -> f64 {
-    let each = mac::in_aggregate(bytes.clamp(1.0, 65_535.0).round() as u32);
-    let below = vector.most_bytes(Duration::from_nanos(airtime.saturating_sub(1)));
-    f64::from(below / each + 1).min(1_024.0)
-}
-
-/// The highest number that a block acknowledgement acknowledges.
-fn highest(block: &BlockAck) -> Option<u16> {
-    let word = block.came.iter().rposition(|&word| word != 0)?;
-    let bit = 64 * word as u16 + 63 - block.came[word].leading_zeros() as u16;
-    Some(block.start.wrapping_add(bit) & 0xfff)
-}
-
-fn category(part: &Part<'_>) -> Access {
-    match part {
-        Part::Data(_, _, frames) => category_of(&frames[0]),
-        _ => Access::BEST_EFFORT,
-    }
-}
-
-/// How a frame contends (802.11-2020, tables 10-1 and 9-155, and 10.2.3.2 for management).
-fn category_of(frame: &Frame) -> Access {
-    match frame.kind {
-        FrameKind::QosData => match frame.tid & 7 {
-            1 | 2 => Access::BACKGROUND,
-            4 | 5 => Access::VIDEO,
-            6 | 7 => Access::VOICE,
-            _ => Access::BEST_EFFORT,
-        },
-        FrameKind::Data => Access::DCF,
-        FrameKind::Beacon | FrameKind::Management => Access::VOICE,
-        _ => Access::BEST_EFFORT,
     }
 }

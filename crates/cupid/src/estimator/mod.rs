@@ -7,6 +7,8 @@
 mod books;
 mod exchange;
 mod flows;
+mod missed;
+mod part;
 mod stations;
 
 use std::collections::VecDeque;
