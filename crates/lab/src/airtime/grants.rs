@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use airlane_base::Time;
 use airlane_cupid::{AgentOptions, EstimatorOptions, Granted, Onlooker};
+use airlane_quality::stats;
 use airlane_wifi::{Address, Heard};
 
 /// Reports that are kept of a station: each, or as the capture becomes longer each second, fourth and so on.
@@ -162,10 +163,8 @@ impl Grant {
 
     /// The same of what is not always known; `None` if it never is.
     pub(super) fn median_of(&self, of: impl Fn(&Kept) -> Option<f32>) -> Option<f64> {
-        let mut values: Vec<f32> = self.kept.iter().filter_map(of).collect();
-        values.sort_by(f32::total_cmp);
-        let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
-        Some((f64::from(*values.get(low)?) + f64::from(*values.get(high)?)) / 2.0)
+        let values: Vec<f64> = self.kept.iter().filter_map(of).map(f64::from).collect();
+        stats::median(&values)
     }
 
     /// The share of its reports for which delta was measured rather than taken from the PHY rate.

@@ -240,19 +240,16 @@ impl AirWatch {
             Held::Came(frames) => f64::from(frames),
             Held::Lost | Held::Collided => 0.0,
         };
-        let (mut from, until) = (attempt.from.as_nanos(), attempt.until.as_nanos());
-        let (step, length) = (STEP.as_nanos() as u64, (until - from).max(1) as f64);
-        while from < until {
-            let number = (from / step) as usize;
-            let end = until.min((from / step + 1) * step);
-            let part = (end - from) as f64 / length;
-            if self.output.steps.len() <= number {
-                self.output.steps.resize(number + 1, AirStep::default());
+        let whole = attempt.until.since(attempt.from).as_secs_f64();
+        let steps = &mut self.output.steps;
+        for (number, seconds) in pieces((attempt.from, attempt.until), STEP) {
+            if steps.len() <= number {
+                steps.resize(number + 1, AirStep::default());
             }
-            let of = &mut self.output.steps[number];
+            let part = seconds / whole;
+            let of = &mut steps[number];
             of.charged += (part * attempt.charged.as_secs_f64() / STEP.as_secs_f64()) as f32;
             of.came += (part * came) as f32;
-            from = end;
         }
     }
 
@@ -264,19 +261,28 @@ impl AirWatch {
     fn hold(&mut self, attempt: &Use, (from, until): (Time, Time), share: f64) {
         let Some(way) = self.way_of(attempt) else { return };
         let bins = &mut self.output.ways[way].bins;
-        let bin = (self.output.bin.as_nanos() as u64).max(1);
-        let (mut from, until) = (from.as_nanos(), until.as_nanos());
-        while from < until {
-            let number = from / bin;
-            let end = until.min((number + 1) * bin);
-            let number = usize::try_from(number).unwrap_or(usize::MAX).min(BINS);
+        for (number, seconds) in pieces((from, until), self.output.bin) {
+            let number = number.min(BINS);
             if bins.len() <= number {
                 bins.resize(number + 1, HeldAir::default());
             }
-            bins[number].add(attempt, share * (end - from) as f64 * 1e-9);
-            from = end;
+            bins[number].add(attempt, share * seconds);
         }
     }
+}
+
+/// The pieces of a stretch of time in each of the bins of a length that it is in: the bin's number, and
+/// seconds.
+fn pieces((from, until): (Time, Time), bin: Duration) -> impl Iterator<Item = (usize, f64)> {
+    let bin = (bin.as_nanos() as u64).max(1);
+    let (mut from, until) = (from.as_nanos(), until.as_nanos());
+    std::iter::from_fn(move || {
+        let number = from / bin;
+        let end = until.min((number + 1) * bin);
+        let nanos = end.checked_sub(from).filter(|nanos| *nanos > 0)?;
+        from = end;
+        Some((usize::try_from(number).unwrap_or(usize::MAX), nanos as f64 * 1e-9))
+    })
 }
 
 /// The length of a bin in a run of this length with so many ways.

@@ -28,6 +28,19 @@ pub struct Airtime {
     pub given_up: u64,
 }
 
+impl Airtime {
+    /// Counts an attempt with what it is charged with, and the air that it took.
+    pub(super) fn attempt(&mut self, charge: Duration, bare: Duration, is_answered: bool) {
+        self.charged += charge;
+        self.bare += bare;
+        self.attempts += 1;
+        if !is_answered {
+            self.unanswered += 1;
+            self.unanswered_air += charge;
+        }
+    }
+}
+
 /// An attempt: who held the air, from when to when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {

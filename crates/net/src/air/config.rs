@@ -101,9 +101,9 @@ pub enum SchedulerKind {
     Fifo,
     /// Whoever has most packets waiting, in whole aggregates.
     LongestQueue,
-    /// Whoever has a full aggregate, or whose first packet has waited for so long.
+    /// Whoever has a full aggregate; others once nobody has, after their hold.
     FullAggregate {
-        /// The longest wait.
+        /// How long others are held, so that they may fill an aggregate.
         hold: Duration,
     },
     /// Whoever would be served fastest, what surrounds the data counted.

@@ -410,13 +410,7 @@ impl Medium {
         };
         let charge = cost.charge(&self.timing, &access);
         let airtime = &mut way.airtime;
-        airtime.charged += charge;
-        airtime.bare += cost.bare(&self.timing);
-        airtime.attempts += 1;
-        if !is_answered {
-            airtime.unanswered += 1;
-            airtime.unanswered_air += charge;
-        }
+        airtime.attempt(charge, cost.bare(&self.timing), is_answered);
         let frames = exchange.psdu.numbers.len() as u32;
         // That nobody answers RTS says nothing about rates of data.
         if let Some(minstrel) = link.minstrel.as_mut().filter(|_| sent) {

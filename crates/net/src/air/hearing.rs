@@ -15,29 +15,30 @@ impl Medium {
         if self.radios[radio].is_asleep {
             return;
         }
-        let received = self.received(radio, sent);
-        let sinr = self.sinr_of(radio, sent);
-        let header = match received {
-            Some(came) => f64::from(u8::from(!came.is_empty())),
-            None => self.errors.header(&sent.vector, sinr),
-        };
-        let what = if !is_locked || !chance(header, &mut self.ears_rng) {
-            What::Energy
-        } else {
-            let mut frames = self.frames(sent);
-            match self.received(radio, sent) {
-                Some(came) => {
-                    let mut came = came.iter();
-                    frames.retain(|_| came.next().is_some_and(|came| *came));
-                }
-                None => frames.retain(|frame| {
-                    let p = self.errors.success(&sent.vector, sinr, frame.bytes);
-                    chance(p, &mut self.ears_rng)
-                }),
+        let what = match self.received(radio, sent) {
+            Some([]) => What::Energy,
+            Some(came) => {
+                let frames = self.frames(sent).into_iter().zip(came);
+                what(sent, frames.filter(|(_, came)| **came).map(|(frame, _)| frame).collect())
             }
-            what(sent, frames)
+            None => self.made_out(radio, sent, is_locked),
         };
         ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+    }
+
+    /// What a radio makes out of a PPDU that is for another.
+    fn made_out(&mut self, radio: usize, sent: &Transmission, is_locked: bool) -> What {
+        let sinr = self.sinr_of(radio, sent);
+        let header = self.errors.header(&sent.vector, sinr);
+        if !is_locked || !chance(header, &mut self.ears_rng) {
+            return What::Energy;
+        }
+        let mut frames = self.frames(sent);
+        frames.retain(|frame| {
+            let p = self.errors.success(&sent.vector, sinr, frame.bytes);
+            chance(p, &mut self.ears_rng)
+        });
+        what(sent, frames)
     }
 
     /// Which frames of a PPDU came at the radio that it is for, empty if its header did not; `None` of other

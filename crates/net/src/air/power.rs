@@ -226,14 +226,8 @@ impl Medium {
         let Some(station) = self.stations.iter().position(|s| s.radio == radio) else { return };
         let port = usize::from(port(StationId(station), Direction::Up).0);
         let charge = exchange.cost.charge(&self.timing, &access);
-        let airtime = &mut self.ways[port].airtime;
-        airtime.charged += charge;
-        airtime.bare += exchange.cost.bare(&self.timing);
-        airtime.attempts += 1;
-        if !is_answered {
-            airtime.unanswered += 1;
-            airtime.unanswered_air += charge;
-        }
+        let bare = exchange.cost.bare(&self.timing);
+        self.ways[port].airtime.attempt(charge, bare, is_answered);
         if let Some(uses) = &mut self.uses {
             let held = match (is_answered, exchange.has_collided) {
                 (true, _) => Held::Came(0),

@@ -110,14 +110,14 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         "hold_s",
         range(0.0, 0.02, "0.01"),
         "0.01",
-        "The longest wait for an aggregate to fill, of the scheduler \"full-aggregate\".",
+        "How long packets are held for an aggregate to fill, of the scheduler \"full-aggregate\".",
     );
     let word = r.word(
         "scheduler",
         SchedulerWord::RoundRobin,
         "Which station the access point serves next: one transmit opportunity after the other, the same \
          bytes for each, the same airtime (sent, or both ways), in the order of arrival, who has most \
-         packets waiting, who fills an aggregate, who is served fastest.",
+         packets waiting, who fills an aggregate (others once nobody does), who is served fastest.",
     );
     if hold.is_some() && word != SchedulerWord::FullAggregate {
         r.fail("hold_s", "found with another scheduler", "expected scheduler = \"full-aggregate\"");

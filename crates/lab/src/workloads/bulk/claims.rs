@@ -89,12 +89,15 @@ pub(super) fn keep(groups: &[Transfer], output: &Output, run: &ClaimContext<'_>)
             figures.push((format!("{group}_{metric}"), all.and_then(of_all)));
         }
     }
-    for (metric, _, _) in &OF_ALL[..OF_ALL.len() - 2] {
-        figures.push(((*metric).to_owned(), of_all(metric, &output.0)));
-    }
     let (idle, short) = idle(groups, run).unzip();
-    figures.push(("idle_longest_s".to_owned(), idle));
-    figures.push(("short_longest_s".to_owned(), short));
+    for (metric, _, _) in OF_ALL {
+        let figure = match metric {
+            "idle_longest_s" => idle,
+            "short_longest_s" => short,
+            _ => of_all(metric, &output.0),
+        };
+        figures.push((metric.to_owned(), figure));
+    }
     Some(Kept::new(NAME, Of(figures)))
 }
 
@@ -118,13 +121,6 @@ fn of_all(metric: &str, transfers: &[TransferOutput]) -> Option<f64> {
         "least_jain" => least_jain(transfers),
         _ => last_share(transfers),
     }
-}
-
-/// Jain's index of equality: 1 if all are the same, 1/n if one has all.
-fn jain(xs: &[f64]) -> f64 {
-    let sum: f64 = xs.iter().sum();
-    let squares: f64 = xs.iter().map(|x| x * x).sum();
-    if squares > 0.0 { sum * sum / (xs.len() as f64 * squares) } else { f64::NAN }
 }
 
 /// Bytes acknowledged until a time.
@@ -159,8 +155,8 @@ fn least_jain(transfers: &[TransferOutput]) -> Option<f64> {
         let running: Vec<&TransferOutput> = transfers.iter().filter(runs).collect();
         let mut from = begin + SETTLES_S;
         while running.len() > 1 && from + WINDOW_S <= end {
-            let index = jain(&rates(&running, from, from + WINDOW_S));
-            least = Some(least.map_or(index, |least| least.min(index)));
+            let index = stats::jain(&rates(&running, from, from + WINDOW_S));
+            least = [least, index].into_iter().flatten().reduce(f64::min);
             from += WINDOW_S;
         }
     }
@@ -194,31 +190,22 @@ fn idle(groups: &[Transfer], run: &ClaimContext<'_>) -> Option<(f64, f64)> {
     let step_s = AirStep::LENGTH.as_secs_f64();
     let after = air.steps.get((change / step_s) as usize..)?;
     let later = after.get((LATER_S / step_s) as usize..)?;
-    let came = |steps: &[AirStep]| {
-        steps.iter().map(|s| f64::from(s.came)).sum::<f64>() / steps.len() as f64
+    let mean = |steps: &[AirStep], of: fn(&AirStep) -> f32| {
+        steps.iter().map(|step| f64::from(of(step))).sum::<f64>() / steps.len() as f64
     };
-    let used = |steps: &[AirStep]| {
-        steps.iter().map(|s| f64::from(s.charged)).sum::<f64>() / steps.len() as f64
-    };
-    let enough = OF_LATER * came(later);
     let first = &after[..after.len().min((LATER_S / step_s) as usize)];
-    let longest = |is_below: &dyn Fn(&[AirStep]) -> bool| {
-        let windows = first.windows(STEPS).map(is_below).collect::<Vec<_>>();
-        let runs = windows.split(|is_below| !is_below).map(<[bool]>::len);
+    let longest = |of: fn(&AirStep) -> f32, least: f64| {
+        let below: Vec<bool> = first.windows(STEPS).map(|steps| mean(steps, of) < least).collect();
+        let runs = below.split(|is_below| !is_below).map(<[bool]>::len);
         runs.max().unwrap_or(0) as f64 * step_s
     };
-    Some((longest(&|steps| used(steps) < USED), longest(&|steps| came(steps) < enough)))
+    let enough = OF_LATER * mean(later, |step| step.came);
+    Some((longest(|step| step.charged, USED), longest(|step| step.came, enough)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn jain_counts_who_shares() {
-        assert_eq!(jain(&[3.0, 3.0, 3.0]), 1.0);
-        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
-    }
 
     #[test]
     fn names_of_groups_are_words() {

@@ -1,5 +1,5 @@
-//! Whoever fills an aggregate goes first; others are held back for a while, so that they may. One that
-//! never does waits for as long as others do.
+//! Whoever fills an aggregate goes first. Others are held back for a while, so that they may fill one, and then
+//! go once nobody does.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,11 +32,10 @@ impl Scheduler for FullAggregate {
         for candidate in candidates {
             self.since.entry(candidate.link).or_insert(now);
         }
-        let due = |c: &Candidate| *self.since.get(&c.link).unwrap_or(&now) + self.hold;
+        let due = |c: &Candidate| self.since[&c.link] + self.hold;
         let full: Vec<Candidate> = candidates.iter().filter(|c| c.is_full()).copied().collect();
         let over: Vec<Candidate> =
             candidates.iter().filter(|c| due(c) <= now || c.outstanding > 0).copied().collect();
-        // Whoever was held for long enough goes once nobody fills an aggregate.
         let link = match (full.as_slice(), over.as_slice()) {
             ([], []) => {
                 let soonest = candidates.iter().map(due).min();

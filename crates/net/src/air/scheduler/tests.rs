@@ -103,4 +103,9 @@ fn what_fills_no_aggregate_is_held_for_so_long() {
     assert_eq!(scheduler.pick(at(4), &few), Pick::Wait(at(11)));
     assert_eq!(scheduler.pick(at(4), &[few[0], candidate(1, 64)]), Pick::Link(1));
     assert_eq!(scheduler.pick(at(11), &few), Pick::Link(0));
+    // However long one was held: who fills an aggregate goes first.
+    let one_fills = [few[0], candidate(1, 64)];
+    assert_eq!(scheduler.pick(at(40), &one_fills), Pick::Link(1));
+    assert_eq!(scheduler.pick(at(60), &one_fills), Pick::Link(1));
+    assert_eq!(scheduler.pick(at(61), &few), Pick::Link(0));
 }
