@@ -1,5 +1,6 @@
-//! Cupid on a receiving host, beside its flows: what the host's radio hears becomes reports, which each
-//! of its connections carries to its sender. And the sender's side, which tells its controller.
+//! Cupid on a host on the air, beside its flows: what the host's radio hears becomes reports, which each of
+//! the connections that it receives on carries to its sender, and the rates of those that it sends on itself.
+//! And the sender's side, which tells its controller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_congestion::{Grant, Signal};
 use airlane_cupid::{Agent, AgentOptions, Feedback, Inbox};
-use airlane_quic::{ReportSink, ReportSource};
+use airlane_quic::{ControlHandle, ReportSink, ReportSource};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_wifi::Heard;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -53,14 +55,24 @@ impl AirAgent {
     pub fn report_source(&self) -> ReportSource {
         let inner = self.inner.clone();
         ReportSource::new(self.every, move || {
-            let flow = Flow::new(inner.clone());
-            let mut sent = None;
-            Box::new(move |now| {
-                let latest = flow.inner.lock().report(now)?;
-                let is_new = sent.replace(latest.sequence) != Some(latest.sequence);
-                is_new.then(|| Bytes::copy_from_slice(&latest.encode()))
-            })
+            let mut flow = Flow::new(inner.clone());
+            Box::new(move |now| Some(Bytes::copy_from_slice(&flow.next(now)?.encode())))
         })
+    }
+
+    /// Tells the controller of a connection that the host sends on what it is granted, until the connection
+    /// has ended or if it takes no rates: there is nobody on the air at the other end to report. The agent is
+    /// one for uploads.
+    pub async fn grant(self, control: ControlHandle, runtime: RuntimeHandle) {
+        let mut flow = Flow::new(self.inner.clone());
+        loop {
+            runtime.sleep(self.every).await;
+            let has_ended = control.remote_addr().is_none();
+            let report = flow.next(runtime.now());
+            if has_ended || report.is_some_and(|report| !control.grant(grant_of(&report))) {
+                return;
+            }
+        }
     }
 }
 
@@ -89,6 +101,8 @@ impl fmt::Debug for AirAgent {
 /// A connection that asks for reports; it counts until it is dropped.
 struct Flow {
     inner: Arc<Mutex<Inner>>,
+    /// The last report that it had.
+    last: Option<u16>,
 }
 
 impl Flow {
@@ -100,7 +114,14 @@ impl Flow {
             of.latest = None;
         }
         drop(of);
-        Self { inner }
+        Self { inner, last: None }
+    }
+
+    /// The latest report, if it has not had it yet.
+    fn next(&mut self, now: Time) -> Option<Feedback> {
+        let latest = self.inner.lock().report(now)?;
+        let is_new = self.last.replace(latest.sequence) != Some(latest.sequence);
+        is_new.then_some(latest)
     }
 }
 
@@ -117,11 +138,11 @@ pub fn report_sink() -> ReportSink {
         Box::new(move |now, bytes| {
             // What is no report, or an old one, tells nothing.
             let feedback = inbox.take(now, bytes).ok().flatten()?;
-            Some(Signal::Grant(Grant {
-                rate: feedback.rate,
-                interval: feedback.interval(),
-                has_room: feedback.has_room,
-            }))
+            Some(Signal::Grant(grant_of(&feedback)))
         })
     })
+}
+
+fn grant_of(report: &Feedback) -> Grant {
+    Grant { rate: report.rate, interval: report.interval(), has_room: report.has_room }
 }

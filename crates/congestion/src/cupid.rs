@@ -20,10 +20,12 @@ use round::{Round, Verdict};
 const MISSED_REPORTS: u32 = 3;
 /// Reports in time, one after the other, before rates hold again.
 const RESUME_REPORTS: u32 = 3;
-/// Round trips of the rate that the window holds, and packets beside: aggregates come in lumps, and must
-/// not make the window the limit.
+/// Round trips of the rate that the window holds, the longest of late, and packets beside: aggregates come
+/// in lumps, and must not make the window the limit.
 const WINDOW_RTTS: f64 = 1.5;
 const WINDOW_PACKETS: u64 = 10;
+/// By what part of its distance to the smoothed one the longest round trip falls in a round.
+const FORGET: u32 = 8;
 /// The most that a queue may add to the round trip that the window is for.
 const MOST_QUEUE: Duration = Duration::from_millis(100);
 /// The round trip before one was measured.
@@ -75,6 +77,8 @@ pub struct Cupid {
     /// Reports in time, one after the other.
     in_time: u32,
     rtt: Option<Rtt>,
+    /// The longest round trip of late.
+    longest: Duration,
     in_flight: u64,
     round: Round,
     /// Congested rounds in a row while granted; rounds without a sign of it while elsewhere.
@@ -99,6 +103,7 @@ impl Cupid {
             grant: None,
             in_time: 0,
             rtt: None,
+            longest: Duration::ZERO,
             in_flight: 0,
             round: Round::new(now),
             congested: 0,
@@ -138,7 +143,8 @@ impl Cupid {
     }
 
     fn granted_window(&self) -> u64 {
-        let rtt = self.rtt.map_or(FIRST_RTT, |rtt| rtt.smoothed.min(rtt.min + MOST_QUEUE));
+        let longest = |rtt: Rtt| self.longest.max(rtt.smoothed).min(rtt.min + MOST_QUEUE);
+        let rtt = self.rtt.map_or(FIRST_RTT, longest);
         let flight = self.granted_rate().as_f64() / 8.0 * WINDOW_RTTS * rtt.as_secs_f64();
         whole_bytes(flight) + WINDOW_PACKETS * self.mtu
     }
@@ -251,6 +257,7 @@ impl Controller for Cupid {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = Some(ack.rtt);
+        self.longest = self.longest.max(ack.rtt.latest);
         self.in_flight = ack.in_flight;
         self.round.on_ack(ack);
         let is_idle = self.mode == Mode::Granted && matches!(self.other, Other::Cubic(_));
@@ -268,6 +275,7 @@ impl Controller for Cupid {
         if let Some(rtt) = self.rtt
             && let Some(verdict) = self.round.end(now, &rtt, self.mtu)
         {
+            self.longest -= self.longest.saturating_sub(rtt.smoothed) / FORGET;
             self.on_round(now, verdict);
         }
     }

@@ -11,9 +11,10 @@ use airlane_wifi::{
 };
 
 use super::books::{Books, Entry};
-use super::flows::{Key, Ppdu};
+use super::flows::{Key, Missed, Ppdu};
 use super::missed::infer;
-use super::part::{Part, category_of, fitting, highest};
+use super::part::{Part, acknowledges, category_of, fitting, highest};
+use super::unread::Unread;
 use super::{MOST_AIR, nanos};
 
 /// An aggregate of this part of what it may take is as large as it may be.
@@ -51,11 +52,13 @@ struct Open {
     /// What was not heard in front of it, nanoseconds.
     missing: u64,
     flow: Option<Key>,
-    /// Bytes of a PPDU of which the PHY header alone was made out.
-    unread: Option<u32>,
+    /// The PPDU, if its PHY header alone was made out.
+    unread: Option<Unread>,
     mpdus: f64,
     data: f64,
     payload: f64,
+    /// Numbers of the frames that this payload is of.
+    numbers: Vec<u16>,
     phy_nanos: f64,
     phy_bits: f64,
 }
@@ -122,6 +125,7 @@ impl Joiner {
                 mpdus: 0.0,
                 data: 0.0,
                 payload: 0.0,
+                numbers: Vec::new(),
                 phy_nanos: 0.0,
                 phy_bits: 0.0,
             });
@@ -199,16 +203,16 @@ impl Joiner {
         };
         match part {
             Part::Unknown(vector) => {
-                let overlaps = start < open.end;
-                open.unread = vector.map(|vector| {
-                    let airtime = Duration::from_nanos(end - start);
-                    vector.most_bytes(airtime)
-                });
-                open.phase = match open.phase {
-                    Phase::Data if joins && !overlaps => Phase::Response,
-                    Phase::Protection => Phase::Data,
-                    phase => phase,
-                };
+                let is_response = joins && open.phase == Phase::Data && start >= open.end;
+                if is_response {
+                    open.phase = Phase::Response;
+                } else if open.flow.is_none() {
+                    let unread = vector.map(|vector| Unread { vector: *vector, start, end });
+                    open.unread = open.unread.or(unread);
+                }
+                if open.phase == Phase::Protection {
+                    open.phase = Phase::Data;
+                }
             }
             Part::Rts(frame) => {
                 announce(frame);
@@ -266,21 +270,30 @@ impl Joiner {
         start: u64,
         joins: bool,
     ) {
-        let answers_named = joins && open.phase == Phase::Data && !open.is_anonymous;
+        let answers = joins && open.phase == Phase::Data;
         open.phase = Phase::Response;
-        if answers_named {
-            return; // Of what was heard.
+        let unread = open.unread.filter(|_| answers);
+        if answers && !open.is_anonymous && unread.is_none() {
+            // Of what was heard. What did not come is sent again.
+            if let Some(block) = frame.block_ack.filter(|_| !open.numbers.is_empty()) {
+                let came = open.numbers.iter().filter(|number| acknowledges(&block, **number));
+                open.payload *= came.count() as f64 / open.numbers.len() as f64;
+            }
+            return;
         }
         // RTS told who, though an ACK does not.
         let by = by.or(if joins { open.to } else { None });
         self.parties(books, open, Some(frame.receiver), by);
-        // Far from the access point the fast frames to those near it are not made out, but their PHY
-        // headers say how large they are, and the responses to whom they went.
-        if let (Some(bytes), Some(_), Some(station)) = (open.unread, by, open.station)
-            && bytes > books.options().big
-            && books.counts_station(open.is_foreign)
-        {
-            books.stations.big(station, open.end.max(start), true);
+        if let (Some(unread), Some(by), Some(block)) = (unread, by, frame.block_ack) {
+            let parties = (open.station, open.is_foreign);
+            let told = unread.told(books, parties, (frame.receiver, by, frame.tid), &block);
+            if let Some(told) = told {
+                open.flow = Some(told.key);
+                (open.mpdus, open.data, open.payload) = (told.mpdus, told.data, told.payload);
+                open.phy_nanos = told.airtime;
+                open.phy_bits = told.airtime / 1e9 * unread.vector.rate().as_f64();
+            }
+            return;
         }
         let latest = books.flows.latest(frame.receiver, by);
         let Some((key, flow)) = latest.and_then(|key| Some((key, books.flows.get(key)?))) else {
@@ -329,6 +342,7 @@ impl Joiner {
         }
         if before > 0.0 {
             let cost = nanos(contention(&self.timing, &open.access)) as f64;
+            let before = Missed { mpdus: before, ..Missed::default() };
             infer(books, key, before, open.start.saturating_sub(open.missing), cost);
         }
     }
@@ -406,7 +420,10 @@ impl Joiner {
         open.flow = Some(key);
         open.mpdus = ppdu.mpdus;
         open.data = data;
-        open.payload += payload;
+        if payload > 0.0 {
+            open.payload += payload;
+            open.numbers.extend(frames.iter().map(|frame| frame.sequence));
+        }
         open.phy_nanos += in_phy;
         open.phy_bits += in_phy / 1e9 * vector.rate().as_f64();
         let cost = nanos(contention(&self.timing, &open.access)) as f64;
@@ -420,7 +437,7 @@ impl Joiner {
 
     /// The exchange is over.
     fn close(&mut self, books: &mut Books) {
-        let Some(open) = self.open.take() else { return };
+        let Some(mut open) = self.open.take() else { return };
         let mut end = open.end.max(open.announced);
         if open.is_anonymous
             && open.phase == Phase::Data
@@ -428,6 +445,9 @@ impl Joiner {
         {
             // An attempt that is not answered keeps the air as long as one that is.
             end += self.sifs + self.ack;
+        }
+        if open.phase == Phase::Data && open.from == Some(books.options().own) {
+            open.payload = 0.0; // Of the own frames every answer is heard.
         }
         let begin = open.start.saturating_sub(open.missing).max(self.last_end).min(end);
         let bare = (end - begin) as f64;

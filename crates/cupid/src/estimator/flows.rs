@@ -57,6 +57,27 @@ pub(super) struct Ppdu {
     pub aggregate: bool,
 }
 
+/// New MPDUs of which nothing was heard before a PPDU that tells of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Missed {
+    pub mpdus: f64,
+    /// Of these, such as did not come: they are sent again.
+    pub failed: f64,
+    /// All that is sent again in the PPDU that tells of them.
+    pub repeated: f64,
+}
+
+/// Takes a value into a mean of what is usual.
+fn mean(old: &mut f64, new: f64) {
+    *old += GAIN * (new - *old);
+}
+
+/// The longest run of MPDUs that are not made out by chance, where a `part` is: one is longer in a hundred.
+fn longest_run(part: f64) -> u32 {
+    let lost = 1.0 - part;
+    if lost <= 0.0 { 0 } else { (0.01_f64.ln() / lost.min(0.999).ln()).ceil() as u32 }
+}
+
 /// The sequence number behind one, of 12 bits.
 fn after(sequence: u16) -> u16 {
     sequence.wrapping_add(1) & 0xfff
@@ -94,12 +115,11 @@ impl Flow {
 
     /// One of its aggregates was so full.
     pub fn on_fill(&mut self, fill: f64) {
-        let old = self.fill.unwrap_or(fill);
-        self.fill = Some(old + GAIN * (fill - old));
+        mean(self.fill.get_or_insert(fill), fill);
     }
 
-    /// Takes a PPDU into account. Returns how many new MPDUs were missed since the last one.
-    pub fn on_ppdu(&mut self, frames: &[Frame], ppdu: &Ppdu) -> f64 {
+    /// Takes a PPDU into account. Returns what was missed since the last one.
+    pub fn on_ppdu(&mut self, frames: &[Frame], ppdu: &Ppdu) -> Missed {
         let expected =
             self.expected.unwrap_or_else(|| frames.first().map_or(0, |f| f.sequence & 0xfff));
         // Distances ahead of what is expected; what lies behind was sent before.
@@ -108,17 +128,25 @@ impl Flow {
         let fresh = news().filter(|frame| !frame.is_retry).map(ahead).min();
         let last = news().map(ahead).max();
         let span = last.map_or(0, |last| last - news().map(ahead).min().unwrap_or(last) + 1);
-        // MPDUs that this PPDU has beside those from the first to the last that was made out.
-        let unseen =
+        // MPDUs that this PPDU may have before the first or behind the last that was made out.
+        let others =
             (ppdu.mpdus.round() as u32).saturating_sub(u32::from(span).max(frames.len() as u32));
-        let missed = match (self.expected, fresh, last) {
-            (None, ..) | (_, None, None) => 0,
-            (_, Some(first), _) => u32::from(first),
+        let part = frames.len() as f64 / ppdu.mpdus.max(1.0);
+        let unseen = others.min(longest_run(part));
+        let (attempted, edges) = match (self.expected, fresh, last) {
+            (None, ..) | (_, None, None) => (0, 0),
+            (_, Some(first), _) => (u32::from(first), unseen + self.slack),
             // Only repeats, of what was never heard: the first attempt was missed.
-            (_, None, Some(last)) => u32::from(last) + 1,
+            (_, None, Some(last)) => (u32::from(last) + 1, self.slack),
         };
-        let gap = missed.saturating_sub(unseen.saturating_add(self.slack));
-        self.slack = if gap > 0 { 0 } else { unseen };
+        let mut missed = Missed::default();
+        if attempted > edges {
+            let all = |count: usize| (count as f64 / part.min(1.0)).min(ppdu.mpdus);
+            missed.mpdus = f64::from(attempted);
+            missed.failed = all(news().filter(|frame| frame.is_retry).count()).min(missed.mpdus);
+            missed.repeated = all(frames.iter().filter(|frame| frame.is_retry).count());
+        }
+        self.slack = if attempted > edges { 0 } else { unseen };
         if let Some(last) = last {
             self.expected = Some(after(expected + last));
         } else if self.expected.is_none() {
@@ -127,18 +155,22 @@ impl Flow {
             // New frames far from what is expected: the counter began anew.
             self.expected = frames.last().map(|f| after(f.sequence));
         }
-        let mean = |old: &mut f64, new: f64| *old += GAIN * (new - *old);
-        mean(&mut self.mpdus, ppdu.mpdus);
-        mean(&mut self.bytes, ppdu.bytes);
-        mean(&mut self.data, ppdu.data);
-        mean(&mut self.preamble, ppdu.preamble);
+        self.on_size(ppdu);
         if news().next().is_some() {
             let repeats = frames.iter().filter(|f| f.is_retry && ahead(f) >= 2_048).count() as f64;
             mean(&mut self.fresh, (ppdu.mpdus - repeats).max(1.0));
         }
+        missed
+    }
+
+    /// One of its PPDUs was so large.
+    pub fn on_size(&mut self, ppdu: &Ppdu) {
+        mean(&mut self.mpdus, ppdu.mpdus);
+        mean(&mut self.bytes, ppdu.bytes);
+        mean(&mut self.data, ppdu.data);
+        mean(&mut self.preamble, ppdu.preamble);
         self.full = ppdu.mpdus.max(self.full - FULL_DECAY * (self.full - ppdu.mpdus));
         self.aggregates |= ppdu.aggregate;
-        gap.into()
     }
 
     /// A block acknowledgement told that frames up to this number came in a PPDU that was not heard.

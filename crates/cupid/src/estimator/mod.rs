@@ -2,7 +2,7 @@
 //!
 //! Records are joined to exchanges (`exchange.rs`), which are charged to windows, stations and the own
 //! station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
-//! (`flows.rs`).
+//! (`flows.rs`, `missed.rs`, `unread.rs`).
 
 mod books;
 mod exchange;
@@ -10,6 +10,7 @@ mod flows;
 mod missed;
 mod part;
 mod stations;
+mod unread;
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -55,6 +55,12 @@ pub(super) fn highest(block: &BlockAck) -> Option<u16> {
     Some(block.start.wrapping_add(bit) & 0xfff)
 }
 
+/// Whether it acknowledges a frame of this number.
+pub(super) fn acknowledges(block: &BlockAck, number: u16) -> bool {
+    let place = usize::from(number.wrapping_sub(block.start) & 0xfff);
+    block.came.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+}
+
 /// How a frame contends (802.11-2020, tables 10-1 and 9-155, and 10.2.3.2 for management).
 pub(super) fn category_of(frame: &Frame) -> Access {
     match frame.kind {

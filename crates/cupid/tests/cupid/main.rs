@@ -5,5 +5,6 @@ mod air;
 mod estimator;
 mod feedback;
 mod fluid;
+mod lossy;
 mod onlooker;
 mod sources;

@@ -12,8 +12,8 @@ use airlane_cupid::{AgentOptions, EstimatorOptions, Feedback, RuleOptions};
 use airlane_net::Direction;
 use airlane_net::air::{Air, StationId};
 use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
-use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::World;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
 use super::Options;
 use super::air_capture::{AirCapture, AirCaptures};
@@ -44,14 +44,24 @@ pub(crate) struct Pair {
     pub(crate) from: Vec<IpAddr>,
     /// The air that the client is on by its first access, if that is a WiFi.
     pub(crate) air: Option<OnAir>,
-    /// The agent of Cupid on the client, if it has one.
-    agent: Option<AirAgent>,
+    /// The agents of Cupid of who is on the air, if there is one: for what it receives, and for what it
+    /// sends.
+    agents: Option<Agents>,
+    /// The agent that grants the server its rates, where it is the server that is on the air.
+    own: Option<AirAgent>,
+}
+
+/// The agents of Cupid on a host on the air. A radio listens once one of them is asked.
+#[derive(Clone)]
+struct Agents {
+    down: AirAgent,
+    up: AirAgent,
 }
 
 impl Pair {
     /// The same hosts the other way round: what is sent goes from the client, at its first access, to the
-    /// server. No agent is on its receiver, which is on no air.
-    pub(crate) fn turned(&self) -> Self {
+    /// server. No agent is on its receiver, which is on no air, but one may be on the sender.
+    pub(crate) fn turned(&self, takes_reports: bool) -> Self {
         let own = self.from.first().copied().unwrap_or(self.address.ip());
         Self {
             server: self.client.clone(),
@@ -59,7 +69,8 @@ impl Pair {
             address: SocketAddr::new(own, PORT),
             from: vec![self.address.ip()],
             air: None,
-            agent: None,
+            agents: None,
+            own: self.agents.as_ref().map(|agents| agents.up.clone()).filter(|_| takes_reports),
         }
     }
 }
@@ -72,12 +83,13 @@ pub(crate) struct OnAir {
 }
 
 impl OnAir {
-    /// An agent of Cupid on the host, which hears what its radio hears from `now` on.
+    /// An agent of Cupid on the host, which hears what its radio hears from `now` on, for payload that goes
+    /// one way.
     /// What it hears goes into a capture as well, and what it reports to a hook, if there are such.
     fn agent(
         &self,
         cupid: &Cupid,
-        now: Time,
+        (direction, now): (airlane_cupid::Direction, Time),
         capture: Option<AirCapture>,
         told: Option<impl FnMut(Time, &Feedback) + Send + 'static>,
     ) -> AirAgent {
@@ -86,6 +98,7 @@ impl OnAir {
             bssid: Some(bssid),
             memory: cupid.memory,
             eta: cupid.eta,
+            direction,
             ..EstimatorOptions::new(own)
         };
         let defaults = AgentOptions::new(estimator);
@@ -164,21 +177,28 @@ impl<'a> Stage<'a> {
             address: SocketAddr::new(*server, PORT),
             from: client.clone(),
             air: air.clone().map(|(air, station)| OnAir { air, station }),
-            agent: None,
+            agents: None,
+            own: None,
         });
         let with_agent = |(place, pair): (usize, Pair)| {
             let scheme = &plan.scenario.schemes[key.scheme];
             // Whether any sender goes by reports is known to the senders alone: reports are made for
             // those who take them.
-            let agent = pair.air.as_ref().map(|air| {
+            let agents = pair.air.as_ref().map(|air| {
                 let capture = captures.as_mut().map(|c| c.heard_by(&format!("client{place}")));
-                let told = options
-                    .on_report
-                    .clone()
-                    .map(|hook| move |now: Time, report: &Feedback| hook.call(place, now, report));
-                air.agent(&scheme.cupid, Time::ZERO, capture, told)
+                let agent = |direction| {
+                    let hook = options.on_report.clone();
+                    let told = hook.map(|hook| {
+                        move |now: Time, report: &Feedback| hook.call(place, now, report)
+                    });
+                    air.agent(&scheme.cupid, (direction, Time::ZERO), capture.clone(), told)
+                };
+                Agents {
+                    down: agent(airlane_cupid::Direction::Down),
+                    up: agent(airlane_cupid::Direction::Up),
+                }
             });
-            Pair { agent, ..pair }
+            Pair { agents, ..pair }
         };
         // The schemes of a case share their seeds, and so the names of their connections.
         let label = pcap::file_name(&plan.label(key));
@@ -226,7 +246,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A function to call with the sender's side of the next greedy flow's connection: it connects
-    /// `tap` and calls the hook for senders, if there is one.
+    /// `tap`, sets the sender's own agent to work and calls the hook for senders, if there are such.
     pub(crate) fn sender_seen(
         &mut self,
         pair: &Pair,
@@ -235,8 +255,12 @@ impl<'a> Stage<'a> {
         let (tap, hook, host) = (tap.clone(), self.options.on_sender.clone(), pair.server.clone());
         let number = self.senders;
         self.senders += 1;
+        let own = pair.own.clone();
         move |control| {
             tap.connect(control);
+            if let Some(agent) = own.clone() {
+                host.spawn("grants", agent.grant(control.clone(), host.clone()));
+            }
             if let Some(hook) = &hook {
                 hook.call(number, &host, control);
             }
@@ -292,8 +316,8 @@ impl<'a> Stage<'a> {
         config: TransportConfig,
     ) -> Result<Arc<Endpoint>, LabError> {
         // An agent measures the air of the first access.
-        let agent = pair.agent.as_ref().filter(|_| pair.from.first() == Some(&from));
-        let report_source = agent.map(AirAgent::report_source);
+        let agents = pair.agents.as_ref().filter(|_| pair.from.first() == Some(&from));
+        let report_source = agents.map(|agents| agents.down.report_source());
         let config = TransportConfig { report_source, ..config };
         let endpoint = Endpoint::client(&pair.client, SocketAddr::new(from, 0), config);
         let endpoint = Arc::new(made(endpoint)?);

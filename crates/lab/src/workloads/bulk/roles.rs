@@ -47,7 +47,11 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
         let attached = stage.attach()?;
         // The air is the station's, whichever way it goes.
         let air = attached.air.clone();
-        let pair = if transfer.is_upload { attached.turned() } else { attached };
+        let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
+        let pair = match transfer.is_upload {
+            true => attached.turned(control.takes_reports()),
+            false => attached,
+        };
         if transport != Transport::Quic {
             let start = Time::ZERO + transfer.start;
             let (ended, tap) = datagram::start(transport, transfer, &pair, stage)?;
@@ -56,7 +60,6 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
             continue;
         }
         let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, stage.tap(&pair))).collect();
-        let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
         let listen = stage.server(&pair, bulk::sender(stage.transport(control)))?;
         let seen: Vec<_> =
             taps.iter().map(|(ip, tap)| (*ip, stage.sender_seen(&pair, tap))).collect();
