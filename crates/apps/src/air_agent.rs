@@ -144,5 +144,10 @@ pub fn report_sink() -> ReportSink {
 }
 
 fn grant_of(report: &Feedback) -> Grant {
-    Grant { rate: report.rate, interval: report.interval(), has_room: report.has_room }
+    Grant {
+        rate: report.rate,
+        interval: report.interval(),
+        has_room: report.has_room,
+        is_full: report.is_full(),
+    }
 }

@@ -130,7 +130,7 @@ pub struct Marked {
 /// A signal to a controller from outside of its connection: from Minerva, or from the application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signal {
-    /// Count for so many plain flows (Minerva's weight).
+    /// Count for so many plain flows, or take so many equal parts (Minerva's weight).
     Weight(f64),
     /// Send at this rate, in UDP payload.
     Rate(Rate),
@@ -147,6 +147,8 @@ pub struct Grant {
     pub interval: Duration,
     /// The air has room: if the path carries less, the bottleneck is elsewhere.
     pub has_room: bool,
+    /// All of the air is in use: more is taken than is granted to all.
+    pub is_full: bool,
 }
 
 /// The last signals that a controller took: what they set.

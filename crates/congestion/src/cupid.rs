@@ -4,6 +4,7 @@
 //! The receiver's half is the crate `cupid`; equations, and what is left out, in `docs/controllers.md`.
 
 mod round;
+mod share;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::controller::{
 use crate::explicit::MIN_RATE;
 use crate::{Bbr, Cubic, CubicConfig, INITIAL_WINDOW_PACKETS, whole_bytes};
 use round::{Round, Verdict};
+use share::Share;
 
 /// Reports that may be missed before the last rate no longer holds; a round trip comes on top.
 const MISSED_REPORTS: u32 = 3;
@@ -74,6 +76,7 @@ pub struct Cupid {
     mtu: u64,
     /// The last report, and when it came.
     grant: Option<(Grant, Time)>,
+    share: Share,
     /// Reports in time, one after the other.
     in_time: u32,
     rtt: Option<Rtt>,
@@ -90,10 +93,12 @@ pub struct Cupid {
 }
 
 impl Cupid {
-    /// A sender of packets of `mtu` bytes of UDP payload that begins at `now`. BBR draws from `seed`.
-    pub fn new(fallback: Fallback, now: Time, mtu: u64, seed: Seed) -> Self {
+    /// A sender of packets of `mtu` bytes of UDP payload that begins at `now`, with what it falls back on and
+    /// its weight at first. BBR draws from `seed`.
+    pub fn new((fallback, weight): (Fallback, f64), now: Time, mtu: u64, seed: Seed) -> Self {
+        let share = Share::new(weight);
         let other = match fallback {
-            Fallback::Cubic => Other::Cubic(Box::new(cubic(now, mtu))),
+            Fallback::Cubic => Other::Cubic(Box::new(cubic(now, mtu, &share))),
             Fallback::Bbr => Other::Bbr(Box::new(Bbr::new(now, mtu, seed))),
         };
         Self {
@@ -101,6 +106,7 @@ impl Cupid {
             other,
             mtu: mtu.max(1),
             grant: None,
+            share,
             in_time: 0,
             rtt: None,
             longest: Duration::ZERO,
@@ -139,7 +145,7 @@ impl Cupid {
     }
 
     fn granted_rate(&self) -> Rate {
-        self.grant.map_or(MIN_RATE, |(grant, _)| grant.rate.max(MIN_RATE))
+        self.grant.map_or(MIN_RATE, |(grant, _)| self.share.of(grant.rate).max(MIN_RATE))
     }
 
     fn granted_window(&self) -> u64 {
@@ -174,10 +180,11 @@ impl Cupid {
 
     /// The fallback takes over with so many bytes in flight. BBR has measured all along.
     fn hand_over(&mut self, now: Time, flight: u64) {
+        let share = self.share;
         let Other::Cubic(own) = &mut self.other else { return };
         if flight <= self.mtu {
             // After a pause: it finds out by itself, as a new flow would.
-            let mut new = cubic(now, self.mtu);
+            let mut new = cubic(now, self.mtu, &share);
             new.adopt_flight(own);
             **own = new;
         } else {
@@ -236,6 +243,7 @@ impl Cupid {
             .is_some_and(|(last, at)| now.since(at) <= last.interval.saturating_mul(5) / 2);
         self.in_time = if is_in_time { self.in_time.saturating_add(1) } else { 1 };
         self.grant = Some((grant, now));
+        self.share.on_report(grant.is_full);
         if self.mode == Mode::Free && (is_first || self.in_time >= RESUME_REPORTS) {
             self.mode = Mode::Granted;
             self.congested = 0;
@@ -244,8 +252,8 @@ impl Cupid {
     }
 }
 
-fn cubic(now: Time, mtu: u64) -> Cubic {
-    Cubic::new(CubicConfig::default(), now, mtu)
+fn cubic(now: Time, mtu: u64, share: &Share) -> Cubic {
+    Cubic::new(CubicConfig { weight: share.weight(), ..CubicConfig::default() }, now, mtu)
 }
 
 impl Controller for Cupid {
@@ -321,13 +329,21 @@ impl Controller for Cupid {
     }
 
     fn on_signal(&mut self, now: Time, signal: Signal) -> bool {
-        let Signal::Grant(grant) = signal else { return false };
-        self.take(now, grant);
+        match signal {
+            Signal::Grant(grant) => self.take(now, grant),
+            Signal::Weight(weight) => {
+                self.share.set_weight(weight);
+                // The fallback counts for as many flows, if it has a weight.
+                self.other_mut().on_signal(now, signal);
+            }
+            Signal::Rate(_) => return false,
+        }
         true
     }
 
     fn last_signals(&self) -> LastSignals {
-        LastSignals { grant: self.grant.map(|(grant, _)| grant), ..LastSignals::default() }
+        let weight = Some(self.share.weight());
+        LastSignals { weight, grant: self.grant.map(|(grant, _)| grant), ..LastSignals::default() }
     }
 
     fn window(&self) -> u64 {

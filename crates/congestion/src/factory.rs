@@ -89,6 +89,8 @@ pub enum ControllerConfig {
     Cupid {
         /// What decides while no rate is granted, and while the bottleneck is not the air.
         fallback: Fallback,
+        /// How many equal parts of the air it takes at first.
+        weight: f64,
     },
 }
 
@@ -106,7 +108,7 @@ impl ControllerConfig {
             Algorithm::Bbr => Self::Bbr,
             Algorithm::Explicit => Self::Explicit { rate: INITIAL_EXPLICIT_RATE },
             Algorithm::Abc => Self::Abc,
-            Algorithm::Cupid => Self::Cupid { fallback: Fallback::default() },
+            Algorithm::Cupid => Self::Cupid { fallback: Fallback::default(), weight: 1.0 },
         }
     }
 
@@ -136,19 +138,16 @@ impl ControllerConfig {
 
     /// Whether it has a weight, which can be changed.
     pub fn has_weight(&self) -> bool {
-        matches!(self, Self::Cubic(_) | Self::Fast { .. })
+        matches!(self, Self::Cubic(_) | Self::Fast { .. } | Self::Cupid { .. })
     }
 
     /// How many plain flows it counts for at first.
     pub fn weight(&self) -> f64 {
         match self {
-            Self::Cubic(CubicConfig { weight, .. }) | Self::Fast { weight } => *weight,
-            Self::Reno
-            | Self::Coupled
-            | Self::Bbr
-            | Self::Explicit { .. }
-            | Self::Abc
-            | Self::Cupid { .. } => 1.0,
+            Self::Cubic(CubicConfig { weight, .. })
+            | Self::Fast { weight }
+            | Self::Cupid { weight, .. } => *weight,
+            Self::Reno | Self::Coupled | Self::Bbr | Self::Explicit { .. } | Self::Abc => 1.0,
         }
     }
 
@@ -163,7 +162,9 @@ impl ControllerConfig {
             Self::Bbr => Box::new(Bbr::new(now, mtu, seed)),
             Self::Explicit { rate } => Box::new(Explicit::new(rate, mtu)),
             Self::Abc => Box::new(Abc::new(now, mtu)),
-            Self::Cupid { fallback } => Box::new(Cupid::new(fallback, now, mtu, seed)),
+            Self::Cupid { fallback, weight } => {
+                Box::new(Cupid::new((fallback, weight), now, mtu, seed))
+            }
         }
     }
 }

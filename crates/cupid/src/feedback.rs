@@ -97,6 +97,11 @@ impl Feedback {
         })
     }
 
+    /// Whether all of the air is in use: at eta it is not.
+    pub fn is_full(&self) -> bool {
+        self.utilisation >= Self::part(crate::FULL)
+    }
+
     /// The time until the next report.
     pub fn interval(&self) -> Duration {
         Duration::from_millis(self.interval_ms.into())

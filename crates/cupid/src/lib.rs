@@ -28,4 +28,4 @@ pub use estimator::{
 };
 pub use feedback::{FEEDBACK_BYTES, Feedback, FeedbackError, Inbox, InboxCounts, VERSION};
 pub use onlooker::{Granted, Onlooker};
-pub use rule::{Air, RateRule, RuleKind, RuleOptions, left_share};
+pub use rule::{Air, FULL, RateRule, RuleKind, RuleOptions, left_share};

@@ -41,7 +41,7 @@ impl Default for RuleOptions {
 }
 
 /// From here on the air is taken for full: a saturated channel reads 1.00 within 0.03.
-const FULL: f64 = 0.95;
+pub const FULL: f64 = 0.95;
 
 /// What the rule goes by at one report.
 #[derive(Clone, Copy, Debug, PartialEq)]

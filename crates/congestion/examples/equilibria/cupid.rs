@@ -38,7 +38,7 @@ fn flows(
 ) -> Vec<Flow> {
     let flow = |i: usize| {
         let config = match i < count {
-            true => ControllerConfig::Cupid { fallback },
+            true => ControllerConfig::Cupid { fallback, weight: 1.0 },
             false => ControllerConfig::new(Algorithm::Cubic),
         };
         let mut flow = Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt);

@@ -36,7 +36,7 @@ fn payload(mbps: f64) -> Rate {
 }
 
 fn cupid(fallback: Fallback, air: Air, id: usize) -> Flow {
-    let config = ControllerConfig::Cupid { fallback };
+    let config = ControllerConfig::Cupid { fallback, weight: 1.0 };
     let mut flow = Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(id as u64)), RTT);
     flow.reports = Some(air.reports(id, Seed(7)));
     flow
@@ -155,7 +155,7 @@ struct Driver {
 
 impl Driver {
     fn new(fallback: Fallback) -> Self {
-        let cupid = Cupid::new(fallback, Time::ZERO, PACKET_BYTES, Seed(1));
+        let cupid = Cupid::new((fallback, 1.0), Time::ZERO, PACKET_BYTES, Seed(1));
         Self { now: Time::from_millis(1), pn: 0, cupid }
     }
 
@@ -187,8 +187,12 @@ impl Driver {
     }
 
     fn grant(&mut self, mbps: f64, has_room: bool) {
+        self.report(mbps, has_room, false);
+    }
+
+    fn report(&mut self, mbps: f64, has_room: bool, is_full: bool) {
         let interval = Duration::from_millis(40);
-        let grant = Grant { rate: Rate::from_mbps(mbps), interval, has_room };
+        let grant = Grant { rate: Rate::from_mbps(mbps), interval, has_room, is_full };
         assert!(self.cupid.on_signal(self.now, Signal::Grant(grant)));
     }
 }
@@ -208,6 +212,21 @@ fn the_last_report_is_what_is_sent_at() {
     }
     assert!(!d.cupid.on_signal(d.now, Signal::Rate(Rate::from_mbps(9.0))));
     assert_eq!(d.cupid.last_signals().grant.map(|g| g.rate), Some(Rate::ZERO));
+}
+
+#[test]
+fn a_weight_multiplies_what_is_granted_and_what_it_falls_back_on() {
+    let mut d = Driver::new(Fallback::Cubic);
+    assert!(d.cupid.on_signal(d.now, Signal::Weight(2.5)));
+    assert_eq!(d.cupid.last_signals().weight, Some(2.5));
+    d.grant(8.0, false);
+    assert_eq!(d.cupid.pacing_rate(), Some(Rate::from_mbps(20.0)));
+    // A full air takes what is beyond an equal part.
+    for _ in 0..100 {
+        d.report(8.0, false, true);
+    }
+    let rate = d.cupid.pacing_rate().unwrap();
+    assert!((8e6..8.01e6).contains(&rate.as_f64()), "{rate}");
 }
 
 #[test]

@@ -69,7 +69,12 @@ impl Air {
             let rate = rule.update(&air);
             let is_lost =
                 rng.random::<f64>() < self.loss || (self.silent.0..self.silent.1).contains(&now);
-            let grant = Grant { rate, interval: EVERY, has_room: rule.has_room(&air) };
+            let grant = Grant {
+                rate,
+                interval: EVERY,
+                has_room: rule.has_room(&air),
+                is_full: air.utilisation >= airlane_cupid::FULL,
+            };
             (!is_lost).then_some(Signal::Grant(grant))
         });
         Reports { every: EVERY, tell }

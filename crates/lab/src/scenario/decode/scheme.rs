@@ -30,7 +30,7 @@ pub(crate) fn control(
         "weight",
         WEIGHT,
         "1",
-        "How many plain connections Cubic or FAST counts for; where weights are set while it runs, until the first update.",
+        "How many plain connections Cubic or FAST counts for, or equal parts of the air \"cupid\" takes; where weights are set while it runs, until the first update.",
     );
     let rule = r.word_or_none(
         "weight_rule",
@@ -49,9 +49,10 @@ pub(crate) fn control(
         r.fail("fallback", found, "only that controller has one");
     }
     let cubic = kind == Some(Algorithm::Cubic);
-    if !cubic && kind != Some(Algorithm::Fast) && r.has("weight") {
-        let found = "found without controller = \"cubic\" or \"fast\"";
-        r.fail("weight", found, "only Cubic and FAST have a weight");
+    let has_weight = kind.is_some_and(|kind| ControllerConfig::new(kind).has_weight());
+    if !has_weight && r.has("weight") {
+        let found = "found without controller = \"cubic\", \"fast\" or \"cupid\"";
+        r.fail("weight", found, "only Cubic, FAST and Cupid have a weight");
     }
     if !cubic && r.has("weight_rule") {
         r.fail("weight_rule", "found without controller = \"cubic\"", "only Cubic has one");
@@ -79,7 +80,10 @@ pub(crate) fn control(
         Algorithm::Bbr => ControllerConfig::Bbr,
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
         Algorithm::Abc => ControllerConfig::Abc,
-        Algorithm::Cupid => ControllerConfig::Cupid { fallback: fallback.unwrap_or_default() },
+        Algorithm::Cupid => ControllerConfig::Cupid {
+            fallback: fallback.unwrap_or_default(),
+            weight: weight.unwrap_or(1.0),
+        },
     })
 }
 

@@ -78,6 +78,7 @@ impl Workload for Vod {
             ("buffer-pooling", include_str!("../../../../../scenarios/buffer-pooling.toml")),
             ("fig9", include_str!("../../../../../scenarios/fig9.toml")),
             ("devices", include_str!("../../../../../scenarios/devices.toml")),
+            ("viewers-wifi", include_str!("../../../../../scenarios/viewers-wifi.toml")),
         ]
     }
 

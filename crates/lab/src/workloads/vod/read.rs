@@ -88,7 +88,8 @@ pub(super) fn of_scheme(r: &mut Reader<'_>, control: &ControllerConfig) -> Optio
         minerva,
     );
     if minerva.is_some() && !control.has_weight() {
-        let expected = "expected controller = \"cubic\" or \"fast\", the ones with a weight";
+        let expected =
+            "expected controller = \"cubic\", \"fast\" or \"cupid\", the ones with a weight";
         r.fail("minerva", "found beside a controller without weights", expected);
     }
     minerva

@@ -73,7 +73,7 @@ fn every_rule_between_keys_has_a_message() {
         ("[[bulk]]", "[[bulk]]\nstart_s = 2\nstop_s = 1", "found 1; expected a time after start_s"),
         ("[[bulk]]", "[[bulk]]\nstop_s = 2\nbytes = 1", "bytes: found beside stop_s"),
         ("[[bulk]]", "[[bulk]]\ncount = 1.5", "bulk.0.count: found 1.5; expected a whole number"),
-        ("[[bulk]]", "[[bulk]]\nweight = 2", "only Cubic and FAST have a weight"),
+        ("[[bulk]]", "[[bulk]]\nweight = 2", "only Cubic, FAST and Cupid have a weight"),
         ("\"cubic\"", "\"x\"\ncontroller = \"explicit\"", "scheme.0.rate_bps: missing"),
         ("\"cubic\"", "\"x\"\nrate_bps = 4e6", "only that controller has a rate"),
         ("\"cubic\"", "\"x\"\ncontroller = \"bbr\"\nminerva = {}", "without weights"),
