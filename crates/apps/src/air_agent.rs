@@ -24,7 +24,7 @@ pub struct AirAgent {
 
 struct Inner {
     agent: Agent,
-    hear: Box<dyn FnMut() -> Vec<Heard> + Send>,
+    hear: Box<dyn FnMut() -> Option<Vec<Heard>> + Send>,
     /// Connections that ask for reports.
     flows: u32,
     latest: Option<Feedback>,
@@ -35,11 +35,12 @@ struct Inner {
 type Tell = Box<dyn FnMut(Time, &Feedback) + Send>;
 
 impl AirAgent {
-    /// An agent that reports from `now` on; `hear` gives what was heard since it was called last.
+    /// An agent that reports from `now` on; `hear` gives what was heard since it was called last, and `None`
+    /// once nobody listens any more: then there are no more reports.
     pub fn new(
         options: AgentOptions,
         now: Time,
-        hear: impl FnMut() -> Vec<Heard> + Send + 'static,
+        hear: impl FnMut() -> Option<Vec<Heard>> + Send + 'static,
     ) -> Self {
         let (agent, hear) = (Agent::new(options, now), Box::new(hear));
         let inner = Inner { agent, hear, flows: 0, latest: None, tell: None };
@@ -79,7 +80,7 @@ impl AirAgent {
 impl Inner {
     /// The latest report, which is made when it is due, whichever connection asks first.
     fn report(&mut self, now: Time) -> Option<Feedback> {
-        for heard in (self.hear)() {
+        for heard in (self.hear)()? {
             self.agent.hear(&heard);
         }
         if let Some((feedback, _)) = self.agent.poll(now, self.flows) {

@@ -179,17 +179,22 @@ pub async fn fetch(
     until: Option<Time>,
     received: Arc<Received>,
 ) -> Result<u64, RoleError> {
-    let connection =
-        endpoint.connect(server, "bulk.airlane").await.map_err(RoleError::transport(server))?;
+    let end = endpoint.runtime().sleep_until(until.unwrap_or(Time::FAR_FUTURE));
+    tokio::pin!(end);
+    let connection = tokio::select! {
+        biased;
+        () = &mut end => return Err(RoleError::Fetch(format!("{server} did not answer in time"))),
+        connection = endpoint.connect(server, "bulk.airlane") => connection,
+    };
+    let connection = connection.map_err(RoleError::transport(server))?;
     let (mut to, _) = connection.open_bi().await.map_err(RoleError::transport(server))?;
     let request = Bytes::copy_from_slice(&bytes.to_be_bytes());
     to.write_all(request).await.map_err(RoleError::transport(server))?;
     to.finish().map_err(RoleError::transport(server))?;
     let body = Pattern::new(BODY, if bytes == 0 { ENDLESS } else { bytes });
-    let end = endpoint.runtime().sleep_until(until.unwrap_or(Time::FAR_FUTURE));
     tokio::select! {
         biased;
-        () = end => {}
+        () = &mut end => {}
         result = receive(&connection, server, body, &received) => result?,
     }
     connection.close(0, "done");

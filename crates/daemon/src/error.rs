@@ -2,6 +2,7 @@
 
 use airlane_apps::live::LiveError;
 use airlane_base::InputError;
+use airlane_capture::CaptureError;
 use airlane_quic::QuicError;
 use airlane_vpx::VpxError;
 
@@ -22,6 +23,9 @@ pub enum DaemonError {
     /// A session of live video.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// The interface that hears the air.
+    #[error(transparent)]
+    Air(#[from] CaptureError),
     /// The encoder of live video.
     #[error(transparent)]
     Vpx(#[from] VpxError),

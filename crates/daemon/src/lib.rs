@@ -1,6 +1,7 @@
 //! The daemons: the roles of `airlane-apps` with what a machine on a network needs around them:
 //! files, certificates, TCP, limits, logs and pages.
 
+pub mod air;
 mod buffers;
 pub mod certificate;
 pub mod client;

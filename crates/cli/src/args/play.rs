@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
+use airlane_daemon::air::AirInterface;
 use airlane_daemon::client::Speak;
 use airlane_daemon::play::PlayRequest;
 use airlane_media::Metric;
@@ -62,6 +63,10 @@ pub(crate) struct PlayArgs {
     /// Send no CMCD
     #[arg(long)]
     no_cmcd: bool,
+    /// Report the rate that is fair in airtime, by what this monitor interface hears, to servers that
+    /// obey it; MAC is the machine's address on the WiFi [default: the interface's]
+    #[arg(long, value_name = "IFACE[,MAC]")]
+    air: Option<AirInterface>,
     /// Write every chunk of every session into this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) dump: Option<PathBuf>,
@@ -90,6 +95,7 @@ impl PlayArgs {
             insecure: self.insecure,
             metric: self.metric,
             silent: self.no_cmcd,
+            air: self.air.clone(),
         }
     }
 }

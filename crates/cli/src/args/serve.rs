@@ -55,6 +55,10 @@ pub(crate) struct ServeArgs {
     /// Plain connections that a viewer counts for on average
     #[arg(long, value_name = "N", default_value = "1", value_parser = baseline)]
     baseline: f64,
+    /// Obey the rates that viewers on a WiFi measure and report (Cupid), times their weights; others
+    /// are served as without it
+    #[arg(long)]
+    cupid: bool,
     /// Factor on every weight [default: 1.065 per connection of --baseline, or the file's]
     #[arg(long, value_name = "ALPHA", value_parser = positive_number)]
     alpha: Option<f64>,
@@ -119,6 +123,7 @@ impl ServeArgs {
             normalisations: self.normalise.iter().map(normalisation).collect(),
             split: self.ab,
             baseline: self.baseline,
+            takes_reports: self.cupid,
             alpha: self.alpha,
             abr: self.abr,
             metric: self.metric,

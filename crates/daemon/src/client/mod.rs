@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use airlane_apps::air_agent::AirAgent;
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{ALPN_H3, ControlHandle, Endpoint, QuicError, Tls, TransportConfig, Trust};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -108,7 +109,22 @@ impl Client {
     /// # Errors
     /// If there is no socket for it.
     pub fn new(runtime: RuntimeHandle, trust: Trust, speak: Speak) -> Result<Self, QuicError> {
-        let endpoint = Endpoint::client(&runtime, any_address(), transport(&trust))?;
+        Self::on_air(runtime, trust, speak, None)
+    }
+
+    /// The same, which reports what an agent of Cupid measures to servers that take it, over HTTP/3.
+    ///
+    /// # Errors
+    /// If there is no socket for it.
+    pub fn on_air(
+        runtime: RuntimeHandle,
+        trust: Trust,
+        speak: Speak,
+        air: Option<&AirAgent>,
+    ) -> Result<Self, QuicError> {
+        let report_source = air.map(AirAgent::report_source);
+        let config = TransportConfig { report_source, ..transport(&trust) };
+        let endpoint = Endpoint::client(&runtime, any_address(), config)?;
         Ok(Self { runtime, endpoint, trust, speak, connections: Mutex::default() })
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_apps::air_agent::AirAgent;
 use airlane_apps::vod::Player;
 use airlane_base::{Seed, Time};
 use airlane_media::{Metric, Perceptual};
@@ -21,6 +22,7 @@ use tokio::sync::mpsc;
 use self::fetch::FetchUrl;
 pub use self::result::{PlayResult, PlayedView};
 use self::title::Title;
+use crate::air::{self, AirInterface};
 use crate::client::{self, Client, Speak, Url};
 use crate::date;
 use crate::error::DaemonError;
@@ -50,6 +52,8 @@ pub struct PlayRequest {
     pub metric: Option<Metric>,
     /// Send no CMCD.
     pub silent: bool,
+    /// Report what Cupid grants by what this interface hears, to servers that take it.
+    pub air: Option<AirInterface>,
 }
 
 /// Plays; `done` gets each session's result as it ends. `stop` ends all of them early.
@@ -63,15 +67,17 @@ pub async fn play(
 ) -> Result<(), DaemonError> {
     let runtime = TokioRuntime::new(Seed(date::now_ms()));
     let trust = client::trust(request.insecure);
+    let air = request.air.as_ref().map(|air| air::agent(&runtime, air)).transpose()?;
     let request = Arc::new(request);
     let (results, mut ended) = mpsc::unbounded_channel();
     let until = request.duration.map(|d| runtime.now() + d);
     for number in 0..request.sessions {
         let (rt, request, trust) = (runtime.clone(), request.clone(), trust.clone());
+        let air = air.clone();
         let results = results.clone();
         runtime.spawn("player", async move {
             rt.sleep(request.stagger * u32::try_from(number).unwrap_or(u32::MAX)).await;
-            let result = session(&rt, &request, trust, number, until).await;
+            let result = session(&rt, &request, (trust, air), number, until).await;
             // Nobody waits any more if all were stopped.
             let _ = results.send(result);
         });
@@ -94,14 +100,14 @@ pub async fn play(
 async fn session(
     runtime: &RuntimeHandle,
     request: &PlayRequest,
-    trust: Trust,
+    with: (Trust, Option<AirAgent>),
     number: usize,
     until: Option<Time>,
 ) -> PlayResult {
     let url = request.urls[number % request.urls.len().max(1)].clone();
     let id = format!("{:016x}-{number}", runtime.seed().split(&url).index(number as u64).0);
     let mut result = PlayResult::new(number, id.clone(), url.clone());
-    if let Err(e) = watch(runtime, request, trust, &mut result, until).await {
+    if let Err(e) = watch(runtime, request, with, &mut result, until).await {
         result.failure = Some(e.to_string());
     }
     result
@@ -110,11 +116,11 @@ async fn session(
 async fn watch(
     runtime: &RuntimeHandle,
     request: &PlayRequest,
-    trust: Trust,
+    (trust, air): (Trust, Option<AirAgent>),
     result: &mut PlayResult,
     until: Option<Time>,
 ) -> Result<(), DaemonError> {
-    let client = Arc::new(Client::new(runtime.clone(), trust, request.speak)?);
+    let client = Arc::new(Client::on_air(runtime.clone(), trust, request.speak, air.as_ref())?);
     let url = Url::parse(&result.url)?;
     let title = Arc::new(Title::load(&client, &url, request.metric).await?);
     result.carrier = client.carrier(&title.url).await;

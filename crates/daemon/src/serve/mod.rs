@@ -18,12 +18,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_apps::air_agent;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::http::AnswerOptions;
 use airlane_apps::vod::sessions::{SharedSessions, WeightRule};
 use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
 use airlane_base::{InputError, Seed};
-use airlane_congestion::ControllerConfig;
+use airlane_congestion::{ControllerConfig, Fallback};
 use airlane_quic::{
     ALPN_H3, Admission, Certificates, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, QuicError,
     Tls, TransportConfig, Trust,
@@ -279,7 +280,10 @@ impl Server {
 
     fn transport(&self) -> TransportConfig {
         let request = &self.request;
-        let controller = ControllerConfig::cubic(request.baseline);
+        let controller = match request.takes_reports {
+            true => ControllerConfig::Cupid { fallback: Fallback::Cubic, weight: request.baseline },
+            false => ControllerConfig::cubic(request.baseline),
+        };
         let tls =
             Tls { identity: Some(self.certificates.clone()), trust: Trust::Roots(Vec::new()) };
         TransportConfig {
@@ -299,6 +303,7 @@ impl Server {
             // Requests are short: what a client may send ahead is bounded accordingly.
             stream_receive_window_bytes: 64 << 10,
             receive_window_bytes: 256 << 10,
+            report_sink: request.takes_reports.then(air_agent::report_sink),
             qlog_dir: request.qlog.clone(),
             keylog: request.keylog.clone(),
             ..TransportConfig::network(tls, controller)

@@ -73,6 +73,8 @@ pub struct ServeRequest {
     pub split: Option<f64>,
     /// Plain connections that a viewer counts for on average.
     pub baseline: f64,
+    /// Obey the rates that viewers on a WiFi measure and report (Cupid).
+    pub takes_reports: bool,
     /// The factor on every weight; `None`: 1.065 per connection of the baseline, or the file's.
     pub alpha: Option<f64>,
     /// The algorithm of players that name none.
@@ -110,6 +112,7 @@ impl ServeRequest {
             normalisations: Vec::new(),
             split: None,
             baseline: 1.0,
+            takes_reports: false,
             alpha: None,
             abr: AbrKind::Bola(airlane_abr::Bola::default()),
             metric: None,

@@ -115,7 +115,7 @@ impl OnAir {
             if let Some(capture) = &capture {
                 heard.iter().for_each(|heard| capture.write(heard));
             }
-            heard
+            Some(heard)
         };
         let agent = AirAgent::new(options, now, hear);
         if let Some(told) = told {

@@ -179,3 +179,15 @@ fn a_wifi_beside_a_link_keeps_the_link_s_use() {
         story.table
     );
 }
+
+#[test]
+fn a_sender_that_nothing_answers_has_waited_all_the_time() {
+    let text = "name = \"far\"\nduration_s = 3\nseeds = [1]\n[[access]]\nname = \"home\"\nkind = \"wifi\"\n\
+        wifi = { station = { snr_db = -10 } }\n[[scheme]]\nname = \"cupid\"\ncontroller = \"cupid\"\n\
+        [[bulk]]\nname = \"a\"\nat = \"home\"\nstart_s = 1\n";
+    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let plan = Plan::new(scenario, &Common::default()).unwrap();
+    let rows = story(&plan).summary.rows;
+    let of = |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().value;
+    assert_eq!((of("goodput_bps"), of("rtt_p95_s")), (0.0, 2.0));
+}

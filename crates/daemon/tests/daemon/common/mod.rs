@@ -44,6 +44,7 @@ pub fn players(server: &Server, title: &str, speak: Speak) -> PlayRequest {
         insecure: true,
         metric: None,
         silent: false,
+        air: None,
     }
 }
 

@@ -306,10 +306,12 @@ impl TransferOutput {
         self.air.filter(|_| span > 0.0).map(|air| air.as_secs_f64() / span)
     }
 
-    /// The round trip that nineteen of twenty of its samples have at most.
+    /// The round trip that nineteen of twenty of its samples have at most; of a sender that was never
+    /// answered all the time that it waited, as its first one takes longer.
     fn rtt_p95_s(&self) -> Option<f64> {
         let rtts: Vec<f64> = self.samples.iter().filter_map(|sample| sample.rtt_s).collect();
-        stats::quantile(&rtts, 0.95)
+        let waited = (self.end - self.start).as_secs_f64();
+        stats::quantile(&rtts, 0.95).or((waited > 0.0).then_some(waited))
     }
 
     /// Application bytes received over the time from its start to its end, bits/s.
