@@ -20,7 +20,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         if let Ok(Some(feedback)) = inbox.take(now, report) {
             let (rate, interval) = (feedback.rate, feedback.interval());
-            let grant = Grant { rate, interval, has_room: feedback.has_room };
+            let (has_room, is_full) = (feedback.has_room, feedback.is_full());
+            let grant = Grant { rate, interval, has_room, is_full };
             assert!(controller.on_signal(now, Signal::Grant(grant)));
             taken += 1;
         }

@@ -8,7 +8,7 @@ use airlane_wifi::{Address, Heard};
 use crate::estimator::{Estimate, Estimator, EstimatorOptions};
 use crate::feedback::Feedback;
 use crate::ring::Ring;
-use crate::rule::{Air, RateRule, RuleOptions, left_share};
+use crate::rule::{Air, FULL, RateRule, RuleOptions, left_share};
 
 /// What airtime is charged for in U, shares and delta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +134,9 @@ impl Agent {
             stations: u8::try_from(air.stations).unwrap_or(u8::MAX),
             interval_ms,
             confidence: Feedback::part(estimate.utilisation_confidence),
-            has_room: self.rule.has_room(&air),
+            // An air in which somebody sends at all times explains that a path carries less, however much
+            // fuller its aggregates could be.
+            has_room: self.rule.has_room(&air) && estimate.utilisation < FULL,
         };
         Some((feedback, estimate))
     }

@@ -1,10 +1,11 @@
 //! From what a receiver hears to how the air is used.
 //!
-//! Records are joined to exchanges (`exchange.rs`), which are charged to windows, stations and the own
-//! station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
+//! Records are joined to exchanges (`exchange.rs`), which are charged (`close.rs`) to windows, stations and
+//! the own station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
 //! (`flows.rs`, `missed.rs`, `unread.rs`).
 
 mod books;
+mod close;
 mod exchange;
 mod flows;
 mod missed;
