@@ -85,8 +85,20 @@ pub fn agent(runtime: &RuntimeHandle, interface: &AirInterface) -> Result<AirAge
     Ok(AirAgent::new(options, runtime.now(), move || heard.lock().as_mut().map(std::mem::take)))
 }
 
+/// However listening ends, the agent learns that nobody listens any more: silence is no idle air.
+struct Listening<'a>(&'a Weak<Heards>);
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        if let Some(told) = self.0.upgrade() {
+            *told.lock() = None;
+        }
+    }
+}
+
 /// Hears until nobody wants to know any more, or the interface is gone.
 fn listen(mut monitor: Monitor, clock: &RuntimeHandle, told: &Weak<Heards>) {
+    let _listening = Listening(told);
     let mut decoder = Decoder::default();
     let mut shift = Shift::default();
     loop {
@@ -95,9 +107,6 @@ fn listen(mut monitor: Monitor, clock: &RuntimeHandle, told: &Weak<Heards>) {
             Ok(record) => record.map(|record| decoder.push(&record)).is_some(),
             Err(error) => {
                 tracing::warn!("the air is not listened to any more: {error}");
-                if let Some(told) = told.upgrade() {
-                    *told.lock() = None;
-                }
                 return;
             }
         };
@@ -120,6 +129,18 @@ fn listen(mut monitor: Monitor, clock: &RuntimeHandle, told: &Weak<Heards>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_stops_listening_or_panics_says_so() {
+        let heard: Arc<Heards> = Arc::new(Mutex::new(Some(Vec::new())));
+        let told = Arc::downgrade(&heard);
+        let listener = std::thread::spawn(move || {
+            let _listening = Listening(&told);
+            panic!("as a decoder might");
+        });
+        assert!(listener.join().is_err());
+        assert!(heard.lock().is_none());
+    }
 
     #[test]
     fn interfaces_and_addresses_are_read() {
