@@ -13,6 +13,8 @@ use noq_proto::{Dir, StreamId, VarInt};
 use crate::control::ControlHandle;
 use crate::driver::{Link, Owner, WeakLink};
 use crate::error::QuicError;
+use crate::fair::SendOrder;
+use crate::priority::Priority;
 use crate::stream::{RecvStream, SendStream};
 
 /// A connection. Clones are handles to the same one; it is closed when the last handle and the
@@ -125,6 +127,22 @@ impl Connection {
         pieces: &mut [Bytes; 2],
     ) -> Poll<Result<(), QuicError>> {
         self.0.poll_leave(cx, id, pieces)
+    }
+
+    /// Sets the weight of a group of streams: where several groups have something to send, the bytes of
+    /// each are in proportion to its weight, which is 1 at first. What is no positive number is ignored.
+    pub fn set_group_weight(&self, group: u64, weight: f64) {
+        self.0.set_group_weight(group, weight);
+    }
+
+    /// Puts a stream where `order` says among those that wait for room.
+    pub(crate) fn place(&self, id: StreamId, order: SendOrder) {
+        self.0.place(id, order);
+    }
+
+    /// Sets the priority of a stream that was placed.
+    pub(crate) fn prioritise(&self, id: StreamId, priority: Priority) {
+        self.0.prioritise(id, priority);
     }
 
     /// Bytes that may wait or be in flight at the moment.

@@ -47,6 +47,15 @@ impl SendStream {
         self.link.poll_write(cx, self.id, data)
     }
 
+    /// Writes two pieces, one behind the other. While it is pending they lie with the connection.
+    pub(crate) fn poll_leave(
+        &mut self,
+        cx: &mut Context<'_>,
+        pieces: &mut [Bytes; 2],
+    ) -> Poll<Result<(), QuicError>> {
+        self.link.poll_leave(cx, self.id, pieces)
+    }
+
     /// Tells the peer that no more follows. What was written is still delivered.
     ///
     /// # Errors

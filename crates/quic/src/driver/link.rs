@@ -24,6 +24,8 @@ use crate::control::ControlHandle;
 use crate::crypto::Cipher;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
+use crate::fair::SendOrder;
+use crate::priority::Priority;
 
 /// One connection. The driver keeps it until it is drained.
 pub(crate) struct Link {
@@ -330,6 +332,25 @@ impl Link {
         state.write(id, pieces)
     }
 
+    /// Puts a stream where `order` says among those that wait for room. What is first leaves first,
+    /// too.
+    pub(crate) fn place(&self, id: StreamId, order: SendOrder) {
+        let mut state = self.state.lock();
+        state.fair.place(id, order);
+        // Fails where the stream was given up: nothing is left to order.
+        let _ = state.proto.send_stream(id).set_priority(i32::from(order.first));
+    }
+
+    /// Sets the priority of a stream that was placed.
+    pub(crate) fn prioritise(&self, id: StreamId, priority: Priority) {
+        self.state.lock().fair.set_priority(id, priority);
+    }
+
+    /// Sets the weight of a group of streams.
+    pub(crate) fn set_group_weight(&self, group: u64, weight: f64) {
+        self.state.lock().fair.set_weight(group, weight);
+    }
+
     /// Bytes that may wait or be in flight at the moment.
     pub(crate) fn send_window(&self) -> u64 {
         self.window.load(Ordering::Relaxed)
@@ -422,6 +443,7 @@ impl Link {
         let mut state = self.state.lock();
         state.writers.remove(&id);
         state.closers.remove(&id);
+        state.fair.remove(id);
         if state.ended.is_some() {
             return;
         }

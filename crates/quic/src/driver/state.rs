@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use noq_proto::{Event, StreamEvent, StreamId};
 
 use super::inbox::{Inbox, Stop};
 use super::wakers::Wakers;
 use crate::error::QuicError;
+use crate::fair::{FairQueue, QUANTUM_BYTES, Rank};
 use crate::reports::ReportReader;
 
 /// The state of one connection, which its lock guards.
@@ -38,6 +39,8 @@ pub(super) struct State {
     pub(super) writers: BTreeMap<StreamId, Writer>,
     /// Outboxes to empty, at the end of the turn.
     leaving: Vec<(StreamId, Outbox)>,
+    /// Which of them is next.
+    pub(super) fair: FairQueue,
     /// Who waits until a stream is delivered or refused.
     pub(super) closers: BTreeMap<StreamId, Waker>,
     /// Who waits for the peer to open streams, and for leave to open some; by
@@ -103,6 +106,7 @@ impl State {
             awaited: Vec::new(),
             writers: BTreeMap::new(),
             leaving: Vec::new(),
+            fair: FairQueue::default(),
             closers: BTreeMap::new(),
             incoming: Default::default(),
             leave: Default::default(),
@@ -217,13 +221,13 @@ impl State {
         pieces: &mut [Bytes],
     ) -> (Poll<Result<(), QuicError>>, bool) {
         let mut rest = pieces;
-        let mut some = false;
+        let mut written = 0;
         let result = loop {
             if rest.iter().all(Bytes::is_empty) {
                 break Poll::Ready(Ok(()));
             }
             match self.proto.send_stream(id).write_chunks(&mut rest) {
-                Ok(_) => some = true,
+                Ok(bytes) => written += bytes as u64,
                 Err(noq_proto::WriteError::Blocked) => break Poll::Pending,
                 Err(noq_proto::WriteError::Stopped(code)) => {
                     let code = code.into_inner();
@@ -234,26 +238,62 @@ impl State {
                 }
             }
         };
-        (result, some)
+        self.fair.on_written(id, written);
+        (result, written > 0)
     }
 
-    /// Writes what was left in outboxes that there is room for now. Whether some was.
+    /// Writes what was left in outboxes that there is room for now, in fair order. Whether some was.
     pub(super) fn empty_outboxes(&mut self) -> bool {
-        let mut some = false;
         let mut leaving = mem::take(&mut self.leaving);
-        for (id, mut outbox) in leaving.drain(..) {
-            let (result, wrote) = self.write(id, &mut outbox.pieces);
-            some |= wrote;
-            if result.is_ready() {
-                outbox.waker.wake_by_ref();
-            }
-            // Whoever left it finds the reason when it comes for the rest.
-            if !matches!(result, Poll::Ready(Ok(()))) {
-                self.writers.insert(id, Writer::Outbox(outbox));
-            }
-        }
+        let some = if leaving.len() > 1 {
+            self.empty_in_turn(leaving.drain(..))
+        } else {
+            leaving.pop().is_some_and(|(id, mut outbox)| {
+                let (result, some) = self.write(id, &mut outbox.pieces);
+                self.settle_outbox(id, outbox, result);
+                some
+            })
+        };
         self.leaving = leaving;
         some
+    }
+
+    /// The same for several: a quantum of one, then of whichever is next.
+    fn empty_in_turn(&mut self, leaving: impl Iterator<Item = (StreamId, Outbox)>) -> bool {
+        let mut some = false;
+        let mut waiting: BTreeMap<Rank, (StreamId, Outbox)> =
+            leaving.map(|(id, outbox)| (self.fair.rank(id), (id, outbox))).collect();
+        while let Some((rank, (id, mut outbox))) = waiting.pop_first() {
+            // Another of its group may have been written since.
+            let present = self.fair.rank(id);
+            if present > rank {
+                waiting.insert(present, (id, outbox));
+                continue;
+            }
+            self.fair.on_next(rank);
+            let mut quantum = front(&outbox.pieces, QUANTUM_BYTES);
+            let bytes = len(&quantum);
+            let (result, wrote) = self.write(id, &mut quantum);
+            some |= wrote;
+            advance(&mut outbox.pieces, bytes - len(&quantum));
+            if matches!(result, Poll::Ready(Ok(()))) && len(&outbox.pieces) > 0 {
+                waiting.insert(self.fair.rank(id), (id, outbox));
+            } else {
+                self.settle_outbox(id, outbox, result);
+            }
+        }
+        some
+    }
+
+    /// Tells whoever left it that an outbox is empty or refused, else keeps it until there is room.
+    fn settle_outbox(&mut self, id: StreamId, outbox: Outbox, result: Poll<Result<(), QuicError>>) {
+        if result.is_ready() {
+            outbox.waker.wake_by_ref();
+        }
+        // Whoever left it finds the reason when it comes for the rest.
+        if !matches!(result, Poll::Ready(Ok(()))) {
+            self.writers.insert(id, Writer::Outbox(outbox));
+        }
     }
 
     pub(super) fn end(&mut self, why: QuicError) {
@@ -279,4 +319,24 @@ impl State {
         }
         self.changes.wake();
     }
+}
+
+/// The first `most` bytes of pieces, without copying them.
+fn front(pieces: &[Bytes; 2], most: usize) -> [Bytes; 2] {
+    let [head, piece] = pieces;
+    let head = head.slice(..head.len().min(most));
+    let piece = piece.slice(..piece.len().min(most - head.len()));
+    [head, piece]
+}
+
+/// How many bytes pieces hold.
+fn len(pieces: &[Bytes; 2]) -> usize {
+    pieces[0].len() + pieces[1].len()
+}
+
+/// Takes the first `bytes` off.
+fn advance(pieces: &mut [Bytes; 2], bytes: usize) {
+    let of_head = bytes.min(pieces[0].len());
+    pieces[0].advance(of_head);
+    pieces[1].advance(bytes - of_head);
 }

@@ -2,6 +2,8 @@
 
 mod body;
 mod client;
+mod control_frames;
+mod priorities;
 mod server;
 mod transport;
 

@@ -2,25 +2,31 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use http::{Request, Response};
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::body::BodyWriter;
 use super::h3_error;
+use super::priorities::Priorities;
 use super::transport::{H3Bidi, H3Connection, varint};
 use crate::connection::Connection;
 use crate::control::ControlHandle;
 use crate::error::QuicError;
+use crate::fair::SendOrder;
+use crate::priority::Priority;
 
 /// Serves HTTP/3 on one connection.
 pub struct H3Server {
     h3: h3::server::Connection<H3Connection, Bytes>,
     connection: Connection,
+    priorities: Arc<Mutex<Priorities>>,
     resolved: mpsc::UnboundedReceiver<Exchange>,
     resolver: mpsc::UnboundedSender<Exchange>,
     head_timeout: Option<Duration>,
@@ -69,13 +75,15 @@ impl H3Server {
     /// If the connection is lost.
     pub async fn bounded(connection: Connection, bounds: RequestBounds) -> Result<Self, QuicError> {
         let transport = H3Connection::new(connection.clone(), bounds.bytes);
+        let priorities = transport.priorities().clone();
         let mut builder = h3::server::builder();
         // Reserved frames and settings exercise other people's parsers and cost bytes at random.
         builder.send_grease(false);
         builder.max_field_section_size(bounds.head_bytes);
         let h3 = builder.build(transport).await.map_err(h3_error)?;
         let (resolver, resolved) = mpsc::unbounded_channel();
-        Ok(Self { h3, connection, resolved, resolver, head_timeout: bounds.head_timeout })
+        let head_timeout = bounds.head_timeout;
+        Ok(Self { h3, connection, priorities, resolved, resolver, head_timeout })
     }
 
     /// The congestion controller of the connection.
@@ -104,7 +112,8 @@ impl H3Server {
                         // Its head may still be on the way: the next one must not wait for it.
                         let resolver = self.resolver.clone();
                         let late = late(self.connection.runtime(), self.head_timeout);
-                        let connection = self.connection.clone();
+                        let (connection, priorities) =
+                            (self.connection.clone(), self.priorities.clone());
                         self.connection.runtime().spawn("h3 request", async move {
                             let resolved = tokio::select! {
                                 biased;
@@ -113,7 +122,11 @@ impl H3Server {
                             };
                             match resolved {
                                 Ok((head, stream)) => {
-                                    let responder = Responder::new(stream, connection);
+                                    let asked = head.headers().get("priority");
+                                    let asked = asked.map(|v| Priority::parse(v.as_bytes()));
+                                    let asked = asked.unwrap_or_default();
+                                    let responder =
+                                        Responder::new(stream, connection, priorities, asked);
                                     drop(resolver.send((head, responder)));
                                 }
                                 Err(e) => tracing::debug!("a request was not understood: {e}"),
@@ -148,6 +161,7 @@ fn late(
 pub struct Responder {
     stream: h3::server::RequestStream<H3Bidi, Bytes>,
     body: BodyWriter,
+    priorities: Arc<Mutex<Priorities>>,
     /// The head of the response is written.
     begun: bool,
     finished: bool,
@@ -155,6 +169,7 @@ pub struct Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
+        self.priorities.lock().on_end(self.id());
         if !self.finished {
             self.stream.stop_stream(Code::H3_INTERNAL_ERROR);
         }
@@ -168,10 +183,37 @@ impl fmt::Debug for Responder {
 }
 
 impl Responder {
-    fn new(stream: h3::server::RequestStream<H3Bidi, Bytes>, connection: Connection) -> Self {
+    fn new(
+        stream: h3::server::RequestStream<H3Bidi, Bytes>,
+        connection: Connection,
+        priorities: Arc<Mutex<Priorities>>,
+        asked: Priority,
+    ) -> Self {
         let id = varint(stream.send_id().into_inner()).into();
         let body = BodyWriter::new(connection, id);
-        Self { stream, body, begun: false, finished: false }
+        let responder = Self { stream, body, priorities, begun: false, finished: false };
+        {
+            // Held until the stream is in its place: no update comes in between.
+            let mut priorities = responder.priorities.lock();
+            let priority = priorities.on_request(responder.id(), asked);
+            let order = SendOrder { priority, ..SendOrder::default() };
+            responder.body.connection().place(id, order);
+        }
+        responder
+    }
+
+    /// The number of its stream.
+    fn id(&self) -> u64 {
+        self.stream.send_id().into_inner()
+    }
+
+    /// Puts the response into a group of those on its connection, whose weight
+    /// [`Connection::set_group_weight`] sets; within it the client's priorities decide (RFC 9218).
+    /// With `first` it goes before the responses of all groups.
+    pub fn join_group(&self, group: u64, first: bool) {
+        let priorities = self.priorities.lock();
+        let order = SendOrder { group, first, priority: priorities.of(self.id()) };
+        self.body.connection().place(varint(self.id()).into(), order);
     }
 
     /// The next piece of the request's body; `None` after the last.

@@ -7,7 +7,10 @@ use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
 use noq_proto::VarInt;
+use parking_lot::Mutex;
 
+use super::control_frames::{ControlFrames, Fault};
+use super::priorities::Priorities;
 use crate::connection::Connection;
 use crate::error::QuicError;
 use crate::stream::{RecvStream, SendStream};
@@ -16,14 +19,20 @@ use crate::stream::{RecvStream, SendStream};
 #[derive(Clone)]
 pub(super) struct H3Connection {
     connection: Connection,
-    /// Bytes that the peer may send on one stream: h3 keeps a frame until it is whole, however long
-    /// it says that it is.
+    /// Bytes that the peer may send on one stream in both directions: h3 keeps a frame until it is
+    /// whole, however long it says that it is.
     most_bytes: u64,
+    priorities: Arc<Mutex<Priorities>>,
 }
 
 impl H3Connection {
     pub(super) fn new(connection: Connection, most_bytes: u64) -> Self {
-        Self { connection, most_bytes }
+        Self { connection, most_bytes, priorities: Arc::default() }
+    }
+
+    /// The priorities of the requests.
+    pub(super) fn priorities(&self) -> &Arc<Mutex<Priorities>> {
+        &self.priorities
     }
 }
 
@@ -35,9 +44,11 @@ impl quic::Connection<Bytes> for H3Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Recv, ConnectionErrorIncoming>> {
-        let most = self.most_bytes;
-        let recv = self.connection.poll_accept_uni(cx);
-        recv.map(|r| r.map(|s| H3Recv::new(s, most)).map_err(connection_error))
+        let recv = ready!(self.connection.poll_accept_uni(cx)).map_err(connection_error)?;
+        // Control streams live as long as the connection: there is no total for them.
+        let mut recv = H3Recv::new(recv, u64::MAX);
+        recv.control = Some(Control { of: self.clone(), frames: ControlFrames::default() });
+        Poll::Ready(Ok(recv))
     }
 
     fn poll_accept_bidi(
@@ -149,12 +160,46 @@ pub(super) struct H3Recv {
     stream: RecvStream,
     /// Bytes that may still come.
     left: u64,
+    /// Reads what comes beside h3, if the peer alone sends on the stream.
+    control: Option<Control>,
 }
 
 impl H3Recv {
     fn new(stream: RecvStream, most_bytes: u64) -> Self {
-        Self { stream, left: most_bytes }
+        Self { stream, left: most_bytes, control: None }
     }
+}
+
+/// What is read of a control stream.
+struct Control {
+    of: H3Connection,
+    frames: ControlFrames,
+}
+
+impl Control {
+    /// Reads what came, and closes the connection where it breaks the rules.
+    fn read(&mut self, bytes: &[u8]) -> Result<(), StreamErrorIncoming> {
+        let H3Connection { connection, priorities, .. } = &self.of;
+        let read = self.frames.read(bytes, |request, priority| {
+            if priorities.lock().on_update(request, priority) {
+                connection.prioritise(varint(request).into(), priority);
+            }
+        });
+        read.map_err(|fault| {
+            let (code, what) = match fault {
+                Fault::TooLong => (Code::H3_EXCESSIVE_LOAD, "a frame is too long"),
+                Fault::Malformed => (Code::H3_FRAME_ERROR, "a frame is malformed"),
+                Fault::NoRequest => (Code::H3_ID_ERROR, "a priority of no request"),
+            };
+            connection.close_with(varint(code.value()), Bytes::from_static(what.as_bytes()));
+            connection_stream_error(what)
+        })
+    }
+}
+
+fn connection_stream_error(what: &str) -> StreamErrorIncoming {
+    let connection_error = ConnectionErrorIncoming::InternalError(what.to_owned());
+    StreamErrorIncoming::ConnectionErrorIncoming { connection_error }
 }
 
 impl quic::RecvStream for H3Recv {
@@ -176,6 +221,9 @@ impl quic::RecvStream for H3Recv {
                 }));
             }
         }
+        if let (Some(control), Some(piece)) = (&mut self.control, &read) {
+            control.read(piece)?;
+        }
         Poll::Ready(Ok(read))
     }
 
@@ -189,25 +237,33 @@ impl quic::RecvStream for H3Recv {
     }
 }
 
-/// The sending half, with what is left of the frame that is being written.
+/// The sending half, with what is left of the frame that is being written, unless the connection has
+/// it.
 pub(super) struct H3Send {
     stream: SendStream,
-    writing: Bytes,
+    writing: [Bytes; 2],
+    done: bool,
 }
 
 impl H3Send {
     fn new(stream: SendStream) -> Self {
-        Self { stream, writing: Bytes::new() }
+        Self { stream, writing: Default::default(), done: true }
     }
 }
 
 impl quic::SendStream<Bytes> for H3Send {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        self.stream.poll_write(cx, &mut self.writing).map_err(stream_error)
+        if !self.done {
+            // Left with the connection as bodies are: behind those a frame that its task has to write
+            // itself would never find room.
+            ready!(self.stream.poll_leave(cx, &mut self.writing).map_err(stream_error))?;
+            self.done = true;
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn send_data<T: Into<WriteBuf<Bytes>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
-        if !self.writing.is_empty() {
+        if !self.done {
             return Err(StreamErrorIncoming::ConnectionErrorIncoming {
                 connection_error: ConnectionErrorIncoming::InternalError(
                     "a frame was sent before the one before it was written".to_owned(),
@@ -217,7 +273,8 @@ impl quic::SendStream<Bytes> for H3Send {
         // h3 does not give its pieces away: this is the one copy, of heads and of requests' bodies.
         // Nobody waits for it as for one that is made while the connection is locked.
         let mut frame: WriteBuf<Bytes> = data.into();
-        self.writing = frame.copy_to_bytes(frame.remaining());
+        self.writing = [frame.copy_to_bytes(frame.remaining()), Bytes::new()];
+        self.done = false;
         Ok(())
     }
 

@@ -11,4 +11,5 @@ mod migration;
 mod mtu;
 mod qlog;
 mod reports;
+mod sharing;
 mod virtual_time;
