@@ -26,6 +26,11 @@ pub trait Exchange: Send {
     fn free_bytes(&self) -> u64 {
         0
     }
+    /// Puts the answer into a group of those on its connection that has a weight among the others; with
+    /// `first` before all of them. Does nothing where answers have no order.
+    fn join_group(&self, group: u64, first: bool) {
+        let _ = (group, first);
+    }
     /// Ends the answer. What was sent is still delivered.
     fn finish(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
@@ -50,6 +55,10 @@ impl Exchange for Responder {
 
     fn free_bytes(&self) -> u64 {
         Self::free_bytes(self)
+    }
+
+    fn join_group(&self, group: u64, first: bool) {
+        Self::join_group(self, group, first);
     }
 
     fn finish(&mut self) -> impl Future<Output = Result<(), QuicError>> + Send {

@@ -1,15 +1,16 @@
 //! Reports a response to a session's request to the sessions, while it is handed over to the
 //! connection.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use airlane_minerva::Progress;
 use airlane_runtime::RuntimeHandle;
 
 use super::provider::WeightPolicy;
-use super::sessions::{PendingResponse, SharedSessions};
+use super::sessions::{PendingResponse, SharedSessions, Taken};
 use super::weigher::Weigher;
-use crate::content::Part;
+use crate::content::{Object, Part, PartRole};
 
 /// The response to a request for a part of a title. Dropping it reports the end of the response.
 pub(super) struct Delivery {
@@ -20,6 +21,43 @@ pub(super) struct Delivery {
     pub(super) weighing: Option<Arc<dyn WeightPolicy>>,
     pub(super) response: PendingResponse,
     pub(super) part: Part,
+    /// The chunk of the picture that it is of, if it is.
+    pub(super) chunk: Option<Chunk>,
+}
+
+/// Where a chunk of the picture lies in an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// Its position in the ladder, and its number.
+    pub(super) id: (usize, usize),
+    /// Its bytes.
+    pub(super) bytes: Range<u64>,
+}
+
+impl Chunk {
+    /// The chunk of `object` that holds the byte `first`.
+    pub(super) fn of(object: &Object, first: u64) -> Option<Self> {
+        match &object.part.as_ref()?.role {
+            PartRole::Picture { rung, chunk } => {
+                Some(Self { id: (*rung, *chunk), bytes: 0..object.len })
+            }
+            PartRole::Pictures { rung, begins } => {
+                let after = begins.partition_point(|&begin| begin <= first);
+                let chunk = after.checked_sub(1)?;
+                let end = begins.get(after).copied().unwrap_or(object.len);
+                Some(Self { id: (*rung, chunk), bytes: begins[chunk]..end })
+            }
+            PartRole::Other => None,
+        }
+    }
+
+    /// What of it these bytes of the object are.
+    fn taken(&self, bytes: Range<u64>) -> Taken {
+        let begin = self.bytes.start;
+        let of_chunk = |at: u64| at.clamp(begin, self.bytes.end) - begin;
+        let (first, end) = (of_chunk(bytes.start), of_chunk(bytes.end));
+        Taken { chunk: self.id, bytes: first..end, len: self.bytes.end - begin }
+    }
 }
 
 /// What the server estimates for a session, as CMSD tells players (CTA-5006).
@@ -38,6 +76,13 @@ impl Delivery {
         if self.response.has_share() {
             let (now, totals) = (self.runtime.now(), self.totals());
             self.response.on_body_handed_over(now, totals, bytes);
+        }
+    }
+
+    /// The connection took these bytes of the object.
+    pub(super) fn on_taken(&self, bytes: Range<u64>) {
+        if let Some(chunk) = self.chunk.as_ref().filter(|_| self.response.has_share()) {
+            self.response.on_taken(self.runtime.now(), &chunk.taken(bytes));
         }
     }
 
@@ -63,6 +108,39 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         let (now, totals) = (self.runtime.now(), self.totals());
-        self.sessions.lock().on_response_end(now, &self.response, totals);
+        let ending = self.sessions.lock().on_response_end(now, &self.response, totals);
+        if let Some(weigher) = self.weigher.as_ref().filter(|_| ending) {
+            weigher.look_again();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn chunks_are_files_or_parts_of_one() {
+        let object = |role| Object {
+            len: 1000,
+            media_type: "video/mp4",
+            version: None,
+            caching: None,
+            part: Some(Part { title: "film".into(), role }),
+            source: Arc::new(Bytes::new()),
+        };
+        let file = object(PartRole::Picture { rung: 2, chunk: 7 });
+        assert_eq!(Chunk::of(&file, 10), Some(Chunk { id: (2, 7), bytes: 0..1000 }));
+        assert_eq!(Chunk::of(&object(PartRole::Other), 0), None);
+        let many = object(PartRole::Pictures { rung: 1, begins: Arc::new([100, 400, 600]) });
+        assert_eq!(Chunk::of(&many, 99), None);
+        assert_eq!(Chunk::of(&many, 600), Some(Chunk { id: (1, 2), bytes: 600..1000 }));
+        let middle = Chunk::of(&many, 400).unwrap();
+        assert_eq!(middle, Chunk { id: (1, 1), bytes: 400..600 });
+        // An answer may go on beyond it.
+        assert_eq!(middle.taken(450..900), Taken { chunk: (1, 1), bytes: 50..200, len: 200 });
+        assert_eq!(middle.taken(700..900).bytes, 200..200);
     }
 }

@@ -12,7 +12,7 @@ mod weigher;
 
 pub use events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
 pub use fetch::{Fetch, FetchPattern};
-pub use origin::{Limits, Origin, Policy, REPORTS_PATH};
+pub use origin::{Limits, Origin, Policy, REPORTS_PATH, SESSION_FIELD};
 pub use player::{Player, Session};
 pub use provider::{Provider, Terms, Treatment, WeightPolicy};
 pub use viewer::Viewer;

@@ -16,17 +16,21 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use tokio::sync::Notify;
 
-use super::delivery::{Delivery, Estimates};
+use super::delivery::{Chunk, Delivery, Estimates};
 use super::events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
 use super::provider::WeightPolicy;
 use super::sessions::{PartRequest, SharedSessions};
-use super::weigher::Weigher;
+use super::weigher::{Weigher, group};
 use crate::cmcd::Cmcd;
-use crate::content::{Object, Part, Store, Target};
+use crate::content::{Object, Store, Target};
 use crate::http::{Answer, AnswerOptions, Busy, Exchange, answer};
 
 /// Where players post reports (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
+
+/// The field with a session's token: of the answer to its first request, and of requests of a player
+/// that goes on with it, on whichever connection.
+pub const SESSION_FIELD: HeaderName = HeaderName::from_static("airlane-session");
 
 /// Bytes of a body to hand over at once, or more where the send buffer has space.
 const PIECE_BYTES: u64 = 65_536;
@@ -166,7 +170,7 @@ impl Origin {
 
     /// A client connected over `carrier`; the weight of the connection is not set.
     pub fn on_connect(&self, peer: std::net::SocketAddr, carrier: Carrier) -> ClientConnection {
-        let client = self.sessions.lock().on_connect(peer, carrier, false);
+        let client = self.sessions.lock().on_connect(peer, carrier, None);
         self.events.connected(&client, None);
         client
     }
@@ -183,17 +187,18 @@ impl Origin {
         let Some(peer) = connection.remote_addr() else { return Ok(()) };
         let runtime = connection.runtime().clone();
         let managed = matches!(self.policy, Policy::Minerva(_));
+        let begins_at = managed.then(|| connection.control().stats().weight);
         let (client, shares) = {
             let mut sessions = self.sessions.lock();
-            let client = sessions.on_connect(peer, Carrier::Http3, managed);
+            let client = sessions.on_connect(peer, Carrier::Http3, begins_at);
             (client, sessions.shares(client.id))
         };
         self.events.connected(&client, Some(connection.control()));
         let weigher = match (&self.policy, shares) {
             (Policy::Minerva(weighing), Some(shares)) => {
-                let control = connection.control().clone();
+                let (weighing, connection) = (weighing.clone(), connection.clone());
                 let sessions = (self.sessions.clone(), shares);
-                Some(Weigher::new(client, weighing.clone(), control, runtime.clone(), sessions))
+                Some(Weigher::new(client, weighing, connection, runtime.clone(), sessions))
             }
             _ => None,
         };
@@ -275,7 +280,7 @@ impl Origin {
             return;
         }
         if request.method() == Method::POST && path == REPORTS_PATH {
-            let status = self.take_report(runtime, request, &mut exchange).await;
+            let status = self.take_report(runtime, client, request, &mut exchange).await;
             self.report_answer(runtime, client, request, (began, None, status), (0, true));
             return;
         }
@@ -293,11 +298,27 @@ impl Origin {
             }
         };
         let mut head = answer(request, object, &self.options);
-        let part = head.body.as_ref().and_then(|body| Some(object?.part.as_ref()?.at(body.start)));
+        let first = head.body.as_ref().map(|body| body.start);
+        let part = first.and_then(|first| Some(object?.part.as_ref()?.at(first)));
         let cmcd = part.is_some().then(|| Cmcd::of_request(request));
         let asked = part.as_ref().zip(cmcd.as_ref());
-        let delivery = asked.and_then(|(p, c)| self.begin_delivery(runtime, client, weigher, p, c));
+        let token = session_token(request);
+        let begun = asked.and_then(|(part, cmcd)| {
+            let request = PartRequest { part, cmcd, token: token.as_deref() };
+            let chunk = object.zip(first).and_then(|(object, first)| Chunk::of(object, first));
+            self.begin_delivery(runtime, client, weigher, request, chunk)
+        });
+        let (delivery, token) = begun.unzip();
         let session = asked.map(|(_, cmcd)| cmcd.session.as_deref().unwrap_or_default());
+        if let Some(delivery) = &delivery {
+            // Sound, headers and text are short, and the picture is of no use without them.
+            exchange.join_group(group(delivery.response.session()), delivery.chunk.is_none());
+        } else if object.is_some_and(|object| is_manifest(object.media_type)) {
+            exchange.join_group(0, true);
+        }
+        if let Some(token) = token.flatten().and_then(|t| HeaderValue::try_from(t).ok()) {
+            head.head.headers_mut().insert(SESSION_FIELD, token);
+        }
         if let Some(estimates) =
             delivery.as_ref().filter(|_| self.options.cmsd).and_then(Delivery::estimates)
         {
@@ -312,48 +333,49 @@ impl Origin {
         self.report_answer(runtime, client, request, (began, session, status), sent);
     }
 
-    /// Reports a request for a part of a title to its session. `None`: the connection was lost.
+    /// Reports a request for a part of a title to its session. What it begins, and the session's token
+    /// if that begins with it; `None`: the connection was lost.
     fn begin_delivery(
         &self,
         runtime: &RuntimeHandle,
         client: &ClientConnection,
         weigher: Option<&Arc<Weigher>>,
-        part: &Part,
-        cmcd: &Cmcd,
-    ) -> Option<Delivery> {
+        request: PartRequest<'_>,
+        chunk: Option<Chunk>,
+    ) -> Option<(Delivery, Option<String>)> {
         let weighing = match &self.policy {
             Policy::Plain => None,
             Policy::Minerva(weighing) => Some(weighing.clone()),
         };
         let (at, totals) = (runtime.now(), weigher.map(|w| w.progress()).unwrap_or_default());
-        let accepted = self.sessions.lock().on_request(
-            at,
-            client.id,
-            totals,
-            PartRequest { part, cmcd },
-            weighing.as_deref(),
-        )?;
+        let accepted =
+            self.sessions.lock().on_request(at, client.id, totals, request, weighing.as_deref())?;
+        let PartRequest { part, cmcd, .. } = request;
         let session = cmcd.session.as_deref().unwrap_or_default();
         let (begins, treatment) = (accepted.begins, accepted.treatment);
         self.events.requested(client, &Requested { at, session, part, cmcd, begins, treatment });
         let concerned = accepted.response.has_share() || accepted.weight.is_some();
         if let Some(weigher) = weigher.filter(|_| concerned) {
-            weigher.on_request(accepted.weight);
+            let session = accepted.response.session();
+            weigher.on_request(session, accepted.share_weight, accepted.weight);
         }
-        Some(Delivery {
+        let delivery = Delivery {
             sessions: self.sessions.clone(),
             runtime: runtime.clone(),
             weigher: weigher.cloned(),
             weighing,
             response: accepted.response,
             part: part.clone(),
-        })
+            chunk,
+        };
+        Some((delivery, accepted.token))
     }
 
     /// Reads what a player posts. The status of the answer.
     async fn take_report<E: Exchange>(
         &self,
         runtime: &RuntimeHandle,
+        client: &ClientConnection,
         request: &Request<()>,
         exchange: &mut E,
     ) -> StatusCode {
@@ -373,12 +395,14 @@ impl Origin {
             None => StatusCode::REQUEST_TIMEOUT,
         };
         if status == StatusCode::NO_CONTENT {
+            let token = session_token(request);
             // Some players put the report into the query, and leave the body empty.
             let inline = Some(Cmcd::of_request(request)).filter(|c| !c.is_empty());
             let posted = Cmcd::of_post(&String::from_utf8_lossy(&body));
             for report in inline.iter().chain(&posted) {
                 self.events.reported(runtime.now(), report);
-                self.sessions.lock().on_report(runtime.now(), report);
+                let token = token.as_deref();
+                self.sessions.lock().on_report(runtime.now(), client.id, token, report);
             }
         }
         let head = Answer::bare(status, &self.options, &[]);
@@ -401,6 +425,16 @@ impl Origin {
         let responded = Responded { at, took, session, method, path, status, bytes, whole };
         self.events.responded(client, &responded);
     }
+}
+
+/// The token of a session that a request shows.
+fn session_token(request: &Request<()>) -> Option<String> {
+    Some(request.headers().get(SESSION_FIELD)?.to_str().ok()?.to_owned())
+}
+
+/// Whether a media type is that of a manifest (RFC 8216; ISO/IEC 23009-1).
+fn is_manifest(media_type: &str) -> bool {
+    matches!(media_type, "application/dash+xml" | "application/vnd.apple.mpegurl")
 }
 
 /// CMSD's field of the server that answers (CTA-5006).
@@ -439,6 +473,9 @@ async fn send<E: Exchange>(
                     delivery.on_body_handed_over(len);
                 }
                 timely(within(runtime, stalled, exchange.send(piece)).await)?;
+                if let Some(delivery) = delivery {
+                    delivery.on_taken(at..at + len);
+                }
                 at += len;
                 sent += len;
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_minerva::Progress;
-use airlane_quic::{ControlHandle, ControlStats};
+use airlane_quic::{Connection, ControlHandle, ControlStats};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::Notify;
 
@@ -20,44 +20,53 @@ pub const PACKET_OVERHEAD_BYTES: u64 = 27;
 pub(super) struct Weigher {
     client: ClientConnection,
     weighing: Arc<dyn WeightPolicy>,
+    connection: Connection,
     control: ControlHandle,
     runtime: RuntimeHandle,
     sessions: SharedSessions,
     shares: ConnectionShares,
-    requested: Notify,
+    changed: Notify,
 }
 
 impl Weigher {
     pub(super) fn new(
         client: ClientConnection,
         weighing: Arc<dyn WeightPolicy>,
-        control: ControlHandle,
+        connection: Connection,
         runtime: RuntimeHandle,
         (sessions, shares): (SharedSessions, ConnectionShares),
     ) -> Arc<Self> {
-        let requested = Notify::new();
-        Arc::new(Self { client, weighing, control, runtime, sessions, shares, requested })
+        let (control, changed) = (connection.control().clone(), Notify::new());
+        Arc::new(Self { client, weighing, connection, control, runtime, sessions, shares, changed })
     }
 
-    /// A session with a share made a request, after which an update may be due earlier; `weight` is
-    /// the connection's weight, if it changed.
-    pub(super) fn on_request(&self, weight: Option<f64>) {
+    /// A session made a request, after which an update may be due earlier: its number, its weight
+    /// among those of the connection if it has a share, and the connection's weight if that changed.
+    pub(super) fn on_request(&self, session: u64, share: Option<f64>, weight: Option<f64>) {
+        if let Some(share) = share {
+            self.connection.set_group_weight(group(session), share);
+        }
         if let Some(weight) = weight {
             self.control.set_weight(weight);
         }
-        self.requested.notify_one();
+        self.look_again();
+    }
+
+    /// An update may be due earlier than it was.
+    pub(super) fn look_again(&self) {
+        self.changed.notify_one();
     }
 
     /// Sets weights when they are due; never ends.
     pub(super) async fn run(self: Arc<Self>, events: Arc<dyn OriginEvents>) {
         loop {
             match self.shares.next_event() {
-                None => self.requested.notified().await,
+                None => self.changed.notified().await,
                 Some(at) => {
                     tokio::select! {
                         biased;
                         () = self.runtime.sleep_until(at) => self.update(&*events),
-                        () = self.requested.notified() => {}
+                        () = self.changed.notified() => {}
                     }
                 }
             }
@@ -73,6 +82,9 @@ impl Weigher {
         if let Some(weight) = updates.weight {
             self.control.set_weight(weight);
         }
+        for (session, share) in updates.shares {
+            self.connection.set_group_weight(group(session), share);
+        }
         for (session, update) in &updates.sessions {
             events.weight_set(&self.client, session.id(), update);
         }
@@ -83,6 +95,11 @@ impl Weigher {
     pub(super) fn progress(&self) -> Progress {
         progress(&self.control.stats(), self.weighing.payload_bytes())
     }
+}
+
+/// The group of a session's answers on its connection; group 0 has those of no session.
+pub(super) fn group(session: u64) -> u64 {
+    session + 1
 }
 
 /// A connection's totals in body bytes.

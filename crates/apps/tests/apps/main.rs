@@ -9,5 +9,6 @@ mod multipath;
 mod multipath_peers;
 mod radio_terms;
 mod sessions;
+mod stolen_weight;
 mod tiles;
 mod trunks;

@@ -9,7 +9,7 @@ use airlane_abr::{AbrKind, PlayerConfig, Setting};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
 use airlane_apps::vod::{ClientConnection, Origin, OriginEvents, Policy, Provider, WeightPolicy};
-use airlane_base::{Rate, Seed};
+use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::ControllerConfig;
 use airlane_media::{Metric, Perceptual, Video, synthetic};
 use airlane_minerva::{Config, Form, Normalisation, RateCurve, Update};
@@ -23,8 +23,8 @@ use http::Request;
 #[derive(Default)]
 struct Log {
     control: Mutex<Option<ControlHandle>>,
-    /// By session, the last update and the connection's weight right after it.
-    weighed: Mutex<BTreeMap<String, (Update, f64)>>,
+    /// Session, update, and the connection's weight right after it.
+    weighed: Mutex<Vec<(String, Update, f64)>>,
 }
 
 impl OriginEvents for Log {
@@ -34,7 +34,7 @@ impl OriginEvents for Log {
 
     fn weight_set(&self, _: &ClientConnection, session: &str, update: &Update) {
         let weight = self.control.lock().unwrap().as_ref().unwrap().stats().weight;
-        self.weighed.lock().unwrap().insert(session.to_owned(), (*update, weight));
+        self.weighed.lock().unwrap().push((session.to_owned(), *update, weight));
     }
 }
 
@@ -123,14 +123,31 @@ fn the_weight_of_a_connection_is_the_sum_over_its_sessions() {
         })
         .unwrap();
     let weighed = log.weighed.lock().unwrap();
-    let (a, b) = (&weighed["a"], &weighed["b"]);
-    let (first, last) = if a.0.at < b.0.at { (a, b) } else { (b, a) };
-    assert!(first.0.weight >= 0.5 && last.0.weight >= 0.5);
-    // Both have ended by now; whoever was updated last saw the other's weight still count.
-    assert!((last.1 - (first.0.weight + last.0.weight)).abs() < 1e-9, "{weighed:?}");
+    let last_of = |id| weighed.iter().filter(|(of, ..)| of == id).next_back().unwrap().1;
+    let (a, b) = (last_of("a"), last_of("b"));
+    let (both_from, both_to) = (Time::from_millis(25_000), a.at.min(b.at));
+    let mut latest = BTreeMap::new();
+    let mut sums = 0;
+    for (session, update, weight) in weighed.iter() {
+        latest.insert(session, update.weight);
+        if (both_from..both_to).contains(&update.at) {
+            // While one pauses it does not count, and while both do the weight is plain.
+            let (own, sum): (f64, f64) = (update.weight, latest.values().sum());
+            let is = |expected: f64| (weight - expected).abs() < 1e-9;
+            assert!(is(2.0) || is(own) || is(sum), "{weight}: {own}, {sum} at {}", update.at);
+            sums += usize::from(is(sum));
+        }
+    }
+    assert!(sums > 20, "{sums}");
+    // When one has ended, it counts no more.
+    let (_, update, weight) = weighed.last().unwrap();
+    assert!(update.at - both_to > Duration::from_secs(12), "{both_to}");
+    assert!([2.0, update.weight].contains(weight), "{weight}");
     // Each session's rate is its own part of the link, not the connection's: more than half of it
     // only while the other pauses.
-    let rates = a.0.smoothed_bps + b.0.smoothed_bps;
+    let during = weighed.iter().filter(|(_, u, _)| (both_from..both_to).contains(&u.at));
+    let (sum, n) = during.fold((0.0, 0.0), |(sum, n), (_, u, _)| (sum + u.smoothed_bps, n + 1.0));
+    let rates = 2.0 * sum / n;
     assert!((3e6..6.5e6).contains(&rates), "{rates} together on 4 Mbit/s");
 }
 

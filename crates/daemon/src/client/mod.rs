@@ -12,11 +12,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use airlane_apps::air_agent::AirAgent;
+use airlane_apps::vod::SESSION_FIELD;
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{ALPN_H3, ControlHandle, Endpoint, QuicError, Tls, TransportConfig, Trust};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
-use http::{HeaderMap, Request, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -101,6 +102,9 @@ pub struct Client {
     trust: Trust,
     speak: Speak,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
+    /// The token of the session that it has with each server: shown with every request, it goes on
+    /// with that session on another connection.
+    sessions: parking_lot::Mutex<BTreeMap<String, HeaderValue>>,
 }
 
 impl Client {
@@ -125,7 +129,8 @@ impl Client {
         let report_source = air.map(AirAgent::report_source);
         let config = TransportConfig { report_source, ..transport(&trust) };
         let endpoint = Endpoint::client(&runtime, any_address(), config)?;
-        Ok(Self { runtime, endpoint, trust, speak, connections: Mutex::default() })
+        let (connections, sessions) = Default::default();
+        Ok(Self { runtime, endpoint, trust, speak, connections, sessions })
     }
 
     /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body
@@ -216,9 +221,17 @@ impl Client {
         if let Some((first, last)) = range {
             request = request.header(header::RANGE, format!("bytes={first}-{last}"));
         }
+        if let Some(token) = self.sessions.lock().get(&url.origin()) {
+            request = request.header(SESSION_FIELD, token);
+        }
         let request = request.body(()).map_err(|_| FetchError::Address(url.to_string()))?;
         match timeout(SILENCE, connection.send(request)).await {
-            Ok(Ok(answer)) => Ok(answer),
+            Ok(Ok(answer)) => {
+                if let Some(token) = answer.headers().get(SESSION_FIELD) {
+                    self.sessions.lock().insert(url.origin(), token.clone());
+                }
+                Ok(answer)
+            }
             Ok(Err(why)) => Err(self.broken(url, why).await),
             Err(_) => Err(self.broken(url, "no answer came".to_owned()).await),
         }

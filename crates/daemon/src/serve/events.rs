@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::sessions::SessionKey;
 use airlane_apps::vod::{ClientConnection, OriginEvents, Requested, Responded, Treatment};
 use airlane_base::Time;
 use airlane_minerva::Update;
@@ -82,8 +81,9 @@ impl OriginEvents for Events {
         if let Some(log) = &self.log {
             let session = responded.session.filter(|_| self.site.split.is_some());
             let arm = session.and_then(|id| {
-                let sessions = self.site.sessions.lock();
-                arm(sessions.get(&SessionKey::of(id, client.id))?)
+                let mut sessions = self.site.sessions.lock();
+                let key = sessions.key_of(client.id, id, None);
+                arm(sessions.get(&key)?)
             });
             log.write(client, responded, arm);
         }

@@ -21,7 +21,7 @@ use std::time::Duration;
 use airlane_apps::air_agent;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::http::AnswerOptions;
-use airlane_apps::vod::sessions::{SharedSessions, WeightRule};
+use airlane_apps::vod::sessions::{Sessions, SharedSessions, WeightRule};
 use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::{ControllerConfig, Fallback};
@@ -114,7 +114,7 @@ impl Server {
         let site = Arc::new(Site {
             files,
             catalogue: parking_lot::RwLock::new(catalogue.clone()),
-            sessions: SharedSessions::default(),
+            sessions: SharedSessions::new(Sessions::default().with_tokens(&secret()?)),
             registry: std::sync::Mutex::default(),
             runtime: runtime.clone(),
             sharing: request.sharing,
@@ -343,6 +343,13 @@ impl airlane_apps::vod::WeightPolicy for Current {
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64> {
         self.0.catalogue().groups.suggestion_bps(title, rate_bps)
     }
+}
+
+/// What tokens of sessions are made from: new at every start, as the sessions are.
+fn secret() -> Result<[u8; 32], DaemonError> {
+    let failed = |_| InputError::new("the system gives no random numbers", "");
+    let secret = ring::rand::generate(&ring::rand::SystemRandom::new()).map_err(failed)?;
+    Ok(secret.expose())
 }
 
 /// Looks for titles, off the threads that serve.

@@ -150,7 +150,7 @@ impl Registry {
         let Query { id, since_s, split } = query;
         let wanted = |key: &SessionKey| match id {
             None => true,
-            Some(id) => matches!(key, SessionKey::Named(name) if **name == *id),
+            Some(id) => key.id() == id,
         };
         let shown = sessions.iter().filter(|(key, s)| wanted(key) && !s.is_over(now));
         let view = |(key, session): (&SessionKey, &Session)| {

@@ -4,7 +4,9 @@
 //! # Model
 //!
 //! - A [`Session`] is one player's viewing of one title. Its [`SessionKey`] is the id that the
-//!   player sends (CMCD `sid`), or else the connection. Its [`State`] says whether it has a weight.
+//!   player sends (CMCD `sid`), with the connection that it began on: the same id from elsewhere
+//!   neither sees nor moves it. With its **token** (`token`), which the answer to its first request
+//!   has, a player goes on with it on another connection. Its [`State`] says whether it has a weight.
 //! - A **connection** carries the requests of any number of sessions. If the origin sets its weight
 //!   (HTTP/3 under Minerva), it is *managed*: it has **shares** (`share`), one for each session
 //!   that requested video on it. A share has a weight; the connection's weight is the sum over its
@@ -17,7 +19,7 @@
 //!
 //! ```text
 //! request  -> on_request: session, state, share, weight    -> PendingResponse
-//! body     -> PendingResponse::on_body_handed_over (bytes in the send buffer)
+//! body     -> PendingResponse::on_body_handed_over (bytes in the send buffer), on_taken
 //!             ... on_body_end, on_response_end
 //! report   -> on_report: buffer, playback rate, stalls
 //! timer    -> ConnectionShares::poll: the weights that are due -> Updates; end_shares
@@ -46,10 +48,12 @@
 //! - There are at most [`Bounds::sessions`] sessions, except that those with a share are never
 //!   evicted.
 
+mod conduct;
 mod session;
 mod share;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -64,10 +68,12 @@ use super::provider::{Terms, Treatment, WeightPolicy};
 use crate::cmcd::Cmcd;
 use crate::content::{Part, PartRole};
 
+pub(super) use conduct::Taken;
 pub use session::{LastPicture, Session, SessionKey, State};
 pub(super) use share::ConnectionShares;
 use share::Shares;
 pub use share::WeightRule;
+use token::Tokens;
 
 /// A session that was silent for so long is over.
 pub const SESSION_TIMEOUT: Duration = Duration::from_secs(60);
@@ -93,6 +99,9 @@ impl Default for Bounds {
 pub struct Sessions {
     bounds: Bounds,
     by_key: BTreeMap<SessionKey, Session>,
+    /// The keys of the sessions by their numbers, which tokens name.
+    by_number: BTreeMap<u64, SessionKey>,
+    tokens: Option<Tokens>,
     connections: BTreeMap<u64, Connection>,
     /// Connections opened so far, which is the number of the next one.
     opened: u64,
@@ -106,6 +115,8 @@ struct Connection {
     client: ClientConnection,
     /// The sessions whose last request came on it.
     sessions: BTreeSet<SessionKey>,
+    /// Sessions that began on other connections and go on here, by their ids.
+    adopted: BTreeMap<Arc<str>, SessionKey>,
     /// The shares of its weight; `None` if the origin does not set its weight (it is not managed).
     shares: Option<ConnectionShares>,
 }
@@ -117,6 +128,8 @@ pub struct PartRequest<'a> {
     pub part: &'a Part,
     /// The CMCD of the request.
     pub cmcd: &'a Cmcd,
+    /// The token that came with it.
+    pub token: Option<&'a str>,
 }
 
 /// The outcome of a request.
@@ -130,6 +143,10 @@ pub struct Accepted {
     pub treatment: Treatment,
     /// The weight to set on the connection now, if it changed.
     pub weight: Option<f64>,
+    /// The weight of the session among those of the connection, if it has a share.
+    pub share_weight: Option<f64>,
+    /// The token of the session, at its first request, where there are tokens.
+    pub token: Option<String>,
 }
 
 /// A response that is being sent. Its events are passed with it, so that its bytes count for the
@@ -141,6 +158,8 @@ pub struct PendingResponse {
     session: u64,
     /// The shares of its connection, if the session had one of them at the request.
     shares: Option<ConnectionShares>,
+    /// It is to a request for a chunk of the picture.
+    picture: bool,
 }
 
 impl PendingResponse {
@@ -153,6 +172,20 @@ impl PendingResponse {
     /// to be sent.
     pub fn on_body_handed_over(&self, now: Time, totals: Progress, bytes: u64) {
         self.with_shares(now, totals, |shares| shares.on_body_handed_over(&self.key, bytes));
+    }
+
+    /// The connection took bytes of the chunk of the picture that it holds.
+    pub(super) fn on_taken(&self, now: Time, taken: &Taken) {
+        let Some(shares) = &self.shares else { return };
+        let mut shares = shares.lock();
+        if shares.is_of(&self.key, self.session) {
+            shares.on_taken(now, &self.key, taken);
+        }
+    }
+
+    /// The number of its session.
+    pub fn session(&self) -> u64 {
+        self.session
     }
 
     /// The rate last measured for its session on its connection, in bits per second.
@@ -177,39 +210,48 @@ impl Sessions {
         Self { bounds, ..Self::default() }
     }
 
-    /// A client connected. `managed`: the origin sets the connection's weight.
+    /// The same, where sessions have tokens, made from `secret`.
+    #[must_use]
+    pub fn with_tokens(self, secret: &[u8; 32]) -> Self {
+        Self { tokens: Some(Tokens::new(secret)), ..self }
+    }
+
+    /// A client connected. `managed` is the weight that its connection begins with, if the origin sets
+    /// it.
     pub fn on_connect(
         &mut self,
         peer: SocketAddr,
         carrier: Carrier,
-        managed: bool,
+        managed: Option<f64>,
     ) -> ClientConnection {
         let client = ClientConnection { id: self.opened, peer, carrier };
         self.opened += 1;
-        let shares = managed.then(ConnectionShares::default);
-        let connection = Connection { client, sessions: BTreeSet::new(), shares };
+        let shares = managed.map(ConnectionShares::new);
+        let (sessions, adopted) = Default::default();
+        let connection = Connection { client, sessions, adopted, shares };
         self.connections.insert(client.id, connection);
         client
     }
 
-    /// A connection ended, with all its shares. Sessions whose players send an id stay: the player
-    /// may continue on another connection.
+    /// A connection ended, with all its shares. Sessions whose players have shown their tokens stay:
+    /// they may continue on another connection.
     pub fn on_disconnect(&mut self, connection: u64) {
         let Some(Connection { sessions, shares, .. }) = self.connections.remove(&connection) else {
             return;
         };
-        let shares = shares.unwrap_or_default();
-        let shares = shares.lock();
-        for key in shares.keys() {
+        let shares = shares.as_ref().map(ConnectionShares::lock);
+        for key in shares.iter().flat_map(|shares| shares.keys()) {
             if let Some(session) = self.by_key.get_mut(key) {
                 session.shares.remove(&connection);
             }
         }
         for key in sessions {
-            if matches!(key, SessionKey::Nameless(_)) {
-                self.forget(&key);
-            } else if let Some(session) = self.by_key.get_mut(&key) {
-                session.state = State::Left(shares.last_update(&key));
+            match self.by_key.get_mut(&key) {
+                Some(session) if session.resumable => {
+                    let update = shares.as_ref().and_then(|shares| shares.last_update(&key));
+                    session.state = State::Left(update);
+                }
+                _ => self.forget(&key),
             }
         }
     }
@@ -230,8 +272,8 @@ impl Sessions {
         if let Some(shares) = &connection_shares {
             shares.lock().divide_progress(now, totals);
         }
-        let PartRequest { part, cmcd } = request;
-        let key = SessionKey::of(cmcd.session.as_deref().unwrap_or_default(), connection);
+        let PartRequest { part, cmcd, token } = request;
+        let key = self.key_of(connection, cmcd.session.as_deref().unwrap_or_default(), token);
         let terms = |key: &SessionKey| match weighing {
             Some(weighing) => weighing.terms(&part.title, key.id(), cmcd),
             None => Terms::PLAIN,
@@ -242,6 +284,7 @@ impl Sessions {
             self.forget(&key);
             self.evict_silent();
             let session = Session::new(self.begun, client, request, terms(&key), now);
+            self.by_number.insert(self.begun, key.clone());
             self.begun += 1;
             self.by_key.insert(key.clone(), session);
         }
@@ -261,7 +304,7 @@ impl Sessions {
             session.state = if shares.len() >= self.bounds.shares {
                 State::Refused
             } else if let Some(rule) = rule() {
-                shares.join(now, key.clone(), session.number, rule, totals);
+                shares.join(now, (key.clone(), session.number), rule, session.chunk(), totals);
                 session.shares.insert(connection);
                 State::Sharing
             } else {
@@ -273,31 +316,44 @@ impl Sessions {
         session.responses += 1;
         let watching = session.viewer.watching();
         let picture = session.on_picture(now, request);
-        let (mut has_share, mut weight) = (false, None);
+        let (mut share_weight, mut weight) = (None, None);
         if let Some(shares) = &mut shares {
             shares.on_request(now, &key, picture.map(|p| (p, watching, &session.viewer)), cmcd);
-            has_share = shares.has(&key);
+            share_weight = shares.share_weight(&key);
             weight = shares.changed_weight();
         }
         drop(shares);
+        let tokens = self.tokens.as_ref().filter(|_| begins);
         Some(Accepted {
             begins,
             treatment: session.treatment,
             weight,
+            share_weight,
+            token: tokens.map(|t| t.token(session.number)),
             response: PendingResponse {
                 session: session.number,
-                shares: connection_shares.filter(|_| has_share),
+                shares: connection_shares.filter(|_| share_weight.is_some()),
+                picture: picture.is_some(),
                 key,
             },
         })
     }
 
     /// A response ended: all of it was handed over, or it was given up. Called once per response.
-    pub fn on_response_end(&mut self, now: Time, response: &PendingResponse, totals: Progress) {
-        response.with_shares(now, totals, |shares| shares.on_response_end(&response.key));
+    /// Whether the connection's shares have to be polled soon.
+    pub fn on_response_end(
+        &mut self,
+        now: Time,
+        response: &PendingResponse,
+        totals: Progress,
+    ) -> bool {
+        response.with_shares(now, totals, |shares| {
+            shares.on_response_end(&response.key, response.picture);
+        });
         if let Some(session) = self.session_of(response) {
             session.responses = session.responses.saturating_sub(1);
         }
+        response.shares.as_ref().is_some_and(|shares| shares.lock().is_ending())
     }
 
     /// `bytes` of a response's body were handed over in all, whether that is the whole of it or
@@ -309,10 +365,10 @@ impl Sessions {
         }
     }
 
-    /// A player reports between requests (CMCD event mode).
-    pub fn on_report(&mut self, now: Time, report: &Cmcd) {
+    /// A player reports between requests (CMCD event mode), on `connection`.
+    pub fn on_report(&mut self, now: Time, connection: u64, token: Option<&str>, report: &Cmcd) {
         let Some(id) = report.session.as_deref().filter(|id| !id.is_empty()) else { return };
-        let key = SessionKey::Named(id.into());
+        let key = self.key_of(connection, id, token);
         let Some(session) = self.by_key.get_mut(&key) else { return };
         session.last_activity = now;
         if let (Some(buffer), Some(last)) = (report.buffer, &mut session.last_picture) {
@@ -363,6 +419,34 @@ impl Sessions {
     /// All sessions, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
         self.by_key.iter()
+    }
+
+    /// The key of the session that a player with this id has, or would begin, on a connection. With a
+    /// token it is that of the token's session, which then goes on there.
+    pub fn key_of(&mut self, connection: u64, id: &str, token: Option<&str>) -> SessionKey {
+        if let Some(key) =
+            token.and_then(|t| self.by_token(t)).filter(|key| key.id() == id).cloned()
+        {
+            if let Some(session) = self.by_key.get_mut(&key) {
+                session.resumable = true;
+            }
+            if key.connection() != connection
+                && let Some(open) = self.connections.get_mut(&connection)
+                && (open.adopted.len() < self.bounds.shares || open.adopted.contains_key(&key.id))
+            {
+                open.adopted.insert(key.id.clone(), key.clone());
+            }
+            return key;
+        }
+        let adopted = self.connections.get(&connection).and_then(|c| c.adopted.get(id));
+        // One that is over begins anew under a key of the connection's own.
+        let adopted = adopted.filter(|key| self.by_key.contains_key(key));
+        adopted.cloned().unwrap_or_else(|| SessionKey::of(id, connection))
+    }
+
+    /// The key of the session of a token; `None` if there is no such session.
+    pub fn by_token(&self, token: &str) -> Option<&SessionKey> {
+        self.by_number.get(&self.tokens.as_ref()?.session(token)?)
     }
 
     /// One session.
@@ -418,6 +502,7 @@ impl Sessions {
     /// Forgets a session and its shares.
     fn forget(&mut self, key: &SessionKey) {
         let Some(session) = self.by_key.remove(key) else { return };
+        self.by_number.remove(&session.number);
         if let Some(open) = self.connections.get_mut(&session.client.id) {
             open.sessions.remove(key);
         }
@@ -454,6 +539,11 @@ impl Sessions {
 pub struct SharedSessions(Arc<Mutex<Sessions>>);
 
 impl SharedSessions {
+    /// These sessions.
+    pub fn new(sessions: Sessions) -> Self {
+        Self(Arc::new(Mutex::new(sessions)))
+    }
+
     /// Locks them. The lock must not be held across an `await`.
     pub fn lock(&self) -> MutexGuard<'_, Sessions> {
         // A task that panicked does not end the sessions of others.

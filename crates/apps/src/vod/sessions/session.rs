@@ -17,27 +17,28 @@ use crate::content::PartRole;
 /// The assumed length of chunks of titles without a quality table, for the player's buffer.
 const UNKNOWN_CHUNK: Duration = Duration::from_secs(4);
 
-/// Identifies a session.
+/// Identifies a session: the id that its player sends (CMCD `sid`), if it sends one, and the
+/// connection that it began on. The same id from elsewhere is another session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SessionKey {
-    /// The id that its player sends (CMCD `sid`).
-    Named(Arc<str>),
-    /// The number of its connection, if its player sends no id.
-    Nameless(u64),
+pub struct SessionKey {
+    pub(super) id: Arc<str>,
+    connection: u64,
 }
 
 impl SessionKey {
-    /// The key of a session on a connection; `id` is empty if the player sends none.
+    /// The key of a session that begins on a connection; `id` is empty if the player sends none.
     pub fn of(id: &str, connection: u64) -> Self {
-        if id.is_empty() { Self::Nameless(connection) } else { Self::Named(id.into()) }
+        Self { id: id.into(), connection }
     }
 
     /// The id that the player sends; empty if none.
     pub fn id(&self) -> &str {
-        match self {
-            Self::Named(id) => id,
-            Self::Nameless(_) => "",
-        }
+        &self.id
+    }
+
+    /// The number of the connection that it began on.
+    pub fn connection(&self) -> u64 {
+        self.connection
     }
 }
 
@@ -49,7 +50,7 @@ impl SessionKey {
 /// | any, or none | first request on a managed connection | `Waiting`, or `Sharing` if it has a share there |
 /// | `Waiting`, `Refused`, `Unweighted` on a managed connection | a request for video | `Sharing`, `Refused` or `Unweighted` |
 /// | `Sharing` | silent for [`SESSION_TIMEOUT`] while other sessions share the connection | `Waiting` |
-/// | any | the connection ends | `Left`, or forgotten if nameless |
+/// | any | the connection ends | `Left` if its player has shown its token, else forgotten |
 /// | any without a share | silent for [`SESSION_TIMEOUT`] | forgotten |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum State {
@@ -99,6 +100,8 @@ pub struct Session {
     pub(super) bytes: u64,
     /// Connections of which it has a share: one, unless the player uses several at once.
     pub(super) shares: BTreeSet<u64>,
+    /// Its player showed its token, and so can go on with it on another connection.
+    pub(super) resumable: bool,
     /// Sum of equation 1 over `chunks` chunks.
     qoe: f64,
     chunks: u32,
@@ -130,12 +133,18 @@ impl Session {
             last_picture: None,
             bytes: 0,
             shares: BTreeSet::new(),
+            resumable: false,
             qoe: 0.0,
             chunks: 0,
             quality: None,
             stalls: 0,
             stalled: Duration::ZERO,
         }
+    }
+
+    /// The length of its title's chunks.
+    pub(super) fn chunk(&self) -> Duration {
+        self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk())
     }
 
     pub(super) fn set_terms(&mut self, terms: Terms) {
@@ -145,8 +154,7 @@ impl Session {
     /// The player requests a part. Returns what follows from the request if it is a chunk of video.
     pub(super) fn on_picture(&mut self, now: Time, wanted: PartRequest<'_>) -> Option<Request> {
         let PartRole::Picture { rung, chunk } = wanted.part.role else { return None };
-        let length = self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk());
-        let request = self.viewer.on_request(now, (rung, chunk), length, wanted.cmcd);
+        let request = self.viewer.on_request(now, (rung, chunk), self.chunk(), wanted.cmcd);
         let stall = request.stalled.saturating_sub(self.stalled);
         self.stalls += u32::from(!stall.is_zero());
         self.stalled = self.stalled.max(request.stalled);

@@ -1,5 +1,5 @@
 //! The shares of one managed connection, one per session. Each has a weight; the connection's
-//! weight is their sum.
+//! weight is the sum over those whose players play (`conduct`).
 //!
 //! Two figures feed Minerva's weight of a share: the bytes delivered to its session and the time in
 //! which it had data to send. The connection measures both for all sessions together;
@@ -13,8 +13,12 @@ use airlane_base::Time;
 use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update, Watching};
 
 use super::super::viewer::Viewer;
+use super::conduct::{Conduct, Standing, Taken};
 use super::{SESSION_TIMEOUT, SessionKey};
 use crate::cmcd::Cmcd;
+
+/// How often it is looked whether the last bytes of answers that have ended were delivered.
+const TAIL: Duration = Duration::from_millis(50);
 
 /// How a share's weight is determined.
 #[derive(Clone, Debug)]
@@ -56,6 +60,10 @@ struct Share {
     pending: u64,
     /// Responses of which not all was handed over to the connection.
     responses: u32,
+    /// What its player does.
+    conduct: Conduct,
+    /// What its weight counts for, as it was last looked at.
+    standing: Standing,
     /// The time of its session's last request on the connection.
     last_request: Time,
 }
@@ -63,10 +71,15 @@ struct Share {
 /// The shares of a connection under a lock of their own: what concerns one connection alone does not
 /// wait for the others. Who holds the lock of all sessions may take this one, and not the other way
 /// round.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(in super::super) struct ConnectionShares(Arc<Mutex<Shares>>);
 
 impl ConnectionShares {
+    /// None yet, on a connection that began with this weight.
+    pub(super) fn new(plain: f64) -> Self {
+        Self(Arc::new(Mutex::new(Shares::new(plain))))
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, Shares> {
         // A task that panicked does not end the sessions of others.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -84,7 +97,11 @@ impl ConnectionShares {
         shares.divide_progress(now, totals);
         let sessions = shares.poll(now);
         let ended = shares.end_silent_shares(now);
-        Updates { sessions, ended, weight: shares.changed_weight() }
+        let updated = sessions
+            .iter()
+            .filter_map(|(key, update)| Some((shares.by_key.get(key)?.session, update.weight)));
+        let updated = updated.collect();
+        Updates { sessions, ended, weight: shares.changed_weight(), shares: updated }
     }
 }
 
@@ -97,12 +114,16 @@ pub(in super::super) struct Updates {
     pub(in super::super) ended: Vec<SessionKey>,
     /// The weight to set on the connection, if it changed.
     pub(in super::super) weight: Option<f64>,
+    /// The weights of the shares among each other, by the numbers of their sessions.
+    pub(in super::super) shares: Vec<(u64, f64)>,
 }
 
 /// The shares of a connection, by their sessions' keys.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shares {
     by_key: BTreeMap<SessionKey, Share>,
+    /// The weight that the connection began with, which it has while nobody plays.
+    plain: f64,
     /// The connection's totals when they were last divided.
     last_totals: Progress,
     last_divided_at: Time,
@@ -112,7 +133,26 @@ pub(super) struct Shares {
     last_silence_check: Time,
 }
 
+impl Share {
+    /// Whether something is to be delivered to its session.
+    fn is_waiting(&self) -> bool {
+        self.responses > 0 || self.pending > 0
+    }
+}
+
 impl Shares {
+    /// None yet, on a connection that began with this weight.
+    fn new(plain: f64) -> Self {
+        Self {
+            by_key: BTreeMap::new(),
+            plain,
+            last_totals: Progress::default(),
+            last_divided_at: Time::ZERO,
+            told_weight: None,
+            last_silence_check: Time::ZERO,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.by_key.len()
     }
@@ -134,16 +174,16 @@ impl Shares {
         self.by_key.get(key)?.update
     }
 
-    /// A session gets a share, which counts from now on.
+    /// A session gets a share, with chunks of length `chunk`.
     ///
     /// The first one under Minerva changes no weight: it begins at the one that the connection has
     /// from its start.
     pub(super) fn join(
         &mut self,
         now: Time,
-        key: SessionKey,
-        session: u64,
+        (key, session): (SessionKey, u64),
         rule: WeightRule,
+        chunk: Duration,
         totals: Progress,
     ) {
         if self.told_weight.is_none() && matches!(rule, WeightRule::Minerva(_)) {
@@ -159,6 +199,8 @@ impl Shares {
             progress: Progress { min_rtt: totals.min_rtt, ..Progress::default() },
             pending: 0,
             responses: 0,
+            conduct: Conduct::new(now, chunk),
+            standing: Standing::New,
             last_request: now,
         };
         self.by_key.insert(key, share);
@@ -182,6 +224,7 @@ impl Shares {
         share.last_request = now;
         share.responses += 1;
         let Some((request, before, viewer)) = picture else { return };
+        share.conduct.on_request();
         let WeightRule::Minerva(minerva) = &mut share.rule else { return };
         if viewer.watching() != before {
             minerva.on_watching(now, viewer.watching(), None);
@@ -212,16 +255,41 @@ impl Shares {
         }
     }
 
-    pub(super) fn on_response_end(&mut self, key: &SessionKey) {
+    pub(super) fn on_taken(&mut self, now: Time, key: &SessionKey, taken: &Taken) {
         if let Some(share) = self.by_key.get_mut(key) {
-            share.responses = share.responses.saturating_sub(1);
+            share.conduct.on_taken(now, taken);
+            share.standing = share.conduct.standing(now);
         }
     }
 
-    /// When a weight is due or, if nothing leads to a poll before, silent shares are to be looked
-    /// for.
+    /// A response ended; `picture`: it was to a request for a chunk of the picture.
+    pub(super) fn on_response_end(&mut self, key: &SessionKey, picture: bool) {
+        if let Some(share) = self.by_key.get_mut(key) {
+            share.responses = share.responses.saturating_sub(1);
+            if picture {
+                share.conduct.on_end();
+            }
+        }
+    }
+
+    /// Whether the connection's weight changes as soon as what waits has been delivered.
+    pub(super) fn is_ending(&self) -> bool {
+        self.by_key.len() > 1 && self.by_key.values().any(|s| s.responses == 0 && s.pending > 0)
+    }
+
+    /// The weight of a session among those of its connection.
+    pub(super) fn share_weight(&self, key: &SessionKey) -> Option<f64> {
+        Some(self.by_key.get(key)?.rule.weight())
+    }
+
+    /// When a weight is due, a player has been idle for long enough to count no more or, if nothing
+    /// leads to a poll before, silent shares are to be looked for.
     pub(super) fn next_event(&self) -> Option<Time> {
         let due = self.by_key.values().filter_map(|s| s.rule.next_event()).min();
+        let counted = self.by_key.values().filter(|s| s.standing != Standing::Stopped);
+        let due = due.into_iter().chain(counted.map(|s| s.conduct.expires())).min();
+        let due =
+            due.into_iter().chain(self.is_ending().then(|| self.last_divided_at + TAIL)).min();
         let check = (self.by_key.len() > 1).then(|| self.last_silence_check + SESSION_TIMEOUT);
         due.into_iter().chain(check).min()
     }
@@ -260,10 +328,21 @@ impl Shares {
         ended
     }
 
-    /// The connection's weight: the sum of its shares'. `None` without one.
+    /// The connection's weight: the sum over the shares whose players play. While there is none, one
+    /// that has just begun counts, the heaviest if there are several; without any it is plain. Of
+    /// several shares those count that wait for something: what one does not need is not the others'.
+    /// `None` while no session has a share.
     pub(super) fn weight(&self) -> Option<f64> {
-        let weights = self.by_key.values().map(|s| s.rule.weight());
-        (!self.by_key.is_empty()).then(|| weights.sum())
+        let is_only = self.by_key.len() == 1;
+        let of = |standing| {
+            let those = self.by_key.values().filter(move |s| s.standing == standing);
+            those.filter(move |s| is_only || s.is_waiting()).map(|s| s.rule.weight())
+        };
+        if self.by_key.is_empty() {
+            return None;
+        }
+        let playing = of(Standing::Playing).reduce(|sum, weight| sum + weight);
+        playing.or_else(|| of(Standing::New).reduce(f64::max)).or(Some(self.plain))
     }
 
     /// The connection's weight, if it is another than this returned last.
@@ -285,7 +364,11 @@ impl Shares {
         self.last_divided_at = self.last_divided_at.max(now);
         let is_only = self.by_key.len() == 1;
         let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
+        // What is on the connection beside sessions has a plain share of it.
+        let all: f64 = self.plain + self.by_key.values().map(|s| s.rule.weight()).sum::<f64>();
         for share in self.by_key.values_mut() {
+            share.conduct.on_due(acked as f64 * share.rule.weight() / all);
+            share.standing = share.conduct.standing(now);
             share.progress.min_rtt = totals.min_rtt;
             let part = u128::from(acked) * u128::from(share.pending);
             let part = part.checked_div(u128::from(pending)).unwrap_or(0);
@@ -296,11 +379,19 @@ impl Shares {
                 share.progress.busy += busy;
             } else {
                 share.progress.acked_bytes += part;
-                if share.responses > 0 || share.pending > 0 {
+                if share.is_waiting() {
                     share.progress.busy += busy.min(passed);
                 }
             }
         }
+    }
+
+    /// How many sessions play, and wait for something if there are several.
+    #[cfg(test)]
+    pub(super) fn counting(&self) -> usize {
+        let is_only = self.by_key.len() == 1;
+        let playing = self.by_key.values().filter(|s| s.standing == Standing::Playing);
+        playing.filter(|s| is_only || s.is_waiting()).count()
     }
 
     #[cfg(test)]
