@@ -123,7 +123,7 @@ fn the_weight_of_a_connection_is_the_sum_over_its_sessions() {
         })
         .unwrap();
     let weighed = log.weighed.lock().unwrap();
-    let last_of = |id| weighed.iter().filter(|(of, ..)| of == id).next_back().unwrap().1;
+    let last_of = |id| weighed.iter().rfind(|(of, ..)| of == id).unwrap().1;
     let (a, b) = (last_of("a"), last_of("b"));
     let (both_from, both_to) = (Time::from_millis(25_000), a.at.min(b.at));
     let mut latest = BTreeMap::new();
