@@ -7,8 +7,9 @@
 //!
 //! Refused with the reason: `type="dynamic"` (live), more than one `Period` (each may have another
 //! ladder and other initialisation segments, so that one list of chunks would not be sound), remote
-//! elements (`xlink:href`), and whatever exceeds a limit: 16 MiB of text, 32 levels, 100 000 chunks
-//! per representation and 1 000 000 in all, URLs of 2 048 bytes and 256 MiB of them.
+//! elements (`xlink:href`), and whatever exceeds a limit: 16 MiB of text, 32 levels, 1 000
+//! representations, 100 000 chunks per representation and 1 000 000 in all, URLs of 2 048 bytes
+//! (and as many of the base that they stand beside) and 256 MiB of them.
 //!
 //! Left out: adaptation sets and representations with an `EssentialProperty` that is not known
 //! here, as the standard asks for (trick modes, thumbnails), and what is neither video, audio nor

@@ -5,12 +5,18 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate};
 
 use super::segments::{About, Budget, segments};
+use super::template::MAX_URL_BYTES;
 use super::xml::{self, Element};
 use super::{CHUNK_TABLE_SCHEME, FrameRate, Kind, Presentation, Representation, time};
 use crate::url::resolve;
 
 /// Properties that describe and can be passed over: colours, and what the pictures are projected on.
 const HARMLESS: [&str; 2] = ["urn:mpeg:mpegB:cicp:", "urn:mpeg:mpegI:omaf:2017"];
+
+/// Representations of a manifest: each inherits what its set and its period say.
+const MAX_REPRESENTATIONS: usize = 1_000;
+/// Bytes of an attribute that representations inherit.
+const MAX_INHERITED_BYTES: usize = 1_024;
 
 /// Reads a static manifest. URLs in the result are relative to the manifest unless the manifest
 /// has absolute ones.
@@ -49,16 +55,22 @@ pub fn parse(text: &str) -> Result<Presentation, InputError> {
         chunk_table: table.map(|url| resolve("", url)),
         ..Presentation::default()
     };
-    let base = base_url(period, &base_url(&mpd, ""));
+    let base = base_url(period, &base_url(&mpd, "")?)?;
     let mut budget = Budget::default();
+    let mut representations = 0;
     for (set, element) in period.all("AdaptationSet").enumerate() {
         if !understood(element) {
             continue;
         }
-        let base = base_url(element, &base);
+        let base = base_url(element, &base)?;
         for inner in element.all("Representation").filter(|r| understood(r)) {
             let Some(kind) = kind(inner, element) else { continue };
-            let base = base_url(inner, &base);
+            representations += 1;
+            if representations > MAX_REPRESENTATIONS {
+                let found = format!("more than {MAX_REPRESENTATIONS} representations");
+                return Err(inner.wrong(found, "expected the ladder of a film"));
+            }
+            let base = base_url(inner, &base)?;
             let context =
                 Context { period, set: element, number: set, kind, base: &base, duration };
             let read = representation(inner, &context, &mut budget)?;
@@ -84,8 +96,14 @@ fn length(element: &Element, attribute: &str) -> Result<Option<Duration>, InputE
 }
 
 /// The base of what is within an element; of several alternatives the first.
-fn base_url(element: &Element, base: &str) -> String {
-    element.first("BaseURL").map_or_else(|| base.to_owned(), |url| resolve(base, &url.text))
+fn base_url(element: &Element, base: &str) -> Result<String, InputError> {
+    let Some(url) = element.first("BaseURL") else { return Ok(base.to_owned()) };
+    // Looked at before it is resolved too: what it is resolved to is copied for every chunk.
+    let whole = (url.text.len() <= MAX_URL_BYTES).then(|| resolve(base, &url.text));
+    whole.filter(|whole| whole.len() <= MAX_URL_BYTES).ok_or_else(|| {
+        let found = format!("a base of more than {MAX_URL_BYTES} bytes");
+        url.wrong(found, format!("expected at most {MAX_URL_BYTES} bytes with those around it"))
+    })
 }
 
 /// Whether all essential properties of an element are known.
@@ -99,6 +117,21 @@ fn understood(element: &Element) -> bool {
 /// An attribute of a representation or, without, of its set.
 fn either<'a>(name: &str, inner: &'a Element, set: &'a Element) -> Option<&'a str> {
     inner.attribute(name).or_else(|| set.attribute(name)).map(str::trim)
+}
+
+/// The same, to be kept: each representation has a copy of it.
+fn kept<'a>(
+    name: &str,
+    inner: &'a Element,
+    set: &'a Element,
+) -> Result<Option<&'a str>, InputError> {
+    let found = either(name, inner, set);
+    if found.is_some_and(|text| text.len() > MAX_INHERITED_BYTES) {
+        let holder = if inner.attribute(name).is_some() { inner } else { set };
+        let expected = format!("text of at most {MAX_INHERITED_BYTES} bytes");
+        return Err(holder.wrong_attribute(name, &expected));
+    }
+    Ok(found)
 }
 
 fn kind(inner: &Element, set: &Element) -> Option<Kind> {
@@ -161,18 +194,18 @@ fn representation(
         id: id.to_owned(),
         set: context.number,
         kind: context.kind,
-        mime: either("mimeType", element, set)
+        mime: kept("mimeType", element, set)?
             .map_or("", |m| m.split(';').next().unwrap_or(m))
             .trim()
             .to_owned(),
-        codecs: either("codecs", element, set).unwrap_or_default().to_owned(),
+        codecs: kept("codecs", element, set)?.unwrap_or_default().to_owned(),
         bandwidth: Rate::from_bps(bandwidth),
         width: number("width")?,
         height: number("height")?,
         frame_rate: frame_rate(element, set)?,
         sampling_hz: number("audioSamplingRate")?,
         channels: channels(element).or_else(|| channels(set)),
-        language: either("lang", element, set).map(str::to_owned),
+        language: kept("lang", element, set)?.map(str::to_owned),
         init: segments.init,
         timescale: segments.timescale,
         time_offset: segments.time_offset,

@@ -19,7 +19,9 @@ const MAX_ELEMENTS: usize = 400_000;
 pub(super) struct Element {
     pub(super) name: String,
     attributes: Vec<(String, String)>,
-    pub(super) children: Vec<Element>,
+    /// Sorted by name once the element is read, those of one name in their order in the document:
+    /// what thousands of representations inherit is not looked for among all of them.
+    children: Vec<Element>,
     /// The text within, without that of the children, trimmed.
     pub(super) text: String,
     line: usize,
@@ -33,7 +35,8 @@ impl Element {
 
     /// The children of that name.
     pub(super) fn all<'a>(&'a self, name: &'static str) -> impl Iterator<Item = &'a Element> {
-        self.children.iter().filter(move |c| c.name == name)
+        let begin = self.children.partition_point(|c| c.name.as_str() < name);
+        self.children[begin..].iter().take_while(move |c| c.name == name)
     }
 
     /// The first child of that name.
@@ -127,6 +130,7 @@ pub(super) fn parse(text: &str) -> Result<Element, InputError> {
                     && let Some(parent) = open.last_mut()
                 {
                     done.text = done.text.trim().to_owned();
+                    done.children.sort_by(|a, b| a.name.cmp(&b.name));
                     parent.children.push(done);
                 }
             }

@@ -175,7 +175,8 @@ pub fn retime(bytes: &mut [u8], sequence: u32, time: u64) -> Result<(), InputErr
         }
         Ok(())
     })?;
-    let number = number_at.and_then(|at| bytes[at].first_chunk_mut::<4>());
+    // A box that ends before its number has none.
+    let number = number_at.and_then(|at| bytes.get_mut(at)?.first_chunk_mut::<4>());
     *number.ok_or_else(|| missing("mfhd"))? = sequence.to_be_bytes();
     let tfdt = time_at.and_then(|at| bytes.get_mut(at)).ok_or_else(|| missing("tfdt"))?;
     let short =

@@ -167,3 +167,13 @@ proptest! {
         let _ = retime(&mut data, 1, 1);
     }
 }
+
+#[test]
+fn a_fragment_whose_number_is_cut_off_is_refused() {
+    for len in 0..8 {
+        let traf = boxed("traf", &[&boxed("tfdt", &[&words(&[0, 7])])]);
+        let moof = boxed("moof", &[&boxed("mfhd", &[&[0; 8][..len]]), &traf]);
+        let e = retime(&mut moof.clone(), 1, 1).unwrap_err().to_string();
+        assert!(e.starts_with("mfhd: "), "{len} bytes: {e}");
+    }
+}
