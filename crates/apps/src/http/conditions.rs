@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 
 use crate::content::Version;
 
@@ -20,8 +20,9 @@ pub(super) enum Verdict {
 /// Evaluates the conditions of a GET or HEAD in the order of section 13.2.2, on an object of this
 /// version.
 pub(super) fn evaluate(fields: &HeaderMap, version: Option<&Version>) -> Verdict {
-    let text = |name| fields.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
-    if let Some(wanted) = text(header::IF_MATCH) {
+    let text = |name| fields.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
+    if fields.contains_key(header::IF_MATCH) {
+        let wanted = fields.get_all(header::IF_MATCH);
         if !version.is_some_and(|v| lists(wanted, &v.etag, Comparison::Strong)) {
             return Verdict::Failed;
         }
@@ -32,9 +33,9 @@ pub(super) fn evaluate(fields: &HeaderMap, version: Option<&Version>) -> Verdict
         return Verdict::Failed;
     }
     let Some(version) = version else { return Verdict::Proceed };
-    let unchanged = match text(header::IF_NONE_MATCH) {
-        Some(known) => lists(known, &version.etag, Comparison::Weak),
-        None => text(header::IF_MODIFIED_SINCE)
+    let unchanged = match fields.contains_key(header::IF_NONE_MATCH) {
+        true => lists(fields.get_all(header::IF_NONE_MATCH), &version.etag, Comparison::Weak),
+        false => text(header::IF_MODIFIED_SINCE)
             .and_then(date)
             .is_some_and(|since| version.modified_s <= since),
     };
@@ -66,13 +67,20 @@ enum Comparison {
     Weak,
 }
 
-/// Whether a list of entity tags, or `*`, contains a strong one.
-fn lists(list: &str, etag: &str, comparison: Comparison) -> bool {
-    list.trim() == "*"
-        || list.split(',').map(str::trim).any(|tag| match tag.strip_prefix("W/") {
-            Some(weak) => comparison == Comparison::Weak && weak == etag,
-            None => tag == etag,
-        })
+/// Whether a list of entity tags, or `*`, contains a strong one. A list may be spread over several
+/// lines of its field (RFC 9110, section 5.3).
+fn lists<'a>(
+    lines: impl IntoIterator<Item = &'a HeaderValue>,
+    etag: &str,
+    comparison: Comparison,
+) -> bool {
+    // Compared as bytes: the tags of others need not be ASCII (section 8.8.3).
+    let tags = lines.into_iter().flat_map(|line| line.as_bytes().split(|&b| b == b','));
+    let etag = etag.as_bytes();
+    tags.map(<[u8]>::trim_ascii).any(|tag| match tag.strip_prefix(b"W/") {
+        Some(weak) => comparison == Comparison::Weak && weak == etag,
+        None => tag == b"*" || tag == etag,
+    })
 }
 
 #[cfg(test)]
@@ -117,6 +125,33 @@ mod tests {
         }
         assert_eq!(evaluate(&fields(&[(header::IF_MATCH, "\"a1\"")]), None), Failed);
         assert_eq!(evaluate(&fields(&[(header::IF_NONE_MATCH, "\"a1\"")]), None), Proceed);
+    }
+
+    #[test]
+    fn all_lines_of_a_list_count() {
+        let asked = |name: HeaderName, values: &[&[u8]]| {
+            let mut fields = HeaderMap::new();
+            for value in values {
+                fields.append(name.clone(), HeaderValue::from_bytes(value).unwrap());
+            }
+            evaluate(&fields, Some(&version()))
+        };
+        let known: &[&[u8]] = &[b"\"b\"", b"\"c\", \"a1\""];
+        assert_eq!(asked(header::IF_NONE_MATCH, known), Verdict::NotModified);
+        assert_eq!(asked(header::IF_MATCH, known), Verdict::Proceed);
+        // A tag may have bytes that are no ASCII (RFC 9110, section 8.8.3): it is another's.
+        let foreign: &[&[u8]] = &[b"\"\xe4\"", b"\"a1\""];
+        assert_eq!(asked(header::IF_NONE_MATCH, foreign), Verdict::NotModified);
+        assert_eq!(asked(header::IF_MATCH, &foreign[..1]), Verdict::Failed);
+        let dated = |values| {
+            let mut fields =
+                fields(&[(header::IF_MODIFIED_SINCE, "Sun, 06 Nov 1994 08:49:37 GMT")]);
+            for value in values {
+                fields.append(header::IF_NONE_MATCH, HeaderValue::from_static(value));
+            }
+            evaluate(&fields, Some(&version()))
+        };
+        assert_eq!(dated(["\"b\"", "\"c\""]), Verdict::Proceed, "the date does not count then");
     }
 
     #[test]
