@@ -19,3 +19,5 @@ pub mod serve;
 pub mod tunnel;
 
 pub use error::DaemonError;
+#[cfg(test)]
+mod virtual_time;

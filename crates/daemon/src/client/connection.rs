@@ -20,9 +20,10 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use super::race::{by_turns, first};
 use super::{Speak, Url};
 
-/// How long HTTP/3 may take to answer before TCP is tried.
+/// How long HTTP/3 may take to answer, at whichever address, before TCP is tried.
 const HEAD_START: Duration = Duration::from_secs(3);
 
 type Sender1 = http1::SendRequest<Empty<Bytes>>;
@@ -34,6 +35,20 @@ pub(super) enum Refusal {
     /// No trusted authority signed the server's certificate.
     Untrusted(String),
     Other(String),
+}
+
+impl Refusal {
+    /// What to tell of a server that could be reached at none of its addresses: that it is not to
+    /// be trusted, if that is why, else the last reason.
+    fn of(mut refusals: Vec<Self>, url: &Url) -> Self {
+        let untrusted = refusals.iter().position(|r| matches!(r, Self::Untrusted(_)));
+        match untrusted {
+            Some(at) => refusals.swap_remove(at),
+            None => refusals
+                .pop()
+                .unwrap_or_else(|| Self::Other(format!("{} has no address", url.host()))),
+        }
+    }
 }
 
 /// One connection.
@@ -90,38 +105,36 @@ impl Answer {
 }
 
 impl Connection {
-    /// Connects to the server of `url`.
+    /// Connects to the server of `url`, which is at one of `addresses`; none: where the system says
+    /// that its name is.
     pub(super) async fn open(
         runtime: &RuntimeHandle,
         endpoint: &Endpoint,
         trust: &Trust,
         speak: Speak,
-        url: &Url,
+        (url, addresses): (&Url, &[SocketAddr]),
     ) -> Result<Self, Refusal> {
-        let addresses: Vec<SocketAddr> = tokio::net::lookup_host((url.host(), url.port()))
-            .await
-            .map_err(|e| Refusal::Other(format!("{}: {e}", url.host())))?
-            .collect();
-        let mut last = Refusal::Other(format!("{} has no address", url.host()));
+        let addresses = match addresses {
+            [] => by_turns(
+                tokio::net::lookup_host((url.host(), url.port()))
+                    .await
+                    .map_err(|e| Refusal::Other(format!("{}: {e}", url.host())))?,
+            ),
+            known => by_turns(known.iter().copied()),
+        };
         if url.is_tls() && matches!(speak, Speak::Best | Speak::Http3) {
-            for &address in &addresses {
-                match timeout(HEAD_START, http3(endpoint, address, url)).await {
-                    Ok(Ok(connection)) => return Ok(connection),
-                    Ok(Err(e)) => last = e,
-                    Err(_) => last = Refusal::Other("it does not answer over QUIC".to_owned()),
-                }
-            }
+            let attempts = addresses.iter().map(|&a| http3(endpoint, a, url)).collect();
+            let refusal = match timeout(HEAD_START, first(runtime, attempts)).await {
+                Ok(Ok(connection)) => return Ok(connection),
+                Ok(Err(refusals)) => Refusal::of(refusals, url),
+                Err(_) => Refusal::Other("it does not answer over QUIC".to_owned()),
+            };
             if speak == Speak::Http3 {
-                return Err(last);
+                return Err(refusal);
             }
         }
-        for &address in &addresses {
-            match tcp(runtime, trust, speak, address, url).await {
-                Ok(connection) => return Ok(connection),
-                Err(e) => last = e,
-            }
-        }
-        Err(last)
+        let attempts = addresses.iter().map(|&a| tcp(runtime, trust, speak, a, url)).collect();
+        first(runtime, attempts).await.map_err(|refusals| Refusal::of(refusals, url))
     }
 
     pub(super) fn is_closed(&self) -> bool {

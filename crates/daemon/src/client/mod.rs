@@ -1,6 +1,7 @@
 //! A client of HTTP/3, 2 and 1.1 for players: one connection per server, answers as they come.
 
 mod connection;
+mod race;
 mod url;
 
 use std::collections::BTreeMap;
@@ -101,6 +102,8 @@ pub struct Client {
     endpoint: Endpoint,
     trust: Trust,
     speak: Speak,
+    /// Where hosts are, of which the system is not asked.
+    addresses: BTreeMap<String, Vec<SocketAddr>>,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
     /// The token of the session that it has with each server: shown with every request, it goes on
     /// with that session on another connection.
@@ -129,8 +132,15 @@ impl Client {
         let report_source = air.map(AirAgent::report_source);
         let config = TransportConfig { report_source, ..transport(&trust) };
         let endpoint = Endpoint::client(&runtime, any_address(), config)?;
-        let (connections, sessions) = Default::default();
-        Ok(Self { runtime, endpoint, trust, speak, connections, sessions })
+        let (addresses, connections, sessions) = Default::default();
+        Ok(Self { runtime, endpoint, trust, speak, addresses, connections, sessions })
+    }
+
+    /// The same, which takes `host` to be at these addresses and does not ask the system.
+    #[must_use]
+    pub fn with_addresses(mut self, host: &str, addresses: Vec<SocketAddr>) -> Self {
+        self.addresses.insert(host.to_owned(), addresses);
+        self
     }
 
     /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body
@@ -243,8 +253,10 @@ impl Client {
         if let Some(known) = connections.get(&url.origin()).filter(|c| !c.is_closed()) {
             return Ok(known.clone());
         }
+        let known = self.addresses.get(url.host()).map_or(&[][..], Vec::as_slice);
+        let to = (url, known);
         let connecting =
-            Connection::open(&self.runtime, &self.endpoint, &self.trust, self.speak, url);
+            Connection::open(&self.runtime, &self.endpoint, &self.trust, self.speak, to);
         let connection = match timeout(SILENCE, connecting).await {
             Ok(result) => result,
             Err(_) => Err(Refusal::Other("it does not answer".to_owned())),

@@ -6,6 +6,7 @@ mod disk;
 mod handshakes;
 mod malformed;
 mod network;
+mod silent;
 mod slow;
 mod stalled;
 
