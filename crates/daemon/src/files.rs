@@ -18,7 +18,7 @@ use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
 use crate::buffers::BufferPool;
-use crate::once::Once;
+use crate::seldom::Seldom;
 
 /// Longest path that is looked at, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
@@ -28,18 +28,18 @@ const MAX_PATH_BYTES: usize = 4096;
 pub struct Files {
     dir: Arc<Dir>,
     buffers: BufferPool,
-    once: Arc<Once>,
+    seldom: Arc<Seldom>,
 }
 
 impl Files {
-    /// The files below `folder`.
+    /// The files below `folder`. What the disk does goes to `seldom`.
     ///
     /// # Errors
     /// If it is no folder that can be read.
-    pub fn open(folder: &Path) -> Result<Self, InputError> {
+    pub(crate) fn open(folder: &Path, seldom: Arc<Seldom>) -> Result<Self, InputError> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())
             .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
-        Ok(Self { dir: Arc::new(dir), buffers: BufferPool::default(), once: Arc::default() })
+        Ok(Self { dir: Arc::new(dir), buffers: BufferPool::default(), seldom })
     }
 
     /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
@@ -52,7 +52,7 @@ impl Files {
         let files = self.clone();
         let opening = spawn_blocking(move || files.open_file(&name));
         let found = opening.await.map_err(io::Error::other).flatten();
-        found.inspect_err(|e| complain(&self.once, path, e))
+        found.inspect_err(|e| complain(&self.seldom, path, e))
     }
 
     fn open_file(&self, name: &Path) -> io::Result<Option<Object>> {
@@ -101,7 +101,7 @@ impl Files {
                 file: Arc::new(file),
                 name: name.to_owned(),
                 buffers: self.buffers.clone(),
-                once: self.once.clone(),
+                seldom: self.seldom.clone(),
             }),
         }))
     }
@@ -127,12 +127,9 @@ pub fn name_of(path: &str) -> Option<PathBuf> {
     Some(name)
 }
 
-/// Tells the operator of what the disk does, once for each file.
-fn complain(once: &Once, path: &str, e: &io::Error) {
-    let what = format!("{path} cannot be read: {e}");
-    if once.is_first(&what) {
-        tracing::warn!("{what}");
-    }
+/// Tells the operator of what the disk does.
+fn complain(seldom: &Arc<Seldom>, path: &str, e: &io::Error) {
+    seldom.warn("disk", format_args!("{path} cannot be read: {e}"));
 }
 
 /// A file that was found: it is read as it was opened, also if another takes its name meanwhile.
@@ -141,7 +138,7 @@ struct OpenFile {
     file: Arc<File>,
     name: PathBuf,
     buffers: BufferPool,
-    once: Arc<Once>,
+    seldom: Arc<Seldom>,
 }
 
 impl Source for OpenFile {
@@ -159,7 +156,7 @@ impl Source for OpenFile {
                 Ok(piece.filled(len))
             });
             let piece = read.await.map_err(io::Error::other).flatten();
-            piece.inspect_err(|e| complain(&self.once, &self.name.to_string_lossy(), e))
+            piece.inspect_err(|e| complain(&self.seldom, &self.name.to_string_lossy(), e))
         })
     }
 }

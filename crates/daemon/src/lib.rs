@@ -12,9 +12,9 @@ pub mod folders;
 pub mod live;
 mod machine;
 mod near;
-mod once;
 pub mod play;
 mod prometheus;
+mod seldom;
 pub mod serve;
 pub mod tunnel;
 

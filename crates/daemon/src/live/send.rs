@@ -22,6 +22,7 @@ use super::pictures::{Latest, keep_latest};
 use super::serving::{Counts, Served, Serving};
 use super::{paths, transport};
 use crate::certificate::{self, Development};
+use crate::seldom::Seldom;
 use crate::{DaemonError, date};
 
 /// Handshakes under way at most, and how long each may take.
@@ -147,7 +148,8 @@ impl Sender {
             Served::Clip { .. } => None,
         };
         let clock = date::now() - runtime.now().since_start();
-        let serving = Serving { video, marks, answer, clock, counts: counts.clone() };
+        let (counts_of, seldom) = (counts.clone(), Seldom::new(runtime.clone()));
+        let serving = Serving { video, marks, answer, clock, counts: counts_of, seldom };
         let accepting = endpoint.clone();
         runtime.spawn("live sender", async move {
             while let Some(connection) = accepting.accept().await {

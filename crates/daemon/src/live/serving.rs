@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use super::encoded::Encoders;
 use super::pictures::Latest;
 use super::{IDLE, path};
+use crate::seldom::Seldom;
 
 /// How often it is looked whether a viewer still takes what it gets.
 const LOOK: Duration = Duration::from_millis(500);
@@ -52,6 +53,7 @@ pub(super) struct Serving {
     /// The time since 1970 when the runtime's clock shows 0.
     pub(super) clock: Duration,
     pub(super) counts: Arc<Counts>,
+    pub(super) seldom: Arc<Seldom>,
 }
 
 /// Somebody who watches, counted until this is dropped.
@@ -108,7 +110,7 @@ impl Serving {
             match ended {
                 Ended::Left => {}
                 Ended::Stalled => {
-                    tracing::info!("a viewer that acknowledged nothing was sent away");
+                    self.seldom.info("stalled", "a viewer that acknowledged nothing was sent away");
                     return connection.close(1, "nothing was acknowledged");
                 }
                 Ended::Done => return connection.close(0, "the video has ended"),

@@ -12,25 +12,18 @@ use airlane_quic::ControlHandle;
 use super::log::AccessLog;
 use super::session_view::arm;
 use super::site::Site;
-use crate::once::Once;
+use crate::seldom::Seldom;
 
 /// The server's observer of its origins.
 pub(super) struct Events {
     site: Arc<Site>,
     log: Option<Arc<AccessLog>>,
-    once: Once,
+    seldom: Arc<Seldom>,
 }
 
 impl Events {
-    pub(super) fn new(site: Arc<Site>, log: Option<Arc<AccessLog>>) -> Self {
-        Self { site, log, once: Once::default() }
-    }
-
-    /// Logs a message the first time that it comes up.
-    fn log_once(&self, message: &str) {
-        if self.once.is_first(message) {
-            tracing::info!("{message}");
-        }
+    pub(super) fn new(site: Arc<Site>, log: Option<Arc<AccessLog>>, seldom: Arc<Seldom>) -> Self {
+        Self { site, log, seldom }
     }
 }
 
@@ -49,16 +42,20 @@ impl OriginEvents for Events {
         }
         let Requested { session, part, .. } = requested;
         let (title, carrier) = (&part.title, client.carrier.name());
-        tracing::info!(peer = %client.peer, carrier, %title, session, "a session began");
+        self.seldom.info(
+            "session",
+            format_args!("a session began: {session:?} of {title} for {} ({carrier})", client.peer),
+        );
         match requested.treatment {
             Treatment::NoCmcd => {
                 let peer = client.peer.ip();
-                self.log_once(&format!("{peer} sends no CMCD: its sessions get a plain share"));
+                let message = format_args!("{peer} sends no CMCD: its sessions get a plain share");
+                self.seldom.info("no CMCD", message);
             }
             Treatment::NoTable => {
-                self.log_once(&format!(
-                    "{title} has no quality table: its sessions get a plain share"
-                ));
+                let message =
+                    format_args!("{title} has no quality table: its sessions get a plain share");
+                self.seldom.info("no table", message);
             }
             Treatment::Minerva | Treatment::Control | Treatment::Plain => {}
         }

@@ -42,7 +42,7 @@ use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
 pub use crate::certificate::Development;
 use crate::error::DaemonError;
-use crate::once::Once;
+use crate::seldom::Seldom;
 use crate::{certificate, date, machine};
 
 pub use request::{ServeRequest, Sharing, StatusAccess, Timeouts};
@@ -72,6 +72,7 @@ pub struct Server {
     /// Comes from the certificate's key, so that one who takes this server's place has it too.
     reset_secret: [u8; 32],
     log: Option<Arc<AccessLog>>,
+    seldom: Arc<Seldom>,
     /// One per connection over TCP.
     permits: Arc<Semaphore>,
     stopping: signal::Sender<bool>,
@@ -104,7 +105,8 @@ impl Server {
     /// If the folder, a file, a certificate or an address cannot be used.
     pub async fn start(request: ServeRequest) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
-        let files = crate::files::Files::open(&request.folder)?;
+        let seldom = Seldom::new(runtime.clone());
+        let files = crate::files::Files::open(&request.folder, seldom.clone())?;
         let catalogue = Arc::new(read_titles(&request).await?);
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
         let (identity, development) = identity(&request)?;
@@ -138,6 +140,7 @@ impl Server {
             certificates,
             reset_secret,
             log,
+            seldom,
             permits,
             stopping,
         };
@@ -242,7 +245,7 @@ impl Server {
             permits: self.permits.clone(),
             stopping: stop.clone(),
             timeouts: self.request.timeouts,
-            once: Once::default(),
+            seldom: self.seldom.clone(),
         };
         runtime.spawn("http/3", origin.serve(endpoint.clone()));
         runtime.spawn("http over tcp", Arc::new(tcp).serve(listener));
@@ -266,7 +269,7 @@ impl Server {
         options.fields.insert(header::SERVER, server);
         let nosniff = HeaderValue::from_static("nosniff");
         options.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
-        let events = Events::new(self.site.clone(), self.log.clone());
+        let events = Events::new(self.site.clone(), self.log.clone(), self.seldom.clone());
         let Timeouts { head, stalled, idle, .. } = self.request.timeouts;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
         limits.piece_bytes = PIECE_BYTES as u64;

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::request::Timeouts;
-use crate::once::Once;
+use crate::seldom::Seldom;
 
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -55,7 +55,7 @@ pub(super) struct Tcp {
     /// Becomes true when no request is taken any more.
     pub(super) stopping: watch::Receiver<bool>,
     pub(super) timeouts: Timeouts,
-    pub(super) once: Once,
+    pub(super) seldom: Arc<Seldom>,
 }
 
 /// What the answers of a connection tell it.
@@ -80,13 +80,14 @@ impl Tcp {
                 Ok(accepted) => accepted,
                 Err(e) => {
                     // Out of descriptors, or the client is gone already: others may do better.
-                    self.warn(&format!("a TCP connection was not taken: {e}"));
+                    self.seldom.warn("accept", format_args!("a TCP connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
             let Ok(permit) = self.permits.clone().try_acquire_owned() else {
-                self.warn(&format!("no room for another TCP connection of {}", peer.ip()));
+                let message = format_args!("no room for another TCP connection of {}", peer.ip());
+                self.seldom.warn("no room", message);
                 continue;
             };
             let tcp = self.clone();
@@ -96,13 +97,6 @@ impl Tcp {
                 }
                 drop(permit);
             });
-        }
-    }
-
-    /// Logs a warning the first time that it comes up: strangers can provoke it.
-    fn warn(&self, message: &str) {
-        if self.once.is_first(message) {
-            tracing::warn!("{message}");
         }
     }
 

@@ -25,13 +25,13 @@ use super::quic::Congestion;
 use super::radio_spec::RadioSpec;
 use super::radios::Radios;
 use super::request::{Reply, Target, TunnelRequest};
-use super::seldom::Seldom;
 use super::socks::{self, Command, SocksError};
 use super::status::{self, CapStatus, LineStatus, TunnelStatus};
 use super::stop::{Stop, until};
 use super::usage::{self, Keeper};
 use crate::date;
 use crate::error::DaemonError;
+use crate::seldom::Seldom;
 
 /// A client of SOCKS has said what it wants by then.
 const ASK: Duration = Duration::from_secs(10);
@@ -146,7 +146,7 @@ impl TunnelClient {
         let Radios { radios, keeper } = Radios::of(&runtime, &request)?;
         let shared = Arc::new(Shared {
             trunk: Trunk::new(&runtime, random()?, radios, request.bounds),
-            seldom: Arc::new(Seldom::new(runtime.clone())),
+            seldom: Seldom::new(runtime.clone()),
             runtime: runtime.clone(),
             passed: Passed::default(),
             datagrams: datagrams::Counts::default(),
@@ -243,7 +243,7 @@ impl Shared {
             let (connection, peer) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(e) => {
-                    self.seldom.warn("accept", &format!("a connection was not taken: {e}"));
+                    self.seldom.warn("accept", format_args!("a connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -339,7 +339,7 @@ impl Shared {
         let pumped = pump(connection, stream, beginning, &self.passed).await;
         if let Err(PumpError::Refused(reply)) = &pumped {
             self.refused.fetch_add(1, Ordering::Relaxed);
-            self.seldom.warn("refused", &format!("{target}: {reply}"));
+            self.seldom.warn("refused", format_args!("{target}: {reply}"));
         }
         pumped
     }

@@ -17,7 +17,6 @@ mod radio_spec;
 mod radios;
 mod request;
 mod rules;
-mod seldom;
 mod serve;
 pub mod socks;
 mod status;

@@ -21,8 +21,8 @@ use tokio::time::timeout;
 use super::key::{Key, NAME, random};
 use super::knock::{Door, Knock, KnockKey};
 use super::radio::PathSpec;
-use super::seldom::Seldom;
 use crate::date;
+use crate::seldom::Seldom;
 
 /// The channel that knocks of QUIC name: either. Inside the connection it says which.
 const EITHER: u8 = 2;
@@ -91,7 +91,7 @@ impl QuicKnock for Opening {
         match self.door.take(token, date::now_ms()) {
             Ok(knock) => knock.channel == EITHER,
             Err(e) => {
-                self.seldom.warn("stranger", &format!("{e} of {} over QUIC", from.ip()));
+                self.seldom.warn("stranger", format_args!("{e} of {} over QUIC", from.ip()));
                 false
             }
         }

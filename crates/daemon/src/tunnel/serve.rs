@@ -25,12 +25,12 @@ use super::pump::{Beginning, Passed, PumpError, pump};
 use super::quic::{self, Congestion};
 use super::request::{Reply, Target, TunnelRequest};
 use super::rules::Rules;
-use super::seldom::Seldom;
 use super::status::{self, LineStatus, TunnelStatus};
 use super::stop::{Stop, until};
 use super::tcp::TcpDoor;
 use crate::date;
 use crate::error::DaemonError;
+use crate::seldom::Seldom;
 
 /// How long it may take to reach a target, its name included.
 const REACH: Duration = Duration::from_secs(15);
@@ -90,7 +90,7 @@ impl TunnelServer {
     /// If an address cannot be listened at.
     pub async fn start(request: TunnelServeRequest) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
-        let seldom = Arc::new(Seldom::new(runtime.clone()));
+        let seldom = Seldom::new(runtime.clone());
         let shared = Arc::new(Shared {
             rules: request.rules,
             seldom: seldom.clone(),

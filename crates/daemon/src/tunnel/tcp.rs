@@ -21,8 +21,8 @@ use super::half_open::HalfOpen;
 use super::key::{NAME, random};
 use super::knock::{Door, KNOCK_BYTES, Knock, KnockKey, Nonce};
 use super::radio::{self, PathSpec};
-use super::seldom::Seldom;
 use crate::date;
+use crate::seldom::Seldom;
 
 /// A connection has knocked, and shaken hands, by then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -97,7 +97,7 @@ impl TcpDoor {
                 Ok(accepted) => accepted,
                 Err(e) => {
                     // Out of descriptors, or the peer is gone already: others may do better.
-                    self.seldom.warn("accept", &format!("a TCP connection was not taken: {e}"));
+                    self.seldom.warn("accept", format_args!("a TCP connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -115,11 +115,11 @@ impl TcpDoor {
                         }
                     }
                     Ok(Err((kind, e))) => {
-                        door.seldom.warn(kind, &format!("{} of {}", e, peer.ip()))
+                        door.seldom.warn(kind, format_args!("{} of {}", e, peer.ip()))
                     }
-                    Err(_) => {
-                        door.seldom.warn("silent", &format!("no knock in time of {}", peer.ip()))
-                    }
+                    Err(_) => door
+                        .seldom
+                        .warn("silent", format_args!("no knock in time of {}", peer.ip())),
                 }
                 drop(place);
             });

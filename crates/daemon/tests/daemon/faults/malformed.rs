@@ -250,9 +250,9 @@ fn cmcd_of_every_wrong_kind_changes_nothing() {
         assert_eq!(sessions["sessions"][0]["regime"], "minerva", "{sessions}");
         server.stop().await;
     });
-    // Each session is announced; nobody is complained about more than once.
-    let complaints: Vec<_> = lines.iter().filter(|l| !l.contains("a session began")).collect();
-    assert!(complaints.len() <= 1, "{complaints:?}");
+    // There were hundreds of sessions, and more complaints.
+    let of = |kind: &str| lines.iter().filter(|l| l.contains(kind)).count();
+    assert!(of("a session began") == 1 && lines.len() <= 3, "{lines:?}");
 }
 
 #[cfg(target_os = "linux")]
