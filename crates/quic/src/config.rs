@@ -11,6 +11,7 @@ use airlane_congestion::{Controller, ControllerConfig};
 use bytes::Bytes;
 
 use crate::crypto::{Cipher, Security, Tls};
+use crate::places::Places;
 use crate::reports::{ReportSink, ReportSource};
 
 /// What a controller is made from.
@@ -148,6 +149,9 @@ pub struct TransportConfig {
     pub empty_client_ids: bool,
     /// Whom a server lets in.
     pub admission: Admission,
+    /// Places that a server's connections need, which it may share with others: one address has no
+    /// more than its own. `None`: none is needed.
+    pub places: Option<Arc<Places>>,
     /// What clients show and servers want to see before anything else. A server with it answers
     /// strangers with nothing: no handshake, no version negotiation, no stateless reset. Not
     /// together with address validation ([`Admission::validate_from`]), which uses the same field.
@@ -233,6 +237,7 @@ impl TransportConfig {
             max_streams: 100,
             empty_client_ids: false,
             admission: Admission::ALL,
+            places: None,
             knock: None,
             interface: None,
             ecn: false,

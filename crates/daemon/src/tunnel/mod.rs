@@ -6,7 +6,6 @@
 
 mod connect;
 mod datagrams;
-mod half_open;
 mod key;
 mod knock;
 mod listen;

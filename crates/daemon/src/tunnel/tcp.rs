@@ -9,6 +9,7 @@ use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::trunk::{
     Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, Role,
 };
+use airlane_quic::Places;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes, BytesMut};
 use rustls::pki_types::ServerName;
@@ -17,7 +18,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::half_open::HalfOpen;
 use super::key::{NAME, random};
 use super::knock::{Door, KNOCK_BYTES, Knock, KnockKey, Nonce};
 use super::radio::{self, PathSpec};
@@ -26,6 +26,10 @@ use crate::seldom::Seldom;
 
 /// A connection has knocked, and shaken hands, by then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Connections at most that have not been let in, and those of one address among them.
+const HALF_OPEN: usize = 512;
+/// See [`HALF_OPEN`].
+const HALF_OPEN_OF_ONE: usize = 64;
 /// Pieces that one call of the system takes at most.
 const SLICES: usize = 16;
 
@@ -71,7 +75,7 @@ pub(super) struct TcpDoor {
     pub(super) door: Arc<Door>,
     pub(super) tls: TlsAcceptor,
     pub(super) seldom: Arc<Seldom>,
-    half_open: Arc<HalfOpen>,
+    half_open: Arc<Places>,
     pairs: Arc<Pairs>,
 }
 
@@ -82,7 +86,8 @@ impl TcpDoor {
         tls: TlsAcceptor,
         seldom: Arc<Seldom>,
     ) -> Arc<Self> {
-        let (half_open, pairs) = (Arc::default(), Pairs::new(runtime.clone()));
+        let half_open = Places::new(HALF_OPEN, HALF_OPEN_OF_ONE);
+        let pairs = Pairs::new(runtime.clone());
         Arc::new(Self { runtime, door, tls, seldom, half_open, pairs })
     }
 
@@ -102,7 +107,7 @@ impl TcpDoor {
                     continue;
                 }
             };
-            let Some(place) = self.half_open.enter(peer.ip()) else {
+            let Ok(place) = self.half_open.enter(peer.ip()) else {
                 self.seldom.warn("half-open", "too many connections that say nothing");
                 continue;
             };

@@ -1,5 +1,6 @@
 //! All connections of an endpoint.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,12 +13,15 @@ use super::link::Link;
 use super::wakers::Wakers;
 use crate::connection::Connection;
 use crate::error::QuicError;
+use crate::places::Place;
 
 /// The connections of an endpoint, and the table that tells which datagram is whose.
 pub(crate) struct Links {
     proto: noq_proto::Endpoint,
     /// By handle; noq-proto gives free ones out again.
     links: Vec<Option<Arc<Link>>>,
+    /// The places of those that clients opened, by handle.
+    places: BTreeMap<usize, Place>,
     live: usize,
     /// Connections that clients open and whose handshakes are not done.
     handshakes: usize,
@@ -39,6 +43,7 @@ impl Links {
         Self {
             proto,
             links: Vec::new(),
+            places: BTreeMap::new(),
             live: 0,
             handshakes: 0,
             closed: None,
@@ -63,9 +68,10 @@ impl Links {
         self.links.iter().flatten().any(|link| link.remote() == Some(remote))
     }
 
-    /// Keeps a connection until it is drained.
-    pub(crate) fn insert(&mut self, link: Arc<Link>) {
+    /// Keeps a connection, and its place, until it is drained.
+    pub(crate) fn insert(&mut self, link: Arc<Link>, place: Option<Place>) {
         let i = link.handle.0;
+        self.places.extend(place.map(|place| (i, place)));
         if self.links.len() <= i {
             self.links.resize(i + 1, None);
         }
@@ -156,6 +162,7 @@ impl Links {
     }
 
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {
+        self.places.remove(&handle.0);
         if let Some(link) = self.links[handle.0].take() {
             // One that was never announced ended in its handshake.
             self.handshakes -= usize::from(link.is_unannounced());
@@ -179,6 +186,7 @@ impl Links {
             link.end(why);
         }
         (self.live, self.handshakes) = (0, 0);
+        self.places.clear();
         self.idle.wake();
     }
 }

@@ -263,8 +263,11 @@ impl Work {
         incoming: Incoming,
         links: &mut Links,
     ) {
-        let admission = inner.config().admission;
-        if links.handshakes() >= admission.validate_from && !incoming.remote_address_validated() {
+        let (admission, places) = (inner.config().admission, inner.config().places.as_ref());
+        let from = incoming.remote_address().ip();
+        let doubtful = links.handshakes() >= admission.validate_from
+            || places.is_some_and(|places| places.crowded(from));
+        if doubtful && !incoming.remote_address_validated() {
             // Whoever has not shown that it is where it says costs nothing but the answer.
             if let Ok(t) = links.proto().retry(incoming, &mut self.buffer) {
                 self.outlet.respond(cx, &t, &self.buffer);
@@ -272,7 +275,8 @@ impl Work {
             return;
         }
         let room = links.handshakes() < admission.handshakes && links.len() < admission.connections;
-        let answer = if links.accepts() && room {
+        let place = places.map(|places| places.enter(from)).transpose();
+        let answer = if links.accepts() && room && place.is_ok() {
             // Its controller is made here.
             guard::caught(|| inner.answer(&incoming)).unwrap_or_else(|panic| {
                 guard::report(&inner.runtime, panic);
@@ -288,7 +292,7 @@ impl Work {
         };
         match links.proto().accept(incoming, now, &mut self.buffer, Some(Arc::new(config))) {
             Ok((handle, proto)) => {
-                links.insert(Link::new(handle, proto, control, inner));
+                links.insert(Link::new(handle, proto, control, inner), place.ok().flatten());
                 self.ready.push_back(handle);
             }
             Err(e) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::*;
 use airlane_base::{Dscp, Ecn, Rate};
 use airlane_congestion::Algorithm;
-use airlane_quic::{Admission, Endpoint, QuicError, TransportConfig};
+use airlane_quic::{Admission, Endpoint, Places, QuicError, TransportConfig};
 use airlane_runtime::{Datagram, RuntimeExt};
 
 fn setting(admission: Admission) -> (Net, TransportConfig) {
@@ -57,6 +57,41 @@ fn connections_beyond_the_bound_are_turned_away_and_room_is_given_again() {
             first.close(0, "");
             client.sleep(Duration::from_secs(2)).await;
             call().await.unwrap();
+        })
+        .unwrap();
+}
+
+#[test]
+fn one_address_has_its_own_places_at_all_endpoints_together() {
+    let (mut net, plain) = setting(Admission::ALL);
+    let places = Places::new(100, 5);
+    let config = TransportConfig { places: Some(places.clone()), ..plain.clone() };
+    let (server, client) = (net.server.clone(), net.client.clone());
+    let other = net.world.host("other", [10, 0, 0, 3].into());
+    net.world
+        .run(async move {
+            let (here, there) = (SERVER_ADDR.into(), SocketAddr::new(SERVER_ADDR.0.into(), 444));
+            let _first = Endpoint::server(&server, here, config.clone()).unwrap();
+            let _second = Endpoint::server(&server, there, config).unwrap();
+            let any: SocketAddr = ([0, 0, 0, 0], 0).into();
+            let caller = Endpoint::client(&client, any, plain.clone()).unwrap();
+            let beside = Endpoint::client(&other, any, plain).unwrap();
+            let mut held = Vec::new();
+            for at in [here, there, here, there, here] {
+                held.push(caller.connect(at, "x").await.unwrap());
+            }
+            assert!(places.crowded(CLIENT_IP.into()));
+            for at in [here, there] {
+                let refused = caller.connect(at, "x").await;
+                assert!(matches!(
+                    refused,
+                    Err(QuicError::ClosedByPeer { .. } | QuicError::Transport(_))
+                ));
+                held.push(beside.connect(at, "x").await.unwrap());
+            }
+            held.clear();
+            client.sleep(Duration::from_secs(2)).await;
+            caller.connect(here, "x").await.unwrap();
         })
         .unwrap();
 }
