@@ -3,6 +3,7 @@
 //! Paths that climb out, by dots or by links, find nothing: the folder is opened once, and every
 //! name is resolved below it. Names that begin with a dot are not served.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -18,6 +19,7 @@ use cap_std::fs::Dir;
 use tokio::task::spawn_blocking;
 
 use crate::buffers::BufferPool;
+use crate::open_files::{self, Key, OpenFiles};
 use crate::seldom::Seldom;
 
 /// Longest path that is looked at, in bytes.
@@ -26,7 +28,7 @@ const MAX_PATH_BYTES: usize = 4096;
 /// A folder whose files are served.
 #[derive(Clone, Debug)]
 pub struct Files {
-    dir: Arc<Dir>,
+    open: Arc<OpenFiles>,
     buffers: BufferPool,
     seldom: Arc<Seldom>,
 }
@@ -39,7 +41,8 @@ impl Files {
     pub(crate) fn open(folder: &Path, seldom: Arc<Seldom>) -> Result<Self, InputError> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())
             .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
-        Ok(Self { dir: Arc::new(dir), buffers: BufferPool::default(), seldom })
+        let open = Arc::new(OpenFiles::new(dir));
+        Ok(Self { open, buffers: BufferPool::default(), seldom })
     }
 
     /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
@@ -50,20 +53,15 @@ impl Files {
     pub async fn find(&self, path: &str) -> io::Result<Option<Object>> {
         let Some(name) = name_of(path) else { return Ok(None) };
         let files = self.clone();
-        let opening = spawn_blocking(move || files.open_file(&name));
+        let opening = spawn_blocking(move || files.find_now(&name));
         let found = opening.await.map_err(io::Error::other).flatten();
-        found.inspect_err(|e| complain(&self.seldom, path, e))
+        found.inspect_err(|e| complain(&self.seldom, &path, e))
     }
 
-    fn open_file(&self, name: &Path) -> io::Result<Option<Object>> {
+    fn find_now(&self, name: &Path) -> io::Result<Option<Object>> {
         use io::ErrorKind as Kind;
-        // Looked at first: to open what is no file, such as a pipe, may take for ever.
-        let found = self.dir.metadata(name).and_then(|about| match about.is_file() {
-            true => self.dir.open(name).map(Some),
-            false => Ok(None),
-        });
-        let file = match found {
-            Ok(Some(file)) => file.into_std(),
+        let key = match self.open.find(name) {
+            Ok(Some(key)) => key,
             Ok(None) => return Ok(None),
             // A path that leads out of the folder is answered as missing, whether or not it exists.
             Err(e)
@@ -80,29 +78,21 @@ impl Files {
             }
             Err(e) => return Err(e),
         };
-        let about = file.metadata()?;
-        if !about.is_file() {
-            return Ok(None);
-        }
-        let modified = about.modified().ok().and_then(|m| m.duration_since(UNIX_EPOCH).ok());
+        let open_files::Version { len, modified } = key.version;
+        let modified = modified.and_then(|m| m.duration_since(UNIX_EPOCH).ok());
         let version = modified.map(|m| Version {
-            etag: format!("\"{:x}-{:x}\"", about.len(), m.as_nanos()),
+            etag: format!("\"{len:x}-{:x}\"", m.as_nanos()),
             modified_s: m.as_secs(),
         });
         let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let extension = extension.to_ascii_lowercase();
         Ok(Some(Object {
-            len: about.len(),
+            len,
             media_type: media_type(&extension),
             version,
             caching: Some(caching(&extension)),
             part: None,
-            source: Arc::new(OpenFile {
-                file: Arc::new(file),
-                name: name.to_owned(),
-                buffers: self.buffers.clone(),
-                seldom: self.seldom.clone(),
-            }),
+            source: Arc::new(FileSource { key, files: self.clone() }),
         }))
     }
 }
@@ -128,35 +118,44 @@ pub fn name_of(path: &str) -> Option<PathBuf> {
 }
 
 /// Tells the operator of what the disk does.
-fn complain(seldom: &Arc<Seldom>, path: &str, e: &io::Error) {
+fn complain(seldom: &Arc<Seldom>, path: &dyn Display, e: &io::Error) {
     seldom.warn("disk", format_args!("{path} cannot be read: {e}"));
 }
 
-/// A file that was found: it is read as it was opened, also if another takes its name meanwhile.
+/// A version of a file that was found. It is open only while it is read.
 #[derive(Debug)]
-struct OpenFile {
-    file: Arc<File>,
-    name: PathBuf,
-    buffers: BufferPool,
-    seldom: Arc<Seldom>,
+struct FileSource {
+    key: Key,
+    files: Files,
 }
 
-impl Source for OpenFile {
+impl Source for FileSource {
     fn read(&self, range: Range<u64>) -> StoreFuture<'_, io::Result<Bytes>> {
-        let file = self.file.clone();
         Box::pin(async move {
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-            let mut piece = self.buffers.take(len);
-            let got = read_cached(&file, &mut piece, range.start);
-            if got > 0 {
-                return Ok(piece.filled(got));
-            }
-            let read = spawn_blocking(move || {
-                read_at(&file, &mut piece, range.start)?;
-                Ok(piece.filled(len))
-            });
-            let piece = read.await.map_err(io::Error::other).flatten();
-            piece.inspect_err(|e| complain(&self.seldom, &self.name.to_string_lossy(), e))
+            let mut piece = self.files.buffers.take(len);
+            let read = match self.files.open.kept(&self.key) {
+                Some(file) => match read_cached(&file, &mut piece, range.start) {
+                    0 => None,
+                    got => Some(open_files::check(&file, &self.key).map(|()| got)),
+                },
+                None => None,
+            };
+            let read = match read {
+                Some(Ok(got)) => return Ok(piece.filled(got)),
+                Some(Err(e)) => Err(e),
+                None => {
+                    let (open, key) = (self.files.open.clone(), self.key.clone());
+                    let reading = spawn_blocking(move || {
+                        let file = open.open(&key)?;
+                        read_at(&file, &mut piece, range.start)?;
+                        open_files::check(&file, &key)?;
+                        Ok(piece.filled(len))
+                    });
+                    reading.await.map_err(io::Error::other).flatten()
+                }
+            };
+            read.inspect_err(|e| complain(&self.files.seldom, &self.key, e))
         })
     }
 }

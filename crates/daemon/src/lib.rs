@@ -12,6 +12,7 @@ pub mod folders;
 pub mod live;
 mod machine;
 mod near;
+mod open_files;
 pub mod play;
 mod prometheus;
 mod seldom;

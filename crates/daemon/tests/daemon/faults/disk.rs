@@ -80,3 +80,45 @@ fn what_is_no_file_is_not_opened() {
         server.stop().await;
     });
 }
+
+/// An answer is of one version of its file: of one that changes meanwhile it is broken off.
+#[test]
+fn an_answer_never_mixes_two_versions_of_a_file() {
+    use std::io::Write;
+
+    use airlane_quic::H3Client;
+
+    use crate::faults::stalled::pinging;
+
+    /// More than is sent ahead of the client.
+    const LEN: usize = 64 << 20;
+
+    run(async {
+        let folder = Scratch::new();
+        let file = folder.0.join("film.bin");
+        fs::write(&file, vec![1; LEN]).unwrap();
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        let address = server.ready().addresses[0];
+        let connection = pinging().connect(address, "localhost").await.unwrap();
+        let h3 = H3Client::connect(connection).await.unwrap();
+        let ask = http::Request::get(format!("https://{address}/film.bin")).body(()).unwrap();
+        let mut body = h3.send_request(ask).await.unwrap().into_body();
+        let mut got = body.data().await.unwrap().unwrap().to_vec();
+        // It is written again where it is, as `cp` does.
+        let mut again = fs::OpenOptions::new().write(true).open(&file).unwrap();
+        again.write_all(&vec![2; LEN]).unwrap();
+        drop(again);
+        let ended = loop {
+            match body.data().await {
+                Ok(Some(piece)) => got.extend_from_slice(&piece),
+                Ok(None) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+        };
+        assert!(ended.is_err() && got.iter().all(|&b| b == 1), "{ended:?}, {} bytes", got.len());
+        let (got, _) =
+            client(Speak::Http3).get_all(&url(&server, "/film.bin"), None, LEN).await.unwrap();
+        assert!(got.len() == LEN && got.iter().all(|&b| b == 2));
+        server.stop().await;
+    });
+}

@@ -24,11 +24,17 @@ fn big_file(folder: &Scratch) {
 
 /// A client over QUIC that stays in touch, whatever else it does.
 pub fn pinging() -> Endpoint {
+    taking(2 << 20)
+}
+
+/// The same, which takes so many bytes of each answer until it reads them.
+pub fn taking(stream_receive_window_bytes: u32) -> Endpoint {
     let tls = Tls { identity: None, trust: Trust::Anyone };
     let controller = ControllerConfig::cubic(1.0);
     let config = TransportConfig {
         alpn: vec![ALPN_H3.to_vec()],
         keep_alive: Some(Duration::from_millis(200)),
+        stream_receive_window_bytes,
         ..TransportConfig::network(tls, controller)
     };
     let runtime = TokioRuntime::new(airlane_base::Seed(4));
@@ -90,6 +96,56 @@ fn clients_over_tcp_that_take_nothing_are_left() {
             assert!(handed < MOST_AHEAD_BYTES, "{carrier}: {handed} bytes");
             until(&server, Speak::Http3, &figure_of("connections_open"), |n| n == 0.0).await;
         }
+        drop(held);
+        server.stop().await;
+    });
+}
+
+/// Files below the folder that this process has open, servers and clients in it together.
+#[cfg(target_os = "linux")]
+fn open_below(folder: &Scratch) -> usize {
+    let all = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let names = all.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    names.filter(|name| name.starts_with(&folder.0) && *name != folder.0).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn answers_that_nobody_takes_hold_few_files_open() {
+    /// More than the server reads at once.
+    const SMALL_BYTES: u64 = 1 << 20;
+
+    run(async {
+        let folder = Scratch::new();
+        for n in 0..400 {
+            let file = std::fs::File::create(folder.0.join(format!("{n}.bin"))).unwrap();
+            file.set_len(SMALL_BYTES).unwrap();
+        }
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        let address = server.ready().addresses[0];
+        let endpoint = taking(4096);
+        let mut held = Vec::new();
+        for n in 0..400 {
+            if n % 100 == 0 {
+                let connection = endpoint.connect(address, "localhost").await.unwrap();
+                held.push((H3Client::connect(connection).await.unwrap(), Vec::new()));
+            }
+            let (h3, answers) = held.last_mut().unwrap();
+            let ask = http::Request::get(format!("https://{address}/{n}.bin")).body(()).unwrap();
+            answers.push(h3.send_request(ask).await.unwrap());
+        }
+        let open = open_below(&folder);
+        assert!(open <= 128, "{open} files are open");
+        // Who takes the rest of an answer gets it, whether or not its file was closed meanwhile.
+        let first = client(Speak::Tcp);
+        let (got, _) = first.get_all(&url(&server, "/0.bin"), Some((0, 9)), MOST).await.unwrap();
+        assert_eq!(got, [0; 10]);
+        let mut body = held[0].1.remove(0).into_body();
+        let mut bytes = 0;
+        while let Some(piece) = body.data().await.unwrap() {
+            bytes += piece.len() as u64;
+        }
+        assert_eq!(bytes, SMALL_BYTES);
         drop(held);
         server.stop().await;
     });
