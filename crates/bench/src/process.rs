@@ -130,6 +130,8 @@ pub(crate) fn airlane() -> Result<PathBuf, Problem> {
 pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String), Problem> {
     let mut command = Command::new(airlane()?);
     command.args(["serve", "--quiet", "--listen", "127.0.0.1:0"]).arg(folder.path("www"));
+    // All clients are at one address, and as fast as they can be.
+    command.args(["--connections-per-address=10000", "--request-rate=1000000"]);
     // Where it keeps its certificate.
     command.env("XDG_DATA_HOME", folder.path("data"));
     let (server, line) = Running::announced("airlane serve", &mut command)?;

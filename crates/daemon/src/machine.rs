@@ -10,3 +10,21 @@ pub(crate) fn name() -> String {
     let read = files.map(|file| fs::read_to_string(file).unwrap_or_default());
     read.each_ref().map(|text| text.trim()).join(" ").trim().to_owned()
 }
+
+/// Lets this process have as many descriptors as the system grants it; how many that are. `None`:
+/// the system does not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn raise_descriptors() -> Option<usize> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let there = if raised.is_ok() { maximum } else { current };
+    // Without a bound: as many as can be counted.
+    Some(there.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)))
+}
+
+/// The same where it is not looked at.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn raise_descriptors() -> Option<usize> {
+    None
+}

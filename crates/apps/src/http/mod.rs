@@ -8,8 +8,10 @@ mod answer;
 mod busy;
 mod conditions;
 mod exchange;
+mod pace;
 mod range;
 
 pub use answer::{Answer, AnswerOptions, answer};
 pub use busy::{Busy, BusyWith};
 pub use exchange::Exchange;
+pub use pace::{Pace, RequestRate};

@@ -23,7 +23,7 @@ use super::sessions::{PartRequest, SharedSessions};
 use super::weigher::{Weigher, group};
 use crate::cmcd::Cmcd;
 use crate::content::{Object, Store, Target};
-use crate::http::{Answer, AnswerOptions, Busy, Exchange, answer};
+use crate::http::{Answer, AnswerOptions, Busy, Exchange, Pace, RequestRate, answer};
 
 /// Where players post reports (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
@@ -54,6 +54,8 @@ pub struct Limits {
     pub post_bytes: usize,
     /// What a request over HTTP/3 may ask for.
     pub request: RequestBounds,
+    /// How fast requests may follow each other on a connection over HTTP/3; `None`: at any rate.
+    pub rate: Option<RequestRate>,
     /// A connection over HTTP/3 without an answer for so long is closed; `None`: never.
     pub idle: Option<Duration>,
     /// The largest piece of a body to hand over at once, in bytes, 64 KiB at least. A piece is as
@@ -65,7 +67,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let request = RequestBounds { bytes: 131_072, ..RequestBounds::NONE };
-        Self { stalled: None, post_bytes: 65_536, request, idle: None, piece_bytes: PIECE_BYTES }
+        let (stalled, idle, rate) = (None, None, None);
+        Self { stalled, post_bytes: 65_536, request, rate, idle, piece_bytes: PIECE_BYTES }
     }
 }
 
@@ -229,10 +232,18 @@ impl Origin {
             }
         };
         tokio::pin!(weighing);
+        let mut pace = self.limits.rate.map(Pace::new);
+        let mut wait = Duration::ZERO;
         loop {
+            let next = async {
+                if !wait.is_zero() {
+                    runtime.sleep(wait).await;
+                }
+                server.accept().await
+            };
             let next = tokio::select! {
                 biased;
-                next = server.accept() => next?,
+                next = next => next?,
                 () = &mut weighing => unreachable!("weights are set as long as the connection lives"),
                 () = &mut idle => {
                     connection.close(H3_NO_ERROR, "nothing was asked for");
@@ -240,6 +251,7 @@ impl Origin {
                 }
             };
             let Some((request, responder)) = next else { return Ok(()) };
+            wait = pace.as_mut().map_or(Duration::ZERO, |pace| pace.take(runtime.now()));
             let answering = busy.begin();
             let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
             runtime.spawn("origin response", async move {

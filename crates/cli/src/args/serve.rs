@@ -83,6 +83,12 @@ pub(crate) struct ServeArgs {
     /// Connections at most, over QUIC and over TCP each
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
+    /// Connections of one IPv4 address or IPv6 /64 at most, over QUIC and over TCP each
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections_per_address: u32,
+    /// Requests per second of one connection, which may make five times as many at once
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    request_rate: u32,
     /// Write connection events into this folder, a qlog file per connection
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
@@ -136,6 +142,8 @@ impl ServeArgs {
             access_log: self.access_log.clone(),
             drain: Duration::from_secs_f64(self.drain),
             connections: self.connections as usize,
+            connections_per_address: self.connections_per_address as usize,
+            requests_per_s: self.request_rate,
             qlog: self.qlog.clone(),
             keylog: self.keylog.clone(),
             ..ServeRequest::new(&self.folder, listen)

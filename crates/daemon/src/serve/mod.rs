@@ -26,8 +26,8 @@ use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::{ControllerConfig, Fallback};
 use airlane_quic::{
-    ALPN_H3, Admission, Certificates, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, QuicError,
-    Tls, TransportConfig, Trust,
+    ALPN_H3, Admission, Certificates, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, Places,
+    QuicError, Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -75,6 +75,10 @@ pub struct Server {
     seldom: Arc<Seldom>,
     /// One per connection over TCP.
     permits: Arc<Semaphore>,
+    /// How many there are of them.
+    over_tcp: usize,
+    /// The places of connections over QUIC and over TCP.
+    places: [Arc<Places>; 2],
     stopping: signal::Sender<bool>,
     ready: Ready,
 }
@@ -125,7 +129,10 @@ impl Server {
             endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
-        let permits = Arc::new(Semaphore::new(request.connections));
+        let over_tcp = over_tcp(request.connections);
+        let permits = Arc::new(Semaphore::new(over_tcp));
+        let places = [request.connections, over_tcp]
+            .map(|all| Places::new(all, request.connections_per_address));
         let mut server = Self {
             ready: Ready {
                 addresses: Vec::new(),
@@ -142,6 +149,8 @@ impl Server {
             log,
             seldom,
             permits,
+            over_tcp,
+            places,
             stopping,
         };
         for mut listen in server.request.listen.clone() {
@@ -192,7 +201,7 @@ impl Server {
     /// for as long as it was told, and closes.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        let all = u32::try_from(self.request.connections).unwrap_or(u32::MAX);
+        let all = u32::try_from(self.over_tcp).unwrap_or(u32::MAX);
         let drained = async {
             // All permits are free when the last connection over TCP has ended.
             let tcp = self.permits.acquire_many(all);
@@ -243,6 +252,8 @@ impl Server {
             runtime: runtime.clone(),
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
             permits: self.permits.clone(),
+            places: self.places[1].clone(),
+            rate: self.request.rate(),
             stopping: stop.clone(),
             timeouts: self.request.timeouts,
             seldom: self.seldom.clone(),
@@ -275,6 +286,7 @@ impl Server {
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
         limits.request.head_timeout = Some(head);
+        limits.rate = Some(self.request.rate());
         Origin::new(self.site.clone(), policy, Arc::new(events))
             .with_sessions(self.site.sessions.clone())
             .with_options(options)
@@ -299,6 +311,7 @@ impl Server {
                 connections: request.connections,
                 handshake_timeout: Some(request.timeouts.handshake),
             },
+            places: Some(self.places[0].clone()),
             idle_timeout: Some(request.timeouts.idle),
             reset_secret: Some(self.reset_secret),
             send_window_bytes: 16 << 20,
@@ -324,6 +337,22 @@ impl Server {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
     }
+}
+
+/// Connections over TCP for which there are descriptors, of the `wanted` ones at most. The process
+/// gets as many as the system lets it have.
+fn over_tcp(wanted: usize) -> usize {
+    /// Of eight descriptors, those for connections. The others are for files, logs and listening.
+    const SHARE: usize = 7;
+    let Some(descriptors) = machine::raise_descriptors() else { return wanted };
+    let room = (descriptors / 8).saturating_mul(SHARE).max(1);
+    if room < wanted {
+        tracing::warn!(
+            "the system lets this process open {descriptors} files: of {wanted} connections over \
+             TCP there may be {room}"
+        );
+    }
+    room.min(wanted)
 }
 
 /// Decides by the catalogue as it is at the moment.

@@ -5,7 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
+use airlane_apps::http::RequestRate;
 use airlane_media::Metric;
+
+/// What a connection may ask for at once, in seconds of its rate: a player that opens a title asks
+/// for a few dozen, a cache that is filled for thousands.
+const BURST_S: u32 = 5;
 
 /// How a link is shared among its viewers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +97,11 @@ pub struct ServeRequest {
     pub drain: Duration,
     /// Connections at most, over QUIC and over TCP each.
     pub connections: usize,
+    /// Of one IPv4 address or network of 64 bits of IPv6, also over QUIC and over TCP each.
+    pub connections_per_address: usize,
+    /// Requests per second that a connection may make, at least 1; it may make five times as many at
+    /// once.
+    pub requests_per_s: u32,
     /// The timeouts for clients.
     pub timeouts: Timeouts,
     /// Folders and files for qlog and TLS secrets.
@@ -101,6 +111,12 @@ pub struct ServeRequest {
 }
 
 impl ServeRequest {
+    /// The rate of requests of a connection.
+    pub(super) fn rate(&self) -> RequestRate {
+        let per_s = self.requests_per_s;
+        RequestRate { per_s, burst: per_s.saturating_mul(BURST_S) }
+    }
+
     /// The defaults, for this folder.
     pub fn new(folder: impl Into<PathBuf>, listen: Vec<SocketAddr>) -> Self {
         Self {
@@ -121,6 +137,8 @@ impl ServeRequest {
             access_log: None,
             drain: Duration::from_secs(10),
             connections: 10_000,
+            connections_per_address: 1_000,
+            requests_per_s: 1_000,
             timeouts: Timeouts::default(),
             qlog: None,
             keylog: None,

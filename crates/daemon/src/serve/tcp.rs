@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use airlane_apps::http::{Busy, Exchange};
+use airlane_apps::http::{Busy, Exchange, Pace, RequestRate};
 use airlane_apps::vod::{Carrier, Origin};
+use airlane_quic::Places;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
@@ -22,6 +23,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -52,6 +54,9 @@ pub(super) struct Tcp {
     pub(super) tls: TlsAcceptor,
     /// One per connection that there may be.
     pub(super) permits: Arc<Semaphore>,
+    /// Of which an address has so many.
+    pub(super) places: Arc<Places>,
+    pub(super) rate: RequestRate,
     /// Becomes true when no request is taken any more.
     pub(super) stopping: watch::Receiver<bool>,
     pub(super) timeouts: Timeouts,
@@ -90,12 +95,20 @@ impl Tcp {
                 self.seldom.warn("no room", message);
                 continue;
             };
+            let place = match self.places.enter(peer.ip()) {
+                Ok(place) => place,
+                Err(e) => {
+                    let message = format_args!("a TCP connection of {}: {e}", peer.ip());
+                    self.seldom.warn("no place", message);
+                    continue;
+                }
+            };
             let tcp = self.clone();
             self.runtime.spawn("tcp connection", async move {
                 if let Err(e) = tcp.serve_connection(stream, peer).await {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");
                 }
-                drop(permit);
+                drop((permit, place));
             });
         }
     }
@@ -118,9 +131,17 @@ impl Tcp {
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
         let client = self.origin.on_connect(peer, carrier);
         let progress = Progress::default();
+        let pace = Mutex::new(Pace::new(self.rate));
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
-            answer(origin, runtime, client, progress.clone(), request)
+            let wait = pace.lock().take(runtime.now());
+            let answered = answer(origin, runtime.clone(), client, progress.clone(), request);
+            async move {
+                if !wait.is_zero() {
+                    runtime.sleep(wait).await;
+                }
+                answered.await
+            }
         });
         let result = self.run(TokioIo::new(stream), service, !is_http2, &progress).await;
         self.origin.on_disconnect(&client);

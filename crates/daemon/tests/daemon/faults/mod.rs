@@ -2,6 +2,7 @@
 //! over after a while, and leaves nothing behind.
 
 mod ask;
+mod crowd;
 mod disk;
 mod handshakes;
 mod malformed;
