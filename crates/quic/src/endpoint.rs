@@ -28,10 +28,11 @@ use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey};
 use crate::driver::{Agenda, Driver, Link, Links};
 use crate::error::QuicError;
 use crate::qlog;
+use crate::shards::{MOST_SHARDS, Shard};
 
 /// Bytes of a server's connection ids: enough to tell any number of connections apart that a
 /// server can have, and each byte travels in every packet to it.
-const SERVER_ID_BYTES: usize = 4;
+pub(crate) const SERVER_ID_BYTES: usize = 4;
 /// Bytes of the first id that a client sends to: RFC 9000, section 7.2, asks for 8.
 const INITIAL_ID_BYTES: usize = 8;
 
@@ -64,6 +65,8 @@ pub(crate) struct Inner {
     socket: Arc<dyn UdpSocket>,
     /// What has come for the companion, if there is one.
     mailbox: OnceLock<Arc<Mailbox>>,
+    /// Which of several endpoints at its address it is.
+    pub(crate) shard: Option<Shard>,
 }
 
 /// The key of stateless resets of the endpoint at `local` that was given `secret`.
@@ -93,7 +96,39 @@ impl Endpoint {
         local: SocketAddr,
         config: TransportConfig,
     ) -> Result<Self, QuicError> {
-        Self::new(runtime, local, config, true)
+        let socket = bind(runtime, local, &config)?;
+        Self::new(runtime, socket, config, true, None)
+    }
+
+    /// Endpoints that accept connections, all at `local`: `count` of them, 64 at most, each with a
+    /// socket and a task of its own; one where the system cannot share an address among sockets. A
+    /// connection is found by its id whichever of them receives its packets. Together they have no
+    /// more handshakes under way than one would.
+    ///
+    /// # Errors
+    /// If the address cannot be bound, or a setting is not allowed.
+    pub fn servers(
+        runtime: &RuntimeHandle,
+        local: SocketAddr,
+        config: &TransportConfig,
+        count: usize,
+    ) -> Result<Vec<Self>, QuicError> {
+        if config.interface.is_some() || config.security.repeats() || count < 2 {
+            return Ok(vec![Self::server(runtime, local, config.clone())?]);
+        }
+        check(config)?;
+        let sockets = runtime.bind_udp_group(local, count.min(MOST_SHARDS))?;
+        let mut config = config.clone();
+        let all = sockets.len();
+        for bound in [&mut config.admission.handshakes, &mut config.admission.validate_from] {
+            *bound = if *bound == usize::MAX { *bound } else { bound.div_ceil(all) };
+        }
+        let shards = if all > 1 { Shard::all(all) } else { Vec::new() };
+        let mut shards = shards.into_iter();
+        let sockets = sockets.into_iter().map(Arc::from);
+        sockets
+            .map(|socket| Self::new(runtime, socket, config.clone(), true, shards.next()))
+            .collect()
     }
 
     /// An endpoint at `local` (port 0: any) that only opens connections.
@@ -105,21 +140,17 @@ impl Endpoint {
         local: SocketAddr,
         config: TransportConfig,
     ) -> Result<Self, QuicError> {
-        Self::new(runtime, local, config, false)
+        let socket = bind(runtime, local, &config)?;
+        Self::new(runtime, socket, config, false, None)
     }
 
     fn new(
         runtime: &RuntimeHandle,
-        local: SocketAddr,
+        socket: Arc<dyn UdpSocket>,
         config: TransportConfig,
         accepts: bool,
+        shard: Option<Shard>,
     ) -> Result<Self, QuicError> {
-        check(&config)?;
-        let socket = match &config.interface {
-            Some(name) => runtime.bind_udp_to(local, name)?,
-            None => runtime.bind_udp(local)?,
-        };
-        let socket: Arc<dyn UdpSocket> = Arc::from(socket);
         let local_addr = socket.local_addr();
         let seed = runtime.seed().split("quic").split(&local_addr.to_string());
         let secret = |name: &str| config.security.secret(seed, name);
@@ -152,8 +183,10 @@ impl Endpoint {
                 false => {
                     // noq's own ids come from the system.
                     let bytes = if empty_ids { 0 } else { SERVER_ID_BYTES };
-                    endpoint_config.cid_generator(Arc::new(move || {
-                        Box::new(noq_proto::RandomConnectionIdGenerator::new(bytes))
+                    let of_shard = shard.clone();
+                    endpoint_config.cid_generator(Arc::new(move || match &of_shard {
+                        Some(shard) => shard.ids(),
+                        None => Box::new(noq_proto::RandomConnectionIdGenerator::new(bytes)),
                     }));
                     Arc::new(|| {
                         noq_proto::RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid()
@@ -202,7 +235,11 @@ impl Endpoint {
             initial_ids,
             socket: socket.clone(),
             mailbox: OnceLock::new(),
+            shard,
         });
+        if let Some(shard) = &inner.shard {
+            shard.attend(&inner.agenda);
+        }
         runtime.spawn("quic", Driver::new(inner.clone(), socket));
         Ok(Self { inner, accepted: accepted.map(AsyncMutex::new) })
     }
@@ -315,6 +352,20 @@ impl Drop for Endpoint {
         self.inner.links.lock().abandon();
         self.inner.agenda.nudge();
     }
+}
+
+/// A socket at `local`, for settings that are allowed.
+fn bind(
+    runtime: &RuntimeHandle,
+    local: SocketAddr,
+    config: &TransportConfig,
+) -> Result<Arc<dyn UdpSocket>, QuicError> {
+    check(config)?;
+    let socket = match &config.interface {
+        Some(name) => runtime.bind_udp_to(local, name)?,
+        None => runtime.bind_udp(local)?,
+    };
+    Ok(Arc::from(socket))
 }
 
 /// What peers may send: an Ethernet frame's worth. Also the size of receive buffers.

@@ -18,6 +18,7 @@ mod places;
 mod priority;
 mod qlog;
 mod reports;
+mod shards;
 mod stream;
 
 pub use companion::Companion;

@@ -123,6 +123,19 @@ pub trait Runtime: Send + Sync + Debug + 'static {
         let problem = format!("{local} cannot be bound to interface {interface} here");
         Err(io::Error::new(io::ErrorKind::Unsupported, problem))
     }
+    /// Sockets that are all bound to `local`, `count` where the system shares an address among them:
+    /// what comes from one address and port then comes to always the same one. Elsewhere it is one.
+    ///
+    /// # Errors
+    /// If the address is not the host's or is in use by others.
+    fn bind_udp_group(
+        &self,
+        local: SocketAddr,
+        count: usize,
+    ) -> io::Result<Vec<Box<dyn UdpSocket>>> {
+        let _ = count;
+        Ok(vec![self.bind_udp(local)?])
+    }
     /// The seed of this host: what a role draws comes from a part of it.
     fn seed(&self) -> Seed;
 }

@@ -48,6 +48,7 @@ use crate::companion::is_for_companion;
 use crate::connection::Connection;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
+use crate::shards::Shard;
 
 /// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
 /// once per datagram.
@@ -170,10 +171,24 @@ impl Work {
         now: Instant,
         links: &mut Links,
     ) -> io::Result<()> {
+        let shard = inner.shard.as_ref();
+        for _ in 0..RECEIVE_BURST {
+            // What others received for it. One that comes after the last wakes the driver.
+            let Some(received) = shard.and_then(Shard::take) else { break };
+            self.take_in(cx, inner, now, received, links);
+        }
         for _ in 0..RECEIVE_BURST {
             match self.outlet.poll_recv(cx) {
                 Poll::Pending => return Ok(()),
-                Poll::Ready(Ok(received)) => self.take_in(cx, inner, now, received, links),
+                Poll::Ready(Ok(received)) => {
+                    let own = match shard {
+                        Some(shard) => shard.sort(received),
+                        None => Some(received),
+                    };
+                    if let Some(received) = own {
+                        self.take_in(cx, inner, now, received, links);
+                    }
+                }
                 // Anybody can provoke these with a forged ICMP message.
                 Poll::Ready(Err(e)) if is_harmless(&e) => {}
                 Poll::Ready(Err(e)) => return Err(e),

@@ -11,5 +11,6 @@ mod migration;
 mod mtu;
 mod qlog;
 mod reports;
+mod shards;
 mod sharing;
 mod virtual_time;

@@ -83,6 +83,17 @@ impl Runtime for TokioRuntime {
         Ok(Box::new(TokioSocket::bind(local, Some(interface), self.start)?))
     }
 
+    #[cfg(target_os = "linux")]
+    fn bind_udp_group(
+        &self,
+        local: SocketAddr,
+        count: usize,
+    ) -> io::Result<Vec<Box<dyn UdpSocket>>> {
+        let _guard = self.handle.enter();
+        let group = TokioSocket::bind_group(local, count, self.start)?;
+        Ok(group.into_iter().map(|socket| Box::new(socket) as Box<dyn UdpSocket>).collect())
+    }
+
     fn seed(&self) -> Seed {
         self.seed
     }

@@ -64,6 +64,25 @@ impl TokioSocket {
             Some(name) => bind_to(local, name)?,
             None => std::net::UdpSocket::bind(local)?,
         };
+        Self::of(socket, start)
+    }
+
+    /// Sockets that share `local`, which nobody else has at the moment. The system chooses by the
+    /// sender's address and port which of them a datagram comes to.
+    #[cfg(target_os = "linux")]
+    pub(super) fn bind_group(
+        local: SocketAddr,
+        count: usize,
+        start: Instant,
+    ) -> io::Result<Vec<Self>> {
+        // One that does not share its address finds out whether it is in use: among those that do,
+        // another program of the same user would go unnoticed.
+        let local = std::net::UdpSocket::bind(local)?.local_addr()?;
+        (0..count.max(1)).map(|_| Self::of(bind_shared(local)?, start)).collect()
+    }
+
+    /// This socket.
+    fn of(socket: std::net::UdpSocket, start: Instant) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new((&socket).into())?;
         // Less than asked for is what the system gives: it works, with more losses under load.
@@ -170,6 +189,15 @@ fn bind_to(local: SocketAddr, interface: &str) -> io::Result<std::net::UdpSocket
     use socket2::{Domain, Protocol, Socket, Type};
     let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
     socket.bind_device(Some(interface.as_bytes()))?;
+    socket.bind(&local.into())?;
+    Ok(socket.into())
+}
+
+#[cfg(target_os = "linux")]
+fn bind_shared(local: SocketAddr) -> io::Result<std::net::UdpSocket> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    let socket = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_reuse_port(true)?;
     socket.bind(&local.into())?;
     Ok(socket.into())
 }
