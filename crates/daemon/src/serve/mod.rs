@@ -206,8 +206,10 @@ impl Server {
             // All permits are free when the last connection over TCP has ended.
             let tcp = self.permits.acquire_many(all);
             let quic = async {
-                for (origin, endpoint) in self.origins.iter().zip(&self.endpoints) {
+                for origin in &self.origins {
                     origin.drain().await;
+                }
+                for endpoint in &self.endpoints {
                     endpoint.flushed().await;
                 }
             };
@@ -235,16 +237,17 @@ impl Server {
         };
         // With port 0 the system's choice for UDP may be taken for TCP: it chooses again.
         let mut tries = if at.port() == 0 { 16 } else { 1 };
-        let (endpoint, listener) = loop {
-            let endpoint =
-                Endpoint::server(runtime, at, self.transport()).map_err(|e| refused(&e))?;
-            match tcp::listen(endpoint.local_addr()).await {
-                Ok(listener) => break (Arc::new(endpoint), listener),
+        let (transport, sockets) = (self.transport(), self.request.sockets);
+        let (at, endpoints, listeners) = loop {
+            let endpoints = Endpoint::servers(runtime, at, &transport, sockets);
+            let endpoints = endpoints.map_err(|e| refused(&e))?;
+            let bound = endpoints.first().map_or(at, Endpoint::local_addr);
+            match tcp::listen(bound, endpoints.len()) {
+                Ok(listeners) => break (bound, endpoints, listeners),
                 Err(e) if tries == 1 => return Err(refused(&e).into()),
                 Err(_) => tries -= 1,
             }
         };
-        let at = endpoint.local_addr();
         let origin = self.origin(at.port());
         self.origins.push(origin.clone());
         let tcp = Tcp {
@@ -258,10 +261,15 @@ impl Server {
             timeouts: self.request.timeouts,
             seldom: self.seldom.clone(),
         };
-        runtime.spawn("http/3", origin.serve(endpoint.clone()));
-        runtime.spawn("http over tcp", Arc::new(tcp).serve(listener));
-        self.site.endpoints.lock().push(Arc::downgrade(&endpoint));
-        self.endpoints.push(endpoint);
+        for endpoint in endpoints.into_iter().map(Arc::new) {
+            runtime.spawn("http/3", origin.clone().serve(endpoint.clone()));
+            self.site.endpoints.lock().push(Arc::downgrade(&endpoint));
+            self.endpoints.push(endpoint);
+        }
+        let tcp = Arc::new(tcp);
+        for listener in listeners {
+            runtime.spawn("http over tcp", tcp.clone().serve(listener));
+        }
         Ok(at)
     }
 

@@ -66,6 +66,9 @@ pub struct ServeRequest {
     pub folder: PathBuf,
     /// Where to listen, over UDP and TCP alike.
     pub listen: Vec<SocketAddr>,
+    /// Sockets at each address, over UDP and TCP each, where the system can share an address among
+    /// them: each has a task of its own, so that there is to be one per core.
+    pub sockets: usize,
     /// A chain of certificates and its key, in PEM; `None`: a development certificate.
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// Where the development certificate is kept.
@@ -122,6 +125,7 @@ impl ServeRequest {
         Self {
             folder: folder.into(),
             listen,
+            sockets: std::thread::available_parallelism().map_or(1, usize::from),
             certificate: None,
             data_folder: crate::folders::data(),
             sharing: Sharing::MaxMin,

@@ -4,7 +4,6 @@
 //! The answers are the origin's own. The weights of these connections are not set: they are
 //! controlled by the system's TCP.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +23,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use parking_lot::Mutex;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -40,6 +39,8 @@ const HEAD_BYTES: u32 = 32 << 10;
 const BUFFER_BYTES: usize = 64 << 10;
 /// Requests of one HTTP/2 connection that are answered at a time.
 const STREAMS: u32 = 64;
+/// Connections that wait to be taken by each socket.
+const BACKLOG: u32 = 1024;
 /// Pieces of a body that wait for the connection.
 const PIECES: usize = 2;
 /// Bytes of each answer that HTTP/2 keeps until the client takes them.
@@ -347,7 +348,22 @@ impl Body for Pieces {
     }
 }
 
-/// Listens for TCP where UDP listens.
-pub(super) fn listen(at: SocketAddr) -> impl Future<Output = std::io::Result<TcpListener>> {
-    TcpListener::bind(at)
+/// Listens for TCP where UDP listens, with as many sockets where the system can share an address among
+/// them.
+pub(super) fn listen(at: SocketAddr, sockets: usize) -> std::io::Result<Vec<TcpListener>> {
+    let bound = |shared| {
+        let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Connections of a server before this one may still be ending.
+        socket.set_reuseaddr(true)?;
+        #[cfg(target_os = "linux")]
+        socket.set_reuseport(shared)?;
+        socket.bind(at)?;
+        Ok::<_, std::io::Error>(socket)
+    };
+    if sockets < 2 {
+        return Ok(vec![bound(false)?.listen(BACKLOG)?]);
+    }
+    // One that does not share its address finds out whether somebody else has it.
+    drop(bound(false)?);
+    (0..sockets).map(|_| bound(true)?.listen(BACKLOG)).collect()
 }

@@ -9,8 +9,10 @@ use airlane_base::Seed;
 use airlane_congestion::Algorithm;
 use airlane_quic::{Connection, Endpoint};
 use airlane_runtime::real_time::TokioRuntime;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use tokio::net::UdpSocket;
+use tokio::task::JoinSet;
 
 use crate::common::*;
 
@@ -20,7 +22,7 @@ const LOOPBACK: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 async fn echo(endpoint: Endpoint, connections: Arc<AtomicUsize>) {
     while let Some(connection) = endpoint.accept().await {
         connections.fetch_add(1, Ordering::Relaxed);
-        tokio::spawn(async move {
+        connection.runtime().clone().spawn("echo", async move {
             while let Ok((mut send, mut recv)) = connection.accept_bi().await {
                 let Ok(asked) = recv.read_to_end(100_000).await else { return };
                 if send.write_all(asked.into()).await.is_err() {
@@ -41,7 +43,7 @@ async fn ask(connection: &Connection, text: &[u8]) -> Vec<u8> {
 
 /// Passes datagrams on between a client and a server, and changes its port to the server with every
 /// `ROUND` of them from the client, as a NAT may.
-async fn changing_ports(server: SocketAddr, inside: UdpSocket) {
+async fn changing_ports(runtime: RuntimeHandle, server: SocketAddr, inside: UdpSocket) {
     const ROUND: usize = 5;
     let inside = Arc::new(inside);
     let mut client = None;
@@ -54,7 +56,7 @@ async fn changing_ports(server: SocketAddr, inside: UdpSocket) {
             let new = Arc::new(UdpSocket::bind(SocketAddr::from(LOOPBACK)).await.unwrap());
             new.connect(server).await.unwrap();
             let (inside, new_too) = (inside.clone(), new.clone());
-            tokio::spawn(async move {
+            runtime.spawn("way back", async move {
                 let mut buffer = vec![0; 65_536];
                 while let Ok(len) = new_too.recv(&mut buffer).await {
                     inside.send_to(&buffer[..len], from).await.unwrap();
@@ -79,43 +81,39 @@ async fn connections_are_spread_over_endpoints_and_found_wherever_their_packets_
     assert!(in_use.is_err(), "its own user's other programs find it in use");
     let counts: Vec<Arc<AtomicUsize>> = endpoints.iter().map(|_| Arc::default()).collect();
     for (endpoint, count) in endpoints.into_iter().zip(&counts) {
-        tokio::spawn(echo(endpoint, count.clone()));
+        runtime.spawn("server", echo(endpoint, count.clone()));
     }
 
     // One socket with many connections, whose packets the system may join; and many sockets.
     let one = Endpoint::client(&runtime, LOOPBACK.into(), config.clone()).unwrap();
-    let mut asking = Vec::new();
+    let (mut asking, mut own_sockets) = (JoinSet::new(), Vec::new());
     for n in 0..40_u8 {
         let own = Endpoint::client(&runtime, LOOPBACK.into(), config.clone()).unwrap();
         for caller in [&one, &own] {
             let connection = caller.connect(at, "localhost").await.unwrap();
-            asking.push(tokio::spawn(async move {
+            asking.spawn(async move {
                 for len in [10, 100, 60_000] {
                     let text = vec![n; len];
                     assert_eq!(ask(&connection, &text).await, text);
                 }
-            }));
+            });
         }
-        asking.push(tokio::spawn(async move {
-            let _kept = own;
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }));
+        own_sockets.push(own);
     }
-    for asked in asking {
-        asked.await.unwrap();
+    while let Some(asked) = asking.join_next().await {
+        asked.unwrap();
     }
 
     // One whose port changes all the time.
     let inside = UdpSocket::bind(SocketAddr::from(LOOPBACK)).await.unwrap();
     let nat = inside.local_addr().unwrap();
-    let nat_task = tokio::spawn(changing_ports(at, inside));
+    runtime.spawn("nat", changing_ports(runtime.clone(), at, inside));
     let connection = one.connect(nat, "localhost").await.unwrap();
     for n in 0..60_u8 {
         let asked =
             tokio::time::timeout(Duration::from_secs(20), ask(&connection, &[n; 500])).await;
         assert_eq!(asked.expect("an answer"), [n; 500]);
     }
-    nat_task.abort();
     let counts: Vec<_> = counts.iter().map(|c| c.load(Ordering::Relaxed)).collect();
     assert_eq!(counts.iter().sum::<usize>(), 81);
     // By chance all 40 sockets are one endpoint's once in 10^18 times.
