@@ -52,6 +52,9 @@ impl Files {
     /// If there is a file that cannot be opened.
     pub async fn find(&self, path: &str) -> io::Result<Option<Object>> {
         let Some(name) = name_of(path) else { return Ok(None) };
+        if let Some(key) = self.open.find_cached(&name) {
+            return Ok(Some(self.object(key)));
+        }
         let files = self.clone();
         let opening = spawn_blocking(move || files.find_now(&name));
         let found = opening.await.map_err(io::Error::other).flatten();
@@ -60,9 +63,8 @@ impl Files {
 
     fn find_now(&self, name: &Path) -> io::Result<Option<Object>> {
         use io::ErrorKind as Kind;
-        let key = match self.open.find(name) {
-            Ok(Some(key)) => key,
-            Ok(None) => return Ok(None),
+        match self.open.find(name) {
+            Ok(key) => Ok(key.map(|key| self.object(key))),
             // A path that leads out of the folder is answered as missing, whether or not it exists.
             Err(e)
                 if matches!(
@@ -74,26 +76,29 @@ impl Files {
                         | Kind::InvalidFilename
                 ) =>
             {
-                return Ok(None);
+                Ok(None)
             }
-            Err(e) => return Err(e),
-        };
+            Err(e) => Err(e),
+        }
+    }
+
+    fn object(&self, key: Key) -> Object {
         let open_files::Version { len, modified } = key.version;
         let modified = modified.and_then(|m| m.duration_since(UNIX_EPOCH).ok());
         let version = modified.map(|m| Version {
             etag: format!("\"{len:x}-{:x}\"", m.as_nanos()),
             modified_s: m.as_secs(),
         });
-        let extension = name.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let extension = key.name.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let extension = extension.to_ascii_lowercase();
-        Ok(Some(Object {
+        Object {
             len,
             media_type: media_type(&extension),
             version,
             caching: Some(caching(&extension)),
             part: None,
             source: Arc::new(FileSource { key, files: self.clone() }),
-        }))
+        }
     }
 }
 

@@ -80,6 +80,35 @@ impl OpenFiles {
         Ok(Some(key))
     }
 
+    /// The same without waiting for a disk, and so without a thread that may; `None` where the system
+    /// does not have in memory what it takes, there is no such file, or it cannot be had so.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn find_cached(&self, name: &Path) -> Option<Key> {
+        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+        let open = |flags| {
+            let resolve =
+                ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::CACHED;
+            let opened = openat2(&self.dir, name, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
+            Some(File::from(opened.ok()?))
+        };
+        // Looked at first, as above; a descriptor of a path alone opens nothing.
+        let about = open(OFlags::PATH)?.metadata().ok()?;
+        let key = Key { name: name.into(), version: Version::of(&about) };
+        if !about.is_file() || self.kept(&key).is_some() {
+            return about.is_file().then_some(key);
+        }
+        let file = open(OFlags::RDONLY | OFlags::NONBLOCK)?;
+        let about = file.metadata().ok().filter(Metadata::is_file)?;
+        let key = Key { version: Version::of(&about), ..key };
+        self.keep(key.clone(), Arc::new(file));
+        Some(key)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn find_cached(&self, _: &Path) -> Option<Key> {
+        None
+    }
+
     /// The file of a version, if it is open.
     pub(crate) fn kept(&self, key: &Key) -> Option<Arc<File>> {
         self.kept.lock().get(key).cloned()
@@ -145,6 +174,8 @@ mod tests {
             keys.push(files.find(&PathBuf::from(n.to_string())).unwrap().unwrap());
         }
         assert_eq!(files.kept.lock().len(), MOST.get());
+        let cached = files.find_cached(&PathBuf::from("3"));
+        assert!(cached.is_none_or(|key| key == keys[3]));
         assert!(files.kept(&keys[0]).is_none() && files.kept(keys.last().unwrap()).is_some());
         // One that was closed is opened again, if it is still there.
         assert_eq!(files.open(&keys[0]).unwrap().metadata().unwrap().len(), 0);

@@ -2,6 +2,7 @@
 //! experience.
 
 mod events;
+mod exchange;
 mod groups;
 mod history;
 mod log;

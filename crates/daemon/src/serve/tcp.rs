@@ -5,29 +5,25 @@
 //! controlled by the system's TCP.
 
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use airlane_apps::http::{Busy, Exchange, Pace, RequestRate};
+use airlane_apps::http::{Busy, Pace, RequestRate};
 use airlane_apps::vod::{Carrier, Origin};
 use airlane_quic::Places;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
-use http_body::{Body, Frame};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::exchange::{Answering, Cut, Pieces, TcpExchange};
 use super::request::Timeouts;
 use crate::seldom::Seldom;
 
@@ -41,8 +37,6 @@ const BUFFER_BYTES: usize = 64 << 10;
 const STREAMS: u32 = 64;
 /// Connections that wait to be taken by each socket.
 const BACKLOG: u32 = 1024;
-/// Pieces of a body that wait for the connection.
-const PIECES: usize = 2;
 /// Bytes of each answer that HTTP/2 keeps until the client takes them.
 const AHEAD_BYTES: usize = 128 << 10;
 
@@ -212,7 +206,7 @@ fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
     let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
     let there = host.and_then(|h| HeaderValue::try_from(format!("https://{h}{path}")).ok());
-    let mut response = Response::new(Pieces::none());
+    let mut response = Response::new(Pieces::default());
     match there {
         Some(there) => {
             *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
@@ -235,7 +229,7 @@ async fn answer(
         && request.headers().get_all(header::HOST).iter().count() != 1
     {
         // RFC 9112, section 3.2.
-        let mut response = Response::new(Pieces::none());
+        let mut response = Response::new(Pieces::default());
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(response);
     }
@@ -246,106 +240,15 @@ async fn answer(
     {
         parts.uri = path.clone().into();
     }
-    let (head, answered) = oneshot::channel();
-    let (pieces, body) = mpsc::channel(PIECES);
+    let (exchange, answered) = TcpExchange::new(incoming, progress.cut);
     let answering = progress.busy.begin();
-    let exchange = TcpExchange {
-        incoming,
-        head: Some(head),
-        body: Some(body),
-        pieces: Some(pieces),
-        cut: progress.cut,
-    };
     let request = Request::from_parts(parts, ());
     let on = runtime.clone();
-    runtime.spawn("origin response", async move {
+    let answering = Answering::new(runtime, async move {
         origin.answer(&on, &client, &request, exchange).await;
         drop(answering);
     });
-    answered.await.map_err(|_| Cut)
-}
-
-/// The client gave up, or the answer did.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the exchange was cut short")]
-pub(super) struct Cut;
-
-/// A request over TCP with the means to answer it.
-struct TcpExchange {
-    incoming: Incoming,
-    head: Option<oneshot::Sender<Response<Pieces>>>,
-    body: Option<mpsc::Receiver<Result<Bytes, Cut>>>,
-    /// `None` once the answer is whole.
-    pieces: Option<mpsc::Sender<Result<Bytes, Cut>>>,
-    /// Told if it never becomes whole.
-    cut: Arc<Notify>,
-}
-
-impl Exchange for TcpExchange {
-    type Error = Cut;
-
-    async fn receive(&mut self) -> Result<Option<Bytes>, Cut> {
-        while let Some(frame) = self.incoming.frame().await {
-            if let Ok(data) = frame.map_err(|_| Cut)?.into_data() {
-                return Ok(Some(data));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn respond(&mut self, head: Response<()>) -> Result<(), Cut> {
-        let (sender, body) = (self.head.take().ok_or(Cut)?, self.body.take().ok_or(Cut)?);
-        sender.send(head.map(|()| Pieces(Some(body)))).map_err(|_| Cut)
-    }
-
-    async fn send(&mut self, piece: Bytes) -> Result<(), Cut> {
-        self.pieces.as_ref().ok_or(Cut)?.send(Ok(piece)).await.map_err(|_| Cut)
-    }
-
-    async fn finish(&mut self) -> Result<(), Cut> {
-        self.pieces = None;
-        Ok(())
-    }
-}
-
-impl Drop for TcpExchange {
-    fn drop(&mut self) {
-        if let Some(pieces) = self.pieces.take() {
-            // Whoever is asked for the next piece learns that there is none: the client must not
-            // take a part for the whole. With the channel full, the end of it says the same where
-            // a length was announced.
-            let _ = pieces.try_send(Err(Cut));
-            self.cut.notify_one();
-        }
-    }
-}
-
-/// The body of an answer, as the origin hands it over.
-pub(super) struct Pieces(Option<mpsc::Receiver<Result<Bytes, Cut>>>);
-
-impl Pieces {
-    fn none() -> Self {
-        Self(None)
-    }
-}
-
-impl Body for Pieces {
-    type Data = Bytes;
-    type Error = Cut;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        match &mut self.0 {
-            Some(pieces) => pieces.poll_recv(cx).map(|p| p.map(|p| p.map(Frame::data))),
-            None => Poll::Ready(None),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.0.as_ref().is_none_or(|p| p.is_closed() && p.is_empty())
-    }
+    answering.until(answered).await.map_err(|_| Cut)
 }
 
 /// Listens for TCP where UDP listens, with as many sockets where the system can share an address among
