@@ -14,6 +14,7 @@ mod machine;
 mod near;
 mod open_files;
 pub mod play;
+mod private;
 mod prometheus;
 mod seldom;
 pub mod serve;

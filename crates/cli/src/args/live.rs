@@ -9,6 +9,7 @@ use std::time::Duration;
 use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::{InputError, Rate, Seed};
 use airlane_daemon::DaemonError;
+use airlane_daemon::certificate::CertificateFiles;
 use airlane_daemon::folders;
 use airlane_daemon::live::{ReadFrom, RecvRequest, SendRequest, SentVideo, VideoInput, WriteTo};
 use airlane_link::{LinkError, LinkSpec, Mode, Request, UdpSpec};
@@ -85,7 +86,11 @@ impl SendArgs {
             listen: self.listen,
             video,
             marks: if self.no_marks { LayerMarks::NONE } else { LayerMarks::PAPER },
-            identity: self.cert.clone().zip(self.key.clone()),
+            identity: self
+                .cert
+                .clone()
+                .zip(self.key.clone())
+                .map(|(chain, key)| CertificateFiles { chain, key }),
             data_folder: folders::data(),
             viewers: usize::from(self.viewers.unwrap_or(viewers)),
         })

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
-use airlane_daemon::serve::{ServeRequest, Sharing, StatusAccess};
+use airlane_base::InputError;
+use airlane_daemon::serve::{CertificateFiles, ServeRequest, Sharing, StatusAccess};
 use airlane_media::Metric;
 use clap::{Args, ValueEnum};
 
@@ -33,12 +34,13 @@ pub(crate) struct ServeArgs {
     /// machine's; may be repeated
     #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4433")]
     listen: Vec<String>,
-    /// The server's certificates in PEM, its own first [default: one for development]
+    /// The server's certificates in PEM, its own first; repeated with --key, one for each name that
+    /// clients ask for, the first for all others [default: one for development]
     #[arg(long, value_name = "FILE", requires = "key")]
-    cert: Option<PathBuf>,
+    cert: Vec<PathBuf>,
     /// Its private key in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
-    key: Option<PathBuf>,
+    key: Vec<PathBuf>,
     /// How links are shared
     #[arg(long, value_enum, value_name = "NAME", default_value = "max-min")]
     policy: PolicyName,
@@ -105,7 +107,7 @@ impl ServeArgs {
     ///
     /// # Errors
     /// If a name has no address.
-    pub(crate) fn request(&self) -> Result<ServeRequest, airlane_base::InputError> {
+    pub(crate) fn request(&self) -> Result<ServeRequest, InputError> {
         let mut listen = Vec::new();
         for text in &self.listen {
             for address in addresses(text, "--listen")? {
@@ -119,7 +121,7 @@ impl ServeArgs {
             None => (String::new(), PathBuf::from(text)),
         };
         Ok(ServeRequest {
-            certificate: self.cert.clone().zip(self.key.clone()),
+            certificates: self.certificates()?,
             sharing: match self.policy {
                 PolicyName::MaxMin => Sharing::MaxMin,
                 PolicyName::Proportional => Sharing::Proportional,
@@ -151,17 +153,23 @@ impl ServeArgs {
     }
 }
 
+impl ServeArgs {
+    /// The certificates, each with its key.
+    fn certificates(&self) -> Result<Vec<CertificateFiles>, InputError> {
+        let (chains, keys) = (self.cert.len(), self.key.len());
+        if chains != keys {
+            let found = format!("{chains} --cert and {keys} --key");
+            return Err(InputError::new(found, "expected a --key FILE for each --cert FILE"));
+        }
+        let pairs = self.cert.iter().cloned().zip(self.key.iter().cloned());
+        Ok(pairs.map(|(chain, key)| CertificateFiles { chain, key }).collect())
+    }
+}
+
 /// The addresses that `ADDR:PORT` stands for; `key` is where it was given.
-pub(super) fn addresses(
-    text: &str,
-    key: &str,
-) -> Result<Vec<SocketAddr>, airlane_base::InputError> {
+pub(super) fn addresses(text: &str, key: &str) -> Result<Vec<SocketAddr>, InputError> {
     let wrong = |what: String| {
-        airlane_base::InputError::new(
-            what,
-            "expected ADDR:PORT, such as [::]:443 or localhost:4433",
-        )
-        .at_key(key)
+        InputError::new(what, "expected ADDR:PORT, such as [::]:443 or localhost:4433").at_key(key)
     };
     if let Some(port) = text.strip_prefix(':') {
         let port = port.parse().map_err(|_| wrong(format!("{text:?} has no port")))?;

@@ -3,7 +3,7 @@
 use airlane_daemon::live::{Report, Second, Sender, SentVideo, recv as watch};
 use airlane_lab::LabError;
 
-use super::serve::Stopping;
+use super::serve::{Stopping, kept_at};
 use super::{daemon_failed, print, threads};
 use crate::args::{RecvArgs, SendArgs};
 
@@ -21,7 +21,7 @@ pub(super) fn send(args: &SendArgs) -> Result<u8, LabError> {
         let sender = Sender::start(request).map_err(daemon_failed)?;
         print(&format!("ready: live video at {}\n", sender.address()))?;
         if let Some(development) = sender.development().filter(|_| !args.quiet) {
-            eprintln!("development certificate: {}", development.file.display());
+            eprintln!("development certificate: {}", kept_at(development));
             eprintln!("  watch it: airlane recv {} --insecure", sender.address());
         }
         let ended = tokio::select! {

@@ -1,6 +1,6 @@
 //! `airlane serve`: a server until it is told to stop.
 
-use airlane_daemon::serve::{Ready, Server};
+use airlane_daemon::serve::{Development, Ready, Server};
 use airlane_lab::LabError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -83,11 +83,18 @@ fn ready_line(ready: &Ready) -> String {
     format!("ready: {} titles={titles} weighed={weighed}", at.join(" "))
 }
 
+/// Where a development certificate is kept.
+pub(super) fn kept_at(development: &Development) -> String {
+    let nowhere = "kept nowhere, for want of a home folder; XDG_DATA_HOME=DIR names one";
+    let file = development.file.as_ref();
+    file.map_or_else(|| nowhere.to_owned(), |file| file.display().to_string())
+}
+
 /// What a developer needs to know.
 fn hints(ready: &Ready) {
     let Some(development) = &ready.development else { return };
     let port = ready.addresses.first().map_or(0, std::net::SocketAddr::port);
-    eprintln!("development certificate: {}", development.file.display());
+    eprintln!("development certificate: {}", kept_at(development));
     eprintln!("  certificate SHA-256:   {}", development.sha256);
     eprintln!("  public key SHA-256:    {}", development.spki_sha256);
     eprintln!("  try it: chromium --origin-to-force-quic-on=localhost:{port} \\");

@@ -8,4 +8,5 @@ mod dist;
 mod live;
 mod restart;
 mod runs;
+mod serve;
 mod sweeps;

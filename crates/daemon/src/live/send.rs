@@ -21,7 +21,7 @@ use super::input::VideoInput;
 use super::pictures::{Latest, keep_latest};
 use super::serving::{Counts, Served, Serving};
 use super::{paths, transport};
-use crate::certificate::{self, Development};
+use crate::certificate::{self, CertificateFiles, Development};
 use crate::seldom::Seldom;
 use crate::{DaemonError, date};
 
@@ -60,9 +60,9 @@ pub struct SendRequest {
     /// What layers are marked with.
     pub marks: LayerMarks,
     /// A certificate and its key, PEM; `None`: one for development, kept in `data_folder`.
-    pub identity: Option<(PathBuf, PathBuf)>,
-    /// Where a certificate for development is kept.
-    pub data_folder: PathBuf,
+    pub identity: Option<CertificateFiles>,
+    /// Where a certificate for development is kept; `None`: nowhere.
+    pub data_folder: Option<PathBuf>,
     /// Viewers at a time at most. Of a live source each has an encoder.
     pub viewers: usize,
 }
@@ -102,7 +102,7 @@ impl Sender {
     pub fn start(request: SendRequest) -> Result<Self, DaemonError> {
         let SendRequest { listen, video, marks, identity, data_folder, viewers } = request;
         let (identity, development) =
-            certificate::identity(identity.as_ref(), &data_folder, &[listen.ip()])?;
+            certificate::identity(identity.as_ref(), data_folder.as_deref(), &[listen.ip()])?;
         let tls = Tls { identity: Some(identity.shown()?), trust: Trust::Roots(Vec::new()) };
         let config = TransportConfig {
             admission: Admission {

@@ -27,8 +27,8 @@ use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::{ControllerConfig, Fallback};
 use airlane_quic::{
-    ALPN_H3, Admission, Certificates, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, Places,
-    QuicError, Tls, TransportConfig, Trust,
+    ALPN_H3, Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, Places, QuicError, Tls,
+    TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -41,10 +41,11 @@ use self::log::AccessLog;
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
-pub use crate::certificate::Development;
+pub use crate::certificate::{CertificateFiles, Development};
+use crate::certificate::{Keeper, Looked};
 use crate::error::DaemonError;
 use crate::seldom::Seldom;
-use crate::{certificate, date, machine};
+use crate::{date, machine};
 
 pub use request::{ServeRequest, Sharing, StatusAccess, Timeouts};
 pub use titles::{Title, Titles};
@@ -69,8 +70,10 @@ pub struct Server {
     site: Arc<Site>,
     endpoints: Vec<Arc<Endpoint>>,
     origins: Vec<Origin>,
-    certificates: Arc<Certificates>,
-    /// Comes from the certificate's key, so that one who takes this server's place has it too.
+    keeper: Arc<Keeper>,
+    /// Comes from the key of the first certificate that was shown, so that one who takes this
+    /// server's place has it too. It stays as it is when the certificate is replaced: clients were
+    /// told tokens that come from it.
     reset_secret: [u8; 32],
     log: Option<Arc<AccessLog>>,
     seldom: Arc<Seldom>,
@@ -114,10 +117,7 @@ impl Server {
         let files = crate::files::Files::open(&request.folder, seldom.clone())?;
         let catalogue = Arc::new(read_titles(&request).await?);
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
-        let (identity, development) = identity(&request)?;
-        // Machines that share a certificate must not share the tokens (RFC 9000, section 21.11).
-        let reset_secret = identity.secret(&format!("stateless reset on {}", machine::name()));
-        let certificates = identity.shown().map_err(|e| unfit(&request, e))?;
+        let (keeper, reset_secret) = keeper(&request)?;
         let site = Arc::new(Site {
             files,
             catalogue: parking_lot::RwLock::new(catalogue.clone()),
@@ -139,13 +139,13 @@ impl Server {
                 addresses: Vec::new(),
                 titles: catalogue.titles.all().count(),
                 weighed: catalogue.titles.all().filter(|t| t.video.is_some()).count(),
-                development,
+                development: keeper.development(),
             },
             request,
             site,
             endpoints: Vec::new(),
             origins: Vec::new(),
-            certificates,
+            keeper: Arc::new(keeper),
             reset_secret,
             log,
             seldom,
@@ -170,6 +170,19 @@ impl Server {
                 site.on_tick();
             }
         });
+        let look = watch_certificates(
+            server.keeper.clone(),
+            runtime.clone(),
+            server.request.certificate_look,
+        );
+        runtime.spawn("certificates", async move {
+            let mut stop = stop;
+            tokio::select! {
+                biased;
+                _ = stop.wait_for(|s| *s) => {}
+                () = look => {}
+            }
+        });
         Ok(server)
     }
 
@@ -188,12 +201,12 @@ impl Server {
     /// # Errors
     /// If something cannot be read; it then stays as it was.
     pub async fn reload(&self) -> Result<(), DaemonError> {
-        let (identity, _) = identity(&self.request)?;
         let catalogue = read_titles(&self.request).await?;
+        let keeper = self.keeper.clone();
+        off_thread(move || keeper.reload(date::now_s())).await??;
         if let Some(log) = &self.log {
             log.reopen()?;
         }
-        self.certificates.replace(identity).map_err(|e| unfit(&self.request, e))?;
         *self.site.catalogue.write() = Arc::new(catalogue);
         Ok(())
     }
@@ -308,8 +321,10 @@ impl Server {
             true => ControllerConfig::Cupid { fallback: Fallback::Cubic, weight: request.baseline },
             false => ControllerConfig::cubic(request.baseline),
         };
-        let tls =
-            Tls { identity: Some(self.certificates.clone()), trust: Trust::Roots(Vec::new()) };
+        let tls = Tls {
+            identity: Some(self.keeper.certificates().clone()),
+            trust: Trust::Roots(Vec::new()),
+        };
         TransportConfig {
             payload_bytes: PAYLOAD_BYTES,
             most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
@@ -342,7 +357,7 @@ impl Server {
             .with_safe_default_protocol_versions()
             .map_err(|e| QuicError::Tls(e.to_string()))?;
         let mut config =
-            builder.with_no_client_auth().with_cert_resolver(self.certificates.clone());
+            builder.with_no_client_auth().with_cert_resolver(self.keeper.certificates().clone());
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
     }
@@ -396,22 +411,43 @@ fn secret() -> Result<[u8; 32], DaemonError> {
 /// Looks for titles, off the threads that serve.
 async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
     let request = request.clone();
-    let read = move || site::catalogue(&request, PAYLOAD_BYTES.into());
-    let done = tokio::task::spawn_blocking(read).await;
-    Ok(done.map_err(|e| InputError::new(format!("the titles were not read: {e}"), ""))??)
+    Ok(off_thread(move || site::catalogue(&request, PAYLOAD_BYTES.into())).await??)
 }
 
-/// A certificate and a key that do not belong together.
-fn unfit(request: &ServeRequest, reason: QuicError) -> DaemonError {
-    let Some((chain, key)) = &request.certificate else { return reason.into() };
-    let expected = format!("expected that of the first certificate in {}", chain.display());
-    InputError::new(format!("the private key is of no use: {reason}"), expected).at_file(key).into()
+/// Does what waits for a disk, off the threads that serve.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, DaemonError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(|e| InputError::new(format!("files were not read: {e}"), ""))?)
 }
 
-/// What the server shows.
-fn identity(
-    request: &ServeRequest,
-) -> Result<(airlane_quic::Identity, Option<Development>), DaemonError> {
+/// What the server shows, and its secret for stateless resets.
+fn keeper(request: &ServeRequest) -> Result<(Keeper, [u8; 32]), DaemonError> {
     let addresses: Vec<_> = request.listen.iter().map(SocketAddr::ip).collect();
-    certificate::identity(request.certificate.as_ref(), &request.data_folder, &addresses)
+    // Machines that share a certificate must not share the tokens (RFC 9000, section 21.11).
+    let purpose = format!("stateless reset on {}", machine::name());
+    let (files, folder) = (request.certificates.clone(), request.data_folder.clone());
+    Keeper::new(files, folder, &addresses, (&purpose, date::now_s()))
+}
+
+/// Shows new certificates when there are some, for ever.
+async fn watch_certificates(keeper: Arc<Keeper>, clock: RuntimeHandle, every: Duration) {
+    loop {
+        clock.sleep(every).await;
+        let looking = keeper.clone();
+        match off_thread(move || looking.look(date::now_s())).await {
+            Ok(Looked::Same) => {}
+            Ok(Looked::Changed) => {
+                tracing::info!("other certificates are shown from now on");
+                if let Some(made) = keeper.development() {
+                    let hash = made.spki_sha256;
+                    tracing::info!("the development certificate's public key SHA-256: {hash}");
+                }
+            }
+            Ok(Looked::Unfit(e)) | Err(e) => {
+                tracing::error!("the certificates stay as they were: {e}");
+            }
+        }
+    }
 }

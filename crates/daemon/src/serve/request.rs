@@ -8,6 +8,8 @@ use airlane_abr::AbrKind;
 use airlane_apps::http::RequestRate;
 use airlane_media::Metric;
 
+use crate::certificate::CertificateFiles;
+
 /// What a connection may ask for at once, in seconds of its rate: a player that opens a title asks
 /// for a few dozen, a cache that is filled for thousands.
 const BURST_S: u32 = 5;
@@ -69,10 +71,15 @@ pub struct ServeRequest {
     /// Sockets at each address, over UDP and TCP each, where the system can share an address among
     /// them: each has a task of its own, so that there is to be one per core.
     pub sockets: usize,
-    /// A chain of certificates and its key, in PEM; `None`: a development certificate.
-    pub certificate: Option<(PathBuf, PathBuf)>,
-    /// Where the development certificate is kept.
-    pub data_folder: PathBuf,
+    /// Certificates with their keys, in PEM: each client is shown the first one that is for the
+    /// server that it names, and the first of all if none is. Without any, a development
+    /// certificate.
+    pub certificates: Vec<CertificateFiles>,
+    /// How often to look whether the certificates' files have changed, or the development
+    /// certificate is to be renewed.
+    pub certificate_look: Duration,
+    /// Where the development certificate is kept; `None`: nowhere.
+    pub data_folder: Option<PathBuf>,
     /// How links are shared.
     pub sharing: Sharing,
     /// Normalisations from files, each for the titles whose name begins with its prefix.
@@ -126,7 +133,8 @@ impl ServeRequest {
             folder: folder.into(),
             listen,
             sockets: std::thread::available_parallelism().map_or(1, usize::from),
-            certificate: None,
+            certificates: Vec::new(),
+            certificate_look: Duration::from_secs(5),
             data_folder: crate::folders::data(),
             sharing: Sharing::MaxMin,
             normalisations: Vec::new(),

@@ -1,6 +1,6 @@
 //! The key that both ends of a tunnel hold, and what comes from it.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,9 +9,12 @@ use airlane_quic::{Identity, QuicError, Tls, Trust};
 use ring::{hkdf, rand};
 
 use super::knock::KnockKey;
+use crate::private;
 
 /// Bytes of a key.
 const BYTES: usize = 32;
+/// A key file is no longer than that.
+const FILE_BYTES: u64 = 4096;
 /// How the line of a key file begins, before the key in hexadecimal.
 const LABEL: &str = "airlane-tunnel-key-1 ";
 /// The name that the ends' certificates have.
@@ -64,19 +67,9 @@ impl Key {
     /// # Errors
     /// If the file cannot be read, holds no key, or may be read by others than its owner.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let failed = |e: std::io::Error| InputError::io(file, "read the key", &e);
         let wrong = |found: &str, expected: &str| InputError::new(found, expected).at_file(file);
-        #[cfg(unix)]
-        {
-            let metadata = fs::metadata(file).map_err(failed)?;
-            let mode = std::os::unix::fs::MetadataExt::mode(&metadata);
-            if metadata.is_file() && mode & 0o077 != 0 {
-                let found =
-                    format!("others than its owner may read the key (mode {:o})", mode & 0o777);
-                return Err(wrong(&found, &format!("`chmod 600 {}` changes that", file.display())));
-            }
-        }
-        let text = fs::read_to_string(file).map_err(failed)?;
+        let text = String::from_utf8(private::read(file, FILE_BYTES)?);
+        let text = text.map_err(|_| wrong("this is no key of a tunnel", EXPECTED))?;
         let digits = text.trim_end().strip_prefix(LABEL);
         let digits = digits.ok_or_else(|| wrong("this is no key of a tunnel", EXPECTED))?;
         let key = from_hex(digits).ok_or_else(|| wrong("a broken key", EXPECTED))?;
@@ -139,6 +132,8 @@ fn from_hex(digits: &str) -> Option<[u8; BYTES]> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -86,7 +86,7 @@ async fn sender(
         video: SentVideo::Live { input, library: library.clone() },
         marks: LayerMarks::PAPER,
         identity: None,
-        data_folder: data.path().to_owned(),
+        data_folder: Some(data.path().to_owned()),
         viewers,
     };
     (Sender::start(request).unwrap(), data)

@@ -1,5 +1,6 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
+mod certificates;
 mod common;
 mod faults;
 mod live;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::*;
 use airlane_daemon::client::{Speak, Url};
 use airlane_daemon::play::{PlayRequest, play};
-use airlane_daemon::serve::{ServeRequest, Server, Sharing};
+use airlane_daemon::serve::{CertificateFiles, ServeRequest, Server, Sharing};
 use airlane_quic::Trust;
 use http::StatusCode;
 use rustls::HandshakeKind;
@@ -245,7 +245,7 @@ fn certificates_and_titles_are_read_again_while_sessions_go_on() {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 2, true);
         let asked = request(&folder.0);
-        let kept = asked.data_folder.clone();
+        let kept = asked.data_folder.clone().unwrap();
         let server = Server::start(asked).await.unwrap();
         let client = client(Speak::Http3);
         client.get_all(&url(&server, "/film/manifest.mpd"), None, MOST).await.unwrap();
@@ -304,16 +304,17 @@ fn folders_certificates_and_addresses_that_cannot_be_used_are_named() {
         assert!(told(request(&nowhere)).await.contains("nowhere"));
         let pem = folder.0.join("cert.pem");
         fs::write(&pem, "nothing").unwrap();
-        let certificate = Some((pem.clone(), pem));
-        let text = told(ServeRequest { certificate, ..request(&folder.0) }).await;
+        let certificates = vec![CertificateFiles { chain: pem.clone(), key: pem }];
+        let text = told(ServeRequest { certificates, ..request(&folder.0) }).await;
         assert!(text.contains("cert.pem") && text.contains("PEM"), "{text}");
         let [one, other] = ["one", "other"].map(|name| {
             let data = folder.0.join(name);
-            airlane_daemon::certificate::development(&data, &["localhost".to_owned()], 0).unwrap();
+            airlane_daemon::certificate::development(Some(&data), &["localhost".to_owned()], 0)
+                .unwrap();
             data.join("development.pem")
         });
-        let certificate = Some((one, other));
-        let text = told(ServeRequest { certificate, ..request(&folder.0) }).await;
+        let certificates = vec![CertificateFiles { chain: one, key: other }];
+        let text = told(ServeRequest { certificates, ..request(&folder.0) }).await;
         assert!(text.contains("other/development.pem: the private key is of no use"), "{text}");
         assert!(text.ends_with("one/development.pem"), "{text}");
         let listen = vec!["192.0.2.1:4433".parse().unwrap()];

@@ -8,9 +8,9 @@ use parking_lot::RwLock;
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519};
 use ring::hmac;
 use rustls::SignatureScheme;
-use rustls::client::ResolvesClientCert;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::client::{ResolvesClientCert, verify_server_name};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 use super::tls::{provider, tls_error};
@@ -103,8 +103,17 @@ impl Identity {
     /// # Errors
     /// If the key is not that of the certificate, or of a kind that is not known.
     pub fn shown(self) -> Result<Arc<Certificates>, QuicError> {
-        let current = RwLock::new(self.certified()?);
-        Ok(Arc::new(Certificates { current }))
+        Certificates::new(vec![self])
+    }
+
+    /// Whether a server could show it.
+    ///
+    /// # Errors
+    /// If the key is not that of the certificate, or of a kind that is not known.
+    pub fn verify(&self) -> Result<(), QuicError> {
+        CertifiedKey::from_der(self.chain.clone(), self.key.clone_key(), &provider())
+            .map(drop)
+            .map_err(tls_error)
     }
 
     fn certified(self) -> Result<Arc<CertifiedKey>, QuicError> {
@@ -113,33 +122,74 @@ impl Identity {
     }
 }
 
-/// The certificate that servers show at the moment, over QUIC and over TCP alike.
+/// The certificates that servers show at the moment, over QUIC and over TCP alike.
 pub struct Certificates {
-    current: RwLock<Arc<CertifiedKey>>,
+    current: RwLock<Shown>,
+}
+
+/// One certificate or more.
+struct Shown {
+    /// For clients that name no server, or one that no certificate is for.
+    default: Arc<CertifiedKey>,
+    others: Vec<Arc<CertifiedKey>>,
 }
 
 impl fmt::Debug for Certificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let certificates = self.current.read().cert.len();
-        f.debug_struct("Certificates").field("certificates", &certificates).finish()
+        let identities = 1 + self.current.read().others.len();
+        f.debug_struct("Certificates").field("identities", &identities).finish()
     }
 }
 
 impl Certificates {
-    /// Shows another identity from now on. Connections that are open stay.
+    /// Shows these: each client the first one that is for the server that it names (SNI, RFC 6066,
+    /// section 3), and the first of all if none is.
     ///
     /// # Errors
-    /// If the key is not that of the certificate, or of a kind that is not known; what was shown
-    /// before then stays.
-    pub fn replace(&self, identity: Identity) -> Result<(), QuicError> {
-        *self.current.write() = identity.certified()?;
+    /// If there is none, or a key is not that of its certificate, or of a kind that is not known.
+    pub fn new(identities: Vec<Identity>) -> Result<Arc<Self>, QuicError> {
+        Ok(Arc::new(Self { current: RwLock::new(Shown::new(identities)?) }))
+    }
+
+    /// Shows other identities from now on. Connections that are open stay.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); what was shown before then stays.
+    pub fn replace(&self, identities: Vec<Identity>) -> Result<(), QuicError> {
+        let shown = Shown::new(identities)?;
+        *self.current.write() = shown;
         Ok(())
     }
 }
 
+impl Shown {
+    fn new(identities: Vec<Identity>) -> Result<Self, QuicError> {
+        let mut keys = identities.into_iter().map(Identity::certified);
+        let default = keys.next().ok_or_else(|| QuicError::Tls("no certificate".to_owned()))??;
+        Ok(Self { default, others: keys.collect::<Result<_, _>>()? })
+    }
+
+    /// The certificate for a client that names this server.
+    fn choose(&self, server: Option<&str>) -> Arc<CertifiedKey> {
+        let name = server.filter(|_| !self.others.is_empty());
+        let name = name.and_then(|name| ServerName::try_from(name).ok());
+        let found = name.and_then(|name| {
+            let mut all = std::iter::once(&self.default).chain(&self.others);
+            all.find(|key| is_for(key, &name))
+        });
+        found.unwrap_or(&self.default).clone()
+    }
+}
+
+/// Whether a client that asks for `server` would take the certificate to be its.
+fn is_for(key: &CertifiedKey, server: &ServerName<'_>) -> bool {
+    let certificate = key.end_entity_cert().ok().and_then(|c| ParsedCertificate::try_from(c).ok());
+    certificate.is_some_and(|c| verify_server_name(&c, server).is_ok())
+}
+
 impl ResolvesClientCert for Certificates {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        Some(self.current.read().clone())
+        Some(self.current.read().default.clone())
     }
 
     fn has_certs(&self) -> bool {
@@ -148,7 +198,7 @@ impl ResolvesClientCert for Certificates {
 }
 
 impl ResolvesServerCert for Certificates {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.current.read().clone())
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current.read().choose(hello.server_name()))
     }
 }

@@ -121,7 +121,7 @@ pub fn write_title(folder: &Path, name: &str, chunks: usize, table: bool) -> Arc
 pub fn request(folder: &Path) -> ServeRequest {
     let listen = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
     ServeRequest {
-        data_folder: folder.with_extension("data"),
+        data_folder: Some(folder.with_extension("data")),
         drain: Duration::from_secs(2),
         ..ServeRequest::new(folder, listen)
     }

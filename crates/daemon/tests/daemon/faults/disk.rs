@@ -18,7 +18,7 @@ fn a_file_that_cannot_be_read_breaks_its_own_answer_only() {
         assert!(fs::read(folder.join("speed")).is_err(), "it can be read here");
         let around = Scratch::new();
         let request = airlane_daemon::serve::ServeRequest {
-            data_folder: around.0.clone(),
+            data_folder: Some(around.0.clone()),
             ..request(folder)
         };
         let server = Server::start(request).await.unwrap();

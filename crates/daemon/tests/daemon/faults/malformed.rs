@@ -261,7 +261,7 @@ fn what_the_disk_does_is_said_once() {
     let lines = logged(async {
         let around = Scratch::new();
         let request = airlane_daemon::serve::ServeRequest {
-            data_folder: around.0.clone(),
+            data_folder: Some(around.0.clone()),
             ..request(std::path::Path::new("/sys/devices/virtual/net/lo"))
         };
         let server = Server::start(request).await.unwrap();

@@ -1,0 +1,45 @@
+//! `airlane serve` as a process.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::common::*;
+
+/// A server, and what it said before it was ready.
+fn serve(scratch: &Scratch, more: &[&str], environment: &[(&str, &str)]) -> (Process, String) {
+    let mut command = scratch.command(&["serve", "titles", "--listen", "127.0.0.1:0"]);
+    command.args(more).env_remove("XDG_DATA_HOME").envs(environment.iter().copied());
+    let mut server =
+        Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut said = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.starts_with("ready: "), "{said}");
+    let mut hints = BufReader::new(server.0.stderr.take().unwrap());
+    while !hints.buffer().is_empty() || !said.contains("airlane/player") {
+        assert!(hints.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    (server, said)
+}
+
+#[test]
+fn without_a_home_the_development_key_is_written_nowhere() {
+    let scratch = Scratch::new("homeless");
+    scratch.file("titles/index.html", "titles");
+    scratch.file("tmp/there", "");
+    let before = listing(&scratch.0);
+    let tmp = scratch.0.join("tmp");
+    let home = scratch.0.join("nowhere");
+    let environment = [("TMPDIR", tmp.to_str().unwrap()), ("HOME", home.to_str().unwrap())];
+    let (_server, said) = serve(&scratch, &[], &environment);
+    assert!(said.contains("development certificate: kept nowhere"), "{said}");
+    assert_eq!(listing(&scratch.0), before, "{said}");
+}
+
+#[test]
+fn every_certificate_needs_its_key() {
+    let scratch = Scratch::new("pairs");
+    scratch.file("titles/index.html", "titles");
+    let said = scratch
+        .refused(&["serve", "titles", "--cert", "a.pem", "--key", "a.key", "--cert", "b.pem"]);
+    assert_eq!(said, "2 --cert and 1 --key; expected a --key FILE for each --cert FILE");
+}
