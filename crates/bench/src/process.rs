@@ -2,11 +2,13 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::bar::Problem;
+use crate::clock::Watch;
 
 /// A program that was started. It is killed when this is dropped.
 pub(crate) struct Running {
@@ -48,6 +50,19 @@ impl Running {
     pub(crate) fn ended(&mut self) -> Result<Option<bool>, Problem> {
         let status = self.child.try_wait().map_err(|e| self.broke(&e))?;
         Ok(status.map(|s| s.success()))
+    }
+
+    /// Waits until something answers at `address`, over TCP.
+    #[expect(clippy::disallowed_methods, reason = "a bench lives by the machine's clock")]
+    pub(crate) fn answers_at(&mut self, address: SocketAddr) -> Result<(), Problem> {
+        let watch = Watch::start();
+        while TcpStream::connect(address).is_err() {
+            if watch.elapsed() > Duration::from_secs(5) || self.ended()?.is_some() {
+                return Err(self.broke(&"it does not answer"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     /// Asks it to end, as Ctrl-C does.
@@ -140,6 +155,12 @@ pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String), Problem> {
         Some(address) => Ok((server, address.to_owned())),
         None => Err(Problem::Broke(format!("airlane serve printed: {line}"))),
     }
+}
+
+/// An address of the loopback interface at which nobody listens, as far as can be told.
+pub(crate) fn free_port() -> Result<SocketAddr, Problem> {
+    let bound = TcpListener::bind(("127.0.0.1", 0)).and_then(|l| l.local_addr());
+    bound.map_err(|e| Problem::Broke(format!("a free port: {e}")))
 }
 
 /// A folder that goes when this is dropped.

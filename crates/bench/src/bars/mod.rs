@@ -20,6 +20,7 @@ mod sessions;
 mod speed;
 pub(crate) mod tunnel;
 mod update;
+mod web;
 
 use crate::bar::Bar;
 
@@ -97,6 +98,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "serve",
         about: "the server over loopback: bulk beside noq's own endpoint",
         measure: serve::measure,
+    },
+    Bar {
+        name: "web",
+        about: "static files over TLS and TCP, beside nginx",
+        measure: web::measure,
     },
     Bar {
         name: "sessions",
