@@ -101,7 +101,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "bench",
         &[
             "base", "quality", "media", "abr", "minerva", "octopus", "net", "wifi", "capture",
-            "link", "runtime", "quic", "lab", "daemon",
+            "link", "runtime", "quic", "apps", "lab", "daemon",
         ],
     ),
 ];

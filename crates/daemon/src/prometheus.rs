@@ -1,31 +1,35 @@
-//! Pages for Prometheus, in its text format 0.0.4.
+//! Pages for Prometheus, in the text format of OpenMetrics.
 
-use std::fmt::{Display, Write};
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 
 /// The media type of a page.
-pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A page that grows.
-#[derive(Debug, Default)]
-pub(crate) struct Page(String);
+/// A number of things that was looked up.
+pub(crate) fn whole(value: u64) -> Gauge {
+    let gauge = Gauge::default();
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+    gauge
+}
 
-impl Page {
-    /// Begins a metric.
-    pub(crate) fn about(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+/// Any other figure that was looked up.
+pub(crate) fn real(value: f64) -> Gauge<f64, AtomicU64> {
+    let gauge = Gauge::default();
+    gauge.set(value);
+    gauge
+}
+
+/// The page of all that is registered.
+pub(crate) fn text(registries: &[&Registry]) -> String {
+    let mut page = String::new();
+    // Writing to a String cannot fail.
+    for registry in registries {
+        let _ = encode_registry(&mut page, registry);
     }
-
-    /// Adds a value of a metric.
-    pub(crate) fn line(&mut self, name: &str, labels: &str, value: impl Display) {
-        let _ = match labels {
-            "" => writeln!(self.0, "{name} {value}"),
-            labels => writeln!(self.0, "{name}{{{labels}}} {value}"),
-        };
-    }
-
-    /// The page.
-    pub(crate) fn finish(self) -> String {
-        self.0
-    }
+    let _ = encode_eof(&mut page);
+    page
 }

@@ -13,6 +13,7 @@ mod ns3;
 mod octopus;
 mod peers;
 mod players;
+mod registry;
 mod relay;
 pub(crate) mod scale;
 pub(crate) mod serve;
@@ -108,6 +109,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "sessions",
         about: "500 sessions at the server over loopback: latency, memory, weights",
         measure: sessions::measure,
+    },
+    Bar {
+        name: "registry",
+        about: "what is kept and shown of 20 000 sessions: memory, and how long requests wait",
+        measure: registry::measure,
     },
     Bar {
         name: "browsers",

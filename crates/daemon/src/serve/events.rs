@@ -1,4 +1,4 @@
-//! Passes the origins' events on to the registry, the access log and the operator's log.
+//! Passes the origins' events on to the registry, the metrics, the access log and the operator's log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,11 +29,13 @@ impl Events {
 
 impl OriginEvents for Events {
     fn connected(&self, client: &ClientConnection, control: Option<&ControlHandle>) {
-        self.site.registry().on_connected(client, control);
+        self.site.metrics.on_connected(client);
+        self.site.registry.on_connected(client, control);
     }
 
     fn disconnected(&self, client: &ClientConnection) {
-        self.site.registry().on_disconnected(client);
+        self.site.metrics.on_disconnected(client);
+        self.site.registry.on_disconnected(client);
     }
 
     fn requested(&self, client: &ClientConnection, requested: &Requested<'_>) {
@@ -62,19 +64,19 @@ impl OriginEvents for Events {
     }
 
     fn reported(&self, _: Time, _: &Cmcd) {
-        self.site.registry().on_reported();
+        self.site.metrics.on_reported();
     }
 
     fn weight_set(&self, _: &ClientConnection, _: &str, _: &Update) {
-        self.site.registry().on_weight_set();
+        self.site.metrics.on_weight_set();
     }
 
     fn weights_updated(&self, took: Duration) {
-        self.site.registry().on_weights_updated(took);
+        self.site.metrics.on_weights_updated(took);
     }
 
     fn responded(&self, client: &ClientConnection, responded: &Responded<'_>) {
-        self.site.registry().on_responded(client, responded);
+        self.site.metrics.on_responded(client, responded);
         if let Some(log) = &self.log {
             let session = responded.session.filter(|_| self.site.split.is_some());
             let arm = session.and_then(|id| {

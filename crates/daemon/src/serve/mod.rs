@@ -7,6 +7,7 @@ mod groups;
 mod history;
 mod log;
 mod metrics;
+mod overview;
 mod pages;
 mod registry;
 mod request;
@@ -38,6 +39,8 @@ use tokio_rustls::TlsAcceptor;
 
 use self::events::Events;
 use self::log::AccessLog;
+use self::metrics::Metrics;
+use self::overview::Overview;
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
@@ -47,7 +50,9 @@ use crate::error::DaemonError;
 use crate::seldom::Seldom;
 use crate::{date, machine};
 
+pub use registry::{Points, Registry};
 pub use request::{ServeRequest, Sharing, StatusAccess, Timeouts};
+pub use session_view::SessionView;
 pub use titles::{Title, Titles};
 
 /// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
@@ -118,13 +123,15 @@ impl Server {
         let catalogue = Arc::new(read_titles(&request).await?);
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
         let (keeper, reset_secret) = keeper(&request)?;
+        let sessions = SharedSessions::new(Sessions::default().with_tokens(&secret()?));
         let site = Arc::new(Site {
             files,
             catalogue: parking_lot::RwLock::new(catalogue.clone()),
-            sessions: SharedSessions::new(Sessions::default().with_tokens(&secret()?)),
-            registry: std::sync::Mutex::default(),
+            registry: Registry::new(sessions.clone(), request.split.is_some()),
+            sessions,
+            metrics: Metrics::default(),
+            overview: Overview::new(request.sharing, request.split),
             runtime: runtime.clone(),
-            sharing: request.sharing,
             split: request.split,
             status_access: request.status_access,
             endpoints: parking_lot::Mutex::default(),
@@ -165,9 +172,13 @@ impl Server {
         let site = server.site.clone();
         let clock = runtime.clone();
         runtime.spawn("session history", async move {
+            let second = Duration::from_secs(1);
+            let mut next = clock.now() + second;
             loop {
-                clock.sleep(Duration::from_secs(1)).await;
-                site.on_tick();
+                clock.sleep(next - clock.now()).await;
+                site.registry.on_tick(&clock).await;
+                // Where it took longer than a second, the next one follows after another.
+                next = (next + second).max(clock.now());
             }
         });
         let look = watch_certificates(

@@ -6,13 +6,16 @@ use airlane_base::Time;
 use airlane_minerva::Update;
 use serde::Serialize;
 
-use super::history::{History, Point, rounded};
+use super::history::{Point, rounded};
 
 /// A session as the pages show it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionView {
     /// The player's id; empty if it names none.
     pub id: String,
+    /// The session's number.
+    #[serde(skip)]
+    pub(super) number: u64,
     /// The connection's number.
     pub connection: u64,
     /// The client's address: where it is now, if it moved.
@@ -90,35 +93,26 @@ fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// What a view is made of beside the session.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Context<'a> {
-    pub(super) key: &'a SessionKey,
-    /// The last update of its weight.
-    pub(super) update: Option<Update>,
-    /// `None` in its first second.
-    pub(super) history: Option<&'a History>,
-    /// The client's address.
-    pub(super) peer: std::net::SocketAddr,
-    pub(super) now: Time,
-    /// Only points of the history that are newer.
-    pub(super) since_s: f64,
-    /// Whether the server compares weighted sessions with plain ones (`--ab`).
-    pub(super) split: bool,
-}
-
 impl SessionView {
-    pub(super) fn new(session: &Session, context: Context<'_>) -> Self {
-        let Context { key, update, history, peer, now, since_s, split } = context;
+    /// That of a session at `now`, without its history and with the address that its client
+    /// connected from. `update` is the last one of its weight; `split`: the server compares weighted
+    /// sessions with plain ones.
+    pub(super) fn new(
+        now: Time,
+        key: &SessionKey,
+        session: &Session,
+        update: Option<Update>,
+        split: bool,
+    ) -> Self {
         let watching = session.viewer().watching();
         let (regime, why) = regime(session);
         let (stalls, stalled) = session.stalls();
         let picture = session.last_picture();
-        let points = history.into_iter().flat_map(History::points);
         Self {
             id: key.id().to_owned(),
+            number: session.number(),
             connection: session.client().id,
-            peer: peer.to_string(),
+            peer: session.client().peer.to_string(),
             carrier: session.client().carrier.name(),
             title: session.title().to_owned(),
             regime,
@@ -133,14 +127,14 @@ impl SessionView {
             buffer_s: session.buffer_s(now),
             pace: watching.pace,
             hidden: !watching.visible,
-            rate_bps: update.map(|u| u.smoothed_bps).or(history.and_then(History::rate_bps)),
+            rate_bps: update.map(|u| u.smoothed_bps),
             weight: update.map(|u| u.weight),
             quality: session.quality(),
             qoe: session.mean_qoe(),
             stalled_s: stalled.as_secs_f64(),
             stalls,
             bytes: session.bytes(),
-            history: points.filter(|p| p.0 > since_s).copied().collect(),
+            history: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use airlane_apps::content::{Object, Store, StoreFuture, Target};
 use airlane_apps::vod::sessions::SharedSessions;
@@ -14,11 +14,11 @@ use parking_lot::RwLock;
 use serde::Serialize;
 
 use super::groups::Groups;
-use super::metrics;
+use super::metrics::{Metrics, Now};
+use super::overview::{Overview, Query};
 use super::pages::{self, Page};
-use super::registry::{Query, Registry};
-use super::request::{Sharing, StatusAccess};
-use super::session_view::SessionView;
+use super::registry::Registry;
+use super::request::StatusAccess;
 use super::titles::{Title, Titles};
 use crate::files::Files;
 use crate::near::is_near;
@@ -38,9 +38,10 @@ pub(super) struct Site {
     pub(super) catalogue: RwLock<Arc<Catalogue>>,
     /// The sessions of all origins.
     pub(super) sessions: SharedSessions,
-    pub(super) registry: Mutex<Registry>,
+    pub(super) registry: Registry,
+    pub(super) metrics: Metrics,
+    pub(super) overview: Overview,
     pub(super) runtime: RuntimeHandle,
-    pub(super) sharing: Sharing,
     pub(super) split: Option<f64>,
     pub(super) status_access: StatusAccess,
     /// Where it listens over QUIC.
@@ -72,18 +73,10 @@ struct RungView<'a> {
     quality: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct SessionsView {
-    now_s: f64,
-    policy: &'static str,
-    ab: Option<f64>,
-    sessions: Vec<SessionView>,
-}
-
 impl Store for Site {
     fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>> {
         Box::pin(async move {
-            if let Some(object) = self.own(&target) {
+            if let Some(object) = self.own(&target).await {
                 return Ok(Some(object));
             }
             let Some(mut object) = self.files.find(target.path).await? else {
@@ -96,25 +89,12 @@ impl Store for Site {
 }
 
 impl Site {
-    /// Locks the registry. Lock order: the registry, then the sessions.
-    pub(super) fn registry(&self) -> MutexGuard<'_, Registry> {
-        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.read().clone()
     }
 
-    /// Adds to the sessions' histories, and forgets sessions that are over.
-    pub(super) fn on_tick(&self) {
-        let now = self.runtime.now();
-        let (mut registry, mut sessions) = (self.registry(), self.sessions.lock());
-        sessions.expire(now);
-        registry.on_tick(now, &sessions);
-    }
-
     /// Answers that are not files: pages, session data, metrics.
-    fn own(&self, target: &Target<'_>) -> Option<Object> {
+    async fn own(&self, target: &Target<'_>) -> Option<Object> {
         match target.path {
             "/airlane/titles" => Some(json(&self.titles())),
             "/airlane/sessions" => {
@@ -125,15 +105,16 @@ impl Site {
                     return None;
                 }
                 let since_s = argument("since").and_then(|s| s.parse().ok()).unwrap_or(-1.0);
-                Some(json(&self.sessions_view(id.as_deref(), since_s)))
+                let sessions = self.sessions.lock().count();
+                let query = Query { id: id.as_deref(), since_s };
+                let text = self.overview.answer(&self.runtime, &self.registry, sessions, query);
+                Some(fresh("application/json", text.await.into()))
             }
             "/metrics" if self.may_see(target.peer.ip()) => {
                 let titles = self.catalogue().titles.all().count();
-                let (now, handshakes) = (self.runtime.now(), self.handshakes());
-                let text = {
-                    let (registry, sessions) = (self.registry(), self.sessions.lock());
-                    metrics::page(&registry, &sessions, now, (titles, handshakes))
-                };
+                let begun = self.sessions.lock().begun();
+                let now = Now { titles, handshakes: self.handshakes(), begun };
+                let text = self.metrics.text(&self.runtime, &self.registry, now).await;
                 Some(fresh(prometheus::MEDIA_TYPE, text.into()))
             }
             path => pages::page(path).map(still),
@@ -149,25 +130,6 @@ impl Site {
     /// Whether a client at this address may read the sessions of others.
     fn may_see(&self, peer: IpAddr) -> bool {
         is_near(peer) || self.status_access == StatusAccess::Anybody
-    }
-
-    fn sessions_view(&self, id: Option<&str>, since_s: f64) -> SessionsView {
-        let now = self.runtime.now();
-        let query = Query { id, since_s, split: self.split.is_some() };
-        SessionsView {
-            now_s: now.as_secs_f64(),
-            policy: match self.sharing {
-                Sharing::MaxMin => "max-min",
-                Sharing::Proportional => "proportional",
-                Sharing::Bounded(_) => "bounded",
-                Sharing::Plain => "plain",
-            },
-            ab: self.split,
-            sessions: {
-                let (registry, sessions) = (self.registry(), self.sessions.lock());
-                registry.views(now, &sessions, query)
-            },
-        }
     }
 
     fn titles(&self) -> serde_json::Value {

@@ -57,6 +57,7 @@ mod token;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -416,6 +417,26 @@ impl Sessions {
         }
     }
 
+    /// The same, of the sessions with these keys alone: with thousands of them it takes milliseconds
+    /// to look at all.
+    pub fn expire_among(&mut self, now: Time, keys: &[SessionKey]) {
+        for key in keys {
+            if self.by_key.get(key).is_some_and(|s| s.shares.is_empty() && s.is_over(now)) {
+                self.forget(key);
+            }
+        }
+    }
+
+    /// The sessions behind `key` in the order of their keys, all if there is none: for whoever looks
+    /// at some at a time.
+    pub fn after<'a>(
+        &'a self,
+        key: Option<&SessionKey>,
+    ) -> impl Iterator<Item = (&'a SessionKey, &'a Session)> + use<'a> {
+        let begin = key.map_or(Bound::Unbounded, Bound::Excluded);
+        self.by_key.range::<SessionKey, _>((begin, Bound::Unbounded))
+    }
+
     /// All sessions, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
         self.by_key.iter()
@@ -452,6 +473,11 @@ impl Sessions {
     /// One session.
     pub fn get(&self, key: &SessionKey) -> Option<&Session> {
         self.by_key.get(key)
+    }
+
+    /// How many there are, those included that are over and not forgotten yet.
+    pub fn count(&self) -> usize {
+        self.by_key.len()
     }
 
     /// Sessions that began so far.

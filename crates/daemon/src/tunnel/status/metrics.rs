@@ -1,115 +1,87 @@
 //! The figures for Prometheus.
 
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
 use super::TunnelStatus;
-use crate::prometheus::Page;
+use crate::prometheus::{self, real, whole};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfLine {
+    line: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfKind {
+    kind: &'static str,
+}
 
 /// Everything, as one page.
 pub(super) fn page(status: &TunnelStatus) -> String {
-    let mut page = Page::default();
-    let singles: [(&str, &str, &str, f64); 10] = [
-        ("airlane_tunnel_uptime_seconds", "gauge", "Time since it started.", status.uptime_s),
+    let mut page = Registry::default();
+    let up = real(status.uptime_s);
+    page.register("airlane_tunnel_uptime_seconds", "Time since it started", up);
+    let open = whole(status.streams as u64);
+    page.register("airlane_tunnel_streams", "Connections and associations that are open", open);
+    let counters: [(&str, &str, u64); 8] = [
+        ("connections", "Connections and associations", status.connections_total),
+        ("refused", "Those that were refused or did not reach their target", status.refused_total),
+        ("into_bytes", "Bytes of connections into the tunnel at this end", status.into_bytes),
+        ("out_bytes", "Bytes of connections out of the tunnel at this end", status.out_bytes),
+        ("datagrams_into", "Datagrams into the tunnel at this end", status.datagrams_into),
+        ("datagrams_out", "Datagrams out of the tunnel at this end", status.datagrams_out),
+        ("datagrams_dropped", "Datagrams that were late or too many", status.datagrams_dropped),
         (
-            "airlane_tunnel_streams",
-            "gauge",
-            "Connections and associations that are open.",
-            status.streams as f64,
-        ),
-        (
-            "airlane_tunnel_connections_total",
-            "counter",
-            "Connections and associations.",
-            status.connections_total as f64,
-        ),
-        (
-            "airlane_tunnel_refused_total",
-            "counter",
-            "Those that were refused or did not reach their target.",
-            status.refused_total as f64,
-        ),
-        (
-            "airlane_tunnel_into_bytes_total",
-            "counter",
-            "Bytes of connections into the tunnel at this end.",
-            status.into_bytes as f64,
-        ),
-        (
-            "airlane_tunnel_out_bytes_total",
-            "counter",
-            "Bytes of connections out of the tunnel at this end.",
-            status.out_bytes as f64,
-        ),
-        (
-            "airlane_tunnel_datagrams_into_total",
-            "counter",
-            "Datagrams into the tunnel at this end.",
-            status.datagrams_into as f64,
-        ),
-        (
-            "airlane_tunnel_datagrams_out_total",
-            "counter",
-            "Datagrams out of the tunnel at this end.",
-            status.datagrams_out as f64,
-        ),
-        (
-            "airlane_tunnel_datagrams_dropped_total",
-            "counter",
-            "Datagrams that were late or too many.",
-            status.datagrams_dropped as f64,
-        ),
-        (
-            "airlane_tunnel_datagrams_refused_total",
-            "counter",
-            "Datagrams that were not allowed or not asked for.",
-            status.datagrams_refused as f64,
+            "datagrams_refused",
+            "Datagrams that were not allowed or not asked for",
+            status.datagrams_refused,
         ),
     ];
-    for (name, kind, help, value) in singles {
-        page.about(name, kind, help);
-        page.line(name, "", value);
+    for (name, help, value) in counters {
+        let counter = Counter::<u64>::default();
+        counter.inc_by(value);
+        page.register(format!("airlane_tunnel_{name}"), help, counter);
     }
-    // Their number is bounded by that of radios or of trunks with theirs.
-    let name = |of: &str| format!("line=\"{}\"", of.replace(['\\', '"', '\n'], "_"));
-    page.about("airlane_tunnel_line_up", "gauge", "Whether the line is there.");
-    for line in &status.lines {
-        page.line(
-            "airlane_tunnel_line_up",
-            &name(&line.name),
-            u8::from(matches!(line.state, "up" | "silent")),
-        );
-    }
-    page.about("airlane_tunnel_line_sent_bytes_total", "counter", "Bytes sent on the line.");
-    for line in &status.lines {
-        page.line("airlane_tunnel_line_sent_bytes_total", &name(&line.name), line.sent_bytes);
-    }
-    page.about("airlane_tunnel_line_received_bytes_total", "counter", "Bytes received on it.");
-    for line in &status.lines {
-        page.line(
-            "airlane_tunnel_line_received_bytes_total",
-            &name(&line.name),
-            line.received_bytes,
-        );
-    }
-    page.about("airlane_tunnel_line_rtt_seconds", "gauge", "The last round trip.");
-    for line in &status.lines {
-        if let Some(rtt) = line.rtt_s {
-            page.line("airlane_tunnel_line_rtt_seconds", &name(&line.name), rtt);
-        }
-    }
-    let metered = || status.lines.iter().filter_map(|line| Some((line, line.cap.as_ref()?)));
-    if metered().next().is_some() {
-        let help = "Bytes that the line may carry in its period.";
-        page.about("airlane_tunnel_line_cap_bytes", "gauge", help);
-        for (line, cap) in metered() {
-            page.line("airlane_tunnel_line_cap_bytes", &name(&line.name), cap.bytes);
-        }
-        page.about("airlane_tunnel_line_cap_used_bytes", "gauge", "Bytes used of these.");
-        for (line, cap) in metered() {
-            page.line("airlane_tunnel_line_cap_used_bytes", &name(&line.name), cap.used_bytes);
-        }
-    }
-    page.about("airlane_tunnel_warnings_total", "counter", "Warnings, logged or withheld.");
+    lines(&mut page, status);
+    let warnings = Family::<OfKind, Counter>::default();
     for (kind, total) in &status.warnings {
-        page.line("airlane_tunnel_warnings_total", &format!("kind=\"{kind}\""), total);
+        warnings.get_or_create(&OfKind { kind }).inc_by(*total);
     }
-    page.finish()
+    page.register("airlane_tunnel_warnings", "Warnings, logged or withheld", warnings);
+    prometheus::text(&[&page])
+}
+
+/// The figures of each line. Their number is bounded by that of radios or of trunks with theirs.
+fn lines(page: &mut Registry, status: &TunnelStatus) {
+    type Gauges = Family<OfLine, Gauge<f64, AtomicU64>>;
+    let (up, rtt) = (Family::<OfLine, Gauge>::default(), Gauges::default());
+    let (cap, used) = (Gauges::default(), Gauges::default());
+    let (sent, received) =
+        (Family::<OfLine, Counter>::default(), Family::<OfLine, Counter>::default());
+    for line in &status.lines {
+        let name = OfLine { line: line.name.replace(['\\', '"', '\n'], "_") };
+        let is_up = matches!(line.state, "up" | "silent");
+        up.get_or_create(&name).set(i64::from(is_up));
+        sent.get_or_create(&name).inc_by(line.sent_bytes);
+        received.get_or_create(&name).inc_by(line.received_bytes);
+        if let Some(rtt_s) = line.rtt_s {
+            rtt.get_or_create(&name).set(rtt_s);
+        }
+        if let Some(of) = &line.cap {
+            cap.get_or_create(&name).set(of.bytes as f64);
+            used.get_or_create(&name).set(of.used_bytes as f64);
+        }
+    }
+    page.register("airlane_tunnel_line_up", "Whether the line is there", up);
+    page.register("airlane_tunnel_line_sent_bytes", "Bytes sent on the line", sent);
+    page.register("airlane_tunnel_line_received_bytes", "Bytes received on it", received);
+    page.register("airlane_tunnel_line_rtt_seconds", "The last round trip", rtt);
+    let may = "Bytes that the line may carry in its period";
+    page.register("airlane_tunnel_line_cap_bytes", may, cap);
+    page.register("airlane_tunnel_line_cap_used_bytes", "Bytes used of these", used);
 }
