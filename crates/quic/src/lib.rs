@@ -32,7 +32,9 @@ pub use crypto::{Certificates, Cipher, Identity, Security, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use fair::SendOrder;
-pub use http3::{Body, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder};
+pub use http3::{
+    Body, ControlFault, ControlFrames, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder,
+};
 pub use places::{NoPlace, Place, Places};
 pub use priority::Priority;
 pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};

@@ -12,7 +12,7 @@ const PRIORITY_UPDATE: u64 = 0xf_0700;
 
 /// Reads a stream that a client opened to send on, as its bytes come.
 #[derive(Debug, Default)]
-pub(super) struct ControlFrames {
+pub struct ControlFrames {
     state: State,
     /// Bytes of what is being read: an integer of QUIC, or a frame with a meaning here.
     part: Vec<u8>,
@@ -41,7 +41,7 @@ enum State {
 
 /// Why the connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub enum ControlFault {
     /// A frame is longer than any with a meaning.
     TooLong,
     /// A frame holds less than it must.
@@ -53,11 +53,14 @@ pub(super) enum Fault {
 impl ControlFrames {
     /// Reads the next bytes, and passes on the priorities in them: the number of the request's
     /// stream, and its priority.
-    pub(super) fn read(
+    ///
+    /// # Errors
+    /// If the client breaks the rules: the connection is then to be closed.
+    pub fn read(
         &mut self,
         mut bytes: &[u8],
         mut on_priority: impl FnMut(u64, Priority),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ControlFault> {
         while !bytes.is_empty() {
             match self.state {
                 State::Other => return Ok(()),
@@ -85,12 +88,16 @@ impl ControlFrames {
         Ok(())
     }
 
-    fn on_integer(&mut self, value: u64) -> Result<(), Fault> {
+    fn on_integer(&mut self, value: u64) -> Result<(), ControlFault> {
         self.state = match self.state {
             State::StreamType if value == CONTROL => State::FrameType,
             State::FrameType => State::FrameLength { priority: value == PRIORITY_UPDATE },
-            State::FrameLength { .. } if value > MOST_FRAME_BYTES => return Err(Fault::TooLong),
-            State::FrameLength { priority: true } if value == 0 => return Err(Fault::Malformed),
+            State::FrameLength { .. } if value > MOST_FRAME_BYTES => {
+                return Err(ControlFault::TooLong);
+            }
+            State::FrameLength { priority: true } if value == 0 => {
+                return Err(ControlFault::Malformed);
+            }
             State::FrameLength { priority: true } => State::PriorityUpdate { bytes: value },
             State::FrameLength { priority: false } => after_skipping(value),
             _ => State::Other,
@@ -102,14 +109,14 @@ impl ControlFrames {
         &mut self,
         all: u64,
         on_priority: &mut impl FnMut(u64, Priority),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ControlFault> {
         if (self.part.len() as u64) < all {
             return Ok(());
         }
-        let (stream, head) = integer(&self.part).ok_or(Fault::Malformed)?;
+        let (stream, head) = integer(&self.part).ok_or(ControlFault::Malformed)?;
         // Requests are on streams in both directions that clients open.
         if stream % 4 != 0 {
-            return Err(Fault::NoRequest);
+            return Err(ControlFault::NoRequest);
         }
         on_priority(stream, Priority::parse(&self.part[head..]));
         self.part.clear();
@@ -139,7 +146,7 @@ mod tests {
     use super::*;
 
     /// Reads a stream in pieces of `piece` bytes.
-    fn read(bytes: &[u8], piece: usize) -> Result<Vec<(u64, Priority)>, Fault> {
+    fn read(bytes: &[u8], piece: usize) -> Result<Vec<(u64, Priority)>, ControlFault> {
         let mut frames = ControlFrames::default();
         let mut found = Vec::new();
         for piece in bytes.chunks(piece.max(1)) {
@@ -181,10 +188,10 @@ mod tests {
 
     #[test]
     fn what_breaks_the_rules_is_told() {
-        assert_eq!(read(&[0, 4, 0x80, 0, 0x40, 1], 1), Err(Fault::TooLong));
-        assert_eq!(read(&[&[0][..], &update(3, "u=1")].concat(), 9), Err(Fault::NoRequest));
-        assert_eq!(read(&[0, 0x80, 0x0f, 0x07, 0x00, 0], 9), Err(Fault::Malformed));
-        assert_eq!(read(&[0, 0x80, 0x0f, 0x07, 0x00, 1, 0x40], 9), Err(Fault::Malformed));
+        assert_eq!(read(&[0, 4, 0x80, 0, 0x40, 1], 1), Err(ControlFault::TooLong));
+        assert_eq!(read(&[&[0][..], &update(3, "u=1")].concat(), 9), Err(ControlFault::NoRequest));
+        assert_eq!(read(&[0, 0x80, 0x0f, 0x07, 0x00, 0], 9), Err(ControlFault::Malformed));
+        assert_eq!(read(&[0, 0x80, 0x0f, 0x07, 0x00, 1, 0x40], 9), Err(ControlFault::Malformed));
     }
 
     proptest! {

@@ -8,6 +8,7 @@ mod server;
 mod transport;
 
 pub use client::{Body, H3Client};
+pub use control_frames::{ControlFault, ControlFrames};
 pub use server::{H3Server, RequestBounds, Responder};
 
 use crate::error::QuicError;

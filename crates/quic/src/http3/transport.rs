@@ -9,7 +9,7 @@ use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, Wri
 use noq_proto::VarInt;
 use parking_lot::Mutex;
 
-use super::control_frames::{ControlFrames, Fault};
+use super::control_frames::{ControlFault, ControlFrames};
 use super::priorities::Priorities;
 use crate::connection::Connection;
 use crate::error::QuicError;
@@ -187,9 +187,9 @@ impl Control {
         });
         read.map_err(|fault| {
             let (code, what) = match fault {
-                Fault::TooLong => (Code::H3_EXCESSIVE_LOAD, "a frame is too long"),
-                Fault::Malformed => (Code::H3_FRAME_ERROR, "a frame is malformed"),
-                Fault::NoRequest => (Code::H3_ID_ERROR, "a priority of no request"),
+                ControlFault::TooLong => (Code::H3_EXCESSIVE_LOAD, "a frame is too long"),
+                ControlFault::Malformed => (Code::H3_FRAME_ERROR, "a frame is malformed"),
+                ControlFault::NoRequest => (Code::H3_ID_ERROR, "a priority of no request"),
             };
             connection.close_with(varint(code.value()), Bytes::from_static(what.as_bytes()));
             connection_stream_error(what)
