@@ -17,6 +17,7 @@ export const HOST = "airlane.test";
 /**
  * @typedef {object} Server
  * @property {string} url
+ * @property {string} admin where its operator looks
  * @property {string | null} quic what to ask over HTTP/3 from the first request on
  * @property {string | null} spki hash of the key of its certificate
  * @property {string | null} resolve rules for host names
@@ -27,9 +28,10 @@ export const HOST = "airlane.test";
 export async function serverUnderTest() {
   const { AIRLANE_URL, AIRLANE_BIN, AIRLANE_QUIC = null, AIRLANE_SPKI = null } = process.env;
   if (AIRLANE_URL) {
-    return { url: AIRLANE_URL.replace(/\/$/, ""), quic: AIRLANE_QUIC, spki: AIRLANE_SPKI, resolve: null, close: async () => {} };
+    const { AIRLANE_ADMIN = "http://127.0.0.1:4434" } = process.env;
+    return { url: AIRLANE_URL.replace(/\/$/, ""), admin: AIRLANE_ADMIN.replace(/\/$/, ""), quic: AIRLANE_QUIC, spki: AIRLANE_SPKI, resolve: null, close: async () => {} };
   }
-  if (AIRLANE_BIN) return startServer(AIRLANE_BIN, generatedTitles(), []);
+  if (AIRLANE_BIN) return startServer(AIRLANE_BIN, generatedTitles(), ["--list-titles"]);
   return { quic: null, spki: null, resolve: null, ...await startMock({ rate_bps: MOCK_BPS }) };
 }
 
@@ -42,10 +44,10 @@ export async function serverUnderTest() {
  */
 export async function startServer(program, folder, more) {
   const args = ["serve", folder, "--listen", "127.0.0.1:0", ...more];
-  const { said: [direct, spki], stop } = await startReady(program, args,
-    [/^ready: https:\/\/([^/\s]+)/m, /public key SHA-256:\s*(\S+)/]);
+  const { said: [direct, admin, spki], stop } = await startReady(program, args,
+    [/^ready: https:\/\/([^/\s]+)/m, /^ready: .* admin=(http:\/\/[^/\s]+)/m, /public key SHA-256:\s*(\S+)/]);
   const quic = `${HOST}:${direct.split(":").at(-1)}`;
-  return { url: `https://${quic}`, quic, spki, resolve: `MAP ${HOST} 127.0.0.1`, direct, close: stop };
+  return { url: `https://${quic}`, admin, quic, spki, resolve: `MAP ${HOST} 127.0.0.1`, direct, close: stop };
 }
 
 /** The folder of the mock's titles, which ffmpeg makes where they are missing. */
@@ -54,6 +56,13 @@ function generatedTitles() {
   mkdirSync(folder, { recursive: true });
   content(folder);
   return folder;
+}
+
+/** JSON of the server, as its operator reads it. */
+export async function adminJson(server, path) {
+  const reply = await fetch(server.admin + path);
+  if (!reply.ok) throw new Error(`${path}: ${reply.status}`);
+  return reply.json();
 }
 
 /** JSON of the server, asked by a page of it, which trusts its certificate. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { launch, openPage, whyNoBrowser } from "./chromium.mjs";
 import { freeUdpPort, ownJson, startReady } from "./processes.mjs";
-import { HOST, startServer } from "./server.mjs";
+import { adminJson, HOST, startServer } from "./server.mjs";
 import { SIZES, storyTitles } from "./titles.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -136,9 +136,10 @@ async function play(scheme) {
   const running = [];
   try {
     const about = setup.abr.every((rule) => rule === "mpc") ? OUR_PLAYERS : [];
-    const { url, direct, spki, resolve, close } = await startServer(given.airlane, folder, [...SCHEMES[scheme], ...about]);
-    running.push({ stop: close });
-    const { titles } = await ownJson(`https://${direct}/airlane/titles`);
+    const served = await startServer(given.airlane, folder, [...SCHEMES[scheme], ...about]);
+    const { url, direct, spki, resolve } = served;
+    running.push({ stop: served.close });
+    const { titles } = await adminJson(served, "/airlane/titles");
     const managed = titles.filter((t) => t.table);
     if (managed.length === 0) throw new Error(`no title of ${folder} has a quality table`);
     for (const { name, table } of managed) {
@@ -166,7 +167,7 @@ async function play(scheme) {
     const first_ms = (await recordOf(players[0])).began_ms;
     await wait(first_ms + setup.duration_s * 1e3 - Date.now());
     const cpu = busy();
-    const seen = await Promise.all(players.map((player) => read(player, first_ms, direct)));
+    const seen = await Promise.all(players.map((player) => read(player, first_ms, served)));
     return { cpu, link_s: (first_ms - start_ms) / 1e3, players: seen };
   } finally {
     // The link first, then the browsers, then the server.
@@ -193,9 +194,9 @@ function recordOf({ page }) {
  * What a player saw, and what the server says of it. Where a link is dead for seconds browsers give
  * connections up, and players ask again: it is a fault only if they do not, which they tell.
  */
-async function read(player, first_ms, direct) {
+async function read(player, first_ms, served) {
   const { record, began_ms } = await recordOf(player);
-  const { now_s, sessions } = await ownJson(`https://${direct}/airlane/sessions?sid=${player.sid}`);
+  const { now_s, sessions } = await adminJson(served, `/airlane/sessions?sid=${player.sid}`);
   const { title, abr, sid, faults } = player;
   const carriers = sessions.map((s) => s.carrier);
   if (carriers.join() !== "h3") throw new Error(`${title.name} came over ${carriers.join() || "nothing"}, not over h3`);

@@ -31,6 +31,7 @@ byId("span").addEventListener("click", (event) => {
 show(window_s);
 ask();
 setInterval(ask, EVERY_S * 1e3);
+showTitles();
 
 async function ask() {
   if (asking) return;
@@ -41,9 +42,7 @@ async function ask() {
     alertOf(byId("alert"), "");
   } catch (error) {
     missed += 1;
-    if (error.status === 404 || error.status === 403) {
-      alertOf(byId("alert"), "This server shows its sessions to its own network only. To show them to everybody, start it with: airlane serve --open-status.");
-    } else if (missed >= LOST_AFTER) {
+    if (missed >= LOST_AFTER) {
       alertOf(byId("alert"), `The server is lost: ${error.message}. What stands here is what it said last.`);
     }
   } finally {
@@ -51,6 +50,24 @@ async function ask() {
   }
   byId("some").classList.toggle("stale", missed >= LOST_AFTER);
   draw();
+}
+
+/** The titles, each with its link to the player, which the public server has. */
+async function showTitles() {
+  const note = byId("titles-note");
+  try {
+    const { titles } = await getJson("/airlane/titles");
+    note.hidden = titles.length > 0;
+    note.textContent = "The server has no titles. A title is a folder with a DASH manifest: airlane pack VIDEO FOLDER makes one.";
+    byId("titles").replaceChildren(...titles.map((title) => {
+      const item = make("li");
+      item.append(title.player ? make("a", "", title.title, { href: title.player }) : title.title);
+      item.append(" ", make("span", "note", title.managed ? "" : "equal shares"));
+      return item;
+    }));
+  } catch (error) {
+    note.textContent = `The list of titles could not be loaded: ${error.message}`;
+  }
 }
 
 function show(seconds) {

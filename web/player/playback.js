@@ -28,6 +28,8 @@ const ABR_NAMES = { mpc: "robust-mpc", bola: "bola", dynamic: "bola" };
 export class Playback {
   #player;
   #video;
+  /** What the server tells of this session for. */
+  token = /** @type {string | null} */ (null);
 
   /**
    * @param {HTMLVideoElement} video
@@ -54,6 +56,10 @@ export class Playback {
       ...(options.metric ? { "com.airlane-metric": options.metric } : {}),
       "com.airlane-rb": Math.round(this.record.stalled_s * 1e3) / 1e3,
     })));
+    player.addResponseInterceptor((response) => {
+      this.token = sessionToken(response.headers) ?? this.token;
+      return Promise.resolve(response);
+    });
     if (options.abr === "mpc") this.#useMpc(plan, events);
     else player.updateSettings({ streaming: { abr: { rules: OWN_RULES[options.abr] } } });
     player.on(events.ERROR, ({ error }) => {
@@ -113,6 +119,12 @@ export class Playback {
     if (this.record.startup_s === null) return video.paused && video.readyState >= 2 ? "ready" : "starting";
     return video.paused ? "paused" : "playing";
   }
+}
+
+/** The token of the session that an answer's fields begin, if it does. */
+function sessionToken(fields) {
+  const name = Object.keys(fields ?? {}).find((f) => f.toLowerCase() === "airlane-session");
+  return name === undefined ? null : fields[name];
 }
 
 /** What went wrong, in words. */

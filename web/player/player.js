@@ -18,8 +18,7 @@ startTheme(byId("theme"), redrawCharts);
 start().catch((error) => say(error.message));
 
 async function start() {
-  const titles = await loadTitles();
-  const title = titles.find((t) => t.name === options.title);
+  const [titles, title] = await Promise.all([loadTitles(), loadTitle()]);
   document.body.classList.toggle("bare", options.bare && (title || options.mpd) !== null);
   showTitles(byId("cards"), titles, title?.name ?? null);
   if (title) {
@@ -29,10 +28,22 @@ async function start() {
   } else if (options.mpd) {
     watch({ title: options.mpd, manifest: options.mpd, name: options.mpd.slice(-64), duration_s: 0, chunk_s: 0, rungs: [] }, null);
   } else if (options.title) {
-    say(`The server has no title “${options.title}”. These are the ones that it has.`);
+    say(`The server has no title “${options.title}”.${titles.length ? " These are the ones that it has." : ""}`);
   }
 }
 
+/** The title that the address names, if the server has it. */
+async function loadTitle() {
+  if (!options.title) return null;
+  try {
+    return await getJson(`/airlane/title?name=${encodeURIComponent(options.title)}`);
+  } catch (error) {
+    if (error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** The titles, if the server lists them for everybody. */
 async function loadTitles() {
   const note = byId("titles-note");
   try {
@@ -41,6 +52,12 @@ async function loadTitles() {
     note.textContent = "The server has no titles. A title is a folder with a DASH manifest: airlane pack VIDEO FOLDER makes one.";
     return titles;
   } catch (error) {
+    if (error.status === 404) {
+      // Who has a link needs no list.
+      byId("titles").hidden = options.title !== null || options.mpd !== null;
+      note.textContent = "This server does not list its titles. A link to one ends in /airlane/player?title=NAME; its operator's page of sessions has them all, and airlane serve --list-titles lists them here.";
+      return [];
+    }
     note.textContent = "The list of titles could not be loaded.";
     if (!options.mpd) throw error;
     return [];
@@ -67,10 +84,11 @@ function watch(title, table) {
   choices(table);
   let since = 0, missed = 0, asking = false;
   async function ask() {
-    if (asking) return;
+    // The server tells of the session to who has its token, which comes with the first chunk.
+    if (asking || !playback.token) return;
     asking = true;
     try {
-      const reply = await getJson(`/airlane/sessions?sid=${encodeURIComponent(sid)}&since=${since}`);
+      const reply = await getJson(`/airlane/session?token=${encodeURIComponent(playback.token)}&since=${since}`);
       if (missed >= LOST_AFTER) say("");
       missed = 0;
       since = dashboard.heard(reply) ?? since;

@@ -141,8 +141,9 @@ pub(crate) fn airlane() -> Result<PathBuf, Problem> {
     Ok(airlane)
 }
 
-/// `airlane serve` on a folder, at a free port of the loopback interface, and its address.
-pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String), Problem> {
+/// `airlane serve` on a folder, at a free port of the loopback interface, its address, and that of
+/// its listener for operators.
+pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String, String), Problem> {
     let mut command = Command::new(airlane()?);
     command.args(["serve", "--quiet", "--listen", "127.0.0.1:0"]).arg(folder.path("www"));
     // All clients are at one address, and as fast as they can be.
@@ -150,9 +151,10 @@ pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String), Problem> {
     // Where it keeps its certificate.
     command.env("XDG_DATA_HOME", folder.path("data"));
     let (server, line) = Running::announced("airlane serve", &mut command)?;
-    let address = line.split_whitespace().find_map(|word| word.strip_suffix('/'));
-    match address.filter(|_| line.starts_with("ready:")) {
-        Some(address) => Ok((server, address.to_owned())),
+    let word =
+        |start| line.split_whitespace().find_map(|w| w.strip_prefix(start)?.strip_suffix('/'));
+    match word("https://").zip(word("admin=")).filter(|_| line.starts_with("ready:")) {
+        Some((address, admin)) => Ok((server, format!("https://{address}"), admin.to_owned())),
         None => Err(Problem::Broke(format!("airlane serve printed: {line}"))),
     }
 }

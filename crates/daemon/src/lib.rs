@@ -13,6 +13,7 @@ pub mod live;
 mod machine;
 mod near;
 mod open_files;
+mod plain_http;
 pub mod play;
 mod private;
 mod prometheus;

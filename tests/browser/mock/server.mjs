@@ -23,7 +23,7 @@ const SLICE_BYTES = 8192;
 /**
  * @param {{port?: number, rate_bps?: number | null, fake?: number, empty?: boolean}} options
  *   rate_bps is what all answers together get
- * @returns {Promise<{url: string, close: () => Promise<void>}>}
+ * @returns {Promise<{url: string, admin: string, close: () => Promise<void>}>}
  */
 export async function startMock({ port = 0, rate_bps = null, fake = 0, empty = false } = {}) {
   const folder = join(root, "target/browser-mock");
@@ -40,8 +40,9 @@ export async function startMock({ port = 0, rate_bps = null, fake = 0, empty = f
     });
   });
   await new Promise((listening) => server.listen(port, "127.0.0.1", () => listening(undefined)));
+  const url = `http://localhost:${server.address().port}`;
   return {
-    url: `http://localhost:${server.address().port}`,
+    url, admin: url,
     close: () => new Promise((closed) => {
       clearInterval(clock);
       server.closeAllConnections();
@@ -62,8 +63,13 @@ async function answer(request, reply, { folder, titles, sessions, gate }) {
     for (const line of body.split("\n").filter(Boolean)) sessions.said(keysOf(line), request.socket, null);
     reply.writeHead(204).end();
   } else if (path === "/airlane/titles") json({ titles });
-  else if (path === "/airlane/sessions") {
-    json(sessions.answer(url.searchParams.get("sid"), Number(url.searchParams.get("since") ?? 0)));
+  else if (path === "/airlane/title") {
+    const title = titles.find((t) => t.name === url.searchParams.get("name"));
+    if (title) json(title); else reply.writeHead(404).end();
+  } else if (path === "/airlane/sessions" || path === "/airlane/session") {
+    // The token of a session is its id.
+    const id = url.searchParams.get(path.endsWith("s") ? "sid" : "token");
+    json(sessions.answer(id, Number(url.searchParams.get("since") ?? 0)));
   } else if (path === "/" || path === "/airlane/player") sendFile(reply, "web/player/index.html");
   else if (path === "/airlane/") sendFile(reply, "web/live/index.html");
   else if (path.startsWith("/airlane/assets/")) {
@@ -74,6 +80,7 @@ async function answer(request, reply, { folder, titles, sessions, gate }) {
     const title = titles.find((t) => path.startsWith(`/${t.name}/`));
     const cmcd = cmcdOf(request.url, request.headers);
     const session = cmcd && sessions.said(cmcd.keys, request.socket, title);
+    if (cmcd?.keys.sid) reply.setHeader("Airlane-Session", cmcd.keys.sid);
     await sendObject(request, reply, join(folder, normalize(path)), (bytes) => {
       if (session) sessions.sent(session, bytes);
     }, gate);

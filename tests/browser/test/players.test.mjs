@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { launch, openPage, whyNoBrowser } from "../chromium.mjs";
 import { cmcdOf } from "../cmcd.mjs";
 import { pageAddress, servePages } from "../pages.mjs";
-import { jsonOf, serverUnderTest } from "../server.mjs";
+import { adminJson, jsonOf, serverUnderTest } from "../server.mjs";
 
 const skip = whyNoBrowser() ?? false;
 
@@ -62,7 +62,7 @@ for (const player of Object.keys(KEYS)) {
       const chunks = [...new Set(video.map((c) => Math.round(c.place_s / chunk_s)))].sort((a, b) => a - b);
       assert.deepEqual(chunks, chunks.map((_, i) => i), "none is missing");
 
-      const reply = await jsonOf(page, `${server.url}/airlane/sessions?sid=${sid}`);
+      const reply = await adminJson(server, `/airlane/sessions?sid=${sid}`);
       assert.equal(reply.sessions.length, 1);
       assert.equal(reply.sessions[0].title, title.name);
       await context.close();

@@ -94,9 +94,10 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let seconds = load.whole().as_secs() + BUFFER_S;
     let wrote = write_title(&folder.path("www/film"), seconds);
     wrote.map_err(|e| Problem::Broke(format!("the title: {e}")))?;
-    let (server, address) = process::serve(&folder)?;
-    let few = run(&server, &address, &folder, Load { sessions: FEW, seconds: 5 })?;
-    let all = run(&server, &address, &folder, load)?;
+    let (server, address, admin) = process::serve(&folder)?;
+    let at = (address.as_str(), admin.as_str());
+    let few = run(&server, at, &folder, Load { sessions: FEW, seconds: 5 })?;
+    let all = run(&server, at, &folder, load)?;
 
     let per_session = (all.resident_bytes - few.resident_bytes) / (load.sessions - FEW) as f64;
     let failed = all.played.iter().filter(|p| {
@@ -200,7 +201,12 @@ fn latencies(played: &[Played], load: Load) -> Vec<f64> {
 }
 
 /// Has sessions played, and watches the server.
-fn run(server: &Running, address: &str, folder: &Scratch, load: Load) -> Result<Run, Problem> {
+fn run(
+    server: &Running,
+    (address, admin): (&str, &str),
+    folder: &Scratch,
+    load: Load,
+) -> Result<Run, Problem> {
     let broke = |e: &dyn std::fmt::Display| Problem::Broke(e.to_string());
     let dump = folder.path("played.json");
     let mut command = Command::new(process::airlane()?);
@@ -216,7 +222,7 @@ fn run(server: &Running, address: &str, folder: &Scratch, load: Load) -> Result<
     threads.block_on(async {
         let client = Client::new(TokioRuntime::new(Seed(1)), Trust::Anyone, Speak::Http1);
         let client = client.map_err(|e| broke(&e))?;
-        let metrics = Url::parse(&format!("{address}/metrics")).map_err(|e| broke(&e))?;
+        let metrics = Url::parse(&format!("{admin}/metrics")).map_err(|e| broke(&e))?;
         let mut players = Running::start("airlane play", &mut command)?;
         client.pause(load.gathering()).await;
         let before = (server.usage()?, players.usage()?, counters(&client, &metrics).await?);

@@ -1,12 +1,12 @@
 //! The options of `airlane serve`.
 
-use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
 use airlane_base::InputError;
-use airlane_daemon::serve::{CertificateFiles, ServeRequest, Sharing, StatusAccess};
+use airlane_daemon::serve::{Admin, CertificateFiles, ServeRequest, Sharing};
 use airlane_media::Metric;
 use clap::{Args, ValueEnum};
 
@@ -76,9 +76,13 @@ pub(crate) struct ServeArgs {
     /// Append a line of JSON per answer to this file
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// Show /metrics and everybody's sessions to all who ask, not to private networks alone
+    /// Where operators see all sessions, titles and /metrics, over plain HTTP; a port alone is
+    /// this machine's; none: nowhere [default: 127.0.0.1, the port after that of --listen]
+    #[arg(long, value_name = "ADDR:PORT")]
+    admin: Option<String>,
+    /// Let everybody read the list of titles: the player's page shows it
     #[arg(long)]
-    open_status: bool,
+    list_titles: bool,
     /// Seconds that a stop waits for answers on their way
     #[arg(long, value_name = "S", default_value = "10", value_parser = positive_number)]
     drain: f64,
@@ -136,11 +140,8 @@ impl ServeArgs {
             abr: self.abr,
             metric: self.metric,
             player_buffer: Duration::from_secs_f64(self.player_buffer),
-            status_access: if self.open_status {
-                StatusAccess::Anybody
-            } else {
-                StatusAccess::Private
-            },
+            admin: self.admin()?,
+            list_titles: self.list_titles,
             access_log: self.access_log.clone(),
             drain: Duration::from_secs_f64(self.drain),
             connections: self.connections as usize,
@@ -154,6 +155,22 @@ impl ServeArgs {
 }
 
 impl ServeArgs {
+    /// Where operators are answered.
+    fn admin(&self) -> Result<Admin, InputError> {
+        let Some(text) = self.admin.as_deref() else { return Ok(Admin::Loopback) };
+        if text == "none" {
+            return Ok(Admin::Off);
+        }
+        if let Ok(port) = text.parse::<u16>() {
+            let addresses = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))];
+            return Ok(Admin::At { addresses, names: Vec::new() });
+        }
+        let addresses = addresses(text, "--admin")?;
+        let host = text.rsplit_once(':').map_or("", |(host, _)| host);
+        let names = Some(host.to_owned()).filter(|h| !h.is_empty()).into_iter().collect();
+        Ok(Admin::At { addresses, names })
+    }
+
     /// The certificates, each with its key.
     fn certificates(&self) -> Result<Vec<CertificateFiles>, InputError> {
         let (chains, keys) = (self.cert.len(), self.key.len());

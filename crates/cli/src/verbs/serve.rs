@@ -21,6 +21,9 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
         code = stopping.stopped() => return Ok(code),
         server = Server::start(args.request()?) => server.map_err(daemon_failed)?,
     };
+    for note in &server.ready().notes {
+        tracing::warn!("{note}");
+    }
     for complaint in server.complaints() {
         tracing::warn!("{complaint}");
     }
@@ -78,9 +81,10 @@ impl Stopping {
 
 /// One line that says that it serves, and where.
 fn ready_line(ready: &Ready) -> String {
-    let Ready { addresses, titles, weighed, .. } = ready;
+    let Ready { addresses, titles, weighed, admin, .. } = ready;
     let at: Vec<String> = addresses.iter().map(|a| format!("https://{a}/")).collect();
-    format!("ready: {} titles={titles} weighed={weighed}", at.join(" "))
+    let admin = admin.first().map_or("none".to_owned(), |a| format!("http://{a}/"));
+    format!("ready: {} titles={titles} weighed={weighed} admin={admin}", at.join(" "))
 }
 
 /// Where a development certificate is kept.
@@ -99,5 +103,5 @@ fn hints(ready: &Ready) {
     eprintln!("  public key SHA-256:    {}", development.spki_sha256);
     eprintln!("  try it: chromium --origin-to-force-quic-on=localhost:{port} \\");
     eprintln!("    --ignore-certificate-errors-spki-list={} \\", development.spki_sha256);
-    eprintln!("    https://localhost:{port}/airlane/player");
+    eprintln!("    https://localhost:{port}{}", ready.player);
 }

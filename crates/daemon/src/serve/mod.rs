@@ -1,6 +1,7 @@
 //! The server: an origin of DASH and HLS titles over HTTP/3, 2 and 1.1 that shares its links by
 //! experience.
 
+mod admin;
 mod events;
 mod exchange;
 mod groups;
@@ -14,6 +15,7 @@ mod request;
 mod session_view;
 mod site;
 mod tcp;
+mod title_view;
 mod titles;
 
 use std::net::SocketAddr;
@@ -41,6 +43,7 @@ use self::events::Events;
 use self::log::AccessLog;
 use self::metrics::Metrics;
 use self::overview::Overview;
+use self::pages::PLAYER_PATH;
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
@@ -51,7 +54,7 @@ use crate::seldom::Seldom;
 use crate::{date, machine};
 
 pub use registry::{Points, Registry};
-pub use request::{ServeRequest, Sharing, StatusAccess, Timeouts};
+pub use request::{Admin, ServeRequest, Sharing, Timeouts};
 pub use session_view::SessionView;
 pub use titles::{Title, Titles};
 
@@ -103,6 +106,12 @@ impl std::fmt::Debug for Server {
 pub struct Ready {
     /// Where it listens.
     pub addresses: Vec<SocketAddr>,
+    /// Where operators see all sessions, titles and metrics, over plain HTTP.
+    pub admin: Vec<SocketAddr>,
+    /// What is otherwise than was asked for.
+    pub notes: Vec<String>,
+    /// The path and query of the player's page with the first title.
+    pub player: String,
     /// Titles, and how many of them are weighed.
     pub titles: usize,
     /// See [`titles`](Self::titles).
@@ -133,7 +142,8 @@ impl Server {
             overview: Overview::new(request.sharing, request.split),
             runtime: runtime.clone(),
             split: request.split,
-            status_access: request.status_access,
+            list_titles: request.list_titles,
+            public: parking_lot::Mutex::default(),
             endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
@@ -144,6 +154,13 @@ impl Server {
         let mut server = Self {
             ready: Ready {
                 addresses: Vec::new(),
+                admin: Vec::new(),
+                notes: Vec::new(),
+                player: catalogue
+                    .titles
+                    .all()
+                    .next()
+                    .map_or(PLAYER_PATH.to_owned(), title_view::player),
                 titles: catalogue.titles.all().count(),
                 weighed: catalogue.titles.all().filter(|t| t.video.is_some()).count(),
                 development: keeper.development(),
@@ -169,6 +186,7 @@ impl Server {
             let at = server.listen(&runtime, listen, &stop).await?;
             server.ready.addresses.push(at);
         }
+        server.listen_for_operators(&runtime, &stop).await?;
         let site = server.site.clone();
         let clock = runtime.clone();
         runtime.spawn("session history", async move {
@@ -247,6 +265,26 @@ impl Server {
         for endpoint in &self.endpoints {
             let _ = tokio::time::timeout(Duration::from_secs(1), endpoint.wait_idle()).await;
         }
+    }
+
+    /// Listens for operators.
+    async fn listen_for_operators(
+        &mut self,
+        runtime: &RuntimeHandle,
+        stop: &signal::Receiver<bool>,
+    ) -> Result<(), DaemonError> {
+        let Some(&public) = self.ready.addresses.first() else { return Ok(()) };
+        *self.site.public.lock() = Some(public);
+        let wanted_port = self.request.listen.first().map_or(0, SocketAddr::port);
+        let (listeners, note) = admin::listen(&self.request.admin, public, wanted_port).await?;
+        self.ready.admin = listeners.iter().filter_map(|l| l.local_addr().ok()).collect();
+        self.ready.notes.extend(note);
+        let names = match &self.request.admin {
+            Admin::At { names, .. } => names.as_slice(),
+            _ => &[],
+        };
+        admin::serve(runtime, listeners, &self.site, names, stop);
+        Ok(())
     }
 
     /// Listens at an address, over UDP and TCP on one port.

@@ -1,5 +1,6 @@
 //! All sessions, or one, as JSON for the pages.
 
+use airlane_apps::vod::sessions::SessionKey;
 use airlane_runtime::RuntimeHandle;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -15,11 +16,22 @@ const MOST_POINTS: usize = 200_000;
 /// Bytes of a session with few points, about.
 const VIEW_BYTES: usize = 600;
 
+/// Which sessions.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Of<'a> {
+    /// All of them.
+    All,
+    /// Those with this id.
+    Id(&'a str),
+    /// This one, if there is one.
+    Key(Option<&'a SessionKey>),
+}
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
-    /// The session with this id; `None`: all.
-    pub(super) id: Option<&'a str>,
+    /// Which sessions.
+    pub(super) of: Of<'a>,
     /// Only points of their histories that are newer than this, in seconds.
     pub(super) since_s: f64,
 }
@@ -58,7 +70,7 @@ impl Overview {
         let head = json!({ "now_s": now_s, "policy": policy, "ab": self.split }).to_string();
         let mut text = head.trim_end_matches('}').to_owned().into_bytes();
         text.extend_from_slice(b",\"sessions\":[");
-        if query.id.is_none() {
+        if matches!(query.of, Of::All) {
             // What grows by doubling would take twice as much for a moment.
             text.reserve(sessions * VIEW_BYTES);
         }
@@ -71,12 +83,14 @@ impl Overview {
             let _ = serde_json::to_writer(&mut text, &view);
         };
         let since_s = query.since_s;
-        match query.id {
-            Some(id) => {
-                let points = Points { since_s, most: usize::MAX };
-                registry.view_named(now, id, points).into_iter().for_each(&mut add);
+        let whole = Points { since_s, most: usize::MAX };
+        match query.of {
+            Of::Id(id) => registry.view_named(now, id, whole).into_iter().for_each(&mut add),
+            Of::Key(key) => {
+                let view = key.and_then(|key| registry.view(now, key, whole));
+                view.into_iter().for_each(&mut add);
             }
-            None => {
+            Of::All => {
                 let _turn = self.turn.lock().await;
                 let most = (MOST_POINTS / sessions.max(1)).max(1);
                 registry.view_all(runtime, Points { since_s, most }, &mut add).await;

@@ -20,19 +20,32 @@ const LIVE: Page = Page { media_type: HTML, text: include_str!("../../../../web/
 /// Scripts and styles, by name and in its order: those that `web/assets.json` lists.
 const ASSETS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// What stands at a path of ours.
-pub(super) fn page(path: &str) -> Option<Page> {
+/// The path of the player's page.
+pub(super) const PLAYER_PATH: &str = "/airlane/player";
+
+/// The page at a path for everybody.
+pub(super) fn public(path: &str) -> Option<Page> {
+    match path {
+        PLAYER_PATH => Some(PLAYER),
+        _ => asset(path),
+    }
+}
+
+/// The page at a path for operators.
+pub(super) fn for_operators(path: &str) -> Option<Page> {
     match path {
         "/airlane/" | "/airlane" => Some(LIVE),
-        "/airlane/player" => Some(PLAYER),
-        _ => {
-            let name = path.strip_prefix("/airlane/assets/")?;
-            let at = ASSETS.binary_search_by(|(n, _)| (*n).cmp(name)).ok()?;
-            let media_type = match name.rsplit('.').next() {
-                Some("css") => "text/css; charset=utf-8",
-                _ => "text/javascript; charset=utf-8",
-            };
-            Some(Page { media_type, text: ASSETS[at].1 })
-        }
+        _ => asset(path),
     }
+}
+
+/// The script or style at a path.
+fn asset(path: &str) -> Option<Page> {
+    let name = path.strip_prefix("/airlane/assets/")?;
+    let at = ASSETS.binary_search_by(|(n, _)| (*n).cmp(name)).ok()?;
+    let media_type = match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        _ => "text/javascript; charset=utf-8",
+    };
+    Some(Page { media_type, text: ASSETS[at].1 })
 }

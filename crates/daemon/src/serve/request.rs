@@ -27,13 +27,21 @@ pub enum Sharing {
     Plain,
 }
 
-/// Who may read `/metrics` and the pages about all sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatusAccess {
-    /// Clients on this machine or in a private network.
-    Private,
-    /// Anybody.
-    Anybody,
+/// Where operators see all sessions, titles and metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admin {
+    /// On this machine: 127.0.0.1, at the port after the first one of [`ServeRequest::listen`], or
+    /// at any if that one is taken.
+    Loopback,
+    /// At these addresses, for whoever reaches them.
+    At {
+        /// The addresses.
+        addresses: Vec<SocketAddr>,
+        /// Names of hosts that requests may be for, beside addresses and `localhost`.
+        names: Vec<String>,
+    },
+    /// Nowhere.
+    Off,
 }
 
 /// The timeouts for clients.
@@ -99,8 +107,10 @@ pub struct ServeRequest {
     pub metric: Option<Metric>,
     /// The largest buffer of players.
     pub player_buffer: Duration,
-    /// Who may read the pages about sessions.
-    pub status_access: StatusAccess,
+    /// Where operators see all sessions, titles and metrics.
+    pub admin: Admin,
+    /// Let everybody read the list of titles.
+    pub list_titles: bool,
     /// A file that gets a line of JSON per request.
     pub access_log: Option<PathBuf>,
     /// How long a stop waits for answers that are being sent.
@@ -145,7 +155,8 @@ impl ServeRequest {
             abr: AbrKind::Bola(airlane_abr::Bola::default()),
             metric: None,
             player_buffer: Duration::from_secs(30),
-            status_access: StatusAccess::Private,
+            admin: Admin::Loopback,
+            list_titles: false,
             access_log: None,
             drain: Duration::from_secs(10),
             connections: 10_000,

@@ -1,7 +1,7 @@
 //! What the server answers at each path: files, pages, and data about sessions.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
 use airlane_apps::content::{Object, Store, StoreFuture, Target};
@@ -11,17 +11,14 @@ use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use parking_lot::RwLock;
-use serde::Serialize;
 
 use super::groups::Groups;
 use super::metrics::{Metrics, Now};
-use super::overview::{Overview, Query};
+use super::overview::{Of, Overview, Query};
 use super::pages::{self, Page};
 use super::registry::Registry;
-use super::request::StatusAccess;
-use super::titles::{Title, Titles};
+use super::titles::Titles;
 use crate::files::Files;
-use crate::near::is_near;
 use crate::prometheus;
 
 /// What the server knows of its folder.
@@ -43,44 +40,21 @@ pub(super) struct Site {
     pub(super) overview: Overview,
     pub(super) runtime: RuntimeHandle,
     pub(super) split: Option<f64>,
-    pub(super) status_access: StatusAccess,
+    pub(super) list_titles: bool,
+    /// Where it listens first, for links to its player.
+    pub(super) public: parking_lot::Mutex<Option<SocketAddr>>,
     /// Where it listens over QUIC.
     pub(super) endpoints: parking_lot::Mutex<Vec<Weak<Endpoint>>>,
-}
-
-#[derive(Serialize)]
-struct TitleView<'a> {
-    name: &'a str,
-    title: &'a str,
-    manifest: &'a str,
-    hls: Option<&'a str>,
-    poster: Option<&'a str>,
-    table: Option<&'a str>,
-    duration_s: f64,
-    chunk_s: f64,
-    metric: Option<&'static str>,
-    managed: bool,
-    rungs: Vec<RungView<'a>>,
-}
-
-#[derive(Serialize)]
-struct RungView<'a> {
-    name: &'a str,
-    width: Option<u32>,
-    height: Option<u32>,
-    nominal_bps: f64,
-    mean_bps: Option<f64>,
-    quality: Option<f64>,
 }
 
 impl Store for Site {
     fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>> {
         Box::pin(async move {
-            if let Some(object) = self.own(&target).await {
-                return Ok(Some(object));
+            if let Some(data) = self.own(&target).await {
+                return Ok(Some(data.into()));
             }
             let Some(mut object) = self.files.find(target.path).await? else {
-                return Ok((target.path == "/").then(|| still(pages::PLAYER)));
+                return Ok((target.path == "/").then(|| Data::from(pages::PLAYER).into()));
             };
             object.part = self.catalogue().titles.part(target.path).cloned();
             Ok(Some(object))
@@ -93,32 +67,46 @@ impl Site {
         self.catalogue.read().clone()
     }
 
-    /// Answers that are not files: pages, session data, metrics.
-    async fn own(&self, target: &Target<'_>) -> Option<Object> {
+    /// What everybody may read beside files: pages, one's own session, a title whose name one knows.
+    async fn own(&self, target: &Target<'_>) -> Option<Data> {
+        let argument = |name| argument(target.query, name);
         match target.path {
-            "/airlane/titles" => Some(json(&self.titles())),
-            "/airlane/sessions" => {
-                let argument = |name| argument(target.query, name);
-                let id = argument("sid");
-                // A client that knows a session's id may read that session.
-                if id.is_none() && !self.may_see(target.peer.ip()) {
-                    return None;
-                }
-                let since_s = argument("since").and_then(|s| s.parse().ok()).unwrap_or(-1.0);
-                let sessions = self.sessions.lock().count();
-                let query = Query { id: id.as_deref(), since_s };
-                let text = self.overview.answer(&self.runtime, &self.registry, sessions, query);
-                Some(fresh("application/json", text.await.into()))
+            "/airlane/session" => {
+                let key = self.sessions.lock().by_token(&argument("token")?).cloned();
+                Some(self.sessions_view(Of::Key(key.as_ref()), target.query).await)
             }
-            "/metrics" if self.may_see(target.peer.ip()) => {
+            "/airlane/title" => self.title(&argument("name")?),
+            "/airlane/titles" if self.list_titles => Some(self.titles()),
+            path => pages::public(path).map(Data::from),
+        }
+    }
+
+    /// What operators may read: all sessions and titles, and the metrics.
+    pub(super) async fn for_operators(&self, path: &str, query: Option<&str>) -> Option<Data> {
+        match path {
+            "/airlane/titles" => Some(self.titles_with_players()),
+            "/airlane/sessions" => {
+                let id = argument(query, "sid");
+                Some(self.sessions_view(id.as_deref().map_or(Of::All, Of::Id), query).await)
+            }
+            "/metrics" => {
                 let titles = self.catalogue().titles.all().count();
                 let begun = self.sessions.lock().begun();
                 let now = Now { titles, handshakes: self.handshakes(), begun };
                 let text = self.metrics.text(&self.runtime, &self.registry, now).await;
-                Some(fresh(prometheus::MEDIA_TYPE, text.into()))
+                Some(Data { media_type: prometheus::MEDIA_TYPE, bytes: text.into() })
             }
-            path => pages::page(path).map(still),
+            path => pages::for_operators(path).map(Data::from),
         }
+    }
+
+    /// Sessions, with the points of their histories that a query asks for.
+    async fn sessions_view(&self, of: Of<'_>, query: Option<&str>) -> Data {
+        let since_s = argument(query, "since").and_then(|s| s.parse().ok()).unwrap_or(-1.0);
+        let sessions = self.sessions.lock().count();
+        let query = Query { of, since_s };
+        let text = self.overview.answer(&self.runtime, &self.registry, sessions, query).await;
+        Data { media_type: "application/json", bytes: text.into() }
     }
 
     /// Handshakes under way over QUIC.
@@ -126,78 +114,38 @@ impl Site {
         let endpoints = self.endpoints.lock();
         endpoints.iter().filter_map(Weak::upgrade).map(|e| e.handshakes()).sum()
     }
+}
 
-    /// Whether a client at this address may read the sessions of others.
-    fn may_see(&self, peer: IpAddr) -> bool {
-        is_near(peer) || self.status_access == StatusAccess::Anybody
-    }
+/// What is answered from memory.
+pub(super) struct Data {
+    pub(super) media_type: &'static str,
+    pub(super) bytes: Bytes,
+}
 
-    fn titles(&self) -> serde_json::Value {
-        let catalogue = self.catalogue();
-        let titles: Vec<TitleView<'_>> = catalogue.titles.all().map(view).collect();
-        serde_json::json!({ "titles": titles })
+impl From<Page> for Data {
+    fn from(page: Page) -> Self {
+        Self { media_type: page.media_type, bytes: Bytes::from_static(page.text.as_bytes()) }
     }
 }
 
-fn view(title: &Title) -> TitleView<'_> {
-    let of = &title.presentation;
-    let metric = title.video.as_ref().and_then(|v| v.metrics().next());
-    let rungs = of.video.iter().enumerate().map(|(rung, r)| {
-        let known = title.video.as_ref().and_then(|v| Some((v, v.rungs.get(rung)?)));
-        RungView {
-            name: known.map_or(&*r.id, |(_, rung)| &*rung.name),
-            width: r.width,
-            height: r.height,
-            nominal_bps: r.bandwidth.as_f64(),
-            mean_bps: known.map(|(v, _)| v.mean_rate_bps(rung)),
-            quality: known.and_then(|(v, _)| v.mean_quality(metric?, rung)),
+impl From<Data> for Object {
+    fn from(data: Data) -> Self {
+        let Data { media_type, bytes } = data;
+        Self {
+            len: bytes.len() as u64,
+            media_type,
+            version: None,
+            caching: Some("no-cache"),
+            part: None,
+            source: Arc::new(bytes),
         }
-    });
-    let longest = of.video.iter().map(airlane_media::dash::Representation::total).max();
-    TitleView {
-        name: &title.name,
-        title: &title.label,
-        manifest: &title.manifest,
-        hls: title.hls.as_deref(),
-        poster: title.poster.as_deref(),
-        table: title.table.as_deref(),
-        duration_s: of.duration.or(longest).unwrap_or_default().as_secs_f64(),
-        chunk_s: of.video.first().and_then(|r| r.duration(0)).unwrap_or_default().as_secs_f64(),
-        metric: metric.map(airlane_media::Metric::name),
-        managed: title.video.is_some(),
-        rungs: rungs.collect(),
     }
 }
 
-/// A page that never changes while the server runs.
-fn still(page: Page) -> Object {
-    let Page { media_type, text } = page;
-    fresh(media_type, Bytes::from_static(text.as_bytes()))
-}
-
-fn json(value: &impl Serialize) -> Object {
-    // Text and numbers are JSON; numbers that are not finite become null.
-    let text = serde_json::to_vec(value).unwrap_or_default();
-    fresh("application/json", text.into())
-}
-
-fn fresh(media_type: &'static str, text: Bytes) -> Object {
-    Object {
-        len: text.len() as u64,
-        media_type,
-        version: None,
-        caching: Some("no-cache"),
-        part: None,
-        source: Arc::new(text),
-    }
-}
-
-/// An argument of a query; session ids consist of what stands for itself there.
+/// An argument of a query.
 fn argument(query: Option<&str>, name: &str) -> Option<String> {
-    query?.split('&').find_map(|pair| {
-        let (key, value) = pair.split_once('=')?;
-        (key == name).then(|| value.to_owned())
-    })
+    let mut all = form_urlencoded::parse(query?.as_bytes());
+    all.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
 /// What is known of the titles below a folder.

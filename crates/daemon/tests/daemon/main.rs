@@ -7,4 +7,5 @@ mod live;
 mod request;
 mod requests;
 mod serve;
+mod strangers;
 mod tunnel;

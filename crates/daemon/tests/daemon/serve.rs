@@ -374,7 +374,7 @@ fn metrics_tell_what_weights_cost() {
         let result = play_one(players(&server, "film", Speak::Http3)).await;
         assert_eq!(result.failure, None);
         let client = client(Speak::Tcp);
-        let (page, _) = client.get_all(&url(&server, "/metrics"), None, MOST).await.unwrap();
+        let (page, _) = client.get_all(&admin(&server, "/metrics"), None, MOST).await.unwrap();
         let page = String::from_utf8(page).unwrap();
         let value = |name: &str| -> f64 {
             let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));

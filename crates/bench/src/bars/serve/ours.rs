@@ -25,7 +25,7 @@ impl Site {
         let object = vec![0x5a; usize::try_from(load.object_bytes).unwrap_or(usize::MAX)];
         std::fs::write(folder.path("www/object.bin"), object)
             .map_err(|e| Problem::Broke(format!("the object: {e}")))?;
-        let (server, address) = process::serve(&folder)?;
+        let (server, address, _) = process::serve(&folder)?;
         Ok(Self { server, address, folder })
     }
 

@@ -34,7 +34,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
         std::fs::write(folder.path("www").join(kind.name), bytes)
             .map_err(|e| Problem::Broke(format!("a file: {e}")))?;
     }
-    let (ours, address) = process::serve(&folder)?;
+    let (ours, address, _) = process::serve(&folder)?;
     let nginx = nginx::Nginx::start(&folder)?;
     let mut figures = Vec::new();
     for version in [Version::Http1, Version::Http2] {

@@ -55,9 +55,10 @@ pub async fn play_one(request: PlayRequest) -> PlayResult {
     results.remove(0)
 }
 
-/// A page of the server's in JSON.
+/// What operators read at a path of the server, in JSON.
 pub async fn json(server: &Server, path: &str) -> Value {
-    let (bytes, _) = client(Speak::Tcp).get_all(&url(server, path), None, MOST).await.unwrap();
+    let at = admin(server, path);
+    let (bytes, _) = client(Speak::Http1).get_all(&at, None, MOST).await.unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -137,24 +138,32 @@ pub fn url(server: &Server, path: &str) -> Url {
     Url::parse(&format!("https://{}{path}", server.ready().addresses[0])).unwrap()
 }
 
+/// The address of a path where operators look.
+pub fn admin(server: &Server, path: &str) -> Url {
+    Url::parse(&format!("http://{}{path}", server.ready().admin[0])).unwrap()
+}
+
 /// A figure of the server's, by its name with labels.
-pub async fn figure(client: &Client, server: &Server, name: &str) -> f64 {
-    let (page, _) = client.get_all(&url(server, "/metrics"), None, MOST).await.unwrap();
+pub async fn figure(server: &Server, name: &str) -> f64 {
+    figure_by(&client(Speak::Http1), server, name).await
+}
+
+async fn figure_by(client: &Client, server: &Server, name: &str) -> f64 {
+    let (page, _) = client.get_all(&admin(server, "/metrics"), None, MOST).await.unwrap();
     let page = String::from_utf8(page).unwrap();
     let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
     line.map_or(0.0, |value| value.parse().unwrap())
 }
 
-/// Waits until a figure of the server's, asked for over `speak`, is as `wanted`: within twenty
-/// seconds.
-pub async fn until(server: &Server, speak: Speak, name: &str, wanted: impl Fn(f64) -> bool) {
-    let client = client(speak);
+/// Waits until a figure of the server's is as `wanted`: within twenty seconds.
+pub async fn until(server: &Server, name: &str, wanted: impl Fn(f64) -> bool) {
+    let client = client(Speak::Http1);
     let mut last = f64::NAN;
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     let found = async {
         while !wanted(last) {
             ticks.tick().await;
-            last = figure(&client, server, name).await;
+            last = figure_by(&client, server, name).await;
         }
     };
     let found = tokio::time::timeout(Duration::from_secs(20), found).await;

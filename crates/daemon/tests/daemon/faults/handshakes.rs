@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use airlane_daemon::client::Speak;
 use airlane_daemon::serve::{ServeRequest, Server, Timeouts};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
@@ -41,7 +40,6 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
         let mut seen = BTreeSet::new();
         let (mut datagram, mut answer) = (vec![0; 2048], vec![0; 2048]);
         let (mut retries, mut most) = (0, 0_f64);
-        let watching = client(Speak::Tcp);
         for i in 0..10_000 {
             let dial = clients[i % clients.len()].connect(to, "localhost");
             let catch = async {
@@ -63,7 +61,7 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
             // A long header of type 3 (RFC 9000, section 17.2.5).
             retries += u32::from(len > 0 && answer[0] & 0xf0 == 0xf0);
             if i % 1000 == 999 {
-                let now = figure(&watching, &server, "airlane_handshakes").await;
+                let now = figure(&server, "airlane_handshakes").await;
                 assert!(now <= UNPROVEN, "{now} handshakes after {i}");
                 most = most.max(now);
             }
@@ -74,7 +72,7 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
             let result = play_one(players(&server, "film", speak)).await;
             assert_eq!(result.failure, None, "{speak:?}");
         }
-        until(&server, Speak::Tcp, "airlane_handshakes", |n| n == 0.0).await;
+        until(&server, "airlane_handshakes", |n| n == 0.0).await;
         server.stop().await;
     });
 }
@@ -100,8 +98,8 @@ fn handshakes_over_quic_that_are_kept_alive_end_too() {
             }
         };
         let seen = async {
-            until(&server, Speak::Tcp, "airlane_handshakes", |n| n == 1.0).await;
-            until(&server, Speak::Tcp, "airlane_handshakes", |n| n == 0.0).await;
+            until(&server, "airlane_handshakes", |n| n == 1.0).await;
+            until(&server, "airlane_handshakes", |n| n == 0.0).await;
         };
         tokio::select! {
             () = seen => {}

@@ -92,7 +92,7 @@ fn slow_clients_over_tcp_are_left() {
         );
         for carrier in ["h2", "http/1.1"] {
             let open = format!("airlane_connections_open{{carrier=\"{carrier}\"}}");
-            until(&server, Speak::Http3, &open, |n| n == 0.0).await;
+            until(&server, &open, |n| n == 0.0).await;
         }
         server.stop().await;
     });
@@ -125,7 +125,7 @@ fn slow_clients_over_quic_are_left() {
             () = sending => {}
             () = ended => {}
         }
-        assert_eq!(figure(&client(Speak::Tcp), &server, OPEN).await, 1.0, "the rest goes on");
+        assert_eq!(figure(&server, OPEN).await, 1.0, "the rest goes on");
         server.stop().await;
 
         // And who goes on like this is not kept for it.
@@ -147,7 +147,7 @@ fn slow_clients_over_quic_are_left() {
         let (left, beside) = tokio::join!(left, beside);
         left.expect("the connection is kept");
         assert_eq!((beside.failure, beside.stalls), (None, 0));
-        until(&server, Speak::Tcp, OPEN, |n| n == 0.0).await;
+        until(&server, OPEN, |n| n == 0.0).await;
         server.stop().await;
     });
 }

@@ -59,13 +59,12 @@ fn a_client_over_quic_that_takes_nothing_is_left() {
         }
         let beside = play_one(players(&server, "film", Speak::Tcp)).await;
         assert_eq!((beside.failure, beside.stalls), (None, 0));
-        until(&server, Speak::Tcp, "airlane_responses_cut_short_total", |n| n == 3.0).await;
-        let seen = client(Speak::Tcp);
-        let handed = figure(&seen, &server, "airlane_bytes_total{carrier=\"h3\"}").await;
+        until(&server, "airlane_responses_cut_short_total", |n| n == 3.0).await;
+        let handed = figure(&server, "airlane_bytes_total{carrier=\"h3\"}").await;
         assert!(handed < MOST_AHEAD_BYTES, "{handed} bytes for somebody who takes none");
         // It answers, and says that it is there: it is closed for asking nothing.
         let open = "airlane_connections_open{carrier=\"h3\"}";
-        until(&server, Speak::Tcp, open, |n| n == 0.0).await;
+        until(&server, open, |n| n == 0.0).await;
         let why = connection.closed().await.to_string();
         assert!(why.contains("nothing was asked for"), "{why}");
         drop(held);
@@ -88,13 +87,12 @@ fn clients_over_tcp_that_take_nothing_are_left() {
         }
         let beside = play_one(players(&server, "film", Speak::Http3)).await;
         assert_eq!((beside.failure, beside.stalls), (None, 0));
-        until(&server, Speak::Http3, "airlane_responses_cut_short_total", |n| n == 2.0).await;
+        until(&server, "airlane_responses_cut_short_total", |n| n == 2.0).await;
         for carrier in ["h2", "http/1.1"] {
             let figure_of = |name: &str| format!("airlane_{name}{{carrier=\"{carrier}\"}}");
-            let seen = client(Speak::Http3);
-            let handed = figure(&seen, &server, &figure_of("bytes_total")).await;
+            let handed = figure(&server, &figure_of("bytes_total")).await;
             assert!(handed < MOST_AHEAD_BYTES, "{carrier}: {handed} bytes");
-            until(&server, Speak::Http3, &figure_of("connections_open"), |n| n == 0.0).await;
+            until(&server, &figure_of("connections_open"), |n| n == 0.0).await;
         }
         drop(held);
         server.stop().await;

@@ -1,0 +1,102 @@
+//! A small server of HTTP/1.1 without TLS, for what operators look at: figures and pages that are
+//! in memory.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// Connections at once at most.
+const CONNECTIONS: usize = 32;
+/// A request's head has come by then, the next one's after an answer too.
+const HEAD: Duration = Duration::from_secs(10);
+/// A connection lasts no longer.
+const LAST: Duration = Duration::from_secs(300);
+/// Bytes that a connection reads ahead, and that the head of a request may have.
+const BUFFER_BYTES: usize = 16 << 10;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// An answer.
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+/// What is answered.
+pub(crate) trait Answers: Send + Sync + 'static {
+    /// Whether anybody at this address is answered.
+    fn admits(&self, peer: IpAddr) -> bool;
+    /// The answer to a GET or HEAD.
+    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = Answer> + Send;
+}
+
+/// Answers for ever.
+pub(crate) async fn serve(
+    runtime: RuntimeHandle,
+    listener: TcpListener,
+    answers: Arc<impl Answers>,
+) {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(permit) = permits.clone().acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((connection, peer)) if answers.admits(peer.ip()) => {
+                let (on, answers) = (runtime.clone(), answers.clone());
+                runtime.spawn("plain http", async move {
+                    tokio::select! {
+                        biased;
+                        () = serve_connection(connection, answers) => {}
+                        () = on.sleep(LAST) => {}
+                    }
+                    drop(permit);
+                });
+            }
+            // Nobody who may know.
+            Ok(_) => {}
+            // Out of descriptors, or the peer is gone already.
+            Err(_) => runtime.sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn serve_connection(connection: TcpStream, answers: Arc<impl Answers>) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answers = answers.clone();
+        async move {
+            Ok::<_, Infallible>(match *request.method() {
+                Method::GET | Method::HEAD => answers.answer(&request).await,
+                _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "expected GET\n"),
+            })
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER_BYTES);
+    // Whoever asks and goes is nobody to warn of.
+    let _ = builder.serve_connection(TokioIo::new(connection), service).await;
+}
+
+/// An answer of this media type.
+pub(crate) fn answer(media_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut response = Response::new(Full::new(body.into()));
+    let fields = response.headers_mut();
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A refusal, with what was expected.
+pub(crate) fn refusal(status: StatusCode, expected: &'static str) -> Answer {
+    let mut response = answer(TEXT, expected);
+    *response.status_mut() = status;
+    response
+}
