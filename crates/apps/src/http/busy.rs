@@ -34,6 +34,12 @@ impl Busy {
         BusyWith(self.clone())
     }
 
+    /// Ready when nothing is being answered.
+    pub async fn none(&self) {
+        // The sender is here: it does not go meanwhile.
+        let _ = self.0.subscribe().wait_for(|n| *n == 0).await;
+    }
+
     /// Ready when nothing was being answered for so long; `None`: never.
     pub async fn idle(&self, runtime: &RuntimeHandle, limit: Option<Duration>) {
         let Some(limit) = limit else { return std::future::pending().await };

@@ -7,14 +7,13 @@
 use std::future::pending;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError, RequestBounds};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
-use tokio::sync::Notify;
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use tokio::sync::watch;
 
 use super::delivery::{Chunk, Delivery, Estimates};
 use super::events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
@@ -84,29 +83,22 @@ pub struct Origin {
     in_flight: Arc<InFlight>,
 }
 
-/// The answers that are being sent.
+/// What must end before the origin may.
 #[derive(Default)]
 struct InFlight {
-    answers: AtomicUsize,
-    draining: AtomicBool,
-    ended: Notify,
+    /// Answers that are being sent.
+    answers: Busy,
+    /// Connections over HTTP/3 whose clients have not been told that the origin takes no more.
+    untold: Busy,
+    /// Whether it takes no more.
+    stopping: watch::Sender<bool>,
 }
-
-/// One of them, until it is dropped.
-struct InFlightGuard<'a>(&'a InFlight);
 
 impl InFlight {
-    fn begin(&self) -> InFlightGuard<'_> {
-        self.answers.fetch_add(1, Ordering::AcqRel);
-        InFlightGuard(self)
-    }
-}
-
-impl Drop for InFlightGuard<'_> {
-    fn drop(&mut self) {
-        if self.0.answers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.ended.notify_waiters();
-        }
+    /// Ready when the origin takes no more.
+    async fn stopped(&self) {
+        // The sender is here: it does not go meanwhile.
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 
@@ -147,6 +139,10 @@ impl Origin {
     pub async fn serve(self, endpoint: impl Into<Arc<Endpoint>>) {
         let endpoint = endpoint.into();
         while let Some(connection) = endpoint.accept().await {
+            if *self.in_flight.stopping.borrow() {
+                connection.close(H3_NO_ERROR, "the server stops");
+                continue;
+            }
             let origin = self.clone();
             endpoint.runtime().spawn("origin connection", async move {
                 if let Err(e) = origin.serve_connection(connection).await {
@@ -156,19 +152,17 @@ impl Origin {
         }
     }
 
-    /// Refuses further requests (503), and waits until all answers on their way have been sent.
-    pub async fn drain(&self) {
-        self.in_flight.draining.store(true, Ordering::Release);
-        loop {
-            let ended = self.in_flight.ended.notified();
-            tokio::pin!(ended);
-            // Enrolled before it looks: an end in between is not missed.
-            ended.as_mut().enable();
-            if self.in_flight.answers.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            ended.await;
-        }
+    /// Takes no further connections over HTTP/3, and tells the clients of those that there are that it
+    /// takes no further requests (GOAWAY). Ready when all have been told; what they sent before they
+    /// hear of it is answered.
+    pub async fn go_away(&self) {
+        self.in_flight.stopping.send_replace(true);
+        self.in_flight.untold.none().await;
+    }
+
+    /// Waits until all answers on their way have been sent.
+    pub async fn drained(&self) {
+        self.in_flight.answers.none().await;
     }
 
     /// A client connected over `carrier`; the weight of the connection is not set.
@@ -232,6 +226,9 @@ impl Origin {
             }
         };
         tokio::pin!(weighing);
+        let stopped = self.in_flight.stopped();
+        tokio::pin!(stopped);
+        let mut untold = Some(self.in_flight.untold.begin());
         let mut pace = self.limits.rate.map(Pace::new);
         let mut wait = Duration::ZERO;
         loop {
@@ -243,6 +240,15 @@ impl Origin {
             };
             let next = tokio::select! {
                 biased;
+                () = &mut stopped, if untold.is_some() => {
+                    tokio::select! {
+                        biased;
+                        told = server.go_away() => told?,
+                        () = &mut idle => return Ok(()),
+                    }
+                    untold = None;
+                    continue;
+                }
                 next = next => next?,
                 () = &mut weighing => unreachable!("weights are set as long as the connection lives"),
                 () = &mut idle => {
@@ -252,7 +258,8 @@ impl Origin {
             };
             let Some((request, responder)) = next else { return Ok(()) };
             wait = pace.as_mut().map_or(Duration::ZERO, |pace| pace.take(runtime.now()));
-            let answering = busy.begin();
+            // Counted before its task begins.
+            let answering = (busy.begin(), self.in_flight.answers.begin());
             let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
             runtime.spawn("origin response", async move {
                 origin.answer_request(&rt, &client, weigher.as_ref(), &request, responder).await;
@@ -282,15 +289,7 @@ impl Origin {
     ) {
         let began = runtime.now();
         let path = request.uri().path();
-        let _in_flight = self.in_flight.begin();
-        if self.in_flight.draining.load(Ordering::Acquire) {
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            let soon = (header::RETRY_AFTER, HeaderValue::from_static("1"));
-            let head = Answer::bare(status, &self.options, &[soon]);
-            let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
-            self.report_answer(runtime, client, request, (began, None, status), sent);
-            return;
-        }
+        let _in_flight = self.in_flight.answers.begin();
         if request.method() == Method::POST && path == REPORTS_PATH {
             let status = self.take_report(runtime, client, request, &mut exchange).await;
             self.report_answer(runtime, client, request, (began, None, status), (0, true));

@@ -10,5 +10,6 @@ mod multipath_peers;
 mod radio_terms;
 mod sessions;
 mod stolen_weight;
+mod stopping;
 mod tiles;
 mod trunks;

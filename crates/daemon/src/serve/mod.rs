@@ -250,11 +250,14 @@ impl Server {
             let tcp = self.permits.acquire_many(all);
             let quic = async {
                 for origin in &self.origins {
-                    origin.drain().await;
+                    origin.go_away().await;
                 }
-                for endpoint in &self.endpoints {
-                    endpoint.flushed().await;
+                // Who has acknowledged that asks for nothing more: what it asked for has come.
+                self.flushed().await;
+                for origin in &self.origins {
+                    origin.drained().await;
                 }
+                self.flushed().await;
             };
             let _ = tokio::join!(tcp, quic);
         };
@@ -285,6 +288,13 @@ impl Server {
         };
         admin::serve(runtime, listeners, &self.site, names, stop);
         Ok(())
+    }
+
+    /// Waits until clients over QUIC have acknowledged everything.
+    async fn flushed(&self) {
+        for endpoint in &self.endpoints {
+            endpoint.flushed().await;
+        }
     }
 
     /// Listens at an address, over UDP and TCP on one port.

@@ -49,6 +49,10 @@ impl RequestBounds {
     pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MOST, head_timeout: None };
 }
 
+/// Requests that may be on their way to a server that says that it takes no more: as many as
+/// clients may have open at once.
+const ON_THE_WAY: usize = 100;
+
 /// The largest number that settings can carry (RFC 9000, section 16).
 const MOST: u64 = (1 << 62) - 1;
 
@@ -94,6 +98,16 @@ impl H3Server {
     /// The connection.
     pub fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Tells the client that no further requests are taken on this connection (GOAWAY, RFC 9114,
+    /// section 5.2). Those that it sent before it hears of that are still to be
+    /// [accepted](Self::accept); others it may make elsewhere.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    pub async fn go_away(&mut self) -> Result<(), QuicError> {
+        self.h3.shutdown(ON_THE_WAY).await.map_err(h3_error)
     }
 
     /// The next request with its means to respond; `None` when the client has closed the

@@ -10,6 +10,7 @@ mod network;
 mod silent;
 mod slow;
 mod stalled;
+mod stopping;
 
 use std::time::Duration;
 
