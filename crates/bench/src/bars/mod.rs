@@ -19,6 +19,7 @@ pub(crate) mod scale;
 pub(crate) mod serve;
 mod sessions;
 mod speed;
+mod stalled;
 pub(crate) mod tunnel;
 mod update;
 mod web;
@@ -109,6 +110,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "sessions",
         about: "500 sessions at the server over loopback: latency, memory, weights",
         measure: sessions::measure,
+    },
+    Bar {
+        name: "stalled",
+        about: "one address takes nothing of 10 000 answers: what others wait for",
+        measure: stalled::measure,
     },
     Bar {
         name: "registry",
