@@ -38,7 +38,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     for stream in 0..STREAMS {
         write(&format!("{stream}.m4s"), CHUNK_BYTES)?;
     }
-    let (server, address) = process::serve(&folder)?;
+    let (server, address, _) = process::serve(&folder)?;
     let at = address.strip_prefix("https://").and_then(|a| a.parse::<SocketAddr>().ok());
     let at = at.ok_or_else(|| Problem::Broke(format!("the server is at {address}")))?;
     let threads =
