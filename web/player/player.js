@@ -12,7 +12,12 @@ const EVERY_S = 1;
 const LOST_AFTER = 3;
 
 const options = readOptions(location.search);
-const say = (message) => alertOf(byId("alert"), message);
+let blocked = "";
+const say = (message) => alertOf(byId("alert"), blocked || message);
+document.addEventListener("securitypolicyviolation", ({ blockedURI }) => {
+  blocked = `This page plays what its own server has, and ${blockedURI} is on another. airlane serve --foreign-manifests allows it.`;
+  say(blocked);
+});
 
 startTheme(byId("theme"), redrawCharts);
 start().catch((error) => say(error.message));

@@ -87,7 +87,7 @@ impl Files {
         let modified = modified.and_then(|m| m.duration_since(UNIX_EPOCH).ok());
         let version = modified.map(|m| Version {
             etag: format!("\"{len:x}-{:x}\"", m.as_nanos()),
-            modified_s: m.as_secs(),
+            modified_s: Some(m.as_secs()),
         });
         let extension = key.name.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let extension = extension.to_ascii_lowercase();
@@ -96,6 +96,7 @@ impl Files {
             media_type: media_type(&extension),
             version,
             caching: Some(caching(&extension)),
+            fields: Vec::new(),
             part: None,
             source: Arc::new(FileSource { key, files: self.clone() }),
         }

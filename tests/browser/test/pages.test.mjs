@@ -197,6 +197,7 @@ test("what goes wrong is said", { skip }, async () => {
   };
   await alert("/airlane/player?title=nonsense", "no title “nonsense”");
   await alert("/airlane/player?mpd=/nothing/here.mpd", "cannot be fetched");
+  if (server.quic) await alert("/airlane/player?mpd=https://elsewhere.test/a.mpd", "own server has, and https://elsewhere.test/a.mpd is on another");
   await alert("/airlane/player", "does not answer", (page) => page.route("**/airlane/titles", (r) => r.abort()));
   const lose = (page) => page.route(/\/airlane\/sessions?\?/, (r) => r.abort());
   await alert(`/airlane/player?title=${title}&muted`, "server is lost", lose);

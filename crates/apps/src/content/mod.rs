@@ -14,6 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub use pattern::{Library, Pattern};
 
@@ -27,6 +28,8 @@ pub struct Target<'a> {
     pub path: &'a str,
     /// The query, without its question mark.
     pub query: Option<&'a str>,
+    /// The fields of the request.
+    pub fields: &'a HeaderMap,
     /// Who asks.
     pub peer: SocketAddr,
 }
@@ -61,6 +64,8 @@ pub struct Object {
     pub version: Option<Version>,
     /// How long it may be kept, for `Cache-Control`; `None`: the header is not sent.
     pub caching: Option<&'static str>,
+    /// Further fields of answers with it.
+    pub fields: Vec<(HeaderName, HeaderValue)>,
     /// The part of a title that it is, if it is one.
     pub part: Option<Part>,
     /// Its bytes.
@@ -72,8 +77,8 @@ pub struct Object {
 pub struct Version {
     /// A strong entity tag with its quotes.
     pub etag: String,
-    /// When it was changed last, in whole seconds since 1970.
-    pub modified_s: u64,
+    /// When it was changed last, in whole seconds since 1970, if that is known.
+    pub modified_s: Option<u64>,
 }
 
 /// Which part of a title an object is.

@@ -152,6 +152,7 @@ impl Library {
             media_type: "video/iso.segment",
             version: None,
             caching: None,
+            fields: Vec::new(),
             part: Some(Part { title: title.clone(), role }),
             source: Arc::new(Pattern::new(path, len)),
         })

@@ -124,13 +124,15 @@ pub fn answer(request: &Request<()>, object: Option<&Object>, options: &AnswerOp
     Answer { head, body: wanted.then_some(bytes) }
 }
 
-/// What tells the version of an object, and how long it may be kept.
+/// What tells the version of an object, how long it may be kept, and what else there is to say of it.
 fn validators(object: &Object) -> Vec<(HeaderName, HeaderValue)> {
     let mut fields = Vec::new();
     if let Some(version) = &object.version {
         fields.push((header::ETAG, text(version.etag.clone())));
-        fields.push((header::LAST_MODIFIED, text(conditions::date_text(version.modified_s))));
+        let modified = version.modified_s.map(conditions::date_text);
+        fields.extend(modified.map(|date| (header::LAST_MODIFIED, text(date))));
     }
+    fields.extend(object.fields.iter().cloned());
     if let Some(caching) = object.caching {
         fields.push((header::CACHE_CONTROL, HeaderValue::from_static(caching)));
     }
@@ -172,8 +174,9 @@ mod tests {
         Object {
             len: 1000,
             media_type: "video/mp4",
-            version: Some(Version { etag: "\"v\"".to_owned(), modified_s: 784_111_777 }),
+            version: Some(Version { etag: "\"v\"".to_owned(), modified_s: Some(784_111_777) }),
             caching: Some("max-age=60"),
+            fields: Vec::new(),
             part: None,
             source: Arc::new(Bytes::from(vec![0; 1000])),
         }

@@ -128,6 +128,7 @@ mod tests {
             media_type: "video/mp4",
             version: None,
             caching: None,
+            fields: Vec::new(),
             part: Some(Part { title: "film".into(), role }),
             source: Arc::new(Bytes::new()),
         };

@@ -295,7 +295,8 @@ impl Origin {
             self.report_answer(runtime, client, request, (began, None, status), (0, true));
             return;
         }
-        let target = Target { path, query: request.uri().query(), peer: client.peer };
+        let (query, fields) = (request.uri().query(), request.headers());
+        let target = Target { path, query, fields, peer: client.peer };
         let found = self.store.find(target).await;
         let object = match &found {
             Ok(object) => object.as_ref(),

@@ -83,6 +83,12 @@ pub(crate) struct ServeArgs {
     /// Let everybody read the list of titles: the player's page shows it
     #[arg(long)]
     list_titles: bool,
+    /// Let pages of this origin have the player in a frame; may be repeated
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    frame: Vec<String>,
+    /// Let the player's page play manifests and media of other servers (?mpd=, ?media=)
+    #[arg(long)]
+    foreign_manifests: bool,
     /// Seconds that a stop waits for answers on their way
     #[arg(long, value_name = "S", default_value = "10", value_parser = positive_number)]
     drain: f64,
@@ -142,6 +148,8 @@ impl ServeArgs {
             player_buffer: Duration::from_secs_f64(self.player_buffer),
             admin: self.admin()?,
             list_titles: self.list_titles,
+            frames: self.frame.clone(),
+            foreign_manifests: self.foreign_manifests,
             access_log: self.access_log.clone(),
             drain: Duration::from_secs_f64(self.drain),
             connections: self.connections as usize,
@@ -202,6 +210,15 @@ pub(super) fn addresses(text: &str, key: &str) -> Result<Vec<SocketAddr>, InputE
     let found: Vec<_> =
         text.to_socket_addrs().map_err(|e| wrong(format!("{text:?}: {e}")))?.collect();
     if found.is_empty() { Err(wrong(format!("{text:?} has no address"))) } else { Ok(found) }
+}
+
+/// The origin of pages (RFC 6454).
+fn origin(text: &str) -> Result<String, String> {
+    let expected = || "expected an origin, such as https://example.org:8443".to_owned();
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = host.ok_or_else(expected)?;
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]*".contains(&b);
+    if host.is_empty() || !host.bytes().all(is_part) { Err(expected()) } else { Ok(text.into()) }
 }
 
 fn mu(text: &str) -> Result<f64, String> {

@@ -122,11 +122,14 @@ impl Answers for Operators {
             response.headers_mut().insert(header::LOCATION, there);
             return response;
         }
-        match self.site.for_operators(path, request.uri().query()).await {
+        match self.site.for_operators(request).await {
             Some(data) => {
                 let mut response = answer(data.media_type, data.bytes);
+                let fields = response.headers_mut();
                 let same = HeaderValue::from_static("same-origin");
-                response.headers_mut().insert("cross-origin-resource-policy", same);
+                fields.insert("cross-origin-resource-policy", same);
+                fields.insert(header::CACHE_CONTROL, HeaderValue::from_static(data.caching));
+                fields.extend(data.fields);
                 response
             }
             None => refusal(StatusCode::NOT_FOUND, PATHS),

@@ -43,7 +43,7 @@ use self::events::Events;
 use self::log::AccessLog;
 use self::metrics::Metrics;
 use self::overview::Overview;
-use self::pages::PLAYER_PATH;
+use self::pages::{PLAYER_PATH, Pages};
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
@@ -142,6 +142,7 @@ impl Server {
             overview: Overview::new(request.sharing, request.split),
             runtime: runtime.clone(),
             split: request.split,
+            pages: Pages::new(&request.frames, request.foreign_manifests),
             list_titles: request.list_titles,
             public: parking_lot::Mutex::default(),
             endpoints: parking_lot::Mutex::default(),

@@ -111,6 +111,10 @@ pub struct ServeRequest {
     pub admin: Admin,
     /// Let everybody read the list of titles.
     pub list_titles: bool,
+    /// Origins whose pages may have the player in a frame, such as `https://example.org`.
+    pub frames: Vec<String>,
+    /// Let the player play what other servers have.
+    pub foreign_manifests: bool,
     /// A file that gets a line of JSON per request.
     pub access_log: Option<PathBuf>,
     /// How long a stop waits for answers that are being sent.
@@ -157,6 +161,8 @@ impl ServeRequest {
             player_buffer: Duration::from_secs(30),
             admin: Admin::Loopback,
             list_titles: false,
+            frames: Vec::new(),
+            foreign_manifests: false,
             access_log: None,
             drain: Duration::from_secs(10),
             connections: 10_000,

@@ -4,18 +4,20 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
-use airlane_apps::content::{Object, Store, StoreFuture, Target};
+use airlane_apps::content::{Object, Store, StoreFuture, Target, Version};
 use airlane_apps::vod::sessions::SharedSessions;
 use airlane_base::InputError;
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
+use http::Request;
+use hyper::body::Incoming;
 use parking_lot::RwLock;
 
 use super::groups::Groups;
 use super::metrics::{Metrics, Now};
 use super::overview::{Of, Overview, Query};
-use super::pages::{self, Page};
+use super::pages::{self, Field, Pages};
 use super::registry::Registry;
 use super::titles::Titles;
 use crate::files::Files;
@@ -40,6 +42,7 @@ pub(super) struct Site {
     pub(super) overview: Overview,
     pub(super) runtime: RuntimeHandle,
     pub(super) split: Option<f64>,
+    pub(super) pages: Pages,
     pub(super) list_titles: bool,
     /// Where it listens first, for links to its player.
     pub(super) public: parking_lot::Mutex<Option<SocketAddr>>,
@@ -54,7 +57,7 @@ impl Store for Site {
                 return Ok(Some(data.into()));
             }
             let Some(mut object) = self.files.find(target.path).await? else {
-                return Ok((target.path == "/").then(|| Data::from(pages::PLAYER).into()));
+                return Ok((target.path == "/").then(|| self.pages.player(target.fields).into()));
             };
             object.part = self.catalogue().titles.part(target.path).cloned();
             Ok(Some(object))
@@ -77,13 +80,14 @@ impl Site {
             }
             "/airlane/title" => self.title(&argument("name")?),
             "/airlane/titles" if self.list_titles => Some(self.titles()),
-            path => pages::public(path).map(Data::from),
+            path => self.pages.public(path, target.fields),
         }
     }
 
     /// What operators may read: all sessions and titles, and the metrics.
-    pub(super) async fn for_operators(&self, path: &str, query: Option<&str>) -> Option<Data> {
-        match path {
+    pub(super) async fn for_operators(&self, asked: &Request<Incoming>) -> Option<Data> {
+        let query = asked.uri().query();
+        match asked.uri().path() {
             "/airlane/titles" => Some(self.titles_with_players()),
             "/airlane/sessions" => {
                 let id = argument(query, "sid");
@@ -94,9 +98,9 @@ impl Site {
                 let begun = self.sessions.lock().begun();
                 let now = Now { titles, handshakes: self.handshakes(), begun };
                 let text = self.metrics.text(&self.runtime, &self.registry, now).await;
-                Some(Data { media_type: prometheus::MEDIA_TYPE, bytes: text.into() })
+                Some(Data::fresh(prometheus::MEDIA_TYPE, text))
             }
-            path => pages::for_operators(path).map(Data::from),
+            path => pages::for_operators(path, asked.headers()),
         }
     }
 
@@ -106,7 +110,7 @@ impl Site {
         let sessions = self.sessions.lock().count();
         let query = Query { of, since_s };
         let text = self.overview.answer(&self.runtime, &self.registry, sessions, query).await;
-        Data { media_type: "application/json", bytes: text.into() }
+        Data::fresh("application/json", text)
     }
 
     /// Handshakes under way over QUIC.
@@ -120,22 +124,30 @@ impl Site {
 pub(super) struct Data {
     pub(super) media_type: &'static str,
     pub(super) bytes: Bytes,
+    /// The entity tag with its quotes, of what is not new each time.
+    pub(super) etag: Option<String>,
+    /// How long it may be kept.
+    pub(super) caching: &'static str,
+    pub(super) fields: Vec<Field>,
 }
 
-impl From<Page> for Data {
-    fn from(page: Page) -> Self {
-        Self { media_type: page.media_type, bytes: Bytes::from_static(page.text.as_bytes()) }
+impl Data {
+    /// What may be other the next time.
+    pub(super) fn fresh(media_type: &'static str, bytes: impl Into<Bytes>) -> Self {
+        let (bytes, caching) = (bytes.into(), "no-cache");
+        Self { media_type, bytes, etag: None, caching, fields: Vec::new() }
     }
 }
 
 impl From<Data> for Object {
     fn from(data: Data) -> Self {
-        let Data { media_type, bytes } = data;
+        let Data { media_type, bytes, etag, caching, fields } = data;
         Self {
             len: bytes.len() as u64,
             media_type,
-            version: None,
-            caching: Some("no-cache"),
+            version: etag.map(|etag| Version { etag, modified_s: None }),
+            caching: Some(caching),
+            fields,
             part: None,
             source: Arc::new(bytes),
         }

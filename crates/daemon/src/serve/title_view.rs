@@ -115,6 +115,5 @@ fn view(title: &Title) -> TitleView<'_> {
 
 fn json(value: &impl Serialize) -> Data {
     // Text and numbers are JSON; numbers that are not finite become null.
-    let bytes = serde_json::to_vec(value).unwrap_or_default().into();
-    Data { media_type: "application/json", bytes }
+    Data::fresh("application/json", serde_json::to_vec(value).unwrap_or_default())
 }

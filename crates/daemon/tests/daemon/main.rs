@@ -4,6 +4,7 @@ mod certificates;
 mod common;
 mod faults;
 mod live;
+mod pages;
 mod request;
 mod requests;
 mod serve;

@@ -36,8 +36,9 @@ pub fn check(path: &[u8], values: &[&[u8]], len: u64) {
     let object = Object {
         len,
         media_type: "video/mp4",
-        version: Some(Version { etag: "\"v\"".to_owned(), modified_s: 784_111_777 }),
+        version: Some(Version { etag: "\"v\"".to_owned(), modified_s: Some(784_111_777) }),
         caching: None,
+        fields: Vec::new(),
         part: None,
         source: Arc::new(Bytes::new()),
     };

@@ -1,7 +1,7 @@
 //! What happens to servers and players when something goes wrong: each fault hits whom it hits, is
 //! over after a while, and leaves nothing behind.
 
-mod ask;
+pub mod ask;
 mod crowd;
 mod disk;
 mod handshakes;
