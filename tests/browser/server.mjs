@@ -51,7 +51,7 @@ export async function startServer(program, folder, more) {
 }
 
 /** The folder of the mock's titles, which ffmpeg makes where they are missing. */
-function generatedTitles() {
+export function generatedTitles() {
   const folder = fileURLToPath(new URL("../../target/browser-mock", import.meta.url));
   mkdirSync(folder, { recursive: true });
   content(folder);

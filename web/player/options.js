@@ -15,6 +15,7 @@ const CMCD_MODES = ["query", "header", "off"];
 /**
  * @typedef {object} Options
  * @property {string | null} title name of a title of the server
+ * @property {string | null} token what allows the title's files, where its server wants a signature
  * @property {string | null} mpd address of any other manifest
  * @property {string | null} media origin that titles are fetched from; this page's if there is none
  * @property {"mpc" | "bola" | "dynamic"} abr
@@ -44,6 +45,7 @@ export function readOptions(search) {
   };
   return /** @type {Options} */ ({
     title: query.get("title") || null,
+    token: query.get("token") || null,
     mpd: query.get("mpd") || null,
     media: originOf(query.get("media")),
     abr: oneOf("abr", Object.keys(RULES), "mpc"),

@@ -15,7 +15,8 @@ const options = readOptions(location.search);
 let blocked = "";
 const say = (message) => alertOf(byId("alert"), blocked || message);
 document.addEventListener("securitypolicyviolation", ({ blockedURI }) => {
-  blocked = `This page plays what its own server has, and ${blockedURI} is on another. airlane serve --foreign-manifests allows it.`;
+  const server = URL.canParse(blockedURI) ? new URL(blockedURI).origin : blockedURI;
+  blocked = `This page plays what its own server has, not what ${server} has. airlane serve --foreign-manifests allows it.`;
   say(blocked);
 });
 
@@ -23,7 +24,11 @@ startTheme(byId("theme"), redrawCharts);
 start().catch((error) => say(error.message));
 
 async function start() {
-  const [titles, title] = await Promise.all([loadTitles(), loadTitle()]);
+  const title = await loadTitle();
+  // Who has a link needs no list, and most servers give none.
+  const wanted = title ? title.listed : !options.mpd;
+  byId("titles").hidden = !wanted;
+  const titles = wanted ? await loadTitles() : [];
   document.body.classList.toggle("bare", options.bare && (title || options.mpd) !== null);
   showTitles(byId("cards"), titles, title?.name ?? null);
   if (title) {
@@ -41,8 +46,12 @@ async function start() {
 async function loadTitle() {
   if (!options.title) return null;
   try {
-    return await getJson(`/airlane/title?name=${encodeURIComponent(options.title)}`);
+    const token = options.token === null ? "" : `&token=${encodeURIComponent(options.token)}`;
+    return await getJson(`/airlane/title?name=${encodeURIComponent(options.title)}${token}`);
   } catch (error) {
+    if (error.status === 403) {
+      throw new Error("This link is not signed for this title, or has expired. Ask for a new one where you had it from.");
+    }
     if (error.status === 404) return null;
     throw error;
   }
@@ -58,14 +67,11 @@ async function loadTitles() {
     return titles;
   } catch (error) {
     if (error.status === 404) {
-      // Who has a link needs no list.
-      byId("titles").hidden = options.title !== null || options.mpd !== null;
       note.textContent = "This server does not list its titles. A link to one ends in /airlane/player?title=NAME; its operator's page of sessions has them all, and airlane serve --list-titles lists them here.";
       return [];
     }
     note.textContent = "The list of titles could not be loaded.";
-    if (!options.mpd) throw error;
-    return [];
+    throw error;
   }
 }
 

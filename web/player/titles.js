@@ -35,7 +35,7 @@ export function about(title) {
  */
 export function showTitles(list, titles, playing) {
   list.replaceChildren(...titles.map((title) => {
-    const href = withOptions(location.href, { title: title.name, mpd: null, sid: null });
+    const href = withOptions(location.href, { title: title.name, token: null, mpd: null, sid: null });
     const link = make("a", "", undefined, { href });
     if (title.name === playing) link.setAttribute("aria-current", "true");
     const text = make("span", "text");

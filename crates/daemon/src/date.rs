@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "daemons are the edge: what they say has a date")]
-pub(crate) fn now_s() -> u64 {
+pub fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 

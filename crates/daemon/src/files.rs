@@ -3,6 +3,7 @@
 //! Paths that climb out, by dots or by links, find nothing: the folder is opened once, and every
 //! name is resolved below it. Names that begin with a dot are not served.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
@@ -16,6 +17,7 @@ use airlane_base::InputError;
 use bytes::Bytes;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use percent_encoding::percent_decode_str;
 use tokio::task::spawn_blocking;
 
 use crate::buffers::BufferPool;
@@ -236,18 +238,15 @@ fn media_type(extension: &str) -> &'static str {
 }
 
 /// The text behind percent signs (RFC 3986, section 2.1); `None` if it is none.
-fn percent_decode(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(b) = bytes.next() {
-        if b != b'%' {
-            out.push(b);
-            continue;
-        }
-        let digit = |b: Option<u8>| char::from(b?).to_digit(16).and_then(|d| u8::try_from(d).ok());
-        out.push(digit(bytes.next())? << 4 | digit(bytes.next())?);
+pub(crate) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+    // The library leaves a sign alone that no two digits follow.
+    let is_sign = |behind: &str| {
+        behind.as_bytes().get(..2).is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(is_sign) {
+        return None;
     }
-    String::from_utf8(out).ok()
+    percent_decode_str(text).decode_utf8().ok()
 }
 
 #[cfg(test)]

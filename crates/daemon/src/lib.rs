@@ -21,6 +21,7 @@ mod seldom;
 pub mod serve;
 pub mod tunnel;
 
+pub use date::now_s;
 pub use error::DaemonError;
 #[cfg(test)]
 mod virtual_time;

@@ -65,7 +65,7 @@ async function answer(request, reply, { folder, titles, sessions, gate }) {
   } else if (path === "/airlane/titles") json({ titles });
   else if (path === "/airlane/title") {
     const title = titles.find((t) => t.name === url.searchParams.get("name"));
-    if (title) json(title); else reply.writeHead(404).end();
+    if (title) json({ ...title, listed: true }); else reply.writeHead(404).end();
   } else if (path === "/airlane/sessions" || path === "/airlane/session") {
     // The token of a session is its id.
     const id = url.searchParams.get(path.endsWith("s") ? "sid" : "token");

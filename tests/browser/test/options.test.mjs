@@ -8,12 +8,12 @@ import { metricOf, settingFor } from "../../../web/player/tables.js";
 test("what the address does not say, or says wrongly, has a default", () => {
   const none = readOptions("");
   assert.deepEqual(none, {
-    title: null, mpd: null, media: null, abr: "mpc", sid: null, cmcd: "query", version: 1, metric: null, muted: false, autoplay: true, bare: false,
+    title: null, token: null, mpd: null, media: null, abr: "mpc", sid: null, cmcd: "query", version: 1, metric: null, muted: false, autoplay: true, bare: false,
   });
   assert.deepEqual(readOptions("?abr=nonsense&cmcd=&metric=vmaf2&cmcdv=3&title=&media=here"), none);
   const all = readOptions("?title=bunny&media=https://edge:5000/x&abr=bola&sid=s&cmcd=header&cmcdv=2&metric=vmaf_phone&muted&autoplay=0&bare");
   assert.deepEqual(all, {
-    title: "bunny", mpd: null, media: "https://edge:5000", abr: "bola", sid: "s", cmcd: "header", version: 2, metric: "vmaf_phone", muted: true, autoplay: false, bare: true,
+    title: "bunny", token: null, mpd: null, media: "https://edge:5000", abr: "bola", sid: "s", cmcd: "header", version: 2, metric: "vmaf_phone", muted: true, autoplay: false, bare: true,
   });
 });
 

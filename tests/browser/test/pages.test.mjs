@@ -1,9 +1,12 @@
 // The pages in a real browser: titles, playing by our rule, the live page, and what goes wrong.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { launch, openPage, whyNoBrowser } from "../chromium.mjs";
 import { cmcdOf, keysOf } from "../cmcd.mjs";
-import { adminJson, jsonOf, serverUnderTest } from "../server.mjs";
+import { adminJson, generatedTitles, jsonOf, serverUnderTest, startServer } from "../server.mjs";
 import { History, nextRung, settingOfTable } from "../../../web/player/mpc.js";
 
 const skip = whyNoBrowser() ?? false;
@@ -197,12 +200,36 @@ test("what goes wrong is said", { skip }, async () => {
   };
   await alert("/airlane/player?title=nonsense", "no title “nonsense”");
   await alert("/airlane/player?mpd=/nothing/here.mpd", "cannot be fetched");
-  if (server.quic) await alert("/airlane/player?mpd=https://elsewhere.test/a.mpd", "own server has, and https://elsewhere.test/a.mpd is on another");
+  if (server.quic) await alert("/airlane/player?mpd=https://elsewhere.test/a.mpd", "own server has, not what https://elsewhere.test has");
   await alert("/airlane/player", "does not answer", (page) => page.route("**/airlane/titles", (r) => r.abort()));
   const lose = (page) => page.route(/\/airlane\/sessions?\?/, (r) => r.abort());
   await alert(`/airlane/player?title=${title}&muted`, "server is lost", lose);
   await alert(`${server.admin}/airlane/`, "server is lost", lose);
   await alert(`/airlane/player?title=${title}&muted`, "rule goes by rates", (page) => page.route("**/quality.json*", (r) => r.abort()));
+});
+
+test("a signed title plays by the link that its operator has, and by no other", { skip: skip || !process.env.AIRLANE_BIN }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "airlane-sign-"));
+  const key = join(folder, "key");
+  writeFileSync(key, "k".repeat(32), { mode: 0o600 });
+  const signed = await startServer(process.env.AIRLANE_BIN, generatedTitles(), ["--sign-key", key]);
+  const own = await launch(signed);
+  try {
+    const { titles } = await adminJson(signed, "/airlane/titles");
+    const { search } = new URL(titles.find((t) => t.table).player);
+    const { page, context, faults } = await openPage(own);
+    await page.goto(`${signed.url}/airlane/player${search}&muted`);
+    await playing(page, 3);
+    assert.deepEqual(faults, []);
+    assert.equal(await page.locator("#titles").isVisible(), false);
+    await page.goto(`${signed.url}/airlane/player${search.replace(/.$/, "")}&muted`);
+    await page.waitForFunction(() => /not signed/.test(document.getElementById("alert").innerText));
+    await context.close();
+  } finally {
+    await own.close();
+    await signed.close();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 async function anyTitle() {

@@ -39,7 +39,8 @@ pub trait Store: Send + Sync + Debug {
     /// What is asked for. `Ok(None)`: nothing stands there.
     ///
     /// # Errors
-    /// If what stands there cannot be opened.
+    /// If what stands there cannot be opened; of the kind `PermissionDenied` if this client may not
+    /// have it (403).
     fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>>;
 }
 

@@ -5,6 +5,7 @@
 //! weights of their connections are not set.
 
 use std::future::pending;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -302,9 +303,12 @@ impl Origin {
             Ok(object) => object.as_ref(),
             Err(e) => {
                 tracing::debug!("{path} cannot be read: {e}");
-                let head = Answer::bare(StatusCode::INTERNAL_SERVER_ERROR, &self.options, &[]);
+                let status = match e.kind() {
+                    io::ErrorKind::PermissionDenied => StatusCode::FORBIDDEN,
+                    _ => StatusCode::INTERNAL_SERVER_ERROR,
+                };
+                let head = Answer::bare(status, &self.options, &[]);
                 let sent = send(runtime, &self.limits, &mut exchange, head, None, None).await;
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
                 self.report_answer(runtime, client, request, (began, None, status), sent);
                 return;
             }

@@ -22,7 +22,7 @@ pub(crate) use self::link::LinkArgs;
 pub(crate) use self::live::{RecvArgs, RelayArgs, SendArgs};
 pub(crate) use self::pack::{PackArgs, Work};
 pub(crate) use self::play::PlayArgs;
-pub(crate) use self::serve::ServeArgs;
+pub(crate) use self::serve::{ServeArgs, SignArgs};
 pub(crate) use self::tunnel::{
     Showing, TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
 };
@@ -62,6 +62,8 @@ pub(crate) enum Verb {
     Pack(PackArgs),
     /// Serve DASH and HLS titles so that viewers who share a link share the experience
     Serve(ServeArgs),
+    /// Sign the addresses of titles for airlane serve --sign-key: one path per line
+    Sign(SignArgs),
     /// Play DASH titles from any server, without a screen: one line per session at the end
     Play(PlayArgs),
     /// Send live video, its layers marked, to everybody who asks

@@ -83,6 +83,9 @@ pub(crate) struct ServeArgs {
     /// Let everybody read the list of titles: the player's page shows it
     #[arg(long)]
     list_titles: bool,
+    /// Serve files to those alone whose address `airlane sign` has signed with this key
+    #[arg(long, value_name = "FILE", conflicts_with = "list_titles")]
+    sign_key: Option<PathBuf>,
     /// Let pages of this origin have the player in a frame; may be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     frame: Vec<String>,
@@ -110,6 +113,19 @@ pub(crate) struct ServeArgs {
     /// Print nothing but the line that says where it serves, and errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SignArgs {
+    /// Paths of URLs: a folder, which ends in a slash, or a file, whose folder is then allowed
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
+    /// The key of the server: 32 bytes or more
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign_key: PathBuf,
+    /// How long the addresses are good
+    #[arg(long = "for", value_name = "TIME", default_value = "6h", value_parser = humantime::parse_duration)]
+    pub(crate) good_for: Duration,
 }
 
 impl ServeArgs {
@@ -148,6 +164,7 @@ impl ServeArgs {
             player_buffer: Duration::from_secs_f64(self.player_buffer),
             admin: self.admin()?,
             list_titles: self.list_titles,
+            sign_key: self.sign_key.clone(),
             frames: self.frame.clone(),
             foreign_manifests: self.foreign_manifests,
             access_log: self.access_log.clone(),

@@ -60,6 +60,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
         Verb::Corpus(args) => corpus(&args),
         Verb::Pack(args) => pack::pack(args),
         Verb::Serve(args) => serve::serve(&args),
+        Verb::Sign(args) => serve::sign(&args),
         Verb::Play(args) => play::play(&args),
         Verb::Tunnel(args) => tunnel::tunnel(&args),
         Verb::Airtime(args) => airtime::airtime(args, clock),

@@ -1,11 +1,12 @@
 //! `airlane serve`: a server until it is told to stop.
 
-use airlane_daemon::serve::{Development, Ready, Server};
+use airlane_base::InputError;
+use airlane_daemon::serve::{Development, Ready, Server, SignKey};
 use airlane_lab::LabError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{daemon_failed, print, threads};
-use crate::args::ServeArgs;
+use crate::args::{ServeArgs, SignArgs};
 
 /// Serves until a signal comes; the exit code.
 pub(super) fn serve(args: &ServeArgs) -> Result<u8, LabError> {
@@ -48,6 +49,16 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
         () = server.stop() => {}
     }
     Ok(code)
+}
+
+/// Prints the signed paths; the exit code.
+pub(super) fn sign(args: &SignArgs) -> Result<u8, LabError> {
+    let key = SignKey::read(&args.sign_key)?;
+    let until_s = airlane_daemon::now_s().saturating_add(args.good_for.as_secs());
+    let lines: Result<String, _> =
+        args.paths.iter().map(|path| Ok(key.sign(path, until_s)? + "\n")).collect();
+    print(&lines.map_err(|e: InputError| e)?)?;
+    Ok(0)
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, LabError> {

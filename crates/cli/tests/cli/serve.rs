@@ -35,6 +35,26 @@ fn without_a_home_the_development_key_is_written_nowhere() {
     assert_eq!(listing(&scratch.0), before, "{said}");
 }
 
+#[cfg(unix)]
+#[test]
+fn addresses_are_signed_on_the_command_line() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("sign");
+    scratch.file("sign.key", &"k".repeat(32));
+    let key = scratch.0.join("sign.key");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let sign = ["sign", "--sign-key", "sign.key", "--for", "1h"];
+    let refused = |path| scratch.refused(&[&sign[..], &[path]].concat());
+    assert!(refused("/film/").contains("chmod 600"), "{}", refused("/film/"));
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(refused("film").contains("expected the path of a URL"), "{}", refused("film"));
+    let output = scratch.airlane(&[&sign[..], &["/film/", "/a/b.mpd"]].concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = said.lines().collect();
+    assert!(lines[0].starts_with("/film/~") && lines[0].ends_with('/'), "{said}");
+    assert!(lines[1].starts_with("/a/~") && lines[1].ends_with("/b.mpd"), "{said}");
+}
+
 #[test]
 fn every_certificate_needs_its_key() {
     let scratch = Scratch::new("pairs");

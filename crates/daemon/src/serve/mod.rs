@@ -13,6 +13,7 @@ mod pages;
 mod registry;
 mod request;
 mod session_view;
+mod signed;
 mod site;
 mod tcp;
 mod title_view;
@@ -56,6 +57,7 @@ use crate::{date, machine};
 pub use registry::{Points, Registry};
 pub use request::{Admin, ServeRequest, Sharing, Timeouts};
 pub use session_view::SessionView;
+pub use signed::{NotSigned, SignKey};
 pub use titles::{Title, Titles};
 
 /// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
@@ -132,6 +134,11 @@ impl Server {
         let catalogue = Arc::new(read_titles(&request).await?);
         let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
         let (keeper, reset_secret) = keeper(&request)?;
+        let sign_key = request.sign_key.as_deref().map(SignKey::read).transpose()?;
+        let first = catalogue.titles.all().next();
+        let player = first.map_or(PLAYER_PATH.to_owned(), |title| {
+            title_view::player(title, sign_key.as_ref(), date::now_s())
+        });
         let sessions = SharedSessions::new(Sessions::default().with_tokens(&secret()?));
         let site = Arc::new(Site {
             files,
@@ -144,6 +151,7 @@ impl Server {
             split: request.split,
             pages: Pages::new(&request.frames, request.foreign_manifests),
             list_titles: request.list_titles,
+            sign_key,
             public: parking_lot::Mutex::default(),
             endpoints: parking_lot::Mutex::default(),
         });
@@ -157,11 +165,7 @@ impl Server {
                 addresses: Vec::new(),
                 admin: Vec::new(),
                 notes: Vec::new(),
-                player: catalogue
-                    .titles
-                    .all()
-                    .next()
-                    .map_or(PLAYER_PATH.to_owned(), title_view::player),
+                player,
                 titles: catalogue.titles.all().count(),
                 weighed: catalogue.titles.all().filter(|t| t.video.is_some()).count(),
                 development: keeper.development(),

@@ -111,6 +111,8 @@ pub struct ServeRequest {
     pub admin: Admin,
     /// Let everybody read the list of titles.
     pub list_titles: bool,
+    /// A file with the secret that signs addresses: files are for those alone who have a signed one.
+    pub sign_key: Option<PathBuf>,
     /// Origins whose pages may have the player in a frame, such as `https://example.org`.
     pub frames: Vec<String>,
     /// Let the player play what other servers have.
@@ -161,6 +163,7 @@ impl ServeRequest {
             player_buffer: Duration::from_secs(30),
             admin: Admin::Loopback,
             list_titles: false,
+            sign_key: None,
             frames: Vec::new(),
             foreign_manifests: false,
             access_log: None,

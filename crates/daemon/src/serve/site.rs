@@ -19,9 +19,10 @@ use super::metrics::{Metrics, Now};
 use super::overview::{Of, Overview, Query};
 use super::pages::{self, Field, Pages};
 use super::registry::Registry;
+use super::signed::{NotSigned, SignKey};
 use super::titles::Titles;
 use crate::files::Files;
-use crate::prometheus;
+use crate::{date, prometheus};
 
 /// What the server knows of its folder.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(super) struct Site {
     pub(super) split: Option<f64>,
     pub(super) pages: Pages,
     pub(super) list_titles: bool,
+    /// Files are for those alone whose address it has signed.
+    pub(super) sign_key: Option<SignKey>,
     /// Where it listens first, for links to its player.
     pub(super) public: parking_lot::Mutex<Option<SocketAddr>>,
     /// Where it listens over QUIC.
@@ -53,34 +56,64 @@ pub(super) struct Site {
 impl Store for Site {
     fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>> {
         Box::pin(async move {
-            if let Some(data) = self.own(&target).await {
+            if let Some(data) = self.own(&target).await? {
                 return Ok(Some(data.into()));
             }
-            let Some(mut object) = self.files.find(target.path).await? else {
-                return Ok((target.path == "/").then(|| self.pages.player(target.fields).into()));
+            let Some(key) = &self.sign_key else {
+                return self.file(target.path, &target).await;
             };
-            object.part = self.catalogue().titles.part(target.path).cloned();
-            Ok(Some(object))
+            if target.path == "/" {
+                return Ok(Some(self.pages.player(target.fields).into()));
+            }
+            // What begins like this is the server's own, and no file.
+            if target.path.starts_with("/airlane/") || target.path == "/metrics" {
+                return Ok(None);
+            }
+            let path = key.verify(target.path, date::now_s()).map_err(refused)?;
+            let mut found = self.file(&path, &target).await?;
+            if let Some(object) = &mut found {
+                // Caches that others share must not answer who has no link.
+                object.caching = object.caching.map(|_| "private, no-cache");
+            }
+            Ok(found)
         })
     }
 }
 
+/// What is not to be had without a signature.
+fn refused(e: NotSigned) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, e)
+}
+
 impl Site {
+    /// The file at a path, or at the top the player's page.
+    async fn file(&self, path: &str, target: &Target<'_>) -> io::Result<Option<Object>> {
+        let Some(mut object) = self.files.find(path).await? else {
+            return Ok((path == "/").then(|| self.pages.player(target.fields).into()));
+        };
+        object.part = self.catalogue().titles.part(path).cloned();
+        Ok(Some(object))
+    }
+
     pub(super) fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.read().clone()
     }
 
     /// What everybody may read beside files: pages, one's own session, a title whose name one knows.
-    async fn own(&self, target: &Target<'_>) -> Option<Data> {
+    async fn own(&self, target: &Target<'_>) -> io::Result<Option<Data>> {
         let argument = |name| argument(target.query, name);
         match target.path {
             "/airlane/session" => {
-                let key = self.sessions.lock().by_token(&argument("token")?).cloned();
-                Some(self.sessions_view(Of::Key(key.as_ref()), target.query).await)
+                let Some(token) = argument("token") else { return Ok(None) };
+                let key = self.sessions.lock().by_token(&token).cloned();
+                Ok(Some(self.sessions_view(Of::Key(key.as_ref()), target.query).await))
             }
-            "/airlane/title" => self.title(&argument("name")?),
-            "/airlane/titles" if self.list_titles => Some(self.titles()),
-            path => self.pages.public(path, target.fields),
+            "/airlane/title" => {
+                let name = argument("name").unwrap_or_default();
+                self.title(&name, argument("token").as_deref(), date::now_s()).map_err(refused)
+            }
+            "/airlane/titles" if self.list_titles => Ok(Some(self.titles())),
+            path => Ok(self.pages.public(path, target.fields)),
         }
     }
 
@@ -88,7 +121,7 @@ impl Site {
     pub(super) async fn for_operators(&self, asked: &Request<Incoming>) -> Option<Data> {
         let query = asked.uri().query();
         match asked.uri().path() {
-            "/airlane/titles" => Some(self.titles_with_players()),
+            "/airlane/titles" => Some(self.titles_with_players(date::now_s())),
             "/airlane/sessions" => {
                 let id = argument(query, "sid");
                 Some(self.sessions_view(id.as_deref().map_or(Of::All, Of::Id), query).await)

@@ -1,26 +1,33 @@
 //! What is told of titles, in JSON.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use serde::Serialize;
 
 use super::pages::PLAYER_PATH;
+use super::signed::{NotSigned, SignKey};
 use super::site::{Data, Site};
 use super::titles::Title;
+
+/// How long the links are good that operators see, in seconds.
+const LINK_S: u64 = 6 * 3600;
 
 #[derive(Serialize)]
 struct TitleView<'a> {
     name: &'a str,
     title: &'a str,
-    manifest: &'a str,
-    hls: Option<&'a str>,
-    poster: Option<&'a str>,
-    table: Option<&'a str>,
+    manifest: Cow<'a, str>,
+    hls: Option<Cow<'a, str>>,
+    poster: Option<Cow<'a, str>>,
+    table: Option<Cow<'a, str>>,
     duration_s: f64,
     chunk_s: f64,
     metric: Option<&'static str>,
     managed: bool,
     rungs: Vec<RungView<'a>>,
+    /// Whether everybody may read the list of titles.
+    listed: bool,
     /// Where the player plays it, for operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     player: Option<String>,
@@ -42,33 +49,77 @@ struct TitlesView<'a> {
 }
 
 impl Site {
-    /// The title of this name.
-    pub(super) fn title(&self, name: &str) -> Option<Data> {
-        self.catalogue().titles.get(name).map(|title| json(&view(title)))
+    /// The title of this name, with a signature that allows its files where one is needed; `None`:
+    /// there is no such title.
+    ///
+    /// # Errors
+    /// If the signature is needed, and is not right.
+    pub(super) fn title(
+        &self,
+        name: &str,
+        token: Option<&str>,
+        now_s: u64,
+    ) -> Result<Option<Data>, NotSigned> {
+        let catalogue = self.catalogue();
+        let title = catalogue.titles.get(name);
+        let view = |title| TitleView { listed: self.list_titles, ..view(title) };
+        let Some(key) = &self.sign_key else { return Ok(title.map(|title| json(&view(title)))) };
+        // Who may not have it does not learn whether it is there.
+        let (title, token) = title.zip(token).ok_or(NotSigned)?;
+        let mut folders = title.manifest.match_indices('/').map(|(at, _)| &title.manifest[..=at]);
+        let folder = folders.find(|folder| key.allows(token, folder, now_s)).ok_or(NotSigned)?;
+        Ok(Some(json(&view(title).signed(folder, token))))
     }
 
     /// All titles.
     pub(super) fn titles(&self) -> Data {
-        json(&TitlesView { titles: self.catalogue().titles.all().map(view).collect() })
+        let catalogue = self.catalogue();
+        let titles = catalogue.titles.all().map(|title| TitleView { listed: true, ..view(title) });
+        json(&TitlesView { titles: titles.collect() })
     }
 
     /// All titles, each with a link to the player's page.
-    pub(super) fn titles_with_players(&self) -> Data {
+    pub(super) fn titles_with_players(&self, now_s: u64) -> Data {
         let origin = self.public.lock().map(origin);
         let catalogue = self.catalogue();
         let titles = catalogue.titles.all().map(|title| TitleView {
-            player: origin.as_ref().map(|origin| format!("{origin}{}", player(title))),
+            player: origin
+                .as_ref()
+                .map(|origin| format!("{origin}{}", player(title, self.sign_key.as_ref(), now_s))),
+            listed: self.list_titles,
             ..view(title)
         });
         json(&TitlesView { titles: titles.collect() })
     }
 }
 
-/// The path and query of the player's page with a title.
-pub(super) fn player(title: &Title) -> String {
-    let arguments: String =
-        form_urlencoded::Serializer::new(String::new()).append_pair("title", &title.name).finish();
-    format!("{PLAYER_PATH}?{arguments}")
+/// The path and query of the player's page with a title, signed for a while where that is needed.
+pub(super) fn player(title: &Title, key: Option<&SignKey>, now_s: u64) -> String {
+    let folder = title.manifest.rfind('/').map_or("", |slash| &title.manifest[..=slash]);
+    let token = key.and_then(|key| key.token(folder, now_s.saturating_add(LINK_S)));
+    let mut arguments = form_urlencoded::Serializer::new(String::new());
+    arguments.append_pair("title", &title.name);
+    if let Some(token) = token {
+        arguments.append_pair("token", &token);
+    }
+    format!("{PLAYER_PATH}?{}", arguments.finish())
+}
+
+impl TitleView<'_> {
+    /// The same with a signature in the addresses below a folder.
+    fn signed(self, folder: &str, token: &str) -> Self {
+        let signed = |address: Cow<'_, str>| match address.strip_prefix(folder) {
+            Some(rest) => format!("{folder}{token}/{rest}"),
+            None => address.into_owned(),
+        };
+        Self {
+            manifest: signed(self.manifest).into(),
+            hls: self.hls.map(|a| signed(a).into()),
+            poster: self.poster.map(|a| signed(a).into()),
+            table: self.table.map(|a| signed(a).into()),
+            ..self
+        }
+    }
 }
 
 /// The origin by which an operator reaches a public address from this machine.
@@ -100,15 +151,16 @@ fn view(title: &Title) -> TitleView<'_> {
     TitleView {
         name: &title.name,
         title: &title.label,
-        manifest: &title.manifest,
-        hls: title.hls.as_deref(),
-        poster: title.poster.as_deref(),
-        table: title.table.as_deref(),
+        manifest: title.manifest.as_str().into(),
+        hls: title.hls.as_deref().map(Cow::from),
+        poster: title.poster.as_deref().map(Cow::from),
+        table: title.table.as_deref().map(Cow::from),
         duration_s: of.duration.or(longest).unwrap_or_default().as_secs_f64(),
         chunk_s: of.video.first().and_then(|r| r.duration(0)).unwrap_or_default().as_secs_f64(),
         metric: metric.map(airlane_media::Metric::name),
         managed: title.video.is_some(),
         rungs: rungs.collect(),
+        listed: false,
         player: None,
     }
 }

@@ -9,9 +9,12 @@ use airlane_apps::content::{Part, PartRole};
 use airlane_base::InputError;
 use airlane_media::dash::{self, CHUNK_TABLE, Presentation, Representation};
 use airlane_media::{Video, table, url};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::files::name_of;
 
+/// What does not stand for itself in a segment of a path.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 8;
 /// Manifests at most: what comes after is served, and not weighed.
@@ -297,18 +300,10 @@ fn parent(path: &Path) -> &Path {
 /// The path in URLs of a file below the folder (RFC 3986, section 2.3: what is not reserved stands
 /// for itself).
 fn url_of(path: &Path) -> String {
-    use std::fmt::Write;
     let mut url = String::new();
     for part in path.components() {
         url.push('/');
-        for b in part.as_os_str().to_string_lossy().bytes() {
-            if b.is_ascii_alphanumeric() || b"-._~".contains(&b) {
-                url.push(char::from(b));
-            } else {
-                // Writing to a String cannot fail.
-                let _ = write!(url, "%{b:02X}");
-            }
-        }
+        url.extend(utf8_percent_encode(&part.as_os_str().to_string_lossy(), RESERVED));
     }
     url
 }

@@ -1,10 +1,13 @@
 //! What strangers are not shown.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::common::*;
 use airlane_daemon::client::{Speak, Url};
-use airlane_daemon::serve::{Admin, ServeRequest, Server};
+use airlane_daemon::play::PlayRequest;
+use airlane_daemon::serve::{Admin, ServeRequest, Server, SignKey};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -165,6 +168,72 @@ fn a_title_is_told_of_to_who_knows_its_name_and_all_where_that_is_wanted() {
         let server = Server::start(open).await.unwrap();
         let titles = json(url(&server, "/airlane/titles")).await;
         assert_eq!(titles["titles"].as_array().unwrap().len(), 1);
+        server.stop().await;
+    });
+}
+
+#[test]
+fn with_a_key_files_are_for_those_with_a_signed_address() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "a film", 3, true);
+        write_title(&folder.0, "other", 2, true);
+        let file = folder.0.with_extension("key");
+        fs::write(&file, [7; 32]).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        let asked = ServeRequest { sign_key: Some(file.clone()), ..request(&folder.0) };
+        let server = Server::start(asked).await.unwrap();
+        let key = SignKey::read(&file).unwrap();
+        let now_s = airlane_daemon::now_s();
+        let signed = key.sign("/a%20film/manifest.mpd", now_s + 600).unwrap();
+        let old = key.sign("/a%20film/manifest.mpd", now_s - 1).unwrap();
+        let token = signed.split('/').nth(2).unwrap();
+        for speak in VERSIONS {
+            let client = client(speak);
+            let (answer, _) = client.get(&url(&server, &signed), None).await.unwrap();
+            assert_eq!(answer.headers()["cache-control"], "private, no-cache");
+            drop(answer);
+            for path in
+                ["/a%20film/manifest.mpd", "/nothing", &old, &signed.replace("a%20film", "other")]
+            {
+                let e = client.get(&url(&server, path), None).await.unwrap_err();
+                assert_eq!(status(e), 403, "{path} over {speak:?}");
+            }
+            for path in [
+                format!("/a%20film/{token}/nothing"),
+                format!("/a%20film/{token}/../../other/manifest.mpd"),
+                format!("/a%20film/{token}/%2e%2e/other/manifest.mpd"),
+            ] {
+                let e = client.get(&url(&server, &path), None).await.unwrap_err();
+                assert_eq!(status(e), 404, "{path} over {speak:?}");
+            }
+            // Chunks are found beside the manifest, and the table of qualities too.
+            let urls = vec![url(&server, &signed).to_string()];
+            let result = play_one(PlayRequest { urls, ..players(&server, "-", speak) }).await;
+            assert_eq!((result.failure.as_deref(), result.chunks), (None, 3), "{}", result.line());
+            assert!(result.quality.is_some(), "{}", result.line());
+        }
+        // The links that operators see are signed, and what the player asks for with them.
+        let titles = json(&server, "/airlane/titles").await;
+        let link = titles["titles"][0]["player"].as_str().unwrap();
+        let query = link.split_once('?').unwrap().1.replacen("title=", "name=", 1);
+        let client = client(Speak::Tcp);
+        let at = url(&server, &format!("/airlane/title?{query}"));
+        let (title, _) = client.get_all(&at, None, MOST).await.unwrap();
+        let title: serde_json::Value = serde_json::from_slice(&title).unwrap();
+        for part in ["manifest", "table"] {
+            let path = title[part].as_str().unwrap();
+            client.get_all(&url(&server, path), None, MOST).await.unwrap();
+        }
+        for query in ["name=other", "name=none", &query.replace("name=a+film", "name=other")] {
+            let at = url(&server, &format!("/airlane/title?{query}"));
+            assert_eq!(status(client.get(&at, None).await.unwrap_err()), 403, "{query}");
+        }
+        for path in ["/airlane/titles", "/airlane/sessions", "/metrics", "/airlane/nothing"] {
+            let e = client.get(&url(&server, path), None).await.unwrap_err();
+            assert_eq!(status(e), 404, "{path}");
+        }
+        client.get(&url(&server, "/"), None).await.unwrap();
         server.stop().await;
     });
 }
