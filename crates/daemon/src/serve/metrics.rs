@@ -68,6 +68,8 @@ pub(super) struct Now {
     pub(super) handshakes: usize,
     /// Sessions that began so far.
     pub(super) begun: u64,
+    /// Lines of the access log that were lost.
+    pub(super) lost_lines: usize,
 }
 
 impl Default for Metrics {
@@ -165,6 +167,10 @@ impl Metrics {
         // No counter, since the family of a counter of this name would be that of the gauge below.
         let begun = whole(now.begun);
         page.register("airlane_sessions_total", "Playback sessions that began", begun);
+        let lost = Counter::<u64>::default();
+        lost.inc_by(now.lost_lines as u64);
+        let about = "Lines of the access log that were lost, since too many waited for the disk";
+        page.register("airlane_access_log_lost_lines", about, lost);
         let mut figures = Figures::default();
         registry.view_all(runtime, Points::NONE, |view| figures.add(&view)).await;
         figures.register(&mut page);

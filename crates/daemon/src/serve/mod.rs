@@ -147,6 +147,7 @@ impl Server {
             sessions,
             metrics: Metrics::default(),
             overview: Overview::new(request.sharing, request.split),
+            log: log.clone(),
             runtime: runtime.clone(),
             split: request.split,
             pages: Pages::new(&request.frames, request.foreign_manifests),
@@ -272,6 +273,10 @@ impl Server {
         }
         for endpoint in &self.endpoints {
             let _ = tokio::time::timeout(Duration::from_secs(1), endpoint.wait_idle()).await;
+        }
+        if let Some(log) = self.log {
+            // What waits is written also where the runtime ends next.
+            let _ = tokio::task::spawn_blocking(move || log.close()).await;
         }
     }
 

@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use parking_lot::RwLock;
 
 use super::groups::Groups;
+use super::log::AccessLog;
 use super::metrics::{Metrics, Now};
 use super::overview::{Of, Overview, Query};
 use super::pages::{self, Field, Pages};
@@ -41,6 +42,7 @@ pub(super) struct Site {
     pub(super) registry: Registry,
     pub(super) metrics: Metrics,
     pub(super) overview: Overview,
+    pub(super) log: Option<Arc<AccessLog>>,
     pub(super) runtime: RuntimeHandle,
     pub(super) split: Option<f64>,
     pub(super) pages: Pages,
@@ -129,7 +131,8 @@ impl Site {
             "/metrics" => {
                 let titles = self.catalogue().titles.all().count();
                 let begun = self.sessions.lock().begun();
-                let now = Now { titles, handshakes: self.handshakes(), begun };
+                let lost_lines = self.log.as_ref().map_or(0, |log| log.lost());
+                let now = Now { titles, handshakes: self.handshakes(), begun, lost_lines };
                 let text = self.metrics.text(&self.runtime, &self.registry, now).await;
                 Some(Data::fresh(prometheus::MEDIA_TYPE, text))
             }

@@ -81,6 +81,44 @@ fn what_is_no_file_is_not_opened() {
     });
 }
 
+/// No request waits for the access log: what there is no room for is lost, and counted.
+#[cfg(unix)]
+#[test]
+fn an_access_log_that_takes_nothing_holds_nobody_up() {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    /// Linux's `O_NONBLOCK`: to open the reading end without waiting for who writes.
+    const O_NONBLOCK: i32 = 0o4000;
+
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 1, true);
+        let pipe = folder.0.join("access.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut options = fs::OpenOptions::new();
+        let reader = options.read(true).custom_flags(O_NONBLOCK).open(&pipe).unwrap();
+        let asked = airlane_daemon::serve::ServeRequest {
+            access_log: Some(pipe),
+            requests_per_s: 100_000,
+            ..request(&folder.0)
+        };
+        let server = Server::start(asked).await.unwrap();
+        let client = client(Speak::Tcp);
+        let at = url(&server, "/film/v0/init.mp4");
+        let asking = async {
+            for _ in 0..6_000 {
+                client.get_all(&at, None, MOST).await.unwrap();
+            }
+        };
+        let asking = tokio::time::timeout(std::time::Duration::from_secs(40), asking);
+        asking.await.expect("nobody waits for the log");
+        let lost = figure(&server, "airlane_access_log_lost_lines_total").await;
+        assert!((500.0..2000.0).contains(&lost), "{lost} lines");
+        drop(reader);
+        server.stop().await;
+    });
+}
+
 /// An answer is of one version of its file: of one that changes meanwhile it is broken off.
 #[test]
 fn an_answer_never_mixes_two_versions_of_a_file() {
