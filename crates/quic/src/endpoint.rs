@@ -118,11 +118,7 @@ impl Endpoint {
         }
         check(config)?;
         let sockets = runtime.bind_udp_group(local, count.min(MOST_SHARDS))?;
-        let mut config = config.clone();
         let all = sockets.len();
-        for bound in [&mut config.admission.handshakes, &mut config.admission.validate_from] {
-            *bound = if *bound == usize::MAX { *bound } else { bound.div_ceil(all) };
-        }
         let shards = if all > 1 { Shard::all(all) } else { Vec::new() };
         let mut shards = shards.into_iter();
         let sockets = sockets.into_iter().map(Arc::from);
@@ -220,8 +216,9 @@ impl Endpoint {
             config.most_payload_bytes.is_some() && !socket.may_fragment(),
         );
         let (accept, accepted) = accepts.then(mpsc::unbounded_channel).unzip();
+        let handshakes = shard.as_ref().map(Shard::handshakes).unwrap_or_default();
         let inner = Arc::new(Inner {
-            links: Mutex::new(Links::new(proto, accept)),
+            links: Mutex::new(Links::new(proto, accept, handshakes)),
             agenda: Arc::default(),
             local_addr,
             runtime: runtime.clone(),

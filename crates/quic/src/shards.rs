@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ const MOST_WAITING: usize = 1024;
 pub(crate) struct Shard {
     index: usize,
     inlets: Arc<[Inlet]>,
+    /// Handshakes under way at all of them.
+    handshakes: Arc<AtomicUsize>,
 }
 
 /// What the others have received for an endpoint.
@@ -52,7 +55,14 @@ impl Shard {
     /// All of an address.
     pub(crate) fn all(count: usize) -> Vec<Self> {
         let inlets: Arc<[Inlet]> = (0..count).map(|_| Inlet::default()).collect();
-        (0..count).map(|index| Self { index, inlets: inlets.clone() }).collect()
+        let handshakes = Arc::new(AtomicUsize::new(0));
+        let shard = |index| Self { index, inlets: inlets.clone(), handshakes: handshakes.clone() };
+        (0..count).map(shard).collect()
+    }
+
+    /// Counts the handshakes under way at all endpoints of the address.
+    pub(crate) fn handshakes(&self) -> Arc<AtomicUsize> {
+        self.handshakes.clone()
     }
 
     /// The driver of the endpoint looks here when its agenda wakes it.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, EndpointEvent, VarInt};
 use tokio::sync::mpsc;
 
+use super::handshakes::Handshakes;
 use super::link::Link;
 use super::wakers::Wakers;
 use crate::connection::Connection;
@@ -24,7 +26,7 @@ pub(crate) struct Links {
     places: BTreeMap<usize, Place>,
     live: usize,
     /// Connections that clients open and whose handshakes are not done.
-    handshakes: usize,
+    handshakes: Handshakes,
     /// Why no connection may be opened or accepted any more, once none may.
     closed: Option<QuicError>,
     /// The endpoint's handle is gone.
@@ -35,17 +37,19 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// No connections yet; those that clients open will go to `accepted`.
+    /// No connections yet; those that clients open will go to `accepted`. `handshakes` counts those of
+    /// all endpoints at its address.
     pub(crate) fn new(
         proto: noq_proto::Endpoint,
         accepted: Option<mpsc::UnboundedSender<Connection>>,
+        handshakes: Arc<AtomicUsize>,
     ) -> Self {
         Self {
             proto,
             links: Vec::new(),
             places: BTreeMap::new(),
             live: 0,
-            handshakes: 0,
+            handshakes: Handshakes::new(handshakes),
             closed: None,
             abandoned: false,
             accepted,
@@ -75,7 +79,7 @@ impl Links {
         if self.links.len() <= i {
             self.links.resize(i + 1, None);
         }
-        self.handshakes += usize::from(link.is_unannounced());
+        self.handshakes.add(usize::from(link.is_unannounced()));
         self.links[i] = Some(link);
         self.live += 1;
     }
@@ -87,12 +91,17 @@ impl Links {
 
     /// Handshakes under way that clients have begun.
     pub(crate) fn handshakes(&self) -> usize {
-        self.handshakes
+        self.handshakes.own()
+    }
+
+    /// The same at all endpoints of its address.
+    pub(super) fn all_handshakes(&self) -> usize {
+        self.handshakes.all()
     }
 
     /// One of them is done.
     pub(super) fn handshake_done(&mut self) {
-        self.handshakes = self.handshakes.saturating_sub(1);
+        self.handshakes.remove(1);
     }
 
     /// Whether nothing waits to be sent or acknowledged on any connection.
@@ -165,7 +174,7 @@ impl Links {
         self.places.remove(&handle.0);
         if let Some(link) = self.links[handle.0].take() {
             // One that was never announced ended in its handshake.
-            self.handshakes -= usize::from(link.is_unannounced());
+            self.handshakes.remove(usize::from(link.is_unannounced()));
             self.live -= 1;
             if self.live == 0 {
                 self.idle.wake();
@@ -185,7 +194,8 @@ impl Links {
         for link in self.links.drain(..).flatten() {
             link.end(why);
         }
-        (self.live, self.handshakes) = (0, 0);
+        self.live = 0;
+        self.handshakes.remove(usize::MAX);
         self.places.clear();
         self.idle.wake();
     }

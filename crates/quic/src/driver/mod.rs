@@ -10,6 +10,7 @@
 mod agenda;
 mod ahead;
 mod guard;
+mod handshakes;
 mod inbox;
 mod link;
 mod links;
@@ -280,7 +281,7 @@ impl Work {
     ) {
         let (admission, places) = (inner.config().admission, inner.config().places.as_ref());
         let from = incoming.remote_address().ip();
-        let doubtful = links.handshakes() >= admission.validate_from
+        let doubtful = links.all_handshakes() >= admission.validate_from
             || places.is_some_and(|places| places.crowded(from));
         if doubtful && !incoming.remote_address_validated() {
             // Whoever has not shown that it is where it says costs nothing but the answer.
@@ -289,7 +290,8 @@ impl Work {
             }
             return;
         }
-        let room = links.handshakes() < admission.handshakes && links.len() < admission.connections;
+        let room =
+            links.all_handshakes() < admission.handshakes && links.len() < admission.connections;
         let place = places.map(|places| places.enter(from)).transpose();
         let answer = if links.accepts() && room && place.is_ok() {
             // Its controller is made here.
