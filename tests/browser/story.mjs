@@ -136,7 +136,7 @@ async function play(scheme) {
   const running = [];
   try {
     const about = setup.abr.every((rule) => rule === "mpc") ? OUR_PLAYERS : [];
-    const served = await startServer(given.airlane, folder, ["--foreign-manifests", ...SCHEMES[scheme], ...about]);
+    const served = await startServer(given.airlane, folder, ["--list-titles", "--foreign-manifests", ...SCHEMES[scheme], ...about]);
     const { url, direct, spki, resolve } = served;
     running.push({ stop: served.close });
     const { titles } = await adminJson(served, "/airlane/titles");
