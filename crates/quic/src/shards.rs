@@ -138,9 +138,13 @@ impl ConnectionIdGenerator for ShardIds {
 /// The first byte of the id that a datagram is sent to, if it is one of a server (RFC 8999, sections 5.1 and
 /// 5.2).
 fn server_id(datagram: &[u8]) -> Option<u8> {
-    const LONG_HEADER: u8 = 0x80;
+    /// The two highest bits of a packet with a short header (RFC 9000, section 17.3.1). Without the
+    /// second it is no packet of QUIC, and may be the companion's.
+    const SHORT_HEADER: u8 = 0x40;
     match datagram {
-        [first, id @ ..] if first & LONG_HEADER == 0 => id.get(..SERVER_ID_BYTES).map(|id| id[0]),
+        [first, id @ ..] if first & 0xc0 == SHORT_HEADER => {
+            id.get(..SERVER_ID_BYTES).map(|id| id[0])
+        }
         [_, _, _, _, _, length, id @ ..] if usize::from(*length) == SERVER_ID_BYTES => {
             id.first().copied()
         }
@@ -186,7 +190,9 @@ mod tests {
     fn first_packets_and_what_is_no_packet_stay_where_they_come() {
         let shards = Shard::all(2);
         let first = [&[0xc0, 0, 0, 0, 1, 8][..], &[1; 8], &[0, 0]].concat();
-        for datagram in [&first[..], &[], &[0x40], &[0x40, 1, 2, 3], &[0xc0, 0, 0, 0, 1, 4]] {
+        let aside = [4, 1, 2, 3, 4, 5];
+        for datagram in [&first[..], &[], &[0x40], &[0x40, 1, 2, 3], &[0xc0, 0, 0, 0, 1, 4], &aside]
+        {
             for shard in &shards {
                 assert!(shard.sort(received(datagram)).is_some());
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The handshakes of an endpoint. When it is dropped none are left.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Handshakes {
     own: usize,
     /// With those of the other endpoints at its address.
