@@ -138,7 +138,7 @@ impl Registry {
         let (samples, last) = {
             let mut sessions = self.sessions.lock();
             let keys = slice(&sessions, behind);
-            sessions.expire_among(now, &keys);
+            sessions.expire(now, &keys);
             let sample = |key: &SessionKey| {
                 let session = sessions.get(key).filter(|s| !s.is_over(now))?;
                 Some((key.clone(), Sample::new(now, session, sessions.last_update(key))))

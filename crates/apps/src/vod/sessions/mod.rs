@@ -406,20 +406,10 @@ impl Sessions {
         }
     }
 
-    /// Forgets sessions without a share that are over. The only share of a connection stays while
-    /// the connection is open, however long its session is silent.
-    pub fn expire(&mut self, now: Time) {
-        let over = |s: &Session| s.shares.is_empty() && s.is_over(now);
-        let over = self.by_key.iter().filter(|(_, s)| over(s));
-        let over: Vec<SessionKey> = over.map(|(key, _)| key.clone()).collect();
-        for key in over {
-            self.forget(&key);
-        }
-    }
-
-    /// The same, of the sessions with these keys alone: with thousands of them it takes milliseconds
-    /// to look at all.
-    pub fn expire_among(&mut self, now: Time, keys: &[SessionKey]) {
+    /// Forgets those of these sessions that are over and have no share: with thousands of them it would
+    /// take milliseconds to look at all at once. The only share of a connection stays while the
+    /// connection is open, however long its session is silent.
+    pub fn expire(&mut self, now: Time, keys: &[SessionKey]) {
         for key in keys {
             if self.by_key.get(key).is_some_and(|s| s.shares.is_empty() && s.is_over(now)) {
                 self.forget(key);

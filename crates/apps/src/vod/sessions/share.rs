@@ -19,6 +19,9 @@ use crate::cmcd::Cmcd;
 
 /// How often it is looked whether the last bytes of answers that have ended were delivered.
 const TAIL: Duration = Duration::from_millis(50);
+/// How long after the connection delivered something: bodies are counted from packets, whose overhead is
+/// not known to the byte, so that a rest of them may never be.
+const LONGEST_TAIL: Duration = Duration::from_secs(1);
 
 /// How a share's weight is determined.
 #[derive(Clone, Debug)]
@@ -127,6 +130,8 @@ pub(super) struct Shares {
     /// The connection's totals when they were last divided.
     last_totals: Progress,
     last_divided_at: Time,
+    /// When they had grown, of all times that they were divided.
+    last_delivered_at: Time,
     /// The connection's weight as [`Shares::changed_weight`] last returned it.
     told_weight: Option<f64>,
     /// When silent shares were last looked for.
@@ -148,6 +153,7 @@ impl Shares {
             plain,
             last_totals: Progress::default(),
             last_divided_at: Time::ZERO,
+            last_delivered_at: Time::ZERO,
             told_weight: None,
             last_silence_check: Time::ZERO,
         }
@@ -274,7 +280,9 @@ impl Shares {
 
     /// Whether the connection's weight changes as soon as what waits has been delivered.
     pub(super) fn is_ending(&self) -> bool {
-        self.by_key.len() > 1 && self.by_key.values().any(|s| s.responses == 0 && s.pending > 0)
+        self.by_key.len() > 1
+            && self.last_divided_at - self.last_delivered_at < LONGEST_TAIL
+            && self.by_key.values().any(|s| s.responses == 0 && s.pending > 0)
     }
 
     /// The weight of a session among those of its connection.
@@ -362,6 +370,9 @@ impl Shares {
         self.last_totals.acked_bytes += acked;
         self.last_totals.busy += busy;
         self.last_divided_at = self.last_divided_at.max(now);
+        if acked > 0 {
+            self.last_delivered_at = self.last_divided_at;
+        }
         let is_only = self.by_key.len() == 1;
         let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
         // What is on the connection beside sessions has a plain share of it.
