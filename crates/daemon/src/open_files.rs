@@ -69,15 +69,7 @@ impl OpenFiles {
         if self.kept(&key).is_some() {
             return Ok(Some(key));
         }
-        let file = self.dir.open(name)?.into_std();
-        let about = file.metadata()?;
-        if !about.is_file() {
-            return Ok(None);
-        }
-        // As it is open it counts, should it have changed since it was looked at.
-        let key = Key { version: Version::of(&about), ..key };
-        self.keep(key.clone(), Arc::new(file));
-        Ok(Some(key))
+        self.keep_as_it_is(key, self.dir.open(name)?.into_std())
     }
 
     /// The same without waiting for a disk, and so without a thread that may; `None` where the system
@@ -97,11 +89,7 @@ impl OpenFiles {
         if !about.is_file() || self.kept(&key).is_some() {
             return about.is_file().then_some(key);
         }
-        let file = open(OFlags::RDONLY | OFlags::NONBLOCK)?;
-        let about = file.metadata().ok().filter(Metadata::is_file)?;
-        let key = Key { version: Version::of(&about), ..key };
-        self.keep(key.clone(), Arc::new(file));
-        Some(key)
+        self.keep_as_it_is(key, open(OFlags::RDONLY | OFlags::NONBLOCK)?).ok()?
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -126,6 +114,18 @@ impl OpenFiles {
         check(&file, key)?;
         self.keep(key.clone(), file.clone());
         Ok(file)
+    }
+
+    /// Keeps a file of this name, which was looked at before it was opened: as it is open it counts,
+    /// should it have changed since. `None` if it is no file any more.
+    fn keep_as_it_is(&self, key: Key, file: File) -> io::Result<Option<Key>> {
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Ok(None);
+        }
+        let key = Key { version: Version::of(&about), ..key };
+        self.keep(key.clone(), Arc::new(file));
+        Ok(Some(key))
     }
 
     fn keep(&self, key: Key, file: Arc<File>) {

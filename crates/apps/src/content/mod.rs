@@ -117,16 +117,27 @@ pub enum PartRole {
 impl Part {
     /// The part that the bytes from `first` on are of.
     pub(crate) fn at(&self, first: u64) -> Self {
-        let role = match &self.role {
-            PartRole::Pictures { rung, begins } => {
-                match begins.partition_point(|&begin| begin <= first).checked_sub(1) {
-                    Some(chunk) => PartRole::Picture { rung: *rung, chunk },
-                    None => PartRole::Other,
-                }
-            }
-            role => role.clone(),
+        let role = match (self.chunk_at(first, u64::MAX), &self.role) {
+            (Some((rung, chunk, _)), _) => PartRole::Picture { rung, chunk },
+            (None, PartRole::Pictures { .. }) => PartRole::Other,
+            (None, role) => role.clone(),
         };
         Self { title: self.title.clone(), role }
+    }
+
+    /// The chunk of the picture that the byte `first` is of, in an object of `len` bytes: its position in
+    /// the ladder, its number, and its bytes.
+    pub(crate) fn chunk_at(&self, first: u64, len: u64) -> Option<(usize, usize, Range<u64>)> {
+        match &self.role {
+            PartRole::Picture { rung, chunk } => Some((*rung, *chunk, 0..len)),
+            PartRole::Pictures { rung, begins } => {
+                let after = begins.partition_point(|&begin| begin <= first);
+                let chunk = after.checked_sub(1)?;
+                let end = begins.get(after).copied().unwrap_or(len);
+                Some((*rung, chunk, begins[chunk]..end))
+            }
+            PartRole::Other => None,
+        }
     }
 }
 

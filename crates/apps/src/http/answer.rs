@@ -71,8 +71,8 @@ impl AnswerOptions {
 /// What is served: nothing is changed by a request.
 const METHODS: &str = "GET, HEAD, OPTIONS";
 /// Fields of answers that pages of other origins may read.
-const EXPOSED: &str = "Airlane-Session, CMSD-Dynamic, CMSD-Static, Content-Length, Content-Range, Date, ETag, \
-     Server-Timing";
+const EXPOSED: &str = "Airlane-Session, CMSD-Dynamic, CMSD-Static, Content-Length, \
+                       Content-Range, Date, ETag, Server-Timing";
 /// Fields of requests that they may set.
 const ALLOWED: &str = "Airlane-Session, CMCD-Object, CMCD-Request, CMCD-Session, CMCD-Status, \
                        Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range";

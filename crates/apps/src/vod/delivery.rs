@@ -10,7 +10,7 @@ use airlane_runtime::RuntimeHandle;
 use super::provider::WeightPolicy;
 use super::sessions::{PendingResponse, SharedSessions, Taken};
 use super::weigher::Weigher;
-use crate::content::{Object, Part, PartRole};
+use crate::content::{Object, Part};
 
 /// The response to a request for a part of a title. Dropping it reports the end of the response.
 pub(super) struct Delivery {
@@ -37,18 +37,8 @@ pub(super) struct Chunk {
 impl Chunk {
     /// The chunk of `object` that holds the byte `first`.
     pub(super) fn of(object: &Object, first: u64) -> Option<Self> {
-        match &object.part.as_ref()?.role {
-            PartRole::Picture { rung, chunk } => {
-                Some(Self { id: (*rung, *chunk), bytes: 0..object.len })
-            }
-            PartRole::Pictures { rung, begins } => {
-                let after = begins.partition_point(|&begin| begin <= first);
-                let chunk = after.checked_sub(1)?;
-                let end = begins.get(after).copied().unwrap_or(object.len);
-                Some(Self { id: (*rung, chunk), bytes: begins[chunk]..end })
-            }
-            PartRole::Other => None,
-        }
+        let (rung, chunk, bytes) = object.part.as_ref()?.chunk_at(first, object.len)?;
+        Some(Self { id: (rung, chunk), bytes })
     }
 
     /// What of it these bytes of the object are.
@@ -120,6 +110,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use crate::content::PartRole;
 
     #[test]
     fn chunks_are_files_or_parts_of_one() {

@@ -318,9 +318,8 @@ impl Origin {
         let part = first.and_then(|first| Some(object?.part.as_ref()?.at(first)));
         let cmcd = part.is_some().then(|| Cmcd::of_request(request));
         let asked = part.as_ref().zip(cmcd.as_ref());
-        let token = session_token(request);
         let begun = asked.and_then(|(part, cmcd)| {
-            let request = PartRequest { part, cmcd, token: token.as_deref() };
+            let request = PartRequest { part, cmcd, token: session_token(request) };
             let chunk = object.zip(first).and_then(|(object, first)| Chunk::of(object, first));
             self.begin_delivery(runtime, client, weigher, request, chunk)
         });
@@ -417,7 +416,6 @@ impl Origin {
             let posted = Cmcd::of_post(&String::from_utf8_lossy(&body));
             for report in inline.iter().chain(&posted) {
                 self.events.reported(runtime.now(), report);
-                let token = token.as_deref();
                 self.sessions.lock().on_report(runtime.now(), client.id, token, report);
             }
         }
@@ -444,8 +442,8 @@ impl Origin {
 }
 
 /// The token of a session that a request shows.
-fn session_token(request: &Request<()>) -> Option<String> {
-    Some(request.headers().get(SESSION_FIELD)?.to_str().ok()?.to_owned())
+fn session_token(request: &Request<()>) -> Option<&str> {
+    request.headers().get(SESSION_FIELD)?.to_str().ok()
 }
 
 /// Whether a media type is that of a manifest (RFC 8216; ISO/IEC 23009-1).
