@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::http::{Busy, Pace, RequestRate};
-use airlane_apps::vod::{Carrier, Origin};
+use airlane_apps::vod::{Carrier, ClientConnection, Origin};
 use airlane_quic::Places;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
@@ -64,6 +64,18 @@ struct Progress {
     busy: Busy,
     /// An answer was broken off.
     cut: Arc<Notify>,
+}
+
+/// A connection that the origin knows of, until this is dropped: also where its task panics.
+struct Open<'a> {
+    origin: &'a Origin,
+    client: ClientConnection,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.origin.on_disconnect(&self.client);
+    }
 }
 
 impl Tcp {
@@ -125,6 +137,7 @@ impl Tcp {
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
         let client = self.origin.on_connect(peer, carrier);
+        let _open = Open { origin: &self.origin, client };
         let progress = Progress::default();
         let pace = Mutex::new(Pace::new(self.rate));
         let service = service_fn(|request: Request<Incoming>| {
@@ -138,9 +151,7 @@ impl Tcp {
                 answered.await
             }
         });
-        let result = self.run(TokioIo::new(stream), service, !is_http2, &progress).await;
-        self.origin.on_disconnect(&client);
-        result
+        self.run(TokioIo::new(stream), service, !is_http2, &progress).await
     }
 
     async fn run<S, I>(
@@ -221,7 +232,7 @@ fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
 async fn answer(
     origin: Origin,
     runtime: RuntimeHandle,
-    client: airlane_apps::vod::ClientConnection,
+    client: ClientConnection,
     progress: Progress,
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Cut> {
