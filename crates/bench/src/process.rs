@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::bar::Problem;
@@ -157,6 +157,17 @@ pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String, String), Probl
         Some((address, admin)) => Ok((server, format!("https://{address}"), admin.to_owned())),
         None => Err(Problem::Broke(format!("airlane serve printed: {line}"))),
     }
+}
+
+/// What a program prints that is a peer, or asks one; skipped if it is not there.
+pub(crate) fn output(command: &mut Command) -> Result<Output, Problem> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.output().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            Problem::Skipped(format!("no {name}: scripts/bench/web-peers installs it"))
+        }
+        _ => Problem::Broke(format!("{name}: {e}")),
+    })
 }
 
 /// An address of the loopback interface at which nobody listens, as far as can be told.

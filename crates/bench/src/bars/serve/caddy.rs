@@ -5,7 +5,7 @@ use std::process::Command;
 use super::ours::fetch;
 use super::{Load, Moved};
 use crate::bar::Problem;
-use crate::process::{Running, Scratch, free_port};
+use crate::process::{Running, Scratch, free_port, output};
 
 /// It serves the folder `www`.
 pub(super) struct Caddy {
@@ -18,12 +18,7 @@ impl Caddy {
     /// Starts it at a free port, with the certificate of ours.
     pub(super) fn start(folder: &Scratch) -> Result<Self, Problem> {
         let broke = |e: std::io::Error| Problem::Broke(format!("caddy: {e}"));
-        let said = Command::new("caddy").arg("version").output().map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                Problem::Skipped("no Caddy: scripts/bench/web-peers installs it".into())
-            }
-            _ => broke(e),
-        })?;
+        let said = output(Command::new("caddy").arg("version"))?;
         let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         let at = free_port()?;
         let address = format!("https://localhost:{}", at.port());

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::bar::Problem;
+use crate::process::output;
 
 /// A version of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Load {
             Version::Http2 => command.args(["--npn-list=h2", &format!("-m{}", self.streams)]),
         };
         command.args([format!("-n{}", self.requests), format!("-c{}", self.connections)]);
-        let printed = output(command.arg(url))?;
+        let printed = printed(command.arg(url))?;
         let broke = || Problem::Broke(format!("h2load on {url} printed: {printed}"));
         let succeeded = format!(" {} succeeded, 0 failed, 0 errored", self.requests);
         if !printed.contains(&succeeded) {
@@ -54,15 +55,9 @@ impl Load {
 
 /// Its name and version.
 pub(super) fn version() -> Result<String, Problem> {
-    Ok(output(Command::new("h2load").arg("--version"))?.trim().to_owned())
+    Ok(printed(Command::new("h2load").arg("--version"))?.trim().to_owned())
 }
 
-fn output(command: &mut Command) -> Result<String, Problem> {
-    let ran = command.output().map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => {
-            Problem::Skipped("no h2load: scripts/bench/web-peers installs it".into())
-        }
-        _ => Problem::Broke(format!("h2load: {e}")),
-    })?;
-    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+fn printed(command: &mut Command) -> Result<String, Problem> {
+    Ok(String::from_utf8_lossy(&output(command)?.stdout).into_owned())
 }

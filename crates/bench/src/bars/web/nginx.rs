@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::bar::Problem;
-use crate::process::{Running, Scratch, free_port};
+use crate::process::{Running, Scratch, free_port, output};
 
 /// It serves the folder `www`.
 pub(super) struct Nginx {
@@ -16,12 +16,7 @@ impl Nginx {
     /// Starts it at a free port, with the certificate of ours.
     pub(super) fn start(folder: &Scratch) -> Result<Self, Problem> {
         let broke = |e: std::io::Error| Problem::Broke(format!("nginx: {e}"));
-        let said = Command::new("nginx").arg("-v").output().map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
-                Problem::Skipped("no nginx: scripts/bench/web-peers installs it".into())
-            }
-            _ => broke(e),
-        })?;
+        let said = output(Command::new("nginx").arg("-v"))?;
         let version = String::from_utf8_lossy(&said.stderr).replace("nginx version: ", "");
         let at = free_port()?;
         let own = folder.path("nginx");
