@@ -17,7 +17,7 @@ use noq_proto::{
 };
 use parking_lot::Mutex;
 use ring::hmac;
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
 
 use crate::clock::Clock;
 use crate::companion::{Companion, Mailbox};
@@ -67,6 +67,8 @@ pub(crate) struct Inner {
     mailbox: OnceLock<Arc<Mailbox>>,
     /// Which of several endpoints at its address it is.
     pub(crate) shard: Option<Shard>,
+    /// Goes with the endpoint's last part, after the socket.
+    released: watch::Sender<()>,
 }
 
 /// The key of stateless resets of the endpoint at `local` that was given `secret`.
@@ -233,6 +235,7 @@ impl Endpoint {
             socket: socket.clone(),
             mailbox: OnceLock::new(),
             shard,
+            released: watch::Sender::new(()),
         });
         if let Some(shard) = &inner.shard {
             shard.attend(&inner.agenda);
@@ -341,6 +344,13 @@ impl Endpoint {
     /// Waits until the peers have been told of all closures, or had the time to be.
     pub async fn wait_idle(&self) {
         poll_fn(|cx| self.inner.links.lock().poll_idle(cx)).await;
+    }
+
+    /// Waits until the endpoint has let go of its socket: it has been closed, and it, its connections
+    /// and its companion have been dropped.
+    pub fn released(&self) -> impl Future<Output = ()> + use<> {
+        let mut released = self.inner.released.subscribe();
+        async move { while released.changed().await.is_ok() {} }
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 use super::request::Admin;
 use super::site::Site;
+use super::upkeep::until_stopped;
 use crate::plain_http::{self, Answer, Answers, answer, refusal};
 
 const HOST_EXPECTED: &str = "expected an address, localhost, or a name that --admin was given\n";
@@ -87,14 +88,8 @@ pub(super) fn serve(
 ) {
     for listener in listeners {
         let answers = Arc::new(Operators { site: site.clone(), names: names.to_vec() });
-        let (on, mut stopping) = (runtime.clone(), stopping.clone());
-        runtime.spawn("admin", async move {
-            tokio::select! {
-                biased;
-                _ = stopping.wait_for(|s| *s) => {}
-                () = plain_http::serve(on, listener, answers) => {}
-            }
-        });
+        let answering = plain_http::serve(runtime.clone(), listener, answers);
+        runtime.spawn("admin", until_stopped(stopping.clone(), answering));
     }
 }
 

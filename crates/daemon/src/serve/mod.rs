@@ -18,6 +18,7 @@ mod site;
 mod tcp;
 mod title_view;
 mod titles;
+mod upkeep;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -47,9 +48,10 @@ use self::overview::Overview;
 use self::pages::{PLAYER_PATH, Pages};
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
+use self::upkeep::{keep_history, until_stopped, watch_certificates};
 use crate::buffers::PIECE_BYTES;
+use crate::certificate::Keeper;
 pub use crate::certificate::{CertificateFiles, Development};
-use crate::certificate::{Keeper, Looked};
 use crate::error::DaemonError;
 use crate::seldom::Seldom;
 use crate::{date, machine};
@@ -93,6 +95,7 @@ pub struct Server {
     over_tcp: usize,
     /// The places of connections over QUIC and over TCP.
     places: [Arc<Places>; 2],
+    /// Becomes true when no request is taken any more. Each task that must end then has a receiver of it.
     stopping: signal::Sender<bool>,
     ready: Ready,
 }
@@ -193,31 +196,14 @@ impl Server {
             server.ready.addresses.push(at);
         }
         server.listen_for_operators(&runtime, &stop).await?;
-        let site = server.site.clone();
-        let clock = runtime.clone();
-        runtime.spawn("session history", async move {
-            let second = Duration::from_secs(1);
-            let mut next = clock.now() + second;
-            loop {
-                clock.sleep(next - clock.now()).await;
-                site.registry.on_tick(&clock).await;
-                // Where it took longer than a second, the next one follows after another.
-                next = (next + second).max(clock.now());
-            }
-        });
+        let history = keep_history(server.site.clone(), runtime.clone());
+        runtime.spawn("session history", until_stopped(stop.clone(), history));
         let look = watch_certificates(
             server.keeper.clone(),
             runtime.clone(),
             server.request.certificate_look,
         );
-        runtime.spawn("certificates", async move {
-            let mut stop = stop;
-            tokio::select! {
-                biased;
-                _ = stop.wait_for(|s| *s) => {}
-                () = look => {}
-            }
-        });
+        runtime.spawn("certificates", until_stopped(stop, look));
         Ok(server)
     }
 
@@ -247,7 +233,7 @@ impl Server {
     }
 
     /// Stops: takes no connection and no request any more, lets answers end that are on their way,
-    /// for as long as it was told, and closes.
+    /// for as long as it was told, and closes. Its ports are free when this returns.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
         let all = u32::try_from(self.over_tcp).unwrap_or(u32::MAX);
@@ -274,6 +260,15 @@ impl Server {
         for endpoint in &self.endpoints {
             let _ = tokio::time::timeout(Duration::from_secs(1), endpoint.wait_idle()).await;
         }
+        let released: Vec<_> = self.endpoints.iter().map(|e| e.released()).collect();
+        drop((self.endpoints, self.origins));
+        let released = async {
+            for endpoint in released {
+                endpoint.await;
+            }
+            self.stopping.closed().await;
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), released).await;
         if let Some(log) = self.log {
             // What waits is written also where the runtime ends next.
             let _ = tokio::task::spawn_blocking(move || log.close()).await;
@@ -498,25 +493,4 @@ fn keeper(request: &ServeRequest) -> Result<(Keeper, [u8; 32]), DaemonError> {
     let purpose = format!("stateless reset on {}", machine::name());
     let (files, folder) = (request.certificates.clone(), request.data_folder.clone());
     Keeper::new(files, folder, &addresses, (&purpose, date::now_s()))
-}
-
-/// Shows new certificates when there are some, for ever.
-async fn watch_certificates(keeper: Arc<Keeper>, clock: RuntimeHandle, every: Duration) {
-    loop {
-        clock.sleep(every).await;
-        let looking = keeper.clone();
-        match off_thread(move || looking.look(date::now_s())).await {
-            Ok(Looked::Same) => {}
-            Ok(Looked::Changed) => {
-                tracing::info!("other certificates are shown from now on");
-                if let Some(made) = keeper.development() {
-                    let hash = made.spki_sha256;
-                    tracing::info!("the development certificate's public key SHA-256: {hash}");
-                }
-            }
-            Ok(Looked::Unfit(e)) | Err(e) => {
-                tracing::error!("the certificates stay as they were: {e}");
-            }
-        }
-    }
 }

@@ -1,12 +1,13 @@
 //! A server on real sockets, and what clients get from it.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::common::*;
 use airlane_daemon::client::{Speak, Url};
 use airlane_daemon::play::{PlayRequest, play};
-use airlane_daemon::serve::{CertificateFiles, ServeRequest, Server, Sharing};
+use airlane_daemon::serve::{Admin, CertificateFiles, ServeRequest, Server, Sharing};
 use airlane_quic::Trust;
 use http::StatusCode;
 use rustls::HandshakeKind;
@@ -292,6 +293,29 @@ fn a_stop_lets_answers_end() {
         tokio::join!(server.stop(), read);
         assert_eq!(got, want);
         assert!(client.get(&at, None).await.is_err(), "nobody is there any more");
+    });
+}
+
+#[test]
+fn a_server_that_has_stopped_leaves_its_ports_to_the_next() {
+    run(async {
+        let folder = Scratch::new();
+        write_title(&folder.0, "film", 2, true);
+        let listen = vec![kept_address()];
+        let admin = SocketAddr::new(listen[0].ip(), listen[0].port() + 1);
+        let admin = Admin::At { addresses: vec![admin], names: Vec::new() };
+        let asked = ServeRequest { listen, admin, sockets: 3, ..request(&folder.0) };
+        for is_quiet in [true, false].repeat(20) {
+            let server = Server::start(asked.clone()).await.unwrap();
+            // Their connections stay open.
+            let clients = [Speak::Http3, Speak::Tcp, Speak::Http1].map(client);
+            for client in clients.iter().filter(|_| !is_quiet) {
+                let at = url(&server, "/film/manifest.mpd");
+                client.get_all(&at, None, MOST).await.unwrap();
+            }
+            json(&server, "/airlane/sessions").await;
+            server.stop().await;
+        }
     });
 }
 

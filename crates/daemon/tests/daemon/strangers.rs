@@ -80,19 +80,8 @@ fn pages_of_other_sites_cannot_read_what_operators_can() {
 fn a_port_that_is_taken_is_told_of_and_none_is_none() {
     run(async {
         let folder = Scratch::new();
-        // A port for the server whose successor is taken. Below those that the system gives to who
-        // asks for any: the other tests do while this one lets go of it.
-        let first = 20_000 + u16::try_from(std::process::id() % 5_000).unwrap();
-        let mut ports = (first..32_000).step_by(2);
-        let (public, taken) = loop {
-            let port = ports.next().expect("a free port");
-            let public = SocketAddr::from(([127, 0, 0, 1], port));
-            let is_free = std::net::UdpSocket::bind(public).is_ok()
-                && std::net::TcpListener::bind(public).is_ok();
-            if let (true, Ok(taken)) = (is_free, TcpListener::bind(("127.0.0.1", port + 1)).await) {
-                break (public, taken);
-            }
-        };
+        let public = kept_address();
+        let taken = TcpListener::bind((public.ip(), public.port() + 1)).await.unwrap();
         let asked = || ServeRequest { listen: vec![public], ..request(&folder.0) };
         let server = Server::start(asked()).await.unwrap();
         let note = &server.ready().notes[0];

@@ -66,8 +66,9 @@ const RECEIVE_BURST: usize = 64;
 /// The task of one endpoint. It ends when the endpoint has been closed or dropped and the last
 /// connection is drained, or when the socket fails.
 pub(crate) struct Driver {
-    inner: Arc<Inner>,
+    /// Holds the socket, which goes before the rest of the endpoint.
     work: Work,
+    inner: Arc<Inner>,
 }
 
 /// What is the driver's alone.
@@ -119,7 +120,7 @@ impl Driver {
             arrived_for: ConnectionHandle(0),
             buffer: Vec::new(),
         };
-        Self { inner, work }
+        Self { work, inner }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
@@ -168,6 +169,23 @@ pub async fn until(server: &Server, name: &str, wanted: impl Fn(f64) -> bool) {
     };
     let found = tokio::time::timeout(Duration::from_secs(20), found).await;
     found.unwrap_or_else(|_| panic!("{name} stays at {last}"));
+}
+
+/// An address whose port and the one after are free. They are below those that the system gives to who
+/// asks for any, so that no other test has them while this one lets go of them.
+pub fn kept_address() -> SocketAddr {
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 5_000).unwrap();
+    loop {
+        let port = first + TAKEN.fetch_add(2, Ordering::Relaxed);
+        let is_free = |port| {
+            let at = SocketAddr::from(([127, 0, 0, 1], port));
+            std::net::UdpSocket::bind(at).is_ok() && std::net::TcpListener::bind(at).is_ok()
+        };
+        if is_free(port) && is_free(port + 1) {
+            return SocketAddr::from(([127, 0, 0, 1], port));
+        }
+    }
 }
 
 /// Runs a test on threads of its own, within a minute.
