@@ -30,6 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("link", &["base", "net"]),
     ("report", &["base"]),
     ("runtime", &["base", "net"]),
+    ("sorted-index-buffer", &[]),
     ("quic", &["base", "congestion", "runtime"]),
     ("webrtc", &["base", "runtime"]),
     ("salsify", &["base", "congestion", "runtime"]),

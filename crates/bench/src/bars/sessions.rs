@@ -13,33 +13,53 @@ use airlane_runtime::real_time::TokioRuntime;
 use serde::Deserialize;
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
+use crate::clock::Watch;
 use crate::process::{self, Running, Scratch, Usage};
 
 /// Rungs of the title: the highest has 2 Mbit/s, which is what players take here.
 const RUNGS: usize = 5;
 /// The rate of half quality of its curve: that of an ordinary film.
 const HALF_QUALITY_BPS: f64 = 4e5;
-/// How long after each other sessions begin.
-const STAGGER: Duration = Duration::from_millis(20);
 /// What players hold: two chunks.
 const BUFFER_S: u64 = 8;
 /// Sessions that what a session takes is told apart from what the server takes.
 const FEW: usize = 10;
-/// How often the server's memory is looked at.
-const EVERY: Duration = Duration::from_millis(500);
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]
 struct Load {
+    /// Before the names of the rows.
+    name: &'static str,
     sessions: usize,
+    /// How long after each other they begin.
+    stagger: Duration,
     /// With all of them there.
     seconds: u64,
+    /// How players choose rungs.
+    abr: &'static str,
 }
+
+/// As many as an evening's film has at a small provider.
+const HUNDREDS: Load = Load {
+    name: "sessions",
+    sessions: 500,
+    stagger: Duration::from_millis(20),
+    seconds: 60,
+    abr: "robust-mpc",
+};
+/// As many as one process plays on this side beside a server on the other: on the lowest rung.
+const THOUSANDS: Load = Load {
+    name: "sessions.5000",
+    sessions: 5000,
+    stagger: Duration::from_millis(6),
+    seconds: 30,
+    abr: "fixed:0",
+};
 
 impl Load {
     /// Until the last one has come.
     fn gathering(self) -> Duration {
-        STAGGER * u32::try_from(self.sessions).unwrap_or(u32::MAX)
+        self.stagger * u32::try_from(self.sessions).unwrap_or(u32::MAX)
     }
 
     fn whole(self) -> Duration {
@@ -86,17 +106,26 @@ struct Run {
 }
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
-    let load = match setting.quick {
-        true => Load { sessions: 50, seconds: 5 },
-        false => Load { sessions: 500, seconds: 60 },
+    let loads = match setting.quick {
+        true => vec![Load { sessions: 50, seconds: 5, ..HUNDREDS }],
+        false => vec![HUNDREDS, THOUSANDS],
     };
-    let folder = Scratch::new("sessions")?;
+    let mut figures = Vec::new();
+    for load in loads {
+        figures.extend(figures_of(load)?);
+    }
+    Ok(figures)
+}
+
+/// Those of a server that has these sessions alone.
+fn figures_of(load: Load) -> Result<Vec<Figure>, Problem> {
+    let folder = Scratch::new(load.name)?;
     let seconds = load.whole().as_secs() + BUFFER_S;
     let wrote = write_title(&folder.path("www/film"), seconds);
     wrote.map_err(|e| Problem::Broke(format!("the title: {e}")))?;
     let (server, address, admin) = process::serve(&folder)?;
     let at = (address.as_str(), admin.as_str());
-    let few = run(&server, at, &folder, Load { sessions: FEW, seconds: 5 })?;
+    let few = run(&server, at, &folder, Load { sessions: FEW, seconds: 5, ..load })?;
     let all = run(&server, at, &folder, load)?;
 
     let per_session = (all.resident_bytes - few.resident_bytes) / (load.sessions - FEW) as f64;
@@ -113,7 +142,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     };
     let p99 = at(0.99).ok_or_else(|| Problem::Broke("no chunk came".to_owned()))?;
     let figure = |what: &str, ours: f64, unit: &'static str, rule: Rule, note: String| Figure {
-        bar: format!("sessions.{what}"),
+        bar: format!("{}.{what}", load.name),
         ours,
         peer: None,
         unit,
@@ -128,13 +157,15 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
             "sessions",
             Rule::AtMost(0.0),
             format!(
-                "airlane serve and airlane play -n {} over loopback and HTTP/3, RobustMPC on a \
+                "airlane serve and airlane play -n {} --abr {} over loopback and HTTP/3, on a \
                  ladder up to 2 Mbit/s in chunks of 4 s, {} s with all sessions there, which come \
-                 {STAGGER:?} after each other; {:.2} Mbit/s of video each in the median, {} \
+                 {:?} after each other, and a status page that asks each second; {:.2} Mbit/s of video each in the median, {} \
                  requests made again, {} stalls; the server takes {:.2} of a core, the players \
                  {:.2}{}",
                 load.sessions,
+                load.abr,
                 load.seconds,
+                load.stagger,
                 median(all.played.iter().map(|p| p.mean_bps)) / 1e6,
                 sum(|p| p.retries),
                 sum(|p| p.stalls),
@@ -161,7 +192,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
             "memory",
             per_session / 1024.0,
             "KiB/session",
-            Rule::AtMost(200.0),
+            Rule::AtMost(150.0),
             format!(
                 "resident memory of the server, median over the time with all sessions there, with \
                  {} sessions ({:.1} MiB) less that with {FEW} ({:.1} MiB), over {}; what is on its \
@@ -191,7 +222,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
 /// beginning.
 fn latencies(played: &[Played], load: Load) -> Vec<f64> {
     let there = |p: &Played, c: &PlayedChunk| {
-        (STAGGER * p.number).as_secs_f64() + c.requested_s >= load.gathering().as_secs_f64()
+        (load.stagger * p.number).as_secs_f64() + c.requested_s >= load.gathering().as_secs_f64()
     };
     let of = |p: &Played| -> Vec<f64> {
         let chunks = p.timeline.iter().filter(|c| there(p, c));
@@ -213,7 +244,8 @@ fn run(
     command.args(["play", "--quiet", "--insecure", "--http", "3"]);
     command.arg(format!("{address}/film/manifest.mpd"));
     command.arg(format!("--sessions={}", load.sessions));
-    command.arg(format!("--stagger={}", STAGGER.as_secs_f64()));
+    command.arg(format!("--stagger={}", load.stagger.as_secs_f64()));
+    command.arg(format!("--abr={}", load.abr));
     command.arg(format!("--buffer={BUFFER_S}"));
     command.arg(format!("--duration={}", load.whole().as_secs_f64()));
     command.arg("--dump").arg(&dump);
@@ -223,23 +255,30 @@ fn run(
         let client = Client::new(TokioRuntime::new(Seed(1)), Trust::Anyone, Speak::Http1);
         let client = client.map_err(|e| broke(&e))?;
         let metrics = Url::parse(&format!("{admin}/metrics")).map_err(|e| broke(&e))?;
+        let mut page = StatusPage { client: &client, admin, since_s: 0.0 };
         let mut players = Running::start("airlane play", &mut command)?;
-        client.pause(load.gathering()).await;
+        let watch = Watch::start();
+        let until = async |time: Duration| client.pause(time.saturating_sub(watch.elapsed())).await;
+        for second in 1..=load.gathering().as_secs() {
+            until(Duration::from_secs(second)).await;
+            page.look().await?;
+        }
+        until(load.gathering()).await;
         let before = (server.usage()?, players.usage()?, counters(&client, &metrics).await?);
         let mut resident = Vec::new();
-        let mut seconds = 0.0;
         let mut last = before;
         // The last look is while all of them still play.
-        while seconds + 2.0 * EVERY.as_secs_f64() < load.seconds as f64 {
-            client.pause(EVERY).await;
-            seconds += EVERY.as_secs_f64();
+        for second in 1..load.seconds {
+            until(load.gathering() + Duration::from_secs(second)).await;
             last.0 = server.usage()?;
             last.1 = players.usage()?;
             resident.push(last.0.resident_bytes as f64);
+            page.look().await?;
         }
+        let seconds = (watch.elapsed() - load.gathering()).as_secs_f64();
         last.2 = counters(&client, &metrics).await?;
         while players.ended()?.is_none() {
-            client.pause(EVERY).await;
+            client.pause(Duration::from_millis(500)).await;
         }
         let text = std::fs::read(&dump).map_err(|e| broke(&e))?;
         let cores = |end: Usage, start: Usage| (end.cpu - start.cpu).as_secs_f64() / seconds;
@@ -253,6 +292,32 @@ fn run(
             updates_per_s: (last.2.updates - before.2.updates) / seconds,
         })
     })
+}
+
+/// The page of an operator, who looks at all sessions.
+struct StatusPage<'a> {
+    client: &'a Client,
+    admin: &'a str,
+    /// Of which time the newest points are that it has, s.
+    since_s: f64,
+}
+
+impl StatusPage<'_> {
+    /// Asks as the page does each second.
+    async fn look(&mut self) -> Result<(), Problem> {
+        #[derive(Deserialize)]
+        struct Answer {
+            now_s: f64,
+        }
+        let at = format!("{}/airlane/sessions?since={}", self.admin, self.since_s);
+        let broke = |e: &dyn std::fmt::Display| Problem::Broke(format!("the status page: {e}"));
+        let at = Url::parse(&at).map_err(|e| broke(&e))?;
+        let answer = self.client.get_all(&at, None, 1 << 30).await.map_err(|e| broke(&e))?;
+        let answer: Answer = serde_json::from_slice(&answer.0).map_err(|e| broke(&e))?;
+        // Points are of full seconds.
+        self.since_s = answer.now_s - 1.0;
+        Ok(())
+    }
 }
 
 async fn counters(client: &Client, metrics: &Url) -> Result<Counters, Problem> {

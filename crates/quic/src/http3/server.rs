@@ -27,8 +27,9 @@ pub struct H3Server {
     h3: h3::server::Connection<H3Connection, Bytes>,
     connection: Connection,
     priorities: Arc<Mutex<Priorities>>,
-    resolved: mpsc::UnboundedReceiver<Exchange>,
-    resolver: mpsc::UnboundedSender<Exchange>,
+    /// Boxed: a channel has room for 32 in advance.
+    resolved: mpsc::UnboundedReceiver<Box<Exchange>>,
+    resolver: mpsc::UnboundedSender<Box<Exchange>>,
     head_timeout: Option<Duration>,
 }
 
@@ -120,7 +121,7 @@ impl H3Server {
         loop {
             tokio::select! {
                 biased;
-                Some(exchange) = self.resolved.recv() => return Ok(Some(exchange)),
+                Some(exchange) = self.resolved.recv() => return Ok(Some(*exchange)),
                 next = self.h3.accept() => match next {
                     Ok(Some(request)) => {
                         // Its head may still be on the way: the next one must not wait for it.
@@ -141,7 +142,7 @@ impl H3Server {
                                     let asked = asked.unwrap_or_default();
                                     let responder =
                                         Responder::new(stream, connection, priorities, asked);
-                                    drop(resolver.send((head, responder)));
+                                    drop(resolver.send(Box::new((head, responder))));
                                 }
                                 Err(e) => tracing::debug!("a request was not understood: {e}"),
                             }
