@@ -129,6 +129,17 @@ impl Connection {
         self.0.poll_leave(cx, id, pieces)
     }
 
+    /// Bytes of what was left for a stream that there was no room for yet.
+    pub(crate) fn left_bytes(&self, id: StreamId) -> u64 {
+        self.0.left_bytes(id)
+    }
+
+    /// Takes back the second of the pieces that were left for a stream: how many bytes of it were not
+    /// written.
+    pub(crate) fn take_back(&self, id: StreamId) -> u64 {
+        self.0.take_back(id)
+    }
+
     /// Sets the weight of a group of streams: where several groups have something to send, the bytes of
     /// each are in proportion to its weight, which is 1 at first. What is no positive number is ignored.
     pub fn set_group_weight(&self, group: u64, weight: f64) {

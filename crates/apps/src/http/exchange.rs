@@ -7,6 +7,8 @@ use airlane_quic::{QuicError, Responder};
 use bytes::Bytes;
 use http::Response;
 
+use super::piece::Piece;
+
 /// One request with the means to answer it. Dropped before [`finish`](Self::finish) it breaks off,
 /// so that the client does not take a part for the whole.
 pub trait Exchange: Send {
@@ -21,7 +23,7 @@ pub trait Exchange: Send {
         head: Response<()>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Sends a piece of the body; waits until the send buffer has space for it.
-    fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn send(&mut self, piece: Piece<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// About how many bytes of the body it takes at once; 0 if unknown.
     fn free_bytes(&self) -> u64 {
         0
@@ -49,8 +51,8 @@ impl Exchange for Responder {
         self.send_response(head)
     }
 
-    fn send(&mut self, piece: Bytes) -> impl Future<Output = Result<(), QuicError>> + Send {
-        self.send_data(piece)
+    fn send(&mut self, piece: Piece<'_>) -> impl Future<Output = Result<(), QuicError>> + Send {
+        piece.send(self)
     }
 
     fn free_bytes(&self) -> u64 {

@@ -9,9 +9,13 @@ mod busy;
 mod conditions;
 mod exchange;
 mod pace;
+mod piece;
 mod range;
+mod within;
 
 pub use answer::{Answer, AnswerOptions, answer};
 pub use busy::{Busy, BusyWith};
 pub use exchange::Exchange;
 pub use pace::{Pace, RequestRate};
+pub use piece::Piece;
+pub(crate) use within::within;

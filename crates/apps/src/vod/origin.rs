@@ -6,12 +6,11 @@
 
 use std::future::pending;
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError, RequestBounds};
+use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use tokio::sync::watch;
@@ -19,11 +18,12 @@ use tokio::sync::watch;
 use super::delivery::{Chunk, Delivery, Estimates};
 use super::events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
 use super::provider::WeightPolicy;
+use super::sending::{Limits, send};
 use super::sessions::{PartRequest, SharedSessions};
 use super::weigher::{Weigher, group};
 use crate::cmcd::Cmcd;
-use crate::content::{Object, Store, Target};
-use crate::http::{Answer, AnswerOptions, Busy, Exchange, Pace, RequestRate, answer};
+use crate::content::{Store, Target};
+use crate::http::{Answer, AnswerOptions, Busy, Exchange, Pace, answer, within};
 
 /// Where players post reports (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
@@ -32,9 +32,6 @@ pub const REPORTS_PATH: &str = "/airlane/cmcd";
 /// that goes on with it, on whichever connection.
 pub const SESSION_FIELD: HeaderName = HeaderName::from_static("airlane-session");
 
-/// Bytes of a body to hand over at once, or more where the send buffer has space.
-const PIECE_BYTES: u64 = 65_536;
-
 /// How the origin shares its links among viewers.
 #[derive(Clone, Debug)]
 pub enum Policy {
@@ -42,34 +39,6 @@ pub enum Policy {
     Plain,
     /// Weights follow the viewers' experience.
     Minerva(Arc<dyn WeightPolicy>),
-}
-
-/// The limits that an origin sets clients.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The longest that a client may take to accept a piece of an answer, or to send a whole post;
-    /// `None`: no limit.
-    pub stalled: Option<Duration>,
-    /// Bytes that a post may have.
-    pub post_bytes: usize,
-    /// What a request over HTTP/3 may ask for.
-    pub request: RequestBounds,
-    /// How fast requests may follow each other on a connection over HTTP/3; `None`: at any rate.
-    pub rate: Option<RequestRate>,
-    /// A connection over HTTP/3 without an answer for so long is closed; `None`: never.
-    pub idle: Option<Duration>,
-    /// The largest piece of a body to hand over at once, in bytes, 64 KiB at least. A piece is as
-    /// large as the connection's send buffer has space for, so that fast connections are locked
-    /// less often.
-    pub piece_bytes: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        let request = RequestBounds { bytes: 131_072, ..RequestBounds::NONE };
-        let (stalled, idle, rate) = (None, None, None);
-        Self { stalled, post_bytes: 65_536, request, rate, idle, piece_bytes: PIECE_BYTES }
-    }
 }
 
 /// A server of titles. Clones are the same one.
@@ -456,68 +425,4 @@ fn cmsd(estimates: Estimates) -> Option<(HeaderName, HeaderValue)> {
     let Estimates { throughput_kbps, bitrate_kbps } = estimates;
     let text = format!("\"airlane\";etp={throughput_kbps};mb={bitrate_kbps}");
     Some((HeaderName::from_static("cmsd-dynamic"), HeaderValue::try_from(text).ok()?))
-}
-
-/// Sends an answer. How many bytes of its body were handed over, and whether it is whole.
-async fn send<E: Exchange>(
-    runtime: &RuntimeHandle,
-    limits: &Limits,
-    exchange: &mut E,
-    answer: Answer,
-    object: Option<&Object>,
-    delivery: Option<&Delivery>,
-) -> (u64, bool) {
-    let Answer { head, body } = answer;
-    let mut sent = 0;
-    let whole = async {
-        let stalled = limits.stalled;
-        timely(within(runtime, stalled, exchange.respond(head)).await)?;
-        if let (Some(object), Some(body)) = (object, body) {
-            let mut at = body.start;
-            while at < body.end {
-                let most = exchange.free_bytes().min(limits.piece_bytes).max(PIECE_BYTES);
-                let range: Range<u64> = at..body.end.min(at + most);
-                let piece = object.source.read(range).await.map_err(|e| e.to_string())?;
-                let len = piece.len() as u64;
-                if len == 0 {
-                    return Err("the object ended early".to_owned());
-                }
-                // Counted first: a part of it may be acknowledged before the rest is taken.
-                if let Some(delivery) = delivery {
-                    delivery.on_body_handed_over(len);
-                }
-                timely(within(runtime, stalled, exchange.send(piece)).await)?;
-                if let Some(delivery) = delivery {
-                    delivery.on_taken(at..at + len);
-                }
-                at += len;
-                sent += len;
-            }
-        }
-        timely(within(runtime, stalled, exchange.finish()).await)
-    }
-    .await;
-    if let Err(e) = &whole {
-        tracing::debug!("an answer was cut short: {e}");
-    }
-    (sent, whole.is_ok())
-}
-
-/// The result of an action; `None` means that it took too long.
-fn timely<T, E: std::fmt::Display>(result: Option<Result<T, E>>) -> Result<T, String> {
-    result.ok_or_else(|| "the client takes nothing".to_owned())?.map_err(|e| e.to_string())
-}
-
-/// The result of `action`, or `None` if it takes longer than `limit`.
-async fn within<T>(
-    runtime: &RuntimeHandle,
-    limit: Option<Duration>,
-    action: impl Future<Output = T>,
-) -> Option<T> {
-    let Some(limit) = limit else { return Some(action.await) };
-    tokio::select! {
-        biased;
-        result = action => Some(result),
-        () = runtime.sleep(limit) => None,
-    }
 }

@@ -13,3 +13,4 @@ mod stolen_weight;
 mod stopping;
 mod tiles;
 mod trunks;
+mod unread;

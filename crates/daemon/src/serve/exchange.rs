@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use airlane_apps::http::Exchange;
+use airlane_apps::http::{Exchange, Piece};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::Response;
@@ -82,7 +82,8 @@ impl Exchange for TcpExchange {
         Ok(())
     }
 
-    async fn send(&mut self, piece: Bytes) -> Result<(), Cut> {
+    async fn send(&mut self, piece: Piece<'_>) -> Result<(), Cut> {
+        let piece = piece.bytes;
         if let State::Held { head: Some(_), first: first @ None, .. } = &mut self.state {
             *first = Some(piece);
             return Ok(());

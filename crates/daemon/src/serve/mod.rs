@@ -73,6 +73,8 @@ const LEAST_AHEAD_BYTES: u64 = 128 << 10;
 /// Bytes that the header fields of a request may have: over HTTP/3 with 32 for each, as RFC 9114,
 /// section 4.2.2, counts them.
 const HEAD_BYTES: u32 = 64 << 10;
+/// How long a client may take nothing of an answer before the server keeps nothing of it in memory.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long clients may remember that HTTP/3 is to be had here.
 const ALT_SVC_S: u32 = 3600;
 
@@ -369,6 +371,7 @@ impl Server {
         let events = Events::new(self.site.clone(), self.log.clone(), self.seldom.clone());
         let Timeouts { head, stalled, idle, .. } = self.request.timeouts;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
+        limits.patience = Some(PATIENCE);
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
         limits.request.head_timeout = Some(head);

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::net::SocketAddr;
-use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
@@ -18,7 +17,7 @@ use super::agenda::Agenda;
 use super::ahead::Ahead;
 use super::guard::caught;
 use super::inbox::{Inbox, MOST_PIECES, Stop};
-use super::state::{Outbox, Reader, State, Writer};
+use super::state::{Reader, State};
 use crate::clock::Clock;
 use crate::control::ControlHandle;
 use crate::crypto::Cipher;
@@ -33,10 +32,10 @@ pub(crate) struct Link {
     agenda: Arc<Agenda>,
     runtime: RuntimeHandle,
     pub(super) clock: Arc<Clock>,
-    control: ControlHandle,
-    ahead: Ahead,
+    pub(super) control: ControlHandle,
+    pub(super) ahead: Ahead,
     /// Bytes that may wait or be in flight at the moment: changed under the lock, read without.
-    window: AtomicU64,
+    pub(super) window: AtomicU64,
     /// Its packets are protected.
     pub(crate) protects: bool,
     /// Packets may grow: noq finds out how far.
@@ -160,7 +159,7 @@ impl Link {
         self.list(self.state.lock());
     }
 
-    fn list(&self, mut state: MutexGuard<'_, State>) {
+    pub(super) fn list(&self, mut state: MutexGuard<'_, State>) {
         if state.enlist() {
             drop(state);
             self.agenda.add(self.handle);
@@ -268,68 +267,6 @@ impl Link {
         }
         state.incoming[dir as usize].add(cx.waker());
         Poll::Pending
-    }
-
-    /// Writes a piece to a stream without copying it. While it is pending it holds what is left.
-    pub(crate) fn poll_write(
-        &self,
-        cx: &mut Context<'_>,
-        id: StreamId,
-        piece: &mut Bytes,
-    ) -> Poll<Result<(), QuicError>> {
-        if piece.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
-        let mut state = self.state.lock();
-        let (result, some) = self.write(&mut state, id, slice::from_mut(piece));
-        if result.is_pending() {
-            state.writers.insert(id, Writer::Task(cx.waker().clone()));
-        }
-        if some {
-            self.list(state);
-        }
-        result
-    }
-
-    /// Writes two pieces to a stream, one behind the other. While it is pending they lie with the
-    /// connection, and the driver goes on with them.
-    pub(crate) fn poll_leave(
-        &self,
-        cx: &mut Context<'_>,
-        id: StreamId,
-        pieces: &mut [Bytes; 2],
-    ) -> Poll<Result<(), QuicError>> {
-        let mut state = self.state.lock();
-        if let Some(Writer::Outbox(outbox)) = state.writers.remove(&id) {
-            *pieces = outbox.pieces;
-        }
-        let (result, some) = self.write(&mut state, id, pieces);
-        if result.is_pending() {
-            let outbox = Outbox { waker: cx.waker().clone(), pieces: mem::take(pieces) };
-            state.writers.insert(id, Writer::Outbox(outbox));
-        }
-        if some {
-            self.list(state);
-        }
-        result
-    }
-
-    /// Writes what there is room for: all that there is, before the driver hears of it, since it would
-    /// take the lock. Whether something was written.
-    fn write(
-        &self,
-        state: &mut State,
-        id: StreamId,
-        pieces: &mut [Bytes],
-    ) -> (Poll<Result<(), QuicError>>, bool) {
-        if let Some(e) = &state.ended {
-            return (Poll::Ready(Err(e.clone())), false);
-        }
-        if let Some(window) = self.ahead.adapted(self.send_window(), self.control.shared()) {
-            self.window.store(window, Ordering::Relaxed);
-            state.proto.set_send_window(window);
-        }
-        state.write(id, pieces)
     }
 
     /// Puts a stream where `order` says among those that wait for room. What is first leaves first,

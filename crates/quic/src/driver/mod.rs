@@ -19,6 +19,7 @@ mod state;
 mod token;
 mod turn;
 mod wakers;
+mod writing;
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -78,10 +78,17 @@ impl Writer {
 }
 
 /// What is left of what a task writes. The driver goes on with it as soon as there is room, and the
-/// task need not be there in time.
+/// task need not be there in time. Where the task has taken all of it back it is woken then.
 pub(super) struct Outbox {
     pub(super) waker: Waker,
     pub(super) pieces: [Bytes; 2],
+}
+
+impl Outbox {
+    /// How many bytes it holds.
+    pub(super) fn len(&self) -> usize {
+        len(&self.pieces)
+    }
 }
 
 impl State {
@@ -162,6 +169,17 @@ impl State {
                 }
             }
         }
+    }
+
+    /// Whether whoever has taken back what it left for a stream has to wait on, and is then woken: no
+    /// room has come since, and the peer still wants it.
+    pub(super) fn waits_for_room(&mut self, id: StreamId, waker: &Waker) -> bool {
+        let Some(Writer::Outbox(outbox)) = self.writers.get_mut(&id) else { return false };
+        if outbox.len() > 0 || !matches!(self.proto.send_stream(id).stopped(), Ok(None)) {
+            return false;
+        }
+        outbox.waker.clone_from(waker);
+        true
     }
 
     /// Takes what has come of a stream in order: at most `pieces` pieces of at most `max` bytes, to
@@ -276,7 +294,7 @@ impl State {
             let (result, wrote) = self.write(id, &mut quantum);
             some |= wrote;
             advance(&mut outbox.pieces, bytes - len(&quantum));
-            if matches!(result, Poll::Ready(Ok(()))) && len(&outbox.pieces) > 0 {
+            if matches!(result, Poll::Ready(Ok(()))) && outbox.len() > 0 {
                 waiting.insert(self.fair.rank(id), (id, outbox));
             } else {
                 self.settle_outbox(id, outbox, result);

@@ -18,11 +18,13 @@ pub(super) struct BodyWriter {
     /// The frame that is being written: its head and the piece, unless the connection has them.
     writing: [Bytes; 2],
     done: bool,
+    /// Bytes of the frame that were taken back.
+    lacking: u64,
 }
 
 impl BodyWriter {
     pub(super) fn new(connection: Connection, id: StreamId) -> Self {
-        Self { connection, id, writing: Default::default(), done: true }
+        Self { connection, id, writing: Default::default(), done: true, lacking: 0 }
     }
 
     /// The connection of the stream.
@@ -32,7 +34,7 @@ impl BodyWriter {
 
     /// Begins a frame, unless one is being written.
     pub(super) fn begin(&mut self, piece: Bytes) -> Result<(), QuicError> {
-        if !self.done {
+        if !self.done || self.lacking > 0 {
             return Err(QuicError::Http(
                 "a piece of a body was sent before the one before it was written".to_owned(),
             ));
@@ -40,6 +42,32 @@ impl BodyWriter {
         self.writing = [frame_head(piece.len() as u64), piece];
         self.done = false;
         Ok(())
+    }
+
+    /// Goes on with the frame of which something was taken back.
+    pub(super) fn go_on(&mut self, piece: Bytes) -> Result<(), QuicError> {
+        let lacking = self.lacking.checked_sub(piece.len() as u64);
+        let (Some(lacking), true) = (lacking, self.done) else {
+            return Err(QuicError::Http("more of a piece than was taken back".to_owned()));
+        };
+        self.lacking = lacking;
+        self.writing = [Bytes::new(), piece];
+        self.done = false;
+        Ok(())
+    }
+
+    /// Bytes of the frame that there was no room for yet.
+    pub(super) fn waiting(&self) -> u64 {
+        if self.done { 0 } else { self.connection.left_bytes(self.id) }
+    }
+
+    /// Takes the piece back that is being written. How many bytes the frame lacks now: those at the end
+    /// of its piece.
+    pub(super) fn take_back(&mut self) -> u64 {
+        if !self.done {
+            self.lacking += self.connection.take_back(self.id);
+        }
+        self.lacking
     }
 
     /// Writes what is left of it.

@@ -222,6 +222,11 @@ impl Responder {
         self.stream.send_id().into_inner()
     }
 
+    /// The connection that it leaves on.
+    pub fn connection(&self) -> &Connection {
+        self.body.connection()
+    }
+
     /// Puts the response into a group of those on its connection, whose weight
     /// [`Connection::set_group_weight`] sets; within it the client's priorities decide (RFC 9218).
     /// With `first` it goes before the responses of all groups.
@@ -251,7 +256,7 @@ impl Responder {
     }
 
     /// Sends a piece of the body behind the head, without copying it; waits until the send window
-    /// has taken it.
+    /// has [taken](Self::taken) it. It goes on also where nobody waits any more.
     ///
     /// # Errors
     /// If the client gives up or the connection is lost, or if the head or the piece before this
@@ -261,7 +266,37 @@ impl Responder {
             return Err(QuicError::Http("a body was sent before its head".to_owned()));
         }
         self.body.begin(data)?;
+        self.taken().await
+    }
+
+    /// Waits until the window has taken what is being sent, or until there may be room for what was
+    /// [taken back](Self::take_back).
+    ///
+    /// # Errors
+    /// If the client gives up or the connection is lost.
+    pub async fn taken(&mut self) -> Result<(), QuicError> {
         poll_fn(|cx| self.body.poll(cx)).await
+    }
+
+    /// Bytes of what is being sent, its frame included, for which there was no room yet.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.body.waiting()
+    }
+
+    /// Takes back what there was no room for yet of the piece that is being sent, so that it takes no
+    /// memory. How many bytes of its end that is: they must be [sent again](Self::send_rest) before
+    /// anything else.
+    pub fn take_back(&mut self) -> u64 {
+        self.body.take_back()
+    }
+
+    /// Sends the next bytes of those that were taken back, as [`send_data`](Self::send_data) does.
+    ///
+    /// # Errors
+    /// If the client gives up or the connection is lost, or if these are more than were taken back.
+    pub async fn send_rest(&mut self, data: Bytes) -> Result<(), QuicError> {
+        self.body.go_on(data)?;
+        self.taken().await
     }
 
     /// Half of the bytes that may wait or be in flight on the connection: with pieces of so many one
@@ -275,7 +310,7 @@ impl Responder {
     /// # Errors
     /// If the client gives up or the connection is lost.
     pub async fn finish(&mut self) -> Result<(), QuicError> {
-        poll_fn(|cx| self.body.poll(cx)).await?;
+        self.taken().await?;
         self.stream.finish().await.map_err(h3_error)?;
         self.finished = true;
         Ok(())
