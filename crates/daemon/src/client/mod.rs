@@ -1,4 +1,13 @@
 //! A client of HTTP/3, 2 and 1.1 for players: one connection per server, answers as they come.
+//!
+//! hyper drives the connections of HTTP/2 and 1.1. Which connection a request takes is decided here,
+//! not by the client of `hyper-util` (`client::legacy`, 0.1.21), since that one opens a further
+//! connection for each request that finds none free, and has no limit of them: twenty requests at
+//! one time made twenty connections, also over HTTP/2, which it shares only once a handshake has
+//! told it that the server speaks HTTP/2. The server takes a session of another connection for
+//! another session, so that a player whose picture and sound begin at one time would have two. The
+//! connector with TLS, the attempts at several addresses, the choice between HTTP/3 and TCP and
+//! giving up a silent connection would stay our own, and are most of what is here.
 
 mod connection;
 mod race;

@@ -48,6 +48,31 @@ fn files_are_the_same_byte_by_byte_over_every_version_of_http() {
 }
 
 #[test]
+fn what_a_client_asks_for_at_one_time_takes_one_connection() {
+    run(async {
+        let folder = Scratch::new();
+        let video = write_title(&folder.0, "film", 4, true);
+        let server = Server::start(request(&folder.0)).await.unwrap();
+        // Sessions end with their connections here: the clients stay until they were counted.
+        let clients = VERSIONS.map(|speak| (speak, client(speak)));
+        for ((speak, client), carrier) in clients.iter().zip(["h3", "h2", "http/1.1"]) {
+            let chunks = [0, 1, 2, 3].map(|chunk| url(&server, &format!("/film/v0/{chunk}.m4s")));
+            let all = futures_util::future::join_all(
+                chunks.iter().map(|at| client.get_all(at, None, MOST)),
+            );
+            for (chunk, got) in all.await.into_iter().enumerate() {
+                assert_eq!(got.unwrap().0.len() as u64, video.size_bytes(0, chunk), "{speak:?}");
+            }
+            let came = format!("airlane_connections_total{{carrier=\"{carrier}\"}}");
+            assert_eq!(figure(&server, &came).await, 1.0, "{speak:?}");
+        }
+        let sessions = json(&server, "/airlane/sessions").await;
+        assert_eq!(sessions["sessions"].as_array().unwrap().len(), VERSIONS.len(), "{sessions}");
+        server.stop().await;
+    });
+}
+
+#[test]
 fn what_is_outside_or_hidden_is_not_there() {
     run(async {
         let outside = Scratch::new();
