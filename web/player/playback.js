@@ -4,6 +4,7 @@ import { abortingLoader } from "./dash-abort.js";
 import { PLAYER } from "./mpc.js";
 import { bufferSettings, useMpc } from "./mpc-rule.js";
 import { Record, recordDash } from "./record.js";
+import { ServerSession } from "./server-session.js";
 import { metricOf, settingFor } from "./tables.js";
 
 /** What each of dash.js's own rules is told; the two that are missing here stay as they are. */
@@ -28,8 +29,7 @@ const ABR_NAMES = { mpc: "robust-mpc", bola: "bola", dynamic: "bola" };
 export class Playback {
   #player;
   #video;
-  /** What the server tells of this session for. */
-  token = /** @type {string | null} */ (null);
+  #session = new ServerSession(location.href);
 
   /**
    * @param {HTMLVideoElement} video
@@ -56,10 +56,8 @@ export class Playback {
       ...(options.metric ? { "com.airlane-metric": options.metric } : {}),
       "com.airlane-rb": Math.round(this.record.stalled_s * 1e3) / 1e3,
     })));
-    player.addResponseInterceptor((response) => {
-      this.token = sessionToken(response.headers) ?? this.token;
-      return Promise.resolve(response);
-    });
+    player.addRequestInterceptor(this.#session.show);
+    player.addResponseInterceptor(this.#session.receive);
     if (options.abr === "mpc") this.#useMpc(plan, events);
     else player.updateSettings({ streaming: { abr: { rules: OWN_RULES[options.abr] } } });
     player.on(events.ERROR, ({ error }) => {
@@ -88,6 +86,11 @@ export class Playback {
     this.#player.updateSettings(bufferSettings(PLAYER, plan.length.chunk_s));
     // The first chunk is of the lowest rung: 1 kbit/s is below any.
     this.#player.updateSettings({ streaming: { abr: { initialBitrate: { video: 1 } } } });
+  }
+
+  /** What the server tells of this session for; null before it began. */
+  get token() {
+    return this.#session.token;
   }
 
   get buffer_s() {
@@ -119,12 +122,6 @@ export class Playback {
     if (this.record.startup_s === null) return video.paused && video.readyState >= 2 ? "ready" : "starting";
     return video.paused ? "paused" : "playing";
   }
-}
-
-/** The token of the session that an answer's fields begin, if it does. */
-function sessionToken(fields) {
-  const name = Object.keys(fields ?? {}).find((f) => f.toLowerCase() === "airlane-session");
-  return name === undefined ? null : fields[name];
 }
 
 /** What went wrong, in words. */

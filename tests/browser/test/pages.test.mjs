@@ -232,6 +232,69 @@ test("a signed title plays by the link that its operator has, and by no other", 
   }
 });
 
+test("a session goes on over another connection when the first is lost", { skip: skip || !process.env.AIRLANE_BIN }, async () => {
+  // Server and browser are this test's own: sessions are counted, and all connections end.
+  const alone = await startServer(process.env.AIRLANE_BIN, generatedTitles(), ["--list-titles"]);
+  const own = await launch(alone);
+  try {
+    const { titles } = await adminJson(alone, "/airlane/titles");
+    const { page, context, faults } = await openPage(own);
+    // What shows the session: pictures, sound and headers, and the reports of CMCD's version 2.
+    const fetched = [], reported = [];
+    page.on("request", (r) => {
+      const { pathname } = new URL(r.url());
+      const list = pathname.endsWith(".m4s") ? fetched : pathname === "/airlane/cmcd" ? reported : [];
+      list.push(r.headers()["airlane-session"] ?? null);
+    });
+    const token = () => page.waitForResponse((r) => "airlane-session" in r.headers());
+    const [first] = await Promise.all([
+      token(), page.goto(`${alone.url}/airlane/player?title=${titles.find((t) => t.table).name}&muted&cmcdv=2`),
+    ]);
+    await playing(page, 3);
+    const seen = async () => {
+      const { sessions } = await adminJson(alone, "/airlane/sessions");
+      return { sessions, begun: await begunSessions(alone) };
+    };
+    const before = await seen();
+    assert.deepEqual([before.begun, before.sessions.length], [1, 1]);
+
+    const held = (await record(page)).chunks.length;
+    await loseConnections(context);
+    // What is asked for from now on goes over a new connection.
+    await page.evaluate(() => { document.querySelector("video").currentTime = 50; });
+    await page.waitForFunction((n) => globalThis.airlane.record.chunks.length >= n + 2, held);
+    const after = await seen();
+    assert.deepEqual([after.begun, after.sessions.length], [1, 1]);
+    assert.ok(after.sessions[0].connection > before.sessions[0].connection, "the connection was lost");
+
+    const shown = await first.headerValue("airlane-session");
+    // Until the token has come, what is asked for beside it has none.
+    const since = fetched.indexOf(shown);
+    assert.ok(since > 0 && since < 6, `${fetched}`);
+    assert.deepEqual([...new Set(fetched.slice(since))], [shown]);
+    assert.equal(reported.at(-1), shown);
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    await own.close();
+    await alone.close();
+  }
+});
+
+/** How many sessions the server has seen begin. */
+async function begunSessions(of) {
+  const figures = await (await fetch(`${of.admin}/metrics`)).text();
+  return Number(figures.match(/^airlane_sessions_total (\d+)$/m)[1]);
+}
+
+/** Has Chromium end all connections of a context, as it does when the network changes. */
+async function loseConnections(context) {
+  const page = await context.newPage();
+  await page.goto("chrome://net-internals/#sockets");
+  await page.locator("#sockets-view-flush-button").click();
+  await page.close();
+}
+
 async function anyTitle() {
   const { page, context } = await openPage(browser);
   await page.goto(`${server.url}/airlane/player`);
