@@ -6,7 +6,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from aioquic.asyncio import QuicConnectionProtocol, connect
-from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
+from aioquic.buffer import Buffer, encode_uint_var
+from aioquic.h3.connection import (
+    H3_ALPN,
+    ErrorCode,
+    FrameType,
+    H3Connection,
+    StreamType,
+    encode_frame,
+)
 from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
@@ -35,13 +43,43 @@ class Exchange:
         return Answer(int(fields.pop(":status")), fields, bytes(self.body))
 
 
+#: PRIORITY_UPDATE for requests (RFC 9218, section 7.2).
+PRIORITY_UPDATE = 0xF0700
+
+
 class Http(H3Connection):
-    """aioquic takes the length in an answer to HEAD for that of what follows; it is that of the
-    answer to GET (RFC 9110, section 8.6)."""
+    """What aioquic leaves out. It takes the length in an answer to HEAD for that of what follows; it
+    is that of the answer to GET (RFC 9110, section 8.6). It knows no priorities, and skips GOAWAY."""
 
     def __init__(self, quic: QuicConnection):
         super().__init__(quic)
         self.without_body: set[int] = set()
+        #: What came on the server's control stream.
+        self._control = bytearray()
+
+    def prioritize(self, stream: int, priority: str):
+        """Sends a PRIORITY_UPDATE for a request."""
+        update = encode_frame(PRIORITY_UPDATE, encode_uint_var(stream) + priority.encode())
+        self._quic.send_stream_data(self._local_control_stream_id, update)
+
+    def goaways(self) -> list[int]:
+        """The requests from which on the server takes none, as each of its GOAWAYs has it (RFC 9114,
+        section 7.2.6)."""
+        told, control = [], Buffer(data=bytes(self._control))
+        if not control.eof():
+            control.pull_uint_var()
+        while not control.eof():
+            kind, length = control.pull_uint_var(), control.pull_uint_var()
+            payload = Buffer(data=control.pull_bytes(length))
+            if kind == FrameType.GOAWAY:
+                told.append(payload.pull_uint_var())
+        return told
+
+    def _receive_stream_data_uni(self, stream, data, stream_ended):
+        events = super()._receive_stream_data_uni(stream, data, stream_ended)
+        if stream.stream_type == StreamType.CONTROL:
+            self._control += data
+        return events
 
     def _check_content_length(self, stream):
         if stream.stream_id in self.without_body:
@@ -57,9 +95,11 @@ class Client(QuicConnectionProtocol):
         self._http = Http(self._quic)
         self._exchanges: dict[int, Exchange] = {}
 
-    def begin(self, asked: Asked) -> Exchange:
-        """Sends a request."""
+    def begin(self, asked: Asked, priority: str | None = None) -> Exchange:
+        """Sends a request, and ahead of it a PRIORITY_UPDATE with this priority."""
         stream = self._quic.get_next_available_stream_id()
+        if priority is not None:
+            self._http.prioritize(stream, priority)
         fields = {
             ":method": asked.method,
             ":scheme": "https",
@@ -78,6 +118,14 @@ class Client(QuicConnectionProtocol):
     async def ask(self, asked: Asked) -> Answer:
         """Sends a request and waits for the whole answer."""
         return await self.begin(asked).answer()
+
+    def forget(self, exchange: Exchange):
+        """Lets go of an exchange that is over: a connection may have very many."""
+        del self._exchanges[exchange.stream]
+
+    def goaways(self) -> list[int]:
+        """The requests from which on the server takes none, as often as it said so."""
+        return self._http.goaways()
 
     def give_up(self, exchange: Exchange):
         """Wants no more of the answer."""

@@ -1,6 +1,7 @@
 """What QUIC allows peers to do beside asking, with aioquic, which shares no code with us."""
 
 import asyncio
+import os
 import unittest
 
 import http3
@@ -12,6 +13,11 @@ from server import CHUNKS, LARGE, PATIENCE_S, Server
 
 #: From so many handshakes under way on, the server wants to see that clients receive.
 CROWD = 64
+#: Requests on one connection, each with a PRIORITY_UPDATE; AIRLANE_PEER_REQUESTS says how many. With
+#: 200 000 aioquic is busy for minutes.
+MANY = int(os.environ.get("AIRLANE_PEER_REQUESTS", "20000"))
+#: How many of them at one time: the server takes 100.
+AT_ONCE = 90
 
 
 class Quic(unittest.IsolatedAsyncioTestCase):
@@ -99,6 +105,44 @@ class Quic(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaisesRegex(ConnectionError, "^reset with code 0x10c$"):
                     await exchange.answer()
             await self._asks_for_everything(client)
+
+    async def test_priorities_are_read_for_as_long_as_a_connection_is_used(self):
+        # Who stops reading PRIORITY_UPDATE, or gives no more window for it, has the client wait for
+        # ever: 128 KiB of window hold some 11 600 of them.
+        server = Server("--request-rate", "1000000")
+        self.addCleanup(server.stop)
+        small = "one byte.m4s"
+        async with http3.client(server) as client:
+            for first in range(0, MANY, AT_ONCE):
+                exchanges = [
+                    client.begin(Asked(small), priority=f"u={number % 8}, i")
+                    for number in range(first, min(first + AT_ONCE, MANY))
+                ]
+                async with asyncio.timeout(PATIENCE_S):
+                    await asyncio.gather(*[exchange.done for exchange in exchanges])
+                for exchange in exchanges:
+                    self.assertEqual(exchange.body, CHUNKS[small])
+                    client.forget(exchange)
+
+    async def test_a_server_that_stops_says_so_and_answers_what_was_asked(self):
+        server = Server()
+        stopping = None
+        async with http3.client(server) as client:
+            exchanges = [client.begin(Asked(LARGE)) for _ in range(3)]
+            for exchange in exchanges:
+                await asyncio.wait_for(exchange.begun.wait(), PATIENCE_S)
+            self.assertFalse(any(exchange.done.done() for exchange in exchanges))
+            self.assertEqual(client.goaways(), [])
+            stopping = asyncio.create_task(asyncio.to_thread(server.stop))
+            exchanges.append(client.begin(Asked(LARGE)))
+            for exchange in exchanges:
+                self._is_whole(LARGE, await exchange.answer())
+            # The same or fewer each time, and none of those that were asked for.
+            told = client.goaways()
+            self.assertTrue(told)
+            self.assertEqual(told, sorted(told, reverse=True))
+            self.assertGreater(told[-1], exchanges[-1].stream)
+        await stopping
 
     async def _asks_for_everything(self, client: http3.Client):
         answers = await asyncio.gather(*[client.ask(Asked(name)) for name in CHUNKS])
