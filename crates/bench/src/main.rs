@@ -13,6 +13,7 @@ mod ns3;
 mod output;
 mod process;
 mod scene;
+mod title;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

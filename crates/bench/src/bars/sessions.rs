@@ -1,13 +1,10 @@
 //! Many sessions at one server over loopback: the airlane command serves, and plays them.
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_daemon::client::{Client, Speak, Url};
-use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
-use airlane_media::{Video, synthetic, table};
 use airlane_quic::Trust;
 use airlane_runtime::real_time::TokioRuntime;
 use serde::Deserialize;
@@ -15,11 +12,8 @@ use serde::Deserialize;
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::clock::Watch;
 use crate::process::{self, Running, Scratch, Usage};
+use crate::title;
 
-/// Rungs of the title: the highest has 2 Mbit/s, which is what players take here.
-const RUNGS: usize = 5;
-/// The rate of half quality of its curve: that of an ordinary film.
-const HALF_QUALITY_BPS: f64 = 4e5;
 /// What players hold: two chunks.
 const BUFFER_S: u64 = 8;
 /// Sessions that what a session takes is told apart from what the server takes.
@@ -121,7 +115,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
 fn figures_of(load: Load) -> Result<Vec<Figure>, Problem> {
     let folder = Scratch::new(load.name)?;
     let seconds = load.whole().as_secs() + BUFFER_S;
-    let wrote = write_title(&folder.path("www/film"), seconds);
+    let wrote = title::write(&folder.path("www/film"), seconds, title::HALF_QUALITY_BPS);
     wrote.map_err(|e| Problem::Broke(format!("the title: {e}")))?;
     let (server, address, admin) = process::serve(&folder)?;
     let at = (address.as_str(), admin.as_str());
@@ -333,33 +327,4 @@ async fn counters(client: &Client, metrics: &Url) -> Result<Counters, Problem> {
         updates: value("airlane_weight_updates_total")?,
         seconds: value("airlane_weight_update_seconds_total")?,
     })
-}
-
-/// Writes a title of so many seconds, with its quality table.
-fn write_title(folder: &Path, seconds: u64) -> std::io::Result<()> {
-    let film =
-        synthetic::flat("film", usize::try_from(seconds / 4 + 1).unwrap_or(1), HALF_QUALITY_BPS);
-    let mut video = Video::clone(&film);
-    video.rungs.truncate(RUNGS);
-    let millis = u64::try_from(video.chunk.as_millis()).unwrap_or(u64::MAX);
-    let mut presentation = Presentation::default();
-    for (rung, of) in video.rungs.iter().enumerate() {
-        std::fs::create_dir_all(folder.join(format!("v{rung}")))?;
-        let mut chunks = Vec::new();
-        for (chunk, &bytes) in of.size_bytes.iter().enumerate() {
-            let url = format!("v{rung}/{chunk}.m4s");
-            std::fs::write(folder.join(&url), vec![0x5a; usize::try_from(bytes).unwrap_or(0)])?;
-            let object = Object { url, range: None };
-            chunks.push(Chunk { object, time: chunk as u64 * millis, duration: millis });
-        }
-        presentation.video.push(Representation {
-            bandwidth: of.nominal,
-            width: Some(of.width),
-            height: Some(of.height),
-            chunks,
-            ..Representation::new(of.name.clone(), Kind::Video, "avc1.64001f", 1000)
-        });
-    }
-    std::fs::write(folder.join("manifest.mpd"), dash::write(&presentation))?;
-    std::fs::write(folder.join("quality.json"), table::to_json(&video))
 }
