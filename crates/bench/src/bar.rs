@@ -24,7 +24,7 @@ impl Setting {
 }
 
 /// A subject of the bench; it yields one figure or several.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Bar {
     /// Its name; the names of its figures begin with it.
     pub(crate) name: &'static str,

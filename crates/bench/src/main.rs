@@ -33,7 +33,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "airlane-bench", version)]
 struct Args {
-    /// Measure this bar alone; may be given several times.
+    /// Measure this bar alone; may be given several times. `soak`, an hour, runs only if it is named.
     #[arg(long, value_name = "BAR")]
     only: Vec<String>,
     /// Where bench.json goes.
@@ -120,15 +120,18 @@ fn bench(args: &Args) -> Result<Vec<Row>, InputError> {
     Ok(rows)
 }
 
-/// The bars of these names, all if there are none.
+/// The bars of these names; if there are none, all but those that must be named.
 fn chosen(names: &[String]) -> Result<Vec<Bar>, InputError> {
-    let known = || bars::BARS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-    if let Some(name) = names.iter().find(|n| bars::BARS.iter().all(|b| b.name != n.as_str())) {
+    if names.is_empty() {
+        return Ok(bars::BARS.to_vec());
+    }
+    let all = || bars::BARS.iter().chain(bars::NAMED);
+    let known = || all().map(|b| b.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) = names.iter().find(|n| all().all(|b| b.name != n.as_str())) {
         return Err(InputError::new(format!("no bar {name}"), format!("expected {}", known()))
             .at_key("--only"));
     }
-    let wanted = |b: &&Bar| names.is_empty() || names.iter().any(|n| n == b.name);
-    Ok(bars::BARS.iter().filter(wanted).copied().collect())
+    Ok(all().filter(|b| names.iter().any(|n| n == b.name)).copied().collect())
 }
 
 fn child(flows: usize, at_work: usize, seconds: u64) -> ExitCode {
@@ -148,4 +151,25 @@ fn ended(done: Result<(), Problem>) -> ExitCode {
 fn failed(problem: &Problem) -> ExitCode {
     eprintln!("{problem}");
     ExitCode::from(70)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(asked: &[&str]) -> Vec<&'static str> {
+        let asked: Vec<String> = asked.iter().map(|&n| n.to_owned()).collect();
+        chosen(&asked).expect("bars").iter().map(|b| b.name).collect()
+    }
+
+    #[test]
+    fn bars_run_that_are_named_or_else_all_but_the_soak() {
+        assert_eq!(names(&["soak", "speed"]), ["speed", "soak"]);
+        let all = names(&[]);
+        assert!(all.contains(&"speed") && all.contains(&"sessions"), "{all:?}");
+        assert!(!all.contains(&"soak"), "{all:?}");
+        let unknown = chosen(&["speed".to_owned(), "sock".to_owned()]).expect_err("no such bar");
+        assert!(unknown.to_string().contains("no bar sock"), "{unknown}");
+        assert!(unknown.to_string().contains("sessions, "), "{unknown}");
+    }
 }

@@ -1,11 +1,13 @@
 //! Programs that the bench starts, and what they use.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::bar::Problem;
 use crate::clock::Watch;
@@ -67,9 +69,18 @@ impl Running {
 
     /// Asks it to end, as Ctrl-C does.
     pub(crate) fn interrupt(&self) -> Result<(), Problem> {
-        use rustix::process::{Pid, Signal, kill_process};
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::INT).map_err(|e| self.broke(&e))
+        self.signal(Signal::INT)
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), Problem> {
+        kill_process(Pid::from_child(&self.child), signal).map_err(|e| self.broke(&e))
+    }
+
+    /// Descriptors that it has open.
+    pub(crate) fn descriptors(&self) -> Result<usize, Problem> {
+        let folder = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
+        Ok(folder.map_err(|e| self.broke(&e))?.count())
     }
 
     fn broke(&self, what: &dyn std::fmt::Display) -> Problem {
@@ -92,8 +103,12 @@ pub(crate) struct Usage {
     pub(crate) cpu: Duration,
     /// Memory that it has resident.
     pub(crate) resident_bytes: u64,
-    /// The most that it ever had.
+    /// That part of it that no file on disk can be read again for.
+    pub(crate) anonymous_bytes: u64,
+    /// The most that it ever had resident.
     pub(crate) peak_bytes: u64,
+    /// Threads that it has.
+    pub(crate) threads: u64,
 }
 
 impl Usage {
@@ -107,10 +122,11 @@ impl Usage {
             std::fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default()
         };
         let (status, stat) = (read("status"), read("stat"));
-        let bytes = |key: &str| {
+        let number = |key: &str| {
             let line = status.lines().find_map(|l| l.strip_prefix(key))?;
-            line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+            line.split_whitespace().next()?.parse::<u64>().ok()
         };
+        let bytes = |key: &str| number(key).map(|kib| kib * 1024);
         // The name in brackets may hold anything; the time in user mode and in the kernel are the
         // 12th and 13th field behind it.
         let ticks = || {
@@ -123,7 +139,9 @@ impl Usage {
             Some(Self {
                 cpu: Duration::from_secs_f64(cpu),
                 resident_bytes: bytes("VmRSS:")?,
+                anonymous_bytes: bytes("RssAnon:")?,
                 peak_bytes: bytes("VmHWM:")?,
+                threads: number("Threads:")?,
             })
         };
         known()
@@ -144,10 +162,19 @@ pub(crate) fn airlane() -> Result<PathBuf, Problem> {
 /// `airlane serve` on a folder, at a free port of the loopback interface, its address, and that of
 /// its listener for operators.
 pub(crate) fn serve(folder: &Scratch) -> Result<(Running, String, String), Problem> {
+    serve_with(folder, &[])
+}
+
+/// The same with further arguments.
+pub(crate) fn serve_with(
+    folder: &Scratch,
+    arguments: &[OsString],
+) -> Result<(Running, String, String), Problem> {
     let mut command = Command::new(airlane()?);
     command.args(["serve", "--quiet", "--listen", "127.0.0.1:0"]).arg(folder.path("www"));
     // All clients are at one address, and as fast as they can be.
     command.args(["--connections-per-address=10000", "--request-rate=1000000"]);
+    command.args(arguments);
     // Where it keeps its certificate.
     command.env("XDG_DATA_HOME", folder.path("data"));
     let (server, line) = Running::announced("airlane serve", &mut command)?;

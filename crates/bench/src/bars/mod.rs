@@ -18,6 +18,7 @@ mod relay;
 pub(crate) mod scale;
 pub(crate) mod serve;
 mod sessions;
+mod soak;
 mod speed;
 mod stalled;
 pub(crate) mod tunnel;
@@ -26,7 +27,7 @@ mod web;
 
 use crate::bar::Bar;
 
-/// All of them.
+/// Those that run unless others are named.
 pub(crate) const BARS: &[Bar] = &[
     Bar {
         name: "ns3",
@@ -134,3 +135,10 @@ pub(crate) const BARS: &[Bar] = &[
     },
     Bar { name: "fuzz", about: "the parsers' fuzz targets, a minute each", measure: fuzz::measure },
 ];
+
+/// Those that run only if they are named: they take too long beside the others.
+pub(crate) const NAMED: &[Bar] = &[Bar {
+    name: "soak",
+    about: "a server for an hour, while clients, certificates and titles come and go: memory",
+    measure: soak::measure,
+}];
