@@ -14,6 +14,10 @@ use crate::crypto::{Cipher, Security, Tls};
 use crate::places::Places;
 use crate::reports::{ReportSink, ReportSource};
 
+/// Streams of each kind that a peer may have open at once, where its role needs no other number: as many
+/// requests as RFC 9114, section 6.1, says that servers should let clients have.
+pub(crate) const MAX_STREAMS: u32 = 100;
+
 /// What a controller is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct NewController {
@@ -234,7 +238,7 @@ impl TransportConfig {
             send_window_bytes: 8 << 20,
             least_send_window_bytes: 8 << 20,
             unsent_bytes: None,
-            max_streams: 100,
+            max_streams: MAX_STREAMS,
             empty_client_ids: false,
             admission: Admission::ALL,
             places: None,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::MAX_STREAMS;
 use crate::priority::Priority;
 
 /// Priorities that are kept of requests that have not come yet: as many as there may be at a time.
-const MOST_EARLY: usize = 100;
+const MOST_EARLY: usize = MAX_STREAMS as usize;
 
 /// The priorities that a client gave its requests, by the numbers of their streams.
 #[derive(Debug, Default)]

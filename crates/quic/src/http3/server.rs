@@ -16,6 +16,7 @@ use super::body::BodyWriter;
 use super::h3_error;
 use super::priorities::Priorities;
 use super::transport::{H3Bidi, H3Connection, varint};
+use crate::config::MAX_STREAMS;
 use crate::connection::Connection;
 use crate::control::ControlHandle;
 use crate::error::QuicError;
@@ -49,10 +50,6 @@ impl RequestBounds {
     /// Whatever comes.
     pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MOST, head_timeout: None };
 }
-
-/// Requests that may be on their way to a server that says that it takes no more: as many as
-/// clients may have open at once.
-const ON_THE_WAY: usize = 100;
 
 /// The largest number that settings can carry (RFC 9000, section 16).
 const MOST: u64 = (1 << 62) - 1;
@@ -108,7 +105,8 @@ impl H3Server {
     /// # Errors
     /// If the connection is lost.
     pub async fn go_away(&mut self) -> Result<(), QuicError> {
-        self.h3.shutdown(ON_THE_WAY).await.map_err(h3_error)
+        // As many may be on their way as the client may have open.
+        self.h3.shutdown(MAX_STREAMS as usize).await.map_err(h3_error)
     }
 
     /// The next request with its means to respond; `None` when the client has closed the
