@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 /// Places, which endpoints and listeners may share. A network of 64 bits of IPv6, which one host
 /// may have all of, counts as one address.
@@ -14,6 +15,8 @@ pub struct Places {
     all: usize,
     of_one: usize,
     taken: Mutex<Taken>,
+    /// Told when the last one is left.
+    left: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +46,7 @@ pub enum NoPlace {
 impl Places {
     /// `all` places, of which each address may have `of_one`.
     pub fn new(all: usize, of_one: usize) -> Arc<Self> {
-        Arc::new(Self { all, of_one, taken: Mutex::default() })
+        Arc::new(Self { all, of_one, taken: Mutex::default(), left: Notify::new() })
     }
 
     /// A place for a connection from `address`.
@@ -65,6 +68,18 @@ impl Places {
         Ok(Place { of: self.clone(), network })
     }
 
+    /// Waits until no place is taken.
+    pub async fn all_left(&self) {
+        loop {
+            // From here on it is told of those who leave.
+            let left = self.left.notified();
+            if self.taken.lock().all == 0 {
+                return;
+            }
+            left.await;
+        }
+    }
+
     /// Whether an address has a quarter of the places that it may have. From then on it must show
     /// that it is where it says: who pretends to be elsewhere takes no more from those who are.
     pub fn crowded(&self, address: IpAddr) -> bool {
@@ -83,6 +98,9 @@ impl Drop for Place {
                 taken.by_network.remove(&self.network);
             }
         }
+        if taken.all == 0 {
+            self.of.left.notify_waiters();
+        }
     }
 }
 
@@ -97,6 +115,10 @@ fn network(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use futures_util::FutureExt;
+
     use super::*;
 
     const OF_ONE: usize = 64;
@@ -121,6 +143,21 @@ mod tests {
         held.clear();
         assert!(places.enter(of(1)).is_ok());
         assert!(places.taken.lock().by_network.is_empty());
+    }
+
+    #[test]
+    fn who_waits_until_all_have_left_is_told_by_the_last() {
+        let places = Places::new(512, OF_ONE);
+        let enter = |last: u8| places.enter(IpAddr::from([192, 0, 2, last])).unwrap();
+        let waiting = || pin!(places.all_left()).now_or_never().is_some();
+        assert!(waiting(), "nobody is there");
+        let (first, last) = (enter(1), enter(2));
+        let mut all_left = pin!(places.all_left());
+        assert!(all_left.as_mut().now_or_never().is_none());
+        drop(first);
+        assert!(all_left.as_mut().now_or_never().is_none() && !waiting());
+        drop(last);
+        assert!(all_left.now_or_never().is_some() && waiting());
     }
 
     #[test]

@@ -38,7 +38,7 @@ use airlane_quic::{
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, header};
-use tokio::sync::{Semaphore, watch as signal};
+use tokio::sync::watch as signal;
 use tokio_rustls::TlsAcceptor;
 
 use self::events::Events;
@@ -91,10 +91,6 @@ pub struct Server {
     reset_secret: [u8; 32],
     log: Option<Arc<AccessLog>>,
     seldom: Arc<Seldom>,
-    /// One per connection over TCP.
-    permits: Arc<Semaphore>,
-    /// How many there are of them.
-    over_tcp: usize,
     /// The places of connections over QUIC and over TCP.
     places: [Arc<Places>; 2],
     /// Becomes true when no request is taken any more. Each task that must end then has a receiver of it.
@@ -162,9 +158,7 @@ impl Server {
             endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
-        let over_tcp = over_tcp(request.connections);
-        let permits = Arc::new(Semaphore::new(over_tcp));
-        let places = [request.connections, over_tcp]
+        let places = [request.connections, over_tcp(request.connections)]
             .map(|all| Places::new(all, request.connections_per_address));
         let mut server = Self {
             ready: Ready {
@@ -184,8 +178,6 @@ impl Server {
             reset_secret,
             log,
             seldom,
-            permits,
-            over_tcp,
             places,
             stopping,
         };
@@ -238,10 +230,8 @@ impl Server {
     /// for as long as it was told, and closes. Its ports are free when this returns.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        let all = u32::try_from(self.over_tcp).unwrap_or(u32::MAX);
         let drained = async {
-            // All permits are free when the last connection over TCP has ended.
-            let tcp = self.permits.acquire_many(all);
+            let tcp = self.places[1].all_left();
             let quic = async {
                 for origin in &self.origins {
                     origin.go_away().await;
@@ -334,7 +324,6 @@ impl Server {
             origin: origin.clone(),
             runtime: runtime.clone(),
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
-            permits: self.permits.clone(),
             places: self.places[1].clone(),
             rate: self.request.rate(),
             stopping: stop.clone(),

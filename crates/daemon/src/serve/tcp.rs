@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use airlane_apps::http::{Busy, Pace, RequestRate};
 use airlane_apps::vod::{Carrier, ClientConnection, Origin};
-use airlane_quic::Places;
+use airlane_quic::{NoPlace, Places};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -47,9 +47,7 @@ pub(super) struct Tcp {
     pub(super) origin: Origin,
     pub(super) runtime: RuntimeHandle,
     pub(super) tls: TlsAcceptor,
-    /// One per connection that there may be.
-    pub(super) permits: Arc<Semaphore>,
-    /// Of which an address has so many.
+    /// One per connection that there may be, of which an address has so many.
     pub(super) places: Arc<Places>,
     pub(super) rate: RequestRate,
     /// Becomes true when no request is taken any more.
@@ -97,16 +95,13 @@ impl Tcp {
                     continue;
                 }
             };
-            let Ok(permit) = self.permits.clone().try_acquire_owned() else {
-                let message = format_args!("no room for another TCP connection of {}", peer.ip());
-                self.seldom.warn("no room", message);
-                continue;
-            };
             let place = match self.places.enter(peer.ip()) {
                 Ok(place) => place,
                 Err(e) => {
+                    // One address that has too many must not hide that there are too many in all.
+                    let kind = if e == NoPlace::Full { "no room" } else { "no place" };
                     let message = format_args!("a TCP connection of {}: {e}", peer.ip());
-                    self.seldom.warn("no place", message);
+                    self.seldom.warn(kind, message);
                     continue;
                 }
             };
@@ -115,7 +110,7 @@ impl Tcp {
                 if let Err(e) = tcp.serve_connection(stream, peer).await {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");
                 }
-                drop((permit, place));
+                drop(place);
             });
         }
     }
