@@ -45,12 +45,15 @@
 //!   has all that is delivered while it is the only one.
 //! - Whatever changes the sum of the weights, the next request or poll returns the new sum
 //!   (`Shares::changed_weight`).
+//! - `silent` lists the sessions without a share, and no others.
 //! - There are at most [`Bounds::sessions`] sessions, except that those with a share are never
-//!   evicted.
+//!   evicted. Where many lost their shares, each that begins takes the place of several, until
+//!   there are no more than that.
 
 mod conduct;
 mod session;
 mod share;
+mod silent;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -74,6 +77,7 @@ pub use session::{LastPicture, Session, SessionKey, State};
 pub(super) use share::ConnectionShares;
 use share::Shares;
 pub use share::WeightRule;
+use silent::Silent;
 use token::Tokens;
 
 /// A session that was silent for so long is over.
@@ -102,6 +106,8 @@ pub struct Sessions {
     by_key: BTreeMap<SessionKey, Session>,
     /// The keys of the sessions by their numbers, which tokens name.
     by_number: BTreeMap<u64, SessionKey>,
+    /// Those without a share.
+    silent: Silent,
     tokens: Option<Tokens>,
     connections: BTreeMap<u64, Connection>,
     /// Connections opened so far, which is the number of the next one.
@@ -244,6 +250,7 @@ impl Sessions {
         for key in shares.iter().flat_map(|shares| shares.keys()) {
             if let Some(session) = self.by_key.get_mut(key) {
                 session.shares.remove(&connection);
+                self.silent.update(session);
             }
         }
         for key in sessions {
@@ -314,6 +321,7 @@ impl Sessions {
         }
         let session = self.by_key.get_mut(&key)?;
         session.last_activity = now;
+        self.silent.update(session);
         session.responses += 1;
         let watching = session.viewer.watching();
         let picture = session.on_picture(now, request);
@@ -351,7 +359,7 @@ impl Sessions {
         response.with_shares(now, totals, |shares| {
             shares.on_response_end(&response.key, response.picture);
         });
-        if let Some(session) = self.session_of(response) {
+        if let Some(session) = session_of(&mut self.by_key, response) {
             session.responses = session.responses.saturating_sub(1);
         }
         response.shares.as_ref().is_some_and(|shares| shares.lock().is_ending())
@@ -360,9 +368,10 @@ impl Sessions {
     /// `bytes` of a response's body were handed over in all, whether that is the whole of it or
     /// not. Called before [`Self::on_response_end`], unless the response was given up.
     pub fn on_body_end(&mut self, now: Time, response: &PendingResponse, bytes: u64) {
-        if let Some(session) = self.session_of(response) {
+        if let Some(session) = session_of(&mut self.by_key, response) {
             session.bytes += bytes;
             session.last_activity = session.last_activity.max(now);
+            self.silent.update(session);
         }
     }
 
@@ -372,6 +381,7 @@ impl Sessions {
         let key = self.key_of(connection, id, token);
         let Some(session) = self.by_key.get_mut(&key) else { return };
         session.last_activity = now;
+        self.silent.update(session);
         if let (Some(buffer), Some(last)) = (report.buffer, &mut session.last_picture) {
             last.buffer = Some((buffer, now));
         }
@@ -400,6 +410,7 @@ impl Sessions {
         for key in ended.into_iter().filter(has_none) {
             let Some(session) = self.by_key.get_mut(&key) else { continue };
             session.shares.remove(&connection);
+            self.silent.update(session);
             if session.client.id == connection && session.state == State::Sharing {
                 session.state = State::Waiting;
             }
@@ -490,11 +501,6 @@ impl Sessions {
         self.shares(connection)?.lock().weight()
     }
 
-    /// The session of a response, if it still exists.
-    fn session_of(&mut self, response: &PendingResponse) -> Option<&mut Session> {
-        self.by_key.get_mut(&response.key).filter(|s| s.number == response.session)
-    }
-
     /// The session's last request came on the connection `to`.
     fn move_to(&mut self, key: &SessionKey, to: ClientConnection) {
         let Some(session) = self.by_key.get_mut(key) else { return };
@@ -519,6 +525,7 @@ impl Sessions {
     fn forget(&mut self, key: &SessionKey) {
         let Some(session) = self.by_key.remove(key) else { return };
         self.by_number.remove(&session.number);
+        self.silent.remove(&session);
         if let Some(open) = self.connections.get_mut(&session.client.id) {
             open.sessions.remove(key);
         }
@@ -529,25 +536,26 @@ impl Sessions {
         }
     }
 
-    /// If there are too many sessions for another one, forgets those that were silent for longest.
-    /// Sessions with a share stay: a client that makes up session ids must not displace them.
+    /// If there are too many sessions for another one, forgets those that were silent for longest, a few at
+    /// a time. Sessions with a share stay: a client that makes up session ids must not displace them.
     fn evict_silent(&mut self) {
+        /// More than one are too many where sessions lost their shares: each that begins makes up for it.
+        const MOST: usize = 16;
         let excess = (self.by_key.len() + 1).saturating_sub(self.bounds.sessions);
-        if excess == 0 {
-            return;
-        }
-        let without = self.by_key.iter().filter(|(_, s)| s.shares.is_empty());
-        let mut without: Vec<_> = without.map(|(key, s)| (s.last_activity, key)).collect();
-        // A client that makes up ids causes this with every request: no sorting, no copies of all
-        // keys.
-        if excess < without.len() {
-            without.select_nth_unstable(excess);
-        }
-        let silent: Vec<_> = without.into_iter().take(excess).map(|(_, key)| key.clone()).collect();
-        for key in silent {
+        for _ in 0..excess.min(MOST) {
+            let longest = self.silent.longest().and_then(|number| self.by_number.get(&number));
+            let Some(key) = longest.cloned() else { return };
             self.forget(&key);
         }
     }
+}
+
+/// The session of a response, if it still exists.
+fn session_of<'a>(
+    by_key: &'a mut BTreeMap<SessionKey, Session>,
+    response: &PendingResponse,
+) -> Option<&'a mut Session> {
+    by_key.get_mut(&response.key).filter(|s| s.number == response.session)
 }
 
 /// [`Sessions`] shared by several tasks, and by several origins of one server.

@@ -100,6 +100,8 @@ pub struct Session {
     pub(super) bytes: u64,
     /// Connections of which it has a share: one, unless the player uses several at once.
     pub(super) shares: BTreeSet<u64>,
+    /// Since when it is listed among the silent sessions, which [`Silent`](super::silent::Silent) sets.
+    pub(super) listed: Option<Time>,
     /// Its player showed its token, and so can go on with it on another connection.
     pub(super) resumable: bool,
     /// Sum of equation 1 over `chunks` chunks.
@@ -133,6 +135,7 @@ impl Session {
             last_picture: None,
             bytes: 0,
             shares: BTreeSet::new(),
+            listed: None,
             resumable: false,
             qoe: 0.0,
             chunks: 0,

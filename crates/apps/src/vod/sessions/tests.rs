@@ -502,6 +502,23 @@ fn invented_sessions_take_no_share_away() {
     assert!(state(&sessions, "98").is_some(), "the latest are known");
 }
 
+#[test]
+fn another_session_costs_as_much_however_many_there_are() {
+    let bounds = Bounds::default();
+    let mut sessions = Sessions::new(bounds);
+    let tcp = sessions.on_connect(peer(), Carrier::Http2, None).id;
+    for n in 0..4 * bounds.sessions as u64 {
+        ask(&mut sessions, (at(n), tcp), (&n.to_string(), "film", PICTURE)).unwrap();
+        // One that was used again was not silent for longest.
+        let again = ask(&mut sessions, (at(n), tcp), ("0", "film", PICTURE)).unwrap();
+        assert!(!again.begins);
+    }
+    assert_eq!(sessions.count(), bounds.sessions);
+    let kept = 3 * bounds.sessions as u64 + 1;
+    assert!(state(&sessions, &(kept - 1).to_string()).is_none());
+    assert!(state(&sessions, &kept.to_string()).is_some());
+}
+
 /// What may happen to sessions.
 #[derive(Clone, Debug)]
 enum Event {
@@ -572,6 +589,9 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
         drop(shares);
         assert_eq!(sessions.weight(*number), any.then_some(3.0 * playing));
     }
+    let without = sessions.iter().filter(|(_, s)| s.shares.is_empty());
+    let without: BTreeSet<_> = without.map(|(_, s)| (s.last_activity, s.number)).collect();
+    assert!(sessions.silent.iter().eq(without));
     assert_eq!(sessions.by_number.len(), sessions.by_key.len());
     for (number, key) in &sessions.by_number {
         assert_eq!(sessions.by_key[key].number, *number);
