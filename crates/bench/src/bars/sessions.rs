@@ -31,6 +31,8 @@ struct Load {
     seconds: u64,
     /// How players choose rungs.
     abr: &'static str,
+    /// The rate of half quality of the title, which its rungs follow.
+    half_quality_bps: f64,
 }
 
 /// As many as an evening's film has at a small provider.
@@ -40,14 +42,16 @@ const HUNDREDS: Load = Load {
     stagger: Duration::from_millis(20),
     seconds: 60,
     abr: "robust-mpc",
+    half_quality_bps: title::HALF_QUALITY_BPS,
 };
-/// As many as one process plays on this side beside a server on the other: on the lowest rung.
+/// As many as two cores can serve and play at once: on the lowest rung of a title that takes little.
 const THOUSANDS: Load = Load {
     name: "sessions.5000",
     sessions: 5000,
     stagger: Duration::from_millis(6),
     seconds: 30,
     abr: "fixed:0",
+    half_quality_bps: title::HALF_QUALITY_BPS / 4.0,
 };
 
 impl Load {
@@ -115,7 +119,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
 fn figures_of(load: Load) -> Result<Vec<Figure>, Problem> {
     let folder = Scratch::new(load.name)?;
     let seconds = load.whole().as_secs() + BUFFER_S;
-    let wrote = title::write(&folder.path("www/film"), seconds, title::HALF_QUALITY_BPS);
+    let wrote = title::write(&folder.path("www/film"), seconds, load.half_quality_bps);
     wrote.map_err(|e| Problem::Broke(format!("the title: {e}")))?;
     let (server, address, admin) = process::serve(&folder)?;
     let at = (address.as_str(), admin.as_str());
@@ -151,8 +155,8 @@ fn figures_of(load: Load) -> Result<Vec<Figure>, Problem> {
             "sessions",
             Rule::AtMost(0.0),
             format!(
-                "airlane serve and airlane play -n {} --abr {} over loopback and HTTP/3, on a \
-                 ladder up to 2 Mbit/s in chunks of 4 s, {} s with all sessions there, which come \
+                "airlane serve and airlane play -n {} --abr {} over loopback and HTTP/3, in \
+                 chunks of 4 s, {} s with all sessions there, which come \
                  {:?} after each other, and a status page that asks each second; {:.2} Mbit/s of video each in the median, {} \
                  requests made again, {} stalls; the server takes {:.2} of a core, the players \
                  {:.2}{}",
