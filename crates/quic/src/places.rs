@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 /// Places, which endpoints and listeners may share. A network of 64 bits of IPv6, which one host
 /// may have all of, counts as one address.
@@ -22,7 +22,14 @@ pub struct Places {
 #[derive(Debug, Default)]
 struct Taken {
     all: usize,
-    by_network: BTreeMap<IpAddr, usize>,
+    by_network: BTreeMap<IpAddr, OfOne>,
+}
+
+/// What the connections of an address have.
+#[derive(Debug)]
+struct OfOne {
+    taken: usize,
+    room: Arc<Semaphore>,
 }
 
 /// The place of a connection, until it is dropped.
@@ -30,7 +37,11 @@ struct Taken {
 pub struct Place {
     of: Arc<Places>,
     network: IpAddr,
+    room: Arc<Semaphore>,
 }
+
+/// Permits of an address for each connection that it may have.
+const PERMITS: usize = 4;
 
 /// Why there is no place for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,13 +70,18 @@ impl Places {
         if taken.all >= self.all {
             return Err(NoPlace::Full);
         }
-        let of_one = taken.by_network.entry(network).or_default();
-        if *of_one >= self.of_one {
+        let new = || {
+            let permits = self.of_one.saturating_mul(PERMITS).min(Semaphore::MAX_PERMITS);
+            OfOne { taken: 0, room: Arc::new(Semaphore::new(permits)) }
+        };
+        let of_one = taken.by_network.entry(network).or_insert_with(new);
+        if of_one.taken >= self.of_one {
             return Err(NoPlace::OfOne);
         }
-        *of_one += 1;
+        of_one.taken += 1;
+        let room = of_one.room.clone();
         taken.all += 1;
-        Ok(Place { of: self.clone(), network })
+        Ok(Place { of: self.clone(), network, room })
     }
 
     /// Waits until no place is taken.
@@ -83,8 +99,15 @@ impl Places {
     /// Whether an address has a quarter of the places that it may have. From then on it must show
     /// that it is where it says: who pretends to be elsewhere takes no more from those who are.
     pub fn crowded(&self, address: IpAddr) -> bool {
-        let taken = self.taken.lock().by_network.get(&network(address)).copied();
+        let taken = self.taken.lock().by_network.get(&network(address)).map(|one| one.taken);
         taken.unwrap_or(0) >= self.of_one.div_ceil(4)
+    }
+}
+
+impl Place {
+    /// What the connections of the address share: four permits for each that it may have.
+    pub fn room(&self) -> &Arc<Semaphore> {
+        &self.room
     }
 }
 
@@ -93,8 +116,8 @@ impl Drop for Place {
         let mut taken = self.of.taken.lock();
         taken.all -= 1;
         if let Some(of_one) = taken.by_network.get_mut(&self.network) {
-            *of_one -= 1;
-            if *of_one == 0 {
+            of_one.taken -= 1;
+            if of_one.taken == 0 {
                 taken.by_network.remove(&self.network);
             }
         }

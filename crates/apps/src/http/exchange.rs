@@ -22,6 +22,11 @@ pub trait Exchange: Send {
         &mut self,
         head: Response<()>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Waits until there is room for another piece of the body, where there is a bound beside that of the
+    /// send buffer.
+    fn room(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        std::future::ready(Ok(()))
+    }
     /// Sends a piece of the body; waits until the send buffer has space for it.
     fn send(&mut self, piece: Piece<'_>) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// About how many bytes of the body it takes at once; 0 if unknown.

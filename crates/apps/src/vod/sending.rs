@@ -68,6 +68,7 @@ pub(super) async fn send<E: Exchange>(
         if let (Some(object), Some(body)) = (object, body) {
             let mut at = body.start;
             while at < body.end {
+                timely(within(runtime, stalled, exchange.room()).await)?;
                 let most = exchange.free_bytes().min(limits.piece_bytes).max(PIECE_BYTES);
                 let range: Range<u64> = at..body.end.min(at + most);
                 let piece = object.source.read(range).await.map_err(|e| e.to_string())?;

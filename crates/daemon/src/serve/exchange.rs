@@ -12,7 +12,7 @@ use http::Response;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// Pieces of a body that wait for the connection.
 const PIECES: usize = 2;
@@ -26,8 +26,24 @@ pub(super) struct Cut;
 pub(super) struct TcpExchange {
     incoming: Incoming,
     state: State,
-    /// Told if the answer never becomes whole.
+    /// Told if the answer never becomes whole though the client has not given it up.
     cut: Arc<Notify>,
+    /// One permit for each piece that the client has not taken, of all its address' answers.
+    room: Arc<Semaphore>,
+    /// For the next piece.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+/// A piece, and the permit for it, until it has left.
+struct Waiting {
+    piece: Bytes,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Waiting {
+    fn as_ref(&self) -> &[u8] {
+        &self.piece
+    }
 }
 
 enum State {
@@ -41,14 +57,24 @@ enum State {
 }
 
 impl TcpExchange {
-    /// With the answer to come: its head and a body that follows.
+    /// With the answer to come: its head and a body that follows. Pieces of the body take permits of
+    /// `room`.
     pub(super) fn new(
         incoming: Incoming,
         cut: Arc<Notify>,
+        room: Arc<Semaphore>,
     ) -> (Self, oneshot::Receiver<Response<Pieces>>) {
         let (to, answered) = oneshot::channel();
         let state = State::Held { to, head: None, first: None };
-        (Self { incoming, state, cut }, answered)
+        (Self { incoming, state, cut, room, permit: None }, answered)
+    }
+
+    /// Lets what is held leave. Pieces follow.
+    fn begin_sending(&mut self) -> Result<(), Cut> {
+        let (pieces, rest) = mpsc::channel(PIECES);
+        self.release(Some(rest))?;
+        self.state = State::Sending(pieces);
+        Ok(())
     }
 
     /// Lets what is held leave, with `rest` behind it.
@@ -82,16 +108,29 @@ impl Exchange for TcpExchange {
         Ok(())
     }
 
+    async fn room(&mut self) -> Result<(), Cut> {
+        let permit = match self.room.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                // What waits for others must not be what others wait for.
+                if let State::Held { first: Some(_), .. } = &self.state {
+                    self.begin_sending()?;
+                }
+                self.room.clone().acquire_owned().await.map_err(|_| Cut)?
+            }
+        };
+        self.permit = Some(permit);
+        Ok(())
+    }
+
     async fn send(&mut self, piece: Piece<'_>) -> Result<(), Cut> {
-        let piece = piece.bytes;
+        let piece = Bytes::from_owner(Waiting { piece: piece.bytes, _permit: self.permit.take() });
         if let State::Held { head: Some(_), first: first @ None, .. } = &mut self.state {
             *first = Some(piece);
             return Ok(());
         }
         if matches!(self.state, State::Held { .. }) {
-            let (pieces, rest) = mpsc::channel(PIECES);
-            self.release(Some(rest))?;
-            self.state = State::Sending(pieces);
+            self.begin_sending()?;
         }
         match &self.state {
             State::Sending(pieces) => pieces.send(Ok(piece)).await.map_err(|_| Cut),
@@ -112,16 +151,16 @@ impl Exchange for TcpExchange {
 
 impl Drop for TcpExchange {
     fn drop(&mut self) {
-        match std::mem::replace(&mut self.state, State::Ended) {
-            // Whoever is asked for the next piece learns that there is none: the client must not
-            // take a part for the whole. With the channel full, the end of it says the same where
-            // a length was announced.
-            State::Sending(pieces) => drop(pieces.try_send(Err(Cut))),
-            // That there is no answer says as much.
-            State::Held { .. } => {}
-            State::Ended => return,
+        // Whoever is asked for the next piece learns that there is none: the client must not take a part
+        // for the whole. With the channel full, the end of it says the same where a length was
+        // announced. Where nobody has an answer yet, that there is none says as much.
+        if let State::Sending(pieces) = std::mem::replace(&mut self.state, State::Ended) {
+            let is_wanted = !pieces.is_closed();
+            drop(pieces.try_send(Err(Cut)));
+            if is_wanted {
+                self.cut.notify_one();
+            }
         }
-        self.cut.notify_one();
     }
 }
 

@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -56,12 +56,14 @@ pub(super) struct Tcp {
     pub(super) seldom: Arc<Seldom>,
 }
 
-/// What the answers of a connection tell it.
-#[derive(Clone, Default)]
+/// What a connection has of its answers, and they of it.
+#[derive(Clone)]
 struct Progress {
     busy: Busy,
     /// An answer was broken off.
     cut: Arc<Notify>,
+    /// For pieces that wait.
+    room: Arc<Semaphore>,
 }
 
 /// A connection that the origin knows of, until this is dropped: also where its task panics.
@@ -107,7 +109,9 @@ impl Tcp {
             };
             let tcp = self.clone();
             self.runtime.spawn("tcp connection", async move {
-                if let Err(e) = tcp.serve_connection(stream, peer).await {
+                let (busy, cut) = (Busy::default(), Arc::default());
+                let progress = Progress { busy, cut, room: place.room().clone() };
+                if let Err(e) = tcp.serve_connection(stream, peer, progress).await {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");
                 }
                 drop(place);
@@ -115,7 +119,12 @@ impl Tcp {
         }
     }
 
-    async fn serve_connection(&self, stream: TcpStream, peer: SocketAddr) -> Result<(), Failure> {
+    async fn serve_connection(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        progress: Progress,
+    ) -> Result<(), Failure> {
         // Nagle's algorithm would hold back the end of every answer.
         stream.set_nodelay(true)?;
         let mut first = [0];
@@ -126,14 +135,13 @@ impl Tcp {
         const HANDSHAKE: u8 = 0x16;
         if first[0] != HANDSHAKE {
             let service = service_fn(|request| std::future::ready(elsewhere(&request)));
-            return self.run(TokioIo::new(stream), service, true, &Progress::default()).await;
+            return self.run(TokioIo::new(stream), service, true, &progress).await;
         }
         let stream = timeout(self.timeouts.handshake, self.tls.accept(stream)).await??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
         let client = self.origin.on_connect(peer, carrier);
         let _open = Open { origin: &self.origin, client };
-        let progress = Progress::default();
         let pace = Mutex::new(Pace::new(self.rate));
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
@@ -179,32 +187,46 @@ impl Tcp {
         let mut stopping = self.stopping.clone();
         let connection = builder.serve_connection(io, service);
         tokio::pin!(connection);
-        // On a connection of HTTP/1.1 nothing can follow an answer that was broken off, which may
-        // wait in it for a client that takes nothing.
-        let cut = async {
-            match is_http1 {
-                true => progress.cut.notified().await,
-                false => std::future::pending().await,
-            }
-        };
-        tokio::pin!(cut);
-        let is_stopping = tokio::select! {
+        let over = tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            () = &mut cut => return Err(Cut.into()),
-            _ = stopping.wait_for(|s| *s) => true,
-            () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => false,
+            () = progress.cut.notified() => Over::Cut,
+            _ = stopping.wait_for(|s| *s) => Over::Stopping,
+            () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => Over::Idle,
         };
+        if let (Over::Cut, true) = (over, is_http1) {
+            // Nothing can follow on this connection.
+            return Err(Cut.into());
+        }
         connection.as_mut().graceful_shutdown();
-        // Stopping the server has a bound of its own for answers that are being sent.
-        let rest = if is_stopping { Duration::MAX } else { self.timeouts.head };
+        let rest = async {
+            match over {
+                // Other answers may still come whole.
+                Over::Cut => progress.busy.idle(&self.runtime, Some(self.timeouts.head)).await,
+                // Has a bound of its own for answers that are being sent.
+                Over::Stopping if !is_http1 => std::future::pending().await,
+                Over::Stopping => progress.cut.notified().await,
+                Over::Idle => self.runtime.sleep(self.timeouts.head).await,
+            }
+        };
         tokio::select! {
             biased;
             result = connection => result,
-            () = cut => Err(Cut.into()),
-            () = self.runtime.sleep(rest) => Ok(()),
+            () = rest => Ok(()),
         }
     }
+}
+
+/// Why a connection ends.
+#[derive(Clone, Copy)]
+enum Over {
+    /// An answer was broken off that the client did not take. hyper keeps what waits of it, and over
+    /// HTTP/2 does not even tell the client before that takes more.
+    Cut,
+    /// The server stops.
+    Stopping,
+    /// Nothing was asked for.
+    Idle,
 }
 
 /// The answer to plain HTTP: a redirection to the same over TLS.
@@ -246,7 +268,7 @@ async fn answer(
     {
         parts.uri = path.clone().into();
     }
-    let (exchange, answered) = TcpExchange::new(incoming, progress.cut);
+    let (exchange, answered) = TcpExchange::new(incoming, progress.cut, progress.room);
     let answering = progress.busy.begin();
     let request = Request::from_parts(parts, ());
     let on = runtime.clone();

@@ -4,11 +4,19 @@ use std::time::Duration;
 
 use airlane_congestion::ControllerConfig;
 use airlane_daemon::client::Speak;
-use airlane_daemon::serve::Server;
+use airlane_daemon::serve::{ServeRequest, Server};
 use airlane_quic::{ALPN_H3, Endpoint, H3Client, Tls, TransportConfig, Trust};
+use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use http_body_util::Empty;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use crate::common::*;
+use crate::faults::ask::tls;
 use crate::faults::impatient;
 
 /// More than all buffers on the way can hold.
@@ -93,6 +101,41 @@ fn clients_over_tcp_that_take_nothing_are_left() {
             let handed = figure(&server, &figure_of("bytes_total")).await;
             assert!(handed < MOST_AHEAD_BYTES, "{carrier}: {handed} bytes");
             until(&server, &figure_of("connections_open"), |n| n == 0.0).await;
+        }
+        drop(held);
+        server.stop().await;
+    });
+}
+
+/// What waits for clients of an address over TCP has a bound. Who is beyond it waits until others have
+/// been taken, or given up.
+#[test]
+fn what_an_address_does_not_take_over_tcp_is_bounded() {
+    run(async {
+        let folder = Scratch::new();
+        big_file(&folder);
+        std::fs::write(folder.0.join("small.bin"), [7; 100]).unwrap();
+        let asked = ServeRequest { connections_per_address: 1, ..impatient(&folder.0) };
+        let server = Server::start(asked).await.unwrap();
+        let runtime = TokioRuntime::new(airlane_base::Seed(4));
+        let mut http = http2::Builder::new(TokioExecutor::new());
+        http.initial_stream_window_size(1024);
+        let stream = TokioIo::new(tls(&server, b"h2").await);
+        let (mut sender, connection) = http.handshake(stream).await.unwrap();
+        runtime.spawn("client", async move { drop(connection.await) });
+        let mut ask = |name: &str| {
+            let request = http::Request::get(url(&server, name).to_string());
+            sender.send_request(request.body(Empty::<Bytes>::new()).unwrap())
+        };
+        let big: FuturesUnordered<_> = (0..20).map(|_| ask("/big.bin")).collect();
+        // As many pieces as may wait.
+        let held: Vec<_> = big.take(4).collect().await;
+        assert!(ask("/small.bin").await.is_err(), "there is room beside those that are not taken");
+        // They were broken off, and with them goes what waited.
+        let mut ticks = tokio::time::interval(Duration::from_millis(20));
+        let client = client(Speak::Tcp);
+        while client.get_all(&url(&server, "/small.bin"), None, MOST).await.is_err() {
+            ticks.tick().await;
         }
         drop(held);
         server.stop().await;
