@@ -1,5 +1,7 @@
 //! A folder with a title, a server on it, and clients.
 
+pub mod log;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -190,6 +192,7 @@ pub fn kept_address() -> SocketAddr {
 
 /// Runs a test on threads of its own, within a minute.
 pub fn run(test: impl Future<Output = ()>) {
+    log::listen();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime
         .block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await })

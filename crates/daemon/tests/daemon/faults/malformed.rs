@@ -1,52 +1,17 @@
 //! Requests that are none, and players that talk nonsense.
 
-use std::sync::Arc;
-
 use airlane_daemon::client::Speak;
 use airlane_daemon::serve::Server;
 use bytes::Bytes;
 use http::{Method, Request};
-use parking_lot::Mutex;
-use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Metadata, Subscriber, span};
 
+use crate::common::log::Log;
 use crate::common::*;
 use crate::faults::ask::{ask, raw};
 
-/// Takes note of what an operator would read.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.0 += &format!("{}={value:?} ", field.name());
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("airlane") && *metadata.level() <= Level::INFO
-    }
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
-        event.record(&mut line);
-        self.0.lock().push(line.0);
-    }
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
-}
-
 /// Runs a test on this thread alone; what was logged meanwhile.
 fn logged(test: impl Future<Output = ()>) -> Vec<String> {
-    let log = Log::default();
-    let lines = log.0.clone();
+    let (log, lines) = Log::read();
     tracing::subscriber::with_default(log, || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime
