@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::http::{Busy, Pace, RequestRate};
-use airlane_apps::vod::{Carrier, ClientConnection, Origin};
+use airlane_apps::vod::{Carrier, ClientConnection, Origin, REPORTS_PATH};
 use airlane_quic::{NoPlace, Places};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
-use hyper::body::Incoming;
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -39,6 +41,9 @@ const STREAMS: u32 = 64;
 const BACKLOG: u32 = 1024;
 /// Bytes of each answer that HTTP/2 keeps until the client takes them.
 const AHEAD_BYTES: usize = 128 << 10;
+
+/// Bytes of a request's content that are read where none is of use.
+const UNUSED_BYTES: usize = 64 << 10;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -146,6 +151,7 @@ impl Tcp {
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
             let wait = pace.lock().take(runtime.now());
+            let request = (request, self.timeouts.head);
             let answered = answer(origin, runtime.clone(), client, progress.clone(), request);
             async move {
                 if !wait.is_zero() {
@@ -251,7 +257,7 @@ async fn answer(
     runtime: RuntimeHandle,
     client: ClientConnection,
     progress: Progress,
-    request: Request<Incoming>,
+    (request, patience): (Request<Incoming>, Duration),
 ) -> Result<Response<Pieces>, Cut> {
     if request.version() == Version::HTTP_11
         && request.headers().get_all(header::HOST).iter().count() != 1
@@ -261,7 +267,11 @@ async fn answer(
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(response);
     }
-    let (mut parts, incoming) = request.into_parts();
+    let (mut parts, mut incoming) = request.into_parts();
+    let is_report = parts.method == Method::POST && parts.uri.path() == REPORTS_PATH;
+    if parts.version == Version::HTTP_2 && !is_report {
+        end_of(&mut incoming, patience).await?;
+    }
     // HTTP/1.1 has the host in a field, HTTP/2 in the address.
     if parts.version < Version::HTTP_2
         && let Some(path) = parts.uri.path_and_query()
@@ -277,6 +287,26 @@ async fn answer(
         drop(answering);
     });
     answering.until(answered).await.map_err(|_| Cut)
+}
+
+/// Waits for the end of a request whose content is of no use, so that one that is malformed in what
+/// follows its head is refused, not answered (RFC 9113, section 8.1.1). No longer than `patience`, and
+/// for no more than [`UNUSED_BYTES`]: then the answer comes before the end.
+async fn end_of(incoming: &mut Incoming, patience: Duration) -> Result<(), Cut> {
+    if incoming.is_end_stream() {
+        return Ok(());
+    }
+    let reading = async {
+        let mut bytes = 0;
+        while let Some(frame) = incoming.frame().await {
+            bytes += frame.map_err(|_| Cut)?.data_ref().map_or(0, Bytes::len);
+            if bytes > UNUSED_BYTES {
+                break;
+            }
+        }
+        Ok(())
+    };
+    timeout(patience, reading).await.unwrap_or(Ok(()))
 }
 
 /// Listens for TCP where UDP listens, with as many sockets where the system can share an address among

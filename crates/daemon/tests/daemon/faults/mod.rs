@@ -11,6 +11,7 @@ mod silent;
 mod slow;
 mod stalled;
 mod stopping;
+mod unended;
 
 use std::time::Duration;
 
