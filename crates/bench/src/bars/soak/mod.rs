@@ -112,6 +112,10 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let used = used?;
     let read = upkeep::read(&world, &world.folder.path(upkeep::LOG));
     world.expect("the access log", read);
+    let lost = world.note(|account| account.metric("airlane_access_log_lost_lines_total"));
+    if lost > 0.0 {
+        world.fail(format_args!("{lost} lines of the access log were lost"));
+    }
     let account = world.note(|account| account.clone());
     Ok(figures::figures(plan, &used, &account))
 }
@@ -179,7 +183,8 @@ impl Used {
         let at_s = at.as_secs_f64();
         let last = |series: &Series| series.median(at_s - TELL.as_secs_f64(), at_s);
         format!(
-            "{:4.0} s: {:.1} MiB ({:.1} MiB anonymous), {:.0} descriptors, {:.0} threads, {:.0} sessions, {} failures",
+            "{:4.0} s: {:.1} MiB ({:.1} MiB anonymous), {:.0} descriptors, {:.0} threads, {:.0} \
+             sessions, {} failures",
             at_s,
             mib(last(&self.resident)),
             mib(last(&self.anonymous)),
