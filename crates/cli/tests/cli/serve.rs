@@ -63,3 +63,16 @@ fn every_certificate_needs_its_key() {
         .refused(&["serve", "titles", "--cert", "a.pem", "--key", "a.key", "--cert", "b.pem"]);
     assert_eq!(said, "2 --cert and 1 --key; expected a --key FILE for each --cert FILE");
 }
+
+/// What a server has does not grow by pages of 2 MiB of which it uses a few bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_has_no_huge_pages() {
+    let scratch = Scratch::new("pages");
+    scratch.file("titles/index.html", "titles");
+    let (server, _) = serve(&scratch, &[], &[]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.0.id())).unwrap();
+    let line = status.lines().find(|l| l.starts_with("THP_enabled:"));
+    // Kernels without huge pages, or before 5.0, do not tell.
+    assert!(line.is_none_or(|l| l.ends_with('0')), "{line:?}");
+}
