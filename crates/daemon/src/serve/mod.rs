@@ -20,8 +20,10 @@ mod title_view;
 mod titles;
 mod upkeep;
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use airlane_apps::air_agent;
@@ -38,7 +40,7 @@ use airlane_quic::{
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, header};
-use tokio::sync::watch as signal;
+use tokio::sync::{oneshot, watch as signal};
 use tokio_rustls::TlsAcceptor;
 
 use self::events::Events;
@@ -467,7 +469,16 @@ fn secret() -> Result<[u8; 32], DaemonError> {
 /// Looks for titles, off the threads that serve.
 async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
     let request = request.clone();
-    Ok(off_thread(move || site::catalogue(&request, PAYLOAD_BYTES.into())).await??)
+    // It takes many times the memory that it leaves. An allocator keeps what a thread freed for that
+    // thread, and the runtime's for files live on: with time each of them would have read titles.
+    let (done, catalogue) = oneshot::channel();
+    let read = move || {
+        // Nobody waits any more where the server was dropped.
+        let _ = done.send(site::catalogue(&request, PAYLOAD_BYTES.into()));
+    };
+    let failed = |e: &dyn Display| InputError::new(format!("titles were not read: {e}"), "");
+    thread::Builder::new().name("titles".to_owned()).spawn(read).map_err(|e| failed(&e))?;
+    Ok(catalogue.await.map_err(|e| failed(&e))??)
 }
 
 /// Does what waits for a disk, off the threads that serve.
