@@ -469,8 +469,8 @@ fn secret() -> Result<[u8; 32], DaemonError> {
 /// Looks for titles, off the threads that serve.
 async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
     let request = request.clone();
-    // It takes many times the memory that it leaves. An allocator keeps what a thread freed for that
-    // thread, and the runtime's for files live on: with time each of them would have read titles.
+    // It takes many times the memory that it leaves. The allocator keeps what a thread freed for that
+    // thread, and those that wait for disks live on: with time each of them would have read titles.
     let (done, catalogue) = oneshot::channel();
     let read = move || {
         // Nobody waits any more where the server was dropped.
