@@ -11,6 +11,7 @@ mod upkeep;
 mod viewers;
 mod world;
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -153,7 +154,8 @@ async fn run(world: &Arc<World>) -> Result<Used, Problem> {
             look += LOOK;
         }
         if watch.elapsed() >= tell {
-            eprintln!("      {}", used.line(world, watch.elapsed()));
+            // What is lost where nobody reads it, or a disk is full, does not end the hour.
+            let _ = writeln!(std::io::stderr(), "      {}", used.line(world, watch.elapsed()));
             tell += TELL;
         }
     }
