@@ -8,8 +8,8 @@ use bytes::Bytes;
 use super::within;
 use crate::content::Source;
 
-/// Bytes that are read again at a time of a piece that was taken back: a client that takes a byte now and
-/// then has no more of them read, and kept, for each.
+/// Bytes of a piece that was taken back that are read again at a time. Few, since a client can make room
+/// byte by byte, and so many are read and kept each time.
 const AGAIN_BYTES: u64 = 16 << 10;
 
 /// A piece of a body, and where it can be read again.

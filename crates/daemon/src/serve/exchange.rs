@@ -112,7 +112,8 @@ impl Exchange for TcpExchange {
         let permit = match self.room.clone().try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                // What waits for others must not be what others wait for.
+                // The first piece is held until a second one comes. If every answer of the address
+                // held one while it waits for a permit, no permit would ever come back.
                 if let State::Held { first: Some(_), .. } = &self.state {
                     self.begin_sending()?;
                 }

@@ -227,7 +227,7 @@ impl Tcp {
 #[derive(Clone, Copy)]
 enum Over {
     /// An answer was broken off that the client did not take. hyper keeps what waits of it, and over
-    /// HTTP/2 does not even tell the client before that takes more.
+    /// HTTP/2 resets the stream only once the client makes room for more.
     Cut,
     /// The server stops.
     Stopping,

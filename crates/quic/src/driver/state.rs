@@ -78,7 +78,8 @@ impl Writer {
 }
 
 /// What is left of what a task writes. The driver goes on with it as soon as there is room, and the
-/// task need not be there in time. Where the task has taken all of it back it is woken then.
+/// task need not be there in time. If the task took all of it back, it is woken
+/// when there is room.
 pub(super) struct Outbox {
     pub(super) waker: Waker,
     pub(super) pieces: [Bytes; 2],

@@ -18,9 +18,8 @@ impl Log {
     }
 }
 
-/// Has somebody listen on every thread from the beginning. What tracing learns of who wants to hear a message
-/// it learns when that is sent first: where nobody does at that moment, who begins to listen in the same
-/// one would not be asked.
+/// Sets a subscriber for all threads, before any test logs. tracing decides at a message's first use
+/// whether anybody listens, and can miss a subscriber that is set at that moment.
 pub fn listen() {
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| tracing::subscriber::set_global_default(Log(None)).unwrap());
