@@ -1,6 +1,3 @@
-//! Any bytes as a trace: an error or a value, never a panic.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = airlane_net::Trace::parse(data, "fuzz").map(drop);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| airlane_fuzzed::trace(data));

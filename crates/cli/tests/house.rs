@@ -97,6 +97,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "apps",
         ],
     ),
+    // What the targets parse; nobody uses it.
+    (
+        "fuzzed",
+        &[
+            "base",
+            "media",
+            "minerva",
+            "fbdt",
+            "mptcp",
+            "octopus",
+            "messages",
+            "congestion",
+            "net",
+            "wifi",
+            "cupid",
+            "capture",
+            "quic",
+            "apps",
+            "lab",
+            "daemon",
+        ],
+    ),
     ("cli", &["base", "media", "vpx", "abr", "apps", "link", "pack", "lab", "report", "daemon"]),
     (
         "bench",

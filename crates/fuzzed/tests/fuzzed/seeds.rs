@@ -1,0 +1,122 @@
+//! Seeds are valid: a format that has changed would make a target's mutations begin from nothing.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use airlane_apps::cmcd::Cmcd;
+use airlane_apps::multipath::Hello;
+use airlane_apps::multipath::trunk::{TrunkFrame, TrunkHello};
+use airlane_apps::tiles::wire::{Begin, FromServer, Report, Request};
+use airlane_capture::{Header, Radiotap};
+use airlane_cupid::{FEEDBACK_BYTES, Feedback};
+use airlane_daemon::tunnel::{DatagramFrame, TunnelRequest, socks};
+use airlane_fuzzed::TARGETS;
+use airlane_lab::scenario::{Grid, Scenario};
+use airlane_lab::workloads::vod::popularity::Popularity;
+use airlane_media::layers::Packed;
+use airlane_media::mp4::{Index, Init, fragments};
+use airlane_media::{dash, heads, table, tiles, vp9, y4m};
+use airlane_minerva::{SentCurve, StoredNormalisation};
+use airlane_net::Trace;
+use airlane_octopus::HEADER_BYTES;
+use airlane_quic::ControlFrames;
+use bytes::BytesMut;
+
+/// Whether decoding takes `data` off to its end, in one frame or in several.
+fn whole<T, E>(data: &[u8], decode: impl Fn(&mut BytesMut) -> Result<Option<T>, E>) -> bool {
+    let mut bytes = BytesMut::from(data);
+    while let Ok(Some(_)) = decode(&mut bytes) {}
+    bytes.is_empty()
+}
+
+/// Whether a target understands the whole of a seed.
+fn is_understood(name: &str, data: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(data);
+    match name {
+        // Any step is a record.
+        "air" => data.len() % 12 == 1,
+        // They are checked as they are made.
+        "capture" | "messages" => !data.is_empty(),
+        "cmcd" => Cmcd::parse(&text).buffer.is_some() || Cmcd::from_query(&text).is_some(),
+        "control_frames" => ControlFrames::default().read(&data[2..], |_, _| {}).is_ok(),
+        "curve" => SentCurve::from_bytes(data).is_ok() || SentCurve::from_text(&text).is_ok(),
+        "fbdt" => whole(data, airlane_fbdt::wire::Frame::decode),
+        "feedback" => {
+            data.chunks(FEEDBACK_BYTES + 1).all(|step| Feedback::decode(&step[1..]).is_ok())
+        }
+        "heads" => heads::parse(data, "file").is_ok_and(|recordings| !recordings.is_empty()),
+        "mac_header" => Header::parse(data, 2_000).is_ok(),
+        "manifest" => dash::parse(&text).is_ok(),
+        "mptcp" => whole(data, airlane_mptcp::wire::Frame::decode),
+        "normalisation" => StoredNormalisation::from_json(data).is_ok(),
+        "octopus" => data[2..]
+            .chunks(HEADER_BYTES + 2)
+            .all(|step| step[0] & 3 == 0 || airlane_octopus::Header::decode(&step[2..]).is_ok()),
+        "packed" => {
+            Packed::read(Cursor::new(data)).is_ok() || {
+                let frames = vp9::frames_of(data).unwrap_or_default();
+                frames.len() == 2 && frames.iter().all(|frame| vp9::hide(frame, 1280).is_ok())
+            }
+        }
+        "popularity" => Popularity::parse(data, Path::new("seed.csv")).is_ok(),
+        "radiotap" => Radiotap::parse(data).is_ok(),
+        "reports" => !Cmcd::of_post(&text).is_empty(),
+        "request" => {
+            let mut lines = text.lines();
+            lines.next().is_some_and(|length| length.parse::<u64>().is_ok())
+                && lines.next().is_some_and(|path| path.starts_with('/'))
+        }
+        "scenario" => {
+            let name = Path::new("seed.toml");
+            Scenario::from_bytes(data, name, &[]).is_ok()
+                || Grid::from_bytes(data, name, &[], &[]).is_ok()
+        }
+        "segment" => {
+            Index::read(data).is_ok()
+                || Init::read(data)
+                    .is_ok_and(|init| fragments(data, &init).is_ok_and(|f| f.len() == 1))
+        }
+        "session" => {
+            whole(data, Request::decode) || whole(data, Report::decode) || {
+                let mut rest = BytesMut::from(data);
+                matches!(Begin::decode(&mut rest), Ok(Some(Some(_))))
+                    && whole(&rest, FromServer::decode)
+            }
+        }
+        "socks" => {
+            let is_request = |mut bytes| socks::request(&mut bytes).is_ok_and(|r| r.is_some());
+            let mut greeted = BytesMut::from(data);
+            let is_greeting = socks::greeting(&mut greeted) == Ok(true);
+            is_request(BytesMut::from(data))
+                || is_greeting && is_request(greeted)
+                || socks::datagram(data).is_some()
+                || TunnelRequest::decode(data).is_some()
+                || whole(data, DatagramFrame::decode)
+        }
+        "table" => table::parse(data).is_ok(),
+        "tiles" => tiles::parse(data, "file").is_ok(),
+        "trace" => Trace::parse(data, "seed").is_ok(),
+        "trunk" => {
+            TrunkHello::decode(data).is_ok()
+                || Hello::decode(data).is_ok()
+                || whole(data, TrunkFrame::decode)
+        }
+        "y4m" => {
+            let mut picture = Vec::new();
+            y4m::Reader::new(data).is_ok_and(|mut reader| reader.read(&mut picture) == Ok(true))
+        }
+        other => panic!("nothing here says when a seed of {other} is valid"),
+    }
+}
+
+#[test]
+fn seeds_are_understood() {
+    for target in TARGETS {
+        let seeds = (target.seeds)();
+        assert!(!seeds.is_empty(), "{} has no seeds", target.name);
+        for (n, seed) in seeds.iter().enumerate() {
+            let shown = seed.escape_ascii();
+            assert!(is_understood(target.name, seed), "{}, seed {n}: b\"{shown}\"", target.name);
+        }
+    }
+}
