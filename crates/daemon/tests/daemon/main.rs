@@ -5,8 +5,6 @@ mod common;
 mod faults;
 mod live;
 mod pages;
-mod request;
-mod requests;
 mod serve;
 mod strangers;
 mod tunnel;

@@ -15,7 +15,6 @@ mod live;
 mod motivation;
 mod networks;
 mod normalise;
-mod parsers;
 mod plan;
 mod pool;
 mod reproduce;
