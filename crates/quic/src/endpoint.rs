@@ -272,7 +272,7 @@ impl Endpoint {
         self.inner.links.lock().len()
     }
 
-    /// Handshakes under way that clients have begun.
+    /// Handshakes under way that clients have begun, at all endpoints of its address.
     pub fn handshakes(&self) -> usize {
         self.inner.links.lock().handshakes()
     }

@@ -1,5 +1,6 @@
 //! What the server answers at each path: files, pages, and data about sessions.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
@@ -151,8 +152,11 @@ impl Site {
 
     /// Handshakes under way over QUIC.
     fn handshakes(&self) -> usize {
-        let endpoints = self.endpoints.lock();
-        endpoints.iter().filter_map(Weak::upgrade).map(|e| e.handshakes()).sum()
+        let endpoints: Vec<_> = self.endpoints.lock().iter().filter_map(Weak::upgrade).collect();
+        // Any endpoint tells those of its address.
+        let by_address: BTreeMap<_, _> =
+            endpoints.iter().map(|e| (e.local_addr(), e.handshakes())).collect();
+        by_address.values().sum()
     }
 }
 

@@ -17,19 +17,20 @@ impl Handshakes {
         Self { own: 0, all }
     }
 
-    pub(super) fn add(&mut self, handshakes: usize) {
-        self.own += handshakes;
-        self.all.fetch_add(handshakes, Ordering::Relaxed);
+    /// One begins, unless there are `most` at its address. Whether it does: of several endpoints that
+    /// ask at once, no more than there is room for are told so.
+    pub(super) fn begin(&mut self, most: usize) -> bool {
+        let one_more = |all| (all < most).then_some(all + 1);
+        let begins = self.all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
+        self.own += usize::from(begins);
+        begins
     }
 
-    pub(super) fn remove(&mut self, handshakes: usize) {
+    /// So many are done, or given up.
+    pub(super) fn end(&mut self, handshakes: usize) {
         let handshakes = handshakes.min(self.own);
         self.own -= handshakes;
         self.all.fetch_sub(handshakes, Ordering::Relaxed);
-    }
-
-    pub(super) fn own(&self) -> usize {
-        self.own
     }
 
     /// Those of all endpoints at its address.
@@ -40,6 +41,32 @@ impl Handshakes {
 
 impl Drop for Handshakes {
     fn drop(&mut self) {
-        self.remove(self.own);
+        self.end(self.own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_that_ask_at_once_have_no_more_than_one_would() {
+        const MOST: usize = 4;
+        let all = Arc::new(AtomicUsize::new(0));
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                let mut handshakes = Handshakes::new(all.clone());
+                threads.spawn(move || {
+                    for _ in 0..20_000 {
+                        let begun = (0..MOST).filter(|_| handshakes.begin(MOST)).count();
+                        assert!(handshakes.all() <= MOST);
+                        handshakes.end(begun);
+                    }
+                    assert!(handshakes.begin(usize::MAX));
+                });
+            }
+        });
+        // What was begun last ended with its endpoint.
+        assert_eq!(all.load(Ordering::Relaxed), 0);
     }
 }

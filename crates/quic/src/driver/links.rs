@@ -72,14 +72,14 @@ impl Links {
         self.links.iter().flatten().any(|link| link.remote() == Some(remote))
     }
 
-    /// Keeps a connection, and its place, until it is drained.
+    /// Keeps a connection, and its place, until it is drained. One that a client opens has begun its
+    /// handshake ([`Self::begin_handshake`]).
     pub(crate) fn insert(&mut self, link: Arc<Link>, place: Option<Place>) {
         let i = link.handle.0;
         self.places.extend(place.map(|place| (i, place)));
         if self.links.len() <= i {
             self.links.resize(i + 1, None);
         }
-        self.handshakes.add(usize::from(link.is_unannounced()));
         self.links[i] = Some(link);
         self.live += 1;
     }
@@ -89,19 +89,19 @@ impl Links {
         self.live
     }
 
-    /// Handshakes under way that clients have begun.
+    /// Handshakes under way that clients have begun, at all endpoints of its address.
     pub(crate) fn handshakes(&self) -> usize {
-        self.handshakes.own()
-    }
-
-    /// The same at all endpoints of its address.
-    pub(super) fn all_handshakes(&self) -> usize {
         self.handshakes.all()
     }
 
-    /// One of them is done.
-    pub(super) fn handshake_done(&mut self) {
-        self.handshakes.remove(1);
+    /// A client begins one, unless there are `most`. Whether it does.
+    pub(super) fn begin_handshake(&mut self, most: usize) -> bool {
+        self.handshakes.begin(most)
+    }
+
+    /// One of them is done, or given up.
+    pub(super) fn end_handshake(&mut self) {
+        self.handshakes.end(1);
     }
 
     /// Whether nothing waits to be sent or acknowledged on any connection.
@@ -174,7 +174,7 @@ impl Links {
         self.places.remove(&handle.0);
         if let Some(link) = self.links[handle.0].take() {
             // One that was never announced ended in its handshake.
-            self.handshakes.remove(usize::from(link.is_unannounced()));
+            self.handshakes.end(usize::from(link.is_unannounced()));
             self.live -= 1;
             if self.live == 0 {
                 self.idle.wake();
@@ -195,7 +195,7 @@ impl Links {
             link.end(why);
         }
         self.live = 0;
-        self.handshakes.remove(usize::MAX);
+        self.handshakes.end(usize::MAX);
         self.places.clear();
         self.idle.wake();
     }

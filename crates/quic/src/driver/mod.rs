@@ -283,17 +283,20 @@ impl Work {
     ) {
         let (admission, places) = (inner.config().admission, inner.config().places.as_ref());
         let from = incoming.remote_address().ip();
-        let doubtful = links.all_handshakes() >= admission.validate_from
-            || places.is_some_and(|places| places.crowded(from));
-        if doubtful && !incoming.remote_address_validated() {
+        let proven = incoming.remote_address_validated();
+        let unproven = admission.handshakes.min(admission.validate_from);
+        let crowded = !proven && places.is_some_and(|places| places.crowded(from));
+        let begun =
+            !crowded && links.begin_handshake(if proven { admission.handshakes } else { unproven });
+        let would_help = crowded || (!begun && unproven == admission.validate_from);
+        if would_help && !proven {
             // Whoever has not shown that it is where it says costs nothing but the answer.
             if let Ok(t) = links.proto().retry(incoming, &mut self.buffer) {
                 self.outlet.respond(cx, &t, &self.buffer);
             }
             return;
         }
-        let room =
-            links.all_handshakes() < admission.handshakes && links.len() < admission.connections;
+        let room = begun && links.len() < admission.connections;
         let place = places.map(|places| places.enter(from)).transpose();
         let answer = if links.accepts() && room && place.is_ok() {
             // Its controller is made here.
@@ -305,6 +308,9 @@ impl Work {
             None
         };
         let Some((config, control)) = answer else {
+            if begun {
+                links.end_handshake();
+            }
             let t = links.proto().refuse(incoming, &mut self.buffer);
             self.outlet.respond(cx, &t, &self.buffer);
             return;
@@ -315,6 +321,7 @@ impl Work {
                 self.ready.push_back(handle);
             }
             Err(e) => {
+                links.end_handshake();
                 tracing::debug!("a connection was not accepted: {}", e.cause);
                 if let Some(t) = &e.response {
                     self.outlet.respond(cx, t, &self.buffer);
@@ -381,7 +388,7 @@ impl Work {
             links.remove(handle);
         }
         if arrived.is_some() {
-            links.handshake_done();
+            links.end_handshake();
         }
         if let Some(connection) = arrived {
             links.announce(connection);
