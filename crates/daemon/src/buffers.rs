@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
 
 /// The most unused buffers that are kept.
-const MAX_SPARE: usize = 16;
+const MAX_SPARE: usize = 4;
 
 /// Buffers that came back when their pieces were delivered. A new buffer would be filled with zeros
 /// before a file is read into it, and lies in no cache. Clones are the same pool.

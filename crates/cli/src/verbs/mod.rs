@@ -9,6 +9,7 @@ mod serve;
 mod tunnel;
 
 use std::io::{ErrorKind, Write};
+use std::time::Duration;
 
 use airlane_base::InputError;
 use airlane_daemon::DaemonError;
@@ -204,8 +205,15 @@ fn host() -> String {
 
 /// The threads that a daemon runs on.
 fn threads() -> Result<tokio::runtime::Runtime, LabError> {
+    /// Threads that wait for disks and names at most: each keeps some hundreds of KiB.
+    const MOST_THAT_WAIT: usize = 64;
+    /// How long one of these stays without work. What there is to do goes round among them: with
+    /// seconds of patience, as many as a crowded moment ever took would stay for good.
+    const PATIENCE: Duration = Duration::from_millis(100);
     refuse_huge_pages();
     tokio::runtime::Builder::new_multi_thread()
+        .max_blocking_threads(MOST_THAT_WAIT)
+        .thread_keep_alive(PATIENCE)
         .enable_all()
         .build()
         .map_err(|e| LabError::fault(format!("no threads to run on: {e}")))
