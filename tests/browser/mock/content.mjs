@@ -7,10 +7,12 @@ import { join } from "node:path";
 const CHUNK_S = 4, DURATION_S = 60, FPS = 24;
 const RUNGS = [[320, 180, 250], [480, 270, 600], [640, 360, 1200], [854, 480, 2400]]
   .map(([width, height, kbps]) => ({ name: `${height}p-${kbps}k`, width, height, nominal_bps: kbps * 1000 }));
+const TOP = `${RUNGS.at(-1).width}x${RUNGS.at(-1).height}`;
 
+// The walk is drawn small: each of its points takes long.
 const TITLES = [
-  { name: "bars", title: "Test bars with a tone", picture: "testsrc2", sound: true, half_bps: 5e5 },
-  { name: "zoom", title: "A walk into the Mandelbrot set", picture: "mandelbrot", sound: false, half_bps: 9e5 },
+  { name: "bars", title: "Test bars with a tone", picture: `testsrc2=s=${TOP}:r=${FPS}`, sound: true, half_bps: 5e5 },
+  { name: "zoom", title: "A walk into the Mandelbrot set", picture: `mandelbrot=s=214x120:r=${FPS},scale=${TOP.replace("x", ":")}`, sound: false, half_bps: 9e5 },
 ];
 
 /** Makes what is not there yet; the titles as the server lists them. */
@@ -39,8 +41,8 @@ function make(path, what) {
   const work = `${path}.part`;
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
-  const top = RUNGS.at(-1), gop = String(CHUNK_S * FPS);
-  const picture = `${what.picture}=s=${top.width}x${top.height}:r=${FPS},noise=alls=14:allf=t,format=yuv420p`;
+  const gop = String(CHUNK_S * FPS);
+  const picture = `${what.picture},noise=alls=14:allf=t,format=yuv420p`;
   const ffmpeg = (args) => execFileSync("ffmpeg", ["-v", "error", "-y", ...args], { cwd: work, stdio: "inherit" });
   ffmpeg(["-f", "lavfi", "-i", picture, "-frames:v", "1", "-ss", "3", "-q:v", "4", "poster.jpg"]);
   ffmpeg([

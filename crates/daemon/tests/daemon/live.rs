@@ -35,24 +35,29 @@ fn libvpx() -> Option<Arc<Library>> {
 /// Raw video of patches that move, as ffmpeg would write it.
 struct Moving {
     size: (usize, usize),
+    /// Twice as wide and as high as a picture; where a picture is cut out of it moves.
+    patches: Vec<u8>,
     frames: std::ops::Range<u64>,
     rest: io::Cursor<Vec<u8>>,
 }
 
 impl Moving {
     fn new(size: (usize, usize), fps: u32, frames: u64) -> Self {
-        let header = format!("YUV4MPEG2 W{} H{} F{fps}:1 Ip A1:1 C420jpeg\n", size.0, size.1);
-        Self { size, frames: 0..frames, rest: io::Cursor::new(header.into_bytes()) }
+        let (width, height) = size;
+        let header = format!("YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg\n");
+        let patches = (0..4 * width * height).map(|at| {
+            let (x, y) = (at % (2 * width), at / (2 * width));
+            ((x / 8 * 7_919 + y / 8 * 104_729) % 149 + (x * 31 + y * 17) % 13) as u8
+        });
+        let patches = patches.collect();
+        Self { size, patches, frames: 0..frames, rest: io::Cursor::new(header.into_bytes()) }
     }
 
     fn frame(&self, n: u64) -> Vec<u8> {
-        let (width, height) = self.size;
+        let ((width, height), n) = (self.size, n as usize);
         let mut frame = b"FRAME\n".to_vec();
-        let luma = (0..width * height).map(|at| {
-            let (x, y) = (at % width + 3 * n as usize, at / width + n as usize);
-            (x / 8 * 7_919 + y / 8 * 104_729) % 149 + (x * 31 + y * 17) % 13
-        });
-        frame.extend(luma.map(|sample| sample as u8));
+        let rows = self.patches.chunks_exact(2 * width).skip(n % height).take(height);
+        rows.for_each(|row| frame.extend(&row[3 * n % width..][..width]));
         frame.resize(frame.len() + width * height / 2, 128);
         frame
     }
