@@ -1,6 +1,6 @@
 // Players as npm has them, unchanged: each plays a title, and its CMCD is what the server reads.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { launch, openPage, whyNoBrowser } from "../chromium.mjs";
 import { cmcdOf } from "../cmcd.mjs";
 import { pageAddress, servePages } from "../pages.mjs";
@@ -33,39 +33,42 @@ after(async () => {
   await server?.close();
 });
 
-for (const player of Object.keys(KEYS)) {
-  for (const version of ["1", "2"]) {
-    test(`${player} plays, with CMCD version ${version}`, { skip }, async () => {
-      const title = titles.find((t) => t.hls && t.table);
-      const sid = crypto.randomUUID();
-      const { page, context, faults } = await openPage(browser);
-      const sent = [];
-      page.on("request", (r) => {
-        const cmcd = cmcdOf(r.url(), r.headers());
-        if (cmcd?.keys.ot === "v" || cmcd?.keys.ot === "av") sent.push(cmcd.keys);
+// They wait for pictures to pass, and each is its own session.
+describe("players", { concurrency: 3 }, () => {
+  for (const player of Object.keys(KEYS)) {
+    for (const version of ["1", "2"]) {
+      test(`${player} plays, with CMCD version ${version}`, { skip }, async () => {
+        const title = titles.find((t) => t.hls && t.table);
+        const sid = crypto.randomUUID();
+        const { page, context, faults } = await openPage(browser);
+        const sent = [];
+        page.on("request", (r) => {
+          const cmcd = cmcdOf(r.url(), r.headers());
+          if (cmcd?.keys.ot === "v" || cmcd?.keys.ot === "av") sent.push(cmcd.keys);
+        });
+        await page.goto(pageAddress(pages.url, player, server.url, title, { sid, cmcdv: version }));
+        await page.waitForFunction(() => {
+          const { record } = globalThis.airlane ?? {};
+          return record?.chunks.filter((c) => c.kind === "video").length >= 5 && document.querySelector("video").currentTime > 4.5;
+        });
+        const { name, record } = await page.evaluate(() => JSON.parse(JSON.stringify(globalThis.airlane)));
+        assert.match(name, NAMES[player]);
+        assert.deepEqual([record.faults, faults], [[], []]);
+
+        const keys = sent.at(-1);
+        for (const key of KEYS[player]) assert.ok(key in keys, `${key} in ${JSON.stringify(keys)}`);
+        assert.deepEqual([keys.sid, keys.cid, keys.v], [sid, title.name, version === "2" ? "2" : undefined]);
+
+        const { chunk_s } = await jsonOf(page, server.url + title.table);
+        const video = record.chunks.filter((c) => c.kind === "video");
+        const chunks = [...new Set(video.map((c) => Math.round(c.place_s / chunk_s)))].sort((a, b) => a - b);
+        assert.deepEqual(chunks, chunks.map((_, i) => i), "none is missing");
+
+        const reply = await adminJson(server, `/airlane/sessions?sid=${sid}`);
+        assert.equal(reply.sessions.length, 1);
+        assert.equal(reply.sessions[0].title, title.name);
+        await context.close();
       });
-      await page.goto(pageAddress(pages.url, player, server.url, title, { sid, cmcdv: version }));
-      await page.waitForFunction(() => {
-        const { record } = globalThis.airlane ?? {};
-        return record?.chunks.filter((c) => c.kind === "video").length >= 5 && document.querySelector("video").currentTime > 4.5;
-      });
-      const { name, record } = await page.evaluate(() => JSON.parse(JSON.stringify(globalThis.airlane)));
-      assert.match(name, NAMES[player]);
-      assert.deepEqual([record.faults, faults], [[], []]);
-
-      const keys = sent.at(-1);
-      for (const key of KEYS[player]) assert.ok(key in keys, `${key} in ${JSON.stringify(keys)}`);
-      assert.deepEqual([keys.sid, keys.cid, keys.v], [sid, title.name, version === "2" ? "2" : undefined]);
-
-      const { chunk_s } = await jsonOf(page, server.url + title.table);
-      const video = record.chunks.filter((c) => c.kind === "video");
-      const chunks = [...new Set(video.map((c) => Math.round(c.place_s / chunk_s)))].sort((a, b) => a - b);
-      assert.deepEqual(chunks, chunks.map((_, i) => i), "none is missing");
-
-      const reply = await adminJson(server, `/airlane/sessions?sid=${sid}`);
-      assert.equal(reply.sessions.length, 1);
-      assert.equal(reply.sessions[0].title, title.name);
-      await context.close();
-    });
+    }
   }
-}
+});

@@ -11,8 +11,11 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const airlane = process.env.AIRLANE_BIN;
 const skip = whyNoBrowser() ?? (airlane ? false : "AIRLANE_BIN names no program");
 
-/** Plays `size` under Minerva for 36 s and judges; the summary of it. */
-function story(size) {
+/**
+ * Plays under Minerva for 36 s and judges; the summary of it. The pictures are small: they have the
+ * rates of larger ones, take a fraction of the time to make, and any machine decodes four of them.
+ */
+function story() {
   const out = join(root, "target/browser-story");
   mkdirSync(out, { recursive: true });
   const run = (program, args) => {
@@ -20,7 +23,7 @@ function story(size) {
     return { status, text: `${stdout}${stderr}` };
   };
   const played = run(process.execPath, [
-    join(root, "tests/browser/story.mjs"), "--airlane", airlane, "--out", out, "--size", size,
+    join(root, "tests/browser/story.mjs"), "--airlane", airlane, "--out", out, "--size", "360p25",
     "--duration-s", "36", "--schemes", "minerva", "--packed-s", "20",
   ]);
   assert.equal(played.status, 0, played.text);
@@ -37,11 +40,8 @@ function story(size) {
 }
 
 test("the laboratory predicts what four browsers see", { skip }, () => {
-  let { text, claims, rows } = story("720p25");
-  const isVoid = () => claims.every((c) => c.n === 0);
-  // Where decoding is too much for the machine: the same rates, smaller pictures.
-  if (isVoid()) ({ text, claims, rows } = story("360p25"));
-  assert.ok(!isVoid(), `every run is void: ${text}`);
+  const { text, claims, rows } = story();
+  assert.ok(claims.some((c) => c.n > 0), `every run is void: ${text}`);
   const values = (viewer, scheme, metric) => rows
     .filter((r) => r.case === viewer && r.scheme === scheme && r.metric === metric).map((r) => r.value);
   for (const viewer of ["1/v1", "1/v2", "1/v3", "1/v4"]) {
