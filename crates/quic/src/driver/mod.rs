@@ -284,12 +284,12 @@ impl Work {
         let (admission, places) = (inner.config().admission, inner.config().places.as_ref());
         let from = incoming.remote_address().ip();
         let proven = incoming.remote_address_validated();
-        let unproven = admission.handshakes.min(admission.validate_from);
+        let limit = if proven { usize::MAX } else { admission.validate_from };
         let crowded = !proven && places.is_some_and(|places| places.crowded(from));
-        let begun =
-            !crowded && links.begin_handshake(if proven { admission.handshakes } else { unproven });
-        let would_help = crowded || (!begun && unproven == admission.validate_from);
-        if would_help && !proven {
+        let begun = !crowded && links.begin_handshake(limit.min(admission.handshakes));
+        // There may be room for clients that have proven their address.
+        let retry = crowded || (!begun && limit <= admission.handshakes);
+        if retry && !proven {
             // Whoever has not shown that it is where it says costs nothing but the answer.
             if let Ok(t) = links.proto().retry(incoming, &mut self.buffer) {
                 self.outlet.respond(cx, &t, &self.buffer);
