@@ -10,21 +10,6 @@ use airlane_wifi::{
     Address, BlockAck, Format, Frame, FrameKind, Guard, Heard, Vector, What, Width,
 };
 
-const KINDS: [FrameKind; 12] = [
-    FrameKind::QosData,
-    FrameKind::Data,
-    FrameKind::Null,
-    FrameKind::Beacon,
-    FrameKind::Management,
-    FrameKind::Rts,
-    FrameKind::Cts,
-    FrameKind::Ack,
-    FrameKind::BlockAck,
-    FrameKind::BlockAckRequest,
-    FrameKind::PowerSavePoll,
-    FrameKind::Other,
-];
-
 /// Bytes of the input per record.
 const STEP: usize = 12;
 
@@ -92,7 +77,7 @@ fn heard(at: Time, step: &[u8; STEP]) -> Heard {
     let &[op, _, long, kind, to, from, seq, low, size, rest, acked, count] = step;
     let duration = Duration::from_nanos(u64::from(long) << (rest & 31));
     let frame = |n: u16| Frame {
-        kind: KINDS[usize::from(kind) % 12],
+        kind: FrameKind::ALL[usize::from(kind) % FrameKind::ALL.len()],
         receiver: if to == 255 { Address::BROADCAST } else { address(to) },
         transmitter: (from != 255).then(|| address(from)),
         bssid: (rest & 32 != 0).then(|| address(rest)),

@@ -114,6 +114,24 @@ pub enum FrameKind {
     Other,
 }
 
+impl FrameKind {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::QosData,
+        Self::Data,
+        Self::Null,
+        Self::Beacon,
+        Self::Management,
+        Self::Rts,
+        Self::Cts,
+        Self::Ack,
+        Self::BlockAck,
+        Self::BlockAckRequest,
+        Self::PowerSavePoll,
+        Self::Other,
+    ];
+}
+
 /// What a block acknowledgement says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockAck {

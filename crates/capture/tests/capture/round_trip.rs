@@ -42,20 +42,7 @@ fn addresses() -> impl Strategy<Value = Address> {
 
 /// Any frame that 802.11 can express.
 fn frames() -> impl Strategy<Value = Frame> {
-    let kinds = prop::sample::select(vec![
-        FrameKind::QosData,
-        FrameKind::Data,
-        FrameKind::Null,
-        FrameKind::Beacon,
-        FrameKind::Management,
-        FrameKind::Rts,
-        FrameKind::Cts,
-        FrameKind::Ack,
-        FrameKind::BlockAck,
-        FrameKind::BlockAckRequest,
-        FrameKind::PowerSavePoll,
-        FrameKind::Other,
-    ]);
+    let kinds = prop::sample::select(&FrameKind::ALL[..]);
     let who = (addresses(), addresses(), prop::option::of(addresses()), 0_u8..4);
     let bits = (any::<bool>(), any::<bool>(), 0_u16..4_096, 0_u8..16, 0_u64..32_767_000);
     let block_ack = (0_u16..4_096, any::<[u64; 4]>(), any::<bool>());
