@@ -33,7 +33,7 @@ after(async () => {
   await server?.close();
 });
 
-// They wait for pictures to pass, and each is its own session.
+// They play in real time, each in a session of its own: several at once.
 describe("players", { concurrency: 3 }, () => {
   for (const player of Object.keys(KEYS)) {
     for (const version of ["1", "2"]) {

@@ -205,15 +205,16 @@ fn host() -> String {
 
 /// The threads that a daemon runs on.
 fn threads() -> Result<tokio::runtime::Runtime, LabError> {
-    /// Threads that wait for disks and names at most: each keeps some hundreds of KiB.
-    const MOST_THAT_WAIT: usize = 64;
-    /// How long one of these stays without work. What there is to do goes round among them: with
-    /// seconds of patience, as many as a crowded moment ever took would stay for good.
-    const PATIENCE: Duration = Duration::from_millis(100);
+    /// Threads for blocking calls (reads from a disk, look-ups of names) at most: each keeps some
+    /// hundreds of KiB.
+    const MAX_BLOCKING_THREADS: usize = 64;
+    /// How long one of them stays without work. The runtime gives idle threads work in turn: with its
+    /// own ten seconds none would be idle for so long, and as many as a peak took would stay for good.
+    const KEEP_ALIVE: Duration = Duration::from_millis(100);
     refuse_huge_pages();
     tokio::runtime::Builder::new_multi_thread()
-        .max_blocking_threads(MOST_THAT_WAIT)
-        .thread_keep_alive(PATIENCE)
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .thread_keep_alive(KEEP_ALIVE)
         .enable_all()
         .build()
         .map_err(|e| LabError::fault(format!("no threads to run on: {e}")))

@@ -470,7 +470,7 @@ fn secret() -> Result<[u8; 32], DaemonError> {
 async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
     let request = request.clone();
     // It takes many times the memory that it leaves. The allocator keeps what a thread freed for that
-    // thread, and those that wait for disks live on: with time each of them would have read titles.
+    // thread, and those that wait for disks live while there is work: one of them would keep it.
     let (done, catalogue) = oneshot::channel();
     let read = move || {
         // Nobody waits any more where the server was dropped.

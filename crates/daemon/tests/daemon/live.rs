@@ -35,7 +35,7 @@ fn libvpx() -> Option<Arc<Library>> {
 /// Raw video of patches that move, as ffmpeg would write it.
 struct Moving {
     size: (usize, usize),
-    /// Twice as wide and as high as a picture; where a picture is cut out of it moves.
+    /// A picture twice as wide and high; each frame is cut out of it at another place.
     patches: Vec<u8>,
     frames: std::ops::Range<u64>,
     rest: io::Cursor<Vec<u8>>,

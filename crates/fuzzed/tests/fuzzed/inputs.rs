@@ -83,7 +83,7 @@ fn no_target_fails<I: Iterator<Item = Tried> + 'static>(inputs_of: fn(&'static T
             }
         });
     }
-    // With its threads' ends alone, the channel ends early if one of them panics.
+    // Only the threads hold senders then: if all of them have panicked, waiting ends.
     drop(ended);
     let mut failures = Vec::new();
     for _ in TARGETS {
