@@ -27,7 +27,7 @@ pub use config::{
     MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
 };
 pub use connection::Connection;
-pub use control::{ControlHandle, ControlStats};
+pub use control::{ControlHandle, ControlProgress, ControlStats};
 pub use crypto::{Certificates, Cipher, Identity, Security, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;

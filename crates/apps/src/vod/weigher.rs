@@ -1,10 +1,9 @@
 //! Applies Minerva's weight of one connection to its congestion controller.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use airlane_minerva::Progress;
-use airlane_quic::{Connection, ControlHandle, ControlStats};
+use airlane_quic::{Connection, ControlHandle, ControlProgress};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::Notify;
 
@@ -93,7 +92,7 @@ impl Weigher {
 
     /// The connection's totals, in body bytes.
     pub(super) fn progress(&self) -> Progress {
-        progress(&self.control.stats(), self.weighing.payload_bytes())
+        progress(self.control.progress(), self.weighing.payload_bytes())
     }
 }
 
@@ -103,13 +102,13 @@ pub(super) fn group(session: u64) -> u64 {
 }
 
 /// A connection's totals in body bytes.
-fn progress(stats: &ControlStats, payload_bytes: u64) -> Progress {
+fn progress(of: ControlProgress, payload_bytes: u64) -> Progress {
     let body = payload_bytes.saturating_sub(PACKET_OVERHEAD_BYTES);
     let acked_bytes =
-        u128::from(stats.acked_bytes) * u128::from(body) / u128::from(payload_bytes.max(1));
+        u128::from(of.acked_bytes) * u128::from(body) / u128::from(payload_bytes.max(1));
     Progress {
         acked_bytes: u64::try_from(acked_bytes).unwrap_or(u64::MAX),
-        busy: stats.busy,
-        min_rtt: stats.rtt.map_or(Duration::ZERO, |r| r.min),
+        busy: of.busy,
+        min_rtt: of.min_rtt.unwrap_or_default(),
     }
 }

@@ -63,6 +63,17 @@ pub struct ControlStats {
     pub controller: &'static str,
 }
 
+/// How far a connection has come, of what [`ControlStats`] has: the fields have the same meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlProgress {
+    /// Bytes acknowledged.
+    pub acked_bytes: u64,
+    /// Time during which there was data to send.
+    pub busy: Duration,
+    /// The smallest round trip, once there is a sample.
+    pub min_rtt: Option<Duration>,
+}
+
 /// A handle to the congestion controller of a running connection. It does not keep the connection
 /// alive, and its counts can be read when the connection is gone.
 #[derive(Clone)]
@@ -95,6 +106,24 @@ impl ControlHandle {
         self.guarded(|core| {
             self.shared.report_waiting(core);
             read(core, now, self.shared.marks())
+        })
+    }
+
+    /// How far the connection has come as of now. It costs less than [`Self::stats`], for those who
+    /// ask thousands of times a second: it does not ask the controller.
+    ///
+    /// # Panics
+    /// If the state's bookkeeping does, which ends the connection.
+    pub fn progress(&self) -> ControlProgress {
+        let now = self.runtime.now();
+        self.guarded(|core| {
+            self.shared.report_waiting(core);
+            let counts = core.counts(now);
+            ControlProgress {
+                acked_bytes: counts.acked_bytes,
+                busy: counts.busy,
+                min_rtt: core.rtt().map(|r| r.min),
+            }
         })
     }
 

@@ -40,5 +40,5 @@ mod core;
 mod handle;
 mod noq;
 
-pub use handle::{ControlHandle, ControlStats};
+pub use handle::{ControlHandle, ControlProgress, ControlStats};
 pub(crate) use noq::{Factory, Shared};

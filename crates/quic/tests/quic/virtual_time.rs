@@ -169,6 +169,11 @@ fn busy_time_leaves_pauses_out_and_so_measures_the_link() {
                 s.sleep(Duration::from_millis(700)).await;
                 let after = to_client.control().stats();
                 assert!(!after.has_data && after.in_flight == 0, "{after:?}");
+                let progress = to_client.control().progress();
+                assert_eq!(
+                    (progress.acked_bytes, progress.busy, progress.min_rtt),
+                    (after.acked_bytes, after.busy, after.rtt.map(|r| r.min)),
+                );
                 let (bytes, busy) =
                     (after.acked_bytes - before.acked_bytes, after.busy - before.busy);
                 let rate = Rate::of(bytes, busy).mbps();

@@ -5,7 +5,6 @@
 //! which it had data to send. The connection measures both for all sessions together;
 //! [`Shares::divide_progress`] divides them.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,7 +50,8 @@ impl WeightRule {
 /// One session's share of a connection.
 #[derive(Debug)]
 struct Share {
-    /// The number of the session.
+    /// The session, and its number.
+    key: SessionKey,
     session: u64,
     rule: WeightRule,
     /// The last update of its weight.
@@ -102,7 +102,7 @@ impl ConnectionShares {
         let ended = shares.end_silent_shares(now);
         let updated = sessions
             .iter()
-            .filter_map(|(key, update)| Some((shares.by_key.get(key)?.session, update.weight)));
+            .filter_map(|(key, update)| Some((shares.of(key)?.session, update.weight)));
         let updated = updated.collect();
         Updates { sessions, ended, weight: shares.changed_weight(), shares: updated }
     }
@@ -121,10 +121,12 @@ pub(in super::super) struct Updates {
     pub(in super::super) shares: Vec<(u64, f64)>,
 }
 
-/// The shares of a connection, by their sessions' keys.
+/// The shares of a connection.
 #[derive(Debug)]
 pub(super) struct Shares {
-    by_key: BTreeMap<SessionKey, Share>,
+    /// In the order of their keys. Mostly one, at which the connection looks some times a second:
+    /// it lies together in memory, as it would not in a tree.
+    all: Vec<Share>,
     /// The weight that the connection began with, which it has while nobody plays.
     plain: f64,
     /// The connection's totals when they were last divided.
@@ -149,7 +151,7 @@ impl Shares {
     /// None yet, on a connection that began with this weight.
     fn new(plain: f64) -> Self {
         Self {
-            by_key: BTreeMap::new(),
+            all: Vec::new(),
             plain,
             last_totals: Progress::default(),
             last_divided_at: Time::ZERO,
@@ -159,25 +161,38 @@ impl Shares {
         }
     }
 
+    /// Where the share of a session is; else where it would be.
+    fn place(&self, key: &SessionKey) -> Result<usize, usize> {
+        self.all.binary_search_by(|share| share.key.cmp(key))
+    }
+
+    fn of(&self, key: &SessionKey) -> Option<&Share> {
+        self.place(key).ok().map(|at| &self.all[at])
+    }
+
+    fn of_mut(&mut self, key: &SessionKey) -> Option<&mut Share> {
+        self.place(key).ok().map(|at| &mut self.all[at])
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.by_key.len()
+        self.all.len()
     }
 
     pub(super) fn has(&self, key: &SessionKey) -> bool {
-        self.by_key.contains_key(key)
+        self.place(key).is_ok()
     }
 
     pub(super) fn is_of(&self, key: &SessionKey, session: u64) -> bool {
-        self.by_key.get(key).is_some_and(|s| s.session == session)
+        self.of(key).is_some_and(|s| s.session == session)
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &SessionKey> {
-        self.by_key.keys()
+        self.all.iter().map(|s| &s.key)
     }
 
     /// The last update of a session's weight.
     pub(super) fn last_update(&self, key: &SessionKey) -> Option<Update> {
-        self.by_key.get(key)?.update
+        self.of(key)?.update
     }
 
     /// A session gets a share, with chunks of length `chunk`.
@@ -195,10 +210,12 @@ impl Shares {
         if self.told_weight.is_none() && matches!(rule, WeightRule::Minerva(_)) {
             self.told_weight = Some(rule.weight());
         }
-        if self.by_key.is_empty() {
+        if self.all.is_empty() {
             self.last_silence_check = now;
         }
+        let place = self.place(&key);
         let share = Share {
+            key,
             session,
             rule,
             update: None,
@@ -209,12 +226,17 @@ impl Shares {
             standing: Standing::New,
             last_request: now,
         };
-        self.by_key.insert(key, share);
+        match place {
+            Ok(at) => self.all[at] = share,
+            Err(at) => self.all.insert(at, share),
+        }
     }
 
     /// A session's share ends.
     pub(super) fn leave(&mut self, key: &SessionKey) {
-        self.by_key.remove(key);
+        if let Ok(at) = self.place(key) {
+            self.all.remove(at);
+        }
     }
 
     /// A session requests something. `picture` is there for a chunk of video: what follows from the
@@ -226,7 +248,7 @@ impl Shares {
         picture: Option<(Request, Watching, &Viewer)>,
         cmcd: &Cmcd,
     ) {
-        let Some(share) = self.by_key.get_mut(key) else { return };
+        let Some(share) = self.of_mut(key) else { return };
         share.last_request = now;
         share.responses += 1;
         let Some((request, before, viewer)) = picture else { return };
@@ -250,19 +272,19 @@ impl Shares {
         watching: Watching,
         buffer: Option<Duration>,
     ) {
-        if let Some(Share { rule: WeightRule::Minerva(minerva), .. }) = self.by_key.get_mut(key) {
+        if let Some(Share { rule: WeightRule::Minerva(minerva), .. }) = self.of_mut(key) {
             minerva.on_watching(now, watching, buffer);
         }
     }
 
     pub(super) fn on_body_handed_over(&mut self, key: &SessionKey, bytes: u64) {
-        if let Some(share) = self.by_key.get_mut(key) {
+        if let Some(share) = self.of_mut(key) {
             share.pending += bytes;
         }
     }
 
     pub(super) fn on_taken(&mut self, now: Time, key: &SessionKey, taken: &Taken) {
-        if let Some(share) = self.by_key.get_mut(key) {
+        if let Some(share) = self.of_mut(key) {
             share.conduct.on_taken(now, taken);
             share.standing = share.conduct.standing(now);
         }
@@ -270,7 +292,7 @@ impl Shares {
 
     /// A response ended; `picture`: it was to a request for a chunk of the picture.
     pub(super) fn on_response_end(&mut self, key: &SessionKey, picture: bool) {
-        if let Some(share) = self.by_key.get_mut(key) {
+        if let Some(share) = self.of_mut(key) {
             share.responses = share.responses.saturating_sub(1);
             if picture {
                 share.conduct.on_end();
@@ -280,36 +302,36 @@ impl Shares {
 
     /// Whether the connection's weight changes as soon as what waits has been delivered.
     pub(super) fn is_ending(&self) -> bool {
-        self.by_key.len() > 1
+        self.all.len() > 1
             && self.last_divided_at - self.last_delivered_at < LONGEST_TAIL
-            && self.by_key.values().any(|s| s.responses == 0 && s.pending > 0)
+            && self.all.iter().any(|s| s.responses == 0 && s.pending > 0)
     }
 
     /// The weight of a session among those of its connection.
     pub(super) fn share_weight(&self, key: &SessionKey) -> Option<f64> {
-        Some(self.by_key.get(key)?.rule.weight())
+        Some(self.of(key)?.rule.weight())
     }
 
     /// When a weight is due, a player has been idle for long enough to count no more or, if nothing
     /// leads to a poll before, silent shares are to be looked for.
     pub(super) fn next_event(&self) -> Option<Time> {
-        let due = self.by_key.values().filter_map(|s| s.rule.next_event()).min();
-        let counted = self.by_key.values().filter(|s| s.standing != Standing::Stopped);
+        let due = self.all.iter().filter_map(|s| s.rule.next_event()).min();
+        let counted = self.all.iter().filter(|s| s.standing != Standing::Stopped);
         let due = due.into_iter().chain(counted.map(|s| s.conduct.expires())).min();
         let due =
             due.into_iter().chain(self.is_ending().then(|| self.last_divided_at + TAIL)).min();
-        let check = (self.by_key.len() > 1).then(|| self.last_silence_check + SESSION_TIMEOUT);
+        let check = (self.all.len() > 1).then(|| self.last_silence_check + SESSION_TIMEOUT);
         due.into_iter().chain(check).min()
     }
 
     /// The new weights that are due.
     pub(super) fn poll(&mut self, now: Time) -> Vec<(SessionKey, Update)> {
         let mut updates = Vec::new();
-        for (key, share) in &mut self.by_key {
+        for share in &mut self.all {
             let WeightRule::Minerva(minerva) = &mut share.rule else { continue };
             if let Some(update) = minerva.poll(now, share.progress) {
                 share.update = Some(update);
-                updates.push((key.clone(), update));
+                updates.push((share.key.clone(), update));
             }
         }
         updates
@@ -321,17 +343,13 @@ impl Shares {
         self.last_silence_check = now;
         let silent = |s: &Share| s.responses == 0 && now - s.last_request >= SESSION_TIMEOUT;
         let mut ended = Vec::new();
-        while self.by_key.len() > 1
-            && let Some((_, key)) = self
-                .by_key
-                .iter()
+        while self.all.len() > 1
+            && let Some((_, at)) = (self.all.iter().enumerate())
                 .filter(|(_, s)| silent(s))
-                .map(|(k, s)| (s.last_request, k))
+                .map(|(at, s)| (s.last_request, at))
                 .min()
         {
-            let key = key.clone();
-            self.by_key.remove(&key);
-            ended.push(key);
+            ended.push(self.all.remove(at).key);
         }
         ended
     }
@@ -341,12 +359,12 @@ impl Shares {
     /// several shares those count that wait for something: what one does not need is not the others'.
     /// `None` while no session has a share.
     pub(super) fn weight(&self) -> Option<f64> {
-        let is_only = self.by_key.len() == 1;
+        let is_only = self.all.len() == 1;
         let of = |standing| {
-            let those = self.by_key.values().filter(move |s| s.standing == standing);
+            let those = self.all.iter().filter(move |s| s.standing == standing);
             those.filter(move |s| is_only || s.is_waiting()).map(|s| s.rule.weight())
         };
-        if self.by_key.is_empty() {
+        if self.all.is_empty() {
             return None;
         }
         let playing = of(Standing::Playing).reduce(|sum, weight| sum + weight);
@@ -373,12 +391,12 @@ impl Shares {
         if acked > 0 {
             self.last_delivered_at = self.last_divided_at;
         }
-        let is_only = self.by_key.len() == 1;
-        let pending: u64 = self.by_key.values().map(|s| s.pending).sum();
+        let is_only = self.all.len() == 1;
+        let pending: u64 = self.all.iter().map(|s| s.pending).sum();
         // What is on the connection beside sessions has a plain share of it.
-        let all: f64 = self.plain + self.by_key.values().map(|s| s.rule.weight()).sum::<f64>();
-        for share in self.by_key.values_mut() {
-            share.conduct.on_due(acked as f64 * share.rule.weight() / all);
+        let whole: f64 = self.plain + self.all.iter().map(|s| s.rule.weight()).sum::<f64>();
+        for share in &mut self.all {
+            share.conduct.on_due(acked as f64 * share.rule.weight() / whole);
             share.standing = share.conduct.standing(now);
             share.progress.min_rtt = totals.min_rtt;
             let part = u128::from(acked) * u128::from(share.pending);
@@ -400,13 +418,13 @@ impl Shares {
     /// How many sessions play, and wait for something if there are several.
     #[cfg(test)]
     pub(super) fn counting(&self) -> usize {
-        let is_only = self.by_key.len() == 1;
-        let playing = self.by_key.values().filter(|s| s.standing == Standing::Playing);
+        let is_only = self.all.len() == 1;
+        let playing = self.all.iter().filter(|s| s.standing == Standing::Playing);
         playing.filter(|s| is_only || s.is_waiting()).count()
     }
 
     #[cfg(test)]
     pub(super) fn delivered(&self, key: &SessionKey) -> Option<u64> {
-        Some(self.by_key.get(key)?.progress.acked_bytes)
+        Some(self.of(key)?.progress.acked_bytes)
     }
 }
