@@ -33,6 +33,8 @@ struct Load {
     abr: &'static str,
     /// The rate of half quality of the title, which its rungs follow.
     half_quality_bps: f64,
+    /// What is asked of the time that weights take.
+    updates: Rule,
 }
 
 /// As many as an evening's film has at a small provider.
@@ -43,6 +45,7 @@ const HUNDREDS: Load = Load {
     seconds: 60,
     abr: "robust-mpc",
     half_quality_bps: title::HALF_QUALITY_BPS,
+    updates: Rule::AtMost(2.0),
 };
 /// As many as two cores can serve and play at once: on the lowest rung of a title that takes little.
 const THOUSANDS: Load = Load {
@@ -52,6 +55,7 @@ const THOUSANDS: Load = Load {
     seconds: 30,
     abr: "fixed:0",
     half_quality_bps: title::HALF_QUALITY_BPS / 4.0,
+    updates: Rule::Reported,
 };
 
 impl Load {
@@ -206,7 +210,7 @@ fn figures_of(load: Load) -> Result<Vec<Figure>, Problem> {
             "updates",
             all.updating * 100.0,
             "% of a core",
-            Rule::AtMost(2.0),
+            load.updates,
             format!(
                 "time that the server says it took to set weights and to look whether to, waits \
                  for a core included; {:.1} weights set per second",
