@@ -8,6 +8,7 @@ mod bar;
 mod bars;
 mod clock;
 mod machine;
+mod metrics;
 mod noq_bulk;
 mod ns3;
 mod output;

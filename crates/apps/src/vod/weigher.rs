@@ -102,13 +102,13 @@ pub(super) fn group(session: u64) -> u64 {
 }
 
 /// A connection's totals in body bytes.
-fn progress(of: ControlProgress, payload_bytes: u64) -> Progress {
+fn progress(control: ControlProgress, payload_bytes: u64) -> Progress {
     let body = payload_bytes.saturating_sub(PACKET_OVERHEAD_BYTES);
     let acked_bytes =
-        u128::from(of.acked_bytes) * u128::from(body) / u128::from(payload_bytes.max(1));
+        u128::from(control.acked_bytes) * u128::from(body) / u128::from(payload_bytes.max(1));
     Progress {
         acked_bytes: u64::try_from(acked_bytes).unwrap_or(u64::MAX),
-        busy: of.busy,
-        min_rtt: of.min_rtt.unwrap_or_default(),
+        busy: control.busy,
+        min_rtt: control.min_rtt.unwrap_or_default(),
     }
 }

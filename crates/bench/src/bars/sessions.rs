@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::clock::Watch;
+use crate::metrics::Metrics;
 use crate::process::{self, Running, Scratch, Usage};
 use crate::title;
 
@@ -256,7 +257,6 @@ fn run(
     threads.block_on(async {
         let client = Client::new(TokioRuntime::new(Seed(1)), Trust::Anyone, Speak::Http1);
         let client = client.map_err(|e| broke(&e))?;
-        let metrics = Url::parse(&format!("{admin}/metrics")).map_err(|e| broke(&e))?;
         let mut page = StatusPage { client: &client, admin, since_s: 0.0 };
         let mut players = Running::start("airlane play", &mut command)?;
         let watch = Watch::start();
@@ -266,7 +266,7 @@ fn run(
             page.look().await?;
         }
         until(load.gathering()).await;
-        let before = (server.usage()?, players.usage()?, counters(&client, &metrics).await?);
+        let before = (server.usage()?, players.usage()?, counters(&client, admin).await?);
         let mut resident = Vec::new();
         let mut last = before;
         // The last look is while all of them still play.
@@ -278,7 +278,7 @@ fn run(
             page.look().await?;
         }
         let seconds = (watch.elapsed() - load.gathering()).as_secs_f64();
-        last.2 = counters(&client, &metrics).await?;
+        last.2 = counters(&client, admin).await?;
         while players.ended()?.is_none() {
             client.pause(Duration::from_millis(500)).await;
         }
@@ -322,17 +322,10 @@ impl StatusPage<'_> {
     }
 }
 
-async fn counters(client: &Client, metrics: &Url) -> Result<Counters, Problem> {
-    let page = client.get_all(metrics, None, 1 << 20).await;
-    let (page, _) = page.map_err(|e| Problem::Broke(e.to_string()))?;
-    let page = String::from_utf8_lossy(&page).into_owned();
-    let value = |name: &str| {
-        let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
-        line.and_then(|v| v.parse().ok())
-            .ok_or_else(|| Problem::Broke(format!("/metrics does not tell {name}")))
-    };
+async fn counters(client: &Client, admin: &str) -> Result<Counters, Problem> {
+    let metrics = Metrics::read(client, admin).await?;
     Ok(Counters {
-        updates: value("airlane_weight_updates_total")?,
-        seconds: value("airlane_weight_update_seconds_total")?,
+        updates: metrics.sum("airlane_weight_updates_total")?,
+        seconds: metrics.sum("airlane_weight_update_seconds_total")?,
     })
 }

@@ -63,7 +63,7 @@ pub struct ControlStats {
     pub controller: &'static str,
 }
 
-/// How far a connection has come, of what [`ControlStats`] has: the fields have the same meaning.
+/// The part of [`ControlStats`] that says how far a connection has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlProgress {
     /// Bytes acknowledged.
@@ -102,11 +102,7 @@ impl ControlHandle {
     /// # Panics
     /// If the controller does, which ends the connection.
     pub fn stats(&self) -> ControlStats {
-        let now = self.runtime.now();
-        self.guarded(|core| {
-            self.shared.report_waiting(core);
-            read(core, now, self.shared.marks())
-        })
+        self.read(|core, now| stats(core, now, self.shared.marks()))
     }
 
     /// How far the connection has come as of now. It costs less than [`Self::stats`], for those who
@@ -115,9 +111,7 @@ impl ControlHandle {
     /// # Panics
     /// If the state's bookkeeping does, which ends the connection.
     pub fn progress(&self) -> ControlProgress {
-        let now = self.runtime.now();
-        self.guarded(|core| {
-            self.shared.report_waiting(core);
+        self.read(|core, now| {
             let counts = core.counts(now);
             ControlProgress {
                 acked_bytes: counts.acked_bytes,
@@ -186,6 +180,15 @@ impl ControlHandle {
         }
     }
 
+    /// Reads the state as of now.
+    fn read<T>(&self, f: impl FnOnce(&Core, Time) -> T) -> T {
+        let now = self.runtime.now();
+        self.guarded(|core| {
+            self.shared.report_waiting(core);
+            f(core, now)
+        })
+    }
+
     /// Runs `f` on the state. A panic in `f` ends the connection and goes on in the caller.
     fn guarded<T>(&self, f: impl FnOnce(&mut Core) -> T) -> T {
         let result = {
@@ -203,7 +206,7 @@ impl ControlHandle {
     }
 }
 
-fn read(core: &Core, now: Time, marks_received: u64) -> ControlStats {
+fn stats(core: &Core, now: Time, marks_received: u64) -> ControlStats {
     let c = core.counts(now);
     let controller = core.controller().expect("the last path of a connection stays");
     ControlStats {

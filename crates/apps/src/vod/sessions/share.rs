@@ -50,8 +50,9 @@ impl WeightRule {
 /// One session's share of a connection.
 #[derive(Debug)]
 struct Share {
-    /// The session, and its number.
+    /// Its session.
     key: SessionKey,
+    /// The number of the session.
     session: u64,
     rule: WeightRule,
     /// The last update of its weight.
@@ -102,7 +103,7 @@ impl ConnectionShares {
         let ended = shares.end_silent_shares(now);
         let updated = sessions
             .iter()
-            .filter_map(|(key, update)| Some((shares.of(key)?.session, update.weight)));
+            .filter_map(|(key, update)| Some((shares.find(key)?.session, update.weight)));
         let updated = updated.collect();
         Updates { sessions, ended, weight: shares.changed_weight(), shares: updated }
     }
@@ -124,8 +125,8 @@ pub(in super::super) struct Updates {
 /// The shares of a connection.
 #[derive(Debug)]
 pub(super) struct Shares {
-    /// In the order of their keys. Mostly one, at which the connection looks some times a second:
-    /// it lies together in memory, as it would not in a tree.
+    /// In the order of their keys. Most connections have one, which is read several times a second:
+    /// in a tree it would take more memory, and more cache lines.
     all: Vec<Share>,
     /// The weight that the connection began with, which it has while nobody plays.
     plain: f64,
@@ -166,11 +167,11 @@ impl Shares {
         self.all.binary_search_by(|share| share.key.cmp(key))
     }
 
-    fn of(&self, key: &SessionKey) -> Option<&Share> {
+    fn find(&self, key: &SessionKey) -> Option<&Share> {
         self.place(key).ok().map(|at| &self.all[at])
     }
 
-    fn of_mut(&mut self, key: &SessionKey) -> Option<&mut Share> {
+    fn find_mut(&mut self, key: &SessionKey) -> Option<&mut Share> {
         self.place(key).ok().map(|at| &mut self.all[at])
     }
 
@@ -183,7 +184,7 @@ impl Shares {
     }
 
     pub(super) fn is_of(&self, key: &SessionKey, session: u64) -> bool {
-        self.of(key).is_some_and(|s| s.session == session)
+        self.find(key).is_some_and(|s| s.session == session)
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &SessionKey> {
@@ -192,7 +193,7 @@ impl Shares {
 
     /// The last update of a session's weight.
     pub(super) fn last_update(&self, key: &SessionKey) -> Option<Update> {
-        self.of(key)?.update
+        self.find(key)?.update
     }
 
     /// A session gets a share, with chunks of length `chunk`.
@@ -248,7 +249,7 @@ impl Shares {
         picture: Option<(Request, Watching, &Viewer)>,
         cmcd: &Cmcd,
     ) {
-        let Some(share) = self.of_mut(key) else { return };
+        let Some(share) = self.find_mut(key) else { return };
         share.last_request = now;
         share.responses += 1;
         let Some((request, before, viewer)) = picture else { return };
@@ -272,19 +273,19 @@ impl Shares {
         watching: Watching,
         buffer: Option<Duration>,
     ) {
-        if let Some(Share { rule: WeightRule::Minerva(minerva), .. }) = self.of_mut(key) {
+        if let Some(Share { rule: WeightRule::Minerva(minerva), .. }) = self.find_mut(key) {
             minerva.on_watching(now, watching, buffer);
         }
     }
 
     pub(super) fn on_body_handed_over(&mut self, key: &SessionKey, bytes: u64) {
-        if let Some(share) = self.of_mut(key) {
+        if let Some(share) = self.find_mut(key) {
             share.pending += bytes;
         }
     }
 
     pub(super) fn on_taken(&mut self, now: Time, key: &SessionKey, taken: &Taken) {
-        if let Some(share) = self.of_mut(key) {
+        if let Some(share) = self.find_mut(key) {
             share.conduct.on_taken(now, taken);
             share.standing = share.conduct.standing(now);
         }
@@ -292,7 +293,7 @@ impl Shares {
 
     /// A response ended; `picture`: it was to a request for a chunk of the picture.
     pub(super) fn on_response_end(&mut self, key: &SessionKey, picture: bool) {
-        if let Some(share) = self.of_mut(key) {
+        if let Some(share) = self.find_mut(key) {
             share.responses = share.responses.saturating_sub(1);
             if picture {
                 share.conduct.on_end();
@@ -309,7 +310,7 @@ impl Shares {
 
     /// The weight of a session among those of its connection.
     pub(super) fn share_weight(&self, key: &SessionKey) -> Option<f64> {
-        Some(self.of(key)?.rule.weight())
+        Some(self.find(key)?.rule.weight())
     }
 
     /// When a weight is due, a player has been idle for long enough to count no more or, if nothing
@@ -425,6 +426,6 @@ impl Shares {
 
     #[cfg(test)]
     pub(super) fn delivered(&self, key: &SessionKey) -> Option<u64> {
-        Some(self.of(key)?.progress.acked_bytes)
+        Some(self.find(key)?.progress.acked_bytes)
     }
 }

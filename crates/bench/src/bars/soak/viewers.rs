@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::FILMS;
 use super::world::{MOST_BYTES, World, broke, sleep};
 use crate::bar::Problem;
+use crate::metrics::Metrics;
 
 /// How often pages ask.
 const SECOND: Duration = Duration::from_secs(1);
@@ -53,9 +54,7 @@ pub(super) async fn watch_all(world: Arc<World>) {
         let sessions = world.admin_url(&format!("/airlane/sessions?since={since}"))?;
         let (text, _) = client.get_all(&sessions, None, MOST_BYTES).await.map_err(broke)?;
         since = serde_json::from_slice::<Sessions>(&text).map_err(broke)?.newest(since);
-        let metrics = world.admin_url("/metrics")?;
-        let (text, _) = client.get_all(&metrics, None, MOST_BYTES).await.map_err(broke)?;
-        let metrics = String::from_utf8(text).map_err(broke)?;
+        let metrics = Metrics::read(&client, &world.admin).await?;
         world.note(|account| {
             account.pages += 1;
             account.metrics = metrics;

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use super::Plan;
 use crate::bar::Problem;
 use crate::clock::Watch;
+use crate::metrics::Metrics;
 use crate::process::{Running, Scratch};
 
 /// Failures that are told in full.
@@ -54,7 +55,7 @@ pub(super) struct Account {
     pub(super) stalled: u64,
     /// Looks of the status page, and the last metrics.
     pub(super) pages: u64,
-    pub(super) metrics: String,
+    pub(super) metrics: Metrics,
     /// Certificates that replaced others, how many of them were seen over QUIC and over TCP, and
     /// the longest that took.
     pub(super) certificates: u64,
@@ -126,21 +127,12 @@ impl Account {
 
     /// The sum of a metric over all of its labels.
     pub(super) fn metric(&self, name: &str) -> f64 {
-        self.metric_with(name, "")
+        self.metrics.of(name, "").unwrap_or_default()
     }
 
     /// The sum of a metric where a label has this value.
     pub(super) fn metric_of(&self, name: &str, label: &str, value: &str) -> f64 {
-        self.metric_with(name, &format!("{label}=\"{value}\""))
-    }
-
-    fn metric_with(&self, name: &str, label: &str) -> f64 {
-        let of = |line: &str| -> Option<f64> {
-            let rest = line.strip_prefix(name)?;
-            let is_asked_for = rest.starts_with(['{', ' ']) && rest.contains(label);
-            is_asked_for.then(|| rest.rsplit(' ').next()?.parse().ok())?
-        };
-        self.metrics.lines().filter_map(of).sum()
+        self.metrics.of(name, &format!("{label}=\"{value}\"")).unwrap_or_default()
     }
 }
 
