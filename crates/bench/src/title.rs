@@ -10,10 +10,13 @@ const RUNGS: usize = 5;
 /// The rate of half quality of an ordinary film: the highest rung of its title has 2 Mbit/s.
 pub(crate) const HALF_QUALITY_BPS: f64 = 4e5;
 
-/// Writes a title of so many seconds in chunks of 4 s, with its quality table. `half_quality_bps` is
+/// How long its chunks are.
+pub(crate) const CHUNK_S: u64 = 4;
+
+/// Writes a title of so many seconds in chunks of [`CHUNK_S`], with its quality table. `half_quality_bps` is
 /// the rate of half quality of its curve, which its rungs follow.
 pub(crate) fn write(folder: &Path, seconds: u64, half_quality_bps: f64) -> std::io::Result<()> {
-    let chunks = usize::try_from(seconds / 4 + 1).unwrap_or(1);
+    let chunks = usize::try_from(seconds / CHUNK_S + 1).unwrap_or(1);
     let film = synthetic::flat("film", chunks, half_quality_bps);
     let mut video = Video::clone(&film);
     video.rungs.truncate(RUNGS);

@@ -123,7 +123,8 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
 /// Those of a server that has these sessions alone.
 fn figures_of(load: Load) -> Result<Vec<Figure>, Problem> {
     let folder = Scratch::new(load.name)?;
-    let seconds = load.whole().as_secs() + BUFFER_S;
+    // Players that have all of it end, and have their buffer and a chunk ahead of what they play.
+    let seconds = load.whole().as_secs() + BUFFER_S + title::CHUNK_S;
     let wrote = title::write(&folder.path("www/film"), seconds, load.half_quality_bps);
     wrote.map_err(|e| Problem::Broke(format!("the title: {e}")))?;
     let (server, address, admin) = process::serve(&folder)?;
