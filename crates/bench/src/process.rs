@@ -67,9 +67,18 @@ impl Running {
         Ok(())
     }
 
-    /// Asks it to end, as Ctrl-C does.
-    pub(crate) fn interrupt(&self) -> Result<(), Problem> {
-        self.signal(Signal::INT)
+    /// Asks it to end, as Ctrl-C does, and waits until it has.
+    #[expect(clippy::disallowed_methods, reason = "a bench lives by the machine's clock")]
+    pub(crate) fn stop(&mut self) -> Result<(), Problem> {
+        self.signal(Signal::INT)?;
+        let watch = Watch::start();
+        while self.ended()?.is_none() {
+            if watch.elapsed() > Duration::from_secs(30) {
+                return Err(self.broke(&"it does not end"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     /// Sends it a signal.

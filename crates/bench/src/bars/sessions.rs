@@ -273,6 +273,9 @@ fn run(
         // The last look is while all of them still play.
         for second in 1..load.seconds {
             until(load.gathering() + Duration::from_secs(second)).await;
+            if players.ended()?.is_some() {
+                return Err(Problem::Broke("the players ended before the last look".into()));
+            }
             last.0 = server.usage()?;
             last.1 = players.usage()?;
             resident.push(last.0.resident_bytes as f64);

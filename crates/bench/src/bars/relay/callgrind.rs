@@ -1,15 +1,10 @@
 //! Instructions of a relay, as valgrind counts them.
 
 use std::process::Command;
-use std::time::Duration;
 
 use super::traffic::Relay;
 use crate::bar::Problem;
-use crate::clock::Watch;
 use crate::process::Scratch;
-
-/// The process has this long to end.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Instructions in user mode of `airlane relay` with this queue, from its start to its end, in which so
 /// many packets passed one by one.
@@ -26,21 +21,9 @@ pub(super) fn count(queue: &str, packets: usize) -> Result<u64, Problem> {
     let under = ["valgrind", "--quiet", "--tool=callgrind", out.as_str()];
     let mut relay = Relay::start(queue, Some(&under))?;
     relay.pass(packets)?;
-    relay.process.interrupt()?;
-    let watch = Watch::start();
-    while relay.process.ended()?.is_none() {
-        if watch.elapsed() > PATIENCE {
-            return Err(Problem::Broke("airlane relay does not end".to_owned()));
-        }
-        wait();
-    }
+    relay.process.stop()?;
     let text = std::fs::read_to_string(&file)
         .map_err(|e| Problem::Broke(format!("{}: {e}", file.display())))?;
     let totals = text.lines().find_map(|l| l.strip_prefix("totals: ")?.trim().parse().ok());
     totals.ok_or_else(|| Problem::Broke("callgrind says no total".to_owned()))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a bench lives by the machine's clock")]
-fn wait() {
-    std::thread::sleep(Duration::from_millis(20));
 }

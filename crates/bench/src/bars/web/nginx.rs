@@ -7,7 +7,7 @@ use crate::process::{Running, Scratch, free_port, output};
 
 /// It serves the folder `www`.
 pub(super) struct Nginx {
-    _running: Running,
+    running: Running,
     address: String,
     version: String,
 }
@@ -43,7 +43,7 @@ impl Nginx {
         let mut running = Running::start("nginx", &mut command)?;
         running.answers_at(at)?;
         let version = version.trim().to_owned();
-        Ok(Self { _running: running, address: format!("https://{at}"), version })
+        Ok(Self { running, address: format!("https://{at}"), version })
     }
 
     pub(super) fn address(&self) -> &str {
@@ -53,5 +53,12 @@ impl Nginx {
     /// Its name and version.
     pub(super) fn version(&self) -> &str {
         &self.version
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // Its workers go on if it is killed, and it ends them if it is asked to end.
+        let _ = self.running.stop();
     }
 }
