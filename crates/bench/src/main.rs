@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use airlane_base::InputError;
 use airlane_lab::summary::{COMMIT, OutFolder};
 use clap::Parser;
+use serde::Serialize;
 
 use crate::bar::{Bar, Problem, Setting};
 use crate::output::{Circumstances, Row};
@@ -53,11 +54,14 @@ struct Args {
     #[arg(long, hide = true, requires = "child_seconds")]
     child_flows: Option<usize>,
     #[arg(long, hide = true)]
-    child_seconds: Option<u64>,
+    child_seconds: Option<u32>,
     /// How many of them are at work; the others are connected, and all but silent.
     #[arg(long, hide = true)]
     child_at_work: Option<usize>,
-    /// What else it asks: serve by noq.
+    /// What else it asks: hold so many sessions and tell their cost.
+    #[arg(long, hide = true, requires = "child_seconds")]
+    child_registry: Option<usize>,
+    /// Serve by noq.
     #[arg(long, hide = true, value_enum)]
     child_noq: Option<bars::serve::peer::Windows>,
     /// Serve by noq's multipath at this address.
@@ -71,7 +75,11 @@ struct Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     if let Some((flows, seconds)) = args.child_flows.zip(args.child_seconds) {
-        return child(flows, args.child_at_work.unwrap_or(flows), seconds);
+        let at_work = args.child_at_work.unwrap_or(flows);
+        return told(bars::scale::child(flows, at_work, seconds.into()));
+    }
+    if let Some((sessions, seconds)) = args.child_registry.zip(args.child_seconds) {
+        return told(bars::registry::child(sessions, seconds));
     }
     if let Some(windows) = args.child_noq {
         return ended(bars::serve::peer::child(windows));
@@ -135,8 +143,9 @@ fn chosen(names: &[String]) -> Result<Vec<Bar>, InputError> {
     Ok(all().filter(|b| names.iter().any(|n| n == b.name)).copied().collect())
 }
 
-fn child(flows: usize, at_work: usize, seconds: u64) -> ExitCode {
-    match bars::scale::child(flows, at_work, seconds) {
+/// A child's answer, for who asked.
+fn told<T: Serialize>(cost: Result<T, Problem>) -> ExitCode {
+    match cost {
         Ok(cost) => {
             println!("{}", serde_json::to_string(&cost).expect("plain fields"));
             ExitCode::SUCCESS

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::de::DeserializeOwned;
 
 use crate::bar::Problem;
 use crate::clock::Watch;
@@ -204,6 +205,17 @@ pub(crate) fn output(command: &mut Command) -> Result<Output, Problem> {
         }
         _ => Problem::Broke(format!("{name}: {e}")),
     })
+}
+
+/// What this program says that it measured, asked by these arguments: a process that does nothing else.
+pub(crate) fn told_by_a_child<T: DeserializeOwned>(arguments: &[String]) -> Result<T, Problem> {
+    let broke = |what: String| Problem::Broke(format!("{}: {what}", arguments.join(" ")));
+    let own = std::env::current_exe().map_err(|e| broke(e.to_string()))?;
+    let output = Command::new(own).args(arguments).output().map_err(|e| broke(e.to_string()))?;
+    if !output.status.success() {
+        return Err(broke(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|e| broke(e.to_string()))
 }
 
 /// An address of the loopback interface at which nobody listens, as far as can be told.

@@ -128,12 +128,7 @@ fn noq_s_multipath_fetches_over_all_the_paths_that_it_is_given() {
         "server": ready["address"], "certificate": ready["certificate"],
         "more": ["127.0.0.2"], "omit_s": 0.0, "span_s": 0.3,
     });
-    let done = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
-        .arg(format!("--child-fetch={wanted}"))
-        .output()
-        .expect("the bench runs");
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let moved: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let moved = told(&[&format!("--child-fetch={wanted}")]);
     assert!(moved["bits_per_second"].as_f64().is_some_and(|x| x > 1e6), "{moved}");
     let paths = moved["path_bytes"].as_array().expect("paths");
     assert_eq!(paths.len(), 2);
@@ -151,18 +146,35 @@ fn bad_input_is_named_and_leaves_nothing() {
     assert!(!out.exists());
 }
 
-#[test]
-fn many_flows_tell_their_cost() {
+/// What the bench tells when it asks this of itself.
+fn told(asked: &[&str]) -> Value {
     let done = Command::new(env!("CARGO_BIN_EXE_airlane-bench"))
-        .args(["--child-flows=8", "--child-seconds=1"])
+        .args(asked)
         .output()
         .expect("the bench runs");
     assert!(done.status.success(), "{}", text(&done.stderr));
-    let cost: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    serde_json::from_slice(&done.stdout).expect("JSON")
+}
+
+#[test]
+fn many_flows_tell_their_cost() {
+    let cost = told(&["--child-flows=8", "--child-seconds=1"]);
     // Eight flows of 2.5 Mbit/s fill their link for most of a second: 1378 bytes a packet.
     let packets = cost["packets"].as_f64().expect("a number");
     assert!((1_000.0..3_500.0).contains(&packets), "{cost}");
     // The window of such a flow is a few packets.
     let in_flight = cost["in_flight_bytes"].as_f64().expect("a number");
     assert!((1_000.0..40_000.0).contains(&in_flight), "{cost}");
+}
+
+#[test]
+fn many_sessions_tell_their_cost() {
+    let cost = told(&["--child-registry=1000", "--child-seconds=1"]);
+    // 600 points of a session, of some ten bytes or more each.
+    let full = cost["full_bytes"].as_f64().expect("a number");
+    assert!((6e6..60e6).contains(&full), "{cost}");
+    assert!(cost["most_bytes"].as_f64().is_some_and(|most| most >= full), "{cost}");
+    // Each asked once a second.
+    assert_eq!(cost["requests"], 1000, "{cost}");
+    assert!(cost["half_s"].as_f64() <= cost["longest_s"].as_f64(), "{cost}");
 }

@@ -13,7 +13,7 @@ mod ns3;
 mod octopus;
 mod peers;
 mod players;
-mod registry;
+pub(crate) mod registry;
 mod relay;
 pub(crate) mod scale;
 pub(crate) mod serve;

@@ -14,10 +14,11 @@ use airlane_daemon::serve::{Points, Registry};
 use airlane_minerva::Progress;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use serde::{Deserialize, Serialize};
 
 use crate::bar::{Figure, Problem, Rule, Setting};
 use crate::clock::Watch;
-use crate::process::Usage;
+use crate::process::{Usage, told_by_a_child};
 
 /// Seconds of history of each session: all that is kept.
 const HISTORY_S: u64 = 600;
@@ -26,8 +27,25 @@ const BURSTS: u32 = 1000;
 /// Between two slices of a look at all sessions, as the server has it.
 const BREATH: Duration = Duration::from_millis(1);
 
-pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
-    let (count, seconds) = if setting.quick { (2_000, 2) } else { (20_000, 20) };
+/// What so many sessions took, told by the process that had them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Cost {
+    /// Memory that the process had resident in addition: with all histories, and at the most.
+    full_bytes: u64,
+    most_bytes: u64,
+    /// Requests of players.
+    requests: usize,
+    /// How long they waited, seconds.
+    half_s: f64,
+    most_of_1000_s: f64,
+    longest_s: f64,
+    /// The longest while there were neither histories to add to nor a page.
+    alone_s: f64,
+}
+
+/// Holds so many sessions, and asks for them for so long, in this process, which should do nothing else
+/// and should have done nothing before: memory that it freed would count for less.
+pub(crate) fn child(count: usize, seconds: u32) -> Result<Cost, Problem> {
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     let threads = threads.worker_threads(1).enable_all().build();
     let threads = threads.map_err(|e| Problem::Broke(e.to_string()))?;
@@ -51,33 +69,49 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let full = Usage::own()?.resident_bytes;
     let alone = players(&runtime, &registry, &sessions, &keys, seconds / 4 + 1);
     let alone = threads.block_on(alone);
-    let alone = alone.into_iter().max().unwrap_or_default();
     let stop = Arc::new(AtomicBool::new(false));
     threads.spawn(tick(runtime.clone(), registry.clone(), stop.clone()));
     threads.spawn(status_page(runtime.clone(), (registry.clone(), count), stop.clone()));
     let waits = players(&runtime, &registry, &sessions, &keys, seconds);
     let mut waits = threads.block_on(waits);
     stop.store(true, Ordering::Relaxed);
-    let busy = Usage::own()?.peak_bytes;
+    let most = Usage::own()?.peak_bytes;
     waits.sort_unstable();
-    let of = |q: f64| waits[((waits.len() - 1) as f64 * q) as usize].as_secs_f64() * 1e3;
-    let mib = |bytes: u64| bytes.saturating_sub(before) as f64 / f64::from(1 << 20);
+    let of = |q: f64| waits[((waits.len() - 1) as f64 * q) as usize].as_secs_f64();
+    Ok(Cost {
+        full_bytes: full.saturating_sub(before),
+        most_bytes: most.saturating_sub(before),
+        requests: waits.len(),
+        half_s: of(0.5),
+        most_of_1000_s: of(0.999),
+        longest_s: of(1.0),
+        alone_s: alone.into_iter().max().unwrap_or_default().as_secs_f64(),
+    })
+}
+
+pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
+    let (count, seconds) = if setting.quick { (2_000, 2) } else { (20_000, 20) };
+    let cost: Cost = told_by_a_child(&[
+        format!("--child-registry={count}"),
+        format!("--child-seconds={seconds}"),
+    ])?;
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     Ok(vec![
         Figure {
             bar: "registry.memory".into(),
-            ours: mib(busy),
+            ours: mib(cost.most_bytes),
             peer: None,
             unit: "MiB",
             rule: Rule::AtMost(300.0),
             note: format!(
                 "{count} sessions with {HISTORY_S} points of history each, at its highest while \
                  the status page is open; {:.0} MiB before that",
-                mib(full)
+                mib(cost.full_bytes)
             ),
         },
         Figure {
             bar: "registry.wait".into(),
-            ours: of(1.0),
+            ours: cost.longest_s * 1e3,
             peer: None,
             unit: "ms",
             rule: Rule::AtMost(5.0),
@@ -85,10 +119,10 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
                 "the longest of {} requests of players about their own sessions, of which each \
                  asks once a second, with the lock that every request takes; 99.9 % within {:.3} \
                  ms, half within {:.4} ms; the longest with neither histories nor page {:.3} ms",
-                waits.len(),
-                of(0.999),
-                of(0.5),
-                alone.as_secs_f64() * 1e3
+                cost.requests,
+                cost.most_of_1000_s * 1e3,
+                cost.half_s * 1e3,
+                cost.alone_s * 1e3
             ),
         },
     ])

@@ -2,8 +2,6 @@
 
 mod beside;
 
-use std::process::Command;
-
 use airlane_lab::LabError;
 use airlane_lab::workloads::bulk;
 use airlane_lab::world::FlowSample;
@@ -11,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::output::figure;
-use crate::process::Usage;
+use crate::process::{Usage, told_by_a_child};
 use crate::scene::{MANY_FLOWS, Scene};
 
 const FLOWS: [usize; 3] = [8, 80, 800];
@@ -122,16 +120,9 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
 }
 
 fn in_a_child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
-    let broke = |what: String| Problem::Broke(format!("the run of {flows} flows: {what}"));
-    let own = std::env::current_exe().map_err(|e| broke(e.to_string()))?;
-    let output = Command::new(own)
-        .arg(format!("--child-flows={flows}"))
-        .arg(format!("--child-at-work={at_work}"))
-        .arg(format!("--child-seconds={seconds}"))
-        .output()
-        .map_err(|e| broke(e.to_string()))?;
-    if !output.status.success() {
-        return Err(broke(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|e| broke(e.to_string()))
+    told_by_a_child(&[
+        format!("--child-flows={flows}"),
+        format!("--child-at-work={at_work}"),
+        format!("--child-seconds={seconds}"),
+    ])
 }
