@@ -76,10 +76,10 @@ fn main() -> ExitCode {
     let args = Args::parse();
     if let Some((flows, seconds)) = args.child_flows.zip(args.child_seconds) {
         let at_work = args.child_at_work.unwrap_or(flows);
-        return told(bars::scale::child(flows, at_work, seconds.into()));
+        return print_json(bars::scale::child(flows, at_work, seconds.into()));
     }
     if let Some((sessions, seconds)) = args.child_registry.zip(args.child_seconds) {
-        return told(bars::registry::child(sessions, seconds));
+        return print_json(bars::registry::child(sessions, seconds));
     }
     if let Some(windows) = args.child_noq {
         return ended(bars::serve::peer::child(windows));
@@ -143,8 +143,8 @@ fn chosen(names: &[String]) -> Result<Vec<Bar>, InputError> {
     Ok(all().filter(|b| names.iter().any(|n| n == b.name)).copied().collect())
 }
 
-/// A child's answer, for who asked.
-fn told<T: Serialize>(cost: Result<T, Problem>) -> ExitCode {
+/// Prints what a child measured, for the bench that started it.
+fn print_json<T: Serialize>(cost: Result<T, Problem>) -> ExitCode {
     match cost {
         Ok(cost) => {
             println!("{}", serde_json::to_string(&cost).expect("plain fields"));

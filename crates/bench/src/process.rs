@@ -207,8 +207,9 @@ pub(crate) fn output(command: &mut Command) -> Result<Output, Problem> {
     })
 }
 
-/// What this program says that it measured, asked by these arguments: a process that does nothing else.
-pub(crate) fn told_by_a_child<T: DeserializeOwned>(arguments: &[String]) -> Result<T, Problem> {
+/// Runs this program once more with these arguments, and reads the JSON that it prints: a measurement
+/// in a process of its own.
+pub(crate) fn run_child<T: DeserializeOwned>(arguments: &[String]) -> Result<T, Problem> {
     let broke = |what: String| Problem::Broke(format!("{}: {what}", arguments.join(" ")));
     let own = std::env::current_exe().map_err(|e| broke(e.to_string()))?;
     let output = Command::new(own).args(arguments).output().map_err(|e| broke(e.to_string()))?;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bar::{Figure, Problem, Rule, Setting};
 use crate::clock::Watch;
-use crate::process::{Usage, told_by_a_child};
+use crate::process::{Usage, run_child};
 
 /// Seconds of history of each session: all that is kept.
 const HISTORY_S: u64 = 600;
@@ -36,8 +36,8 @@ pub(crate) struct Cost {
     /// Requests of players.
     requests: usize,
     /// How long they waited, seconds.
-    half_s: f64,
-    most_of_1000_s: f64,
+    median_s: f64,
+    p999_s: f64,
     longest_s: f64,
     /// The longest while there were neither histories to add to nor a page.
     alone_s: f64,
@@ -82,8 +82,8 @@ pub(crate) fn child(count: usize, seconds: u32) -> Result<Cost, Problem> {
         full_bytes: full.saturating_sub(before),
         most_bytes: most.saturating_sub(before),
         requests: waits.len(),
-        half_s: of(0.5),
-        most_of_1000_s: of(0.999),
+        median_s: of(0.5),
+        p999_s: of(0.999),
         longest_s: of(1.0),
         alone_s: alone.into_iter().max().unwrap_or_default().as_secs_f64(),
     })
@@ -91,10 +91,8 @@ pub(crate) fn child(count: usize, seconds: u32) -> Result<Cost, Problem> {
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let (count, seconds) = if setting.quick { (2_000, 2) } else { (20_000, 20) };
-    let cost: Cost = told_by_a_child(&[
-        format!("--child-registry={count}"),
-        format!("--child-seconds={seconds}"),
-    ])?;
+    let cost: Cost =
+        run_child(&[format!("--child-registry={count}"), format!("--child-seconds={seconds}")])?;
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     Ok(vec![
         Figure {
@@ -120,8 +118,8 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
                  asks once a second, with the lock that every request takes; 99.9 % within {:.3} \
                  ms, half within {:.4} ms; the longest with neither histories nor page {:.3} ms",
                 cost.requests,
-                cost.most_of_1000_s * 1e3,
-                cost.half_s * 1e3,
+                cost.p999_s * 1e3,
+                cost.median_s * 1e3,
                 cost.alone_s * 1e3
             ),
         },

@@ -16,14 +16,18 @@ fn plan(set: &[&str]) -> Result<Plan, String> {
     Plan::new(scenario, &Common::default()).map_err(|e| e.to_string())
 }
 
+/// The scenario's schemes.
+const SCHEMES: [&str; 4] = ["octopus", "octobbr", "webrtc", "bbr"];
+
 /// Its results by scheme.
 fn results(set: &[&str]) -> Vec<(String, RunResult)> {
-    results_under(&["octopus", "octobbr", "webrtc", "bbr"], set)
+    results_under(&SCHEMES, set)
 }
 
 /// Its results under these of its schemes, in its order.
 fn results_under(schemes: &[&str], set: &[&str]) -> Vec<(String, RunResult)> {
     let plan = plan(set).unwrap();
+    assert!(plan.scenario.schemes.iter().map(|scheme| scheme.name.as_str()).eq(SCHEMES));
     let name = |key: &RunKey| plan.scenario.schemes[key.scheme].name.clone();
     let keys = plan.runs().filter(|key| schemes.contains(&name(key).as_str()));
     let all: Vec<_> = keys.map(|key| (name(&key), run_one(&plan, key).result(&plan))).collect();

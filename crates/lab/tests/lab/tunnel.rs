@@ -132,7 +132,7 @@ fn radios_that_are_alike_share_windows_and_add_up() {
 }
 
 #[test]
-fn radios_of_other_rates_share_windows_and_add_up() {
+fn radios_of_unequal_rates_share_windows_and_add_up() {
     share_windows_and_add_up([30e6, 90e6], [0.01, 0.01]);
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::output::figure;
-use crate::process::{Usage, told_by_a_child};
+use crate::process::{Usage, run_child};
 use crate::scene::{MANY_FLOWS, Scene};
 
 const FLOWS: [usize; 3] = [8, 80, 800];
@@ -120,7 +120,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
 }
 
 fn in_a_child(flows: usize, at_work: usize, seconds: u64) -> Result<Cost, Problem> {
-    told_by_a_child(&[
+    run_child(&[
         format!("--child-flows={flows}"),
         format!("--child-at-work={at_work}"),
         format!("--child-seconds={seconds}"),
