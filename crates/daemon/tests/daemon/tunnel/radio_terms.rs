@@ -6,9 +6,11 @@ use std::time::Duration;
 use airlane_daemon::tunnel::{Over, RadioSpec, TunnelClient, TunnelConnectRequest};
 use airlane_runtime::real_time::TokioRuntime;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::air::Radio;
-use super::ends::{Tunnel, radios};
+use super::ends::{Tunnel, echo, radios};
 use super::transfers::{exchange, receive, send};
 use crate::common::run;
 
@@ -19,41 +21,45 @@ fn terms(request: &mut TunnelConnectRequest, all: [&str; 2]) {
     request.radios = radios.map(spec).collect();
 }
 
+/// Bytes that both channels of a line set aside at most while they take what they send.
+const ASIDE: u64 = 320 << 10;
+
 /// Bytes of a radio on the air.
 fn on_air(client: &TunnelClient, radio: usize) -> u64 {
     client.radios()[radio].1.on_air_bytes
 }
 
 /// Passes a body in each direction.
-async fn pass(tunnel: &Tunnel, body: u64, at: impl AsyncFnMut(u64)) {
+async fn pass(tunnel: &Tunnel, body: u64) {
     let mut connection = tunnel.connect().await;
     let (from, to) = connection.split();
-    tokio::join!(send(to, body), receive(from, body, at));
+    tokio::join!(send(to, body), receive(from, body, async |_| {}));
+}
+
+/// Sends so many bytes to an echo, until they are back.
+async fn there_and_back(connection: &mut TcpStream, bytes: usize) {
+    let (sent, mut got) = (vec![7; bytes], vec![0; bytes]);
+    let (mut from, mut to) = connection.split();
+    let (written, read) = tokio::join!(to.write_all(&sent), from.read_exact(&mut got));
+    assert!(written.is_ok() && read.is_ok() && got == sent, "{written:?} {read:?}");
 }
 
 #[test]
 fn a_backup_carries_nothing_until_it_is_all_that_is_left() {
     for over in [Over::Tcp, Over::Quic] {
         run(async move {
-            let body = 16 << 20;
             let backup = |request: &mut TunnelConnectRequest| terms(request, ["", ",backup"]);
-            let tunnel = Tunnel::with(over, exchange(body).await, backup).await;
+            let tunnel = Tunnel::with(over, echo().await, backup).await;
             tunnel.lines(2).await;
-            pass(&tunnel, body, async |_| {}).await;
+            let mut connection = tunnel.connect().await;
+            there_and_back(&mut connection, 16 << 20).await;
             // Acknowledgements go over every line.
             let used = on_air(&tunnel.client, 1);
             assert!(used < 2 << 20, "{used} bytes over {over:?}");
-            let mut is_dark = false;
-            pass(&tunnel, body, async |got| {
-                if got > body / 4 && !is_dark {
-                    is_dark = true;
-                    tunnel.air.set(radios()[0], Radio::Down);
-                }
-            })
-            .await;
+            tunnel.air.set(radios()[0], Radio::Down);
+            there_and_back(&mut connection, 8 << 20).await;
             let used = on_air(&tunnel.client, 1) - used;
-            // Three quarters of what came, less what was on its way; what was sent may have been through.
-            assert!(used > body / 2, "{used} bytes over {over:?}");
+            assert!(used > 2 * (8 << 20), "{used} bytes over {over:?}");
         });
     }
 }
@@ -69,7 +75,7 @@ fn a_radio_keeps_to_its_rate() {
         let tunnel = Tunnel::with(Over::Tcp, exchange(body).await, most).await;
         let runtime = TokioRuntime::new(airlane_base::Seed(1));
         let begun = runtime.now();
-        pass(&tunnel, body, async |_| {}).await;
+        pass(&tunnel, body).await;
         let took = runtime.now() - begun;
         // 13 parts of 12 at a megabyte a second, less what a tenth of a second saves.
         assert!(took > Duration::from_secs_f64(1.048 * 13.0 / 12.0 - 0.11), "{took:?}");
@@ -96,7 +102,7 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
             };
             let target = exchange(body).await;
             let tunnel = Tunnel::with(over, target, capped).await;
-            pass(&tunnel, body, async |_| {}).await;
+            pass(&tunnel, body).await;
             let used = on_air(&tunnel.client, 0);
             // Granted a little at a time it may fall silent on a busy machine: the backup helps out.
             assert!((body / 2..cap).contains(&used), "{used}");
@@ -109,12 +115,13 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
             let Tunnel { air: _air, server: _server, client } = tunnel;
             client.stop().await;
             let before = noted(&file);
-            assert!((used..used + (1 << 20)).contains(&before), "{before} of {used}");
+            // What was shown has what a turn set aside to send; it may not have needed all of it.
+            assert!((used - ASIDE..used + (1 << 20)).contains(&before), "{before} of {used}");
 
             let tunnel = Tunnel::with(over, target, capped).await;
             tunnel.lines(2).await;
             for _ in 0..2 {
-                pass(&tunnel, body, async |_| {}).await;
+                pass(&tunnel, body).await;
             }
             let lines = tunnel.client.status().lines;
             assert_eq!((lines[0].state, lines[1].state), ("spent", "up"));
@@ -125,7 +132,7 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
 
             // Nothing is left: the other radio is all there is.
             let tunnel = Tunnel::with(over, target, capped).await;
-            pass(&tunnel, body, async |_| {}).await;
+            pass(&tunnel, body).await;
             let lines = tunnel.client.status().lines;
             assert_eq!((lines[0].state, lines[0].lines), ("spent", Some(0)));
             assert!(noted(&file) <= cap);
