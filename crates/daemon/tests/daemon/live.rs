@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_apps::live::LayerMarks;
@@ -76,6 +76,12 @@ impl Read for Moving {
 }
 
 const SMALL: (usize, usize) = (320, 180);
+
+/// Held by tests that ask for what takes a whole processor: one of them at a time.
+fn busy() -> MutexGuard<'static, ()> {
+    static BUSY: Mutex<()> = Mutex::new(());
+    BUSY.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A sender of raw video, and where it keeps its certificate.
 async fn sender(
@@ -152,6 +158,7 @@ async fn until(what: &str, is: impl Fn() -> bool) {
 #[test]
 fn a_recording_is_watched_written_and_decoded_to_its_end() {
     let Some(library) = libvpx() else { return };
+    let _busy = busy();
     run(async {
         let (sender, _data) = sender(&library, Moving::new(SMALL, 30, 90), true, 4).await;
         let out = tempfile::tempdir().unwrap();
@@ -175,6 +182,7 @@ fn a_recording_is_watched_written_and_decoded_to_its_end() {
 #[test]
 fn the_rate_follows_the_path() {
     let Some(library) = libvpx() else { return };
+    let _busy = busy();
     run(async {
         let (sender, _data) = sender(&library, Moving::new((640, 360), 30, 300), true, 4).await;
         let down = ["rate_bps=1e6", "rtt_s=0.02", "queue.kind=octopus", "queue.limit_packets=250"];
@@ -195,6 +203,7 @@ fn the_rate_follows_the_path() {
 #[test]
 fn a_slow_encoder_skips_pictures_and_keeps_time() {
     let Some(library) = libvpx() else { return };
+    let _busy = busy();
     run(async {
         // More pictures than any machine encodes: two seconds of 240 a second.
         let size = (1920, 1080);

@@ -57,16 +57,17 @@ fn requests_beyond_the_rate_wait() {
             let client = client(speak);
             let began = clock.now();
             let mut took = Duration::ZERO;
-            for n in 1..=110 {
+            for n in 1..=120 {
                 client.get_all(&at, None, MOST).await.unwrap();
                 if n == 90 {
                     took = clock.now() - began;
                 }
             }
-            let beyond = clock.now() - began - took;
-            // A hundred at once; the others with a twentieth of a second between them.
+            let whole = clock.now() - began;
+            // A hundred at once; the others with a twentieth of a second between them, which passes while
+            // the first are asked for too.
             assert!(took < Duration::from_secs(2), "{speak:?}: {took:?} for a burst");
-            assert!(beyond > Duration::from_millis(300), "{speak:?}: {beyond:?} for the rest");
+            assert!(whole > Duration::from_millis(950), "{speak:?}: {whole:?} for all");
         }
         server.stop().await;
     });
