@@ -60,9 +60,9 @@ export async function freeUdpPort() {
   return port;
 }
 
-/** Runs a program to its end; an error has what it said last. */
-export async function run(program, args) {
-  const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+/** Runs a program to its end, in a folder; what it prints goes where ours goes. */
+export async function run(program, args, cwd = ".") {
+  const child = spawn(program, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
   const code = await new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);

@@ -31,7 +31,7 @@ export async function serverUnderTest() {
     const { AIRLANE_ADMIN = "http://127.0.0.1:4434" } = process.env;
     return { url: AIRLANE_URL.replace(/\/$/, ""), admin: AIRLANE_ADMIN.replace(/\/$/, ""), quic: AIRLANE_QUIC, spki: AIRLANE_SPKI, resolve: null, close: async () => {} };
   }
-  if (AIRLANE_BIN) return startServer(AIRLANE_BIN, generatedTitles(), ["--list-titles"]);
+  if (AIRLANE_BIN) return startServer(AIRLANE_BIN, await generatedTitles(), ["--list-titles"]);
   return { quic: null, spki: null, resolve: null, ...await startMock({ rate_bps: MOCK_BPS }) };
 }
 
@@ -51,10 +51,10 @@ export async function startServer(program, folder, more) {
 }
 
 /** The folder of the mock's titles, which ffmpeg makes where they are missing. */
-export function generatedTitles() {
+export async function generatedTitles() {
   const folder = fileURLToPath(new URL("../../target/browser-mock", import.meta.url));
   mkdirSync(folder, { recursive: true });
-  content(folder);
+  await content(folder);
   return folder;
 }
 

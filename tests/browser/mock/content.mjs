@@ -1,8 +1,8 @@
 // Two small titles made by ffmpeg, for developing the pages without the server: pictures that cost
 // bits, four rungs, one with sound. Made once, kept in target/browser-mock.
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { run } from "../processes.mjs";
 
 const CHUNK_S = 4, DURATION_S = 60, FPS = 24;
 const RUNGS = [[320, 180, 250], [480, 270, 600], [640, 360, 1200], [854, 480, 2400]]
@@ -15,13 +15,14 @@ const TITLES = [
   { name: "zoom", title: "A walk into the Mandelbrot set", picture: `mandelbrot=s=214x120:r=${FPS},scale=${TOP.replace("x", ":")}`, sound: false, half_bps: 9e5 },
 ];
 
-/** Makes what is not there yet; the titles as the server lists them. */
-export function content(folder) {
-  return TITLES.map((what) => {
+/** Makes what is not there yet, by one process at a time; the titles as the server lists them. */
+export async function content(folder) {
+  // To draw one is work for one processor.
+  return Promise.all(TITLES.map(async (what) => {
     const path = join(folder, what.name);
-    if (!existsSync(join(path, "quality.json"))) make(path, what);
+    if (!existsSync(join(path, "quality.json"))) await make(path, what);
     return listed(what);
-  });
+  }));
 }
 
 function listed({ name, title, half_bps }) {
@@ -36,16 +37,16 @@ function listed({ name, title, half_bps }) {
 const quality = (bps, half_bps, chunk) =>
   Math.min(100, 100 * bps / (bps + half_bps) + 4 * Math.sin(chunk));
 
-function make(path, what) {
+async function make(path, what) {
   console.error(`making ${path} with ffmpeg`);
   const work = `${path}.part`;
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const gop = String(CHUNK_S * FPS);
   const picture = `${what.picture},noise=alls=14:allf=t,format=yuv420p`;
-  const ffmpeg = (args) => execFileSync("ffmpeg", ["-v", "error", "-y", ...args], { cwd: work, stdio: "inherit" });
-  ffmpeg(["-f", "lavfi", "-i", picture, "-frames:v", "1", "-ss", "3", "-q:v", "4", "poster.jpg"]);
-  ffmpeg([
+  const ffmpeg = (args) => run("ffmpeg", ["-v", "error", "-y", ...args], work);
+  await ffmpeg(["-f", "lavfi", "-i", picture, "-frames:v", "1", "-ss", "3", "-q:v", "4", "poster.jpg"]);
+  await ffmpeg([
     "-f", "lavfi", "-i", picture,
     ...(what.sound ? ["-f", "lavfi", "-i", "sine=frequency=220:beep_factor=4,volume=0.2"] : []),
     "-t", String(DURATION_S),

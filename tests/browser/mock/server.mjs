@@ -27,7 +27,7 @@ const SLICE_BYTES = 8192;
  */
 export async function startMock({ port = 0, rate_bps = null, fake = 0, empty = false } = {}) {
   const folder = join(root, "target/browser-mock");
-  const titles = empty ? [] : content(folder);
+  const titles = empty ? [] : await content(folder);
   const sessions = new MockSessions(fake);
   const clock = setInterval(() => sessions.tick(), 1000);
   const gate = rate_bps === null ? null : new Gate(rate_bps);

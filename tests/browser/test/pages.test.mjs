@@ -130,7 +130,8 @@ test("a chunk that the player gives up is given up", { skip }, async () => {
   const chunk = await held;
   await page.waitForFunction(() => document.querySelector("video").currentTime > 0);
   const givenUp = page.waitForEvent("requestfailed", (request) => request === chunk);
-  const next = page.waitForRequest((request) => request.url().includes(".m4s"));
+  const kind = (request) => cmcdOf(request.url(), request.headers())?.keys.ot;
+  const next = page.waitForRequest((request) => request.url().includes(".m4s") && kind(request) === kind(chunk));
   await page.evaluate(() => { document.querySelector("video").currentTime = 40; });
   const first = await Promise.race([givenUp, next]);
   assert.ok(first === chunk, "it asks for another before it has given up the first");
@@ -212,7 +213,7 @@ test("a signed title plays by the link that its operator has, and by no other", 
   const folder = mkdtempSync(join(tmpdir(), "airlane-sign-"));
   const key = join(folder, "key");
   writeFileSync(key, "k".repeat(32), { mode: 0o600 });
-  const signed = await startServer(process.env.AIRLANE_BIN, generatedTitles(), ["--sign-key", key]);
+  const signed = await startServer(process.env.AIRLANE_BIN, await generatedTitles(), ["--sign-key", key]);
   const own = await launch(signed);
   try {
     const { titles } = await adminJson(signed, "/airlane/titles");
@@ -234,7 +235,7 @@ test("a signed title plays by the link that its operator has, and by no other", 
 
 test("a session goes on over another connection when the first is lost", { skip: skip || !process.env.AIRLANE_BIN }, async () => {
   // Server and browser are this test's own: sessions are counted, and all connections end.
-  const alone = await startServer(process.env.AIRLANE_BIN, generatedTitles(), ["--list-titles"]);
+  const alone = await startServer(process.env.AIRLANE_BIN, await generatedTitles(), ["--list-titles"]);
   const own = await launch(alone);
   try {
     const { titles } = await adminJson(alone, "/airlane/titles");
@@ -258,8 +259,8 @@ test("a session goes on over another connection when the first is lost", { skip:
     const before = await seen();
     assert.deepEqual([before.begun, before.sessions.length], [1, 1]);
 
-    const held = (await record(page)).chunks.length;
     await loseConnections(context);
+    const held = (await record(page)).chunks.length;
     // What is asked for from now on goes over a new connection.
     await page.evaluate(() => { document.querySelector("video").currentTime = 50; });
     await page.waitForFunction((n) => globalThis.airlane.record.chunks.length >= n + 2, held);
