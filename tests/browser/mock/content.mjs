@@ -15,7 +15,10 @@ const TITLES = [
   { name: "zoom", title: "A walk into the Mandelbrot set", picture: `mandelbrot=s=214x120:r=${FPS},scale=${TOP.replace("x", ":")}`, sound: false, half_bps: 9e5 },
 ];
 
-/** Makes what is not there yet, by one process at a time; the titles as the server lists them. */
+/**
+ * Makes what is not there yet; the titles as the server lists them. Two processes must not make
+ * titles at one time: see make-titles.mjs.
+ */
 export async function content(folder) {
   // To draw one is work for one processor.
   return Promise.all(TITLES.map(async (what) => {
