@@ -36,7 +36,9 @@ struct Gap {
 struct Slot {
     payload: Bytes,
     arrived: bool,
-    /// The path that took it first.
+    /// Whether any path ever took it.
+    is_sent: bool,
+    /// The path that took it first, of those that are there.
     taken: Option<Taken>,
     /// Paths that sent it again, by number.
     again: u64,
@@ -86,7 +88,7 @@ impl Window {
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         let slots = segments
             .into_iter()
-            .map(|payload| Slot { payload, arrived: false, taken: None, again: 0 })
+            .map(|payload| Slot { payload, arrived: false, is_sent: false, taken: None, again: 0 })
             .collect();
         let mut gaps = Vec::new();
         let mut low = 0;
@@ -167,6 +169,25 @@ impl Window {
     /// has a free end. `None` if there is none for it. `handed` are the bytes that the path was
     /// handed so far.
     pub(crate) fn take(&mut self, now: Time, path: PathId, handed: u64) -> Option<u32> {
+        loop {
+            let index = self.advance(path)?;
+            if self.gaps.is_empty() {
+                self.all_taken_at = Some(now);
+            }
+            let slot = &mut self.slots[index as usize];
+            // A path that ended may have brought it: that is heard later.
+            if slot.arrived {
+                continue;
+            }
+            let handed = handed + slot.payload.len() as u64;
+            (slot.is_sent, slot.taken) = (true, Some(Taken { path, at: now, handed }));
+            self.on_way[path.0] += 1;
+            return Some(index);
+        }
+    }
+
+    /// Moves the pointer of a path past the next segment, which is returned.
+    fn advance(&mut self, path: PathId) -> Option<u32> {
         let (gap, direction) = if self.is_two_way {
             self.pointer(path).or_else(|| self.attach(path))?
         } else {
@@ -183,14 +204,7 @@ impl Window {
                 gap.high
             }
         };
-        let slot = &mut self.slots[index as usize];
-        let handed = handed + slot.payload.len() as u64;
-        slot.taken = Some(Taken { path, at: now, handed });
-        self.on_way[path.0] += 1;
         self.drop_empty_gaps();
-        if self.gaps.is_empty() {
-            self.all_taken_at = Some(now);
-        }
         Some(index)
     }
 
@@ -255,11 +269,12 @@ impl Window {
     fn on_arrival(&mut self, index: u32, arrived: &mut [Arrived; MAX_PATHS]) {
         let slot = &mut self.slots[index as usize];
         // What nobody took cannot have arrived: a peer that says so is not believed.
-        let Some(Taken { path, at, .. }) = slot.taken else { return };
-        if mem::replace(&mut slot.arrived, true) {
+        if !slot.is_sent || mem::replace(&mut slot.arrived, true) {
             return;
         }
         self.missing -= 1;
+        // The path that brought it has ended, and no other has taken it since.
+        let Some(Taken { path, at, .. }) = slot.taken else { return };
         self.on_way[path.0] -= 1;
         let of = &mut arrived[path.0];
         of.bytes += slot.payload.len() as u64;

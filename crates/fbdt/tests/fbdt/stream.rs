@@ -160,6 +160,31 @@ fn a_path_that_ends_leaves_what_it_had_to_the_others() {
 }
 
 #[test]
+fn what_a_path_brought_before_it_ended_is_not_sent_again() {
+    let at = Time::from_millis;
+    let config = Config { segment_bytes: 1000, ..Config::default() };
+    let mut sender = Sender::new(config, 1 << 20);
+    let gone = sender.open(at(0)).unwrap();
+    sender.push(&mut pattern(4000));
+    sender.finish();
+    for index in 0..3 {
+        assert_eq!(sender.next(at(0), gone).unwrap().index, index);
+    }
+    sender.close(gone);
+    let left = sender.open(at(10)).unwrap();
+    // All but the second of them had come. So, it says, has the last, which was never sent.
+    let mut missing = Ranges::default();
+    missing.push(1, 2);
+    sender.on_ack(at(20), left, &Ack { missing: vec![(0, missing)], ..Ack::default() }).unwrap();
+    let mut next = || sender.next(at(20), left).map(|segment| segment.index);
+    let mut sent = [next(), next()];
+    sent.sort();
+    assert_eq!((sent, next()), ([Some(1), Some(3)], None));
+    sender.on_ack(at(30), left, &Ack { complete: 1, ..Ack::default() }).unwrap();
+    assert!(sender.is_done());
+}
+
+#[test]
 fn a_few_bytes_leave_on_the_path_that_is_there_first() {
     let at = Time::from_millis;
     let config = Config { segment_bytes: 1000, ..Config::default() };
