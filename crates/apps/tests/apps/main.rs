@@ -1,6 +1,7 @@
 //! Tests of the crate as one program: each of several would link all that is below once more.
 
 mod air_agent;
+mod ended;
 mod film;
 mod keystrokes;
 mod lines;

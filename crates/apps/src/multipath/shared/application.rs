@@ -111,6 +111,14 @@ impl Shared {
         Poll::Pending
     }
 
+    /// What tells the other end, on a path on which nothing came, where the stream ends and that
+    /// everything has come; `None` if the stream is not over.
+    pub(in crate::multipath) fn end_frames(&self) -> Option<Bytes> {
+        let state = self.lock();
+        let (halves, _) = state.halves.as_ref().filter(|_| state.is_over())?;
+        Some([halves.end()?, halves.ack(0)].concat().into())
+    }
+
     /// Ready when a path is there, if `wanted`, or none.
     pub(in crate::multipath) fn poll_has_path(
         &self,

@@ -31,7 +31,7 @@ const ALLOW: u8 = 8;
 pub enum Reason {
     /// The application wants no more of it.
     GivenUp = 1,
-    /// This end knows it no more: it is over, or belongs to a trunk that was given up.
+    /// This end knows it no more: it was given up, or is over for long.
     Unknown = 2,
     /// There are as many streams as there may be, or no memory is left for another.
     Full = 3,

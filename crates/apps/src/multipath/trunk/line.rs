@@ -353,6 +353,22 @@ impl Line {
         }
     }
 
+    /// Tells the other end once more of the end of a stream, with what it must hear first if that is to
+    /// be accepted.
+    ///
+    /// Once begun, it is to be waited for: see [`Whole`].
+    pub(super) async fn tell_end(
+        &self,
+        stream: u32,
+        accepted: Option<Terms>,
+        frames: &[u8],
+    ) -> Result<(), MultipathError> {
+        if let Some(terms) = accepted {
+            self.say(stream, Body::Accept(terms)).await?;
+        }
+        self.send_told(stream, frames).await
+    }
+
     async fn send_told(&self, stream: u32, frame: &[u8]) -> Result<(), MultipathError> {
         let mut whole = BytesMut::from(&control_header(stream, frame.len())[..]);
         whole.extend_from_slice(frame);

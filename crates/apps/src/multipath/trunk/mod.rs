@@ -19,6 +19,7 @@ mod acceptor;
 mod budget;
 mod channel;
 mod dialer;
+mod ended;
 mod frame;
 mod hello;
 mod line;

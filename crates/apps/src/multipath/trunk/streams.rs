@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::budget::{Budget, Grant, LEAST_BYTES};
 use super::channel::Channels;
+use super::ended::{Ended, EndedStream};
 use super::frame::{Body, Reason};
 use super::line::{Asked, Line, LineTerms};
 use super::seen::Seen;
@@ -64,6 +65,7 @@ struct Table {
     next: u32,
     /// Numbers of streams that the other end has opened.
     seen: Seen,
+    ended: Ended,
     is_over: bool,
     /// Whether it is looked at which lines are heard, since some are used where others are not.
     watches_lines: bool,
@@ -170,7 +172,13 @@ impl Streams {
             let ended = poll_fn(|cx| shared.poll_over(cx)).await;
             let lines = {
                 let mut table = streams.table();
-                table.streams.remove(&number);
+                let removed = table.streams.remove(&number);
+                if let (Some(entry), Some(frames)) = (removed, shared.end_frames()) {
+                    let Entry { terms, request, .. } = entry;
+                    let (newest_line, at) = (table.serial, streams.runtime.now());
+                    let ended = EndedStream { number, terms, request, frames, newest_line, at };
+                    table.ended.add(ended);
+                }
                 table.lines.clone()
             };
             let reason = match ended {
@@ -191,6 +199,16 @@ impl Streams {
         self.runtime.spawn("trunk frame", async move {
             // A line that ends is replaced, and told anew.
             let _ = line.say(stream, body).await;
+        });
+    }
+
+    /// Tells the other end on a line of the end of a stream, which it has asked for or accepted there.
+    fn tell_end(&self, line: Arc<Line>, stream: &EndedStream) {
+        let stream = stream.clone();
+        let accepted = self.begun.is_some().then_some(stream.terms);
+        self.runtime.spawn("trunk end", async move {
+            // A line that ends is replaced, and told anew.
+            let _ = line.tell_end(stream.number, accepted, &stream.frames).await;
         });
     }
 
@@ -225,9 +243,12 @@ impl Streams {
             }
             // This end's streams are to be carried by it too.
             if self.begun.is_none() {
-                for (number, entry) in &table.streams {
-                    let body = Body::Open { terms: entry.terms, request: entry.request.clone() };
-                    self.say(line.clone(), *number, body);
+                let open = table.streams.iter().map(|(n, entry)| (*n, entry.terms, &entry.request));
+                // Of these the other end may not have heard the last acknowledgement.
+                let ended = table.ended.awaited(self.runtime.now());
+                let ended = ended.map(|stream| (stream.number, stream.terms, &stream.request));
+                for (number, terms, request) in open.chain(ended) {
+                    self.say(line.clone(), number, Body::Open { terms, request: request.clone() });
                 }
             }
             line
@@ -312,6 +333,10 @@ impl Streams {
         if table.is_over {
             return Err(Reason::Unknown);
         }
+        if let Some(ended) = table.ended.get(stream) {
+            self.tell_end(line.clone(), ended);
+            return Ok(());
+        }
         let mut new = None;
         if !table.streams.contains_key(&stream) {
             if !table.seen.is_new(stream) {
@@ -351,8 +376,15 @@ impl Streams {
     /// The other end carries a stream of this end on the line.
     fn on_accept(self: &Arc<Self>, line: &Arc<Line>, stream: u32, terms: Terms) {
         let mut table = self.table();
-        let Table { lines, streams, .. } = &mut *table;
-        let Some(entry) = streams.get_mut(&stream) else { return };
+        let Table { lines, streams, ended, .. } = &mut *table;
+        let Some(entry) = streams.get_mut(&stream) else {
+            // On the lines that there were then it has been told.
+            let is_new = |of: &&EndedStream| line.serial > of.newest_line && self.begun.is_none();
+            if let Some(ended) = ended.get(stream).filter(is_new) {
+                self.tell_end(line.clone(), ended);
+            }
+            return;
+        };
         let asked = entry.terms;
         let is_sound = match entry.is_agreed {
             true => terms == asked,
@@ -405,7 +437,9 @@ impl Streams {
 
     /// The other end was started again, and knows of no stream that it had accepted.
     pub(super) fn on_restart(&self) {
-        for entry in self.table().streams.values().filter(|entry| entry.is_agreed) {
+        let mut table = self.table();
+        table.ended.clear();
+        for (_, entry) in table.streams.extract_if(.., |_, entry| entry.is_agreed) {
             entry.shared.fail(MultipathError::Reset(Reason::Unknown));
         }
     }

@@ -1,0 +1,83 @@
+//! Streams that ended in order. An end may not have heard of it when a new line asks for such a stream
+//! again: what told it was on a line that is lost, or is slower than the new one. It is told once more.
+
+use std::collections::VecDeque;
+
+use airlane_base::Time;
+use bytes::Bytes;
+
+use crate::multipath::dialer::PATIENCE;
+use crate::multipath::hello::Terms;
+
+/// So many are remembered: they take some 100 bytes each, here and on every new line.
+const MOST: usize = 128;
+
+/// A stream that ended in order.
+#[derive(Clone, Debug)]
+pub(super) struct EndedStream {
+    pub(super) number: u32,
+    pub(super) terms: Terms,
+    pub(super) request: Bytes,
+    /// Frames that tell the other end where the stream ends, and that everything has come.
+    pub(super) frames: Bytes,
+    /// The trunk's newest line at that time.
+    pub(super) newest_line: u64,
+    pub(super) at: Time,
+}
+
+/// The latest of them.
+#[derive(Debug, Default)]
+pub(super) struct Ended(VecDeque<EndedStream>);
+
+impl Ended {
+    /// One more; the oldest is forgotten if there are too many.
+    pub(super) fn add(&mut self, stream: EndedStream) {
+        self.0.truncate(MOST - 1);
+        self.0.push_front(stream);
+    }
+
+    /// The stream of this number.
+    pub(super) fn get(&self, number: u32) -> Option<&EndedStream> {
+        self.0.iter().find(|stream| stream.number == number)
+    }
+
+    /// Those for which the other end may be waiting: later it has given up.
+    pub(super) fn awaited(&self, now: Time) -> impl Iterator<Item = &EndedStream> {
+        self.0.iter().take_while(move |stream| now - stream.at <= PATIENCE)
+    }
+
+    /// The other end knows of none of them.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::multipath::hello::Protocol;
+
+    #[test]
+    fn the_latest_are_remembered_and_for_a_while_awaited() {
+        let terms = Terms {
+            protocol: Protocol::Fbdt,
+            segment_bytes: 1,
+            window_bytes: 1,
+            receive_memory: 1,
+        };
+        let mut ended = Ended::default();
+        for number in 0..2 * MOST as u32 {
+            let at = Time::from_secs_f64(number.into());
+            let (request, frames) = (Bytes::new(), Bytes::new());
+            ended.add(EndedStream { number, terms, request, frames, newest_line: 1, at });
+        }
+        let last = 2 * MOST as u32 - 1;
+        assert!(ended.get(last).is_some() && ended.get(last + 1 - MOST as u32).is_some());
+        assert!(ended.get(last - MOST as u32).is_none());
+        let now = Time::from_secs_f64(last.into());
+        let awaited: Vec<u32> = ended.awaited(now).map(|stream| stream.number).collect();
+        assert_eq!((awaited[0], awaited.len()), (last, PATIENCE.as_secs() as usize + 1));
+        ended.clear();
+        assert!(ended.get(last).is_none() && ended.awaited(now).next().is_none());
+    }
+}
