@@ -7,6 +7,7 @@ use crate::request::{Common, DemoRequest, Outcome};
 use crate::run::{leave_told, told};
 use crate::scenario::{Scenario, embedded};
 use crate::story::Story;
+use crate::workload::Demo;
 use crate::workloads;
 
 /// The title of the page.
@@ -22,11 +23,12 @@ pub fn demo(request: &DemoRequest<'_>) -> Result<Outcome, LabError> {
     let mut stories = Vec::new();
     let (mut planned, mut stopped) = (0, false);
     for workload in workloads::ALL {
-        let Some(name) = workload.demo() else { continue };
+        let Some(Demo { scenario: name, duration_s }) = workload.demo() else { continue };
         let Some((_, text)) = embedded().find(|(known, _)| *known == name) else {
             return Err(LabError::fault(format!("no scenario \"{name}\" in this build")));
         };
-        let scenario = Scenario::from_bytes(text.as_bytes(), Path::new(name), &[])?;
+        let set = Vec::from_iter(duration_s.map(|seconds| format!("duration_s={seconds}")));
+        let scenario = Scenario::from_bytes(text.as_bytes(), Path::new(name), &set)?;
         // A trace takes the place of the only bottleneck; where there are several it has none.
         let has_one = scenario.network.bottleneck().is_some();
         let traces = if has_one { common.traces.clone() } else { Vec::new() };

@@ -25,7 +25,7 @@ pub(super) fn measure(_setting: &Setting) -> Result<Vec<Figure>, Problem> {
         ours: wall,
         peer: None,
         unit: "s",
-        rule: Rule::AtMost(120.0),
+        rule: Rule::AtMost(10.0),
         note: "wall time of airlane demo with its report, all cores".into(),
     }])
 }

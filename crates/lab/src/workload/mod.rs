@@ -65,8 +65,8 @@ pub(crate) trait Workload: Sync {
         &[]
     }
 
-    /// The name of the one of these that `airlane demo` runs, if one is made for newcomers.
-    fn demo(&self) -> Option<&'static str> {
+    /// The one of these that `airlane demo` runs, if one is made for newcomers.
+    fn demo(&self) -> Option<Demo> {
         None
     }
 
@@ -90,6 +90,15 @@ pub(crate) trait Workload: Sync {
     fn measured_elsewhere(&self, _folder: &Path) -> Option<Result<Measured, LabError>> {
         None
     }
+}
+
+/// What `airlane demo` runs of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demo {
+    /// The name of the scenario.
+    pub scenario: &'static str,
+    /// Its `duration_s`, if it is to take less time than when it is run alone.
+    pub duration_s: Option<u32>,
 }
 
 /// What was measured elsewhere, judged beside what the laboratory says of it.

@@ -23,7 +23,7 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, ActorResult, Cast, Chapter, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow,
+    About, ActorResult, Cast, Chapter, ClaimContext, ClaimRun, Demo, Draws, Ended, Figures, Flow,
     Headline, Kept, Metric, NoDraws, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
     Workload,
 };
@@ -68,8 +68,9 @@ impl Workload for Bulk {
         ]
     }
 
-    fn demo(&self) -> Option<&'static str> {
-        Some("wifi")
+    fn demo(&self) -> Option<Demo> {
+        // Cupid has converged by then.
+        Some(Demo { scenario: "wifi", duration_s: Some(6) })
     }
 }
 

@@ -21,7 +21,7 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric,
+    About, ByMetric, Cast, Chapter, ClaimRun, Compared, Demo, Draws, Ended, Flow, Headline, Metric,
     OverTime, Part, PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, Stage};
@@ -60,8 +60,8 @@ impl Workload for Live {
         &[("octopus", include_str!("../../../../../claims/octopus.toml"))]
     }
 
-    fn demo(&self) -> Option<&'static str> {
-        Some("live")
+    fn demo(&self) -> Option<Demo> {
+        Some(Demo { scenario: "live", duration_s: None })
     }
 
     fn defaults(&self) -> String {

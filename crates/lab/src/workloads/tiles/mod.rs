@@ -23,8 +23,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, Cast, Chapter, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, Place,
-    Running, SchemePart, Sense, Stocks, Workload,
+    About, Cast, Chapter, Demo, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult,
+    Place, Running, SchemePart, Sense, Stocks, Workload,
 };
 use crate::world::{FlowSample, Stage};
 
@@ -59,8 +59,8 @@ impl Workload for Tiles {
         &[("ows", include_str!("../../../../../claims/ows.toml"))]
     }
 
-    fn demo(&self) -> Option<&'static str> {
-        Some("tiles")
+    fn demo(&self) -> Option<Demo> {
+        Some(Demo { scenario: "tiles", duration_s: None })
     }
 
     fn defaults(&self) -> String {

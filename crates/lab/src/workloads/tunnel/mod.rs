@@ -19,9 +19,9 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
 use crate::story::Results;
 use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow, Headline,
-    Kept, Metric, NoDraws, OverTime, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
-    Workload,
+    About, ByMetric, Cast, Chapter, ClaimContext, ClaimRun, Compared, Demo, Draws, Ended, Flow,
+    Headline, Kept, Metric, NoDraws, OverTime, Part, PartResult, Place, Running, SchemePart, Sense,
+    Stocks, Workload,
 };
 use crate::world::{FlowSample, Stage};
 
@@ -58,8 +58,8 @@ impl Workload for Tunnel {
         &[("fbdt", include_str!("../../../../../claims/fbdt.toml"))]
     }
 
-    fn demo(&self) -> Option<&'static str> {
-        Some("fbdt")
+    fn demo(&self) -> Option<Demo> {
+        Some(Demo { scenario: "fbdt", duration_s: None })
     }
 }
 

@@ -34,8 +34,8 @@ use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
 use crate::story::Results;
 use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimChapter, ClaimContext, ClaimRun, Compared, Draws, Ended,
-    Flow, GridVerdict, Headline, Kept, Measured, Metric, OverTime, Part, PartResult, Place,
+    About, ByMetric, Cast, Chapter, ClaimChapter, ClaimContext, ClaimRun, Compared, Demo, Draws,
+    Ended, Flow, GridVerdict, Headline, Kept, Measured, Metric, OverTime, Part, PartResult, Place,
     Running, SchemePart, Stocks, Workload,
 };
 use crate::world::{FlowSample, RunOutput, Stage};
@@ -82,8 +82,8 @@ impl Workload for Vod {
         ]
     }
 
-    fn demo(&self) -> Option<&'static str> {
-        Some("four-viewers")
+    fn demo(&self) -> Option<Demo> {
+        Some(Demo { scenario: "four-viewers", duration_s: None })
     }
 
     fn demo_takes_content(&self) -> bool {
