@@ -1,5 +1,6 @@
-//! Streams that ended in order. An end may not have heard of it when a new line asks for such a stream
-//! again: what told it was on a line that is lost, or is slower than the new one. It is told once more.
+//! Streams that ended in order. What tells the other end of it may be on a line that is lost, or that is
+//! slower than a new one: the stream is then over here and open there. Where the other end opens or
+//! accepts it on a new line, it is told again.
 
 use std::collections::VecDeque;
 
