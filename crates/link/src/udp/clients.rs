@@ -1,7 +1,8 @@
-//! Who the forwarder forwards for: a bounded table that forgets.
+//! The forwarder's clients: a bounded table that forgets.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -19,20 +20,43 @@ pub struct ClientKey {
     pub local: Option<IpAddr>,
 }
 
+/// The progress of a client's exchange with the target. A client that sends after an answer has
+/// most likely received it: its address is not forged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Exchange {
+    Unanswered,
+    Answered,
+    Established,
+}
+
 #[derive(Debug)]
 struct Entry<T> {
     key: ClientKey,
     value: T,
     used: Time,
+    exchange: Exchange,
 }
 
-/// A table with a bounded number of clients. A client without packets for the idle time is removed;
-/// when the table is full, a new client replaces the one that was idle for longest. Pure.
+/// The network that one subscriber has: an address of IPv4, 64 bits of IPv6.
+fn network(key: &ClientKey) -> IpAddr {
+    match key.peer.ip().to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
+}
+
+/// A table with a bounded number of clients. A client without packets for the idle time is removed.
+/// When the table is full, a new client replaces one that has not sent since the target answered it,
+/// if there is one; of these, or of all, one of the network with the most clients; of these the one
+/// that was idle for longest. So neither forged addresses nor many clients of one network displace
+/// others that are at work. Pure.
 #[derive(Debug)]
 pub struct Clients<T> {
     most: usize,
     idle: Duration,
     numbers: BTreeMap<ClientKey, u32>,
+    /// Number of clients of each network that has some.
+    networks: BTreeMap<IpAddr, usize>,
     entries: BTreeMap<u32, Entry<T>>,
     next: u32,
     /// No client can expire before.
@@ -48,6 +72,7 @@ impl<T> Clients<T> {
             most: most.max(1),
             idle,
             numbers: BTreeMap::new(),
+            networks: BTreeMap::new(),
             entries: BTreeMap::new(),
             next: 0,
             look_at: Time::FAR_FUTURE,
@@ -58,7 +83,11 @@ impl<T> Clients<T> {
     /// The number of a client that is known, which is heard of at `now`.
     pub fn find(&mut self, key: &ClientKey, now: Time) -> Option<u32> {
         let number = *self.numbers.get(key)?;
-        self.hear(number, now);
+        let entry = self.entries.get_mut(&number)?;
+        entry.used = entry.used.max(now);
+        if entry.exchange == Exchange::Answered {
+            entry.exchange = Exchange::Established;
+        }
         Some(number)
     }
 
@@ -66,10 +95,8 @@ impl<T> Clients<T> {
     /// before (but for billions of clients), and whom it displaced.
     pub fn insert(&mut self, key: ClientKey, value: T, now: Time) -> (u32, Option<T>) {
         let displaced = if self.entries.len() >= self.most {
-            let longest = self.entries.iter().min_by_key(|(number, e)| (e.used, **number));
-            let longest = longest.map(|(number, _)| *number);
             self.totals.evicted += 1;
-            longest.and_then(|number| self.remove(number))
+            self.expendable().and_then(|number| self.remove(number))
         } else {
             None
         };
@@ -79,10 +106,22 @@ impl<T> Clients<T> {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         self.numbers.insert(key, number);
-        self.entries.insert(number, Entry { key, value, used: now });
+        *self.networks.entry(network(&key)).or_default() += 1;
+        let exchange = Exchange::Unanswered;
+        self.entries.insert(number, Entry { key, value, used: now, exchange });
         self.look_at = self.look_at.min(now + self.idle);
         self.totals.seen += 1;
         (number, displaced)
+    }
+
+    /// The client whose place a new one takes.
+    fn expendable(&self) -> Option<u32> {
+        let of_its_network = |e: &Entry<T>| self.networks.get(&network(&e.key)).copied();
+        let rank = |number: u32, e: &Entry<T>| {
+            let is_established = e.exchange == Exchange::Established;
+            (is_established, Reverse(of_its_network(e)), e.used, number)
+        };
+        self.entries.iter().min_by_key(|(number, e)| rank(**number, e)).map(|(number, _)| *number)
     }
 
     /// A client by its number; `None` if it was forgotten.
@@ -95,10 +134,11 @@ impl<T> Clients<T> {
         self.entries.get_mut(&number).map(|e| &mut e.value)
     }
 
-    /// Notes a packet from or to a client at `now`.
-    pub fn hear(&mut self, number: u32, now: Time) {
+    /// Notes a packet of the target for a client at `now`.
+    pub fn answer(&mut self, number: u32, now: Time) {
         if let Some(entry) = self.entries.get_mut(&number) {
             entry.used = entry.used.max(now);
+            entry.exchange = entry.exchange.max(Exchange::Answered);
         }
     }
 
@@ -126,6 +166,11 @@ impl<T> Clients<T> {
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let entry = self.entries.remove(&number)?;
         self.numbers.remove(&entry.key);
+        let network = network(&entry.key);
+        match self.networks.get_mut(&network) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(self.networks.remove(&network)),
+        }
         Some(entry.value)
     }
 

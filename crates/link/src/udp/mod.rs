@@ -32,7 +32,7 @@ pub struct UdpSpec {
     pub listen: Vec<SocketAddr>,
     /// Where the forwarder sends to.
     pub target: SocketAddr,
-    /// Clients at once: another takes the place of the one not heard of for longest.
+    /// Clients at once. One more takes the place of another: [`Clients`] says whose.
     pub most_clients: usize,
     /// A client that was not heard of for so long is forgotten.
     pub idle: Duration,
@@ -192,7 +192,7 @@ impl Forwarder {
             }
         }
         for (arrived, bytes) in self.intake.arrivals() {
-            self.clients.hear(arrived.tag, arrived.at);
+            self.clients.answer(arrived.tag, arrived.at);
             let class = to_ecn(arrived.meta.ecn).into();
             for datagram in datagrams(bytes, arrived.meta.stride) {
                 let _ = engine.push(

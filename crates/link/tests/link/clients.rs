@@ -7,8 +7,10 @@ use airlane_base::Time;
 use airlane_link::{ClientKey, Clients};
 use proptest::prelude::*;
 
+/// Clients of three networks.
 fn key(n: u16) -> ClientKey {
-    ClientKey { peer: SocketAddr::from((Ipv4Addr::LOCALHOST, n)), listener: 0, local: None }
+    let peer = SocketAddr::from((Ipv4Addr::new(10, 0, 0, (n % 3) as u8), n));
+    ClientKey { peer, listener: 0, local: None }
 }
 
 #[derive(Clone, Debug)]
@@ -36,6 +38,15 @@ struct Known {
     client: u16,
     number: u32,
     used: Time,
+    answered: bool,
+    established: bool,
+}
+
+/// The client that makes room for another.
+fn expendable(model: &[Known]) -> Option<Known> {
+    let neighbours = |k: &Known| model.iter().filter(|o| o.client % 3 == k.client % 3).count();
+    let rank = |k: &&Known| (k.established, usize::MAX - neighbours(k), k.used, k.number);
+    model.iter().min_by_key(rank).copied()
 }
 
 proptest! {
@@ -69,11 +80,13 @@ proptest! {
                     let found = table.find(&key(client), now);
                     prop_assert_eq!(found, known.as_ref().map(|k| k.number));
                     match known {
-                        Some(known) => known.used = now,
+                        Some(known) => {
+                            known.used = now;
+                            known.established = known.answered;
+                        }
                         None => {
                             let (number, displaced) = table.insert(key(client), client, now);
-                            let longest = model.iter().min_by_key(|k| (k.used, k.number)).copied();
-                            let out = longest.filter(|_| model.len() == most);
+                            let out = expendable(&model).filter(|_| model.len() == most);
                             prop_assert_eq!(displaced, out.map(|k| k.client));
                             if let Some(out) = out {
                                 model.retain(|k| k.number != out.number);
@@ -81,16 +94,18 @@ proptest! {
                             }
                             prop_assert!(!numbers.contains(&number), "numbers are not given twice");
                             numbers.push(number);
-                            model.push(Known { client, number, used: now });
+                            let (answered, established) = (false, false);
+                            model.push(Known { client, number, used: now, answered, established });
                             seen += 1;
                         }
                     }
                 }
                 Step::Answer(ago, _) => {
                     if let Some(number) = numbers.iter().rev().nth(ago) {
-                        table.hear(*number, now);
+                        table.answer(*number, now);
                         if let Some(known) = model.iter_mut().find(|k| k.number == *number) {
                             known.used = now;
+                            known.answered = true;
                         }
                     }
                 }
@@ -107,4 +122,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_client_at_work_keeps_its_place_beside_a_flood() {
+    let mut table = Clients::new(8, Duration::from_secs(300));
+    let client = |n: u32| ClientKey {
+        peer: SocketAddr::from((Ipv4Addr::from_bits(n), 5000)),
+        listener: 0,
+        local: None,
+    };
+    let at_work = client(1);
+    let (number, _) = table.insert(at_work, 1, Time::ZERO);
+    table.answer(number, Time::from_millis(10));
+    assert_eq!(table.find(&at_work, Time::from_millis(20)), Some(number));
+    // Forged addresses, answered once each, and nothing of the client in the meantime.
+    for n in 2..1_000 {
+        let now = Time::from_millis(20 + u64::from(n));
+        let (number, _) = table.insert(client(n), n, now);
+        table.answer(number, now);
+    }
+    // As many real clients, all of one network.
+    for n in 0..1_000_u16 {
+        let now = Time::from_millis(2_000) + Duration::from_millis(n.into());
+        let key = ClientKey { peer: SocketAddr::from(([10, 9, 9, 9], n)), ..at_work };
+        let (number, _) = table.insert(key, n.into(), now);
+        table.answer(number, now);
+        table.find(&key, now);
+    }
+    assert_eq!(table.find(&at_work, Time::from_millis(4_000)), Some(number));
 }
