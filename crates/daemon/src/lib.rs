@@ -9,6 +9,7 @@ mod date;
 pub mod error;
 pub mod files;
 pub mod folders;
+mod happy_eyeballs;
 pub mod live;
 mod machine;
 mod near;

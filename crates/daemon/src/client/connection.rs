@@ -20,8 +20,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::race::{by_turns, first};
 use super::{Speak, Url};
+use crate::happy_eyeballs::{interleave, race};
 
 /// How long HTTP/3 may take to answer, at whichever address, before TCP is tried.
 const HEAD_START: Duration = Duration::from_secs(3);
@@ -115,16 +115,16 @@ impl Connection {
         (url, addresses): (&Url, &[SocketAddr]),
     ) -> Result<Self, Refusal> {
         let addresses = match addresses {
-            [] => by_turns(
+            [] => interleave(
                 tokio::net::lookup_host((url.host(), url.port()))
                     .await
                     .map_err(|e| Refusal::Other(format!("{}: {e}", url.host())))?,
             ),
-            known => by_turns(known.iter().copied()),
+            known => interleave(known.iter().copied()),
         };
         if url.is_tls() && matches!(speak, Speak::Best | Speak::Http3) {
-            let attempts = addresses.iter().map(|&a| http3(endpoint, a, url)).collect();
-            let refusal = match timeout(HEAD_START, first(runtime, attempts)).await {
+            let attempt = race(runtime, &addresses, |at| http3(endpoint, at, url));
+            let refusal = match timeout(HEAD_START, attempt).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(refusals)) => Refusal::of(refusals, url),
                 Err(_) => Refusal::Other("it does not answer over QUIC".to_owned()),
@@ -133,8 +133,8 @@ impl Connection {
                 return Err(refusal);
             }
         }
-        let attempts = addresses.iter().map(|&a| tcp(runtime, trust, speak, a, url)).collect();
-        first(runtime, attempts).await.map_err(|refusals| Refusal::of(refusals, url))
+        let attempt = race(runtime, &addresses, |at| tcp(runtime, trust, speak, at, url));
+        attempt.await.map_err(|refusals| Refusal::of(refusals, url))
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -10,7 +10,6 @@
 //! giving up a silent connection would stay our own, and are most of what is here.
 
 mod connection;
-mod race;
 mod url;
 
 use std::collections::BTreeMap;
