@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use airlane_base::InputError;
 use airlane_daemon::folders;
 use airlane_daemon::tunnel::{
-    Bounds, Congestion, Forward, Key, Over, RadioSpec, Rule, Rules, Target, TunnelConnectRequest,
-    TunnelServeRequest,
+    Bounds, Congestion, DenyRule, Forward, Key, Over, RadioSpec, Rule, Rules, Target,
+    TunnelConnectRequest, TunnelServeRequest,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -45,13 +45,14 @@ pub(crate) struct TunnelServeArgs {
     /// The key that `airlane tunnel key` wrote
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// Connect to these alone, such as 10.0.0.0/8, *.example.org:443 or 127.0.0.1:22; may be
-    /// repeated [default: everything but this machine and its links]
+    /// Connect to these alone, such as 10.0.0.0/8, *.example.org:443 or 127.0.0.1:22; special
+    /// addresses, as of this machine or of private networks, only if the rule is an address or a
+    /// network of theirs; may be repeated [default: everything but this machine and its links]
     #[arg(long, value_name = "HOST[:PORT]")]
     allow: Vec<Rule>,
-    /// Never connect to these; may be repeated
-    #[arg(long, value_name = "HOST[:PORT]")]
-    deny: Vec<Rule>,
+    /// Never connect to these addresses or networks; may be repeated
+    #[arg(long, value_name = "ADDR[:PORT]")]
+    deny: Vec<DenyRule>,
     /// The congestion control of lines over QUIC; those over TCP have the system's
     #[arg(long, value_enum, value_name = "CONTROLLER", default_value = "cubic")]
     congestion: Control,

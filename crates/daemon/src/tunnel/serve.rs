@@ -1,6 +1,5 @@
 //! The serving end: takes lines, and connects to where their streams are for.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +12,6 @@ use airlane_quic::Endpoint;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
-use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -23,8 +21,9 @@ use super::knock::Door;
 use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump};
 use super::quic::{self, Congestion};
+use super::reach::{Unreached, reach};
 use super::request::{Reply, Target, TunnelRequest};
-use super::rules::Rules;
+use super::rules::{Rules, TargetPolicy};
 use super::status::{self, LineStatus, TunnelStatus};
 use super::stop::{Stop, until};
 use super::tcp::TcpDoor;
@@ -73,7 +72,7 @@ impl std::fmt::Debug for TunnelServer {
 
 /// What all streams share.
 struct Shared {
-    rules: Rules,
+    policy: TargetPolicy,
     seldom: Arc<Seldom>,
     passed: Passed,
     runtime: RuntimeHandle,
@@ -92,7 +91,7 @@ impl TunnelServer {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
         let seldom = Seldom::new(runtime.clone());
         let shared = Arc::new(Shared {
-            rules: request.rules,
+            policy: TargetPolicy::new(runtime.clone(), request.rules),
             seldom: seldom.clone(),
             passed: Passed::default(),
             runtime: runtime.clone(),
@@ -253,17 +252,17 @@ impl Shared {
     }
 
     async fn connect(&self, target: &Target, stream: MultipathStream) -> Result<(), PumpError> {
-        let reached = timeout(REACH, self.reach(target)).await.unwrap_or(Err(Reply::TimedOut));
-        let connection = match reached {
+        let reached = timeout(REACH, reach(&self.runtime, &self.policy, target)).await;
+        let connection = match reached.unwrap_or(Err(Unreached::Failed(Reply::TimedOut))) {
             Ok(connection) => connection,
-            Err(reply) => {
-                if reply == Reply::NotAllowed {
-                    let message =
-                        format!("a client asked for {target}, which the rules do not allow");
-                    self.seldom.warn("not allowed", &message);
-                }
-                return self.refuse(stream, reply).await;
+            Err(Unreached::NotAllowed(why)) => {
+                self.seldom.warn(
+                    "not allowed",
+                    format_args!("a client asked for {target}, which is not allowed: {why}"),
+                );
+                return self.refuse(stream, Reply::NotAllowed).await;
             }
+            Err(Unreached::Failed(reply)) => return self.refuse(stream, reply).await,
         };
         self.connections.fetch_add(1, Ordering::Relaxed);
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
@@ -274,26 +273,7 @@ impl Shared {
     async fn relay(&self, stream: MultipathStream) -> Result<(), PumpError> {
         self.associations.fetch_add(1, Ordering::Relaxed);
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
-        datagrams::relay(stream, &self.rules, (&self.runtime, &self.datagrams)).await
-    }
-
-    /// A connection to the first address of a target that is allowed and answers.
-    async fn reach(&self, target: &Target) -> Result<TcpStream, Reply> {
-        let found = lookup_host((target.host.as_str(), target.port)).await;
-        let addresses: Vec<SocketAddr> = found.map_err(|_| Reply::NoHost)?.collect();
-        let mut reply = if addresses.is_empty() { Reply::NoHost } else { Reply::NotAllowed };
-        for address in addresses {
-            // The address that was checked is the one that is connected to: a name may mean
-            // another the next time.
-            if !self.rules.allow(target, address.ip()) {
-                continue;
-            }
-            match TcpStream::connect(address).await {
-                Ok(connection) => return Ok(connection),
-                Err(e) => reply = reply_to(&e),
-            }
-        }
-        Err(reply)
+        datagrams::relay(stream, &self.policy, (&self.runtime, &self.datagrams)).await
     }
 
     async fn refuse(&self, stream: MultipathStream, reply: Reply) -> Result<(), PumpError> {
@@ -310,16 +290,5 @@ impl Shared {
             Ok(ended) => Ok(ended?),
             Err(_) => Ok(()),
         }
-    }
-}
-
-/// How a client hears of a failure.
-fn reply_to(error: &io::Error) -> Reply {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => Reply::Refused,
-        io::ErrorKind::NetworkUnreachable => Reply::NoNetwork,
-        io::ErrorKind::HostUnreachable => Reply::NoHost,
-        io::ErrorKind::TimedOut => Reply::TimedOut,
-        _ => Reply::Failed,
     }
 }

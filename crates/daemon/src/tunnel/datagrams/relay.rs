@@ -16,7 +16,7 @@ use super::queue::Queue;
 use super::{Counts, DatagramFrame, Incoming, count, send};
 use crate::tunnel::pump::PumpError;
 use crate::tunnel::request::Target;
-use crate::tunnel::rules::Rules;
+use crate::tunnel::rules::TargetPolicy;
 
 /// Bytes of a datagram at most.
 const MOST_BYTES: usize = 65_536;
@@ -33,7 +33,7 @@ const HOSTS: usize = 1024;
 /// If the stream or a socket fails.
 pub(in crate::tunnel) async fn relay(
     stream: MultipathStream,
-    rules: &Rules,
+    policy: &TargetPolicy,
     (runtime, counts): (&RuntimeHandle, &Counts),
 ) -> Result<(), PumpError> {
     let bind = |ip: IpAddr| UdpSocket::bind(SocketAddr::new(ip, 0));
@@ -41,7 +41,7 @@ pub(in crate::tunnel) async fn relay(
         v4: bind(Ipv4Addr::UNSPECIFIED.into()).await?,
         // Machines without IPv6 reach IPv4 all the same.
         v6: bind(Ipv6Addr::UNSPECIFIED.into()).await.ok(),
-        rules,
+        policy,
         queue: Queue::new(runtime.clone()),
         counts,
         asked: Mutex::default(),
@@ -58,7 +58,7 @@ pub(in crate::tunnel) async fn relay(
 struct Relay<'a> {
     v4: UdpSocket,
     v6: Option<UdpSocket>,
-    rules: &'a Rules,
+    policy: &'a TargetPolicy,
     queue: Queue,
     counts: &'a Counts,
     /// The hosts that something was sent to.
@@ -73,7 +73,7 @@ impl Relay<'_> {
         while let Some(frame) = incoming.next().await? {
             let to = match names.get(&frame.target) {
                 Some(known) => Some(*known),
-                None => look_up(self.rules, &frame.target).await,
+                None => look_up(self.policy, &frame.target).await,
             };
             let socket =
                 to.and_then(|to| if to.is_ipv4() { Some(&self.v4) } else { self.v6.as_ref() });
@@ -123,7 +123,7 @@ impl Relay<'_> {
 }
 
 /// The first address of a target that is allowed.
-async fn look_up(rules: &Rules, target: &Target) -> Option<SocketAddr> {
+async fn look_up(policy: &TargetPolicy, target: &Target) -> Option<SocketAddr> {
     let found = timeout(LOOK_UP, lookup_host((target.host.as_str(), target.port))).await;
-    found.ok()?.ok()?.find(|address| rules.allow(target, address.ip()))
+    found.ok()?.ok()?.find(|address| policy.check(target, address.ip()).is_ok())
 }

@@ -72,6 +72,49 @@ fn what_cannot_be_reached_is_said_in_socks_own_words() {
 }
 
 #[test]
+fn a_rule_for_everything_opens_nothing_that_is_the_servers_own() {
+    run(async {
+        let target = echo().await;
+        let key = Key::generate().unwrap();
+        for allow in ["*", "0.0.0.0/0", "localhost", "128.0.0.0/1"] {
+            let server = server(&key, &[allow]).await;
+            let client = client(&key, server.addresses()[0], &[]).await;
+            let socks = client.socks().unwrap();
+            let port = target.port().to_be_bytes();
+            let mapped = [&b"\x04"[..], &[0; 10], &[0xff, 0xff, 127, 0, 0, 1], &port].concat();
+            let name = [b"\x03\x09localhost", &port[..]].concat();
+            for wanted in [v4(target), name, mapped] {
+                assert_eq!(ask(socks, &wanted).await.1, 2, "{allow}: {wanted:?}");
+            }
+            // Nor do datagrams get there.
+            let (control, at) = associate(socks).await;
+            let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            let application = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            let datagram = [&[0, 0, 0][..], &v4(silent.local_addr().unwrap()), b"x"].concat();
+            application.send_to(&datagram, at).await.unwrap();
+            let mut ticks = tokio::time::interval(std::time::Duration::from_millis(5));
+            while server.status().datagrams_refused == 0 {
+                ticks.tick().await;
+            }
+            let answer = silent.try_recv(&mut [0; 16]);
+            assert_eq!(answer.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+            drop(control);
+        }
+    });
+}
+
+/// Asks to send datagrams; the connection that keeps this up, and where to send them.
+async fn associate(socks: SocketAddr) -> (TcpStream, SocketAddr) {
+    let mut control = TcpStream::connect(socks).await.unwrap();
+    control.write_all(b"\x05\x01\x00\x05\x03\x00\x01\0\0\0\0\0\0").await.unwrap();
+    let mut reply = [0; 12];
+    control.read_exact(&mut reply).await.unwrap();
+    assert_eq!(reply[..6], [5, 0, 5, 0, 0, 1]);
+    let port = u16::from_be_bytes([reply[10], reply[11]]);
+    (control, SocketAddr::from(([reply[6], reply[7], reply[8], reply[9]], port)))
+}
+
+#[test]
 fn who_does_not_speak_socks5_is_hung_up_on() {
     run(async {
         let tunnel = Tunnel::to(echo().await).await;
@@ -107,15 +150,7 @@ fn datagrams_go_to_many_targets_and_come_back_from_those_alone() {
     run(async {
         let tunnel = Tunnel::to(echo().await).await;
         let socks = tunnel.client.socks().unwrap();
-        let mut control = TcpStream::connect(socks).await.unwrap();
-        control.write_all(b"\x05\x01\x00\x05\x03\x00\x01\0\0\0\0\0\0").await.unwrap();
-        let mut reply = [0; 12];
-        control.read_exact(&mut reply).await.unwrap();
-        assert_eq!(reply[..6], [5, 0, 5, 0, 0, 1]);
-        let at = SocketAddr::from((
-            [reply[6], reply[7], reply[8], reply[9]],
-            u16::from_be_bytes([reply[10], reply[11]]),
-        ));
+        let (control, at) = associate(socks).await;
         let bind = async || UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let (application, one, other) = (bind().await, bind().await, bind().await);
         // A stranger at the application's own machine, a datagram that is none, and a fragment pass
