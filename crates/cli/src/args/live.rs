@@ -11,7 +11,9 @@ use airlane_base::{InputError, Rate, Seed};
 use airlane_daemon::DaemonError;
 use airlane_daemon::certificate::CertificateFiles;
 use airlane_daemon::folders;
-use airlane_daemon::live::{ReadFrom, RecvRequest, SendRequest, SentVideo, VideoInput, WriteTo};
+use airlane_daemon::live::{
+    ReadFrom, RecvRequest, SendRequest, SentVideo, VideoInput, VpxEncoders, WriteTo,
+};
 use airlane_link::{LinkError, LinkSpec, Mode, Request, UdpSpec};
 use airlane_media::layers::{LayerContent, Packed};
 use airlane_media::y4m;
@@ -120,7 +122,7 @@ impl SendArgs {
         // Without it there is no use in waiting for the header.
         let library = Arc::new(Library::open(self.libvpx.as_deref())?);
         let input = VideoInput::open(from).await?;
-        Ok(SentVideo::Live { input, library })
+        Ok(SentVideo::Live { input, encoders: Arc::new(VpxEncoders::new(library)) })
     }
 
     fn names_a_file(&self) -> bool {

@@ -78,6 +78,17 @@ impl VideoInput {
         Self::start(name.to_owned(), move || Ok((from, is_recorded))).await
     }
 
+    /// Pictures like `header` as they come out of a queue, from wherever on the runtime; an error ends
+    /// them. `name` is for messages.
+    pub fn queued(
+        name: &str,
+        header: Header,
+        is_recorded: bool,
+        pictures: mpsc::Receiver<Result<Vec<u8>, InputError>>,
+    ) -> Self {
+        Self { name: name.to_owned(), header, is_recorded, pictures }
+    }
+
     async fn start<R: Read>(
         name: String,
         open: impl FnOnce() -> Result<(R, bool), InputError> + Send + 'static,

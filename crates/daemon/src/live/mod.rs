@@ -1,6 +1,7 @@
 //! Live video over the media path on real sockets: `airlane send` and `airlane recv`.
 
 mod encoded;
+mod encoder;
 mod input;
 mod output;
 mod pictures;
@@ -8,6 +9,7 @@ mod record;
 mod recv;
 mod send;
 mod serving;
+mod vpx;
 mod watched;
 
 use std::time::Duration;
@@ -19,10 +21,12 @@ use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig};
 
 use crate::DaemonError;
 
+pub use encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
 pub use input::{ReadFrom, VideoInput};
 pub use output::WriteTo;
-pub use recv::{RecvRequest, recv};
+pub use recv::{RecvRequest, recv, recv_on};
 pub use send::{SendRequest, SendStatus, Sender, SentVideo};
+pub use vpx::{VpxEncoder, VpxEncoders};
 pub use watched::{Report, Second};
 
 /// The protocol that both ends of the QUIC connection name.

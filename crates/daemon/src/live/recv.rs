@@ -10,8 +10,8 @@ use airlane_apps::live::wire::{Answer, Coding};
 use airlane_apps::live::{self, LiveError, ReceivedLayer};
 use airlane_base::{InputError, Seed, Time};
 use airlane_quic::{Endpoint, Tls};
-use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::net::lookup_host;
 
 use super::output::{Taken, Times, WriteTo, Writing};
@@ -42,18 +42,30 @@ pub struct RecvRequest {
 pub async fn recv(
     request: &RecvRequest,
     stop: impl Future<Output = ()>,
+    second: impl FnMut(&Second),
+) -> Result<Report, DaemonError> {
+    recv_on(&TokioRuntime::new(Seed(date::now_ms())), request, stop, second).await
+}
+
+/// Watches as a host of `runtime`'s world; the rest is as of [`recv`].
+///
+/// # Errors
+/// As [`recv`].
+pub async fn recv_on(
+    runtime: &RuntimeHandle,
+    request: &RecvRequest,
+    stop: impl Future<Output = ()>,
     mut second: impl FnMut(&Second),
 ) -> Result<Report, DaemonError> {
     let server = address(&request.server).await?;
     let host = request.server.rsplit_once(':').map_or("", |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let trust = client::trust(request.insecure);
-    let runtime = TokioRuntime::new(Seed(date::now_ms()));
     let any = match server {
         SocketAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
         SocketAddr::V6(_) => SocketAddr::from(([0_u16; 8], 0)),
     };
-    let endpoint = Endpoint::client(&runtime, any, transport(Tls { identity: None, trust }))?;
+    let endpoint = Endpoint::client(runtime, any, transport(Tls { identity: None, trust }))?;
     let paths = paths(&endpoint, 1)?;
     let mut stop = pin!(stop);
     let opened = async {

@@ -11,12 +11,11 @@ use airlane_apps::live::{LayerMarks, LiveGops, Source, Video};
 use airlane_base::{InputError, Seed};
 use airlane_media::layers::LayeredVideo;
 use airlane_quic::{Admission, Endpoint, Tls, TransportConfig, Trust};
-use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
-use airlane_vpx::Library;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::{Semaphore, watch};
 
-use super::encoded::Encoders;
+use super::encoder::EncoderFactory;
 use super::input::VideoInput;
 use super::pictures::{Latest, keep_latest};
 use super::serving::{Counts, Served, Serving};
@@ -46,7 +45,7 @@ pub enum SentVideo {
         /// Where it comes from.
         input: VideoInput,
         /// What encodes it.
-        library: Arc<Library>,
+        encoders: Arc<dyn EncoderFactory>,
     },
 }
 
@@ -97,9 +96,17 @@ impl Sender {
     /// Starts to listen.
     ///
     /// # Errors
-    /// If the clip has no such encodings, libvpx cannot encode the source, the address cannot be bound, or
+    /// If the clip has no such encodings, the source cannot be encoded, the address cannot be bound, or
     /// there is no certificate.
     pub fn start(request: SendRequest) -> Result<Self, DaemonError> {
+        Self::start_on(&TokioRuntime::new(Seed(date::now_ms())), request)
+    }
+
+    /// Starts to listen as a host of `runtime`'s world.
+    ///
+    /// # Errors
+    /// As [`Sender::start`].
+    pub fn start_on(runtime: &RuntimeHandle, request: SendRequest) -> Result<Self, DaemonError> {
         let SendRequest { listen, video, marks, identity, data_folder, viewers } = request;
         let (identity, development) =
             certificate::identity(identity.as_ref(), data_folder.as_deref(), &[listen.ip()])?;
@@ -113,7 +120,6 @@ impl Sender {
             },
             ..transport(tls)
         };
-        let runtime = TokioRuntime::new(Seed(date::now_ms()));
         let counts = Arc::new(Counts::default());
         let (answer, video, input) = match video {
             SentVideo::Clip { clip, source, video } => {
@@ -126,18 +132,19 @@ impl Sender {
                 let answer = Answer { structure, frame_time, coding: source.coding() };
                 (answer, Served::Clip { clip, source, video }, None)
             }
-            SentVideo::Live { input, library } => {
+            SentVideo::Live { input, encoders } => {
                 let header = *input.header();
                 let frame_time = Duration::from_secs_f64(1.0 / header.fps.as_f64());
                 let structure = LiveGops::structure();
                 let answer = Answer { structure, frame_time, coding: Coding::Vp9 };
                 let (room, latest) = (Arc::new(Semaphore::new(viewers)), watch::Sender::default());
-                let encoders = Encoders::new(library, header)?;
+                encoders.check(&header)?;
                 let pictures = latest.subscribe();
-                (answer, Served::Live { encoders, pictures, room }, Some((input, latest)))
+                let served = Served::Live { header, encoders, pictures, room };
+                (answer, served, Some((input, latest)))
             }
         };
-        let endpoint = Arc::new(Endpoint::server(&runtime, listen, config)?);
+        let endpoint = Arc::new(Endpoint::server(runtime, listen, config)?);
         let paths = paths(&endpoint, viewers)?;
         if let Some((input, latest)) = input {
             let keep = keep_latest(input, runtime.clone(), latest, counts.viewers.subscribe());

@@ -9,11 +9,13 @@ use airlane_apps::live::{self, ClipFrames, Frames, LayerMarks, LiveError, Noted,
 use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError};
 use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
+use airlane_media::y4m::Header;
 use airlane_quic::Connection;
 use airlane_runtime::RuntimeExt;
 use tokio::sync::{Semaphore, watch};
 
-use super::encoded::Encoders;
+use super::encoded::{EncodedFrames, Encoding};
+use super::encoder::{EncoderFactory, EncoderPermit};
 use super::pictures::Latest;
 use super::{IDLE, path};
 use crate::seldom::Seldom;
@@ -40,8 +42,17 @@ pub(super) struct Counts {
 /// What is served, ready for viewers.
 #[derive(Clone)]
 pub(super) enum Served {
-    Clip { clip: Arc<LayeredVideo>, source: Source, video: Video },
-    Live { encoders: Encoders, pictures: watch::Receiver<Latest>, room: Arc<Semaphore> },
+    Clip {
+        clip: Arc<LayeredVideo>,
+        source: Source,
+        video: Video,
+    },
+    Live {
+        header: Header,
+        encoders: Arc<dyn EncoderFactory>,
+        pictures: watch::Receiver<Latest>,
+        room: Arc<Semaphore>,
+    },
 }
 
 /// What every viewer gets.
@@ -92,14 +103,18 @@ impl Serving {
                     let frames = ClipFrames::new(source, encoder, frame_time, self.clock, until);
                     self.send(&connection, &opened, frames).await
                 }
-                Served::Live { encoders, pictures, room } => {
+                Served::Live { header, encoders, pictures, room } => {
                     // There is room for as many as there are paths, but for encoders whose viewers have
                     // just left.
                     let Ok(permit) = room.acquire_owned().await else { return };
-                    let skipped = self.counts.skipped.clone();
                     let (marks, clock) = (self.marks, self.clock);
-                    match encoders.frames(&opened, marks, pictures, clock, skipped, permit) {
-                        Ok(frames) => self.send(&connection, &opened, frames).await,
+                    let skipped = self.counts.skipped.clone();
+                    match encoders.encoder(header, EncoderPermit(permit)) {
+                        Ok(encoder) => {
+                            let of = Encoding { header, marks, pictures, encoder, clock, skipped };
+                            let frames = EncodedFrames::new(&opened, of);
+                            self.send(&connection, &opened, frames).await
+                        }
                         Err(e) => {
                             tracing::error!("{e}");
                             Ended::Failed

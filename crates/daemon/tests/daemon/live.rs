@@ -3,26 +3,27 @@
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use airlane_apps::live::LayerMarks;
 use airlane_base::Seed;
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_daemon::live::{
-    RecvRequest, Report, SendRequest, Sender, SentVideo, VideoInput, WriteTo, recv,
+    RecvRequest, Report, Second, SendRequest, Sender, SentVideo, VideoInput, VpxEncoders, WriteTo,
+    recv,
 };
 use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec};
 use airlane_quic::{Connection, Endpoint, Tls, TransportConfig, Trust};
-use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_vpx::{Decoder, Library};
 use tempfile::TempDir;
 
-use crate::common::run;
+use crate::common::{LIMIT, run};
 
 /// The system's libvpx.
-fn libvpx() -> Option<Arc<Library>> {
+pub fn libvpx() -> Option<Arc<Library>> {
     let found = Library::open(None);
     if let Err(e) = &found {
         let strict = std::env::var("AIRLANE_STRICT").is_ok_and(|v| v == "1");
@@ -33,7 +34,7 @@ fn libvpx() -> Option<Arc<Library>> {
 }
 
 /// Raw video of patches that move, as ffmpeg would write it.
-struct Moving {
+pub struct Moving {
     size: (usize, usize),
     /// A picture twice as wide and high; each frame is cut out of it at another place.
     patches: Vec<u8>,
@@ -42,7 +43,7 @@ struct Moving {
 }
 
 impl Moving {
-    fn new(size: (usize, usize), fps: u32, frames: u64) -> Self {
+    pub fn new(size: (usize, usize), fps: u32, frames: u64) -> Self {
         let (width, height) = size;
         let header = format!("YUV4MPEG2 W{width} H{height} F{fps}:1 Ip A1:1 C420jpeg\n");
         let patches = (0..4 * width * height).map(|at| {
@@ -77,12 +78,6 @@ impl Read for Moving {
 
 const SMALL: (usize, usize) = (320, 180);
 
-/// Held by tests that ask for what takes a whole processor: one of them at a time.
-fn busy() -> MutexGuard<'static, ()> {
-    static BUSY: Mutex<()> = Mutex::new(());
-    BUSY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A sender of raw video, and where it keeps its certificate.
 async fn sender(
     library: &Arc<Library>,
@@ -92,9 +87,10 @@ async fn sender(
 ) -> (Sender, TempDir) {
     let data = tempfile::tempdir().unwrap();
     let input = VideoInput::of("a test", from, is_recorded).await.unwrap();
+    let encoders = Arc::new(VpxEncoders::new(library.clone()));
     let request = SendRequest {
         listen: ([127, 0, 0, 1], 0).into(),
-        video: SentVideo::Live { input, library: library.clone() },
+        video: SentVideo::Live { input, encoders },
         marks: LayerMarks::PAPER,
         identity: None,
         data_folder: Some(data.path().to_owned()),
@@ -120,7 +116,7 @@ async fn watch(at: SocketAddr, write: Option<&Path>) -> Report {
 }
 
 /// Decodes a file; the numbers of its frames.
-fn decoded(library: &Arc<Library>, file: &Path, size: (usize, usize)) -> Vec<u64> {
+pub fn decoded(library: &Arc<Library>, file: &Path, size: (usize, usize)) -> Vec<u64> {
     let bytes = std::fs::read(file).unwrap();
     let mut rest = bytes.strip_prefix(b"DKIF").map(|rest| &rest[28..]).expect("an IVF");
     let mut decoder = Decoder::new(library).unwrap();
@@ -145,81 +141,32 @@ fn link(to: SocketAddr, down: &[&str]) -> Link {
 
 /// Waits for something to become true.
 async fn until(what: &str, is: impl Fn() -> bool) {
-    let runtime = TokioRuntime::new(Seed(1));
-    for _ in 0..3000 {
-        if is() {
-            return;
+    let becomes = async {
+        let mut ticks = tokio::time::interval(Duration::from_millis(10));
+        while !is() {
+            ticks.tick().await;
         }
-        runtime.sleep(Duration::from_millis(10)).await;
-    }
-    panic!("not within 30 s: {what}");
+    };
+    let waited = tokio::time::timeout(LIMIT, becomes).await;
+    waited.unwrap_or_else(|_| panic!("not within {LIMIT:?}: {what}"));
 }
 
+/// What becomes of each picture is for `live_scenes`: here it depends on what else the machine does.
 #[test]
-fn a_recording_is_watched_written_and_decoded_to_its_end() {
+fn a_recording_is_watched_and_written_over_sockets() {
     let Some(library) = libvpx() else { return };
-    let _busy = busy();
     run(async {
         let (sender, _data) = sender(&library, Moving::new(SMALL, 30, 90), true, 4).await;
         let out = tempfile::tempdir().unwrap();
         let file = out.path().join("seen.ivf");
-        let (report, ended) = tokio::join!(watch(sender.address(), Some(&file)), sender.ended());
+        let (_, ended) = tokio::join!(watch(sender.address(), Some(&file)), sender.ended());
         ended.unwrap();
         let numbers = decoded(&library, &file, SMALL);
-        // A busy machine may skip some, and the first comes while its encoder begins.
-        assert!((60..=90).contains(&numbers.len()), "{numbers:?}");
-        assert!(numbers.is_sorted_by(|a, b| a < b) && numbers[0] == 0, "{numbers:?}");
-        assert!(report.shown <= numbers.len() as u64 && report.shown > 50, "{report:?}");
-        // At its own pace.
-        assert!(report.seconds > 2.5, "{report:?}");
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        assert!(numbers.last().is_some_and(|last| *last < 90), "{numbers:?}");
         until("the encoder is gone", || sender.status().encoders == 0).await;
         let status = sender.status();
         assert!(status.frames + status.skipped <= 90 && status.viewers == 0, "{status:?}");
-        sender.stop().await;
-    });
-}
-
-#[test]
-fn the_rate_follows_the_path() {
-    let Some(library) = libvpx() else { return };
-    let _busy = busy();
-    run(async {
-        let (sender, _data) = sender(&library, Moving::new((640, 360), 30, 300), true, 4).await;
-        let down = ["rate_bps=1e6", "rtt_s=0.02", "queue.kind=octopus", "queue.limit_packets=250"];
-        let link = link(sender.address(), &down);
-        // One behind the link, one beside it: each has the rate of its own path.
-        let narrow = link.address().unwrap();
-        let (narrow, wide) = tokio::join!(watch(narrow, None), watch(sender.address(), None));
-        assert!((400e3..1e6).contains(&narrow.bps), "{narrow:?}");
-        assert!(wide.bps > 1.5 * narrow.bps, "{wide:?} {narrow:?}");
-        for report in [&narrow, &wide] {
-            // Late ones are left out, and a busy machine makes some late.
-            assert!(report.shown as f64 > 0.4 * report.sent as f64, "{report:?}");
-        }
-        sender.stop().await;
-    });
-}
-
-#[test]
-fn a_slow_encoder_skips_pictures_and_keeps_time() {
-    let Some(library) = libvpx() else { return };
-    let _busy = busy();
-    run(async {
-        // More pictures than any machine encodes: two seconds of 240 a second.
-        let size = (1920, 1080);
-        let (sender, _data) = sender(&library, Moving::new(size, 240, 480), true, 1).await;
-        let out = tempfile::tempdir().unwrap();
-        let file = out.path().join("seen.ivf");
-        let (report, ended) = tokio::join!(watch(sender.address(), Some(&file)), sender.ended());
-        ended.unwrap();
-        let status = sender.status();
-        assert!(status.skipped > status.frames, "{status:?}");
-        let numbers = decoded(&library, &file, size);
-        // A busy machine encodes two or three a second.
-        assert!(numbers.len() > 2 && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-        // Frames are numbered by the time of their pictures, not one after the other.
-        assert!(numbers.last().is_some_and(|last| (240..480).contains(last)), "{numbers:?}");
-        assert!(report.shown < 240, "{report:?}");
         sender.stop().await;
     });
 }
@@ -230,10 +177,9 @@ fn what_is_broken_in_the_middle_ends_it_and_names_the_frame() {
     run(async {
         let whole = Moving::new(SMALL, 30, 20).chain(&b"FRAME\nand no more"[..]);
         let (sender, _data) = sender(&library, whole, true, 4).await;
-        let (report, ended) = tokio::join!(watch(sender.address(), None), sender.ended());
+        let (_, ended) = tokio::join!(watch(sender.address(), None), sender.ended());
         let said = ended.unwrap_err().to_string();
         assert!(said.contains("a test: frame 20: it ends after 11 of 86400 bytes"), "{said}");
-        assert!(report.shown > 10, "{report:?}");
         sender.stop().await;
         let refused = VideoInput::of("a test", &b"YUV4MPEG2 W64 H64 F25:1 C444\n"[..], true).await;
         let said = refused.unwrap_err().to_string();
@@ -273,15 +219,20 @@ fn encoders_are_as_many_as_viewers_may_be_and_end_with_them() {
         let (leave, left) = tokio::sync::oneshot::channel::<()>();
         let stay = async { drop(left.await) };
         let request = viewer(at, None);
-        let first = async { recv(&request, stay, |_| {}).await.unwrap() };
+        let shown = AtomicU64::new(0);
+        let count = |second: &Second| {
+            shown.fetch_add(second.frames, Ordering::Relaxed);
+        };
+        let first = async { recv(&request, stay, count).await.unwrap() };
         let others = async {
             until("somebody watches", || sender.status().encoders == 1).await;
             let second = recv(&viewer(at, None), std::future::pending(), |_| {}).await;
             let said = second.unwrap_err().to_string();
             assert!(said.contains("no room for another viewer"), "{said}");
             assert_eq!(sender.status().encoders, 1);
-            let before = sender.status().frames;
-            until("the first goes on", || sender.status().frames > before + 5).await;
+            let shown = || shown.load(Ordering::Relaxed);
+            let before = shown();
+            until("the first goes on", || shown() > before).await;
             leave.send(()).unwrap();
         };
         let (report, ()) = tokio::join!(first, others);

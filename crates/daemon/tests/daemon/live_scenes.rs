@@ -1,0 +1,249 @@
+//! A live source in virtual time: what viewers see does not depend on how busy the machine is.
+
+use std::io::{BufReader, Read};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_apps::live::{LayerMarks, Order};
+use airlane_base::{Rate, Seed, Time};
+use airlane_daemon::live::{
+    EncoderFactory, EncoderPermit, LayerEncoder, RecvRequest, Report, SendRequest, SendStatus,
+    Sender, SentVideo, VideoInput, VpxEncoder, WriteTo, recv_on,
+};
+use airlane_media::y4m::{Header, Reader};
+use airlane_net::queue::{Limit, OctopusConfig, QueueSpec};
+use airlane_net::{Access, LinkAccess, SendJitter, Topology, Way};
+use airlane_runtime::virtual_time::World;
+use airlane_runtime::{BoxFuture, RuntimeExt, RuntimeHandle};
+use airlane_vpx::{Library, VpxError};
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::live::{Moving, decoded, libvpx};
+
+const SMALL: (usize, usize) = (320, 180);
+const RTT: Duration = Duration::from_millis(20);
+/// When a scene has gone on for too long.
+const END: Time = Time::from_millis(60_000);
+/// Mbit/s towards a viewer, and the queue in front of them.
+type Path = (f64, QueueSpec);
+
+const NARROW: Path = (1.0, QueueSpec::Octopus(Limit::Packets(250), OCTOPUS));
+const OCTOPUS: OctopusConfig = OctopusConfig { slack: false, headless: false };
+const WIDE: Path = (100.0, QueueSpec::DropTail(Limit::Bytes(1_000_000)));
+
+/// libvpx that takes `cost` of virtual time for each picture.
+#[derive(Debug)]
+struct TimedEncoders {
+    runtime: RuntimeHandle,
+    library: Arc<Library>,
+    cost: Duration,
+}
+
+struct TimedEncoder {
+    runtime: RuntimeHandle,
+    encoder: VpxEncoder,
+    cost: Duration,
+    _permit: EncoderPermit,
+}
+
+impl EncoderFactory for TimedEncoders {
+    fn check(&self, _: &Header) -> Result<(), VpxError> {
+        Ok(())
+    }
+
+    fn encoder(
+        &self,
+        header: Header,
+        permit: EncoderPermit,
+    ) -> Result<Box<dyn LayerEncoder>, VpxError> {
+        let encoder = VpxEncoder::new(self.library.clone(), header);
+        let (runtime, cost) = (self.runtime.clone(), self.cost);
+        Ok(Box::new(TimedEncoder { runtime, encoder, cost, _permit: permit }))
+    }
+}
+
+impl LayerEncoder for TimedEncoder {
+    fn encode(
+        &mut self,
+        picture: Arc<Vec<u8>>,
+        order: Order,
+    ) -> BoxFuture<Result<Vec<Bytes>, String>> {
+        let (made, taken) = (self.encoder.encode(&picture, &order), self.runtime.sleep(self.cost));
+        Box::pin(async move {
+            taken.await;
+            made
+        })
+    }
+}
+
+/// A source, its encoders, and the paths of those who watch it from its beginning to its end.
+struct Scene {
+    source: Box<dyn Read + Send>,
+    /// What an encoder takes for a picture.
+    cost: Duration,
+    /// Each viewer's.
+    paths: Vec<Path>,
+    /// Where the first viewer writes what it could show.
+    write: Option<PathBuf>,
+}
+
+/// What became of a scene.
+struct Seen {
+    reports: Vec<Report>,
+    status: SendStatus,
+    /// What the sender said of its source's end.
+    ended: Result<(), String>,
+}
+
+impl Scene {
+    fn run(self, library: &Arc<Library>) -> Seen {
+        let mut topology = Topology::new(SendJitter::Services(1.0), Seed(3));
+        let server = topology.add_server();
+        let mut viewers = Vec::new();
+        for (i, (mbps, queue)) in self.paths.iter().enumerate() {
+            let up = Way::new(Rate::from_mbps(100.0), QueueSpec::DropTail(Limit::Bytes(1_000_000)));
+            let link = LinkAccess { down: Way::new(Rate::from_mbps(*mbps), *queue), up };
+            let name = format!("viewer{i}");
+            let access = Access::Link(link);
+            let at = topology.add_access(&name, &access, None, Seed(3).split(&name));
+            let client = topology.add_client(&[at]);
+            topology.connect(server, &client, RTT);
+            viewers.push((name, client.addresses[0].1));
+        }
+        let network = topology.finish();
+        let listen = SocketAddr::new(network.addresses(server)[0], 4433);
+        let mut world = World::new(Seed(3), network);
+        world.end_at(END);
+        let sender = world.host("sender", listen.ip());
+        let viewers = viewers.iter().map(|(name, ip)| world.host(name, *ip)).collect::<Vec<_>>();
+        let encoders =
+            TimedEncoders { runtime: sender.clone(), library: library.clone(), cost: self.cost };
+        let encoders = Arc::new(encoders);
+        let ended = world.run(async move {
+            let request = SendRequest {
+                listen,
+                video: SentVideo::Live { input: queued(&sender, self.source), encoders },
+                marks: LayerMarks::PAPER,
+                identity: None,
+                data_folder: None,
+                viewers: viewers.len(),
+            };
+            let serving = Sender::start_on(&sender, request).unwrap();
+            let mut write = self.write.map(WriteTo::File);
+            let reports: Vec<_> =
+                viewers.iter().map(|viewer| watched(viewer, listen, write.take())).collect();
+            let ended = serving.ended().await.map_err(|e| e.to_string());
+            let reports = futures_util::future::join_all(reports).await;
+            Seen { reports, status: serving.status(), ended }
+        });
+        ended.unwrap()
+    }
+}
+
+/// Watches to the end, beside others.
+fn watched(
+    viewer: &RuntimeHandle,
+    at: SocketAddr,
+    write: Option<WriteTo>,
+) -> impl Future<Output = Report> + use<> {
+    let server = at.to_string();
+    let request = RecvRequest { server, insecure: true, duration: None, write, times: None };
+    let (done, report) = tokio::sync::oneshot::channel();
+    let runtime = viewer.clone();
+    viewer.spawn("viewer", async move {
+        let watched = recv_on(&runtime, &request, std::future::pending(), |_| {}).await;
+        drop(done.send(watched.unwrap()));
+    });
+    async { report.await.unwrap() }
+}
+
+/// A recorded source whose pictures are read by a task of `runtime`'s.
+fn queued(runtime: &RuntimeHandle, source: impl Read + Send + 'static) -> VideoInput {
+    let mut reader = Reader::new(BufReader::new(source)).unwrap();
+    let header = *reader.header();
+    let (to, pictures) = mpsc::channel(1);
+    runtime.spawn("source", async move {
+        loop {
+            let mut picture = Vec::new();
+            let next = match reader.read(&mut picture) {
+                Ok(true) => Ok(picture),
+                Ok(false) => return,
+                Err(e) => Err(e),
+            };
+            let is_last = next.is_err();
+            if to.send(next).await.is_err() || is_last {
+                return;
+            }
+        }
+    });
+    VideoInput::queued("a test", header, true, pictures)
+}
+
+fn scene(source: impl Read + Send + 'static, paths: &[Path]) -> Scene {
+    let cost = Duration::from_millis(5);
+    Scene { source: Box::new(source), cost, paths: paths.to_vec(), write: None }
+}
+
+#[test]
+fn a_recording_is_watched_written_and_decoded_to_its_end() {
+    let Some(library) = libvpx() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("seen.ivf");
+    let recording = scene(Moving::new(SMALL, 30, 90), &[WIDE]);
+    let seen = Scene { write: Some(file.clone()), ..recording }.run(&library);
+    assert_eq!(seen.ended, Ok(()));
+    let [report] = &seen.reports[..] else { panic!("{:?}", seen.reports) };
+    assert_eq!((report.sent, report.shown), (90, 90), "{report:?}");
+    // At its own pace.
+    assert!((2.9..3.2).contains(&report.seconds), "{report:?}");
+    assert!(decoded(&library, &file, SMALL).into_iter().eq(0..90));
+    assert_eq!(seen.status, SendStatus { frames: 90, ..SendStatus::default() });
+}
+
+#[test]
+fn the_rate_follows_the_path() {
+    let Some(library) = libvpx() else { return };
+    let seen = scene(Moving::new((640, 360), 30, 300), &[NARROW, WIDE]).run(&library);
+    // One behind a narrow link, one beside it: each has the rate of its own path.
+    let [narrow, wide] = &seen.reports[..] else { panic!("{:?}", seen.reports) };
+    assert!((600e3..1e6).contains(&narrow.bps), "{narrow:?}");
+    assert!(wide.bps > 4.0 * narrow.bps, "{wide:?} {narrow:?}");
+    // No picture is lost, and late by what the narrow link's queue is long.
+    assert!(narrow.shown >= 295 && wide.shown >= 295, "{narrow:?} {wide:?}");
+    assert!(narrow.latency_p99_ms < 250.0 && wide.latency_p99_ms < 50.0, "{narrow:?} {wide:?}");
+}
+
+#[test]
+fn a_slow_encoder_skips_pictures_and_keeps_time() {
+    let Some(library) = libvpx() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("seen.ivf");
+    let recording = scene(Moving::new(SMALL, 240, 480), &[WIDE]);
+    // Time for 50 pictures of the 240 in a second.
+    let cost = Duration::from_millis(20);
+    let seen = Scene { cost, write: Some(file.clone()), ..recording }.run(&library);
+    let status = seen.status;
+    assert!((95..=102).contains(&status.frames), "{status:?}");
+    assert_eq!(status.frames + status.skipped, 480, "{status:?}");
+    let numbers = decoded(&library, &file, SMALL);
+    assert_eq!(numbers.len() as u64, status.frames);
+    assert_eq!(seen.reports[0].shown, status.frames, "{:?}", seen.reports);
+    // Frames are numbered by the time of their pictures, not one after the other: all that are missing
+    // are at the end of their GoP of ten.
+    let gops = numbers.chunk_by(|a, b| a / 10 == b / 10);
+    assert!(gops.clone().all(|gop| gop.iter().copied().eq(gop[0]..gop[0] + gop.len() as u64)));
+    assert!(gops.clone().all(|gop| gop[0] % 10 == 0) && gops.count() == 48, "{numbers:?}");
+}
+
+#[test]
+fn what_came_before_a_source_broke_is_shown() {
+    let Some(library) = libvpx() else { return };
+    let broken = Moving::new(SMALL, 30, 20).chain(&b"FRAME\nand no more"[..]);
+    let seen = scene(broken, &[WIDE]).run(&library);
+    let said = seen.ended.unwrap_err();
+    assert!(said.contains("frame 20: it ends after 11 of 86400 bytes"), "{said}");
+    assert_eq!(seen.reports[0].shown, 20, "{:?}", seen.reports);
+}
