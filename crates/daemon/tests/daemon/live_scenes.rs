@@ -211,6 +211,8 @@ fn the_rate_follows_the_path() {
     let [narrow, wide] = &seen.reports[..] else { panic!("{:?}", seen.reports) };
     assert!((600e3..1e6).contains(&narrow.bps), "{narrow:?}");
     assert!(wide.bps > 4.0 * narrow.bps, "{wide:?} {narrow:?}");
+    // It is within what the path carries: most have their highest layer.
+    assert!(narrow.by_layer[2] > 150 && wide.by_layer[2] >= 295, "{narrow:?} {wide:?}");
     // No picture is lost, and late by what the narrow link's queue is long.
     assert!(narrow.shown >= 295 && wide.shown >= 295, "{narrow:?} {wide:?}");
     assert!(narrow.latency_p99_ms < 250.0 && wide.latency_p99_ms < 50.0, "{narrow:?} {wide:?}");
