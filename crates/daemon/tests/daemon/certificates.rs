@@ -41,7 +41,7 @@ async fn until_shown(server: &Server, certificate: &[u8]) {
                 ticks.tick().await;
             }
         };
-        let shown = tokio::time::timeout(Duration::from_secs(20), shown).await;
+        let shown = tokio::time::timeout(LIMIT, shown).await;
         shown.unwrap_or_else(|_| panic!("another certificate is shown over {speak:?}"));
     }
 }

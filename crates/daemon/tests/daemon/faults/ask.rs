@@ -1,7 +1,6 @@
 //! Requests as no well-behaved client sends them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use airlane_daemon::client::Speak;
 use airlane_daemon::serve::Server;
@@ -17,6 +16,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::common::LIMIT;
 use crate::faults::stalled::pinging;
 
 /// Bytes on a connection of TLS that speaks `alpn`.
@@ -27,7 +27,7 @@ pub async fn tls(server: &Server, alpn: &[u8]) -> TlsStream<TcpStream> {
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
 }
 
-/// Reads to the end, however the server makes one: within ten seconds.
+/// Reads to the end, however the server makes one.
 pub async fn to_the_end(stream: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
     let mut all = Vec::new();
     let mut buffer = [0; 4096];
@@ -36,7 +36,7 @@ pub async fn to_the_end(stream: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
             all.extend_from_slice(&buffer[..n]);
         }
     };
-    let ended = tokio::time::timeout(Duration::from_secs(10), reading).await;
+    let ended = tokio::time::timeout(LIMIT, reading).await;
     ended.expect("the server keeps the connection");
     all
 }
@@ -47,7 +47,7 @@ pub async fn raw(server: &Server, request: &[u8]) -> u16 {
     // Who sends too much may find the connection closed before all is sent.
     let _ = stream.write_all(request).await;
     let mut head = vec![0; 12];
-    let read = tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut head)).await;
+    let read = tokio::time::timeout(LIMIT, stream.read_exact(&mut head)).await;
     read.expect("an answer comes").expect("an answer comes before the end");
     let head = String::from_utf8(head).unwrap();
     head.split_once(' ').unwrap().1.parse().unwrap()

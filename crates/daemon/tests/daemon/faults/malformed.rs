@@ -15,10 +15,8 @@ fn logged(test: impl Future<Output = ()>) -> Vec<String> {
     tracing::subscriber::with_default(log, || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime
-            .block_on(async {
-                tokio::time::timeout(std::time::Duration::from_secs(60), test).await
-            })
-            .expect("it takes less than a minute");
+            .block_on(async { tokio::time::timeout(LIMIT, test).await })
+            .expect("it comes to an end");
     });
     let lines = lines.lock();
     lines.clone()

