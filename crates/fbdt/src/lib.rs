@@ -69,8 +69,21 @@ pub struct Config {
     /// Bytes of a window at most. The paper's is 1 MB (section 3.2).
     pub window_bytes: u32,
     /// Bytes of the stream that the receiver holds for the application at most, from the first that
-    /// it has not taken on. Its tables of windows come on top.
+    /// it has not taken on. Its tables of windows come on top: they have places for no more segments
+    /// than these bytes and one window are cut into, and one more for each window.
     pub receive_memory: u64,
+}
+
+impl Config {
+    /// Number of segments that windows have which a sender may have begun and the application at the
+    /// other end has not taken whole.
+    ///
+    /// All begin behind the first such window's first byte, and a sender is at most
+    /// [`Self::receive_memory`] ahead of what was taken of it. Each may end with a short segment.
+    pub(crate) fn max_slots(&self) -> u64 {
+        let bytes = self.receive_memory.saturating_add(self.window_bytes.into());
+        bytes / u64::from(self.segment_bytes) + wire::MAX_WINDOWS as u64
+    }
 }
 
 /// What a sender does: by default all that the paper has. Without a part it shows what that part is

@@ -59,6 +59,8 @@ pub struct Receiver {
     /// How many windows from `first` on are complete.
     complete: usize,
     held: u64,
+    /// Segments that there is a place for, in the tables of all `windows`.
+    slots: u64,
     consumed: u64,
     duplicate_bytes: u64,
     waited: Histogram,
@@ -74,6 +76,7 @@ impl Receiver {
             first: 0,
             complete: 0,
             held: 0,
+            slots: 0,
             consumed: 0,
             duplicate_bytes: 0,
             waited: Histogram::default(),
@@ -125,6 +128,10 @@ impl Receiver {
             {
                 return Err(misfit);
             }
+            if self.slots + u64::from(count) > self.config.max_slots() {
+                return Err(ReceiverError::Memory(window));
+            }
+            self.slots += u64::from(count);
             if self.windows.len() <= place {
                 self.windows.resize_with(place + 1, Window::default);
             }
@@ -163,6 +170,7 @@ impl Receiver {
         self.held -= payload.len() as u64;
         self.consumed += payload.len() as u64;
         if window.next == window.slots.len() {
+            self.slots -= window.slots.len() as u64;
             self.windows.pop_front();
             self.first += 1;
             self.complete -= 1;

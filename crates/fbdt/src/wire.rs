@@ -22,8 +22,6 @@ const ACK: u8 = 2;
 const END: u8 = 3;
 const SEGMENT_HEADER: usize = 21;
 const END_BYTES: usize = 9;
-/// Payloads that are copied out of the buffer that they came in.
-const SHORT_PAYLOAD: u32 = 1024;
 const ACK_HEADER: usize = 27;
 
 /// A run of bytes of one window.
@@ -214,10 +212,10 @@ fn decode_segment(from: &mut BytesMut) -> Result<Option<Frame>, WireError> {
         return Ok(None);
     }
     from.advance(SEGMENT_HEADER);
-    let payload = from.split_to(length as usize);
-    // What is split off keeps the whole buffer alive, which few short bytes are not worth.
-    let payload =
-        if length < SHORT_PAYLOAD { Bytes::copy_from_slice(&payload) } else { payload.freeze() };
+    // What is split off would keep the whole buffer alive that it came in, and a peer could have a
+    // receiver hold many times the bytes that it counts.
+    let payload = Bytes::copy_from_slice(&from[..length as usize]);
+    from.advance(length as usize);
     Ok(Some(Frame::Segment(Segment { window, index, count, payload })))
 }
 

@@ -1,6 +1,7 @@
 //! FBDT through its public interface.
 
 mod emulated;
+mod memory;
 mod model;
 mod preference;
 mod stream;
