@@ -19,6 +19,7 @@ mod priority;
 mod qlog;
 mod reports;
 mod shards;
+mod silent;
 mod stream;
 
 pub use companion::Companion;
@@ -38,4 +39,5 @@ pub use http3::{
 pub use places::{NoPlace, Place, Places};
 pub use priority::Priority;
 pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
+pub use silent::{SilentConnections, SilentPermit};
 pub use stream::{RecvStream, SendStream};
