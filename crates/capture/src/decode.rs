@@ -17,6 +17,8 @@ pub struct Transmission {
     pub heard: Heard,
     /// How exactly its time is known.
     pub timing: Precision,
+    /// Interface of the capture that heard it: 0 where there is one.
+    pub interface: u32,
     /// Whether the capture does not say at which rate it was sent: the lowest is taken then.
     pub is_rate_assumed: bool,
     /// Frames of it that came damaged. They are not among those heard; their air is counted.
@@ -42,6 +44,7 @@ impl Transmission {
         Self {
             heard,
             timing: Precision::Exact,
+            interface: 0,
             is_rate_assumed: false,
             damaged: 0,
             signal_dbm: None,
@@ -73,6 +76,9 @@ pub struct Counts {
     pub steps_back: u64,
     /// Jumps of a clock: time goes on by another then, or from where it was.
     pub jumps: u64,
+    /// Transmissions at which a receiver's clock stood still, read zero or ran at a wrong speed: their time
+    /// is the machine's.
+    pub clock_unusable: u64,
     /// Packets by the middle of their channel, MHz.
     pub channels: BTreeMap<u16, u64>,
 }
@@ -95,6 +101,7 @@ impl Default for Counts {
             without_rate: 0,
             steps_back: 0,
             jumps: 0,
+            clock_unusable: 0,
             channels: BTreeMap::new(),
         }
     }
@@ -152,7 +159,9 @@ impl Decoder {
         }
         let (joiner, sorter) = (&mut self.joiner, &mut self.sorter);
         joiner.push(&packet, &mut self.clock, |transmission| sorter.push(transmission));
-        (self.counts.steps_back, self.counts.jumps) = (self.clock.steps_back, self.clock.jumps);
+        let clock = &self.clock;
+        (self.counts.steps_back, self.counts.jumps) = (clock.steps_back, clock.jumps);
+        self.counts.clock_unusable = clock.unusable;
     }
 
     /// Learns who the access points are, and of control frames who they go to.

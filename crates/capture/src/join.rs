@@ -4,9 +4,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_wifi::{Format, Frame, Heard, Vector, What, mac};
+use airlane_wifi::{Format, Frame, FrameKind, Heard, Vector, What, mac};
 
-use crate::clock::{Clock, DISORDER, point};
+use crate::clock::{Clock, DISORDER, Reading, point};
 use crate::decode::{Precision, Transmission};
 use crate::own::{Level, Own};
 use crate::packet::Packet;
@@ -16,6 +16,11 @@ use crate::radiotap::{Position, Radiotap};
 const MOST_FRAMES: usize = 1_024;
 /// Transmissions wait for their order up to this number.
 const MOST_WAITING: usize = 8_192;
+/// Longest PPDU (802.11-2020, table 19-25), and how far apart the machine may stamp frames of one.
+const LONGEST: Duration = Duration::from_micros(5_484);
+const MAX_SPREAD: Duration = Duration::from_millis(2);
+/// An aggregate spans at most so many sequence numbers: the largest window of a block acknowledgement.
+const MAX_WINDOW: u16 = 1_024;
 /// What is taken for a rate that is not told: the lowest of OFDM.
 const ASSUMED: Vector = Vector::ofdm(0);
 
@@ -29,10 +34,11 @@ pub(crate) struct Joiner {
 #[derive(Debug)]
 struct Open {
     key: Key,
+    interface: u32,
     /// Of the first frame.
     tap: Radiotap,
-    /// The machine's clock at the last.
-    nanos: Option<u64>,
+    /// The last frame.
+    last: Last,
     frames: Vec<Frame>,
     /// Bytes of the PSDU, as far as it was captured.
     bytes: u32,
@@ -42,6 +48,18 @@ struct Open {
     is_aggregate: bool,
 }
 
+/// The frame that came last of a PPDU, and when the first came.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    /// The machine's clock at the first frame and at this one.
+    first_nanos: Option<u64>,
+    nanos: Option<u64>,
+    /// The receiver's clock at this one.
+    stamp: Option<i128>,
+    /// How long it would have been in the air alone; `None` if it is no undamaged frame.
+    alone: Option<Duration>,
+}
+
 /// What frames of one PPDU have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
@@ -49,8 +67,9 @@ enum Key {
     Own(u64, u64),
     /// The reference of an aggregate, and the interface.
     Reference(u32, u32),
-    /// The same time of the receiver's clock and the same way of sending, of a format with aggregates.
-    Stamp(u64, Vector, u32),
+    /// The same way of sending, of a format with aggregates, and the interface: whether they are of one
+    /// PPDU, times and numbers tell ([`Open::goes_on`]).
+    Format(Vector, u32),
     /// Nothing: it is alone.
     Alone,
 }
@@ -64,16 +83,35 @@ impl Key {
         if let Some(ampdu) = &tap.ampdu {
             return Self::Reference(ampdu.reference, packet.interface);
         }
-        match (tap.tsft_us, tap.vector) {
-            (Some(stamp), Some(vector))
+        match tap.vector {
+            Some(vector)
                 if matches!(vector.format, Format::Ht | Format::Vht | Format::He)
                     && !tap.is_zero_length =>
             {
-                Self::Stamp(stamp, vector, packet.interface)
+                Self::Format(vector, packet.interface)
             }
             _ => Self::Alone,
         }
     }
+}
+
+/// The receiver's clock at a packet, nanoseconds. A driver that fills the newer of radiotap's two clocks
+/// with zero has the other.
+fn stamp(tap: &Radiotap) -> Option<(i128, Position)> {
+    match (tap.timestamp, tap.tsft_us) {
+        (Some((0, _)), Some(us)) | (None, Some(us)) => {
+            Some((i128::from(us) * 1_000, Position::Mpdu))
+        }
+        (Some((stamp, position)), _) => Some((i128::from(stamp), position)),
+        (None, None) => None,
+    }
+}
+
+/// How long an undamaged frame would be in the air alone.
+fn alone(packet: &Packet) -> Option<Duration> {
+    let header = packet.header.filter(|_| !packet.tap.is_damaged)?;
+    let vector = packet.tap.vector?;
+    Some(vector.duration(header.frame.bytes.min(vector.format.most_bytes())))
 }
 
 impl Joiner {
@@ -86,9 +124,7 @@ impl Joiner {
     ) {
         let key = Key::of(packet);
         let goes_on = self.open.as_ref().is_some_and(|open| {
-            // Frames of an aggregate that Airlane wrote are numbered: two may look alike otherwise.
-            let follows = packet.tap.own.is_none_or(|own| usize::from(own.index) >= open.count);
-            key != Key::Alone && open.key == key && open.count < MOST_FRAMES && follows
+            open.key == key && open.count < MOST_FRAMES && open.goes_on(packet)
         });
         if !goes_on {
             self.flush(clock, &mut give);
@@ -117,8 +153,9 @@ impl Open {
     fn new(key: Key, packet: &Packet) -> Self {
         Self {
             key,
+            interface: packet.interface,
             tap: packet.tap,
-            nanos: packet.nanos,
+            last: Last { first_nanos: packet.nanos, nanos: None, stamp: None, alone: None },
             frames: Vec::with_capacity(1),
             bytes: 0,
             damaged: 0,
@@ -127,8 +164,56 @@ impl Open {
         }
     }
 
+    /// Whether a packet with the same key is of the same PPDU.
+    fn goes_on(&self, packet: &Packet) -> bool {
+        let nanos = |from: Option<u64>| {
+            let passed = packet.nanos?.checked_sub(from?)?;
+            Some(Duration::from_nanos(passed))
+        };
+        let (at, last) = (stamp(&packet.tap).map(|(stamp, _)| stamp), self.last.stamp);
+        let stamps = at.zip(last);
+        let passed = stamps.map(|(at, last)| at - last);
+        let is_apart = nanos(self.last.nanos).is_some_and(|passed| passed > MAX_SPREAD);
+        match self.key {
+            // Frames of an aggregate that Airlane wrote are numbered: two may look alike otherwise.
+            Key::Own(..) => packet.tap.own.is_none_or(|own| usize::from(own.index) >= self.count),
+            // A driver may give all aggregates the same reference.
+            Key::Reference(..) => match at.zip(stamp(&self.tap)) {
+                Some((at, (first, _))) => (at - first).unsigned_abs() <= LONGEST.as_nanos(),
+                None => nanos(self.last.first_nanos).is_none_or(|p| p <= LONGEST + MAX_SPREAD),
+            },
+            Key::Format(..) if passed == Some(0) => !is_apart,
+            Key::Format(vector, _) => {
+                self.follows(packet, vector).is_some_and(|alone| match passed {
+                    // As a PPDU of its own it would have begun behind the one before.
+                    Some(passed) => (0..alone.as_nanos() as i128).contains(&passed),
+                    None => nanos(self.last.nanos).is_some_and(|passed| passed < alone),
+                })
+            }
+            Key::Alone => false,
+        }
+    }
+
+    /// Whether a frame may be the next one of an aggregate, by addresses and numbers: then how long the one
+    /// before it would have been in the air alone.
+    fn follows(&self, packet: &Packet, vector: Vector) -> Option<Duration> {
+        let (before, now) = (self.frames.last()?, packet.header?.frame);
+        let is_same = before.kind == FrameKind::QosData
+            && now.kind == FrameKind::QosData
+            && (before.transmitter, before.receiver) == (now.transmitter, now.receiver)
+            && before.tid == now.tid
+            && !now.receiver.is_group();
+        let ahead = now.sequence.wrapping_sub(before.sequence) & 0x0fff;
+        let bytes = self.bytes.saturating_add(mac::in_aggregate(now.bytes));
+        let fits = bytes <= vector.format.most_bytes() && vector.duration(bytes) <= LONGEST;
+        let is_next = !packet.tap.is_damaged && is_same && (1..MAX_WINDOW).contains(&ahead) && fits;
+        self.last.alone.filter(|_| is_next)
+    }
+
     fn add(&mut self, packet: &Packet) {
-        self.nanos = packet.nanos.or(self.nanos);
+        self.last.nanos = packet.nanos.or(self.last.nanos);
+        self.last.stamp = stamp(&packet.tap).map(|(stamp, _)| stamp);
+        self.last.alone = alone(packet);
         self.count += 1;
         self.bytes = self.bytes.saturating_add(mac::in_aggregate(packet.mpdu.min(1 << 20)));
         match &packet.header {
@@ -172,6 +257,7 @@ impl Open {
         Transmission {
             heard: Heard { at: point(begin), duration, what },
             timing,
+            interface: self.interface,
             is_rate_assumed: self.tap.vector.is_none(),
             damaged: self.damaged,
             signal_dbm: self.tap.signal_dbm,
@@ -180,21 +266,16 @@ impl Open {
 
     /// When it began, by the best clock that there is.
     fn begin(&self, clock: &mut Clock, vector: Vector, duration: Duration) -> (i128, Precision) {
-        let nanos = |d: Duration| d.as_nanos() as i128;
-        let (stamp, position) = match (self.tap.timestamp, self.tap.tsft_us) {
-            (Some((stamp, position)), _) => (i128::from(stamp), position),
-            (None, Some(us)) => (i128::from(us) * 1_000, Position::Mpdu),
-            (None, None) => {
-                let end = clock.time(None, self.nanos);
-                return (end - nanos(duration), Precision::Machine);
-            }
-        };
-        let before = match position {
-            Position::Mpdu => nanos(vector.preamble()),
-            Position::Preamble => 0,
-            Position::End => nanos(duration),
-        };
-        (clock.time(Some(stamp - before), self.nanos), Precision::Receiver)
+        let device = stamp(&self.tap).map(|(stamp, position)| {
+            let elapsed = match position {
+                Position::Mpdu => vector.preamble(),
+                Position::Preamble => Duration::ZERO,
+                Position::End => duration,
+            };
+            (stamp, elapsed)
+        });
+        let (interface, machine) = (self.interface, self.last.nanos);
+        clock.time(&Reading { interface, device, machine, duration })
     }
 
     fn close_own(self, own: &Own) -> Transmission {
@@ -212,6 +293,7 @@ impl Open {
                 what,
             },
             timing: Precision::Exact,
+            interface: self.interface,
             is_rate_assumed: false,
             damaged: self.damaged,
             signal_dbm: self.tap.signal_dbm,

@@ -31,6 +31,9 @@ impl Default for Options {
 /// How long a station counts as active behind its last MPDU of more than 200 bytes.
 const ACTIVE: Duration = Duration::from_secs(1);
 
+/// Interfaces that are told apart at a time.
+const MAX_INTERFACES: usize = 64;
+
 /// The account of airtime. Transmissions go in, in the order of their ends; [`Account::finish`] says who
 /// used the air.
 ///
@@ -38,7 +41,8 @@ const ACTIVE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Account {
     options: Options,
-    attempts: Attempts,
+    /// By interface: what one hears does not answer what another does.
+    attempts: BTreeMap<u32, Attempts>,
     stations: BTreeMap<Address, StationUse>,
     access_points: BTreeSet<Address>,
     nobody: Use,
@@ -53,6 +57,7 @@ pub struct Account {
     active: ActiveStations,
     transmissions: u64,
     assumed: u64,
+    interfaces: BTreeSet<u32>,
 }
 
 /// How many stations are active, second by second.
@@ -79,6 +84,8 @@ pub struct AirSummary {
     pub transmissions: u64,
     /// Of these, how many did not say at which rate they were sent.
     pub rate_assumed: u64,
+    /// Interfaces that heard them, up to 64.
+    pub interfaces: usize,
     /// What all attempts cost.
     pub air: Air,
     /// The utilisation U: air charged over the span, at most 1.
@@ -109,12 +116,29 @@ pub struct AirSummary {
     pub active_bin: Duration,
 }
 
+impl AirSummary {
+    /// Whether more was in the air than one channel has room for: times are wrong, several channels or
+    /// interfaces are in the account, or stations sent at the same time.
+    pub fn is_impossible(&self) -> bool {
+        self.air.bare() > self.span
+    }
+
+    /// What was charged as a part of the span, 0 to 1; `None` if more was in the air than there was time, or
+    /// nothing was captured. Contention is charged with what it takes on average, so that it is cut to the
+    /// whole.
+    pub fn share(&self, air: &Air) -> Option<f64> {
+        let span = self.span.as_secs_f64();
+        let is_known = span > 0.0 && !self.is_impossible();
+        is_known.then(|| (air.charged().as_secs_f64() / span).min(1.0))
+    }
+}
+
 impl Account {
     /// An empty one.
     pub fn new(options: Options) -> Self {
         Self {
             options,
-            attempts: Attempts::default(),
+            attempts: BTreeMap::new(),
             stations: BTreeMap::new(),
             access_points: BTreeSet::new(),
             nobody: Use::default(),
@@ -128,6 +152,7 @@ impl Account {
             active: ActiveStations::default(),
             transmissions: 0,
             assumed: 0,
+            interfaces: BTreeSet::new(),
         }
     }
 
@@ -135,6 +160,9 @@ impl Account {
     pub fn add(&mut self, transmission: &Transmission) {
         self.transmissions += 1;
         self.assumed += u64::from(transmission.is_rate_assumed);
+        if self.interfaces.len() < MAX_INTERFACES {
+            self.interfaces.insert(transmission.interface);
+        }
         let (begin, end) = (transmission.heard.at, transmission.end());
         let (first, last) = self.span.unwrap_or((begin, end));
         self.span = Some((first.min(begin), last.max(end)));
@@ -150,15 +178,23 @@ impl Account {
             }
         }
         // Apart while it gives attempts to the rest.
-        let mut attempts = std::mem::take(&mut self.attempts);
+        let mut all = std::mem::take(&mut self.attempts);
+        if all.len() >= MAX_INTERFACES && !all.contains_key(&transmission.interface) {
+            // The numbers of a file's sections grow: the lowest is over.
+            if let Some((_, mut over)) = all.pop_first() {
+                over.finish(|attempt| self.charge(&attempt));
+            }
+        }
+        let attempts = all.entry(transmission.interface).or_default();
         attempts.push(transmission, |attempt| self.charge(&attempt));
-        self.attempts = attempts;
+        self.attempts = all;
     }
 
     /// Charges the last attempt, and sums up.
     pub fn finish(mut self) -> AirSummary {
-        let mut attempts = std::mem::take(&mut self.attempts);
-        attempts.finish(|attempt| self.charge(&attempt));
+        for mut attempts in std::mem::take(&mut self.attempts).into_values() {
+            attempts.finish(|attempt| self.charge(&attempt));
+        }
         let (first, last) = self.span.unwrap_or_default();
         let span = last.since(first);
         let bin = self.bins.map_or(self.options.bin, |bins| bins.width);
@@ -178,6 +214,7 @@ impl Account {
             span,
             transmissions: self.transmissions,
             rate_assumed: self.assumed,
+            interfaces: self.interfaces.len(),
             air: self.air,
             utilisation: share(self.air.charged()),
             bare_utilisation: share(self.air.bare()),

@@ -43,9 +43,21 @@ impl LinkType {
     /// # Errors
     /// If it is not of 802.11, or 802.11 behind another header; with what it is in words.
     pub fn of(number: u32, has_fcs: bool) -> Result<Self, CaptureError> {
+        match number {
+            127 => Ok(Self::Radiotap),
+            105 => Ok(Self::Ieee80211 { has_fcs }),
+            _ => Err(Self::refusal(number)),
+        }
+    }
+
+    /// Why packets of a link type are not read.
+    pub(crate) fn refusal(number: u32) -> CaptureError {
+        CaptureError::LinkType { found: Self::name(number) }
+    }
+
+    /// A link type that is not read, in words.
+    pub fn name(number: u32) -> String {
         let name = match number {
-            127 => return Ok(Self::Radiotap),
-            105 => return Ok(Self::Ieee80211 { has_fcs }),
             119 => "802.11 behind Prism headers, which say too little of rates",
             163 => "802.11 behind AVS headers",
             192 => "packets behind PPI headers",
@@ -53,9 +65,13 @@ impl LinkType {
             1 => "Ethernet packets; a capture in monitor mode has 802.11 frames",
             12 | 14 | 101 => "IP packets",
             113 | 276 => "packets of Linux's \"any\" interface",
+            187 | 201 | 251 | 254..=256 | 272 => "Bluetooth packets",
+            189 | 220 | 249 => "USB packets",
+            195 | 215 | 230 | 283 => "802.15.4 packets",
+            228 | 229 => "IP packets",
             _ => "something else",
         };
-        Err(CaptureError::LinkType { found: format!("link type {number}: {name}") })
+        format!("link type {number}: {name}")
     }
 }
 
@@ -67,7 +83,7 @@ pub struct Record<'a> {
     pub nanos: Option<u64>,
     /// How it begins.
     pub link: LinkType,
-    /// On which interface of the capture: 0 where there is one.
+    /// On which interface of the capture: 0 where there is one. Sections of a file number theirs on.
     pub interface: u32,
     /// What was captured of it.
     pub bytes: &'a [u8],
@@ -84,6 +100,8 @@ pub struct FileCounts {
     pub malformed: u64,
     /// Records of interfaces that are not 802.11, skipped.
     pub foreign: u64,
+    /// The link type of the first of these interfaces.
+    pub foreign_link: Option<u32>,
     /// Whether the file ends in the middle of a record, or is damaged from some place on.
     pub is_cut: bool,
 }
@@ -152,7 +170,7 @@ impl<R: Read> Records<R> {
     /// The next record; `None` at the end.
     ///
     /// # Errors
-    /// If the disk refuses, or if none of the packets are of 802.11.
+    /// If the disk refuses, or, at the end, if none of the interfaces were of 802.11.
     pub fn read(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
         match &mut self.format {
             Format::Empty => Ok(None),

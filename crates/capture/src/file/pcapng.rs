@@ -27,8 +27,8 @@ pub(super) struct Pcapng<R> {
     buffer: Buffer<R>,
     order: Order,
     interfaces: Vec<Interface>,
-    /// The first link type that is not of 802.11.
-    refused: Option<CaptureError>,
+    /// Interfaces of the sections before.
+    earlier: u32,
     /// Whether any interface was of 802.11.
     is_wifi: bool,
     pub(super) counts: FileCounts,
@@ -67,7 +67,7 @@ impl<R: Read> Pcapng<R> {
             buffer,
             order: Order::Little,
             interfaces: Vec::new(),
-            refused: None,
+            earlier: 0,
             is_wifi: false,
             counts: FileCounts::default(),
         }
@@ -76,8 +76,9 @@ impl<R: Read> Pcapng<R> {
     pub(super) fn read(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
         loop {
             let Some((kind, len)) = self.block()? else {
-                return match self.refused.take() {
-                    Some(refused) if !self.is_wifi => Err(refused),
+                // An interface of 802.11 may come late: only the end shows that there is none.
+                return match self.counts.foreign_link {
+                    Some(number) if !self.is_wifi => Err(LinkType::refusal(number)),
                     _ => Ok(None),
                 };
             };
@@ -102,9 +103,6 @@ impl<R: Read> Pcapng<R> {
                         continue;
                     };
                     let Some(link) = on.link else {
-                        if let (Some(refused), false) = (self.refused.take(), self.is_wifi) {
-                            return Err(refused);
-                        }
                         self.counts.foreign += 1;
                         self.buffer.take(len + 4);
                         continue;
@@ -113,7 +111,7 @@ impl<R: Read> Pcapng<R> {
                     return Ok(Some(Record {
                         nanos: packet.ticks.and_then(|ticks| on.nanos(ticks)),
                         link,
-                        interface: packet.interface as u32,
+                        interface: self.earlier.wrapping_add(packet.interface as u32),
                         bytes: &body[packet.start..packet.start + packet.len],
                         original: packet.original.max(packet.len as u32),
                     }));
@@ -145,8 +143,8 @@ impl<R: Read> Pcapng<R> {
                 interface.link = Some(link);
                 self.is_wifi = true;
             }
-            Err(refused) => {
-                self.refused.get_or_insert(refused);
+            Err(_) => {
+                self.counts.foreign_link.get_or_insert(number);
             }
         }
         self.interfaces.push(interface);
@@ -207,6 +205,7 @@ impl<R: Read> Pcapng<R> {
             [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
             _ => return Ok(false),
         };
+        self.earlier = self.earlier.wrapping_add(self.interfaces.len() as u32);
         self.interfaces.clear();
         Ok(true)
     }

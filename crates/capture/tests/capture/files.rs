@@ -59,6 +59,23 @@ fn pcap(of: &[u8], is_big: bool, is_nano: bool) -> Vec<u8> {
     out
 }
 
+/// The same capture in the format of Kuznetzov's patches: eight bytes more in front of each packet.
+fn modified(of: &[u8], is_big: bool) -> Vec<u8> {
+    let plain = pcap(of, is_big, false);
+    let magic = 0xa1b2_cd34_u32;
+    let mut out = if is_big { magic.to_be_bytes() } else { magic.to_le_bytes() }.to_vec();
+    out.extend(&plain[4..24]);
+    let mut at = 24;
+    for (header, _) in split(of) {
+        let end = at + 16 + header[2] as usize;
+        out.extend(&plain[at..at + 16]);
+        out.extend([0, 0, 0, 3, 0, 0, 0, 0]);
+        out.extend(&plain[at + 16..end]);
+        at = end;
+    }
+    out
+}
+
 /// The same capture as pcapng, with a block in it that nobody knows.
 fn pcapng(of: &[u8], is_big: bool, link: u16) -> Vec<u8> {
     let number = |n: u32| if is_big { n.to_be_bytes() } else { n.to_le_bytes() };
@@ -122,6 +139,8 @@ fn all_formats_give_the_same() {
         pcapng(&own, false, 127),
         gzip(&pcapng(&own, true, 127)),
         [pcapng(&own, true, 127), pcapng(&own, false, 127)].concat()[..].to_vec(),
+        modified(&own, false),
+        gzip(&modified(&own, true)),
     ] {
         let whole = read(bytes).expect("a capture");
         assert_eq!(heard(&whole)[..air.heard.len()], air.heard);

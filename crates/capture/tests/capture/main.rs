@@ -1,6 +1,7 @@
 //! Captures through the crate's public interface.
 
 mod account;
+mod clocks;
 mod common;
 mod files;
 mod hostile;

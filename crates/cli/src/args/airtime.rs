@@ -9,7 +9,7 @@ use super::positive_number;
 
 #[derive(Debug, Args)]
 pub(crate) struct AirtimeArgs {
-    /// A capture in monitor mode (pcap or pcapng, gzipped or not), or a monitor interface
+    /// A capture in monitor mode (pcap or pcapng, gzipped or not; - for stdin), or a monitor interface
     #[arg(value_name = "FILE|IFACE")]
     pub(crate) source: PathBuf,
     /// Folder for a report and the figures; without it nothing is written

@@ -1,6 +1,8 @@
 //! `airlane airtime` on captures.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -232,4 +234,71 @@ fn airtime_refuses_what_is_no_capture_and_no_monitor_interface() {
         let message = scratch.refused(&["airtime", "lo", "--out", "out"]);
         assert!(message.contains("lo is the loopback interface; expected one in monitor mode"));
     }
+}
+
+/// What is said of a capture that comes on the standard input as `source`, of which so much comes before the
+/// pipe stalls; the signal that ends it, if any.
+#[cfg(target_os = "linux")]
+fn piped(source: &str, bytes: &[u8], signal: Option<&str>) -> (Option<i32>, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_airlane"))
+        .args(["airtime", source])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(bytes).unwrap();
+    if let Some(signal) = signal {
+        // Signals are listened to before the capture is opened: its bytes are gone from the pipe then.
+        let waits = format!("/proc/{}/task", child.id());
+        while fs::read_dir(&waits).unwrap().count() < 2 {
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    } else {
+        drop(stdin);
+    }
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    (child.wait().unwrap().code(), text)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn airtime_reads_a_pipe_and_a_signal_ends_that() {
+    let capture = capture();
+    for source in ["-", "/dev/stdin"] {
+        let (code, text) = piped(source, &capture, None);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains(": 10.3 % of 1.0 s of air used"), "{text}");
+    }
+    // The pipe stays open: without the signal it would be waited for, for ever.
+    for signal in ["-INT", "-TERM"] {
+        for bytes in [&capture[..20_001], &capture[..0]] {
+            let (code, text) = piped("-", bytes, Some(signal));
+            assert_eq!(code, Some(130), "{signal}: {text}");
+            assert!(text.contains("captured"), "{signal}: {text}");
+            assert!(!text.contains("cut short"), "{signal}: {text}");
+        }
+    }
+}
+
+#[test]
+fn airtime_prints_no_share_above_the_whole() {
+    let [data, _] = exchange();
+    // Twenty stations send at the same time, again and again.
+    let frames = (0..400).map(|n| {
+        let receiver = Address([2, 0, 0, 0, 2, (n % 20) as u8]);
+        (600 * (n / 20), Frame { receiver, ..data })
+    });
+    let text = said("airtime-impossible", written(frames), &[]);
+    assert!(text.contains("utilisation     unknown: "), "{text}");
+    assert!(text.contains("No shares can be said"), "{text}");
+    for word in text.split_whitespace() {
+        assert!(!word.parse::<f64>().is_ok_and(|n| n > 400.0), "{word}: {text}");
+    }
+    let line = text.lines().find(|l| l.starts_with("02:00:00:00:02:00")).unwrap();
+    assert_eq!(line.split_whitespace().nth(2), Some("-"), "{text}");
 }

@@ -1,6 +1,6 @@
 //! The figures of a capture: by station and direction, and as a summary.
 
-use airlane_capture::{Air, StationUse, Use};
+use airlane_capture::{Air, AirSummary, StationUse, Use};
 
 use super::gather::Gathered;
 use super::grants::Grant;
@@ -44,10 +44,19 @@ pub(super) fn granted<'a>(gathered: &'a Gathered, share: &Share<'_>) -> Option<&
     gathered.grants.of(station.address)
 }
 
-/// A part of the span, as a share of 1.
-pub(super) fn share_of(gathered: &Gathered, part: std::time::Duration) -> f64 {
-    let span = gathered.summary.span.as_secs_f64();
-    if span > 0.0 { part.as_secs_f64() / span } else { 0.0 }
+/// The parts of the air in use, as shares of the span: at most 1 together, as contention, which is charged
+/// with what it takes on average, gets what the others leave. `None` where they are longer than the span.
+pub(super) fn shares_of_span(air: &AirSummary) -> Option<[(&'static str, f64); 5]> {
+    let span = air.span.as_secs_f64();
+    if span <= 0.0 || air.is_impossible() {
+        return None;
+    }
+    let mut left = 1.0;
+    Some(parts(&air.air).map(|(name, part)| {
+        let share = (part.as_secs_f64() / span).min(left);
+        left -= share;
+        (name, share)
+    }))
 }
 
 /// How much of what was in the air was inferred.
@@ -80,8 +89,10 @@ pub(super) fn summary(label: &str, gathered: &Gathered) -> Summary {
         });
     };
     let whole = || label.to_owned();
-    row(whole(), "utilisation", "", air.utilisation);
-    row(whole(), "utilisation without contention", "", air.bare_utilisation);
+    if !air.is_impossible() {
+        row(whole(), "utilisation", "", air.utilisation);
+        row(whole(), "utilisation without contention", "", air.bare_utilisation);
+    }
     for (metric, part) in parts(&air.air) {
         row(whole(), metric, "s", part.as_secs_f64());
     }

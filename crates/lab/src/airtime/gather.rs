@@ -1,9 +1,6 @@
 //! Reads the capture, or listens, and keeps the account.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -13,6 +10,7 @@ use airlane_capture::{
 };
 
 use super::grants::{Granting, Grants};
+use super::source::Source;
 use super::{AirtimeRequest, terminal};
 
 /// Files above this many bytes take so long that progress is shown.
@@ -115,28 +113,12 @@ impl Found {
     }
 }
 
-/// Counts what is read.
-struct Counting {
-    file: File,
-    bytes: Arc<AtomicU64>,
-}
-
-impl Read for Counting {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read(buffer)?;
-        self.bytes.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(n)
-    }
-}
-
 /// Reads a file.
 pub(super) fn from_file(request: &AirtimeRequest<'_>) -> Result<Gathered, CaptureError> {
     let failed = |error| CaptureError::Io { doing: "open the file", error };
-    let file = File::open(&request.source).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    let bytes = Arc::new(AtomicU64::new(0));
-    let counting = Counting { file, bytes: Arc::clone(&bytes) };
-    let mut records = Records::unzipped(counting)?;
+    let (source, size) = Source::open(&request.source, request.stop.clone()).map_err(failed)?;
+    let bytes = source.count();
+    let mut records = Records::unzipped(source)?;
     let is_large = size > LARGE;
     if is_large {
         request.progress.begin("reading", size);
@@ -161,7 +143,11 @@ pub(super) fn from_file(request: &AirtimeRequest<'_>) -> Result<Gathered, Captur
     if is_large {
         request.progress.end();
     }
-    Ok(gatherer.finish().gathered(records.counts(), is_stopped))
+    let mut file = records.counts();
+    is_stopped |= request.stop.is_stopped();
+    // Where the reading was stopped, the file was not cut.
+    file.is_cut &= !is_stopped;
+    Ok(gatherer.finish().gathered(file, is_stopped))
 }
 
 /// Listens on a monitor interface until it is stopped.

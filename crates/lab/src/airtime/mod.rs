@@ -5,6 +5,7 @@ mod gather;
 mod grants;
 mod json;
 mod page;
+mod source;
 mod terminal;
 
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ use gather::{Gathered, from_file, from_interface};
 
 /// Say who used the air.
 pub struct AirtimeRequest<'a> {
-    /// A capture, or a monitor interface.
+    /// A capture, `-` for one on the standard input, or a monitor interface.
     pub source: PathBuf,
     /// Where results go, if anywhere.
     pub out: Option<PathBuf>,
@@ -67,12 +68,14 @@ pub fn airtime(request: &AirtimeRequest<'_>) -> Result<Outcome, LabError> {
         | CaptureError::NotMonitor { .. }
         | CaptureError::Down { .. }
         | CaptureError::Permission { .. } => InputError::new(error.to_string(), ""),
+        _ if name == source::STDIN => InputError::new(format!("stdin: {error}"), ""),
         _ => InputError::new(error.to_string(), "").at_file(&request.source),
     };
-    let is_interface = !request.source.exists() && Monitor::exists(&name);
+    let is_there = request.source.exists() || name == source::STDIN;
+    let is_interface = !is_there && Monitor::exists(&name);
     let is_name = !name.contains(['/', '.']);
-    if !request.source.exists() && !is_interface && is_name {
-        return Err(at_source(CaptureError::NoInterface { name }).into());
+    if !is_there && !is_interface && is_name {
+        return Err(at_source(CaptureError::NoInterface { name: name.clone() }).into());
     }
     // Bad input leaves nothing: the folder is made when the capture is known to be good, or is open.
     let prepare = || request.out.as_ref().map(OutFolder::prepare).transpose();
@@ -105,6 +108,9 @@ pub fn airtime(request: &AirtimeRequest<'_>) -> Result<Outcome, LabError> {
 
 /// The name of a file without its folder.
 fn label(name: &str) -> String {
+    if name == source::STDIN {
+        return "stdin".to_owned();
+    }
     name.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or(name).to_owned()
 }
 

@@ -6,7 +6,7 @@ use airlane_report::model::{
     Actor, Cell, Column, Draw, Fact, Panel, Provenance, Run, Scheme, Section, Series, Table, Term,
 };
 
-use super::figures::{granted, inferred, share_of, shares};
+use super::figures::{granted, inferred, shares};
 use super::gather::Gathered;
 use super::terminal::{facts, notes};
 use crate::summary::{COMMIT, VERSION};
@@ -34,7 +34,11 @@ pub(super) fn report(label: &str, gathered: &Gathered, line: &str) -> Report {
         facts: facts(gathered).into_iter().map(|(name, value)| Fact::new(name, value)).collect(),
         schemes: vec![Scheme::new("capture", label, "")],
         tables: std::iter::once(table(gathered)).chain(grants(gathered)).collect(),
-        runs: if air.transmissions == 0 { Vec::new() } else { vec![run(gathered, &shown)] },
+        runs: if air.transmissions == 0 || air.is_impossible() {
+            Vec::new()
+        } else {
+            vec![run(gathered, &shown)]
+        },
         notes: notes(gathered),
         ..Section::default()
     }];
@@ -106,7 +110,7 @@ fn table(gathered: &Gathered) -> Table {
         table.push(vec![
             who.into(),
             share.direction.into(),
-            percent(share_of(gathered, used.air.charged())),
+            gathered.summary.share(&used.air).map_or(Cell::Empty, percent),
             percent(inferred(&used.air)),
             (used.attempts as f64).into(),
             percent(used.unanswered as f64 / used.attempts.max(1) as f64),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use airlane_capture::{AirSummary, Precision};
+use airlane_capture::{AirSummary, LinkType, Precision};
 
-use super::figures::{Share, granted, inferred, malformed, parts, share_of, shares};
+use super::figures::{Share, granted, inferred, malformed, shares, shares_of_span};
 use super::gather::Gathered;
 use crate::story::{aligned, words};
 
@@ -63,7 +63,10 @@ pub(super) fn cells(gathered: &Gathered, share: &Share<'_>) -> Vec<String> {
     vec![
         if is_point { format!("{} (AP)", share.who) } else { share.who.clone() },
         share.direction.to_owned(),
-        format!("{:.2}", 100.0 * share_of(gathered, used.air.charged())),
+        gathered
+            .summary
+            .share(&used.air)
+            .map_or_else(dash, |share| format!("{:.2}", 100.0 * share)),
         percent(inferred(&used.air)),
         used.attempts.to_string(),
         percent(used.unanswered as f64 / used.attempts.max(1) as f64),
@@ -76,11 +79,41 @@ pub(super) fn cells(gathered: &Gathered, share: &Share<'_>) -> Vec<String> {
     ]
 }
 
+/// How much more was in the air than there was time.
+fn excess(air: &AirSummary) -> String {
+    let (bare, span) = (air.air.bare().as_secs_f64(), air.span.as_secs_f64());
+    format!("{bare:.4} s in the air of {span:.4} s captured")
+}
+
+/// Why more was in the air than there was time; `None` if it was not.
+fn of_excess(gathered: &Gathered) -> Option<String> {
+    let air = &gathered.summary;
+    if !air.is_impossible() {
+        return None;
+    }
+    let why = if gathered.counts.channels.len() > 1 || air.interfaces > 1 {
+        "the capture has several channels or interfaces, of which each has the time to itself"
+    } else if air.rate_assumed > 0 {
+        "rates are not told, and the lowest is taken"
+    } else if gathered.timing == Some(Precision::Exact) {
+        "stations sent at the same time"
+    } else {
+        "stations sent at the same time, or the times of the capture are not those of its frames"
+    };
+    Some(format!("No shares can be said, as one channel has no room for {}: {why}.", excess(air)))
+}
+
 /// What stands above the table.
 pub(super) fn facts(gathered: &Gathered) -> Vec<(&'static str, String)> {
     let air = &gathered.summary;
-    let percent = |part: Duration| format!("{:.1} %", 100.0 * share_of(gathered, part));
-    let parts = parts(&air.air).map(|(name, part)| format!("{name} {}", percent(part)));
+    let utilisation = match shares_of_span(air) {
+        Some(parts) => {
+            let parts = parts.map(|(name, share)| format!("{name} {:.1} %", 100.0 * share));
+            format!("{:.1} %: {}", 100.0 * air.utilisation, parts.join(", "))
+        }
+        None if air.is_impossible() => format!("unknown: {}", excess(air)),
+        None => "unknown: nothing was captured".to_owned(),
+    };
     let counts = &gathered.counts;
     let mut facts = vec![
         ("captured", format!("{:.1} s", air.span.as_secs_f64())),
@@ -94,7 +127,7 @@ pub(super) fn facts(gathered: &Gathered) -> Vec<(&'static str, String)> {
                 malformed(gathered)
             ),
         ),
-        ("utilisation", format!("{:.1} %: {}", 100.0 * air.utilisation, parts.join(", "))),
+        ("utilisation", utilisation),
         (
             "active stations",
             format!("{:.1} on average, {} at most", air.active_mean, air.active_most),
@@ -113,7 +146,7 @@ pub(super) fn facts(gathered: &Gathered) -> Vec<(&'static str, String)> {
 /// What one should know of the capture to judge the figures.
 pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
     let (air, counts) = (&gathered.summary, &gathered.counts);
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = of_excess(gathered).into_iter().collect();
     let share = inferred(&air.air);
     if share > 0.005 {
         notes.push(format!(
@@ -132,7 +165,11 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
         ));
     }
     if gathered.file.foreign > 0 {
-        notes.push(format!("{} packets are not of 802.11: left out.", gathered.file.foreign));
+        let kind = gathered
+            .file
+            .foreign_link
+            .map_or_else(String::new, |number| format!(" ({})", LinkType::name(number)));
+        notes.push(format!("{} packets are not of 802.11: left out{kind}.", gathered.file.foreign));
     }
     if malformed(gathered) > 0 {
         notes.push(format!(
@@ -160,9 +197,22 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if counts.clock_unusable > 0 {
+        notes.push(format!(
+            "The receiver's clock stood still, read zero or ran at a wrong speed for {} transmissions: their \
+             times are those of the machine that captured.",
+            counts.clock_unusable
+        ));
+    }
     if counts.jumps > 0 {
         let jumps = words::plural(usize::try_from(counts.jumps).unwrap_or(usize::MAX), "time");
         notes.push(format!("Clocks jumped {jumps}: time goes on from where it was."));
+    }
+    if air.interfaces > 1 {
+        notes.push(format!(
+            "{} interfaces heard this: what two of them heard of one channel counts twice.",
+            air.interfaces
+        ));
     }
     if counts.channels.len() > 1 {
         notes.push(
@@ -239,16 +289,19 @@ pub(super) fn line(label: &str, gathered: &Gathered) -> String {
     if air.transmissions == 0 {
         return format!("{label}: no frames.");
     }
+    let active = format!("{:.1} stations active on average.", air.active_mean);
+    if air.is_impossible() {
+        return format!("{label}: utilisation unknown, {}; {active}", excess(air));
+    }
     let busiest = air.stations.iter().find(|s| !s.is_access_point);
-    let busiest = busiest.map_or_else(String::new, |station| {
-        let share = 100.0 * share_of(gathered, station.air().charged());
-        format!(", most of it by {} ({share:.1} %)", station.address)
+    let busiest = busiest.and_then(|station| Some((station, air.share(&station.air())?)));
+    let busiest = busiest.map_or_else(String::new, |(station, share)| {
+        format!(", most of it by {} ({:.1} %)", station.address, 100.0 * share)
     });
     format!(
-        "{label}: {:.1} % of {:.1} s of air used{busiest}; {:.1} stations active on average.",
+        "{label}: {:.1} % of {:.1} s of air used{busiest}; {active}",
         100.0 * air.utilisation,
         air.span.as_secs_f64(),
-        air.active_mean
     )
 }
 
