@@ -44,6 +44,9 @@ pub enum MultipathError {
     /// This end gave the stream up.
     #[error("the stream was given up")]
     GivenUp,
+    /// A task of this end panicked in the middle of the stream: what it holds cannot be trusted.
+    #[error("a fault of this end, please report it: a task of the stream panicked")]
+    Panicked,
 }
 
 impl From<std::io::Error> for MultipathError {

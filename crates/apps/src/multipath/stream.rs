@@ -51,7 +51,22 @@ impl MultipathStream {
     /// # Errors
     /// If the stream has failed.
     pub async fn read(&self) -> Result<Vec<Bytes>, MultipathError> {
-        poll_fn(|cx| self.shared.poll_read(cx)).await
+        self.read_within(usize::MAX).await
+    }
+
+    /// The same, but no more than `max_bytes` and the rest of a piece: the memory of what is not taken
+    /// stays that of the stream, which bounds it.
+    ///
+    /// # Errors
+    /// If the stream has failed.
+    pub async fn read_within(&self, max_bytes: usize) -> Result<Vec<Bytes>, MultipathError> {
+        poll_fn(|cx| self.shared.poll_read(cx, max_bytes)).await
+    }
+
+    /// Waits until the stream has failed: given up by the other end, say. For who does not wait for
+    /// what comes.
+    pub async fn failed(&self) -> MultipathError {
+        poll_fn(|cx| self.shared.poll_failed(cx)).await
     }
 
     /// Waits until everything has arrived in both directions.

@@ -64,17 +64,23 @@ impl Shared {
         state.wake_all();
     }
 
-    /// All that is there in order; nothing after the end.
+    /// What is there in order, `max_bytes` of it and the rest of a piece at most; nothing after the
+    /// end.
     pub(in crate::multipath) fn poll_read(
         &self,
         cx: &mut Context<'_>,
+        max_bytes: usize,
     ) -> Poll<Result<Vec<Bytes>, MultipathError>> {
         let now = self.runtime.now();
         let mut state = self.lock();
         let mut pieces = Vec::new();
         let mut is_done = false;
         if let Some((halves, _)) = &mut state.halves {
-            while let Some(piece) = halves.read(now) {
+            let mut bytes = 0;
+            while bytes < max_bytes
+                && let Some(piece) = halves.read(now)
+            {
+                bytes += piece.len();
                 pieces.push(piece);
             }
             is_done = halves.is_read();
@@ -106,6 +112,16 @@ impl Shared {
         }
         if let Some(e) = &state.failure {
             return Poll::Ready(Err(e.clone()));
+        }
+        state.watch(cx);
+        Poll::Pending
+    }
+
+    /// Ready when the stream has failed.
+    pub(in crate::multipath) fn poll_failed(&self, cx: &mut Context<'_>) -> Poll<MultipathError> {
+        let mut state = self.lock();
+        if let Some(e) = &state.failure {
+            return Poll::Ready(e.clone());
         }
         state.watch(cx);
         Poll::Pending

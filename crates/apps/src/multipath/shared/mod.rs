@@ -3,7 +3,7 @@
 mod application;
 mod paths;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -171,8 +171,22 @@ impl Shared {
         Self { runtime, group: Group::new(), state: Arc::new(Mutex::new(state)) }
     }
 
+    /// The state. If a task panicked in the middle of it, the stream fails, and others go on.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(|poisoned| {
+            self.state.clear_poison();
+            let mut state = poisoned.into_inner();
+            state.halves = None;
+            state.failure = Some(MultipathError::Panicked);
+            state.wake_all();
+            state
+        })
+    }
+
+    #[cfg(test)]
+    pub(in crate::multipath) fn with_state_locked(&self, f: impl FnOnce()) {
+        let _state = self.lock();
+        f();
     }
 
     /// A path has come, on which both ends agreed on the same as on every other path of the stream.

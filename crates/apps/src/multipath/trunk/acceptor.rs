@@ -15,7 +15,7 @@ use super::dialer::FAREWELL;
 use super::first;
 use super::hello::{HELLO_BYTES, TrunkHello, TrunkId, welcome};
 use super::line::LineTerms;
-use super::streams::Streams;
+use super::streams::{StreamLimits, Streams};
 use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
 
@@ -34,17 +34,32 @@ const LOOK: Duration = Duration::from_secs(5);
 pub struct Bounds {
     /// Trunks at once.
     pub trunks: usize,
+    /// Lines of a trunk at once.
+    pub lines_per_trunk: usize,
     /// Streams of a trunk.
     pub streams_per_trunk: usize,
     /// Streams of all trunks.
     pub streams: usize,
-    /// Bytes that streams may hold in each direction together, beyond 256 KiB of each.
+    /// Bytes that the streams of a trunk may hold in each direction together, beyond 256 KiB of each.
+    pub memory_per_trunk: u64,
+    /// Bytes that the streams of all trunks may hold in each direction together, beyond 256 KiB of
+    /// each.
     pub memory: u64,
+    /// Number of descriptors that the process may have open; `None`: as many as the system grants it.
+    pub max_descriptors: Option<usize>,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { trunks: 256, streams_per_trunk: 2048, streams: 4096, memory: 512 << 20 }
+        Self {
+            trunks: 256,
+            lines_per_trunk: 16,
+            streams_per_trunk: 1024,
+            streams: 4096,
+            memory_per_trunk: 256 << 20,
+            memory: 512 << 20,
+            max_descriptors: None,
+        }
     }
 }
 
@@ -55,6 +70,8 @@ pub struct Opened {
     pub stream: MultipathStream,
     /// What it is for.
     pub request: Bytes,
+    /// The serial number of the trunk that it is of.
+    pub trunk: u64,
 }
 
 /// A trunk, as figures show it.
@@ -198,14 +215,22 @@ impl Acceptor {
             return Ok(known.clone());
         }
         if trunks.len() >= self.bounds.trunks {
-            return Err(MultipathError::Protocol("one trunk too many"));
+            // One that has no line goes first, if it has no streams either: whoever began it may be
+            // gone for good.
+            let dark = |(id, known): (&TrunkId, &Known)| {
+                Some((known.streams.len() > 0, known.streams.dark_since()?, *id))
+            };
+            let oldest = trunks.iter().filter_map(dark).min();
+            let gone = oldest.and_then(|(_, _, id)| trunks.remove(&id));
+            let gone = gone.ok_or(MultipathError::Protocol("one trunk too many"))?;
+            gone.streams.end();
         }
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         let incarnation = self.runtime.seed().split("trunk").index(serial).rng().random();
         let begun = self.begun.clone();
-        let begun = move |stream, request| begun(Opened { stream, request });
-        let (budget, most) = (self.budget.clone(), self.bounds.streams_per_trunk);
-        let streams = Streams::new(self.runtime.clone(), budget, most, Some(Box::new(begun)));
+        let begun = move |stream, request| begun(Opened { stream, request, trunk: serial });
+        let limits = StreamLimits::of(&self.budget, &self.bounds);
+        let streams = Streams::new(self.runtime.clone(), limits, Some(Box::new(begun)));
         let known = Known { serial, incarnation, streams };
         trunks.insert(id, known.clone());
         drop(trunks);
@@ -228,5 +253,83 @@ impl Acceptor {
                 known.streams.end();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::multipath::trunk::channel::{Channel, ChannelFuture, ChannelReceiver};
+    use crate::multipath::trunk::testing::{Discards, virtual_time};
+
+    /// Says this, and then nothing, or ends.
+    struct Says(Option<Bytes>, bool);
+
+    impl ChannelReceiver for Says {
+        fn read<'a>(&'a mut self, into: &'a mut BytesMut) -> ChannelFuture<'a, ()> {
+            Box::pin(async move {
+                match self.0.take() {
+                    Some(said) => into.extend_from_slice(&said),
+                    None if self.1 => return Err(MultipathError::Ended),
+                    None => std::future::pending().await,
+                }
+                Ok(())
+            })
+        }
+    }
+
+    /// A line of a trunk and radio, which ends at once or never.
+    fn line(trunk: u8, radio: u8, ends: bool) -> Channels {
+        let hello = TrunkHello {
+            trunk: [trunk; 16],
+            radio,
+            preference: airlane_fbdt::Preference::default(),
+            most_bps: None,
+            allowance: None,
+        };
+        let channel = |said| Channel {
+            sender: Box::new(Discards),
+            receiver: Box::new(Says(said, ends)),
+            control: None,
+        };
+        Channels {
+            express: channel(Some(hello.encode())),
+            bulk: channel(None),
+            guard: Box::new(()),
+        }
+    }
+
+    #[test]
+    fn trunks_and_lines_have_an_end_and_what_is_dark_gives_way() {
+        virtual_time(|runtime| async move {
+            let bounds = Bounds { trunks: 2, lines_per_trunk: 2, ..Bounds::default() };
+            let acceptor = Acceptor::new(runtime.clone(), bounds, |_| {});
+            // Whether a line is still there after a moment.
+            let stays = async |channels| {
+                let (acceptor, moment) = (acceptor.clone(), runtime.sleep(HELLO / 10));
+                let mut serving = Box::pin(async move { acceptor.serve(channels).await });
+                let stays = tokio::select! {
+                    biased;
+                    ended = &mut serving => Err(ended.to_string()),
+                    () = moment => Ok(()),
+                };
+                if stays.is_ok() {
+                    runtime.spawn("line", async move { drop(serving.await) });
+                }
+                stays
+            };
+            assert!(stays(line(1, 0, true)).await.is_err());
+            assert!(stays(line(2, 0, false)).await.is_ok());
+            assert_eq!(acceptor.trunks().len(), 2);
+            assert!(stays(line(3, 0, false)).await.is_ok());
+            let serials: Vec<u64> = acceptor.trunks().iter().map(|trunk| trunk.serial).collect();
+            assert_eq!(serials, [1, 2]);
+            assert!(stays(line(4, 0, false)).await.unwrap_err().contains("one trunk too many"));
+            assert!(stays(line(3, 1, false)).await.is_ok());
+            assert!(stays(line(3, 2, false)).await.unwrap_err().contains("one line too many"));
+            // One in the place of an older one is none too many.
+            assert!(stays(line(3, 1, false)).await.is_ok());
+        });
     }
 }

@@ -1,18 +1,29 @@
-//! Memory for streams: bounded for each and for all of them together.
+//! Memory for streams: bounded for each, for those of a trunk, and for all of them together.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What any stream is sure of, bytes in each direction.
 pub(super) const LEAST_BYTES: u64 = 256 << 10;
 /// What one stream may have at most, bytes in each direction: 200 Mbit/s over 500 ms, and as much
 /// again for what waits for late segments.
 const MOST_BYTES: u64 = 32 << 20;
-/// A stream gets this part of what is left.
+/// A stream gets this part of what is left for all trunks.
 const PART: u64 = 16;
+/// A stream gets this part at most of what is left for its trunk.
+const PART_OF_TRUNK: u64 = 8;
 
 /// What streams may have together.
 #[derive(Clone, Debug)]
-pub(super) struct Budget(Arc<Mutex<Left>>);
+pub(super) struct Budget(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    left: Mutex<Left>,
+    /// A stream gets this part of what is left.
+    part: u64,
+    /// What this is a part of.
+    whole: Option<Budget>,
+}
 
 #[derive(Debug)]
 struct Left {
@@ -30,16 +41,51 @@ pub(super) struct Grant {
 impl Budget {
     /// Memory for `streams` streams with `bytes` in each direction beyond the least of each.
     pub(super) fn new(streams: usize, bytes: u64) -> Self {
-        Self(Arc::new(Mutex::new(Left { streams, bytes })))
+        Self::with(Left { streams, bytes }, PART, None)
+    }
+
+    /// Memory for the streams of one trunk, which comes out of this one's.
+    pub(super) fn part(&self, streams: usize, bytes: u64) -> Self {
+        Self::with(Left { streams, bytes }, PART_OF_TRUNK, Some(self.clone()))
+    }
+
+    fn with(left: Left, part: u64, whole: Option<Self>) -> Self {
+        Self(Arc::new(Shared { left: Mutex::new(left), part, whole }))
+    }
+
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.0.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A share for another stream; `None` if there are too many.
     pub(super) fn grant(&self) -> Option<Grant> {
-        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        left.streams = left.streams.checked_sub(1)?;
-        let extra = (left.bytes / PART).min(MOST_BYTES - LEAST_BYTES);
-        left.bytes -= extra;
+        let extra = self.take(MOST_BYTES - LEAST_BYTES)?;
         Some(Grant { budget: self.clone(), extra })
+    }
+
+    /// Takes a stream, and as many bytes as it may have, up to `most`.
+    fn take(&self, most: u64) -> Option<u64> {
+        let mut left = self.left();
+        let streams = left.streams.checked_sub(1)?;
+        let own = (left.bytes / self.0.part).min(most);
+        let extra = match &self.0.whole {
+            Some(whole) => whole.take(own)?,
+            None => own,
+        };
+        left.streams = streams;
+        left.bytes -= extra;
+        Some(extra)
+    }
+
+    fn give_back(&self, extra: u64) {
+        {
+            let mut left = self.left();
+            left.streams += 1;
+            left.bytes += extra;
+        }
+        if let Some(whole) = &self.0.whole {
+            whole.give_back(extra);
+        }
     }
 }
 
@@ -52,9 +98,7 @@ impl Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        let mut left = self.budget.0.lock().unwrap_or_else(PoisonError::into_inner);
-        left.streams += 1;
-        left.bytes += self.extra;
+        self.budget.give_back(self.extra);
     }
 }
 
@@ -75,5 +119,19 @@ mod tests {
         let first = grants[0].bytes();
         drop(grants);
         assert_eq!(budget.grant().unwrap().bytes(), first);
+    }
+    #[test]
+    fn a_trunk_leaves_the_others_half_and_has_an_end_of_its_own() {
+        let all = Budget::new(1000, 512 << 20);
+        let (greedy, other) = (all.part(100, 256 << 20), all.part(100, 256 << 20));
+        let grants: Vec<Grant> = std::iter::from_fn(|| greedy.grant()).collect();
+        assert_eq!(grants.len(), 100);
+        assert!(grants[0].bytes() >= 31 << 20, "{}", grants[0].bytes());
+        let given: u64 = grants.iter().map(Grant::bytes).sum();
+        assert!(given <= (256 << 20) + 100 * LEAST_BYTES, "{given}");
+        assert!(other.grant().unwrap().bytes() >= 16 << 20);
+        drop(grants);
+        assert_eq!(all.left().bytes, 512 << 20);
+        assert_eq!((all.left().streams, greedy.left().streams), (1000, 100));
     }
 }

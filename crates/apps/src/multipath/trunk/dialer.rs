@@ -18,7 +18,7 @@ use super::frame::MAX_REQUEST_BYTES;
 use super::hello::{TrunkHello, TrunkId, WELCOME_BYTES, incarnation};
 use super::line::{Line, LineTerms};
 use super::quota::RadioTerms;
-use super::streams::Streams;
+use super::streams::{StreamLimits, Streams};
 use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
 
@@ -106,8 +106,11 @@ impl Trunk {
         radios: Vec<(Connect, RadioTerms)>,
         bounds: Bounds,
     ) -> Self {
+        // So many radios as it was given: none of them is a stranger's.
+        let bounds = Bounds { lines_per_trunk: radios.len(), ..bounds };
         let budget = Budget::new(bounds.streams, bounds.memory);
-        let streams = Streams::new(runtime.clone(), budget, bounds.streams_per_trunk, None);
+        let limits = StreamLimits::of(&budget, &bounds);
+        let streams = Streams::new(runtime.clone(), limits, None);
         let shared = Arc::new(Shared {
             runtime: runtime.clone(),
             id,

@@ -24,11 +24,14 @@ mod frame;
 mod hello;
 mod line;
 mod meter;
+mod outbox;
 mod pair;
 mod pulse;
 mod quota;
 mod seen;
 mod streams;
+#[cfg(test)]
+mod testing;
 
 pub use acceptor::{Acceptor, Bounds, Opened, TrunkView};
 pub use channel::{

@@ -126,11 +126,7 @@ impl Radio {
             // First less for this end, then more for the other.
             line.meter.allow(sent + on_line(left.saturating_sub(others)));
             if allows {
-                let line = line.clone();
-                self.shared.runtime.spawn("trunk allowance", async move {
-                    // A line that ends is replaced, and allowed anew.
-                    let _ = line.say(0, Body::Allow(allowed)).await;
-                });
+                line.post(0, Body::Allow(allowed));
             }
             self.shared.runtime.sleep(DIVIDES).await;
         }

@@ -11,6 +11,7 @@ use airlane_fbdt::Preference;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 
+use super::acceptor::Bounds;
 use super::budget::{Budget, Grant, LEAST_BYTES};
 use super::channel::Channels;
 use super::ended::{Ended, EndedStream};
@@ -42,12 +43,27 @@ const QUIET: Duration = Duration::from_secs(1);
 /// What is done with a stream that the other end opens.
 pub(super) type Begun = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
 
+/// Limits of one trunk.
+pub(super) struct StreamLimits {
+    /// Memory and number of its streams.
+    budget: Budget,
+    max_lines: usize,
+}
+
+impl StreamLimits {
+    /// Those of one more trunk, of whose memory all take a part of `all`.
+    pub(super) fn of(all: &Budget, bounds: &Bounds) -> Self {
+        Self {
+            budget: all.part(bounds.streams_per_trunk, bounds.memory_per_trunk),
+            max_lines: bounds.lines_per_trunk,
+        }
+    }
+}
+
 /// One end of a trunk.
 pub(super) struct Streams {
     pub(super) runtime: RuntimeHandle,
-    budget: Budget,
-    /// Streams of this trunk at most.
-    most: usize,
+    limits: StreamLimits,
     /// `None` at the end that opens streams.
     begun: Option<Begun>,
     /// The controllers of this end's lines, where these are coupled.
@@ -87,12 +103,11 @@ struct Entry {
 impl Streams {
     pub(super) fn new(
         runtime: RuntimeHandle,
-        budget: Budget,
-        most: usize,
+        limits: StreamLimits,
         begun: Option<Begun>,
     ) -> Arc<Self> {
         let table = Mutex::new(Table { dark_since: runtime.now(), ..Table::default() });
-        Arc::new(Self { runtime, budget, most, begun, group: Group::new(), table })
+        Arc::new(Self { runtime, limits, begun, group: Group::new(), table })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -110,6 +125,12 @@ impl Streams {
         table.lines.is_empty() && now - table.dark_since > patience
     }
 
+    /// Since when there has been no line; `None` if there is one.
+    pub(super) fn dark_since(&self) -> Option<Time> {
+        let table = self.table();
+        table.lines.is_empty().then_some(table.dark_since)
+    }
+
     /// How many streams there are.
     pub(super) fn len(&self) -> usize {
         self.table().streams.len()
@@ -121,15 +142,12 @@ impl Streams {
         request: Bytes,
     ) -> Result<MultipathStream, MultipathError> {
         let full = || MultipathError::Reset(Reason::Full);
-        let grant = self.budget.grant().ok_or_else(full)?;
+        let grant = self.limits.budget.grant().ok_or_else(full)?;
         let terms = terms(grant.bytes());
         let shared = self.shared(&terms);
         let mut table = self.table();
         if table.is_over {
             return Err(MultipathError::GivenUp);
-        }
-        if table.streams.len() >= self.most {
-            return Err(full());
         }
         let number = table.next;
         table.next = number.checked_add(1).ok_or_else(full)?;
@@ -144,7 +162,7 @@ impl Streams {
         table.streams.insert(number, entry);
         for line in table.lines.values() {
             let body = Body::Open { terms, request: request.clone() };
-            self.say(line.clone(), number, body);
+            line.post(number, body);
         }
         drop(table);
         self.watch(number, shared.clone());
@@ -184,32 +202,20 @@ impl Streams {
             let reason = match ended {
                 // The other end knows.
                 Ok(()) | Err(MultipathError::Reset(_)) => return,
-                Err(MultipathError::GivenUp) => Reason::GivenUp,
+                Err(MultipathError::GivenUp | MultipathError::Panicked) => Reason::GivenUp,
                 Err(MultipathError::NoPath(_)) => Reason::NoPath,
                 Err(_) => Reason::Protocol,
             };
             for line in lines.into_values() {
-                streams.say(line, number, Body::Reset(reason));
+                line.post(number, Body::Reset(reason));
             }
         });
     }
 
-    /// Sends a frame on a line when that takes it.
-    fn say(&self, line: Arc<Line>, stream: u32, body: Body) {
-        self.runtime.spawn("trunk frame", async move {
-            // A line that ends is replaced, and told anew.
-            let _ = line.say(stream, body).await;
-        });
-    }
-
     /// Tells the other end on a line of the end of a stream, which it has asked for or accepted there.
-    fn tell_end(&self, line: Arc<Line>, stream: &EndedStream) {
-        let stream = stream.clone();
+    fn tell_end(&self, line: &Line, stream: &EndedStream) {
         let accepted = self.begun.is_some().then_some(stream.terms);
-        self.runtime.spawn("trunk end", async move {
-            // A line that ends is replaced, and told anew.
-            let _ = line.tell_end(stream.number, accepted, &stream.frames).await;
-        });
+        line.post_end(stream.number, accepted, &stream.frames);
     }
 
     /// Puts a line into service, in the place of the radio's older one; runs it until it ends.
@@ -230,6 +236,9 @@ impl Streams {
             if table.is_over {
                 return MultipathError::GivenUp;
             }
+            if table.lines.len() >= self.limits.max_lines && !table.lines.contains_key(&radio) {
+                return MultipathError::Protocol("one line too many");
+            }
             table.serial += 1;
             let runtime = self.runtime.clone();
             let serial = table.serial;
@@ -248,13 +257,15 @@ impl Streams {
                 let ended = table.ended.awaited(self.runtime.now());
                 let ended = ended.map(|stream| (stream.number, stream.terms, &stream.request));
                 for (number, terms, request) in open.chain(ended) {
-                    self.say(line.clone(), number, Body::Open { terms, request: request.clone() });
+                    line.post(number, Body::Open { terms, request: request.clone() });
                 }
             }
             line
         };
+        let _in_service = InService { streams: self, line: &line };
         started(&line);
         self.runtime.spawn("trunk answers", line.clone().answer());
+        self.runtime.spawn("trunk frames", line.clone().send_posted());
         let bulk = {
             let (streams, on) = (self.clone(), line.clone());
             let ask = move |asked| streams.on_asked(&on, asked);
@@ -267,11 +278,6 @@ impl Streams {
         self.runtime.spawn("trunk bulk channel", bulk);
         let ask = |asked| self.on_asked(&line, asked);
         let ended = line.clone().listen(express.receiver, true, buffer, ask).await;
-        let mut table = self.table();
-        if table.lines.get(&radio).is_some_and(|of| of.serial == line.serial) {
-            table.lines.remove(&radio);
-            table.dark_since = self.runtime.now();
-        }
         drop(guard);
         ended
     }
@@ -301,7 +307,7 @@ impl Streams {
         match asked {
             Asked::Open { stream, terms, request } => {
                 if let Err(reason) = self.on_open(line, stream, terms, request) {
-                    self.say(line.clone(), stream, Body::Reset(reason));
+                    line.post(stream, Body::Reset(reason));
                 }
             }
             Asked::Accept { stream, terms } => self.on_accept(line, stream, terms),
@@ -311,9 +317,7 @@ impl Streams {
                     shared.fail(MultipathError::Reset(reason));
                 }
             }
-            Asked::Broken { stream } => {
-                self.say(line.clone(), stream, Body::Reset(Reason::Protocol))
-            }
+            Asked::Broken { stream } => line.post(stream, Body::Reset(Reason::Protocol)),
         }
     }
 
@@ -334,7 +338,7 @@ impl Streams {
             return Err(Reason::Unknown);
         }
         if let Some(ended) = table.ended.get(stream) {
-            self.tell_end(line.clone(), ended);
+            self.tell_end(line, ended);
             return Ok(());
         }
         let mut new = None;
@@ -342,10 +346,7 @@ impl Streams {
             if !table.seen.is_new(stream) {
                 return Err(Reason::Unknown);
             }
-            if table.streams.len() >= self.most {
-                return Err(Reason::Full);
-            }
-            let grant = self.budget.grant().ok_or(Reason::Full)?;
+            let grant = self.limits.budget.grant().ok_or(Reason::Full)?;
             let receive_memory = wanted.receive_memory.min(grant.bytes());
             let window_bytes = wanted.window_bytes.min(window(receive_memory));
             let segment_bytes = wanted.segment_bytes.min(window_bytes);
@@ -381,7 +382,7 @@ impl Streams {
             // On the lines that there were then it has been told.
             let is_new = |of: &&EndedStream| line.serial > of.newest_line && self.begun.is_none();
             if let Some(ended) = ended.get(stream).filter(is_new) {
-                self.tell_end(line.clone(), ended);
+                self.tell_end(line, ended);
             }
             return;
         };
@@ -459,6 +460,24 @@ impl Streams {
         let mut table = self.table();
         for line in std::mem::take(&mut table.lines).into_values() {
             line.end();
+        }
+    }
+}
+
+/// A line that is in service until this is dropped, however its reader ends: by a panic, too.
+struct InService<'a> {
+    streams: &'a Streams,
+    line: &'a Arc<Line>,
+}
+
+impl Drop for InService<'_> {
+    fn drop(&mut self) {
+        self.line.end();
+        let mut table = self.streams.table();
+        let Table { lines, dark_since, .. } = &mut *table;
+        if lines.get(&self.line.radio).is_some_and(|of| of.serial == self.line.serial) {
+            lines.remove(&self.line.radio);
+            *dark_since = self.streams.runtime.now();
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A line: a radio's two connections, which all streams of a trunk share.
 
+mod listening;
+
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,12 +11,13 @@ use std::task::Poll;
 use airlane_base::Time;
 use airlane_fbdt::Preference;
 use airlane_runtime::RuntimeHandle;
-use bytes::{Bytes, BytesMut};
-use tokio::sync::{Mutex as AsyncMutex, watch};
+use bytes::Bytes;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, watch};
 
-use super::channel::{ChannelReceiver, ChannelSender};
+use super::channel::ChannelSender;
 use super::frame::{Body, HEADER_BYTES, Reason, TrunkFrame, control_header, lane_header};
 use super::meter::{Meter, on_air};
+use super::outbox::Outbox;
 use super::pulse::Pulse;
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::Terms;
@@ -25,11 +28,6 @@ const TURN_BYTES: u64 = 64 << 10;
 /// A stream with no more than this under way goes over the express channel: a keystroke then waits
 /// for no bulk transfer.
 const LIGHT_BYTES: u64 = 4 << 10;
-/// Bodies that are shorter are copied out of the buffer that they came in: what is split off keeps
-/// all of it alive.
-const SHORT_BODY: usize = 8 << 10;
-/// Bytes for which there is room when a channel is read.
-const READ_BYTES: usize = 64 << 10;
 
 /// What is shorter, and written or read alone, costs a packet of its own.
 const SMALL_BYTES: usize = 1400;
@@ -73,6 +71,8 @@ pub(super) struct Line {
     over: watch::Sender<bool>,
     /// The other end's last question.
     question: watch::Sender<u64>,
+    /// What the other end is told besides.
+    outbox: Outbox,
     /// The streams that it carries.
     carried: Mutex<BTreeMap<u32, (Shared, PathKey)>>,
     pub(super) sent_bytes: AtomicU64,
@@ -118,6 +118,7 @@ impl Line {
             bulk: AsyncMutex::new(bulk),
             over: watch::Sender::new(false),
             question: watch::Sender::new(0),
+            outbox: Outbox::default(),
             carried: Mutex::default(),
             sent_bytes: AtomicU64::new(0),
             received_bytes: AtomicU64::new(0),
@@ -181,6 +182,7 @@ impl Line {
     /// Answers the other end's questions until the line ends. Who reads must not wait until it can
     /// write: both ends might, for each other.
     pub(super) async fn answer(self: Arc<Self>) {
+        let _ends = EndsLine(&self);
         let mut questions = self.question.subscribe();
         let answers = async {
             while questions.changed().await.is_ok() {
@@ -194,6 +196,34 @@ impl Line {
             biased;
             () = self.ended() => {}
             () = answers => {}
+        }
+    }
+
+    /// Has a frame sent over the express channel when that takes it.
+    pub(super) fn post(&self, stream: u32, body: Body) {
+        self.post_frames(TrunkFrame { stream, body }.encode());
+    }
+
+    fn post_frames(&self, frames: Bytes) {
+        if self.outbox.push(frames).is_err() {
+            tracing::debug!(radio = self.radio, "a line ends whose other end reads no answers");
+            self.end();
+        }
+    }
+
+    /// Sends what was posted until the line ends. Who reads must not wait until it can write: both
+    /// ends might, for each other.
+    pub(super) async fn send_posted(self: Arc<Self>) {
+        let _ends = EndsLine(&self);
+        loop {
+            let batch = tokio::select! {
+                biased;
+                () = self.ended() => return,
+                batch = self.outbox.next() => batch,
+            };
+            if self.write(&self.express, vec![batch]).await.is_err() {
+                return;
+            }
         }
     }
 
@@ -213,6 +243,31 @@ impl Line {
         let mut to = to.lock().await;
         self.meter.add(pieces.iter().map(|piece| piece.len() as u64).sum());
         self.write_to(&mut **to, pieces).await
+    }
+
+    /// The sending end of a channel when it is `shared`'s turn. The wait ends with the stream: of one
+    /// that the other end opened, gave up and reads no answer to nothing must be left.
+    async fn turn<'a>(
+        &self,
+        channel: &'a AsyncMutex<Box<dyn ChannelSender>>,
+        shared: &Shared,
+    ) -> Result<AsyncMutexGuard<'a, Box<dyn ChannelSender>>, MultipathError> {
+        if let Ok(to) = channel.try_lock() {
+            return Ok(to);
+        }
+        tokio::select! {
+            biased;
+            () = self.ended() => Err(MultipathError::Ended),
+            e = poll_fn(|cx| shared.poll_failed(cx)) => Err(e),
+            to = channel.lock() => Ok(to),
+        }
+    }
+
+    /// Sends frames of a stream over the express channel.
+    async fn tell(&self, shared: &Shared, frames: Bytes) -> Result<(), MultipathError> {
+        let mut to = self.turn(&self.express, shared).await?;
+        self.meter.add(frames.len() as u64);
+        self.write_to(&mut **to, vec![frames]).await
     }
 
     async fn write_to(
@@ -256,7 +311,10 @@ impl Line {
         // Before anything else goes out on the express channel: the other end takes nothing of a
         // stream that it does not know to be carried.
         let told = match accepted {
-            Some(terms) => self.say(stream, Body::Accept(terms)).await,
+            Some(terms) => {
+                let accept = TrunkFrame { stream, body: Body::Accept(terms) };
+                self.tell(&shared, accept.encode()).await
+            }
             None => Ok(()),
         };
         if told.is_ok() {
@@ -288,7 +346,7 @@ impl Line {
             let channel = if is_light { &self.express } else { &self.bulk };
             // The turn first, then the segment: one that waits for its turn could have gone over
             // another line.
-            let mut to = channel.lock().await;
+            let mut to = self.turn(channel, shared).await?;
             let (now, asks) = (self.runtime.now(), (is_light, TURN_BYTES));
             let turn = poll_fn(|cx| Poll::Ready(self.meter.poll_turn(cx, now, &mut refill, asks)));
             let Poll::Ready(mut turn) = turn.await else {
@@ -342,7 +400,7 @@ impl Line {
         loop {
             let next = poll_fn(|cx| Poll::Ready(shared.poll_control(cx, key, &mut timer)));
             match next.await {
-                Poll::Ready(frame) => self.send_told(stream, &frame?).await?,
+                Poll::Ready(frame) => self.tell(shared, control(stream, &frame?)).await?,
                 Poll::Pending if is_over(shared).await? => return Ok(()),
                 Poll::Pending => tokio::select! {
                     biased;
@@ -355,128 +413,17 @@ impl Line {
 
     /// Tells the other end once more of the end of a stream, with what it must hear first if that is to
     /// be accepted.
-    ///
-    /// Once begun, it is to be waited for: see [`Whole`].
-    pub(super) async fn tell_end(
-        &self,
-        stream: u32,
-        accepted: Option<Terms>,
-        frames: &[u8],
-    ) -> Result<(), MultipathError> {
-        if let Some(terms) = accepted {
-            self.say(stream, Body::Accept(terms)).await?;
-        }
-        self.send_told(stream, frames).await
+    pub(super) fn post_end(&self, stream: u32, accepted: Option<Terms>, frames: &[u8]) {
+        let accept =
+            accepted.map(|terms| TrunkFrame { stream, body: Body::Accept(terms) }.encode());
+        let told = [accept.unwrap_or_default(), control(stream, frames)].concat();
+        self.post_frames(told.into());
     }
+}
 
-    async fn send_told(&self, stream: u32, frame: &[u8]) -> Result<(), MultipathError> {
-        let mut whole = BytesMut::from(&control_header(stream, frame.len())[..]);
-        whole.extend_from_slice(frame);
-        self.write(&self.express, vec![whole.freeze()]).await
-    }
-
-    /// Reads the express channel or the other until the line ends. `ask` does what the line cannot do alone.
-    pub(super) async fn listen(
-        self: Arc<Self>,
-        mut from: Box<dyn ChannelReceiver>,
-        is_express: bool,
-        buffer: BytesMut,
-        mut ask: impl FnMut(Asked) + Send,
-    ) -> MultipathError {
-        let hear = async {
-            let mut buffer = buffer;
-            loop {
-                while let Some(frame) = TrunkFrame::decode(&mut buffer)? {
-                    if let Some(asked) = self.hear(frame) {
-                        ask(asked);
-                    }
-                }
-                buffer.reserve(READ_BYTES);
-                let before = buffer.len();
-                from.read(&mut buffer).await?;
-                let came = (buffer.len() - before) as u64;
-                self.received_bytes.fetch_add(came, Ordering::Relaxed);
-                self.pulse.on_heard(self.runtime.now(), is_express);
-            }
-        };
-        let ended = tokio::select! {
-            biased;
-            () = self.ended() => MultipathError::Ended,
-            heard = hear => match heard {
-                Ok(never) => { let _: std::convert::Infallible = never; MultipathError::Ended }
-                Err(e) => e,
-            },
-        };
-        self.end();
-        ended
-    }
-
-    fn hear(&self, frame: TrunkFrame) -> Option<Asked> {
-        let TrunkFrame { stream, body } = frame;
-        let bytes = match &body {
-            Body::Lane(frames) | Body::Control(frames) => frames.len(),
-            _ => 0,
-        };
-        if bytes < SMALL_BYTES {
-            self.small.fetch_add(1, Ordering::Relaxed);
-        }
-        let heard = match body {
-            Body::Allow(limit) if self.obeys => {
-                self.meter.allow_more(limit);
-                Ok(())
-            }
-            // This end has the radio: the other has nothing to allow.
-            Body::Allow(_) => {
-                self.end();
-                Ok(())
-            }
-            Body::Lane(frames) => self.pass_on(stream, frames, Shared::on_lane),
-            Body::Control(frames) => self.pass_on(stream, frames, Shared::on_control),
-            Body::Open { terms, request } => return Some(Asked::Open { stream, terms, request }),
-            Body::Accept(terms) => return Some(Asked::Accept { stream, terms }),
-            Body::Reset(reason) => return Some(Asked::Reset { stream, reason }),
-            Body::Ping(number) => {
-                self.question.send_replace(number);
-                Ok(())
-            }
-            Body::Pong(number) => {
-                self.pulse.on_answer(self.runtime.now(), number);
-                Ok(())
-            }
-        };
-        match heard {
-            // The peer broke the protocol on this stream: the others go on.
-            Err(e) if e.is_fatal() => {
-                tracing::debug!(radio = self.radio, stream, "{e}");
-                let removed = self.carried().remove(&stream);
-                if let Some((shared, _)) = removed {
-                    shared.fail(e);
-                }
-                Some(Asked::Broken { stream })
-            }
-            // The stream has left this line.
-            _ => None,
-        }
-    }
-
-    /// Hands whole frames to their stream. What comes for one that this line does not carry any
-    /// more is late, and was sent over others too.
-    fn pass_on(
-        &self,
-        stream: u32,
-        frames: BytesMut,
-        take: fn(&Shared, PathKey, &mut BytesMut) -> Result<(), MultipathError>,
-    ) -> Result<(), MultipathError> {
-        let found = self.carried().get(&stream).cloned();
-        let Some((shared, key)) = found else { return Ok(()) };
-        let mut frames =
-            if frames.len() < SHORT_BODY { BytesMut::from(&frames[..]) } else { frames };
-        take(&shared, key, &mut frames)?;
-        match frames.is_empty() {
-            true => Ok(()),
-            false => Err(MultipathError::Protocol("a frame that is cut in two")),
-        }
-    }
+/// The frame with frames of a stream that are no segments.
+fn control(stream: u32, frames: &[u8]) -> Bytes {
+    [&control_header(stream, frames.len())[..], frames].concat().into()
 }
 
 /// Whether the stream is over; if not, the task is woken when it is.
@@ -500,6 +447,15 @@ impl Drop for Whole<'_> {
         if !self.is_whole {
             self.line.end();
         }
+    }
+}
+
+/// Ends the line with a task that it cannot be without, however that ends: by a panic, too.
+struct EndsLine<'a>(&'a Line);
+
+impl Drop for EndsLine<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
