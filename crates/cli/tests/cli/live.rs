@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::Value;
+
 use crate::common::*;
 
 /// Starts a daemon; its process and the address in its ready line.
@@ -19,12 +21,57 @@ fn start(scratch: &Scratch, arguments: &[&str], ready: &str) -> (Process, String
     (process, address.to_owned())
 }
 
-/// What a viewer reports after a few seconds.
-fn watch(scratch: &Scratch, server: &str) -> serde_json::Value {
-    let output =
-        scratch.airlane(&["recv", server, "--insecure", "--json", "--quiet", "--duration", "4"]);
-    assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+/// Seconds after which what a viewer waits for is taken not to come: what it sees in one depends on what
+/// else the machine does.
+const LIMIT: usize = 120;
+
+/// What a viewer said.
+struct Watched {
+    report: Value,
+}
+
+impl Watched {
+    /// Watches until `enough` is true of the seconds so far; then it is interrupted.
+    fn until(
+        scratch: &Scratch,
+        server: &str,
+        options: &[&str],
+        enough: impl Fn(&[Value]) -> bool,
+    ) -> Self {
+        let arguments = [&["recv", server, "--insecure", "--json"], options].concat();
+        let mut viewer =
+            Process(scratch.command(&arguments).stdout(Stdio::piped()).spawn().unwrap());
+        let said = BufReader::new(viewer.0.stdout.take().unwrap());
+        let mut lines = said.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        let mut seconds: Vec<Value> = Vec::new();
+        while !enough(&seconds) {
+            assert!(seconds.len() < LIMIT, "waited in vain: {seconds:?}");
+            seconds.push(lines.next().expect("it watches on"));
+        }
+        interrupt(&viewer);
+        seconds.extend(lines);
+        assert_eq!(viewer.0.wait().unwrap().code(), Some(130));
+        Self { report: seconds.pop().expect("a report") }
+    }
+
+    fn shown(&self) -> u64 {
+        self.report["shown"].as_u64().unwrap()
+    }
+}
+
+fn interrupt(process: &Process) {
+    let id = process.0.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+}
+
+/// Whether so many frames were shown.
+fn frames(wanted: u64) -> impl Fn(&[Value]) -> bool {
+    move |seconds| seconds.iter().map(|s| s["frames"].as_u64().unwrap()).sum::<u64>() >= wanted
+}
+
+/// Whether so many bits came in a second.
+fn bits(seconds: &[Value], wanted: f64) -> bool {
+    seconds.iter().any(|s| s["bps"].as_f64().unwrap() > wanted)
 }
 
 #[test]
@@ -32,17 +79,16 @@ fn a_viewer_behind_a_relay_sees_what_the_relay_lets_pass() {
     let scratch = Scratch::new("live");
     let sender = ["send", "plaza", "--listen", "127.0.0.1:0", "--quiet"];
     let (_sender, at) = start(&scratch, &sender, "ready: live video at ");
-    let direct = watch(&scratch, &at);
+    let direct = Watched::until(&scratch, &at, &[], |s| frames(60)(s) && bits(s, 1e6));
     let relay = ["relay", "127.0.0.1:0", &at, "--rate", "600e3", "--rtt", "0.04", "--quiet"];
     let (_relay, narrow) = start(&scratch, &relay, "ready: ");
-    let relayed = watch(&scratch, &narrow);
-    for report in [&direct, &relayed] {
-        let [sent, shown] = ["sent", "shown"].map(|key| report[key].as_f64().unwrap());
-        assert!(shown > 0.5 * sent && shown > 60.0, "{report}");
+    let relayed = Watched::until(&scratch, &narrow, &[], |s| frames(60)(s) && bits(s, 100e3));
+    for watched in [&direct, &relayed] {
+        let [sent, shown] = ["sent", "shown"].map(|key| watched.report[key].as_u64().unwrap());
+        assert!((60..=sent).contains(&shown), "{}", watched.report);
     }
-    let bps = |report: &serde_json::Value| report["bps"].as_f64().unwrap();
-    assert!(bps(&direct) > 1e6, "{direct}");
-    assert!((100e3..600e3).contains(&bps(&relayed)), "{relayed}");
+    // However long a second became.
+    assert!(relayed.report["bps"].as_f64().unwrap() < 600e3, "{}", relayed.report);
 }
 
 #[test]
@@ -66,9 +112,7 @@ fn a_viewer_that_gets_no_answer_stops_when_it_is_told_to() {
     let mut viewer =
         Process(scratch.command(&["recv", &at, "--insecure", "--quiet"]).spawn().unwrap());
     silent.recv_from(&mut [0; 2048]).unwrap();
-    let viewer_id = viewer.0.id().to_string();
-    let interrupt = Command::new("kill").args(["-INT", &viewer_id]).status().unwrap();
-    assert!(interrupt.success());
+    interrupt(&viewer);
     assert_eq!(viewer.0.wait().unwrap().code(), Some(130));
 }
 
@@ -109,19 +153,16 @@ fn what_is_watched_of_a_packed_video_is_a_file_that_players_play() {
     let (_sender, at) = start(&scratch, &sender, "ready: live video at ");
     let relay = ["relay", "127.0.0.1:0", &at, "--rate", "400e3", "--rtt", "0.04", "--quiet"];
     let (_relay, narrow) = start(&scratch, &relay, "ready: ");
-    let options = ["--insecure", "--json", "--quiet", "--duration", "4", "--times", "times.csv"];
-    let watched =
-        scratch.airlane(&[&["recv", &narrow, "--write", "seen.ivf"], &options[..]].concat());
-    assert!(watched.status.success(), "{watched:?}");
-    let report: serde_json::Value = serde_json::from_slice(&watched.stdout).unwrap();
-    let shown = report["shown"].as_u64().unwrap();
+    let options = ["--times", "times.csv", "--write", "seen.ivf"];
+    let watched = Watched::until(&scratch, &narrow, &options, frames(50));
+    let (report, shown) = (&watched.report, watched.shown());
     let seen = scratch.0.join("seen.ivf");
     let entries = "-v error -count_frames -show_entries stream=codec_name,width,nb_read_frames:\
                    packet=pts -of csv=p=0";
     let probed = said_of(&seen, "ffprobe", entries);
     let times: Vec<u64> = probed.lines().filter_map(|line| line.parse().ok()).collect();
     // A late layer may be in the file of a frame that the report does not count.
-    assert!(times.len() as u64 >= shown && shown > 50, "{probed}\n{report}");
+    assert!(times.len() as u64 >= shown && shown >= 50, "{probed}\n{report}");
     assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
     // Of layers that are joined players show one: as many pictures as frames.
     assert!(probed.contains(&format!("vp9,320,{}", times.len())), "{probed}");
@@ -132,10 +173,18 @@ fn what_is_watched_of_a_packed_video_is_a_file_that_players_play() {
     assert!(decodable.lines().nth(1).is_some_and(|line| line.starts_with("0,0,")), "{decodable}");
 
     // To a pipe: pictures there, the report elsewhere.
-    let piped =
-        scratch.airlane(&["recv", &at, "--insecure", "--quiet", "--duration", "2", "--write", "-"]);
-    assert!(piped.status.success() && piped.stdout.starts_with(b"DKIF"), "{:?}", piped.stderr);
-    assert!(String::from_utf8_lossy(&piped.stderr).contains("frames shown"));
+    let mut command = scratch.command(&["recv", &at, "--insecure", "--quiet", "--write", "-"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut viewer = Process(command.spawn().unwrap());
+    let mut pictures = viewer.0.stdout.take().unwrap();
+    let mut first = [0; 2048];
+    pictures.read_exact(&mut first).unwrap();
+    assert!(first.starts_with(b"DKIF"));
+    interrupt(&viewer);
+    pictures.read_to_end(&mut Vec::new()).unwrap();
+    let mut said = String::new();
+    viewer.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("frames shown"), "{said}");
 }
 
 #[test]
@@ -200,12 +249,8 @@ fn raw_video_from_a_pipe_is_encoded_for_who_watches_until_it_ends() {
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     let at = line.trim().strip_prefix("ready: live video at ").unwrap_or_else(|| panic!("{line}"));
-    let options = ["--insecure", "--json", "--quiet", "--duration", "3", "--write", "seen.ivf"];
-    let watched = scratch.airlane(&[&["recv", at], &options[..]].concat());
-    assert!(watched.status.success(), "{watched:?}");
-    let report: serde_json::Value = serde_json::from_slice(&watched.stdout).unwrap();
-    let shown = report["shown"].as_u64().unwrap();
-    assert!(shown > 30, "{report}");
+    let watched = Watched::until(&scratch, at, &["--write", "seen.ivf"], frames(30));
+    let shown = watched.shown();
     let seen = scratch.0.join("seen.ivf");
     if Command::new("ffprobe").arg("-version").output().is_ok() {
         let entries = "-v error -count_frames -show_entries stream=codec_name,width,nb_read_frames:\
@@ -223,6 +268,10 @@ fn raw_video_from_a_pipe_is_encoded_for_who_watches_until_it_ends() {
     let mut second = String::new();
     seconds.read_line(&mut second).unwrap();
     assert!(second.contains("1 s: "), "{second}");
+    while second.contains(" 0 frames") {
+        second.clear();
+        assert!(seconds.read_line(&mut second).unwrap() > 0, "it watches on");
+    }
     stop.store(true, Ordering::Relaxed);
     writer.join().unwrap().unwrap();
     assert_eq!(viewer.0.wait().unwrap().code(), Some(0));

@@ -111,7 +111,7 @@ async fn connections_are_spread_over_endpoints_and_found_wherever_their_packets_
     let connection = one.connect(nat, "localhost").await.unwrap();
     for n in 0..60_u8 {
         let asked =
-            tokio::time::timeout(Duration::from_secs(20), ask(&connection, &[n; 500])).await;
+            tokio::time::timeout(Duration::from_secs(60), ask(&connection, &[n; 500])).await;
         assert_eq!(asked.expect("an answer"), [n; 500]);
     }
     let counts: Vec<_> = counts.iter().map(|c| c.load(Ordering::Relaxed)).collect();

@@ -32,7 +32,7 @@ fn call(estimator: Estimator) {
         let (for_sender, for_receiver) = (runtime.clone(), runtime.clone());
         let of_receiver = config.clone();
         runtime.spawn("sender", async move {
-            let end = now + Duration::from_secs(3);
+            let end = now + Duration::from_secs(600);
             let camera = Camera { number: 0, start: now, end, coarsest: 500, finest: FINEST };
             send(config, &for_sender, here, to, camera).await.unwrap();
         });
@@ -41,13 +41,15 @@ fn call(estimator: Estimator) {
             let ended = receive(of_receiver, &for_receiver, there, from, sink).await;
             panic!("the receiver ended: {ended:?}");
         });
+        // How many of the camera's frames arrive, and when, depends on what else the machine does.
         let mut last = None;
-        while last.is_none_or(|number| number < 80) {
-            let wait = tokio::time::timeout(Duration::from_secs(10), delivered.recv());
+        for _ in 0..60 {
+            let wait = tokio::time::timeout(Duration::from_secs(60), delivered.recv());
             let frame = wait.await.expect("frames come").expect("the receiver goes on");
             assert_eq!(frame.data, content(frame.captured, frame.data.len()));
+            assert!(last.is_none_or(|number| number < frame.number), "{last:?}");
             last = Some(frame.number);
         }
-        assert!(stats.read().frames > 60);
+        assert!(stats.read().frames >= 60);
     });
 }

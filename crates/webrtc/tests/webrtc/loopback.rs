@@ -26,7 +26,7 @@ fn frames_arrive_over_loopback() {
         let (frames, mut delivered) = mpsc::unbounded_channel();
         let (for_sender, for_receiver) = (runtime.clone(), runtime.clone());
         runtime.spawn("sender", async move {
-            let end = now + Duration::from_secs(3);
+            let end = now + Duration::from_secs(600);
             let camera = Camera { number: 0, start: now, end };
             send(sender, &for_sender, here, camera).await.unwrap();
         });
@@ -35,11 +35,13 @@ fn frames_arrive_over_loopback() {
             let ended = receive(receiver, &for_receiver, there, sink).await;
             panic!("the receiver ended: {ended:?}");
         });
+        // How many of the camera's frames arrive, and when, depends on what else the machine does.
         let mut last = None;
-        while last.is_none_or(|number| number < 80) {
-            let wait = tokio::time::timeout(Duration::from_secs(10), delivered.recv());
+        for _ in 0..60 {
+            let wait = tokio::time::timeout(Duration::from_secs(60), delivered.recv());
             let frame = wait.await.expect("frames come").expect("the receiver goes on");
             assert_eq!(frame.data, content(frame.captured, frame.data.len()));
+            assert!(last.is_none_or(|number| number < frame.number), "{last:?}");
             last = Some(frame.number);
         }
     });

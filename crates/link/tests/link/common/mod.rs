@@ -8,7 +8,7 @@ use airlane_link::{Link, LinkSpec, Mode, Request, Totals, UdpSpec, Way, WayTotal
 use airlane_net::{Limit, QueueSpec};
 
 /// Longer than anything takes here, also on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A way of 1 Gbit/s that holds 4 MB.
 pub fn wide() -> Way {
