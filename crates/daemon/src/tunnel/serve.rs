@@ -240,7 +240,7 @@ impl Shared {
     }
 
     async fn serve(&self, opened: Opened) {
-        let Opened { stream, request } = opened;
+        let Opened { stream, request, .. } = opened;
         let served = match TunnelRequest::decode(&request) {
             Some(TunnelRequest::Connect(target)) => self.connect(&target, stream).await,
             Some(TunnelRequest::Datagrams) => self.relay(stream).await,
