@@ -36,7 +36,7 @@ pub use fair::SendOrder;
 pub use http3::{
     Body, ControlFault, ControlFrames, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder,
 };
-pub use places::{NoPlace, Place, Places};
+pub use places::{NoPlace, Place, Places, network};
 pub use priority::Priority;
 pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
 pub use silent::{SilentConnections, SilentPermit};

@@ -127,7 +127,8 @@ impl Drop for Place {
     }
 }
 
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+/// What counts as one address: that of IPv4, or its network of 64 bits of IPv6.
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use airlane_apps::multipath::trunk::{Bounds, RadioView, Trunk};
 use airlane_base::Seed;
+use airlane_quic::{SilentConnections, SilentPermit};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
@@ -35,6 +36,8 @@ use crate::seldom::Seldom;
 
 /// A client of SOCKS has said what it wants by then.
 const ASK: Duration = Duration::from_secs(10);
+/// Clients of SOCKS at once that have not: then the one that has been silent for longest goes.
+const MAX_SILENT: usize = 256;
 /// Bytes that it may say until then: the longest greeting and request, and what it sends ahead.
 const ASK_BYTES: usize = 4096;
 /// Between two looks at the radios.
@@ -113,6 +116,8 @@ struct Shared {
     /// The account of radios with a cap.
     keeper: Option<Arc<Keeper>>,
     permits: Arc<Semaphore>,
+    /// Clients of SOCKS that have not said what they want.
+    silent: Arc<SilentConnections>,
 }
 
 /// What a local address is for.
@@ -155,6 +160,8 @@ impl TunnelClient {
             radios: request.radios,
             keeper,
             permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
+            // Most are of this machine: its addresses need no bound of their own.
+            silent: SilentConnections::new(MAX_SILENT, MAX_SILENT),
         });
         let stop = Stop::new(false);
         for (listener, service) in listeners {
@@ -252,13 +259,24 @@ impl Shared {
             let (shared, service) = (self.clone(), service.clone());
             self.runtime.spawn("tunnel connection", async move {
                 let served = match service {
-                    Service::Socks => shared.socks(connection).await,
-                    Service::Forward(target) => shared.forward(connection, target).await,
+                    Service::Socks => {
+                        // It has its place when it has said what it wants.
+                        drop(permit);
+                        let silent = shared.silent.admit(peer.ip());
+                        shared.socks(connection, silent).await
+                    }
+                    Service::Forward(target) => {
+                        let _permit = permit;
+                        shared.forward(connection, target).await
+                    }
                 };
                 if let Err(e) = served {
+                    if e.is_out_of_descriptors() {
+                        let message = format_args!("a connection was not served: {e}");
+                        shared.seldom.warn("descriptors", message);
+                    }
                     tracing::debug!(%peer, "a connection ended: {e}");
                 }
-                drop(permit);
             });
         }
     }
@@ -287,6 +305,7 @@ impl Shared {
             end: "connect",
             uptime_s: self.runtime.now().as_secs_f64(),
             streams: self.trunk.streams(),
+            target_sockets: 0,
             connections_total: of(&self.connections),
             refused_total: of(&self.refused),
             into_bytes: of(&self.passed.into),
@@ -344,10 +363,25 @@ impl Shared {
         pumped
     }
 
-    async fn socks(&self, mut connection: TcpStream) -> Result<(), PumpError> {
+    async fn socks(
+        &self,
+        mut connection: TcpStream,
+        silent: SilentPermit,
+    ) -> Result<(), PumpError> {
         let mut said = BytesMut::new();
-        let asked = timeout(ASK, ask(&mut connection, &mut said)).await;
-        let request = match asked.map_err(|_| timed_out())?? {
+        let asked = async {
+            let command = ask(&mut connection, &mut said).await?;
+            let permit = self.permits.clone().acquire_owned().await.map_err(io::Error::other)?;
+            Ok::<_, io::Error>((command, permit))
+        };
+        let asked = tokio::select! {
+            biased;
+            asked = timeout(ASK, asked) => asked.map_err(|_| timed_out())?,
+            () = silent.evicted() => Err(io::Error::other("it said nothing, and others came")),
+        };
+        let (command, _permit) = asked?;
+        drop(silent);
+        let request = match command {
             Command::Connect(target) => TunnelRequest::Connect(target),
             Command::Associate => TunnelRequest::Datagrams,
         };

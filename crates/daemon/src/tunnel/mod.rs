@@ -6,6 +6,7 @@
 
 mod connect;
 mod datagrams;
+mod descriptors;
 mod key;
 mod knock;
 mod listen;

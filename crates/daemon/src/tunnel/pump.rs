@@ -7,15 +7,19 @@ use std::time::Duration;
 use airlane_apps::multipath::{MultipathError, MultipathStream};
 use bytes::{Buf, Bytes, BytesMut};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
+use super::descriptors::is_out_of_descriptors;
 use super::request::Reply;
 
 /// Bytes that are read at once at most, and at first.
 const MOST_BYTES: usize = 128 << 10;
 const LEAST_BYTES: usize = 2 << 10;
+/// Bytes that are taken off a stream at once at most: what an application does not take stays there,
+/// where it counts as its memory.
+const MAX_TAKEN_BYTES: usize = 256 << 10;
 /// Pieces that one call of the system takes at most.
 const SLICES: usize = 32;
 /// After so long without a word the application's machine is asked whether it is there.
@@ -39,6 +43,13 @@ pub(super) enum PumpError {
     Stream(#[from] MultipathError),
     #[error("{0}")]
     Refused(Reply),
+}
+
+impl PumpError {
+    /// Whether there were no descriptors left.
+    pub(super) fn is_out_of_descriptors(&self) -> bool {
+        matches!(self, Self::Application(e) if is_out_of_descriptors(e))
+    }
 }
 
 /// What came first on a stream that this end opened: the other end's reply and what came behind it.
@@ -80,10 +91,17 @@ pub(super) async fn pump(
     let (from, to) = connection.split();
     let Beginning { said, came } = beginning;
     let both = async {
-        tokio::try_join!(send(from, said, &stream, passed), receive(to, came, &stream, passed))?;
+        tokio::try_join!(send(&from, said, &stream, passed), receive(to, came, &stream, passed))?;
         stream.over().await.map_err(PumpError::from)
     };
-    let ended = both.await;
+    let ended = tokio::select! {
+        biased;
+        // Also while the application takes nothing: it must keep nothing of a stream that is given up.
+        e = stream.failed() => Err(e.into()),
+        // Also while nothing is read of it, as the stream has no room.
+        e = broken(&from) => Err(e.into()),
+        ended = both => ended,
+    };
     if ended.is_err() {
         // The application must not take what it has for the whole.
         let _ = SockRef::from(&connection).set_linger(Some(Duration::ZERO));
@@ -91,8 +109,20 @@ pub(super) async fn pump(
     ended
 }
 
+/// Waits until a connection has failed: the application has reset it, say.
+async fn broken(connection: &ReadHalf<'_>) -> io::Error {
+    if let Err(e) = connection.ready(Interest::ERROR).await {
+        return e;
+    }
+    match connection.as_ref().take_error() {
+        Ok(Some(e)) | Err(e) => e,
+        // Somebody else has heard of it.
+        Ok(None) => std::future::pending().await,
+    }
+}
+
 async fn send(
-    from: ReadHalf<'_>,
+    from: &ReadHalf<'_>,
     said: Bytes,
     stream: &MultipathStream,
     passed: &Passed,
@@ -141,7 +171,7 @@ async fn receive(
     };
     write(&mut to, came, passed).await?;
     loop {
-        let pieces = stream.read().await?;
+        let pieces = stream.read_within(MAX_TAKEN_BYTES).await?;
         if pieces.is_empty() {
             return match to.shutdown().await {
                 // It has ended its own side already, and both are now.

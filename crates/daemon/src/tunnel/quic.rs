@@ -42,6 +42,10 @@ const IDLE: Duration = Duration::from_secs(45);
 /// pings far more often on the express channel itself.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
+/// Bytes that a connection may have sent and that were not read, as some before them are missing: 200
+/// Mbit/s over 640 ms. A peer may fill it and never send what is missing.
+const WINDOW_BYTES: u32 = 16 << 20;
+
 /// The congestion control of lines over QUIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
@@ -105,6 +109,7 @@ fn transport(tls: Tls, control: Congestion, knock: Arc<dyn QuicKnock>) -> Transp
         alpn: vec![ALPN.to_vec()],
         idle_timeout: Some(IDLE),
         knock: Some(knock),
+        receive_window_bytes: WINDOW_BYTES,
         admission: Admission {
             validate_from: usize::MAX,
             handshakes: HANDSHAKES,

@@ -1,14 +1,51 @@
-//! Connections of the serving end to targets.
+//! Connections of the serving end to targets, and what these may take of the machine.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_runtime::RuntimeHandle;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
+use super::descriptors::is_out_of_descriptors;
 use super::request::{Reply, Target};
 use super::rules::{NotAllowed, TargetPolicy};
+use crate::fair::{FairPermit, FairPermits};
 use crate::happy_eyeballs::{interleave, race};
+use crate::resolver::Resolver;
+use crate::seldom::Seldom;
+
+/// How long it may take to reach a target: its name, and the client's turn, included.
+pub(super) const REACH_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time in which the addresses of a name are to be known.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Sockets that connect at once at most, of all clients.
+const MAX_CONNECTING: usize = 256;
+
+/// Who opened a stream, for what it may take of what all share: the serial number of its trunk.
+pub(super) type Holder = u64;
+
+/// Permit of sockets to targets.
+pub(super) type SocketPermit = FairPermit<Holder>;
+
+/// What connects to targets.
+pub(super) struct Reach {
+    runtime: RuntimeHandle,
+    policy: TargetPolicy,
+    resolver: Resolver<Holder>,
+    connecting: Arc<FairPermits<Holder>>,
+    sockets: Arc<FairPermits<Holder>>,
+    seldom: Arc<Seldom>,
+}
+
+/// A connection to a target.
+pub(super) struct Reached {
+    pub(super) connection: TcpStream,
+    /// To be kept for as long as the connection.
+    pub(super) permit: SocketPermit,
+}
 
 /// Why there is no connection to a target.
 #[derive(Debug)]
@@ -19,32 +56,104 @@ pub(super) enum Unreached {
     Failed(Reply),
 }
 
-/// A connection to the first address of a target that is allowed and answers. The addresses that were
-/// checked are those that are connected to: a name may stand for others the next time.
-///
-/// # Errors
-/// If there is none.
-pub(super) async fn reach(
-    runtime: &RuntimeHandle,
-    policy: &TargetPolicy,
-    target: &Target,
-) -> Result<TcpStream, Unreached> {
-    let no_host = Unreached::Failed(Reply::NoHost);
-    let Ok(found) = lookup_host((target.host.as_str(), target.port)).await else {
-        return Err(no_host);
-    };
-    let (mut allowed, mut why): (Vec<SocketAddr>, _) = (Vec::new(), no_host);
-    for address in found {
-        match policy.check(target, address.ip()) {
-            Ok(()) => allowed.push(address),
-            Err(not_allowed) => why = Unreached::NotAllowed(not_allowed),
+impl Reach {
+    /// Connects where `policy` allows, with no more than `max_sockets` sockets at a time.
+    pub(super) fn new(
+        runtime: RuntimeHandle,
+        policy: TargetPolicy,
+        max_sockets: usize,
+        seldom: Arc<Seldom>,
+    ) -> Self {
+        Self {
+            resolver: Resolver::system(runtime.clone()),
+            runtime,
+            policy,
+            connecting: FairPermits::new(MAX_CONNECTING.min(max_sockets)),
+            sockets: FairPermits::new(max_sockets),
+            seldom,
         }
     }
-    if allowed.is_empty() {
-        return Err(why);
+
+    /// A connection to the first address of a target that is allowed and answers. The addresses that
+    /// were checked are those that are connected to: a name may stand for others the next time.
+    ///
+    /// Dropped, it leaves nothing behind.
+    ///
+    /// # Errors
+    /// If there is none in time.
+    pub(super) async fn connect(
+        &self,
+        holder: Holder,
+        target: &Target,
+    ) -> Result<Reached, Unreached> {
+        let connected = timeout(REACH_TIMEOUT, async {
+            let allowed = self.allowed(holder, target, LOOKUP_TIMEOUT).await?;
+            let attempt = |address| self.attempt(holder, address);
+            let connected = race(&self.runtime, &interleave(allowed), attempt).await;
+            connected.map_err(|failed| Unreached::Failed(reply_to(&failed)))
+        });
+        connected.await.unwrap_or(Err(Unreached::Failed(Reply::TimedOut)))
     }
-    let connected = race(runtime, &interleave(allowed), TcpStream::connect).await;
-    connected.map_err(|failed| Unreached::Failed(reply_to(&failed)))
+
+    /// The addresses of a target that are allowed, one at least.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(super) async fn allowed(
+        &self,
+        holder: Holder,
+        target: &Target,
+        timeout: Duration,
+    ) -> Result<Vec<SocketAddr>, Unreached> {
+        let name = (target.host.as_str(), target.port);
+        let found = self.resolver.addresses(holder, name, timeout).await.map_err(|e| {
+            if is_out_of_descriptors(&e) {
+                self.warn_of_descriptors(&e);
+            }
+            let is_late = e.kind() == io::ErrorKind::TimedOut;
+            Unreached::Failed(if is_late { Reply::TimedOut } else { Reply::NoHost })
+        })?;
+        let (mut allowed, mut why): (Vec<SocketAddr>, _) =
+            (Vec::new(), Unreached::Failed(Reply::NoHost));
+        for address in found {
+            match self.policy.check(target, address.ip()) {
+                Ok(()) => allowed.push(address),
+                Err(not_allowed) => why = Unreached::NotAllowed(not_allowed),
+            }
+        }
+        if allowed.is_empty() { Err(why) } else { Ok(allowed) }
+    }
+
+    async fn attempt(&self, holder: Holder, address: SocketAddr) -> io::Result<Reached> {
+        let _connecting = self.connecting.acquire(holder, 1).await;
+        let permit = self.permit(holder, 1).await;
+        let connection = TcpStream::connect(address).await.inspect_err(|e| {
+            if is_out_of_descriptors(e) {
+                self.warn_of_descriptors(e);
+            }
+        })?;
+        Ok(Reached { connection, permit })
+    }
+
+    /// Number of sockets to targets, those included that connect.
+    pub(super) fn sockets(&self) -> usize {
+        self.sockets.taken()
+    }
+
+    /// A permit for so many sockets, when it is the client's turn.
+    pub(super) async fn permit(&self, holder: Holder, sockets: usize) -> SocketPermit {
+        if let Some(permit) = self.sockets.try_acquire(holder, sockets) {
+            return permit;
+        }
+        self.warn_of_descriptors(&"a client has as many connections to targets as it may");
+        self.sockets.acquire(holder, sockets).await
+    }
+
+    /// Warns that there are no descriptors for a target.
+    pub(super) fn warn_of_descriptors(&self, problem: &dyn std::fmt::Display) {
+        let message = format_args!("a target waits or is not reached: {problem}");
+        self.seldom.warn("descriptors", message);
+    }
 }
 
 /// How a client hears of failures: of that of a host that answered, if one did.

@@ -16,12 +16,13 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::datagrams;
+use super::descriptors::DescriptorPlan;
 use super::key::Key;
 use super::knock::Door;
 use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump};
 use super::quic::{self, Congestion};
-use super::reach::{Unreached, reach};
+use super::reach::{Holder, REACH_TIMEOUT, Reach, Reached, Unreached};
 use super::request::{Reply, Target, TunnelRequest};
 use super::rules::{Rules, TargetPolicy};
 use super::status::{self, LineStatus, TunnelStatus};
@@ -29,10 +30,8 @@ use super::stop::{Stop, until};
 use super::tcp::TcpDoor;
 use crate::date;
 use crate::error::DaemonError;
+use crate::machine;
 use crate::seldom::Seldom;
-
-/// How long it may take to reach a target, its name included.
-const REACH: Duration = Duration::from_secs(15);
 
 /// How long clients may take to hear that QUIC ends.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -72,7 +71,7 @@ impl std::fmt::Debug for TunnelServer {
 
 /// What all streams share.
 struct Shared {
-    policy: TargetPolicy,
+    reach: Reach,
     seldom: Arc<Seldom>,
     passed: Passed,
     runtime: RuntimeHandle,
@@ -90,8 +89,16 @@ impl TunnelServer {
     pub async fn start(request: TunnelServeRequest) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
         let seldom = Seldom::new(runtime.clone());
+        let granted = machine::raise_descriptors();
+        let max = request.bounds.max_descriptors.or(granted).unwrap_or(usize::MAX);
+        let descriptors = DescriptorPlan::of(max);
         let shared = Arc::new(Shared {
-            policy: TargetPolicy::new(runtime.clone(), request.rules),
+            reach: Reach::new(
+                runtime.clone(),
+                TargetPolicy::new(runtime.clone(), request.rules),
+                descriptors.targets,
+                seldom.clone(),
+            ),
             seldom: seldom.clone(),
             passed: Passed::default(),
             runtime: runtime.clone(),
@@ -116,6 +123,7 @@ impl TunnelServer {
             door.clone(),
             TlsAcceptor::from(Arc::new(tls)),
             seldom.clone(),
+            descriptors,
         );
         let (mut addresses, mut endpoints): (Vec<SocketAddr>, Vec<_>) = Default::default();
         for mut at in request.listen {
@@ -226,6 +234,7 @@ impl Shared {
             end: "serve",
             uptime_s: self.runtime.now().as_secs_f64(),
             streams: trunks.iter().map(|trunk| trunk.streams).sum(),
+            target_sockets: self.reach.sockets(),
             connections_total: of(&self.connections) + of(&self.associations),
             refused_total: of(&self.refused),
             into_bytes: of(&self.passed.into),
@@ -240,10 +249,10 @@ impl Shared {
     }
 
     async fn serve(&self, opened: Opened) {
-        let Opened { stream, request, .. } = opened;
+        let Opened { stream, request, trunk, .. } = opened;
         let served = match TunnelRequest::decode(&request) {
-            Some(TunnelRequest::Connect(target)) => self.connect(&target, stream).await,
-            Some(TunnelRequest::Datagrams) => self.relay(stream).await,
+            Some(TunnelRequest::Connect(target)) => self.connect(trunk, &target, stream).await,
+            Some(TunnelRequest::Datagrams) => self.relay(trunk, stream).await,
             None => self.refuse(stream, Reply::UnknownCommand).await,
         };
         if let Err(e) = served {
@@ -251,10 +260,20 @@ impl Shared {
         }
     }
 
-    async fn connect(&self, target: &Target, stream: MultipathStream) -> Result<(), PumpError> {
-        let reached = timeout(REACH, reach(&self.runtime, &self.policy, target)).await;
-        let connection = match reached.unwrap_or(Err(Unreached::Failed(Reply::TimedOut))) {
-            Ok(connection) => connection,
+    async fn connect(
+        &self,
+        holder: Holder,
+        target: &Target,
+        stream: MultipathStream,
+    ) -> Result<(), PumpError> {
+        let reached = tokio::select! {
+            biased;
+            // Of a stream that is given up nothing stays.
+            e = stream.failed() => return Err(e.into()),
+            reached = self.reach.connect(holder, target) => reached,
+        };
+        let Reached { connection, permit } = match reached {
+            Ok(reached) => reached,
             Err(Unreached::NotAllowed(why)) => {
                 self.seldom.warn(
                     "not allowed",
@@ -267,13 +286,29 @@ impl Shared {
         self.connections.fetch_add(1, Ordering::Relaxed);
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
         let beginning = Beginning { said: Bytes::new(), came: Some(Vec::new()) };
-        pump(connection, stream, beginning, &self.passed).await
+        let pumped = pump(connection, stream, beginning, &self.passed).await;
+        drop(permit);
+        pumped
     }
 
-    async fn relay(&self, stream: MultipathStream) -> Result<(), PumpError> {
+    async fn relay(&self, holder: Holder, stream: MultipathStream) -> Result<(), PumpError> {
         self.associations.fetch_add(1, Ordering::Relaxed);
+        let permit = tokio::select! {
+            biased;
+            e = stream.failed() => return Err(e.into()),
+            permit = timeout(REACH_TIMEOUT, self.reach.permit(holder, datagrams::SOCKETS)) => permit,
+        };
+        let Ok(_permit) = permit else { return self.refuse(stream, Reply::TimedOut).await };
+        let sockets = match datagrams::Sockets::bind() {
+            Ok(sockets) => sockets,
+            Err(e) => {
+                self.reach.warn_of_descriptors(&e);
+                return self.refuse(stream, Reply::Failed).await;
+            }
+        };
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
-        datagrams::relay(stream, &self.policy, (&self.runtime, &self.datagrams)).await
+        datagrams::relay((stream, sockets), (&self.reach, holder), (&self.runtime, &self.datagrams))
+            .await
     }
 
     async fn refuse(&self, stream: MultipathStream, reply: Reply) -> Result<(), PumpError> {
@@ -286,7 +321,7 @@ impl Shared {
             stream.over().await
         };
         // Who does not end its side by then has heard of it all the same.
-        match timeout(REACH, rest).await {
+        match timeout(REACH_TIMEOUT, rest).await {
             Ok(ended) => Ok(ended?),
             Err(_) => Ok(()),
         }

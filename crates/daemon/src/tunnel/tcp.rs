@@ -1,7 +1,7 @@
 //! Lines over TCP: two connections with TLS 1.3 each, one per channel, behind a knock.
 
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::trunk::{
     Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, Role,
 };
-use airlane_quic::Places;
+use airlane_quic::{SilentConnections, SilentPermit, network};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes, BytesMut};
 use rustls::pki_types::ServerName;
@@ -18,18 +18,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use super::descriptors::DescriptorPlan;
 use super::key::{NAME, random};
 use super::knock::{Door, KNOCK_BYTES, Knock, KnockKey, Nonce};
 use super::radio::{self, PathSpec};
 use crate::date;
+use crate::fair::FairPermits;
 use crate::seldom::Seldom;
 
-/// A connection has knocked, and shaken hands, by then.
+/// A connection has shaken hands by then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Connections at most that have not been let in, and those of one address among them.
-const HALF_OPEN: usize = 512;
-/// See [`HALF_OPEN`].
-const HALF_OPEN_OF_ONE: usize = 64;
+/// A connection has knocked by then.
+const FIRST_WORD_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces that one call of the system takes at most.
 const SLICES: usize = 16;
 
@@ -75,7 +75,10 @@ pub(super) struct TcpDoor {
     pub(super) door: Arc<Door>,
     pub(super) tls: TlsAcceptor,
     pub(super) seldom: Arc<Seldom>,
-    half_open: Arc<Places>,
+    /// Connections that have not knocked.
+    silent: Arc<SilentConnections>,
+    /// Connections that have, by address.
+    connections: Arc<FairPermits<IpAddr>>,
     pairs: Arc<Pairs>,
 }
 
@@ -85,10 +88,13 @@ impl TcpDoor {
         door: Arc<Door>,
         tls: TlsAcceptor,
         seldom: Arc<Seldom>,
+        descriptors: DescriptorPlan,
     ) -> Arc<Self> {
-        let half_open = Places::new(HALF_OPEN, HALF_OPEN_OF_ONE);
+        // So many of one address that others find room while its oldest still have time to speak.
+        let silent = SilentConnections::new(descriptors.silent, descriptors.silent / 2);
+        let connections = FairPermits::new(descriptors.lines);
         let pairs = Pairs::new(runtime.clone());
-        Arc::new(Self { runtime, door, tls, seldom, half_open, pairs })
+        Arc::new(Self { runtime, door, tls, seldom, silent, connections, pairs })
     }
 
     /// Takes connections for ever; `opened` gets each line.
@@ -107,13 +113,10 @@ impl TcpDoor {
                     continue;
                 }
             };
-            let Ok(place) = self.half_open.enter(peer.ip()) else {
-                self.seldom.warn("half-open", "too many connections that say nothing");
-                continue;
-            };
+            let silent = self.silent.admit(peer.ip());
             let (door, opened) = (self.clone(), opened.clone());
             self.runtime.spawn("tunnel handshake", async move {
-                match timeout(HANDSHAKE, door.admit(stream)).await {
+                match timeout(HANDSHAKE, door.admit((stream, peer), silent)).await {
                     Ok(Ok(half)) => {
                         if let Some(channels) = door.pairs.join(half) {
                             opened(channels);
@@ -124,25 +127,42 @@ impl TcpDoor {
                     }
                     Err(_) => door
                         .seldom
-                        .warn("silent", format_args!("no knock in time of {}", peer.ip())),
+                        .warn("handshake", format_args!("no handshake in time of {}", peer.ip())),
                 }
-                drop(place);
             });
         }
     }
 
     /// Has a connection knock and shake hands. Before it has knocked not a byte is sent.
-    async fn admit(&self, mut stream: TcpStream) -> Result<Half, (&'static str, MultipathError)> {
+    async fn admit(
+        &self,
+        (mut stream, peer): (TcpStream, SocketAddr),
+        silent: SilentPermit,
+    ) -> Result<Half, (&'static str, MultipathError)> {
         let io = |kind| move |e: io::Error| (kind, MultipathError::from(e));
         radio::tune(&stream).map_err(io("socket"))?;
         let mut bytes = [0; KNOCK_BYTES];
-        stream.read_exact(&mut bytes).await.map_err(io("hung up"))?;
+        let is_heard = tokio::select! {
+            biased;
+            read = stream.read_exact(&mut bytes) => read.map(|_| true).map_err(io("hung up"))?,
+            () = silent.evicted() => false,
+            () = self.runtime.sleep(FIRST_WORD_TIMEOUT) => false,
+        };
+        if !is_heard {
+            let e = MultipathError::Protocol("no knock in time, or before others came");
+            return Err(("silent", e));
+        }
         let knock = self.door.take(&bytes, date::now_ms());
         let knock = knock.map_err(|e| ("stranger", MultipathError::Io(e.to_string())))?;
         let role = Role::of(knock.channel).map_err(|e| ("stranger", e))?;
+        drop(silent);
+        let Some(permit) = self.connections.try_acquire(network(peer.ip()), 1) else {
+            let e = MultipathError::Protocol("its address has as many connections as it may");
+            return Err(("no room", e));
+        };
         let stream = self.tls.accept(stream).await.map_err(io("handshake"))?;
         let channel = as_channel(stream);
-        Ok(Half { nonce: knock.nonce, role, channel, guard: Box::new(()) })
+        Ok(Half { nonce: knock.nonce, role, channel, guard: Box::new(permit) })
     }
 }
 

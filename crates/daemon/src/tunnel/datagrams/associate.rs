@@ -1,6 +1,5 @@
 //! The connecting end: an application's datagrams into a stream.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
@@ -9,9 +8,10 @@ use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::net::TcpStream;
 
 use super::queue::Queue;
+use super::socket::BurstSocket;
 use super::{Counts, DatagramFrame, Incoming, count, send};
 use crate::tunnel::pump::PumpError;
 use crate::tunnel::request::Reply;
@@ -31,21 +31,24 @@ pub(in crate::tunnel) async fn associate(
     came: Vec<Bytes>,
     (runtime, counts): (&RuntimeHandle, &Counts),
 ) -> Result<(), PumpError> {
-    // Where the application reaches this end already.
-    let socket = UdpSocket::bind(SocketAddr::new(connection.local_addr()?.ip(), 0)).await?;
-    let peer = connection.peer_addr()?.ip();
+    // Where the application reaches this end already, in the family that it does: a listener of IPv6
+    // takes connections over IPv4, too.
+    let own = connection.local_addr()?.ip().to_canonical();
+    let socket = match BurstSocket::bind(SocketAddr::new(own, 0)) {
+        Ok(socket) => socket,
+        Err(e) => {
+            connection.write_all(&socks::reply(Reply::Failed, None)).await?;
+            return Err(e.into());
+        }
+    };
+    let peer = connection.peer_addr()?.ip().to_canonical();
     connection.write_all(&socks::reply(Reply::Done, Some(socket.local_addr()?))).await?;
     let queue = Queue::new(runtime.clone());
     let application: Mutex<Option<SocketAddr>> = Mutex::default();
     let take_in = async {
         let mut buffer = vec![0; MOST_BYTES];
         loop {
-            let (length, from) = match socket.recv_from(&mut buffer).await {
-                Ok(received) => received,
-                // A datagram that the application's machine did not want.
-                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => continue,
-                Err(e) => return Err(PumpError::from(e)),
-            };
+            let (length, from) = socket.recv_from(&mut buffer).await?;
             // The first socket of the application's machine that sends is the one (RFC 1928,
             // section 7, lets others be refused).
             let is_known = from.ip() == peer && *application.lock().get_or_insert(from) == from;
@@ -56,7 +59,7 @@ pub(in crate::tunnel) async fn associate(
                 Some(frame) => queue.push(frame),
                 None => count(&counts.refused),
             }
-            counts.dropped.fetch_add(queue.dropped(), Ordering::Relaxed);
+            counts.dropped.fetch_add(queue.dropped() + socket.lost(), Ordering::Relaxed);
         }
     };
     let give_out = async {
@@ -66,8 +69,7 @@ pub(in crate::tunnel) async fn associate(
             if let Some(to) = to {
                 count(&counts.out);
                 let datagram = socks::datagram_from(&frame.target, &frame.payload);
-                // One that does not reach the application is a lost datagram.
-                let _ = socket.send_to(&datagram, to).await;
+                socket.send_to(&datagram, to).await;
             }
         }
         Ok(())

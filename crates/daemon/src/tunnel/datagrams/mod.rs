@@ -7,10 +7,11 @@ mod associate;
 mod frame;
 mod queue;
 mod relay;
+mod socket;
 
 pub(super) use associate::associate;
 pub use frame::DatagramFrame;
-pub(super) use relay::relay;
+pub(super) use relay::{SOCKETS, Sockets, relay};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Bytes that wait at most.
-const MOST_BYTES: usize = 256 << 10;
+/// Bytes that wait at most: a burst of 500 datagrams that each fill a packet.
+const MOST_BYTES: usize = 768 << 10;
 /// What has waited for longer is of no use any more.
 const LATE: Duration = Duration::from_millis(300);
 

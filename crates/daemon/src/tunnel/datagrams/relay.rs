@@ -9,39 +9,62 @@ use std::time::Duration;
 use airlane_apps::multipath::MultipathStream;
 use airlane_runtime::RuntimeHandle;
 use parking_lot::Mutex;
-use tokio::net::{UdpSocket, lookup_host};
-use tokio::time::timeout;
 
 use super::queue::Queue;
+use super::socket::BurstSocket;
 use super::{Counts, DatagramFrame, Incoming, count, send};
 use crate::tunnel::pump::PumpError;
+use crate::tunnel::reach::{Holder, Reach};
 use crate::tunnel::request::Target;
-use crate::tunnel::rules::TargetPolicy;
 
 /// Bytes of a datagram at most.
 const MOST_BYTES: usize = 65_536;
-/// A name is known by then.
-const LOOK_UP: Duration = Duration::from_secs(2);
+/// Time in which the addresses of a name are to be known.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Names that are remembered.
 const NAMES: usize = 64;
 /// Hosts that an association may have sent to; then the first are forgotten.
 const HOSTS: usize = 1024;
+
+/// Descriptors that a relay takes at most.
+pub(in crate::tunnel) const SOCKETS: usize = 2;
+
+/// What a relay sends from.
+pub(in crate::tunnel) struct Sockets {
+    v4: BurstSocket,
+    v6: Option<BurstSocket>,
+}
+
+impl Sockets {
+    /// One of each family that there is.
+    ///
+    /// # Errors
+    /// If there is none to be had.
+    pub(in crate::tunnel) fn bind() -> io::Result<Self> {
+        let bind = |ip: IpAddr| BurstSocket::bind(SocketAddr::new(ip, 0));
+        Ok(Self {
+            v4: bind(Ipv4Addr::UNSPECIFIED.into())?,
+            // Machines without IPv6 reach IPv4 all the same.
+            v6: bind(Ipv6Addr::UNSPECIFIED.into()).ok(),
+        })
+    }
+}
 
 /// Passes datagrams on until the stream ends.
 ///
 /// # Errors
 /// If the stream or a socket fails.
 pub(in crate::tunnel) async fn relay(
-    stream: MultipathStream,
-    policy: &TargetPolicy,
+    (stream, sockets): (MultipathStream, Sockets),
+    (reach, holder): (&Reach, Holder),
     (runtime, counts): (&RuntimeHandle, &Counts),
 ) -> Result<(), PumpError> {
-    let bind = |ip: IpAddr| UdpSocket::bind(SocketAddr::new(ip, 0));
+    let Sockets { v4, v6 } = sockets;
     let relay = Relay {
-        v4: bind(Ipv4Addr::UNSPECIFIED.into()).await?,
-        // Machines without IPv6 reach IPv4 all the same.
-        v6: bind(Ipv6Addr::UNSPECIFIED.into()).await.ok(),
-        policy,
+        v4,
+        v6,
+        reach,
+        holder,
         queue: Queue::new(runtime.clone()),
         counts,
         asked: Mutex::default(),
@@ -56,9 +79,10 @@ pub(in crate::tunnel) async fn relay(
 }
 
 struct Relay<'a> {
-    v4: UdpSocket,
-    v6: Option<UdpSocket>,
-    policy: &'a TargetPolicy,
+    v4: BurstSocket,
+    v6: Option<BurstSocket>,
+    reach: &'a Reach,
+    holder: Holder,
     queue: Queue,
     counts: &'a Counts,
     /// The hosts that something was sent to.
@@ -73,7 +97,7 @@ impl Relay<'_> {
         while let Some(frame) = incoming.next().await? {
             let to = match names.get(&frame.target) {
                 Some(known) => Some(*known),
-                None => look_up(self.policy, &frame.target).await,
+                None => self.look_up(&frame.target).await,
             };
             let socket =
                 to.and_then(|to| if to.is_ipv4() { Some(&self.v4) } else { self.v6.as_ref() });
@@ -93,23 +117,17 @@ impl Relay<'_> {
                 asked.insert(to.ip());
             }
             count(&self.counts.out);
-            // One that does not leave is a lost datagram.
-            let _ = socket.send_to(&frame.payload, to).await;
+            socket.send_to(&frame.payload, to).await;
         }
         Ok(())
     }
 
     /// From targets into the queue.
-    async fn take_in(&self, socket: Option<&UdpSocket>) -> Result<(), PumpError> {
+    async fn take_in(&self, socket: Option<&BurstSocket>) -> Result<(), PumpError> {
         let Some(socket) = socket else { return std::future::pending().await };
         let mut buffer = vec![0; MOST_BYTES];
         loop {
-            let (length, from) = match socket.recv_from(&mut buffer).await {
-                Ok(received) => received,
-                // A datagram that a target did not want.
-                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => continue,
-                Err(e) => return Err(e.into()),
-            };
+            let (length, from) = socket.recv_from(&mut buffer).await?;
             // Only those who were asked may answer: others are strangers.
             let is_asked = self.asked.lock().contains(&from.ip());
             let source = Target::new(&from.ip().to_string(), from.port()).filter(|_| is_asked);
@@ -117,13 +135,15 @@ impl Relay<'_> {
                 Some(frame) => self.queue.push(frame),
                 None => count(&self.counts.refused),
             }
-            self.counts.dropped.fetch_add(self.queue.dropped(), Ordering::Relaxed);
+            let dropped = self.queue.dropped() + socket.lost();
+            self.counts.dropped.fetch_add(dropped, Ordering::Relaxed);
         }
     }
-}
 
-/// The first address of a target that is allowed.
-async fn look_up(policy: &TargetPolicy, target: &Target) -> Option<SocketAddr> {
-    let found = timeout(LOOK_UP, lookup_host((target.host.as_str(), target.port))).await;
-    found.ok()?.ok()?.find(|address| policy.check(target, address.ip()).is_ok())
+    /// The first address of a target that is allowed, in the family that it is of.
+    async fn look_up(&self, target: &Target) -> Option<SocketAddr> {
+        let allowed = self.reach.allowed(self.holder, target, LOOKUP_TIMEOUT).await.ok()?;
+        let first = allowed.first()?;
+        Some(SocketAddr::new(first.ip().to_canonical(), first.port()))
+    }
 }

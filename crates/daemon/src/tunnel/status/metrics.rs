@@ -28,6 +28,12 @@ pub(super) fn page(status: &TunnelStatus) -> String {
     page.register("airlane_tunnel_uptime_seconds", "Time since it started", up);
     let open = whole(status.streams as u64);
     page.register("airlane_tunnel_streams", "Connections and associations that are open", open);
+    let sockets = whole(status.target_sockets as u64);
+    page.register(
+        "airlane_tunnel_target_sockets",
+        "Sockets to targets, open or connecting",
+        sockets,
+    );
     let counters: [(&str, &str, u64); 8] = [
         ("connections", "Connections and associations", status.connections_total),
         ("refused", "Those that were refused or did not reach their target", status.refused_total),

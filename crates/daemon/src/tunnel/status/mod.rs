@@ -16,6 +16,8 @@ pub struct TunnelStatus {
     pub uptime_s: f64,
     /// Connections and associations that are open.
     pub streams: usize,
+    /// Sockets to targets, open or connecting; 0 at the connecting end.
+    pub target_sockets: usize,
     /// Connections and associations so far.
     pub connections_total: u64,
     /// Those that the serving end refused or could not reach.

@@ -29,6 +29,15 @@ pub async fn server(key: &Key, allow: &[&str]) -> TunnelServer {
 
 /// The same at an address.
 pub async fn server_at(key: &Key, allow: &[&str], at: SocketAddr) -> TunnelServer {
+    server_within(key, allow, (at, Bounds::default())).await
+}
+
+/// The same with other bounds.
+pub async fn server_within(
+    key: &Key,
+    allow: &[&str],
+    (at, bounds): (SocketAddr, Bounds),
+) -> TunnelServer {
     let allow = allow.iter().map(|rule| rule.parse().unwrap()).collect();
     let request = TunnelServeRequest {
         listen: vec![at],
@@ -36,7 +45,7 @@ pub async fn server_at(key: &Key, allow: &[&str], at: SocketAddr) -> TunnelServe
         rules: Rules { allow, deny: Vec::new() },
         congestion: Congestion::default(),
         status: Some(ANY),
-        bounds: Bounds::default(),
+        bounds,
     };
     // The port may belong to one that has just ended.
     let mut ticks = tokio::time::interval(Duration::from_millis(5));

@@ -3,6 +3,7 @@
 mod air;
 mod ends;
 mod figures;
+mod limits;
 mod load;
 mod radio_terms;
 mod socks;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use airlane_daemon::tunnel::Key;
+use airlane_daemon::tunnel::{Key, Over};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
 
@@ -112,6 +112,36 @@ async fn associate(socks: SocketAddr) -> (TcpStream, SocketAddr) {
     assert_eq!(reply[..6], [5, 0, 5, 0, 0, 1]);
     let port = u16::from_be_bytes([reply[10], reply[11]]);
     (control, SocketAddr::from(([reply[6], reply[7], reply[8], reply[9]], port)))
+}
+
+#[test]
+fn a_client_is_answered_in_its_own_family() {
+    run(async {
+        let target = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let at = target.local_addr().unwrap();
+        // Listens for both families: a client over IPv4 looks like one of IPv6 there.
+        let any = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0));
+        let tunnel = Tunnel::with(Over::Tcp, at, |request| request.socks = Some(any)).await;
+        let port = tunnel.client.socks().unwrap().port();
+        let (control, relay) = associate(SocketAddr::from(([127, 0, 0, 1], port))).await;
+        assert_eq!(relay.ip(), std::net::IpAddr::from([127, 0, 0, 1]));
+        let application = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let mut buffer = [0; 64];
+        // By address, and by the same address as IPv6 has it.
+        let mapped =
+            [&b"\x04"[..], &[0; 10], &[0xff, 0xff, 127, 0, 0, 1], &at.port().to_be_bytes()];
+        for wanted in [v4(at), mapped.concat()] {
+            let datagram = [&[0, 0, 0][..], &wanted, b"ask"].concat();
+            application.send_to(&datagram, relay).await.unwrap();
+            let (length, from) = target.recv_from(&mut buffer).await.unwrap();
+            assert_eq!(&buffer[..length], b"ask");
+            target.send_to(b"answer", from).await.unwrap();
+            let (length, from) = application.recv_from(&mut buffer).await.unwrap();
+            assert_eq!(from, relay);
+            assert_eq!(buffer[..length], [&[0, 0, 0][..], &v4(at), b"answer"].concat());
+        }
+        drop(control);
+    });
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Who has no key gets nothing.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use airlane_daemon::tunnel::{Key, Over, PathSpec};
+use airlane_daemon::tunnel::{Bounds, Key, Over, PathSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
-use super::ends::{client, client_over, server};
+use super::ends::{ANY, client, client_over, radios, server, server_within};
 use crate::common::run;
 
 /// Everything that the server answers until it hangs up.
@@ -40,26 +41,32 @@ fn a_stranger_gets_not_a_byte() {
 }
 
 #[test]
-fn who_opens_many_connections_leaves_room_for_others() {
+fn who_opens_many_connections_and_says_nothing_makes_room() {
     run(async {
         let key = Key::generate().unwrap();
-        let server = server(&key, &[]).await;
+        // An eighth of the descriptors is for them, half of that for one address.
+        let bounds = Bounds { max_descriptors: Some(256), ..Bounds::default() };
+        let server = server_within(&key, &[], (ANY, bounds)).await;
         let at = server.addresses()[0];
         let mut strangers = Vec::new();
-        for _ in 0..80 {
+        // From the address of one of the client's radios.
+        for _ in 0..40 {
             let socket = TcpSocket::new_v4().unwrap();
-            socket.bind("127.0.0.9:0".parse().unwrap()).unwrap();
+            socket.bind(SocketAddr::new(radios()[0], 0)).unwrap();
             strangers.push(socket.connect(at).await.unwrap());
         }
-        // Those that are too many are hung up on while the others may still knock.
-        for refused in &mut strangers[64..] {
-            drop(refused.read_to_end(&mut Vec::new()).await);
+        // The oldest are hung up on.
+        for gone in &mut strangers[..24] {
+            drop(gone.read_to_end(&mut Vec::new()).await);
         }
-        for waits in &strangers[..64] {
-            let answer = waits.try_read(&mut [0; 1]);
-            assert_eq!(answer.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+        let client = client(&key, at, &[]).await;
+        let mut ticks = tokio::time::interval(Duration::from_millis(5));
+        while !client.radios().iter().all(|(_, of)| of.is_up) {
+            ticks.tick().await;
         }
-        client(&key, at, &[]).await.up().await;
+        assert!(client.radios().iter().all(|(_, of)| of.lines == 1));
+        let silent = server.status().warnings.iter().find(|(kind, _)| *kind == "silent").copied();
+        assert!(silent.is_some_and(|(_, times)| times >= 24), "{silent:?}");
     });
 }
 
