@@ -47,6 +47,21 @@ function show(now) {
     return row;
   });
   $("rows").replaceChildren(...rows);
+  const clients = now.clients.map((client) => {
+    const row = document.createElement("tr");
+    const mb = (bytes) => (bytes / 1e6).toFixed(1);
+    row.append(
+      cell(client.name),
+      cell(client.lines, true),
+      cell(client.streams, true),
+      cell(client.connections_total, true),
+      cell(mb(client.sent_bytes), true),
+      cell(mb(client.received_bytes), true),
+    );
+    return row;
+  });
+  $("client-rows").replaceChildren(...clients);
+  $("clients").hidden = clients.length === 0;
   $("summary").textContent =
     `${now.streams} connections are open, ${now.connections_total} have been; ` +
     `${mbps(now.into_bytes + now.out_bytes, 1)} Mbit in all.`;

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use noq_proto::{Dir, StreamId, VarInt};
 
 use crate::control::ControlHandle;
+use crate::crypto::PublicKey;
 use crate::driver::{Link, Owner, WeakLink};
 use crate::error::QuicError;
 use crate::fair::SendOrder;
@@ -177,6 +178,11 @@ impl Connection {
         let mut secret = [0; 32];
         self.0.export(label.as_bytes(), context, &mut secret)?;
         Ok(Some(secret))
+    }
+
+    /// The public key of the certificate that the peer showed; `None` if it showed none.
+    pub fn peer_public_key(&self) -> Option<PublicKey> {
+        self.0.peer_public_key()
     }
 
     /// The peer's address. It changes when the peer migrates.

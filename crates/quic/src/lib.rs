@@ -29,7 +29,7 @@ pub use config::{
 };
 pub use connection::Connection;
 pub use control::{ControlHandle, ControlProgress, ControlStats};
-pub use crypto::{Certificates, Cipher, Identity, Security, Tls, Trust};
+pub use crypto::{Certificates, Cipher, Identity, PinnedKeys, PublicKey, Security, Tls, Trust};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use fair::SendOrder;

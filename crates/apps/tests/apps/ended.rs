@@ -136,9 +136,10 @@ fn with<F: Future<Output = ()> + Send + 'static>(test: impl FnOnce(Ends) -> F + 
                     let (near, far) = (channel(&up, &down), channel(&up, &down));
                     // The directions last as long as the line.
                     let guard = || Box::new((up.clone(), down.clone()));
-                    let serves = Channels { express: near.1, bulk: far.1, guard: guard() };
+                    let serves =
+                        Channels { peer: [0; 32], express: near.1, bulk: far.1, guard: guard() };
                     server.spawn("line", async move { drop(acceptor.serve(serves).await) });
-                    Ok(Channels { express: near.0, bulk: far.0, guard: guard() })
+                    Ok(Channels { peer: [0; 32], express: near.0, bulk: far.0, guard: guard() })
                 }) as airlane_apps::multipath::trunk::LineFuture
             };
             (Box::new(connect) as airlane_apps::multipath::trunk::Connect, RadioTerms::default())

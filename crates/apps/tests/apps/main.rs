@@ -8,6 +8,7 @@ mod lines;
 mod media_path;
 mod multipath;
 mod multipath_peers;
+mod peers;
 mod radio_terms;
 mod sessions;
 mod stolen_weight;

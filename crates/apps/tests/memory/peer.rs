@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_apps::multipath::trunk::{
     Acceptor, Body, Bounds, Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels,
-    Opened, Preference, TrunkFrame, TrunkHello,
+    Opened, PeerId, Preference, TrunkFrame, TrunkHello,
 };
 use airlane_apps::multipath::{MultipathError, Protocol, Terms};
 use airlane_base::{Packet, Seed, Time};
@@ -127,7 +127,7 @@ where
         let silent: Box<dyn Iterator<Item = Bytes> + Send> = Box::new(std::iter::empty());
         let bulk =
             Channel { sender: takes(peer.reads), receiver: says(None, silent), control: None };
-        let line = Channels { express, bulk, guard: Box::new(()) };
+        let line = Channels { peer: PeerId::default(), express, bulk, guard: Box::new(()) };
         // Before it is taken for silent.
         let ended = tokio::select! {
             biased;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use airlane_base::InputError;
 use airlane_daemon::folders;
 use airlane_daemon::tunnel::{
-    Bounds, Congestion, DenyRule, Forward, Key, Over, RadioSpec, Rule, Rules, Target,
-    TunnelConnectRequest, TunnelServeRequest,
+    AdmissionConfig, Bounds, ClientKey, Congestion, DenyRule, Forward, Key, Over, RadioSpec, Rule,
+    Rules, Target, TunnelConnectRequest, TunnelServeRequest, clients_file,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -21,7 +21,7 @@ pub(crate) struct TunnelArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TunnelVerb {
-    /// Write a new key into a file, for both ends
+    /// Make a serving end's key, and keys of its clients; end a client's rights
     Key(TunnelKeyArgs),
     /// Serve tunnels: connect their streams to where they are for
     Serve(TunnelServeArgs),
@@ -31,9 +31,23 @@ pub(crate) enum TunnelVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct TunnelKeyArgs {
-    /// The file; it must not be there yet
+    /// The file of the serving end's key; without an option it is made, and must not be there yet
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Make a key for a client of this name, write it into CLIENT_FILE, and list the client in
+    /// FILE.clients; a serving end that runs takes note within a second
+    #[arg(long, value_name = "NAME", requires = "client_file", group = "action")]
+    pub(crate) client: Option<String>,
+    /// Where the client's key goes; it must not be there yet
+    #[arg(value_name = "CLIENT_FILE", requires = "client")]
+    pub(crate) client_file: Option<PathBuf>,
+    /// Take the rights of the client of this name; a serving end that runs ends its connections
+    /// within a second
+    #[arg(long, value_name = "NAME", group = "action")]
+    pub(crate) revoke: Option<String>,
+    /// Print the names of the clients
+    #[arg(long, group = "action")]
+    pub(crate) list: bool,
 }
 
 #[derive(Debug, Args)]
@@ -42,7 +56,7 @@ pub(crate) struct TunnelServeArgs {
     /// repeated
     #[arg(long, value_name = "ADDR:PORT", default_value = ":4434")]
     listen: Vec<String>,
-    /// The key that `airlane tunnel key` wrote
+    /// The key that `airlane tunnel key FILE` wrote; FILE.clients beside it lists the clients
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// Connect to these alone, such as 10.0.0.0/8, *.example.org:443 or 127.0.0.1:22; special
@@ -65,7 +79,8 @@ pub(crate) struct TunnelConnectArgs {
     /// The serving end
     #[arg(value_name = "HOST:PORT")]
     server: String,
-    /// The key that the serving end has
+    /// This client's key, which `airlane tunnel key --client NAME` wrote at the serving end; its own
+    /// key works too, with a warning
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// A radio, by the name of its interface or an address of this machine; once for each. Behind it,
@@ -157,6 +172,10 @@ impl TunnelServeArgs {
         Ok(TunnelServeRequest {
             listen,
             key: Key::read(&self.key)?,
+            admission: AdmissionConfig {
+                clients: Some(clients_file(&self.key)),
+                state: folders::state().map(|folder| folder.join("tunnel")),
+            },
             rules: Rules { allow: self.allow.clone(), deny: self.deny.clone() },
             congestion: self.congestion.into(),
             status: self.showing.status,
@@ -199,7 +218,7 @@ impl TunnelConnectArgs {
         }
         Ok(TunnelConnectRequest {
             server: addresses(&self.server, "HOST:PORT")?,
-            key: Key::read(&self.key)?,
+            key: ClientKey::read(&self.key)?,
             radios: self.path.clone(),
             usage: self.usage.clone().or_else(|| Some(folders::state()?.join("usage.json"))),
             congestion: self.congestion.into(),

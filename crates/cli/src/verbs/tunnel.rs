@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
-use airlane_daemon::tunnel::{Key, TunnelClient, TunnelServer, TunnelStatus};
+use airlane_daemon::tunnel::{
+    Key, TunnelClient, TunnelServer, TunnelStatus, add_client, list_clients, revoke_client,
+};
 use airlane_lab::LabError;
 
 use super::serve::Stopping;
@@ -33,8 +35,27 @@ pub(super) fn tunnel(args: &TunnelArgs) -> Result<u8, LabError> {
 }
 
 fn key(args: &TunnelKeyArgs) -> Result<u8, LabError> {
-    Key::generate().and_then(|key| key.write(&args.file))?;
-    print(&format!("{}: a new key; the other end needs the same file\n", args.file.display()))?;
+    let TunnelKeyArgs { file, client, client_file, revoke, list } = args;
+    let at = file.display();
+    let said = match (client, client_file, revoke) {
+        (Some(name), Some(client_file), _) => {
+            add_client(name, file, client_file)?;
+            format!("{}: a key for the client {name}; take it there\n", client_file.display())
+        }
+        (_, _, Some(name)) => {
+            revoke_client(name, file)?;
+            format!("{at}: {name} is no client any more\n")
+        }
+        _ if *list => list_clients(file)?.iter().map(|name| format!("{name}\n")).collect(),
+        _ => {
+            Key::generate().and_then(|key| key.write(file))?;
+            format!(
+                "{at}: a new key for the serving end; `airlane tunnel key --client NAME {at} \
+                 CLIENT_FILE` makes one for each client\n"
+            )
+        }
+    };
+    print(&said)?;
     Ok(0)
 }
 

@@ -18,8 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::client_key::ClientKey;
 use super::datagrams;
-use super::key::{Key, random};
+use super::key::random;
 use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump, reply};
 use super::quic::Congestion;
@@ -69,8 +70,8 @@ pub enum Over {
 pub struct TunnelConnectRequest {
     /// The addresses of the other end.
     pub server: Vec<SocketAddr>,
-    /// The key that the other end has.
-    pub key: Key,
+    /// This client's key.
+    pub key: ClientKey,
     /// What lines leave from.
     pub radios: Vec<RadioSpec>,
     /// Where it is kept what radios with a cap have used; needed if there is one.
@@ -135,6 +136,12 @@ impl TunnelClient {
     /// If an address cannot be listened at, or a path leads to no address of the server.
     pub async fn start(request: TunnelConnectRequest) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
+        if request.key.is_shared() {
+            tracing::warn!(
+                "this is the serving end's own key: with it anybody can pose as that end, and as \
+                 every client; `airlane tunnel key --client NAME` makes a key for this one"
+            );
+        }
         let mut listeners = Vec::new();
         let mut forwards = Vec::new();
         for forward in &request.forwards {
@@ -314,6 +321,7 @@ impl Shared {
             datagrams_out: of(&self.datagrams.out),
             datagrams_dropped: of(&self.datagrams.dropped),
             datagrams_refused: of(&self.datagrams.refused),
+            clients: Vec::new(),
             lines: self.radios.iter().zip(self.trunk.radios()).map(line).collect(),
             warnings: self.seldom.totals(),
         }

@@ -1,20 +1,26 @@
-//! The key that both ends of a tunnel hold, and what comes from it.
+//! The key of a tunnel's serving end, and what comes from it.
+//!
+//! It stays with the serving end. Clients have keys of their own ([`super::client_key`]). It may be
+//! copied to clients too, as it had to be once: then each of them can pose as the serving end, and
+//! all are one client to it.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use airlane_apps::multipath::trunk::PeerId;
 use airlane_base::InputError;
 use airlane_quic::{Identity, QuicError, Tls, Trust};
-use ring::{hkdf, rand};
+use ring::signature::KeyPair;
+use ring::{hkdf, rand, signature};
 
-use super::knock::KnockKey;
+use super::knock::{KnockKey, MaskKey};
 use crate::private;
 
 /// Bytes of a key.
-const BYTES: usize = 32;
+pub(super) const BYTES: usize = 32;
 /// A key file is no longer than that.
-const FILE_BYTES: u64 = 4096;
+pub(super) const FILE_BYTES: u64 = 4096;
 /// How the line of a key file begins, before the key in hexadecimal.
 const LABEL: &str = "airlane-tunnel-key-1 ";
 /// The name that the ends' certificates have.
@@ -22,7 +28,7 @@ pub(super) const NAME: &str = "tunnel.airlane";
 
 const EXPECTED: &str = "expected one line that `airlane tunnel key FILE` wrote";
 
-/// A key. It is never shown.
+/// A serving end's key. It is never shown.
 #[derive(Clone)]
 pub struct Key([u8; BYTES]);
 
@@ -46,20 +52,7 @@ impl Key {
     /// # Errors
     /// If there is such a file already, or it cannot be written.
     pub fn write(&self, file: &Path) -> Result<(), InputError> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut open = options.open(file).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                InputError::new("it is there already", "choose another name, or remove it first")
-                    .at_file(file)
-            }
-            _ => InputError::io(file, "write the key", &e),
-        })?;
-        let hex: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        let written = writeln!(open, "{LABEL}{hex}").and_then(|()| open.sync_all());
-        written.map_err(|e| InputError::io(file, "write the key", &e))
+        write_new(file, &format!("{LABEL}{}\n", to_hex(&self.0)))
     }
 
     /// Reads it from a file.
@@ -67,16 +60,22 @@ impl Key {
     /// # Errors
     /// If the file cannot be read, holds no key, or may be read by others than its owner.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let wrong = |found: &str, expected: &str| InputError::new(found, expected).at_file(file);
         let text = String::from_utf8(private::read(file, FILE_BYTES)?);
-        let text = text.map_err(|_| wrong("this is no key of a tunnel", EXPECTED))?;
-        let digits = text.trim_end().strip_prefix(LABEL);
-        let digits = digits.ok_or_else(|| wrong("this is no key of a tunnel", EXPECTED))?;
-        let key = from_hex(digits).ok_or_else(|| wrong("a broken key", EXPECTED))?;
+        text.map_err(|_| no_key()).and_then(|text| Self::parse(&text)).map_err(|e| e.at_file(file))
+    }
+
+    /// Reads it from the text of a file.
+    pub(super) fn parse(text: &str) -> Result<Self, InputError> {
+        if super::client_key::is_one(text) {
+            let expected = "expected the serving end's own, which `airlane tunnel key FILE` wrote";
+            return Err(InputError::new("this is a client's key", expected));
+        }
+        let digits = text.trim_end().strip_prefix(LABEL).ok_or_else(no_key)?;
+        let key = from_hex(digits).ok_or_else(|| InputError::new("a broken key", EXPECTED))?;
         Ok(Self(key))
     }
 
-    /// What both ends derive from it for `purpose` (RFC 5869 with SHA-256).
+    /// What is derived from it for `purpose` (RFC 5869 with SHA-256).
     fn derive(&self, purpose: &str) -> [u8; BYTES] {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"airlane tunnel 1");
         let extracted = salt.extract(&self.0);
@@ -89,26 +88,85 @@ impl Key {
         derived
     }
 
-    /// What a client must show before a server says a word.
-    pub(super) fn knock(&self) -> KnockKey {
+    /// The secret part of the serving end's identity.
+    pub(super) fn server_identity(&self) -> [u8; BYTES] {
+        self.derive("server identity")
+    }
+
+    /// The secret part of the identity of clients that have this key.
+    pub(super) fn shared_identity(&self) -> [u8; BYTES] {
+        self.derive("client identity")
+    }
+
+    /// What first packets of clients that have this key are authenticated with.
+    pub(super) fn shared_knock(&self) -> KnockKey {
         KnockKey::new(&self.derive("knock"))
     }
 
-    /// What a server shows, and what it asks of clients.
-    pub(super) fn server_tls(&self) -> Result<Tls, QuicError> {
-        self.tls("server identity", "client identity")
+    /// What first packets of a client with a key of its own are authenticated with.
+    pub(super) fn client_knock(&self, client: PeerId) -> [u8; BYTES] {
+        self.derive(&format!("knock of client {}", to_hex(&client)))
     }
 
-    /// What a client shows, and what it asks of servers.
-    pub(super) fn client_tls(&self) -> Result<Tls, QuicError> {
-        self.tls("client identity", "server identity")
+    /// What hides which client a first packet is of.
+    pub(super) fn mask(&self) -> [u8; BYTES] {
+        self.derive("mask of clients")
     }
 
-    fn tls(&self, own: &str, other: &str) -> Result<Tls, QuicError> {
-        let identity = |of| Identity::from_secret(&self.derive(of), &[NAME]);
-        let other = identity(other)?.certificate().to_vec();
-        Ok(Tls { identity: Some(identity(own)?.shown()?), trust: Trust::Mutual(other) })
+    /// The same, to be used.
+    pub(super) fn mask_key(&self) -> MaskKey {
+        MaskKey::new(&self.mask())
     }
+
+    /// A name for files that belong to this key: nothing can be learnt of it from there.
+    pub(super) fn file_name(&self) -> String {
+        to_hex(&self.derive("name of files")[..8])
+    }
+
+    /// What a server shows; it asks for clients of `trust`.
+    pub(super) fn server_tls(&self, trust: Trust) -> Result<Tls, QuicError> {
+        tls(&self.server_identity(), trust)
+    }
+}
+
+/// What an end with this identity shows.
+pub(super) fn tls(identity: &[u8; BYTES], trust: Trust) -> Result<Tls, QuicError> {
+    Ok(Tls { identity: Some(Identity::from_secret(identity, &[NAME])?.shown()?), trust })
+}
+
+/// The public key of an identity.
+///
+/// # Errors
+/// Never: any 32 bytes are an Ed25519 key.
+pub(super) fn public(identity: &[u8; BYTES]) -> Result<PeerId, InputError> {
+    let pair = signature::Ed25519KeyPair::from_seed_unchecked(identity);
+    let key = pair.ok().and_then(|pair| pair.public_key().as_ref().try_into().ok());
+    key.ok_or_else(no_key)
+}
+
+/// Writes a secret into a new file that its owner alone may read.
+pub(super) fn write_new(file: &Path, text: &str) -> Result<(), InputError> {
+    let failed = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            InputError::new("it is there already", "choose another name, or remove it first")
+                .at_file(file)
+        }
+        _ => InputError::io(file, "write the key", &e),
+    };
+    let mut open = create_new(file).map_err(failed)?;
+    open.write_all(text.as_bytes()).and_then(|()| open.sync_all()).map_err(failed)
+}
+
+fn create_new(file: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+fn no_key() -> InputError {
+    InputError::new("this is no key of a tunnel", EXPECTED)
 }
 
 /// Random bytes of the operating system.
@@ -119,7 +177,11 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], InputError> {
     Ok(bytes)
 }
 
-fn from_hex(digits: &str) -> Option<[u8; BYTES]> {
+pub(super) fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) fn from_hex(digits: &str) -> Option<[u8; BYTES]> {
     if digits.len() != 2 * BYTES || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
     }
@@ -160,11 +222,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for text in ["", "airlane-tunnel-key-1 ", "airlane-tunnel-key-1 00", &"0".repeat(64)] {
             let file = folder.path().join("key");
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            options.open(&file).unwrap().write_all(text.as_bytes()).unwrap();
+            let _ = fs::remove_file(&file);
+            write_new(&file, text).unwrap();
             let said = Key::read(&file).unwrap_err().to_string();
             assert!(said.contains(EXPECTED), "{said}");
         }
@@ -176,11 +235,13 @@ mod tests {
         assert_eq!(one.derive("a"), one.derive("a"));
         assert_ne!(one.derive("a"), one.derive("b"));
         assert_ne!(one.derive("a"), other.derive("a"));
-        let certificate = |key: &Key| {
-            let secret = key.derive("server identity");
-            Identity::from_secret(&secret, &[NAME]).unwrap().certificate().to_vec()
-        };
-        assert_eq!(certificate(&one), certificate(&one));
-        assert_ne!(certificate(&one), certificate(&other));
+        assert_ne!(one.client_knock([1; 32]), one.client_knock([2; 32]));
+    }
+
+    #[test]
+    fn the_public_key_is_that_of_the_certificate() {
+        let identity = Identity::from_secret(&[7; 32], &[NAME]).unwrap();
+        let shown = airlane_quic::PublicKey::of_certificate(identity.certificate()).unwrap();
+        assert_eq!(shown.as_ed25519(), Some(&public(&[7; 32]).unwrap()));
     }
 }

@@ -1,28 +1,52 @@
 //! The knock: what a client shows first, so that a server need not say a word to strangers.
 //!
-//! It is a message of fixed length that only a holder of the key can make, that is good for a few
-//! minutes, and that a server takes once.
+//! It is a message of fixed length that only a client can make, that is good for a few minutes, and
+//! that a server takes once, also if it is started again meanwhile.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ring::hmac;
+use airlane_apps::multipath::trunk::PeerId;
+use ring::{digest, hmac};
+
+use super::admission::Admission;
+use super::knock_log::{KnockLog, TakenKnock};
 
 /// Bytes of a nonce.
 pub(super) const NONCE_BYTES: usize = 16;
-/// Bytes of a knock: nonce, channel, time, authentication code.
-pub(super) const KNOCK_BYTES: usize = NONCE_BYTES + 1 + 8 + 32;
+/// Bytes of a knock.
+pub(super) const KNOCK_BYTES: usize = SAID_BYTES + CODE_BYTES;
+/// Bytes of nonce, channel and time.
+const SAID_BYTES: usize = NONCE_BYTES + 1 + 8;
+/// Bytes of the authentication code of who has the serving end's key.
+const CODE_BYTES: usize = 32;
+/// Bytes of a client's id.
+const ID_BYTES: usize = 8;
 /// How far the clocks of both ends may be apart, milliseconds.
-const SKEW_MS: u64 = 120_000;
-/// Knocks that are remembered at most. Only holders of the key can make one.
-const REMEMBERED: usize = 1 << 16;
+pub(super) const MAX_SKEW_MS: u64 = 120_000;
+/// Knocks of a client that are remembered: those of eight radios that knock four times a second with
+/// two connections each, for as long as they are good.
+const MAX_REMEMBERED: usize = 1 << 14;
 
 /// A random number that no two lines share.
 pub(super) type Nonce = [u8; NONCE_BYTES];
 
+/// A client in a knock: bytes of the digest of its public key.
+pub(super) type ClientId = [u8; ID_BYTES];
+
+/// The id of the client with this public key.
+pub(super) fn client_id(peer: PeerId) -> ClientId {
+    let digest = digest::digest(&digest::SHA256, &peer);
+    std::array::from_fn(|i| digest.as_ref()[i])
+}
+
 /// What a knock is authenticated with.
 #[derive(Clone)]
 pub(super) struct KnockKey(hmac::Key);
+
+/// What hides from onlookers which client a knock is of. All clients know it.
+#[derive(Clone)]
+pub(super) struct MaskKey(hmac::Key);
 
 /// What a knock says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +62,7 @@ pub(super) struct Knock {
 /// Why a knock is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
-    #[error("a stranger: it does not know the key")]
+    #[error("a stranger: it does not know the key, or its key was revoked")]
     Stranger,
     #[error(
         "a knock of another time: the clocks of both ends are more than two minutes apart, or it was recorded"
@@ -46,8 +70,26 @@ pub(super) enum Refused {
     OtherTime,
     #[error("a knock that came before")]
     Replayed,
-    #[error("more knocks than are remembered")]
-    Full,
+    #[error("a knock of before this serving end was started")]
+    BeforeStart,
+}
+
+impl Knock {
+    fn said(&self) -> [u8; SAID_BYTES] {
+        let mut said = [0; SAID_BYTES];
+        let (nonce, rest) = said.split_at_mut(NONCE_BYTES);
+        nonce.copy_from_slice(&self.nonce);
+        rest[0] = self.channel;
+        rest[1..].copy_from_slice(&self.time_ms.to_be_bytes());
+        said
+    }
+
+    fn of(said: &[u8]) -> Option<Self> {
+        let (nonce, rest) = said.split_first_chunk::<NONCE_BYTES>()?;
+        let (channel, time) = rest.split_first()?;
+        let time_ms = u64::from_be_bytes(*time.first_chunk()?);
+        Some(Self { nonce: *nonce, channel: *channel, time_ms })
+    }
 }
 
 impl KnockKey {
@@ -55,118 +97,176 @@ impl KnockKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// The knock as bytes.
-    pub(super) fn seal(&self, knock: &Knock) -> [u8; KNOCK_BYTES] {
-        let mut out = [0; KNOCK_BYTES];
-        let (said, code) = out.split_at_mut(KNOCK_BYTES - 32);
-        said.copy_from_slice(
-            &[&knock.nonce[..], &[knock.channel], &knock.time_ms.to_be_bytes()].concat(),
-        );
-        code.copy_from_slice(hmac::sign(&self.0, said).as_ref());
-        out
+    /// Reads a knock of who has the serving end's key.
+    pub(super) fn open(&self, bytes: &[u8]) -> Option<Knock> {
+        let (said, code) = bytes.split_at_checked(SAID_BYTES)?;
+        hmac::verify(&self.0, said, code).ok()?;
+        Knock::of(said)
     }
 
-    fn open(&self, bytes: &[u8]) -> Option<Knock> {
-        let (said, code) = bytes.split_at_checked(KNOCK_BYTES - 32)?;
-        hmac::verify(&self.0, said, code).ok()?;
-        let (nonce, rest) = said.split_first_chunk::<NONCE_BYTES>()?;
-        let (channel, time) = rest.split_first()?;
-        let time_ms = u64::from_be_bytes(time.try_into().ok()?);
-        Some(Knock { nonce: *nonce, channel: *channel, time_ms })
+    /// Reads a knock of a client with this key of its own.
+    pub(super) fn open_as(&self, bytes: &[u8]) -> Option<Knock> {
+        let (said, code) = bytes.split_at_checked(SAID_BYTES + ID_BYTES)?;
+        let expected = hmac::sign(&self.0, said);
+        let expected = expected.as_ref().get(..CODE_BYTES - ID_BYTES)?;
+        // In a time that tells nothing of where they differ.
+        let differ = expected.iter().zip(code).fold(0, |differ, (a, b)| differ | (a ^ b));
+        (code.len() == expected.len() && std::hint::black_box(differ) == 0).then_some(())?;
+        Knock::of(said)
+    }
+}
+
+impl MaskKey {
+    pub(super) fn new(secret: &[u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
+    }
+
+    /// Hides the id of a client, or shows a hidden one.
+    fn mask(&self, said: &[u8], id: &ClientId) -> ClientId {
+        let mask = hmac::sign(&self.0, said);
+        std::array::from_fn(|i| id[i] ^ mask.as_ref()[i])
+    }
+
+    /// The client that a knock claims to be of.
+    pub(super) fn unmask(&self, bytes: &[u8]) -> Option<ClientId> {
+        let (said, rest) = bytes.split_at_checked(SAID_BYTES)?;
+        Some(self.mask(said, rest.first_chunk()?))
+    }
+}
+
+/// What makes a client's knocks.
+#[derive(Clone)]
+pub(super) enum KnockMaker {
+    /// With the serving end's own key.
+    Shared(KnockKey),
+    /// With a key of the client's own.
+    Client { id: ClientId, key: KnockKey, mask: MaskKey },
+}
+
+impl KnockMaker {
+    /// The knock as bytes.
+    pub(super) fn seal(&self, knock: &Knock) -> [u8; KNOCK_BYTES] {
+        let said = knock.said();
+        let mut out = [0; KNOCK_BYTES];
+        out[..SAID_BYTES].copy_from_slice(&said);
+        let (key, at) = match self {
+            Self::Shared(key) => (key, SAID_BYTES),
+            Self::Client { id, key, mask } => {
+                let at = SAID_BYTES + ID_BYTES;
+                out[SAID_BYTES..at].copy_from_slice(&mask.mask(&said, id));
+                (key, at)
+            }
+        };
+        let code = hmac::sign(&key.0, &out[..at]);
+        out[at..].copy_from_slice(&code.as_ref()[..KNOCK_BYTES - at]);
+        out
     }
 }
 
 /// The server's side: which knocks are taken.
 pub(super) struct Door {
-    key: KnockKey,
-    /// Knocks that were taken and are still good, by their time.
-    taken: Mutex<BTreeSet<(u64, Nonce, u8)>>,
+    admission: Arc<Admission>,
+    taken: Mutex<Taken>,
+}
+
+struct Taken {
+    /// Those that are still good.
+    by_client: BTreeMap<ClientId, Remembered>,
+    memory: Memory,
+}
+
+/// Knocks of a client that were taken.
+#[derive(Default)]
+struct Remembered {
+    /// By their time.
+    knocks: BTreeSet<(u64, Nonce, u8)>,
+    /// Those of this time and before it are not taken, as some are forgotten.
+    refused_until_ms: u64,
+}
+
+/// How a server knows of the knocks that were taken before it was started.
+pub(super) enum Memory {
+    /// They are in files.
+    Log(KnockLog),
+    /// Not at all: those made before it was started (milliseconds since 1970), or in the same
+    /// millisecond, are refused.
+    Since(u64),
+}
+
+impl Remembered {
+    /// Remembers a knock; whether it is new.
+    fn insert(&mut self, knock: &TakenKnock, now_ms: u64) -> bool {
+        let good_from = now_ms.saturating_sub(MAX_SKEW_MS);
+        while self.knocks.first().is_some_and(|(time_ms, ..)| *time_ms < good_from) {
+            self.knocks.pop_first();
+        }
+        let is_new = knock.time_ms > self.refused_until_ms
+            && self.knocks.insert((knock.time_ms, knock.nonce, knock.channel));
+        if self.knocks.len() > MAX_REMEMBERED {
+            self.forget_one(now_ms);
+        }
+        is_new
+    }
+
+    /// Forgets the one that is farthest from now, so that who has the right time is let in whatever
+    /// others with the same key have sent.
+    fn forget_one(&mut self, now_ms: u64) {
+        let time = |of: Option<&(u64, Nonce, u8)>| of.map_or(now_ms, |(time_ms, ..)| *time_ms);
+        let (first, last) = (time(self.knocks.first()), time(self.knocks.last()));
+        if last.saturating_sub(now_ms) > now_ms.saturating_sub(first) {
+            self.knocks.pop_last();
+        } else {
+            self.knocks.pop_first();
+            self.refused_until_ms = self.refused_until_ms.max(first);
+        }
+    }
+}
+
+impl Taken {
+    fn remember(&mut self, knock: &TakenKnock, now_ms: u64) -> bool {
+        self.by_client.entry(knock.client).or_default().insert(knock, now_ms)
+    }
 }
 
 impl Door {
-    pub(super) fn new(key: KnockKey) -> Self {
-        Self { key, taken: Mutex::default() }
+    pub(super) fn new(admission: Arc<Admission>, memory: Memory) -> Self {
+        Self { admission, taken: Mutex::new(Taken { by_client: BTreeMap::new(), memory }) }
     }
 
-    /// Takes a knock at `now_ms`, milliseconds since 1970.
-    pub(super) fn take(&self, bytes: &[u8], now_ms: u64) -> Result<Knock, Refused> {
-        let knock = self.key.open(bytes).ok_or(Refused::Stranger)?;
-        if knock.time_ms.abs_diff(now_ms) > SKEW_MS {
+    /// Takes a knock at `now_ms`, milliseconds since 1970; who made it.
+    pub(super) fn take(&self, bytes: &[u8], now_ms: u64) -> Result<(Knock, PeerId), Refused> {
+        let (knock, peer) = self.admission.clients.identify(bytes).ok_or(Refused::Stranger)?;
+        if knock.time_ms.abs_diff(now_ms) > MAX_SKEW_MS {
             return Err(Refused::OtherTime);
         }
+        let new = TakenKnock {
+            client: client_id(peer),
+            time_ms: knock.time_ms,
+            nonce: knock.nonce,
+            channel: knock.channel,
+        };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let good_from = now_ms.saturating_sub(SKEW_MS);
-        while taken.first().is_some_and(|(time_ms, ..)| *time_ms < good_from) {
-            taken.pop_first();
+        match &mut taken.memory {
+            Memory::Since(start_ms) if knock.time_ms <= *start_ms => {
+                return Err(Refused::BeforeStart);
+            }
+            Memory::Since(_) => {}
+            // Another serving end with this key may have taken some.
+            Memory::Log(log) => {
+                for other in log.news(now_ms) {
+                    taken.remember(&other, now_ms);
+                }
+            }
         }
-        if taken.len() >= REMEMBERED {
-            return Err(Refused::Full);
+        if !taken.remember(&new, now_ms) {
+            return Err(Refused::Replayed);
         }
-        match taken.insert((knock.time_ms, knock.nonce, knock.channel)) {
-            true => Ok(knock),
-            false => Err(Refused::Replayed),
+        if let Memory::Log(log) = &mut taken.memory {
+            log.append(&new, now_ms);
         }
+        Ok((knock, peer))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: u64 = 1_800_000_000_000;
-
-    fn key(byte: u8) -> KnockKey {
-        KnockKey::new(&[byte; 32])
-    }
-
-    #[test]
-    fn a_knock_is_taken_once_and_in_time_from_who_has_the_key() {
-        let knock = Knock { nonce: [7; 16], channel: 1, time_ms: NOW };
-        let bytes = key(1).seal(&knock);
-        let door = Door::new(key(1));
-        assert_eq!(door.take(&key(2).seal(&knock), NOW), Err(Refused::Stranger));
-        assert_eq!(door.take(&bytes, NOW + SKEW_MS + 1), Err(Refused::OtherTime));
-        assert_eq!(door.take(&bytes, NOW - SKEW_MS - 1), Err(Refused::OtherTime));
-        assert_eq!(door.take(&bytes, NOW + SKEW_MS), Ok(knock));
-        assert_eq!(door.take(&bytes, NOW + SKEW_MS), Err(Refused::Replayed));
-        let other = Knock { channel: 0, ..knock };
-        assert_eq!(door.take(&key(1).seal(&other), NOW), Ok(other));
-    }
-
-    #[test]
-    fn any_change_makes_a_stranger() {
-        let good = key(1).seal(&Knock { nonce: [7; 16], channel: 0, time_ms: NOW });
-        let door = Door::new(key(1));
-        for at in 0..KNOCK_BYTES {
-            let mut bad = good;
-            bad[at] ^= 1;
-            assert_eq!(door.take(&bad, NOW), Err(Refused::Stranger), "byte {at}");
-        }
-        for length in [0, 10, KNOCK_BYTES - 1] {
-            assert_eq!(door.take(&good[..length], NOW), Err(Refused::Stranger));
-        }
-        assert!(door.take(&good, NOW).is_ok());
-    }
-
-    #[test]
-    fn what_is_remembered_is_bounded_by_time() {
-        let door = Door::new(key(1));
-        for i in 0..1000_u64 {
-            let time_ms = NOW + i * 1000;
-            let knock = Knock { nonce: [0; 16], channel: 0, time_ms };
-            door.take(&key(1).seal(&knock), time_ms).unwrap();
-        }
-        let kept = door.taken.lock().unwrap().len() as u64;
-        assert!(kept <= SKEW_MS / 1000 + 1, "{kept}");
-    }
-
-    #[test]
-    fn a_knock_is_as_the_document_has_it() {
-        let text = include_str!("../../../../docs/wire/tunnel.md");
-        let vector = text.lines().find_map(|line| line.strip_prefix("Knock: `")).unwrap();
-        let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
-        let knock = Knock { nonce: std::array::from_fn(|i| i as u8), channel: 1, time_ms: NOW };
-        let hex: String = key(1).seal(&knock).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, digits);
-    }
-}
+mod tests;

@@ -2,13 +2,17 @@
 //!
 //! The connecting end has the radios and takes the applications' connections; each becomes a stream
 //! of a trunk ([`airlane_apps::multipath::trunk`]). The serving end connects them to their targets.
-//! Both hold one key. `docs/tunnel.md` says how to use it, `docs/wire/tunnel.md` what is on the wire.
+//! Each client has a key of its own. `docs/tunnel.md` says how to use it, `docs/wire/tunnel.md` what is on the wire.
 
+mod admission;
+mod client_key;
+mod clients;
 mod connect;
 mod datagrams;
 mod descriptors;
 mod key;
 mod knock;
+mod knock_log;
 mod listen;
 mod pump;
 mod quic;
@@ -25,7 +29,10 @@ mod stop;
 mod tcp;
 mod usage;
 
+pub use admission::AdmissionConfig;
 pub use airlane_apps::multipath::trunk::{Bounds, Preference, RadioView};
+pub use client_key::ClientKey;
+pub use clients::{add_client, clients_file, list_clients, revoke_client};
 pub use connect::{Forward, Over, TunnelClient, TunnelConnectRequest};
 pub use datagrams::DatagramFrame;
 pub use key::Key;
@@ -35,5 +42,5 @@ pub use radio_spec::RadioSpec;
 pub use request::{Reply, Target, TunnelRequest};
 pub use rules::{DenyRule, Rule, Rules};
 pub use serve::{TunnelServeRequest, TunnelServer};
-pub use status::{CapStatus, LineStatus, TunnelStatus};
+pub use status::{CapStatus, ClientStatus, LineStatus, TunnelStatus};
 pub use usage::{Cap, Period};

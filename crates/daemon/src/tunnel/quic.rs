@@ -18,8 +18,9 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use super::key::{Key, NAME, random};
-use super::knock::{Door, Knock, KnockKey};
+use super::client_key::ClientKey;
+use super::key::{NAME, random};
+use super::knock::{Door, Knock, KnockMaker};
 use super::radio::PathSpec;
 use crate::date;
 use crate::seldom::Seldom;
@@ -66,7 +67,7 @@ impl Congestion {
 }
 
 /// Knocks on the connecting end's part.
-struct Knocking(KnockKey);
+struct Knocking(KnockMaker);
 
 impl QuicKnock for Knocking {
     fn token(&self) -> Bytes {
@@ -93,7 +94,7 @@ impl QuicKnock for Opening {
 
     fn admits(&self, token: &[u8], from: SocketAddr) -> bool {
         match self.door.take(token, date::now_ms()) {
-            Ok(knock) => knock.channel == EITHER,
+            Ok((knock, _)) => knock.channel == EITHER,
             Err(e) => {
                 self.seldom.warn("stranger", format_args!("{e} of {} over QUIC", from.ip()));
                 false
@@ -126,7 +127,7 @@ pub(super) struct QuicDialer {
     path: PathSpec,
     server: SocketAddr,
     control: Congestion,
-    key: Key,
+    key: ClientKey,
     /// The socket that attempts are made from. A radio that was gone may need another.
     endpoint: Mutex<Option<Arc<Endpoint>>>,
 }
@@ -136,7 +137,7 @@ impl QuicDialer {
         runtime: RuntimeHandle,
         path: PathSpec,
         (server, control): (SocketAddr, Congestion),
-        key: Key,
+        key: ClientKey,
     ) -> Arc<Self> {
         Arc::new(Self { runtime, path, server, control, key, endpoint: Mutex::default() })
     }
@@ -169,8 +170,8 @@ impl QuicDialer {
     }
 
     fn bind(&self) -> Result<Endpoint, QuicError> {
-        let knock = Arc::new(Knocking(self.key.knock()));
-        let transport = transport(self.key.client_tls()?, self.control, knock);
+        let knock = self.key.knock().map_err(|e| QuicError::Tls(e.to_string()))?;
+        let transport = transport(self.key.tls()?, self.control, Arc::new(Knocking(knock)));
         let transport = TransportConfig { keep_alive: Some(KEEP_ALIVE), ..transport };
         let at = |ip| SocketAddr::new(ip, 0);
         let client = |ip, interface| {
@@ -198,11 +199,11 @@ impl QuicDialer {
 pub(super) fn serve(
     runtime: &RuntimeHandle,
     (at, control): (SocketAddr, Congestion),
-    key: &Key,
+    tls: Tls,
     (door, seldom): (Arc<Door>, Arc<Seldom>),
     opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
 ) -> Result<Arc<Endpoint>, QuicError> {
-    let transport = transport(key.server_tls()?, control, Arc::new(Opening { door, seldom }));
+    let transport = transport(tls, control, Arc::new(Opening { door, seldom }));
     let endpoint = Arc::new(Endpoint::server(runtime, at, transport)?);
     let (on, accepting) = (runtime.clone(), endpoint.clone());
     let pairs = Pairs::new(runtime.clone());

@@ -60,7 +60,7 @@ fn dialers(
     request: &TunnelConnectRequest,
 ) -> Result<Vec<Connect>, DaemonError> {
     let mut dialers = Vec::new();
-    let tls = TlsConnector::from(Arc::new(request.key.client_tls()?.client_config(&[])?));
+    let tls = TlsConnector::from(Arc::new(request.key.tls()?.client_config(&[])?));
     for RadioSpec { path, .. } in &request.radios {
         let server = request.server.iter().copied().find(|at| path.fits(*at)).ok_or_else(|| {
             InputError::new(
@@ -72,7 +72,7 @@ fn dialers(
         let path = path.clone();
         let connect: Connect = match request.over {
             Over::Tcp => {
-                let (tls, knock) = (tls.clone(), request.key.knock());
+                let (tls, knock) = (tls.clone(), request.key.knock()?);
                 let dialer = TcpDialer { path, server, knock, tls };
                 Box::new(move || {
                     let dialer = dialer.clone();

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_apps::multipath::trunk::PeerId;
 use airlane_runtime::RuntimeHandle;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -24,8 +25,8 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Sockets that connect at once at most, of all clients.
 const MAX_CONNECTING: usize = 256;
 
-/// Who opened a stream, for what it may take of what all share: the serial number of its trunk.
-pub(super) type Holder = u64;
+/// Who opened a stream, for what it may take of what all share.
+pub(super) type Holder = PeerId;
 
 /// Permit of sockets to targets.
 pub(super) type SocketPermit = FairPermit<Holder>;

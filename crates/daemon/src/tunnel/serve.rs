@@ -15,10 +15,10 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::admission::{Admission, AdmissionConfig};
 use super::datagrams;
 use super::descriptors::DescriptorPlan;
 use super::key::Key;
-use super::knock::Door;
 use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump};
 use super::quic::{self, Congestion};
@@ -41,8 +41,10 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub struct TunnelServeRequest {
     /// Where to listen, over TCP and UDP.
     pub listen: Vec<SocketAddr>,
-    /// The key that clients must have.
+    /// Its key.
     pub key: Key,
+    /// Who else may use it.
+    pub admission: AdmissionConfig,
     /// Where they may connect to.
     pub rules: Rules,
     /// The congestion controller of lines over QUIC.
@@ -71,6 +73,7 @@ impl std::fmt::Debug for TunnelServer {
 
 /// What all streams share.
 struct Shared {
+    admission: Arc<Admission>,
     reach: Reach,
     seldom: Arc<Seldom>,
     passed: Passed,
@@ -92,7 +95,9 @@ impl TunnelServer {
         let granted = machine::raise_descriptors();
         let max = request.bounds.max_descriptors.or(granted).unwrap_or(usize::MAX);
         let descriptors = DescriptorPlan::of(max);
+        let (admission, door) = Admission::open(&request.key, request.admission)?;
         let shared = Arc::new(Shared {
+            admission: admission.clone(),
             reach: Reach::new(
                 runtime.clone(),
                 TargetPolicy::new(runtime.clone(), request.rules),
@@ -115,9 +120,10 @@ impl TunnelServer {
             }
         };
         let acceptor = Acceptor::new(runtime.clone(), request.bounds, begun);
-        let tls = request.key.server_tls()?.server_config(&[])?;
+        let tls = admission.clients.server_tls()?.server_config(&[])?;
         let stop = Stop::new(false);
-        let door = Arc::new(Door::new(request.key.knock()));
+        let watching = admission.clone().watch((runtime.clone(), seldom.clone()), acceptor.clone());
+        runtime.spawn("tunnel clients", until(&stop, watching));
         let tcp = TcpDoor::new(
             runtime.clone(),
             door.clone(),
@@ -130,7 +136,7 @@ impl TunnelServer {
             if let (0, Some(first)) = (at.port(), addresses.first()) {
                 at.set_port(first.port());
             }
-            let opened = serve_lines(&runtime, &acceptor);
+            let opened = serve_lines(&runtime, (&acceptor, &admission), &seldom);
             // With port 0 the system's choice for TCP may be taken for UDP: it chooses again.
             let mut tries = if at.port() == 0 { 16 } else { 1 };
             let (listener, endpoint) = loop {
@@ -140,7 +146,7 @@ impl TunnelServer {
                 match quic::serve(
                     &runtime,
                     (local, request.congestion),
-                    &request.key,
+                    admission.clients.server_tls()?,
                     ways,
                     opened.clone(),
                 ) {
@@ -205,10 +211,15 @@ impl TunnelServer {
 /// Serves each line that comes.
 fn serve_lines(
     runtime: &RuntimeHandle,
-    acceptor: &Arc<Acceptor>,
+    (acceptor, admission): (&Arc<Acceptor>, &Arc<Admission>),
+    seldom: &Arc<Seldom>,
 ) -> impl Fn(Channels) + Send + Sync + Clone + 'static {
     let (runtime, acceptor) = (runtime.clone(), acceptor.clone());
+    let (admission, seldom) = (admission.clone(), seldom.clone());
     move |channels| {
+        if !admission.admits(channels.peer, &seldom) {
+            return;
+        }
         let acceptor = acceptor.clone();
         runtime.spawn("tunnel line", async move {
             let ended = acceptor.serve(channels).await;
@@ -221,9 +232,10 @@ impl Shared {
     fn status(&self, acceptor: &Acceptor) -> TunnelStatus {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let trunks = acceptor.trunks();
+        let name = |peer| self.admission.clients.name(peer).unwrap_or_default();
         let lines = trunks.iter().flat_map(|trunk| {
             trunk.lines.iter().map(|(radio, sent_bytes, received_bytes)| LineStatus {
-                name: format!("trunk {} radio {radio}", trunk.serial),
+                name: format!("{} trunk {} radio {radio}", name(trunk.peer), trunk.serial),
                 state: "up",
                 sent_bytes: *sent_bytes,
                 received_bytes: *received_bytes,
@@ -243,16 +255,18 @@ impl Shared {
             datagrams_out: of(&self.datagrams.out),
             datagrams_dropped: of(&self.datagrams.dropped),
             datagrams_refused: of(&self.datagrams.refused),
+            clients: self.admission.begun.status(&self.admission.clients, &trunks),
             lines: lines.collect(),
             warnings: self.seldom.totals(),
         }
     }
 
     async fn serve(&self, opened: Opened) {
-        let Opened { stream, request, trunk, .. } = opened;
+        let Opened { stream, request, peer, .. } = opened;
+        self.admission.begun.count(peer);
         let served = match TunnelRequest::decode(&request) {
-            Some(TunnelRequest::Connect(target)) => self.connect(trunk, &target, stream).await,
-            Some(TunnelRequest::Datagrams) => self.relay(trunk, stream).await,
+            Some(TunnelRequest::Connect(target)) => self.connect(peer, &target, stream).await,
+            Some(TunnelRequest::Datagrams) => self.relay(peer, stream).await,
             None => self.refuse(stream, Reply::UnknownCommand).await,
         };
         if let Err(e) = served {

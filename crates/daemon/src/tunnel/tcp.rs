@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::trunk::{
-    Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, Role,
+    Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, PeerId, Role,
 };
-use airlane_quic::{SilentConnections, SilentPermit, network};
+use airlane_quic::{PublicKey, SilentConnections, SilentPermit, network};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes, BytesMut};
 use rustls::pki_types::ServerName;
@@ -20,7 +20,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::descriptors::DescriptorPlan;
 use super::key::{NAME, random};
-use super::knock::{Door, KNOCK_BYTES, Knock, KnockKey, Nonce};
+use super::knock::{Door, KNOCK_BYTES, Knock, KnockMaker, Nonce};
 use super::radio::{self, PathSpec};
 use crate::date;
 use crate::fair::FairPermits;
@@ -38,7 +38,7 @@ const SLICES: usize = 16;
 pub(super) struct TcpDialer {
     pub(super) path: PathSpec,
     pub(super) server: SocketAddr,
-    pub(super) knock: KnockKey,
+    pub(super) knock: KnockMaker,
     pub(super) tls: TlsConnector,
 }
 
@@ -48,7 +48,7 @@ impl TcpDialer {
         let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
         let (express, bulk) =
             tokio::try_join!(self.channel(nonce, Role::Express), self.channel(nonce, Role::Bulk))?;
-        Ok(Channels { express, bulk, guard: Box::new(()) })
+        Ok(Channels { peer: PeerId::default(), express, bulk, guard: Box::new(()) })
     }
 
     async fn channel(&self, nonce: Nonce, role: Role) -> io::Result<Channel> {
@@ -61,7 +61,8 @@ impl TcpDialer {
         let stream = connected.map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => io::Error::new(
                 e.kind(),
-                "the server hung up: its key is another, or its clock is minutes apart",
+                "the server hung up: its key is another, it does not know this client (any more), \
+                 or its clock is minutes apart",
             ),
             _ => e,
         })?;
@@ -136,7 +137,7 @@ impl TcpDoor {
     /// Has a connection knock and shake hands. Before it has knocked not a byte is sent.
     async fn admit(
         &self,
-        (mut stream, peer): (TcpStream, SocketAddr),
+        (mut stream, from): (TcpStream, SocketAddr),
         silent: SilentPermit,
     ) -> Result<Half, (&'static str, MultipathError)> {
         let io = |kind| move |e: io::Error| (kind, MultipathError::from(e));
@@ -153,16 +154,22 @@ impl TcpDoor {
             return Err(("silent", e));
         }
         let knock = self.door.take(&bytes, date::now_ms());
-        let knock = knock.map_err(|e| ("stranger", MultipathError::Io(e.to_string())))?;
+        let (knock, peer) = knock.map_err(|e| ("stranger", MultipathError::Io(e.to_string())))?;
         let role = Role::of(knock.channel).map_err(|e| ("stranger", e))?;
         drop(silent);
-        let Some(permit) = self.connections.try_acquire(network(peer.ip()), 1) else {
+        let Some(permit) = self.connections.try_acquire(network(from.ip()), 1) else {
             let e = MultipathError::Protocol("its address has as many connections as it may");
             return Err(("no room", e));
         };
         let stream = self.tls.accept(stream).await.map_err(io("handshake"))?;
+        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let shown = shown.and_then(|certificate| PublicKey::of_certificate(certificate));
+        if shown.as_ref().and_then(PublicKey::as_ed25519) != Some(&peer) {
+            let e = MultipathError::Protocol("a client that knocked as another");
+            return Err(("stranger", e));
+        }
         let channel = as_channel(stream);
-        Ok(Half { nonce: knock.nonce, role, channel, guard: Box::new(permit) })
+        Ok(Half { peer, nonce: knock.nonce, role, channel, guard: Box::new(permit) })
     }
 }
 

@@ -3,6 +3,7 @@
 mod identity;
 mod keys;
 mod null;
+mod pins;
 mod seal;
 mod security;
 mod tls;
@@ -14,6 +15,7 @@ use noq_proto::crypto;
 
 pub use identity::{Certificates, Identity};
 pub(crate) use keys::{SeededIds, TokenKey};
+pub use pins::{PinnedKeys, PublicKey};
 pub(crate) use seal::{Seal, SealedClient, SealedServer};
 pub use security::Security;
 pub use tls::{Tls, Trust};

@@ -20,6 +20,7 @@ use rustls::{
 };
 
 use super::identity::Certificates;
+use super::pins::{PinnedKeys, PublicKey};
 use crate::config::TransportConfig;
 use crate::error::QuicError;
 
@@ -39,9 +40,10 @@ pub enum Trust {
     Roots(Vec<Vec<u8>>),
     /// Those that show exactly this certificate (DER), whatever its name and dates.
     Exactly(Vec<u8>),
-    /// Those that show exactly this certificate (DER). Servers ask their clients for it, and clients
-    /// show their [`Tls::identity`]: both ends know each other.
-    Mutual(Vec<u8>),
+    /// Those that show a certificate with one of these public keys, whatever else is in it. Servers
+    /// ask their clients for one, and clients show their [`Tls::identity`]: both ends know each
+    /// other.
+    Mutual(Arc<PinnedKeys>),
     /// Any: no protection against an active attacker. For development.
     Anyone,
 }
@@ -77,7 +79,7 @@ impl Trust {
                 builder.with_root_certificates(store).with_no_client_auth()
             }
             Self::Exactly(_) | Self::Mutual(_) | Self::Anyone => {
-                let verifier = Arc::new(Pinned { exactly: self.exactly(), provider });
+                let verifier = Arc::new(Pinned { accepted: self.accepted(), provider });
                 builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
             }
         };
@@ -90,10 +92,12 @@ impl Trust {
 }
 
 impl Trust {
-    fn exactly(&self) -> Option<Vec<u8>> {
+    /// What [`Pinned`] takes; roots are none of its matters.
+    fn accepted(&self) -> Accepted {
         match self {
-            Self::Exactly(certificate) | Self::Mutual(certificate) => Some(certificate.clone()),
-            Self::Roots(_) | Self::Anyone => None,
+            Self::Exactly(certificate) => Accepted::Certificate(certificate.clone()),
+            Self::Mutual(keys) => Accepted::Keys(keys.clone()),
+            Self::Roots(_) | Self::Anyone => Accepted::Any,
         }
     }
 }
@@ -128,7 +132,7 @@ impl Tls {
             .map_err(tls_error)?;
         let builder = match &self.trust {
             Trust::Mutual(_) => builder.with_client_cert_verifier(Arc::new(Pinned {
-                exactly: self.trust.exactly(),
+                accepted: self.trust.accepted(),
                 provider,
             })),
             _ => builder.with_no_client_auth(),
@@ -162,20 +166,35 @@ impl Tls {
     }
 }
 
-/// Accepts one certificate or any, and always checks that the other end holds its key.
+/// The certificates that [`Pinned`] takes.
+#[derive(Debug)]
+enum Accepted {
+    Any,
+    /// This one alone (DER).
+    Certificate(Vec<u8>),
+    /// Those with one of these keys.
+    Keys(Arc<PinnedKeys>),
+}
+
+/// Accepts certificates, and always checks that the other end holds the key.
 #[derive(Debug)]
 struct Pinned {
-    exactly: Option<Vec<u8>>,
+    accepted: Accepted,
     provider: Arc<CryptoProvider>,
 }
 
 impl Pinned {
     fn check(&self, end_entity: &CertificateDer<'_>) -> Result<(), Error> {
-        match &self.exactly {
-            Some(expected) if expected.as_slice() != end_entity.as_ref() => {
-                Err(CertificateError::ApplicationVerificationFailure.into())
+        let is_accepted = match &self.accepted {
+            Accepted::Any => true,
+            Accepted::Certificate(expected) => expected.as_slice() == end_entity.as_ref(),
+            Accepted::Keys(keys) => {
+                PublicKey::of_certificate(end_entity).is_some_and(|key| keys.contains(&key))
             }
-            _ => Ok(()),
+        };
+        match is_accepted {
+            true => Ok(()),
+            false => Err(CertificateError::ApplicationVerificationFailure.into()),
         }
     }
 }

@@ -12,6 +12,7 @@ use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
 use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, PathId, StreamId, VarInt};
 use parking_lot::{Mutex, MutexGuard};
+use rustls::pki_types::CertificateDer;
 
 use super::agenda::Agenda;
 use super::ahead::Ahead;
@@ -20,7 +21,7 @@ use super::inbox::{Inbox, MOST_PIECES, Stop};
 use super::state::{Reader, State};
 use crate::clock::Clock;
 use crate::control::ControlHandle;
-use crate::crypto::Cipher;
+use crate::crypto::{Cipher, PublicKey};
 use crate::endpoint::Inner;
 use crate::error::QuicError;
 use crate::fair::SendOrder;
@@ -416,6 +417,13 @@ impl Link {
         let session = state.proto.crypto_session();
         let exported = session.export_keying_material(secret, label, context);
         exported.map_err(|_| QuicError::Tls("no secret can be exported".to_owned()))
+    }
+
+    /// The public key of the certificate that the peer showed.
+    pub(crate) fn peer_public_key(&self) -> Option<PublicKey> {
+        let identity = self.state.lock().proto.crypto_session().peer_identity()?;
+        let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+        PublicKey::of_certificate(chain.first()?)
     }
 
     /// The peer's address. It changes when the peer migrates.

@@ -1,13 +1,16 @@
 //! The same code over real sockets.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::*;
 use airlane_base::Seed;
 use airlane_congestion::Algorithm;
 use airlane_congestion::ControllerConfig;
-use airlane_quic::{Cipher, Endpoint, Identity, QuicError, Tls, TransportConfig, Trust};
+use airlane_quic::{
+    Cipher, Endpoint, Identity, PinnedKeys, PublicKey, QuicError, Tls, TransportConfig, Trust,
+};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 
@@ -45,6 +48,42 @@ async fn a_client_refuses_a_server_that_it_does_not_trust() {
             Err(e) => panic!("{trust:?}: {e}"),
         }
     }
+}
+
+/// A re-made certificate has the same key under other names and dates.
+#[tokio::test]
+async fn ends_that_know_each_other_do_so_by_their_keys_whatever_their_certificates() {
+    let runtime = TokioRuntime::new(Seed(1));
+    let identity = |secret, name| Identity::from_secret(&[secret; 32], &[name]).unwrap();
+    let key = |secret| PublicKey::of_certificate(identity(secret, "x").certificate()).unwrap();
+    let with = |secret, name, keys: &Arc<PinnedKeys>| {
+        let identity = identity(secret, name).shown().unwrap();
+        let tls = Tls { identity: Some(identity), trust: Trust::Mutual(keys.clone()) };
+        TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
+    };
+    let loopback = ([127, 0, 0, 1], 0).into();
+    let (of_server, of_clients) = (Arc::new(PinnedKeys::new([key(1)])), Arc::default());
+    let server = Endpoint::server(&runtime, loopback, with(1, "renamed", &of_clients)).unwrap();
+    let client = Endpoint::client(&runtime, loopback, with(2, "renamed", &of_server)).unwrap();
+    let connect = async || {
+        let connection = client.connect(server.local_addr(), "server").await.ok()?;
+        // A server that refuses says so after the client's part of the handshake.
+        let accepted = tokio::select! {
+            accepted = server.accept() => accepted?,
+            _ = connection.closed() => return None,
+        };
+        assert_eq!(connection.peer_public_key(), Some(key(1)));
+        accepted.peer_public_key()
+    };
+    assert_eq!(connect().await, None, "no client is known");
+    of_clients.replace([key(2), key(3)]);
+    assert_eq!(connect().await, Some(key(2)));
+    assert_eq!(key(2), PublicKey::ed25519(key(2).as_ed25519().unwrap()));
+    of_clients.replace([key(3)]);
+    assert_eq!(connect().await, None, "it is not known any more");
+    of_clients.replace([key(2)]);
+    of_server.replace([key(2)]);
+    assert_eq!(connect().await, None, "another client is not the server");
 }
 
 #[tokio::test]

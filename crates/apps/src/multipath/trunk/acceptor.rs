@@ -15,6 +15,7 @@ use super::dialer::FAREWELL;
 use super::first;
 use super::hello::{HELLO_BYTES, TrunkHello, TrunkId, welcome};
 use super::line::LineTerms;
+use super::pair::PeerId;
 use super::streams::{StreamLimits, Streams};
 use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
@@ -70,8 +71,8 @@ pub struct Opened {
     pub stream: MultipathStream,
     /// What it is for.
     pub request: Bytes,
-    /// The serial number of the trunk that it is of.
-    pub trunk: u64,
+    /// Who opened it.
+    pub peer: PeerId,
 }
 
 /// A trunk, as figures show it.
@@ -79,6 +80,8 @@ pub struct Opened {
 pub struct TrunkView {
     /// Which it is: a number that no other has.
     pub serial: u64,
+    /// Whose it is.
+    pub peer: PeerId,
     /// Streams that are open.
     pub streams: usize,
     /// Of each line: its radio, bytes sent and received.
@@ -92,8 +95,11 @@ pub struct Acceptor {
     budget: Budget,
     begun: Arc<dyn Fn(Opened) + Send + Sync>,
     serial: AtomicU64,
-    trunks: Mutex<BTreeMap<TrunkId, Known>>,
+    /// By peer and the name that it gave: no peer can join another's trunk, or end it.
+    trunks: Mutex<BTreeMap<TrunkKey, Known>>,
 }
+
+type TrunkKey = (PeerId, TrunkId);
 
 #[derive(Clone)]
 struct Known {
@@ -134,7 +140,7 @@ impl Acceptor {
         acceptor
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<TrunkId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<TrunkKey, Known>> {
         self.trunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,7 +157,7 @@ impl Acceptor {
         };
         let known = hello.and_then(|hello| {
             let hello = TrunkHello::decode(&hello)?;
-            Ok((self.trunk(hello.trunk)?, hello))
+            Ok((self.trunk((channels.peer, hello.trunk))?, hello))
         });
         let (known, hello) = match known {
             Ok(known) => known,
@@ -179,9 +185,11 @@ impl Acceptor {
 
     /// The trunks that there are.
     pub fn trunks(&self) -> Vec<TrunkView> {
-        let known: Vec<Known> = self.lock().values().cloned().collect();
-        let view = |known: &Known| TrunkView {
+        let known: Vec<(TrunkKey, Known)> =
+            self.lock().iter().map(|(key, known)| (*key, known.clone())).collect();
+        let view = |((peer, _), known): &(TrunkKey, Known)| TrunkView {
             serial: known.serial,
+            peer: *peer,
             streams: known.streams.len(),
             lines: {
                 let lines = known.streams.lines();
@@ -193,6 +201,17 @@ impl Acceptor {
             },
         };
         known.iter().map(view).collect()
+    }
+
+    /// Ends all trunks of a peer at once, with their lines and streams.
+    pub fn end_peer(&self, peer: PeerId) {
+        let mut trunks = self.lock();
+        let of_peer: Vec<TrunkKey> = trunks.keys().filter(|(of, _)| *of == peer).copied().collect();
+        let ended: Vec<Known> = of_peer.iter().filter_map(|key| trunks.remove(key)).collect();
+        drop(trunks);
+        for known in ended {
+            known.streams.end();
+        }
     }
 
     /// Gives up all streams, waits a little until the other ends have been told, and ends all
@@ -208,27 +227,35 @@ impl Acceptor {
         }
     }
 
-    /// The trunk of this id: a new one, if this is its first line.
-    fn trunk(&self, id: TrunkId) -> Result<Known, MultipathError> {
+    /// The trunk of this name: a new one, if this is its first line.
+    fn trunk(&self, id: TrunkKey) -> Result<Known, MultipathError> {
         let mut trunks = self.lock();
         if let Some(known) = trunks.get(&id) {
             return Ok(known.clone());
         }
-        if trunks.len() >= self.bounds.trunks {
+        let own = trunks.keys().filter(|(peer, _)| *peer == id.0).count();
+        let is_own_full = own >= self.bounds.trunks.div_ceil(2);
+        if is_own_full || trunks.len() >= self.bounds.trunks {
             // One that has no line goes first, if it has no streams either: whoever began it may be
             // gone for good.
-            let dark = |(id, known): (&TrunkId, &Known)| {
-                Some((known.streams.len() > 0, known.streams.dark_since()?, *id))
+            let dark = |(of, known): (&_, &Known)| {
+                let (peer, _) = of;
+                let may_go = !is_own_full || *peer == id.0;
+                let since = known.streams.dark_since().filter(|_| may_go)?;
+                Some((known.streams.len() > 0, since, *of))
             };
             let oldest = trunks.iter().filter_map(dark).min();
-            let gone = oldest.and_then(|(_, _, id)| trunks.remove(&id));
-            let gone = gone.ok_or(MultipathError::Protocol("one trunk too many"))?;
+            let gone = oldest.and_then(|(_, _, of)| trunks.remove(&of));
+            let gone = gone.ok_or(MultipathError::Protocol(match is_own_full {
+                true => "one trunk of a client too many",
+                false => "one trunk too many",
+            }))?;
             gone.streams.end();
         }
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         let incarnation = self.runtime.seed().split("trunk").index(serial).rng().random();
         let begun = self.begun.clone();
-        let begun = move |stream, request| begun(Opened { stream, request, trunk: serial });
+        let begun = move |stream, request| begun(Opened { stream, request, peer: id.0 });
         let limits = StreamLimits::of(&self.budget, &self.bounds);
         let streams = Streams::new(self.runtime.clone(), limits, Some(Box::new(begun)));
         let known = Known { serial, incarnation, streams };
@@ -240,7 +267,7 @@ impl Acceptor {
     /// Ends lines whose other end is gone, and trunks that have been without lines for too long.
     fn end_silent_lines(&self) {
         let now = self.runtime.now();
-        let known: Vec<(TrunkId, Known)> =
+        let known: Vec<(TrunkKey, Known)> =
             self.lock().iter().map(|(id, known)| (*id, known.clone())).collect();
         for (id, known) in known {
             for line in known.streams.lines().into_values() {
@@ -294,6 +321,7 @@ mod tests {
             control: None,
         };
         Channels {
+            peer: [trunk; 32],
             express: channel(Some(hello.encode())),
             bulk: channel(None),
             guard: Box::new(()),

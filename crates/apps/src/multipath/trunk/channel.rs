@@ -2,11 +2,11 @@
 
 use std::any::Any;
 
-use airlane_quic::{Connection, ControlHandle, QuicError, SendStream};
+use airlane_quic::{Connection, ControlHandle, PublicKey, QuicError, SendStream};
 use airlane_runtime::BoxFuture as StaticFuture;
 use bytes::{Buf, Bytes, BytesMut};
 
-use super::pair::{Half, LineNonce, PAIRING_BYTES, Role, paired, pairing};
+use super::pair::{Half, LineNonce, PAIRING_BYTES, PeerId, Role, paired, pairing};
 use crate::multipath::control::ControlReader;
 use crate::multipath::error::MultipathError;
 use crate::multipath::hello::StreamId;
@@ -46,6 +46,8 @@ pub struct Channel {
 
 /// The two channels of a line. What is in one never waits for what was written to the other.
 pub struct Channels {
+    /// Whom the line is from.
+    pub peer: PeerId,
     /// For what must not wait: acknowledgements and streams that have little to send.
     pub express: Channel,
     /// For everything else.
@@ -100,11 +102,13 @@ fn half(
     role: Role,
 ) -> Half {
     let closing = Closing(connection.clone());
+    let key = connection.peer_public_key();
+    let peer = key.as_ref().and_then(PublicKey::as_ed25519).copied().unwrap_or_default();
     let control = Some(connection.control().clone());
     match role {
         Role::Express => {
             let channel = Channel { sender: Box::new(to), receiver: Box::new(from), control };
-            Half { nonce, role, channel, guard: Box::new(closing) }
+            Half { peer, nonce, role, channel, guard: Box::new(closing) }
         }
         Role::Bulk => {
             let channel = Channel {
@@ -113,7 +117,7 @@ fn half(
                 control,
             };
             // The stream that said so stays open: one that is dropped is reset.
-            Half { nonce, role, channel, guard: Box::new((closing, to, from)) }
+            Half { peer, nonce, role, channel, guard: Box::new((closing, to, from)) }
         }
     }
 }

@@ -41,7 +41,7 @@ pub use channel::{
 pub use dialer::{Connect, RadioView, Trunk};
 pub use frame::{Body, MAX_REQUEST_BYTES, Reason, TrunkFrame};
 pub use hello::{TrunkHello, TrunkId};
-pub use pair::{Half, LineNonce, Pairs, Role};
+pub use pair::{Half, LineNonce, Pairs, PeerId, Role};
 pub use quota::{Quota, RadioTerms};
 
 pub use airlane_fbdt::Preference;

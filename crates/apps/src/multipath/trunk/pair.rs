@@ -17,6 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A random number that no two lines share: both connections of a line name it.
 pub type LineNonce = [u8; 16];
 
+/// Whom a connection is from: the public key that the peer has proved to hold, or zeros where peers
+/// are not told apart.
+pub type PeerId = [u8; 32];
+
 /// Which of a line's channels a connection carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -67,6 +71,8 @@ pub(super) fn paired(from: &[u8; PAIRING_BYTES]) -> Result<(LineNonce, Role), Mu
 
 /// One of a line's two connections.
 pub struct Half {
+    /// Whom it is from.
+    pub peer: PeerId,
     /// The line that it is of.
     pub nonce: LineNonce,
     /// What it is to carry.
@@ -84,23 +90,26 @@ impl std::fmt::Debug for Half {
 }
 
 impl Channels {
-    /// A line of these two connections; `None` if both would carry the same.
+    /// A line of these two connections; `None` if both would carry the same, or are from two peers.
     pub fn of(one: Half, other: Half) -> Option<Self> {
+        if one.peer != other.peer {
+            return None;
+        }
         let (express, bulk) = match (one.role, other.role) {
             (Role::Express, Role::Bulk) => (one, other),
             (Role::Bulk, Role::Express) => (other, one),
             _ => return None,
         };
         let guard = Box::new((express.guard, bulk.guard));
-        Some(Self { express: express.channel, bulk: bulk.channel, guard })
+        Some(Self { peer: express.peer, express: express.channel, bulk: bulk.channel, guard })
     }
 }
 
 /// Connections that wait for the other one of their line, each for 5 s at most.
 pub struct Pairs {
     runtime: RuntimeHandle,
-    /// By line.
-    waiting: Mutex<BTreeMap<LineNonce, Half>>,
+    /// By peer and line.
+    waiting: Mutex<BTreeMap<(PeerId, LineNonce), Half>>,
 }
 
 impl std::fmt::Debug for Pairs {
@@ -118,18 +127,18 @@ impl Pairs {
     /// A connection has come: the line, if it is the second one of it. As many wait as are let in
     /// during the time for which they wait.
     pub fn join(self: &Arc<Self>, half: Half) -> Option<Channels> {
-        let nonce = half.nonce;
+        let line = (half.peer, half.nonce);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(first) = waiting.remove(&nonce) {
+        if let Some(first) = waiting.remove(&line) {
             return Channels::of(first, half);
         }
-        waiting.insert(nonce, half);
+        waiting.insert(line, half);
         drop(waiting);
         let (pairs, timeout) = (Arc::downgrade(self), self.runtime.sleep(PATIENCE));
         self.runtime.spawn("half a line", async move {
             timeout.await;
             if let Some(pairs) = pairs.upgrade() {
-                pairs.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&nonce);
+                pairs.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&line);
             }
         });
         None

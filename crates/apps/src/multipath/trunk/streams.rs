@@ -227,7 +227,7 @@ impl Streams {
         buffer: BytesMut,
         started: impl FnOnce(&Arc<Line>),
     ) -> MultipathError {
-        let Channels { express, bulk, guard } = channels;
+        let Channels { express, bulk, guard, .. } = channels;
         for control in [&express.control, &bulk.control].into_iter().flatten() {
             control.couple(&self.group);
         }

@@ -17,6 +17,11 @@ struct OfLine {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfClient {
+    client: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfKind {
     kind: &'static str,
 }
@@ -54,12 +59,29 @@ pub(super) fn page(status: &TunnelStatus) -> String {
         page.register(format!("airlane_tunnel_{name}"), help, counter);
     }
     lines(&mut page, status);
+    clients(&mut page, status);
     let warnings = Family::<OfKind, Counter>::default();
     for (kind, total) in &status.warnings {
         warnings.get_or_create(&OfKind { kind }).inc_by(*total);
     }
     page.register("airlane_tunnel_warnings", "Warnings, logged or withheld", warnings);
     prometheus::text(&[&page])
+}
+
+/// The figures of each client of a serving end. Their number is that of its list.
+fn clients(page: &mut Registry, status: &TunnelStatus) {
+    let (lines, streams) =
+        (Family::<OfClient, Gauge>::default(), Family::<OfClient, Gauge>::default());
+    let begun = Family::<OfClient, Counter>::default();
+    for of in &status.clients {
+        let client = OfClient { client: of.name.clone() };
+        lines.get_or_create(&client).set(of.lines as i64);
+        streams.get_or_create(&client).set(of.streams as i64);
+        begun.get_or_create(&client).inc_by(of.connections_total);
+    }
+    page.register("airlane_tunnel_client_lines", "Lines of a client", lines);
+    page.register("airlane_tunnel_client_streams", "Open connections of a client", streams);
+    page.register("airlane_tunnel_client_connections", "Connections of a client", begun);
 }
 
 /// The figures of each line. Their number is bounded by that of radios or of trunks with theirs.

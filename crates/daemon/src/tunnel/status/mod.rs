@@ -1,10 +1,13 @@
 //! A tunnel's figures: as JSON, for Prometheus, and on a page.
 
+mod clients;
 mod metrics;
 mod server;
 
 use serde::Serialize;
 
+pub(super) use clients::BegunBy;
+pub use clients::ClientStatus;
 pub(super) use server::serve;
 
 /// What an end of a tunnel has done and is doing.
@@ -34,6 +37,8 @@ pub struct TunnelStatus {
     pub datagrams_dropped: u64,
     /// Datagrams that were refused.
     pub datagrams_refused: u64,
+    /// The clients, at the serving end.
+    pub clients: Vec<ClientStatus>,
     /// The lines.
     pub lines: Vec<LineStatus>,
     /// What was warned of, and how often.
@@ -43,7 +48,7 @@ pub struct TunnelStatus {
 /// A line, or a radio without one.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LineStatus {
-    /// The path at the connecting end; trunk and radio at the serving end.
+    /// The path at the connecting end; client, trunk and radio at the serving end.
     pub name: String,
     /// `up`, `silent` (others are tried beside it), `spent` (its cap is reached) or `down`.
     pub state: &'static str,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_daemon::tunnel::{
-    Bounds, Congestion, Forward, Key, Over, PathSpec, Rules, Target, TunnelClient,
-    TunnelConnectRequest, TunnelServeRequest, TunnelServer,
+    AdmissionConfig, Bounds, ClientKey, Congestion, Forward, Key, Over, PathSpec, Rules, Target,
+    TunnelClient, TunnelConnectRequest, TunnelServeRequest, TunnelServer,
 };
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
@@ -38,10 +38,30 @@ pub async fn server_within(
     allow: &[&str],
     (at, bounds): (SocketAddr, Bounds),
 ) -> TunnelServer {
+    server_with(key, AdmissionConfig::default(), allow, (at, bounds)).await
+}
+
+/// The same with clients of its own.
+pub async fn server_for(
+    key: &Key,
+    admission: AdmissionConfig,
+    allow: &[&str],
+    at: SocketAddr,
+) -> TunnelServer {
+    server_with(key, admission, allow, (at, Bounds::default())).await
+}
+
+async fn server_with(
+    key: &Key,
+    admission: AdmissionConfig,
+    allow: &[&str],
+    (at, bounds): (SocketAddr, Bounds),
+) -> TunnelServer {
     let allow = allow.iter().map(|rule| rule.parse().unwrap()).collect();
     let request = TunnelServeRequest {
         listen: vec![at],
         key: key.clone(),
+        admission,
         rules: Rules { allow, deny: Vec::new() },
         congestion: Congestion::default(),
         status: Some(ANY),
@@ -86,7 +106,7 @@ pub fn request(
     };
     TunnelConnectRequest {
         server: vec![server],
-        key: key.clone(),
+        key: ClientKey::shared(key).unwrap(),
         radios: radios().map(|ip| PathSpec::Address(ip).into()).to_vec(),
         usage: None,
         over,

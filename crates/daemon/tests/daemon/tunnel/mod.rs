@@ -3,6 +3,7 @@
 mod air;
 mod ends;
 mod figures;
+mod keys;
 mod limits;
 mod load;
 mod radio_terms;
