@@ -76,7 +76,7 @@ pub(crate) struct TunnelServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TunnelConnectArgs {
-    /// The serving end
+    /// The serving end; a name is looked up again whenever nothing answers
     #[arg(value_name = "HOST:PORT")]
     server: String,
     /// This client's key, which `airlane tunnel key --client NAME` wrote at the serving end; its own
@@ -217,7 +217,7 @@ impl TunnelConnectArgs {
             }
         }
         Ok(TunnelConnectRequest {
-            server: addresses(&self.server, "HOST:PORT")?,
+            server: self.server.parse()?,
             key: ClientKey::read(&self.key)?,
             radios: self.path.clone(),
             usage: self.usage.clone().or_else(|| Some(folders::state()?.join("usage.json"))),

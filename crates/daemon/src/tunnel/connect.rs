@@ -27,6 +27,7 @@ use super::quic::Congestion;
 use super::radio_spec::RadioSpec;
 use super::radios::Radios;
 use super::request::{Reply, Target, TunnelRequest};
+use super::server_address::ServerAddress;
 use super::socks::{self, Command, SocksError};
 use super::status::{self, CapStatus, LineStatus, TunnelStatus};
 use super::stop::{Stop, until};
@@ -68,8 +69,8 @@ pub enum Over {
 /// What a connecting end is told.
 #[derive(Clone, Debug)]
 pub struct TunnelConnectRequest {
-    /// The addresses of the other end.
-    pub server: Vec<SocketAddr>,
+    /// Where the other end is.
+    pub server: ServerAddress,
     /// This client's key.
     pub key: ClientKey,
     /// What lines leave from.

@@ -22,6 +22,7 @@ use super::client_key::ClientKey;
 use super::key::{NAME, random};
 use super::knock::{Door, Knock, KnockMaker};
 use super::radio::PathSpec;
+use super::server_path::ServerPath;
 use crate::date;
 use crate::seldom::Seldom;
 
@@ -123,34 +124,31 @@ fn transport(tls: Tls, control: Congestion, knock: Arc<dyn QuicKnock>) -> Transp
 
 /// The end that connects.
 pub(super) struct QuicDialer {
-    runtime: RuntimeHandle,
-    path: PathSpec,
-    server: SocketAddr,
+    to: ServerPath,
     control: Congestion,
     key: ClientKey,
-    /// The socket that attempts are made from. A radio that was gone may need another.
-    endpoint: Mutex<Option<Arc<Endpoint>>>,
+    /// The sockets that attempts are made from, IPv4 and IPv6. A radio that was gone may need others.
+    endpoints: Mutex<[Option<Arc<Endpoint>>; 2]>,
 }
 
 impl QuicDialer {
-    pub(super) fn new(
-        runtime: RuntimeHandle,
-        path: PathSpec,
-        (server, control): (SocketAddr, Congestion),
-        key: ClientKey,
-    ) -> Arc<Self> {
-        Arc::new(Self { runtime, path, server, control, key, endpoint: Mutex::default() })
+    pub(super) fn new(to: ServerPath, control: Congestion, key: ClientKey) -> Arc<Self> {
+        Arc::new(Self { to, control, key, endpoints: Mutex::default() })
     }
 
     /// Opens a line.
     pub(super) async fn connect(&self) -> Result<Channels, MultipathError> {
+        self.to.race(|at| self.line(at)).await
+    }
+
+    async fn line(&self, server: SocketAddr) -> Result<Channels, MultipathError> {
         let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
-        let endpoint = self.endpoint()?;
-        let connection = || endpoint.connect(self.server, NAME);
+        let endpoint = self.endpoint(server)?;
+        let connection = || endpoint.connect(server, NAME);
         match tokio::try_join!(connection(), connection()) {
             Ok((express, bulk)) => open_quic(nonce, express, bulk).await,
             Err(e) => {
-                let mut kept = self.endpoint.lock();
+                let kept = &mut self.endpoints.lock()[usize::from(server.is_ipv6())];
                 if kept.as_ref().is_some_and(|of| Arc::ptr_eq(of, &endpoint)) {
                     *kept = None;
                 }
@@ -159,35 +157,36 @@ impl QuicDialer {
         }
     }
 
-    fn endpoint(&self) -> Result<Arc<Endpoint>, MultipathError> {
-        let mut kept = self.endpoint.lock();
+    fn endpoint(&self, server: SocketAddr) -> Result<Arc<Endpoint>, MultipathError> {
+        let kept = &mut self.endpoints.lock()[usize::from(server.is_ipv6())];
         if let Some(endpoint) = kept.as_ref() {
             return Ok(endpoint.clone());
         }
-        let endpoint = Arc::new(self.bind()?);
+        let endpoint = Arc::new(self.bind(server)?);
         *kept = Some(endpoint.clone());
         Ok(endpoint)
     }
 
-    fn bind(&self) -> Result<Endpoint, QuicError> {
+    fn bind(&self, server: SocketAddr) -> Result<Endpoint, QuicError> {
         let knock = self.key.knock().map_err(|e| QuicError::Tls(e.to_string()))?;
         let transport = transport(self.key.tls()?, self.control, Arc::new(Knocking(knock)));
         let transport = TransportConfig { keep_alive: Some(KEEP_ALIVE), ..transport };
         let at = |ip| SocketAddr::new(ip, 0);
         let client = |ip, interface| {
             let transport = TransportConfig { interface, ..transport.clone() };
-            Endpoint::client(&self.runtime, at(ip), transport)
+            Endpoint::client(&self.to.runtime, at(ip), transport)
         };
-        match &self.path {
+        let path = &self.to.path;
+        match path {
             PathSpec::Address(own) => client(*own, None),
             PathSpec::Interface(name) => {
-                let any = match self.server.is_ipv4() {
+                let any = match server.is_ipv4() {
                     true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                     false => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
                 };
                 // Where this user may not bind to an interface, its address has to do.
                 client(any, Some(name.clone())).or_else(|bound: QuicError| {
-                    let own: io::Result<IpAddr> = self.path.address(self.server);
+                    let own: io::Result<IpAddr> = path.address(server);
                     own.map_or(Err(bound), |own| client(own, None))
                 })
             }

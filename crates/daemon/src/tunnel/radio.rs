@@ -53,11 +53,25 @@ impl FromStr for PathSpec {
 }
 
 impl PathSpec {
-    /// Whether an address of the other end can be reached from it.
+    /// Whether an address of the other end can be reached from it, whatever addresses it has now.
     pub(super) fn fits(&self, remote: SocketAddr) -> bool {
         match self {
             Self::Interface(_) => true,
             Self::Address(own) => own.is_ipv4() == remote.is_ipv4(),
+        }
+    }
+
+    /// The addresses of the other end that can be reached from it: those of a family that it has an
+    /// address of. All of them if its interface has none: that may come.
+    pub(super) fn fitting(&self, remote: &[SocketAddr]) -> Vec<SocketAddr> {
+        let fits = |at: &SocketAddr| match self {
+            Self::Interface(name) => address_of(name, *at).is_ok(),
+            Self::Address(_) => self.fits(*at),
+        };
+        let fitting: Vec<SocketAddr> = remote.iter().copied().filter(fits).collect();
+        match self {
+            Self::Interface(_) if fitting.is_empty() => remote.to_vec(),
+            _ => fitting,
         }
     }
 
@@ -110,7 +124,10 @@ fn address_of(name: &str, remote: SocketAddr) -> io::Result<IpAddr> {
     };
     let fits = |ip: &IpAddr| match ip {
         IpAddr::V4(_) => remote.is_ipv4(),
-        IpAddr::V6(v6) => remote.is_ipv6() && !v6.is_unicast_link_local(),
+        IpAddr::V6(v6) => {
+            let is_on_link = matches!(remote.ip(), IpAddr::V6(to) if to.is_unicast_link_local());
+            remote.is_ipv6() && v6.is_unicast_link_local() == is_on_link
+        }
     };
     let found = all.filter(|of| of.interface_name == name).filter_map(address).find(fits);
     found.ok_or_else(|| {
@@ -157,5 +174,13 @@ mod tests {
         let v4 = SocketAddr::from(([127, 0, 0, 1], 1));
         assert_eq!(address_of("lo", v4).unwrap(), v4.ip());
         assert!(address_of("no-such-name", v4).is_err());
+        let lo = PathSpec::Interface("lo".to_owned());
+        // It never has such an address.
+        let link_local = "[fe80::1]:1".parse().unwrap();
+        assert_eq!(lo.fitting(&[link_local, v4]), [v4]);
+        let gone = PathSpec::Interface("no-such-name".to_owned());
+        assert_eq!(gone.fitting(&[link_local, v4]), [link_local, v4]);
+        let own = PathSpec::Address([127, 0, 0, 2].into());
+        assert_eq!(own.fitting(&[link_local, v4]), [v4]);
     }
 }

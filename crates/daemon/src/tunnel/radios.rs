@@ -10,6 +10,8 @@ use tokio_rustls::TlsConnector;
 use super::connect::{Over, TunnelConnectRequest};
 use super::quic::QuicDialer;
 use super::radio_spec::RadioSpec;
+use super::server_address::{ServerAddress, ServerLookup};
+use super::server_path::ServerPath;
 use super::tcp::TcpDialer;
 use super::usage::{self, Book, Keeper};
 use crate::error::DaemonError;
@@ -61,27 +63,27 @@ fn dialers(
 ) -> Result<Vec<Connect>, DaemonError> {
     let mut dialers = Vec::new();
     let tls = TlsConnector::from(Arc::new(request.key.tls()?.client_config(&[])?));
+    let lookup = ServerLookup::new(runtime, request.server.clone());
     for RadioSpec { path, .. } in &request.radios {
-        let server = request.server.iter().copied().find(|at| path.fits(*at)).ok_or_else(|| {
-            InputError::new(
-                "the server has no address of the family of this path's",
-                "give an address of the server, or of this machine, of the same family",
-            )
-            .at_key(format!("--path {path}"))
-        })?;
-        let path = path.clone();
+        if let ServerAddress::Addresses(all) = &request.server
+            && !all.iter().any(|at| path.fits(*at))
+        {
+            let found = "the server has no address of the family of this path's";
+            let expected = "give an address of the server, or of this machine, of the same family";
+            return Err(InputError::new(found, expected).at_key(format!("--path {path}")).into());
+        }
+        let (runtime, path, lookup) = (runtime.clone(), path.clone(), lookup.clone());
+        let to = ServerPath { runtime, path, lookup };
         let connect: Connect = match request.over {
             Over::Tcp => {
-                let (tls, knock) = (tls.clone(), request.key.knock()?);
-                let dialer = TcpDialer { path, server, knock, tls };
+                let dialer = TcpDialer { to, knock: request.key.knock()?, tls: tls.clone() };
                 Box::new(move || {
                     let dialer = dialer.clone();
                     Box::pin(async move { dialer.connect().await })
                 })
             }
             Over::Quic => {
-                let (key, control) = (request.key.clone(), request.congestion);
-                let dialer = QuicDialer::new(runtime.clone(), path, (server, control), key);
+                let dialer = QuicDialer::new(to, request.congestion, request.key.clone());
                 Box::new(move || {
                     let dialer = dialer.clone();
                     Box::pin(async move { dialer.connect().await })

@@ -21,7 +21,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use super::descriptors::DescriptorPlan;
 use super::key::{NAME, random};
 use super::knock::{Door, KNOCK_BYTES, Knock, KnockMaker, Nonce};
-use super::radio::{self, PathSpec};
+use super::radio;
+use super::server_path::ServerPath;
 use crate::date;
 use crate::fair::FairPermits;
 use crate::seldom::Seldom;
@@ -36,8 +37,7 @@ const SLICES: usize = 16;
 /// The end that connects.
 #[derive(Clone)]
 pub(super) struct TcpDialer {
-    pub(super) path: PathSpec,
-    pub(super) server: SocketAddr,
+    pub(super) to: ServerPath,
     pub(super) knock: KnockMaker,
     pub(super) tls: TlsConnector,
 }
@@ -45,14 +45,18 @@ pub(super) struct TcpDialer {
 impl TcpDialer {
     /// Opens a line.
     pub(super) async fn connect(&self) -> Result<Channels, MultipathError> {
+        self.to.race(|at| self.line(at)).await
+    }
+
+    async fn line(&self, server: SocketAddr) -> Result<Channels, MultipathError> {
         let nonce = random().map_err(|e| MultipathError::Io(e.to_string()))?;
-        let (express, bulk) =
-            tokio::try_join!(self.channel(nonce, Role::Express), self.channel(nonce, Role::Bulk))?;
+        let channel = |role| self.channel(server, nonce, role);
+        let (express, bulk) = tokio::try_join!(channel(Role::Express), channel(Role::Bulk))?;
         Ok(Channels { peer: PeerId::default(), express, bulk, guard: Box::new(()) })
     }
 
-    async fn channel(&self, nonce: Nonce, role: Role) -> io::Result<Channel> {
-        let mut stream = self.path.tcp_socket(self.server)?.connect(self.server).await?;
+    async fn channel(&self, server: SocketAddr, nonce: Nonce, role: Role) -> io::Result<Channel> {
+        let mut stream = self.to.path.tcp_socket(server)?.connect(server).await?;
         let knock = Knock { nonce, channel: role.number(), time_ms: date::now_ms() };
         stream.write_all(&self.knock.seal(&knock)).await?;
         let name = ServerName::try_from(NAME).map_err(io::Error::other)?;

@@ -105,7 +105,7 @@ pub fn request(
         Forward { listen: ANY, target }
     };
     TunnelConnectRequest {
-        server: vec![server],
+        server: server.into(),
         key: ClientKey::shared(key).unwrap(),
         radios: radios().map(|ip| PathSpec::Address(ip).into()).to_vec(),
         usage: None,
