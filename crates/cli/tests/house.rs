@@ -126,6 +126,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "base",
             "quality",
             "media",
+            "vpx",
             "abr",
             "minerva",
             "octopus",

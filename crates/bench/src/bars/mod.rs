@@ -6,6 +6,7 @@ mod browsers;
 mod cores;
 mod demo;
 mod elements;
+mod encode;
 mod fuzz;
 mod link;
 mod live;
@@ -73,6 +74,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "live",
         about: "live video over one cell: faster than real time",
         measure: live::measure,
+    },
+    Bar {
+        name: "encode",
+        about: "raw video encoded in real time for two viewers: pictures shown",
+        measure: encode::measure,
     },
     Bar {
         name: "airtime",
