@@ -124,16 +124,19 @@ fn the_peer_says_where_it_serves_and_what_it_shows() {
 #[test]
 fn noq_s_multipath_fetches_over_all_the_paths_that_it_is_given() {
     let (_serving, ready) = Serving::start("--child-multipath=127.0.0.1:0");
-    let wanted = serde_json::json!({
-        "server": ready["address"], "certificate": ready["certificate"],
-        "more": ["127.0.0.2"], "omit_s": 0.0, "span_s": 0.3,
+    // The second was validated, at the least: on a busy machine that takes longer.
+    let fetched = [0.3, 3.0, 30.0].into_iter().any(|span_s| {
+        let wanted = serde_json::json!({
+            "server": ready["address"], "certificate": ready["certificate"],
+            "more": ["127.0.0.2"], "omit_s": 0.0, "span_s": span_s,
+        });
+        let moved = run_child(&[&format!("--child-fetch={wanted}")]);
+        let paths = moved["path_bytes"].as_array().expect("paths");
+        assert_eq!(paths.len(), 2, "{moved}");
+        moved["bits_per_second"].as_f64().is_some_and(|x| x > 1e6)
+            && paths.iter().all(|p| p.as_u64().is_some_and(|bytes| bytes > 0))
     });
-    let moved = run_child(&[&format!("--child-fetch={wanted}")]);
-    assert!(moved["bits_per_second"].as_f64().is_some_and(|x| x > 1e6), "{moved}");
-    let paths = moved["path_bytes"].as_array().expect("paths");
-    assert_eq!(paths.len(), 2);
-    // The second was validated, at the least.
-    assert!(paths.iter().all(|p| p.as_u64().is_some_and(|bytes| bytes > 0)), "{moved}");
+    assert!(fetched, "no bytes came over one of the paths");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 """Two network namespaces with two paths between them."""
 
+import json
 import os
 import threading
 from contextlib import ExitStack
@@ -128,6 +129,11 @@ class Network:
         if i > 0:
             run("ip", "-n", self.client, "mptcp", "endpoint", "add", self.addresses[i], "id",
                 str(i + 1), "dev", device, "subflow", check=False)
+
+    def received_bytes(self, i: int) -> int:
+        """Bytes of packets that have come to the client over path `i`."""
+        shown = run("ip", "-n", self.client, "-json", "-statistics", "link", "show", self.devices[i])
+        return json.loads(shown)[0]["stats64"]["rx"]["bytes"]
 
     def unplug(self, i: int) -> None:
         """Takes path `i` down, as if its radio were unplugged: its routes go with it."""
