@@ -8,6 +8,7 @@ mod verbs;
 use std::io::Write;
 use std::process::ExitCode;
 
+use airlane_base::printable_lines;
 use airlane_lab::summary::{COMMIT, VERSION};
 use airlane_lab::{FaultyRun, LabError, pool};
 use clap::Parser;
@@ -57,5 +58,6 @@ fn print_fault(what: &str, run: Option<&FaultyRun>) {
 
 /// A line on the standard error; ignored if that is closed.
 fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    // A peer's words may be in it.
+    let _ = writeln!(std::io::stderr(), "{}", printable_lines(line));
 }

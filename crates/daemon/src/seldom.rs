@@ -9,7 +9,7 @@ use std::fmt::{Debug, Display};
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Time, printable};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use parking_lot::Mutex;
 use tracing::Level;
@@ -93,13 +93,13 @@ impl Seldom {
                 }
                 (Some(said), none) if now - said < PAUSE => {
                     // Formatted while the others wait, but once a minute.
-                    *none = Some(Withheld { level, first: kept(message.to_string()), count: 1 });
+                    *none = Some(Withheld { level, first: kept(message), count: 1 });
                     said
                 }
                 (_, none) => {
                     (of.said, *none) = (Some(now), None);
                     drop(kinds);
-                    return (self.sink)(level, &message.to_string());
+                    return (self.sink)(level, &printable(&message.to_string()));
                 }
             }
         };
@@ -130,7 +130,8 @@ impl Seldom {
     }
 }
 
-fn kept(mut message: String) -> String {
+fn kept(message: impl Display) -> String {
+    let mut message = printable(&message.to_string()).into_owned();
     message.truncate(message.floor_char_boundary(MAX_KEPT_BYTES));
     message
 }
@@ -180,6 +181,19 @@ mod tests {
             seldom.warn("stranger", "after a silence");
             assert_eq!(said(), ["WARN after a silence"]);
             assert_eq!(seldom.totals(), [("session", 1), ("stranger", 5_002)]);
+        });
+    }
+
+    #[test]
+    fn a_strangers_words_begin_no_line_and_command_no_terminal() {
+        virtual_time::run(|runtime| async move {
+            let seldom = Seldom::into_sink(runtime.clone(), note);
+            for _ in 0..2 {
+                seldom.warn("stranger", "no\nWARN all is lost\u{1b}[2J\u{202e}");
+                runtime.sleep(PAUSE).await;
+            }
+            let line = "WARN no\\u{a}WARN all is lost\\u{1b}[2J\\u{202e}";
+            assert_eq!(said(), [line, line]);
         });
     }
 

@@ -5,7 +5,7 @@
 //! draft-ietf-quic-qlog-quic-events-02 and a few of our own, named `airlane:`. What is in it and
 //! what is not: `docs/quic.md`.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Target {
     pub(crate) fn open(&self, now: Time, controller: &dyn Controller) -> Option<Qlog> {
         let side = if self.side.is_client() { "client" } else { "server" };
         let path = self.dir.join(format!("{}-{side}.sqlog", self.original_id));
-        let file = match File::create(&path) {
+        let file = match create(&path) {
             Ok(file) => file,
             Err(e) => {
                 warn(&path, &e);
@@ -211,6 +211,15 @@ impl Drop for Qlog {
     fn drop(&mut self) {
         self.flush();
     }
+}
+
+/// A new file that its owner and group alone may read: it has addresses of clients.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    options.open(path)
 }
 
 fn warn(path: &Path, e: &io::Error) {

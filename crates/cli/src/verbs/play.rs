@@ -1,5 +1,6 @@
 //! `airlane play`: players without a screen.
 
+use airlane_base::printable;
 use airlane_daemon::play;
 use airlane_lab::LabError;
 
@@ -22,7 +23,7 @@ pub(super) fn play(args: &PlayArgs) -> Result<u8, LabError> {
     };
     let played = runtime.block_on(play::play(request, stop, |result| {
         if printing.is_ok() {
-            printing = print(&format!("{}\n", result.line()));
+            printing = print(&format!("{}\n", printable(&result.line())));
         }
         results.push(result);
     }));

@@ -3,13 +3,14 @@
 //! A thread of its own writes: no request waits for a disk. Lines beyond those that may wait are
 //! lost, and counted.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use airlane_apps::vod::{ClientConnection, Responded};
-use airlane_base::InputError;
+use airlane_base::{InputError, is_hidden};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -134,14 +135,88 @@ impl AccessLog {
             session: responded.session,
             arm,
         };
-        let Ok(mut text) = serde_json::to_string(&line) else { return };
+        let Ok(text) = serde_json::to_string(&line) else { return };
+        let mut text = without_hidden(text);
         text.push('\n');
         // It cannot fail: what there is no room for is counted.
         let _ = self.lines.clone().write_all(text.as_bytes());
     }
 }
 
+/// JSON in which what a terminal would act on is escaped: JSON itself only asks for that of the first
+/// 32 characters.
+fn without_hidden(json: String) -> String {
+    if !json.contains(is_hidden) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_hidden(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Opens the log, which has addresses of clients: its owner and group may read it (0640), and nobody
+/// else, who may have had the right before.
 fn append(path: &Path) -> Result<File, InputError> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    file.map_err(|e| InputError::io(path, "write the access log", &e))
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    let file = options.open(path).map_err(|e| InputError::io(path, "write the access log", &e))?;
+    #[cfg(unix)]
+    close_to_others(&file);
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn close_to_others(file: &File) {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(about) = file.metadata() else { return };
+    let mode = about.permissions().mode() & 0o777;
+    // A pipe or a terminal is somebody else's.
+    if about.is_file() && mode & !0o640 != 0 {
+        // Fails where the file is another user's, who then decides.
+        let _ = file.set_permissions(PermissionsExt::from_mode(mode & 0o640));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_nothing_that_a_terminal_would_act_on() {
+        let text = "/\u{202e}fm\u{1b}\u{9b}\u{e0041}\u{e9}";
+        let json = without_hidden(serde_json::to_string(text).unwrap());
+        assert_eq!(json, r#""/\u202efm\u001b\u009b\udb40\udc41é""#);
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_log_is_for_its_owner_and_group() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        let log = AccessLog::open(&path).unwrap();
+        assert_eq!(mode() & !0o640, 0);
+        // After rotation, and where one was there for everybody.
+        std::fs::rename(&path, folder.path().join("access.log.1")).unwrap();
+        log.reopen().unwrap();
+        assert_eq!(mode() & !0o640, 0);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).unwrap();
+        log.reopen().unwrap();
+        assert_eq!(mode(), 0o640);
+        log.close();
+    }
 }
