@@ -17,6 +17,7 @@ mod fbdt;
 mod feedback;
 mod frames;
 mod heads;
+mod http3_messages;
 mod mac_header;
 mod manifest;
 mod messages;
@@ -46,6 +47,7 @@ pub use curve::curve;
 pub use fbdt::fbdt;
 pub use feedback::feedback;
 pub use heads::heads;
+pub use http3_messages::http3_messages;
 pub use mac_header::mac_header;
 pub use manifest::manifest;
 pub use messages::messages;
@@ -97,6 +99,7 @@ pub const TARGETS: &[Target] = &[
     target!(fbdt),
     target!(feedback),
     target!(heads),
+    target!(http3_messages),
     target!(mac_header),
     target!(manifest),
     target!(messages),

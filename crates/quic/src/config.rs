@@ -154,7 +154,8 @@ pub struct TransportConfig {
     /// Whom a server lets in.
     pub admission: Admission,
     /// Places that a server's connections need, which it may share with others: one address has no
-    /// more than its own. `None`: none is needed.
+    /// more than its own. Connections give theirs up to others until they
+    /// [work](crate::Connection::works): over HTTP/3 with their first request. `None`: none is needed.
     pub places: Option<Arc<Places>>,
     /// What clients show and servers want to see before anything else. A server with it answers
     /// strangers with nothing: no handshake, no version negotiation, no stateless reset. Not
@@ -203,6 +204,10 @@ pub struct TransportConfig {
 /// The largest receive window of one stream. noq 1.4.0 keeps full packets as they came, and takes
 /// more than 2048 of them in one stream for an attack: it then closes the connection.
 pub const MAX_STREAM_WINDOW_BYTES: u32 = 2 << 20;
+
+/// UDP payload of the packets that QUIC needs of every path (RFC 9000, section 14), bytes: where nothing
+/// more is known.
+pub const LEAST_PAYLOAD_BYTES: u16 = 1200;
 
 /// UDP payload of the largest packet that Ethernet carries below IPv6, bytes.
 pub const ETHERNET_PAYLOAD_BYTES: u16 = 1452;

@@ -190,6 +190,21 @@ impl Connection {
         self.0.remote()
     }
 
+    /// The peer has asked for something: a server's connection then keeps its place
+    /// ([`TransportConfig::places`](crate::TransportConfig::places)) whoever else wants it.
+    pub fn works(&self) {
+        if let Some(occupant) = self.0.link().occupant() {
+            occupant.works();
+        }
+    }
+
+    /// The peer has all that it asked for, and may have to give its place to others.
+    pub fn rests(&self) {
+        if let Some(occupant) = self.0.link().occupant() {
+            occupant.rests();
+        }
+    }
+
     /// Closes the connection at once: what is not delivered is lost.
     pub fn close(&self, code: u32, reason: &str) {
         self.close_with(VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));

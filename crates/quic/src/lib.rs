@@ -25,7 +25,7 @@ mod stream;
 pub use companion::Companion;
 pub use config::{
     ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES, Knock,
-    MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
+    LEAST_PAYLOAD_BYTES, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
 };
 pub use connection::Connection;
 pub use control::{ControlHandle, ControlProgress, ControlStats};
@@ -34,9 +34,10 @@ pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use fair::SendOrder;
 pub use http3::{
-    Body, ControlFault, ControlFrames, H3_NO_ERROR, H3Client, H3Server, RequestBounds, Responder,
+    Body, ControlFault, ControlFrames, H3_NO_ERROR, H3Client, H3Server, Malformed, MessageKind,
+    MessageReader, RequestBounds, Responder,
 };
-pub use places::{NoPlace, Place, Places, network};
+pub use places::{NoPlace, Occupant, Place, Places, network};
 pub use priority::Priority;
 pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
 pub use silent::{SilentConnections, SilentPermit};

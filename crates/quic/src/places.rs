@@ -1,9 +1,15 @@
 //! Places for connections: so many in all, and so many for each address that they come from, so
 //! that who only opens connections leaves room for others.
+//!
+//! A connection on which nothing was asked for is silent. Where there is no place left, the oldest
+//! silent one gives its place up: of the same address if that has all of its own, else of the address
+//! that has most of them. One that works never does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
@@ -23,6 +29,10 @@ pub struct Places {
 struct Taken {
     all: usize,
     by_network: BTreeMap<IpAddr, OfOne>,
+    /// Networks with silent connections, by the number of those.
+    by_silent: BTreeSet<(usize, IpAddr)>,
+    /// Numbers connections in the order in which they fell silent.
+    silences: u64,
 }
 
 /// What the connections of an address have.
@@ -30,14 +40,44 @@ struct Taken {
 struct OfOne {
     taken: usize,
     room: Arc<Semaphore>,
+    /// Its silent connections, the oldest first.
+    silent: BTreeMap<u64, Arc<Seat>>,
 }
 
 /// The place of a connection, until it is dropped.
 #[derive(Debug)]
 pub struct Place {
-    of: Arc<Places>,
-    network: IpAddr,
+    occupant: Occupant,
     room: Arc<Semaphore>,
+}
+
+/// Who has a place: tells whether it works.
+#[derive(Clone, Debug)]
+pub struct Occupant {
+    of: Arc<Places>,
+    seat: Arc<Seat>,
+}
+
+/// A place that is taken.
+struct Seat {
+    network: IpAddr,
+    is_silent: AtomicBool,
+    state: Mutex<SeatState>,
+}
+
+#[derive(Default)]
+struct SeatState {
+    /// Its number among the silent ones, while it is silent.
+    silence: Option<u64>,
+    /// It was given to another, and is not its own to give back.
+    is_lost: bool,
+    on_evicted: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat").field("network", &self.network).finish_non_exhaustive()
+    }
 }
 
 /// Permits of an address for each connection that it may have.
@@ -60,28 +100,40 @@ impl Places {
         Arc::new(Self { all, of_one, taken: Mutex::default(), left: Notify::new() })
     }
 
-    /// A place for a connection from `address`.
+    /// A place for a connection from `address`, be it that of a silent one. It is not silent itself
+    /// until [`Place::on_evicted`] says what happens then.
     ///
     /// # Errors
-    /// If all are taken, or all that the address may have.
+    /// If all are taken, or all that the address may have, by connections that work.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Place, NoPlace> {
         let network = network(address);
         let mut taken = self.taken.lock();
-        if taken.all >= self.all {
-            return Err(NoPlace::Full);
-        }
+        let of_one = taken.by_network.get(&network).map_or(0, |one| one.taken);
+        let evicted = if of_one >= self.of_one {
+            Some(taken.evict(network).ok_or(NoPlace::OfOne)?)
+        } else if taken.all >= self.all {
+            let silent = taken.by_silent.last().map(|(_, network)| *network);
+            Some(silent.and_then(|network| taken.evict(network)).ok_or(NoPlace::Full)?)
+        } else {
+            None
+        };
         let new = || {
             let permits = self.of_one.saturating_mul(PERMITS).min(Semaphore::MAX_PERMITS);
-            OfOne { taken: 0, room: Arc::new(Semaphore::new(permits)) }
+            let room = Arc::new(Semaphore::new(permits));
+            OfOne { taken: 0, room, silent: BTreeMap::new() }
         };
         let of_one = taken.by_network.entry(network).or_insert_with(new);
-        if of_one.taken >= self.of_one {
-            return Err(NoPlace::OfOne);
-        }
         of_one.taken += 1;
         let room = of_one.room.clone();
         taken.all += 1;
-        Ok(Place { of: self.clone(), network, room })
+        drop(taken);
+        // Not under the lock: what it does is not ours.
+        if let Some(tell) = evicted {
+            tell();
+        }
+        let (is_silent, state) = (AtomicBool::new(false), Mutex::default());
+        let seat = Arc::new(Seat { network, is_silent, state });
+        Ok(Place { occupant: Occupant { of: self.clone(), seat }, room })
     }
 
     /// Waits until no place is taken.
@@ -104,25 +156,111 @@ impl Places {
     }
 }
 
+impl Taken {
+    /// Takes the place of a network's oldest silent connection; what tells that one.
+    fn evict(&mut self, network: IpAddr) -> Option<Arc<dyn Fn() + Send + Sync>> {
+        let seat = self.by_network.get(&network)?.silent.first_key_value()?.1.clone();
+        let mut state = seat.state.lock();
+        self.end_silence(&seat, &mut state);
+        state.is_lost = true;
+        self.leave(network);
+        state.on_evicted.clone()
+    }
+
+    fn begin_silence(&mut self, seat: &Arc<Seat>, state: &mut SeatState) {
+        if state.silence.is_some() || state.is_lost || state.on_evicted.is_none() {
+            return;
+        }
+        let n = self.silences;
+        self.silences += 1;
+        state.silence = Some(n);
+        seat.is_silent.store(true, Ordering::Relaxed);
+        self.change_silent(seat.network, |silent| drop(silent.insert(n, seat.clone())));
+    }
+
+    fn end_silence(&mut self, seat: &Seat, state: &mut SeatState) {
+        let Some(n) = state.silence.take() else { return };
+        seat.is_silent.store(false, Ordering::Relaxed);
+        self.change_silent(seat.network, |silent| drop(silent.remove(&n)));
+    }
+
+    fn change_silent(&mut self, network: IpAddr, f: impl FnOnce(&mut BTreeMap<u64, Arc<Seat>>)) {
+        let Some(of_one) = self.by_network.get_mut(&network) else { return };
+        self.by_silent.remove(&(of_one.silent.len(), network));
+        f(&mut of_one.silent);
+        if !of_one.silent.is_empty() {
+            self.by_silent.insert((of_one.silent.len(), network));
+        }
+    }
+
+    /// A connection of a network has no place any more.
+    fn leave(&mut self, network: IpAddr) {
+        self.all -= 1;
+        if let Some(of_one) = self.by_network.get_mut(&network) {
+            of_one.taken -= 1;
+            if of_one.taken == 0 {
+                self.by_network.remove(&network);
+            }
+        }
+    }
+}
+
 impl Place {
     /// What the connections of the address share: four permits for each that it may have.
     pub fn room(&self) -> &Arc<Semaphore> {
         &self.room
     }
+
+    /// Who has it.
+    pub fn occupant(&self) -> &Occupant {
+        &self.occupant
+    }
+
+    /// The connection is silent from now on, and may have to give its place to another: `f` then ends
+    /// it.
+    pub fn on_evicted(&self, f: impl Fn() + Send + Sync + 'static) {
+        self.occupant.seat.state.lock().on_evicted = Some(Arc::new(f));
+        self.occupant.rests();
+    }
+}
+
+impl Occupant {
+    /// Something was asked for: it keeps its place.
+    pub fn works(&self) {
+        if self.seat.is_silent.load(Ordering::Relaxed) {
+            let mut taken = self.of.taken.lock();
+            taken.end_silence(&self.seat, &mut self.seat.state.lock());
+        }
+    }
+
+    /// Whether nothing was asked for, so that it may have to go.
+    pub fn is_silent(&self) -> bool {
+        self.seat.is_silent.load(Ordering::Relaxed)
+    }
+
+    /// It is silent again.
+    pub fn rests(&self) {
+        let mut taken = self.of.taken.lock();
+        taken.begin_silence(&self.seat, &mut self.seat.state.lock());
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.of.taken.lock();
-        taken.all -= 1;
-        if let Some(of_one) = taken.by_network.get_mut(&self.network) {
-            of_one.taken -= 1;
-            if of_one.taken == 0 {
-                taken.by_network.remove(&self.network);
-            }
+        let Occupant { of, seat } = &self.occupant;
+        let mut taken = of.taken.lock();
+        let mut state = seat.state.lock();
+        // What it holds goes without the locks.
+        let told = state.on_evicted.take();
+        taken.end_silence(seat, &mut state);
+        if !std::mem::replace(&mut state.is_lost, true) {
+            taken.leave(seat.network);
         }
-        if taken.all == 0 {
-            self.of.left.notify_waiters();
+        let is_empty = taken.all == 0;
+        drop((state, taken));
+        drop(told);
+        if is_empty {
+            of.left.notify_waiters();
         }
     }
 }
@@ -167,6 +305,59 @@ mod tests {
         held.clear();
         assert!(places.enter(of(1)).is_ok());
         assert!(places.taken.lock().by_network.is_empty());
+    }
+
+    /// A silent connection of an address, and whether it lost its place.
+    fn silent(places: &Arc<Places>, last: u8) -> (Place, Arc<AtomicBool>) {
+        let place = places.enter(IpAddr::from([192, 0, 2, last])).unwrap();
+        let lost = Arc::new(AtomicBool::new(false));
+        let tell = lost.clone();
+        place.on_evicted(move || tell.store(true, Ordering::Relaxed));
+        (place, lost)
+    }
+
+    fn is_lost((_, lost): &(Place, Arc<AtomicBool>)) -> bool {
+        lost.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn the_oldest_silent_one_gives_its_place_up_and_never_one_that_works() {
+        let places = Places::new(4, 2);
+        let (first, second) = (silent(&places, 1), silent(&places, 1));
+        second.0.occupant().works();
+        // The address has all of its own: it takes them from itself.
+        let third = silent(&places, 1);
+        assert!(is_lost(&first) && !is_lost(&second));
+        let other = silent(&places, 2);
+        third.0.occupant().works();
+        let refused = places.enter(IpAddr::from([192, 0, 2, 1]));
+        assert_eq!(refused.unwrap_err(), NoPlace::OfOne);
+        // What was lost is not given back once more.
+        drop(first);
+        assert_eq!(places.taken.lock().all, 3);
+        // One that rests again is the youngest.
+        let another = silent(&places, 3);
+        other.0.occupant().works();
+        other.0.occupant().rests();
+        let last = silent(&places, 4);
+        assert!(is_lost(&another) && !is_lost(&other));
+        drop((second, third, other, another, last));
+        let taken = places.taken.lock();
+        assert!(taken.all == 0 && taken.by_network.is_empty() && taken.by_silent.is_empty());
+    }
+
+    #[test]
+    fn where_all_is_full_the_address_with_most_silent_ones_loses() {
+        let places = Places::new(8, 6);
+        let honest = silent(&places, 1);
+        let mut crowd: Vec<_> = (0..6).map(|_| silent(&places, 2)).collect();
+        crowd.push(silent(&places, 3));
+        for new in 10..14 {
+            let new = silent(&places, new);
+            new.0.occupant().works();
+            crowd.push(new);
+        }
+        assert!(!is_lost(&honest) && crowd[..4].iter().all(is_lost));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError};
+use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError, Responder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use tokio::sync::watch;
@@ -198,6 +198,14 @@ impl Origin {
         tokio::pin!(weighing);
         let stopped = self.in_flight.stopped();
         tokio::pin!(stopped);
+        let unasked = async {
+            match self.limits.first_request {
+                Some(limit) => runtime.sleep(limit).await,
+                None => pending().await,
+            }
+        };
+        tokio::pin!(unasked);
+        let mut has_asked = false;
         let mut untold = Some(self.in_flight.untold.begin());
         let mut pace = self.limits.rate.map(Pace::new);
         let mut wait = Duration::ZERO;
@@ -221,21 +229,47 @@ impl Origin {
                 }
                 next = next => next?,
                 () = &mut weighing => unreachable!("weights are set as long as the connection lives"),
+                () = &mut unasked, if !has_asked => {
+                    connection.close(H3_NO_ERROR, "nothing was asked for");
+                    return Ok(());
+                }
                 () = &mut idle => {
                     connection.close(H3_NO_ERROR, "nothing was asked for");
                     return Ok(());
                 }
             };
-            let Some((request, responder)) = next else { return Ok(()) };
+            let Some((request, mut responder)) = next else { return Ok(()) };
+            has_asked = true;
             wait = pace.as_mut().map_or(Duration::ZERO, |pace| pace.take(runtime.now()));
             // Counted before its task begins.
             let answering = (busy.begin(), self.in_flight.answers.begin());
             let (origin, weigher, rt) = (self.clone(), weigher.cloned(), runtime.clone());
             runtime.spawn("origin response", async move {
+                if !origin.has_come_whole(&rt, &request, &mut responder).await {
+                    return;
+                }
                 origin.answer_request(&rt, &client, weigher.as_ref(), &request, responder).await;
                 drop(answering);
             });
         }
+    }
+
+    /// Waits for the end of a request whose content is of no use. Whether it is well-formed so far.
+    async fn has_come_whole(
+        &self,
+        runtime: &RuntimeHandle,
+        request: &Request<()>,
+        responder: &mut Responder,
+    ) -> bool {
+        /// Bytes of such content that are waited for.
+        const UNUSED_BYTES: usize = 64 << 10;
+        let has_no_end = request.method() == Method::CONNECT;
+        if has_no_end || is_report(request) {
+            return true;
+        }
+        let whole = responder.discard_body(UNUSED_BYTES);
+        let whole = within(runtime, self.limits.request.head_timeout, whole).await;
+        !matches!(whole, Some(Err(_)))
     }
 
     /// Answers a request on a connection whose weight is not set.
@@ -260,7 +294,7 @@ impl Origin {
         let began = runtime.now();
         let path = request.uri().path();
         let _in_flight = self.in_flight.answers.begin();
-        if request.method() == Method::POST && path == REPORTS_PATH {
+        if is_report(request) {
             let status = self.take_report(runtime, client, request, &mut exchange).await;
             self.report_answer(runtime, client, request, (began, None, status), (0, true));
             return;
@@ -408,6 +442,11 @@ impl Origin {
         let responded = Responded { at, took, session, method, path, status, bytes, whole };
         self.events.responded(client, &responded);
     }
+}
+
+/// Whether a player posts a report.
+fn is_report(request: &Request<()>) -> bool {
+    request.method() == Method::POST && request.uri().path() == REPORTS_PATH
 }
 
 /// The token of a session that a request shows.

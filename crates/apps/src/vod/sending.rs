@@ -28,6 +28,8 @@ pub struct Limits {
     pub request: RequestBounds,
     /// How fast requests may follow each other on a connection over HTTP/3; `None`: at any rate.
     pub rate: Option<RequestRate>,
+    /// A connection over HTTP/3 on which nothing was asked for by then is closed; `None`: never.
+    pub first_request: Option<Duration>,
     /// A connection over HTTP/3 without an answer for so long is closed; `None`: never.
     pub idle: Option<Duration>,
     /// The largest piece of a body to hand over at once, in bytes, 64 KiB at least. A piece is as
@@ -45,6 +47,7 @@ impl Default for Limits {
             post_bytes: 65_536,
             request,
             rate: None,
+            first_request: None,
             idle: None,
             piece_bytes: PIECE_BYTES,
         }

@@ -19,7 +19,7 @@ use airlane_media::{dash, heads, table, tiles, vp9, y4m};
 use airlane_minerva::{SentCurve, StoredNormalisation};
 use airlane_net::Trace;
 use airlane_octopus::HEADER_BYTES;
-use airlane_quic::ControlFrames;
+use airlane_quic::{ControlFrames, MessageKind, MessageReader};
 use bytes::BytesMut;
 
 /// Whether decoding takes `data` off to its end, in one frame or in several.
@@ -45,6 +45,11 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
             data.chunks(FEEDBACK_BYTES + 1).all(|step| Feedback::decode(&step[1..]).is_ok())
         }
         "heads" => heads::parse(data, "file").is_ok_and(|recordings| !recordings.is_empty()),
+        "http3_messages" => {
+            let kinds = [MessageKind::Request, MessageKind::Response];
+            let mut reader = MessageReader::new(kinds[usize::from(data[0])]);
+            reader.read(&data[1..]).is_ok() && reader.end().is_ok()
+        }
         "mac_header" => Header::parse(data, 2_000).is_ok(),
         "manifest" => dash::parse(&text).is_ok(),
         "mptcp" => whole(data, airlane_mptcp::wire::Frame::decode),

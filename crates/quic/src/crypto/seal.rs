@@ -1,4 +1,4 @@
-//! Telling 1-RTT packets from others.
+//! Telling 1-RTT packets from others, and that a client has received what was sent to it.
 //!
 //! noq reports packets to the congestion controller by number alone, and on its first path Initial,
 //! Handshake and 1-RTT packets are numbered separately from zero. The one place that knows the
@@ -7,7 +7,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::BytesMut;
 use noq_proto::crypto::{
@@ -17,18 +17,29 @@ use noq_proto::crypto::{
 use noq_proto::transport_parameters::TransportParameters;
 use noq_proto::{ConnectError, ConnectionId, PathId, Side, TransportError};
 
-/// The note: number plus one of the packet sealed last if it is a 1-RTT packet, else zero.
+/// The notes that keys leave.
 #[derive(Debug, Default)]
-pub(crate) struct Seal(AtomicU64);
+pub(crate) struct Seal {
+    /// Number plus one of the packet sealed last if it is a 1-RTT packet, else zero.
+    last: AtomicU64,
+    /// A Handshake packet of the peer was opened.
+    has_opened_handshake: AtomicBool,
+}
 
 impl Seal {
     /// Whether the packet sealed last is the 1-RTT packet of this number.
     pub(crate) fn is_last_sealed(&self, pn: u64) -> bool {
-        self.0.load(Ordering::Relaxed) == pn + 1
+        self.last.load(Ordering::Relaxed) == pn + 1
+    }
+
+    /// Whether a Handshake packet of the peer was opened: a client that sends one has received what was
+    /// sent to its address (RFC 9000, section 8.1).
+    pub(crate) fn has_opened_handshake(&self) -> bool {
+        self.has_opened_handshake.load(Ordering::Relaxed)
     }
 
     fn note(&self, one_rtt: bool, pn: u64) {
-        self.0.store(if one_rtt { pn + 1 } else { 0 }, Ordering::Relaxed);
+        self.last.store(if one_rtt { pn + 1 } else { 0 }, Ordering::Relaxed);
     }
 }
 
@@ -80,7 +91,8 @@ struct SealedSession {
 
 impl SealedSession {
     fn wrap(&self, key: Box<dyn PacketKey>, one_rtt: bool) -> Box<dyn PacketKey> {
-        Box::new(SealedKey { inner: key, seal: self.seal.clone(), one_rtt })
+        let (seal, opens_handshake) = (self.seal.clone(), false);
+        Box::new(SealedKey { inner: key, seal, one_rtt, opens_handshake })
     }
 
     fn wrap_pair(
@@ -129,10 +141,13 @@ impl Session for SealedSession {
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         let keys = self.inner.write_handshake(buf)?;
         self.keys_given += 1;
-        Some(Keys {
-            header: keys.header,
-            packet: self.wrap_pair(keys.packet, self.keys_given == 2),
-        })
+        let mut packet = self.wrap_pair(keys.packet, self.keys_given == 2);
+        if self.keys_given == 1 {
+            let (inner, seal) = (packet.remote, self.seal.clone());
+            let key = SealedKey { inner, seal, one_rtt: false, opens_handshake: true };
+            packet.remote = Box::new(key);
+        }
+        Some(Keys { header: keys.header, packet })
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
@@ -158,6 +173,8 @@ struct SealedKey {
     inner: Box<dyn PacketKey>,
     seal: Arc<Seal>,
     one_rtt: bool,
+    /// It opens the peer's Handshake packets.
+    opens_handshake: bool,
 }
 
 impl PacketKey for SealedKey {
@@ -173,7 +190,11 @@ impl PacketKey for SealedKey {
         header: &[u8],
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
-        self.inner.decrypt(path_id, packet, header, payload)
+        self.inner.decrypt(path_id, packet, header, payload)?;
+        if self.opens_handshake {
+            self.seal.has_opened_handshake.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn tag_len(&self) -> usize {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 
 use airlane_base::Time;
@@ -19,12 +19,14 @@ use super::ahead::Ahead;
 use super::guard::caught;
 use super::inbox::{Inbox, MOST_PIECES, Stop};
 use super::state::{Reader, State};
+use super::unvalidated::Unvalidated;
 use crate::clock::Clock;
 use crate::control::ControlHandle;
 use crate::crypto::{Cipher, PublicKey};
 use crate::endpoint::Inner;
 use crate::error::QuicError;
 use crate::fair::SendOrder;
+use crate::places::{Occupant, Place};
 use crate::priority::Priority;
 
 /// One connection. The driver keeps it until it is drained.
@@ -43,9 +45,13 @@ pub(crate) struct Link {
     pub(super) probes_mtu: bool,
     /// When its handshake must be done, if the peer opened it.
     pub(super) handshake_deadline: Option<Time>,
+    /// Who has its place, if it needs one.
+    occupant: OnceLock<Occupant>,
     pub(super) state: Mutex<State>,
 }
 
+/// The application's code with which a connection is closed whose place another needs.
+const EVICTED_CODE: u32 = 1;
 /// The application's code with which a connection is closed that has failed inside.
 const FAULT_CODE: u32 = 1;
 
@@ -102,10 +108,32 @@ impl Link {
             protects: !matches!(endpoint.config().security.cipher(), Cipher::Null),
             probes_mtu: endpoint.config().most_payload_bytes.is_some(),
             handshake_deadline: timeout.map(|t| now + t),
+            occupant: OnceLock::new(),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
         link
+    }
+
+    /// A client opened it whose address is not validated, with a datagram of so many bytes.
+    pub(super) fn limit_to_unvalidated(&self, bytes: u64) {
+        self.state.lock().unvalidated = Some(Unvalidated::new(bytes));
+    }
+
+    /// It takes a place, and is silent: it ends when another needs the place.
+    pub(super) fn take_place(self: &Arc<Self>, place: &Place) {
+        let link = Arc::downgrade(self);
+        place.on_evicted(move || {
+            if let Some(link) = link.upgrade() {
+                link.close(VarInt::from_u32(EVICTED_CODE), Bytes::from_static(b"silent too long"));
+            }
+        });
+        let _ = self.occupant.set(place.occupant().clone());
+    }
+
+    /// Who has its place.
+    pub(crate) fn occupant(&self) -> Option<&Occupant> {
+        self.occupant.get()
     }
 
     /// The congestion controller.
@@ -433,9 +461,17 @@ impl Link {
 
     // The driver's side.
 
-    /// Hands over what came for the connection; whether it must now be put on the driver's list.
-    pub(super) fn handle_events(&self, events: impl Iterator<Item = ConnectionEvent>) -> bool {
+    /// Hands over what came for the connection, in datagrams of so many bytes; whether it must now be
+    /// put on the driver's list.
+    pub(super) fn handle_events(
+        &self,
+        events: impl Iterator<Item = ConnectionEvent>,
+        bytes: u64,
+    ) -> bool {
         let mut state = self.state.lock();
+        if let Some(unvalidated) = &mut state.unvalidated {
+            unvalidated.on_received(bytes);
+        }
         for event in events {
             state.proto.handle_event(event);
         }

@@ -18,6 +18,7 @@ mod outlet;
 mod state;
 mod token;
 mod turn;
+mod unvalidated;
 mod wakers;
 mod writing;
 
@@ -85,6 +86,7 @@ struct Work {
     ready: VecDeque<ConnectionHandle>,
     /// What has come in a row for one connection, and for which.
     arrived: Vec<ConnectionEvent>,
+    arrived_bytes: u64,
     arrived_for: ConnectionHandle,
     /// The thread's [`SCRATCH`], while the driver is at work.
     buffer: Vec<u8>,
@@ -118,6 +120,7 @@ impl Driver {
             waker: None,
             ready: VecDeque::new(),
             arrived: Vec::new(),
+            arrived_bytes: 0,
             arrived_for: ConnectionHandle(0),
             buffer: Vec::new(),
         };
@@ -178,7 +181,7 @@ impl Work {
         for _ in 0..RECEIVE_BURST {
             // What others received for it. One that comes after the last wakes the driver.
             let Some(received) = shard.and_then(Shard::take) else { break };
-            self.take_in(cx, inner, now, received, links);
+            self.take_in_guarded(cx, inner, now, received, links);
         }
         for _ in 0..RECEIVE_BURST {
             match self.outlet.poll_recv(cx) {
@@ -189,7 +192,7 @@ impl Work {
                         None => Some(received),
                     };
                     if let Some(received) = own {
-                        self.take_in(cx, inner, now, received, links);
+                        self.take_in_guarded(cx, inner, now, received, links);
                     }
                 }
                 // Anybody can provoke these with a forged ICMP message.
@@ -199,6 +202,21 @@ impl Work {
         }
         cx.waker().wake_by_ref();
         Ok(())
+    }
+
+    /// Takes a datagram in. Should that panic it is as good as lost: whose it was is not known, and
+    /// others must not suffer for it.
+    fn take_in_guarded(
+        &mut self,
+        cx: &mut Context<'_>,
+        inner: &Inner,
+        now: Instant,
+        received: Received,
+        links: &mut Links,
+    ) {
+        if let Err(panic) = guard::caught(|| self.take_in(cx, inner, now, received, links)) {
+            guard::report(&inner.runtime, panic);
+        }
     }
 
     fn take_in(
@@ -218,6 +236,7 @@ impl Work {
         // memory.
         let apart = joined && links.accepts();
         let payload = if apart { BytesMut::from(&payload[..]) } else { payload };
+        let bytes = payload.len() as u64;
         self.buffer.clear();
         let knock = inner.config().knock.as_ref().filter(|_| links.accepts());
         let token = knock.and_then(|_| token::of_initial(&payload));
@@ -233,13 +252,21 @@ impl Work {
                     self.arrived_for = handle;
                 }
                 self.arrived.push(event);
+                self.arrived_bytes += bytes;
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                if knock.is_some_and(|knock| !knock.admits(&token.unwrap_or_default(), src)) {
+                let admitted = knock.is_none_or(|knock| {
+                    let asked = || knock.admits(&token.unwrap_or_default(), src);
+                    guard::caught(asked).unwrap_or_else(|panic| {
+                        guard::report(&inner.runtime, panic);
+                        false
+                    })
+                });
+                if !admitted {
                     links.proto().ignore(incoming);
                     return;
                 }
-                self.admit(cx, inner, now, incoming, links);
+                self.admit(cx, inner, now, (incoming, bytes), links);
             }
             // What no connection is asked for: strangers hear nothing of a server with a knock.
             Some(DatagramEvent::Response(_)) if knock.is_some() => {}
@@ -252,9 +279,10 @@ impl Work {
     /// waits for its lock meanwhile.
     fn hand_over(&mut self, inner: &Inner, links: &mut Links) {
         let handle = self.arrived_for;
+        let bytes = mem::take(&mut self.arrived_bytes);
         let events = self.arrived.drain(..);
         let Some(link) = links.get(handle).filter(|_| events.len() > 0) else { return };
-        match guard::caught(|| link.handle_events(events)) {
+        match guard::caught(|| link.handle_events(events, bytes)) {
             Ok(true) => self.ready.push_back(handle),
             Ok(false) => {}
             Err(panic) => self.fail(handle, inner, links, panic),
@@ -272,13 +300,14 @@ impl Work {
         guard::report(&inner.runtime, panic);
     }
 
-    /// Begins a handshake with a client, unless nobody would take the connection.
+    /// Begins a handshake with a client whose first datagram has so many bytes, unless nobody would
+    /// take the connection.
     fn admit(
         &mut self,
         cx: &mut Context<'_>,
         inner: &Inner,
         now: Instant,
-        incoming: Incoming,
+        (incoming, bytes): (Incoming, u64),
         links: &mut Links,
     ) {
         let (admission, places) = (inner.config().admission, inner.config().places.as_ref());
@@ -315,12 +344,26 @@ impl Work {
             self.outlet.respond(cx, &t, &self.buffer);
             return;
         };
-        match links.proto().accept(incoming, now, &mut self.buffer, Some(Arc::new(config))) {
-            Ok((handle, proto)) => {
-                links.insert(Link::new(handle, proto, control, inner), place.ok().flatten());
+        let config = Some(Arc::new(config));
+        // It reads the client's first words, which choose the certificate.
+        let accepted =
+            guard::caught(|| links.proto().accept(incoming, now, &mut self.buffer, config));
+        match accepted {
+            Ok(Ok((handle, proto))) => {
+                let link = Link::new(handle, proto, control, inner);
+                if !proven {
+                    link.limit_to_unvalidated(bytes);
+                }
+                let place = place.ok().flatten();
+                place.iter().for_each(|place| link.take_place(place));
+                links.insert(link, place);
                 self.ready.push_back(handle);
             }
-            Err(e) => {
+            Err(panic) => {
+                links.end_handshake();
+                guard::report(&inner.runtime, panic);
+            }
+            Ok(Err(e)) => {
                 links.end_handshake();
                 tracing::debug!("a connection was not accepted: {}", e.cause);
                 if let Some(t) = &e.response {

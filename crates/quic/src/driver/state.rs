@@ -10,6 +10,7 @@ use bytes::{Buf, Bytes};
 use noq_proto::{Event, StreamEvent, StreamId};
 
 use super::inbox::{Inbox, Stop};
+use super::unvalidated::Unvalidated;
 use super::wakers::Wakers;
 use crate::error::QuicError;
 use crate::fair::{FairQueue, QUANTUM_BYTES, Rank};
@@ -27,6 +28,8 @@ pub(super) struct State {
     pub(super) confirmed: bool,
     /// The peer opened it, and nobody here knows of it yet.
     pub(super) unannounced: bool,
+    /// What may be sent, until the address of a client that opened it is validated.
+    pub(super) unvalidated: Option<Unvalidated>,
     /// The driver is to look at it, and knows.
     pub(super) listed: bool,
     /// When the state machine wanted to be looked at, at the end of the last turn.
@@ -107,6 +110,7 @@ impl State {
             failed: false,
             connected: false,
             confirmed: false,
+            unvalidated: None,
             listed: true,
             deadline: None,
             emptied: now,

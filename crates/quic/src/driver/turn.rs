@@ -11,6 +11,7 @@ use parking_lot::MutexGuard;
 
 use super::link::Link;
 use super::state::State;
+use super::unvalidated::Unvalidated;
 use crate::error::QuicError;
 
 /// How long a probe of the path's MTU may wait while there is always something to send.
@@ -67,6 +68,16 @@ impl Turn<'_> {
         self.link.handshake_deadline.filter(|_| waits)
     }
 
+    /// What bounds what may be sent, until the client's address is validated.
+    fn unvalidated(&mut self) -> Option<&mut Unvalidated> {
+        if self.state.unvalidated.is_some()
+            && self.link.control().shared().seal.has_opened_handshake()
+        {
+            self.state.unvalidated = None;
+        }
+        self.state.unvalidated.as_mut()
+    }
+
     /// Writes at most `max` datagrams into `buffer`, which is empty.
     pub(super) fn transmit(
         &mut self,
@@ -74,10 +85,21 @@ impl Turn<'_> {
         max: NonZeroUsize,
         buffer: &mut Vec<u8>,
     ) -> Option<Batch> {
+        let max = match self.unvalidated() {
+            Some(unvalidated) if unvalidated.has_room() => NonZeroUsize::MIN,
+            Some(_) => return None,
+            None => max,
+        };
         let Some(to) = self.state.proto.poll_transmit(now, max, buffer) else {
             self.state.emptied = now;
             return None;
         };
+        if let Some(unvalidated) = &mut self.state.unvalidated
+            && !unvalidated.take(to.size as u64)
+        {
+            // As good as lost.
+            return None;
+        }
         let segment = to.segment_size.unwrap_or(to.size).max(1);
         let datagrams = to.size.div_ceil(segment);
         // A batch ends early when the connection runs out of data or of window, and then asking

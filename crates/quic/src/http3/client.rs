@@ -79,8 +79,13 @@ impl H3Client {
             stream.send_data(body).await.map_err(h3_error)?;
         }
         stream.finish().await.map_err(h3_error)?;
-        let response = stream.recv_response().await.map_err(h3_error)?;
-        Ok(response.map(|()| Body { stream }))
+        loop {
+            // Interim responses are of no use here (RFC 9110, section 15.2).
+            let response = stream.recv_response().await.map_err(h3_error)?;
+            if !response.status().is_informational() {
+                return Ok(response.map(|()| Body { stream }));
+            }
+        }
     }
 }
 

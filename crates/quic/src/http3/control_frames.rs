@@ -132,7 +132,7 @@ fn after_skipping(left: u64) -> State {
 
 /// An integer of QUIC (RFC 9000, section 16) at the beginning of `bytes`, and its length; `None` if
 /// there is more of it to come.
-fn integer(bytes: &[u8]) -> Option<(u64, usize)> {
+pub(super) fn integer(bytes: &[u8]) -> Option<(u64, usize)> {
     let len = 1 << (bytes.first()? >> 6);
     let bytes = bytes.get(..len)?;
     let first = u64::from(bytes[0] & 0x3f);

@@ -3,12 +3,14 @@
 mod body;
 mod client;
 mod control_frames;
+mod message;
 mod priorities;
 mod server;
 mod transport;
 
 pub use client::{Body, H3Client};
 pub use control_frames::{ControlFault, ControlFrames};
+pub use message::{Malformed, MessageKind, MessageReader};
 pub use server::{H3Server, RequestBounds, Responder};
 
 use crate::error::QuicError;
@@ -17,5 +19,7 @@ use crate::error::QuicError;
 pub const H3_NO_ERROR: u32 = 0x100;
 
 fn h3_error(e: impl std::fmt::Display) -> QuicError {
-    QuicError::Http(e.to_string())
+    let said = e.to_string();
+    // What a transport says is undefined to h3, and well known here.
+    QuicError::Http(said.strip_prefix("Undefined error: ").unwrap_or(&said).to_owned())
 }

@@ -135,6 +135,7 @@ impl H3Server {
                             };
                             match resolved {
                                 Ok((head, stream)) => {
+                                    connection.works();
                                     let asked = head.headers().get("priority");
                                     let asked = asked.map(|v| Priority::parse(v.as_bytes()));
                                     let asked = asked.unwrap_or_default();
@@ -241,6 +242,21 @@ impl Responder {
     pub async fn recv_data(&mut self) -> Result<Option<Bytes>, QuicError> {
         let data = self.stream.recv_data().await.map_err(h3_error)?;
         Ok(data.map(|mut d| d.copy_to_bytes(d.remaining())))
+    }
+
+    /// Waits for the end of a request whose body is of no use, so that one that is malformed in what
+    /// follows its head is refused, not answered. After more than `most` bytes it waits no longer.
+    ///
+    /// # Errors
+    /// As [`recv_data`](Self::recv_data), or if the request is malformed.
+    pub async fn discard_body(&mut self, most: usize) -> Result<(), QuicError> {
+        let mut bytes = 0;
+        while bytes <= most
+            && let Some(piece) = self.recv_data().await?
+        {
+            bytes += piece.len();
+        }
+        Ok(())
     }
 
     /// Sends the head of the response, once.

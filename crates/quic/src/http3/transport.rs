@@ -10,6 +10,7 @@ use noq_proto::VarInt;
 use parking_lot::Mutex;
 
 use super::control_frames::{ControlFault, ControlFrames};
+use super::message::{Malformed, MessageKind, MessageReader};
 use super::priorities::Priorities;
 use crate::connection::Connection;
 use crate::error::QuicError;
@@ -57,7 +58,8 @@ impl quic::Connection<Bytes> for H3Connection {
     ) -> Poll<Result<H3Bidi, ConnectionErrorIncoming>> {
         let most = self.most_bytes;
         let both = self.connection.poll_accept_bi(cx);
-        both.map(|r| r.map(|s| H3Bidi::new(s, most)).map_err(connection_error))
+        let bidi = |streams| H3Bidi::new(streams, most, MessageKind::Request);
+        both.map(|r| r.map(bidi).map_err(connection_error))
     }
 
     fn opener(&self) -> Self {
@@ -77,7 +79,9 @@ impl quic::OpenStreams<Bytes> for H3Connection {
         let both = self.connection.poll_open_bi(cx);
         // Of an answer all is taken that comes; of a request what the server wants of it, piece by
         // piece.
-        let bidi = |(send, recv): (_, RecvStream)| H3Bidi::new((send, recv.taking_all()), most);
+        let bidi = |(send, recv): (_, RecvStream)| {
+            H3Bidi::new((send, recv.taking_all()), most, MessageKind::Response)
+        };
         both.map(|r| r.map(bidi).map_err(stream_error))
     }
 
@@ -97,11 +101,26 @@ impl quic::OpenStreams<Bytes> for H3Connection {
 pub(super) struct H3Bidi {
     send: H3Send,
     recv: H3Recv,
+    /// Checks what comes.
+    message: MessageReader,
+    /// The head of our own message is still to be sent.
+    is_silent: bool,
+    kind: MessageKind,
 }
 
 impl H3Bidi {
-    fn new((send, recv): (SendStream, RecvStream), most_bytes: u64) -> Self {
-        Self { send: H3Send::new(send), recv: H3Recv::new(recv, most_bytes) }
+    /// One on which messages of this kind come.
+    fn new((send, recv): (SendStream, RecvStream), most_bytes: u64, kind: MessageKind) -> Self {
+        let (send, recv) = (H3Send::new(send), H3Recv::new(recv, most_bytes));
+        Self { send, recv, message: MessageReader::new(kind), is_silent: true, kind }
+    }
+
+    /// Ends the stream both ways (RFC 9114, section 4.1.2). Others go on.
+    fn refuse(&mut self, malformed: Malformed) -> StreamErrorIncoming {
+        let code = Code::H3_MESSAGE_ERROR.value();
+        quic::SendStream::reset(&mut self.send, code);
+        quic::RecvStream::stop_sending(&mut self.recv, code);
+        StreamErrorIncoming::Unknown(format!("a malformed message: {malformed}").into())
     }
 }
 
@@ -121,7 +140,12 @@ impl quic::RecvStream for H3Bidi {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        self.recv.poll_data(cx)
+        let read = ready!(self.recv.poll_data(cx))?;
+        let checked = match &read {
+            Some(piece) => self.message.read(piece),
+            None => self.message.end(),
+        };
+        Poll::Ready(checked.map(|()| read).map_err(|malformed| self.refuse(malformed)))
     }
 
     fn stop_sending(&mut self, error_code: u64) {
@@ -139,7 +163,11 @@ impl quic::SendStream<Bytes> for H3Bidi {
     }
 
     fn send_data<T: Into<WriteBuf<Bytes>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
-        self.send.send_data(data)
+        self.send.send_data(data)?;
+        if std::mem::take(&mut self.is_silent) && self.kind == MessageKind::Response {
+            self.message.on_request_sent(&self.send.writing[0]);
+        }
+        Ok(())
     }
 
     fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {

@@ -1,5 +1,6 @@
 //! A panic in what belongs to one connection ends that connection, and no other.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,11 +9,13 @@ use crate::common::*;
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::{Ack, Algorithm, Controller, Loss, Marked, Reno, Sent, Signal};
 use airlane_quic::{
-    Cipher, Connection, ControllerFactory, Endpoint, H3Client, H3Server, QuicError, TransportConfig,
+    Cipher, Connection, ControllerFactory, Endpoint, H3Client, H3Server, Knock, QuicError,
+    TransportConfig,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::virtual_time::WorldError;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
 use http::{Request, Response};
 
 const LOOPBACK: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
@@ -135,6 +138,33 @@ async fn a_client_whose_controller_cannot_be_made_is_refused_and_others_are_not(
     let refused = client.connect(server.local_addr(), "lab.airlane").await.map(drop);
     assert!(matches!(refused, Err(QuicError::Transport(_))), "{refused:?}");
     assert_eq!(receive(&runtime, &server, &client, 100_000).await.1, Ok(100_000));
+}
+
+/// A door that breaks when the second one knocks.
+struct Broken(AtomicU32);
+
+impl Knock for Broken {
+    fn token(&self) -> Bytes {
+        Bytes::from_static(b"a token of more than sixteen bytes")
+    }
+
+    fn admits(&self, _: &[u8], _: SocketAddr) -> bool {
+        assert!(self.0.fetch_add(1, Ordering::Relaxed) != 1, "a fault of the test's at the door");
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_datagram_that_makes_the_endpoint_panic_is_lost_and_others_are_taken() {
+    let runtime = TokioRuntime::new(Seed(1));
+    let knock: Option<Arc<dyn Knock>> = Some(Arc::new(Broken(AtomicU32::new(0))));
+    let config = TransportConfig { knock, ..config(Algorithm::Reno) };
+    let server = Endpoint::server(&runtime, LOOPBACK.into(), config.clone()).unwrap();
+    let client = Endpoint::client(&runtime, LOOPBACK.into(), config).unwrap();
+    // The second one's first packet is lost, and it sends another.
+    for _ in 0..3 {
+        assert_eq!(receive(&runtime, &server, &client, 10_000).await.1, Ok(10_000));
+    }
 }
 
 #[tokio::test]

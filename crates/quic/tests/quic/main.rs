@@ -6,6 +6,7 @@ mod driver;
 mod ecn;
 mod faults;
 mod http3;
+mod http3_malformed;
 mod loopback;
 mod migration;
 mod mtu;
