@@ -105,7 +105,8 @@ impl Files {
     }
 }
 
-/// The name below the folder that a URL's path stands for; `None` if it can be none.
+/// The name below the folder that a URL's path stands for; `None` if it can be none. Several slashes in
+/// a row are one, as other servers have it: players join addresses that end and begin with one.
 pub fn name_of(path: &str) -> Option<PathBuf> {
     if path.len() > MAX_PATH_BYTES {
         return None;
@@ -116,13 +117,27 @@ pub fn name_of(path: &str) -> Option<PathBuf> {
     while let Some(part) = parts.next() {
         match part {
             "" if parts.peek().is_none() => name.push("index.html"),
-            // A double slash, a dot that leads nowhere or up, a hidden file.
-            "" => return None,
+            "" => {}
+            // A dot that leads nowhere or up, a hidden file.
             _ if part.starts_with('.') || part.contains(['\0', '\\']) => return None,
             _ => name.push(part),
         }
     }
     Some(name)
+}
+
+/// A path in which several slashes in a row are one.
+pub(crate) fn merge_slashes(path: &str) -> Cow<'_, str> {
+    if !path.contains("//") {
+        return Cow::Borrowed(path);
+    }
+    let mut merged = String::with_capacity(path.len());
+    for c in path.chars() {
+        if c != '/' || !merged.ends_with('/') {
+            merged.push(c);
+        }
+    }
+    Cow::Owned(merged)
 }
 
 /// Tells the operator of what the disk does.
@@ -262,13 +277,18 @@ mod tests {
         assert_eq!(name("/a%20b/%c3%a4.mpd").as_deref(), Some("a b/ä.mpd"));
         assert_eq!(name("/").as_deref(), Some("index.html"));
         assert_eq!(name("/a/").as_deref(), Some("a/index.html"));
+        assert_eq!(name("//a///b.m4s").as_deref(), Some("a/b.m4s"));
+        assert_eq!(name("/a//").as_deref(), Some("a/index.html"));
+        assert_eq!(name("/%2fa%2f%2fb").as_deref(), Some("a/b"));
         for path in [
             "",
             "a",
             "/../x",
             "/a/../x",
             "/%2e%2e/x",
-            "/a//b",
+            "//../x",
+            "/a//../x",
+            "/a//.hidden",
             "/.git/config",
             "/a/.hidden",
             "/%00",

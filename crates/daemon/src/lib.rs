@@ -15,6 +15,7 @@ pub mod live;
 mod machine;
 mod near;
 mod open_files;
+mod own_host;
 mod plain_http;
 pub mod play;
 mod private;

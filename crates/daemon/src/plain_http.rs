@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_quic::{Occupant, Places};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -15,7 +16,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
+
+use crate::own_host::is_for_us;
 
 /// Connections at once at most.
 const CONNECTIONS: usize = 32;
@@ -35,47 +38,68 @@ pub(crate) type Answer = Response<Full<Bytes>>;
 pub(crate) trait Answers: Send + Sync + 'static {
     /// Whether anybody at this address is answered.
     fn admits(&self, peer: IpAddr) -> bool;
+    /// Names of this host that requests may be for, beside addresses and `localhost`.
+    fn names(&self) -> &[String] {
+        &[]
+    }
+    /// What to tell who asks for another host.
+    fn host_expected(&self) -> &'static str {
+        "expected an address or localhost\n"
+    }
     /// The answer to a GET or HEAD.
     fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = Answer> + Send;
 }
 
-/// Answers for ever.
+/// Answers for ever. Connections without a request give their places to others.
 pub(crate) async fn serve(
     runtime: RuntimeHandle,
     listener: TcpListener,
     answers: Arc<impl Answers>,
 ) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Places::new(CONNECTIONS, CONNECTIONS);
     loop {
-        let Ok(permit) = permits.clone().acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((connection, peer)) if answers.admits(peer.ip()) => {
-                let (on, answers) = (runtime.clone(), answers.clone());
-                runtime.spawn("plain http", async move {
-                    tokio::select! {
-                        biased;
-                        () = serve_connection(connection, answers) => {}
-                        () = on.sleep(LAST) => {}
-                    }
-                    drop(permit);
-                });
-            }
-            // Nobody who may know.
-            Ok(_) => {}
+        let (connection, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             // Out of descriptors, or the peer is gone already.
-            Err(_) => runtime.sleep(Duration::from_millis(50)).await,
+            Err(_) => {
+                runtime.sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if !answers.admits(peer.ip()) {
+            // Nobody who may know.
+            continue;
         }
+        let Ok(place) = places.enter(peer.ip()) else { continue };
+        let (on, answers) = (runtime.clone(), answers.clone());
+        runtime.spawn("plain http", async move {
+            let evicted = Arc::new(Notify::new());
+            let tell = evicted.clone();
+            place.on_evicted(move || tell.notify_one());
+            tokio::select! {
+                biased;
+                () = serve_connection(connection, answers, place.occupant()) => {}
+                () = evicted.notified() => {}
+                () = on.sleep(LAST) => {}
+            }
+        });
     }
 }
 
-async fn serve_connection(connection: TcpStream, answers: Arc<impl Answers>) {
-    let service = service_fn(move |request: Request<Incoming>| {
+async fn serve_connection(connection: TcpStream, answers: Arc<impl Answers>, occupant: &Occupant) {
+    let service = service_fn(|request: Request<Incoming>| {
         let answers = answers.clone();
         async move {
-            Ok::<_, Infallible>(match *request.method() {
+            occupant.works();
+            let answer = match *request.method() {
+                _ if !is_for_us(request.headers(), answers.names()) => {
+                    refusal(StatusCode::MISDIRECTED_REQUEST, answers.host_expected())
+                }
                 Method::GET | Method::HEAD => answers.answer(&request).await,
                 _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "expected GET\n"),
-            })
+            };
+            occupant.rests();
+            Ok::<_, Infallible>(answer)
         }
     });
     let mut builder = http1::Builder::new();
@@ -84,6 +108,10 @@ async fn serve_connection(connection: TcpStream, answers: Arc<impl Answers>) {
     let _ = builder.serve_connection(TokioIo::new(connection), service).await;
 }
 
+/// What a page may load that says nothing else: nothing, in no frame.
+const NOTHING: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
+                       frame-ancestors 'none'";
+
 /// An answer of this media type.
 pub(crate) fn answer(media_type: &'static str, body: impl Into<Bytes>) -> Answer {
     let mut response = Response::new(Full::new(body.into()));
@@ -91,6 +119,9 @@ pub(crate) fn answer(media_type: &'static str, body: impl Into<Bytes>) -> Answer
     fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    fields.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NOTHING));
+    let same = HeaderValue::from_static("same-origin");
+    fields.insert("cross-origin-resource-policy", same);
     response
 }
 

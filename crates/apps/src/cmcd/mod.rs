@@ -18,8 +18,15 @@ use self::wire::{clip, number, percent_decode, quote, split_outside_quotes, unqu
 /// Longest CMCD text that is looked at: a request line has its limits, and so has patience.
 const MAX_TEXT_BYTES: usize = 8_192;
 
-/// What is kept of an identifier: the standard allows 64 characters.
-const MAX_ID_BYTES: usize = 256;
+/// What is kept of an identifier: the standard allows 64 characters, of ASCII.
+const MAX_ID_BYTES: usize = 64;
+
+/// The same of names of algorithms and metrics: ours have 20 characters at most.
+const MAX_NAME_BYTES: usize = 32;
+
+/// A value function of more than this is not kept, since a part of one is none. Ours have up to about
+/// 2 kB.
+const MAX_VALUE_BYTES: usize = 4_096;
 
 /// Header fields that carry CMCD (CTA-5004, section 2.1).
 const FIELDS: [&str; 4] = ["cmcd-object", "cmcd-request", "cmcd-session", "cmcd-status"];
@@ -196,6 +203,7 @@ impl Cmcd {
         let millis = |v| positive(v).map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
         let seconds = |v| positive(v).map(|s| Duration::from_secs_f64(s.min(1e9)));
         let kbps = |v| positive(v).map(|k| Rate::from_bps_f64(k * 1e3));
+        let text = |v: Option<&str>, most| unquote(v?).map(|s| clip(&s, most).to_owned());
         let truth = |v: Option<&str>| v.is_none_or(|v| v == "true" || v == "?1");
         match key {
             "bl" => self.buffer = millis(value),
@@ -203,12 +211,8 @@ impl Cmcd {
             "tb" => self.top_bitrate = kbps(value),
             "d" => self.duration = millis(value),
             "mtp" => self.throughput = kbps(value),
-            "sid" => {
-                self.session = value.and_then(unquote).map(|s| clip(&s, MAX_ID_BYTES).to_owned())
-            }
-            "cid" => {
-                self.content = value.and_then(unquote).map(|s| clip(&s, MAX_ID_BYTES).to_owned())
-            }
+            "sid" => self.session = text(value, MAX_ID_BYTES),
+            "cid" => self.content = text(value, MAX_ID_BYTES),
             "su" => self.startup = truth(value),
             "bs" => self.starved = truth(value),
             "pr" => self.pace = positive(value),
@@ -226,9 +230,11 @@ impl Cmcd {
             "com.airlane-qoe" => self.past_qoe = number(value),
             "com.airlane-n" => self.chunks_played = positive(value).map(|n| n as u64),
             "com.airlane-rb" => self.stalled = seconds(value),
-            "com.airlane-abr" => self.abr = value.and_then(unquote),
-            "com.airlane-v" => self.value = value.and_then(unquote),
-            "com.airlane-metric" => self.metric = value.and_then(unquote),
+            "com.airlane-abr" => self.abr = text(value, MAX_NAME_BYTES),
+            "com.airlane-v" => {
+                self.value = value.and_then(unquote).filter(|v| v.len() <= MAX_VALUE_BYTES);
+            }
+            "com.airlane-metric" => self.metric = text(value, MAX_NAME_BYTES),
             _ => {}
         }
     }
@@ -331,6 +337,26 @@ impl Cmcd {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A session keeps what a player says of itself: it is bounded, whoever says it.
+    #[test]
+    fn every_text_is_clipped() {
+        let long = "\u{e4}".repeat(2_000);
+        for key in ["sid", "cid", "com.airlane-abr", "com.airlane-metric", "com.airlane-v"] {
+            let cmcd = Cmcd::parse(&format!("{key}=\"{long}\",bl=100"));
+            let Cmcd { session, content, abr, metric, value, .. } = &cmcd;
+            let kept = [session, content, abr, metric, value].into_iter().flatten();
+            assert!(kept.map(String::len).sum::<usize>() <= MAX_VALUE_BYTES, "{key}");
+            assert!(cmcd.buffer.is_some());
+        }
+        let named = Cmcd::parse("com.airlane-abr=\"bola\",com.airlane-metric=\"vmaf_phone\"");
+        assert_eq!(
+            (named.abr.as_deref(), named.metric.as_deref()),
+            (Some("bola"), Some("vmaf_phone"))
+        );
+        let long_name = Cmcd::parse(&format!("com.airlane-abr=\"{long}\"")).abr.unwrap();
+        assert_eq!(long_name.len(), MAX_NAME_BYTES);
+    }
 
     #[test]
     fn reads_what_players_send() {

@@ -10,7 +10,7 @@ use airlane_apps::live::wire::{Answer, Coding};
 use airlane_apps::live::{LayerMarks, LiveGops, Source, Video};
 use airlane_base::{InputError, Seed};
 use airlane_media::layers::LayeredVideo;
-use airlane_quic::{Admission, Endpoint, Tls, TransportConfig, Trust};
+use airlane_quic::{Admission, Endpoint, Places, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::{Semaphore, watch};
@@ -27,6 +27,18 @@ use crate::{DaemonError, date};
 /// Handshakes under way at most, and how long each may take.
 const HANDSHAKES: usize = 256;
 const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Places for those who have not asked for the video yet, beside the viewers'.
+const SILENT: usize = 32;
+/// Connections that one address may have whatever the number of viewers.
+const OF_ONE: usize = 4;
+
+/// Places for so many viewers: three quarters of them for one address, so that it leaves room for
+/// others, and some for those who have yet to ask. Who says nothing gives its place to others.
+fn places_for(viewers: usize) -> Arc<Places> {
+    let of_one = viewers.saturating_sub(viewers / 4).max(OF_ONE);
+    Places::new(viewers.saturating_add(SILENT), of_one)
+}
 
 /// What is sent.
 #[derive(Debug)]
@@ -113,11 +125,13 @@ impl Sender {
         let tls = Tls { identity: Some(identity.shown()?), trust: Trust::Roots(Vec::new()) };
         let config = TransportConfig {
             admission: Admission {
-                validate_from: HANDSHAKES / 4,
+                validate_from: HANDSHAKES / 8,
                 handshakes: HANDSHAKES,
-                connections: viewers.saturating_mul(2),
+                // Those that gave their places up are there until their ends have been told.
+                connections: HANDSHAKES.saturating_add(viewers.saturating_mul(2)),
                 handshake_timeout: Some(HANDSHAKE),
             },
+            places: Some(places_for(viewers)),
             ..transport(tls)
         };
         let counts = Arc::new(Counts::default());

@@ -20,6 +20,8 @@ use super::pictures::Latest;
 use super::{IDLE, path};
 use crate::seldom::Seldom;
 
+/// How long a viewer that has shaken hands may take to ask for the video.
+const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How often it is looked whether a viewer still takes what it gets.
 const LOOK: Duration = Duration::from_millis(500);
 /// How long a viewer has for what waits for it when a source has ended, and how often that is looked at.
@@ -86,8 +88,17 @@ impl Drop for Viewer<'_> {
 impl Serving {
     /// Serves whoever opened a connection until that ends, one path after the other.
     pub(super) async fn serve(self, connection: Connection, paths: MediaPaths) {
+        let runtime = connection.runtime().clone();
+        let mut patience = FIRST_WORD;
         loop {
-            let Ok(asked) = paths.accept(&connection).await else { return };
+            let asked = tokio::select! {
+                biased;
+                asked = paths.accept(&connection) => asked,
+                () = runtime.sleep(patience) => return connection.close(1, "nothing was asked for"),
+            };
+            let Ok(asked) = asked else { return };
+            connection.works();
+            patience = IDLE;
             let opened = match asked.open(&path(), self.answer.encode()).await {
                 Ok(opened) => opened,
                 Err(OpenError::Full) => return connection.close(1, "no room for another viewer"),
@@ -123,7 +134,7 @@ impl Serving {
                 }
             };
             match ended {
-                Ended::Left => {}
+                Ended::Left => connection.rests(),
                 Ended::Stalled => {
                     self.seldom.info("stalled", "a viewer that acknowledged nothing was sent away");
                     return connection.close(1, "nothing was acknowledged");

@@ -2,16 +2,13 @@
 //!
 //! It is a listener of its own, so that neither a forwarder nor a container in front of the public
 //! ones makes a stranger look local. Pages of other sites that the operator's browser has open
-//! cannot read it: it allows no other origin (CORS), and answers only requests for a host that no
-//! stranger can name. That is against DNS rebinding, where a stranger's name comes to mean this
-//! address after its page was loaded; an address in the place of a name cannot be bound anew.
+//! cannot read it ([`own_host`](crate::own_host)).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use airlane_base::InputError;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use http::uri::Authority;
 use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
@@ -105,11 +102,15 @@ impl Answers for Operators {
         true
     }
 
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn host_expected(&self) -> &'static str {
+        HOST_EXPECTED
+    }
+
     async fn answer(&self, request: &Request<Incoming>) -> Answer {
-        let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
-        if !host.is_some_and(|host| is_own(host, &self.names)) {
-            return refusal(StatusCode::MISDIRECTED_REQUEST, HOST_EXPECTED);
-        }
         let path = request.uri().path();
         if path == "/" {
             let mut response = refusal(StatusCode::TEMPORARY_REDIRECT, PATHS);
@@ -121,60 +122,11 @@ impl Answers for Operators {
             Some(data) => {
                 let mut response = answer(data.media_type, data.bytes);
                 let fields = response.headers_mut();
-                let same = HeaderValue::from_static("same-origin");
-                fields.insert("cross-origin-resource-policy", same);
                 fields.insert(header::CACHE_CONTROL, HeaderValue::from_static(data.caching));
                 fields.extend(data.fields);
                 response
             }
             None => refusal(StatusCode::NOT_FOUND, PATHS),
-        }
-    }
-}
-
-/// Whether the host of a request is one that no stranger can name: an address, this machine's own
-/// names (RFC 6761, section 6.3), or one of `names`.
-fn is_own(host: &str, names: &[String]) -> bool {
-    let Ok(host) = host.parse::<Authority>() else { return false };
-    let host = host.host().trim_end_matches('.').to_ascii_lowercase();
-    let address = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(&host);
-    address.parse::<IpAddr>().is_ok()
-        || host == "localhost"
-        || host.ends_with(".localhost")
-        || names.iter().any(|name| name.eq_ignore_ascii_case(&host))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_that_strangers_can_name_are_not_ours() {
-        let names = ["Box.example".to_owned()];
-        for own in [
-            "127.0.0.1:4434",
-            "10.0.0.1",
-            "[::1]:4434",
-            "localhost",
-            "LOCALHOST:1",
-            "a.localhost:80",
-            "localhost.",
-            "box.example:9000",
-        ] {
-            assert!(is_own(own, &names), "{own}");
-        }
-        for strange in [
-            "",
-            "evil.example",
-            "evil.example:4434",
-            "localhost.evil.example",
-            "notlocalhost",
-            "127.0.0.1.evil.example:4434",
-            "box.example.evil",
-            "[::1",
-            "a b",
-        ] {
-            assert!(!is_own(strange, &names), "{strange}");
         }
     }
 }

@@ -15,7 +15,9 @@ use super::registry::Sample;
 const MAX_POINTS: usize = 600;
 /// Time between two points, at least: a second, but for how late a look is.
 const STEP: Duration = Duration::from_millis(900);
-/// Points for which a history grows at once: what it does not need yet others may have.
+/// Points for which a history begins, and grows at once: what it does not need yet others may have, and
+/// who asks for one chunk and goes needs few.
+const FIRST: usize = 15;
 const GROWTH: usize = 60;
 
 /// A point: time in seconds, rate in bit/s, weight, buffer in seconds, quality, mean QoE.
@@ -167,7 +169,7 @@ impl History {
         if self.points.len() == MAX_POINTS {
             self.points.pop_front();
         } else if self.points.len() == self.points.capacity() {
-            self.points.reserve_exact(GROWTH);
+            self.points.reserve_exact(self.points.len().clamp(FIRST, GROWTH));
         }
         let rate = of.update.map(|u| u.smoothed_bps).or(self.rate_bps);
         self.points.push_back(Packed {

@@ -34,8 +34,8 @@ use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::{ControllerConfig, Fallback};
 use airlane_quic::{
-    ALPN_H3, Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, Places, QuicError, Tls,
-    TransportConfig, Trust,
+    ALPN_H3, Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, LEAST_PAYLOAD_BYTES, Places,
+    QuicError, Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -64,7 +64,7 @@ pub use session_view::SessionView;
 pub use signed::{NotSigned, SignKey};
 pub use titles::{Title, Titles};
 
-/// UDP payload of a full packet: as Chromium sends it, which passes nearly every path.
+/// UDP payload of a full packet on most paths, which rates of bodies and of packets are converted by.
 const PAYLOAD_BYTES: u16 = 1350;
 /// Handshakes under way from which on clients must show that they receive where they send from.
 const VALIDATE_FROM: usize = 64;
@@ -362,6 +362,8 @@ impl Server {
         let events = Events::new(self.site.clone(), self.log.clone(), self.seldom.clone());
         let Timeouts { head, stalled, idle, .. } = self.request.timeouts;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
+        // One that is begun in time may take its own.
+        limits.first_request = Some(2 * head);
         limits.patience = Some(PATIENCE);
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
@@ -384,13 +386,14 @@ impl Server {
             trust: Trust::Roots(Vec::new()),
         };
         TransportConfig {
-            payload_bytes: PAYLOAD_BYTES,
+            payload_bytes: LEAST_PAYLOAD_BYTES,
             most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
             alpn: vec![ALPN_H3.to_vec()],
             admission: Admission {
                 validate_from: VALIDATE_FROM,
                 handshakes: HANDSHAKES,
-                connections: request.connections,
+                // Those that gave their places up are there until their ends have been told.
+                connections: request.connections.saturating_mul(2),
                 handshake_timeout: Some(request.timeouts.handshake),
             },
             places: Some(self.places[0].clone()),

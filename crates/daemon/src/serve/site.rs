@@ -23,7 +23,7 @@ use super::pages::{self, Field, Pages};
 use super::registry::Registry;
 use super::signed::{NotSigned, SignKey};
 use super::titles::Titles;
-use crate::files::Files;
+use crate::files::{self, Files};
 use crate::{date, prometheus};
 
 /// What the server knows of its folder.
@@ -59,6 +59,9 @@ pub(super) struct Site {
 impl Store for Site {
     fn find<'a>(&'a self, target: Target<'a>) -> StoreFuture<'a, io::Result<Option<Object>>> {
         Box::pin(async move {
+            // Before anything is decided by it: what the server has of its own, and what is signed.
+            let path = files::merge_slashes(target.path);
+            let target = Target { path: &path, ..target };
             if let Some(data) = self.own(&target).await? {
                 return Ok(Some(data.into()));
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use airlane_apps::http::{Busy, Pace, RequestRate};
 use airlane_apps::vod::{Carrier, ClientConnection, Origin, REPORTS_PATH};
-use airlane_quic::{NoPlace, Places};
+use airlane_quic::{NoPlace, Occupant, Places};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
@@ -22,7 +22,7 @@ use hyper_util::server::conn::auto::Builder;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Notify, Semaphore, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 use super::exchange::{Answering, Cut, Pieces, TcpExchange};
@@ -69,6 +69,8 @@ struct Progress {
     cut: Arc<Notify>,
     /// For pieces that wait.
     room: Arc<Semaphore>,
+    /// Keeps the connection's place, once something was asked for.
+    occupant: Occupant,
 }
 
 /// A connection that the origin knows of, until this is dropped: also where its task panics.
@@ -115,11 +117,19 @@ impl Tcp {
             let tcp = self.clone();
             self.runtime.spawn("tcp connection", async move {
                 let (busy, cut) = (Busy::default(), Arc::default());
-                let progress = Progress { busy, cut, room: place.room().clone() };
-                if let Err(e) = tcp.serve_connection(stream, peer, progress).await {
+                let (room, occupant) = (place.room().clone(), place.occupant().clone());
+                let progress = Progress { busy, cut, room, occupant };
+                let evicted = Arc::new(Notify::new());
+                let tell = evicted.clone();
+                place.on_evicted(move || tell.notify_one());
+                let served = tokio::select! {
+                    biased;
+                    served = tcp.serve_connection(stream, peer, progress) => served,
+                    () = evicted.notified() => Err("silent, and others came".into()),
+                };
+                if let Err(e) = served {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");
                 }
-                drop(place);
             });
         }
     }
@@ -132,17 +142,21 @@ impl Tcp {
     ) -> Result<(), Failure> {
         // Nagle's algorithm would hold back the end of every answer.
         stream.set_nodelay(true)?;
+        let handshake = Instant::now() + self.timeouts.handshake;
         let mut first = [0];
-        if timeout(self.timeouts.handshake, stream.peek(&mut first)).await?? == 0 {
+        if timeout_at(handshake, stream.peek(&mut first)).await?? == 0 {
             return Ok(());
         }
         /// The first byte of a TLS record that holds a handshake.
         const HANDSHAKE: u8 = 0x16;
         if first[0] != HANDSHAKE {
-            let service = service_fn(|request| std::future::ready(elsewhere(&request)));
+            let service = service_fn(|request| {
+                progress.occupant.works();
+                std::future::ready(elsewhere(&request))
+            });
             return self.run(TokioIo::new(stream), service, true, &progress).await;
         }
-        let stream = timeout(self.timeouts.handshake, self.tls.accept(stream)).await??;
+        let stream = timeout_at(handshake, self.tls.accept(stream)).await??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
         let client = self.origin.on_connect(peer, carrier);
@@ -150,6 +164,7 @@ impl Tcp {
         let pace = Mutex::new(Pace::new(self.rate));
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
+            progress.occupant.works();
             let wait = pace.lock().take(runtime.now());
             let request = (request, self.timeouts.head);
             let answered = answer(origin, runtime.clone(), client, progress.clone(), request);
@@ -199,6 +214,7 @@ impl Tcp {
             () = progress.cut.notified() => Over::Cut,
             _ = stopping.wait_for(|s| *s) => Over::Stopping,
             () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => Over::Idle,
+            () = unasked(&self.runtime, self.timeouts.head, &progress.occupant) => Over::Idle,
         };
         if let (Over::Cut, true) = (over, is_http1) {
             // Nothing can follow on this connection.
@@ -220,6 +236,14 @@ impl Tcp {
             result = connection => result,
             () = rest => Ok(()),
         }
+    }
+}
+
+/// Ready where nothing was asked for within `limit`.
+async fn unasked(runtime: &RuntimeHandle, limit: Duration, occupant: &Occupant) {
+    runtime.sleep(limit).await;
+    if !occupant.is_silent() {
+        std::future::pending().await
     }
 }
 

@@ -10,8 +10,8 @@ use airlane_apps::multipath::path_transport;
 use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, Knock as QuicKnock, QuicError, Tls,
-    TransportConfig,
+    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, Knock as QuicKnock, LEAST_PAYLOAD_BYTES,
+    QuicError, Tls, TransportConfig,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
@@ -30,8 +30,6 @@ use crate::seldom::Seldom;
 const EITHER: u8 = 2;
 /// The application protocol.
 const ALPN: &[u8] = b"airlane-tunnel/2";
-/// UDP payload of a full packet at first.
-const PAYLOAD_BYTES: u16 = 1350;
 /// A client has shaken hands, and opened its channels, by then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Handshakes under way at most, of those who have knocked.
@@ -106,7 +104,7 @@ impl QuicKnock for Opening {
 
 fn transport(tls: Tls, control: Congestion, knock: Arc<dyn QuicKnock>) -> TransportConfig {
     path_transport(TransportConfig {
-        payload_bytes: PAYLOAD_BYTES,
+        payload_bytes: LEAST_PAYLOAD_BYTES,
         most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
         alpn: vec![ALPN.to_vec()],
         idle_timeout: Some(IDLE),

@@ -7,5 +7,6 @@ mod live;
 mod live_scenes;
 mod pages;
 mod serve;
+mod silent_viewers;
 mod strangers;
 mod tunnel;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use airlane_runtime::RuntimeHandle;
-use http::{Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
@@ -16,6 +16,11 @@ use crate::prometheus;
 const PAGE: &str = include_str!("../../../../../web/tunnel/index.html");
 const SCRIPT: &str = include_str!("../../../../../web/tunnel/tunnel.js");
 const STYLE: &str = include_str!("../../../../../web/shared/base.css");
+
+/// What the page may load, and show others in frames: its own.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
 
 /// What the figures are.
 pub(in crate::tunnel) type Figures = Arc<dyn Fn() -> TunnelStatus + Send + Sync>;
@@ -39,7 +44,12 @@ impl Answers for Status {
     async fn answer(&self, request: &Request<Incoming>) -> Answer {
         let figures = || (self.0)();
         match request.uri().path() {
-            "/" => answer("text/html; charset=utf-8", PAGE),
+            "/" => {
+                let mut page = answer("text/html; charset=utf-8", PAGE);
+                let policy = HeaderValue::from_static(POLICY);
+                page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+                page
+            }
             "/assets/tunnel.js" => answer("text/javascript; charset=utf-8", SCRIPT),
             "/assets/base.css" => answer("text/css; charset=utf-8", STYLE),
             // Numbers and text are JSON.

@@ -86,6 +86,27 @@ fn what_is_no_request_is_refused_as_the_standard_says() {
     assert!(lines.is_empty(), "{lines:?}");
 }
 
+/// As other servers have it: players join addresses of which one ends and the other begins with a slash.
+#[test]
+fn several_slashes_in_a_row_are_one() {
+    let lines = logged(async {
+        let (_folder, server) = title().await;
+        for speak in VERSIONS {
+            let client = client(speak);
+            for path in ["//full.bin", "/film//manifest.mpd", "///film///manifest.mpd"] {
+                let got = client.get_all(&url(&server, path), None, MOST).await;
+                assert!(got.is_ok(), "{speak:?} {path}: {:?}", got.map(drop));
+            }
+            for path in ["//nothing", "//..//full.bin", "//.hidden", "/film//"] {
+                let got = client.get_all(&url(&server, path), None, MOST).await;
+                assert_eq!(crate::common::status(got.unwrap_err()), 404, "{speak:?} {path}");
+            }
+        }
+        server.stop().await;
+    });
+    assert!(lines.is_empty(), "{lines:?}");
+}
+
 #[test]
 fn refusals_are_the_same_over_every_version_of_http() {
     let lines = logged(async {

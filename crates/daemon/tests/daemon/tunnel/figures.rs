@@ -12,8 +12,13 @@ use crate::common::run;
 
 /// What is answered at a path: the head and the body.
 async fn get(at: SocketAddr, path: &str) -> (String, String) {
+    get_of(at, &at.to_string(), path).await
+}
+
+/// The same where the request is for this host.
+async fn get_of(at: SocketAddr, host: &str, path: &str) -> (String, String) {
     let mut connection = TcpStream::connect(at).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).await.unwrap();
     let mut all = String::new();
     connection.read_to_string(&mut all).await.unwrap();
@@ -49,7 +54,17 @@ fn both_ends_show_what_passed_and_over_which_radios() {
             let (_, metrics) = get(at, "/metrics").await;
             assert!(metrics.contains("\nairlane_tunnel_streams 1\n"), "{metrics}");
             assert!(metrics.contains("airlane_tunnel_line_up{line=\""), "{metrics}");
-            assert!(get(at, "/").await.1.contains("tunnel.js"));
+            let (head, page) = get(at, "/").await;
+            assert!(page.contains("tunnel.js"));
+            assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+            for path in ["/", "/status", "/metrics", "/assets/tunnel.js", "/nowhere"] {
+                let (head, _) = get_of(at, "localhost", path).await;
+                assert!(head.contains("cross-origin-resource-policy: same-origin"), "{head}");
+                assert!(head.contains("frame-ancestors 'none'"), "{head}");
+                // A stranger's name that means this machine by now (DNS rebinding).
+                let (head, body) = get_of(at, "evil.example", path).await;
+                assert!(head.starts_with("HTTP/1.1 421") && !body.contains("lines"), "{head}");
+            }
             assert!(get(at, "/nowhere").await.0.starts_with("HTTP/1.1 404"));
         }
     });
