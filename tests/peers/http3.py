@@ -95,8 +95,17 @@ class Client(QuicConnectionProtocol):
         self._http = Http(self._quic)
         self._exchanges: dict[int, Exchange] = {}
 
-    def begin(self, asked: Asked, priority: str | None = None) -> Exchange:
-        """Sends a request, and ahead of it a PRIORITY_UPDATE with this priority."""
+    def begin(
+        self,
+        asked: Asked,
+        priority: str | None = None,
+        more: tuple[tuple[bytes, bytes], ...] = (),
+        body: bytes | None = None,
+        trailers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> Exchange:
+        """Sends a request, and ahead of it a PRIORITY_UPDATE with this priority.
+
+        `more` are fields behind the others, whatever they are."""
         stream = self._quic.get_next_available_stream_id()
         if priority is not None:
             self._http.prioritize(stream, priority)
@@ -111,7 +120,12 @@ class Client(QuicConnectionProtocol):
         if asked.method == "HEAD":
             self._http.without_body.add(stream)
         head = [(name.encode(), value.encode()) for name, value in fields.items()]
-        self._http.send_headers(stream, head, end_stream=True)
+        ends = body is None and not trailers
+        self._http.send_headers(stream, head + list(more), end_stream=ends)
+        if body is not None:
+            self._http.send_data(stream, body, end_stream=not trailers)
+        if trailers:
+            self._http.send_headers(stream, list(trailers), end_stream=True)
         self.transmit()
         return exchange
 

@@ -106,6 +106,41 @@ class Quic(unittest.IsolatedAsyncioTestCase):
                     await exchange.answer()
             await self._asks_for_everything(client)
 
+    async def test_malformed_requests_are_errors_of_their_streams(self):
+        # RFC 9114, sections 4.1.2, 4.2 and 4.3.
+        length, path = (b"content-length", b"5"), (b":path", b"/x")
+        malformed = [
+            {"more": ((b"connection", b"close"),)},
+            {"more": ((b"keep-alive", b"5"),)},
+            {"more": ((b"proxy-connection", b"x"),)},
+            {"more": ((b"transfer-encoding", b"chunked"),)},
+            {"more": ((b"upgrade", b"h2c"),)},
+            {"more": ((b"te", b"gzip"),)},
+            {"more": ((b"Range", b"bytes=0-1"),)},
+            {"more": (path,)},
+            {"more": ((b"range", b"bytes=0-1"), path)},
+            {"more": ((b":foo", b"x"),)},
+            {"more": ((b":status", b"200"),)},
+            {"more": ((b"host", b"elsewhere"),)},
+            {"more": (length,)},
+            {"more": (length, (b"content-length", b"7")), "body": b"12345"},
+            {"more": (length,), "body": b"1234"},
+            {"more": (length,), "body": b"123456"},
+            {"more": (length,), "body": b"12345", "trailers": (path,)},
+            {"more": (length,), "body": b"1234", "trailers": ((b"x", b"y"),)},
+        ]
+        async with http3.client(self.server) as client:
+            for case in malformed:
+                for method in ("GET", "POST"):
+                    with self.subTest(method=method, **case):
+                        exchange = client.begin(Asked(LARGE, method), **case)
+                        # H3_MESSAGE_ERROR.
+                        with self.assertRaisesRegex(ConnectionError, "^reset with code 0x10e$"):
+                            await exchange.answer()
+            well_formed = client.begin(Asked(LARGE), more=(length, (b"te", b"trailers")), body=b"12345")
+            self._is_whole(LARGE, await well_formed.answer())
+            await self._asks_for_everything(client)
+
     async def test_priorities_are_read_for_as_long_as_a_connection_is_used(self):
         # Who stops reading PRIORITY_UPDATE, or gives no more window for it, has the client wait for
         # ever: 128 KiB of window hold some 11 600 of them.

@@ -1,6 +1,7 @@
 //! Clients whose address changes under their connections.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use airlane_congestion::{Ack, Algorithm, Bbr, Controller, Loss, Marked, Sent};
 use airlane_quic::{Cipher, ControllerFactory, TransportConfig};
 use airlane_runtime::virtual_time::{Fabric, World};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
 
 /// What the servers see of the client at a time; `None`: nothing, and nothing comes to it.
 type Seems = fn(SocketAddr, Time) -> Option<SocketAddr>;
@@ -19,6 +21,8 @@ struct Nat {
     link: Link,
     seems: Seems,
     client: SocketAddr,
+    /// Bytes that are sent to such an address, UDP payloads.
+    astray: Arc<AtomicUsize>,
 }
 
 impl Fabric for Nat {
@@ -29,6 +33,7 @@ impl Fabric for Nat {
             packet.src = src;
         } else {
             if (self.seems)(self.client, now) != Some(packet.dst) {
+                self.astray.fetch_add(packet.payload.len(), Ordering::Relaxed);
                 return;
             }
             packet.dst = self.client;
@@ -48,7 +53,8 @@ impl Fabric for Nat {
 /// A server and a client behind a NAT, 10 Mbit/s and 20 ms.
 fn behind(seems: Seems) -> (World<Nat>, RuntimeHandle, RuntimeHandle) {
     let link = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000).0;
-    let mut world = World::new(Seed(1), Nat { link, seems, client: (CLIENT_IP, 0).into() });
+    let (client, astray) = ((CLIENT_IP, 0).into(), Arc::default());
+    let mut world = World::new(Seed(1), Nat { link, seems, client, astray });
     world.end_at(Time::from_millis(60_000));
     let server = world.host("server", SERVER_IP.into());
     let client = world.host("client", CLIENT_IP.into());
@@ -100,6 +106,41 @@ fn a_transfer_goes_on_when_a_nat_gives_the_client_another_port() {
     assert!(moved);
     // What is on the way is lost; the client's next acknowledgement tells the server where it is.
     assert!(moves < stays + Duration::from_millis(400), "{moves:?} instead of {stays:?}");
+}
+
+/// Each packet from another port from 500 ms on.
+fn forges(at: SocketAddr, now: Time) -> Option<SocketAddr> {
+    let other = (now.as_nanos() / 1_000_000 % 1_000) as u16;
+    Some(match now < Time::from_millis(500) {
+        true => at,
+        false => SocketAddr::new(at.ip(), at.port() - other),
+    })
+}
+
+/// A client that forges the address of every packet has little sent there: noq alone answers each short
+/// packet with 1200 bytes.
+#[test]
+fn a_client_that_forges_addresses_turns_little_on_them() {
+    let link = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000).0;
+    let astray = Arc::new(AtomicUsize::new(0));
+    let nat = Nat { link, seems: forges, client: (CLIENT_IP, 0).into(), astray: astray.clone() };
+    let mut world = World::new(Seed(1), nat);
+    let server = world.host("server", SERVER_IP.into());
+    let client = world.host("client", CLIENT_IP.into());
+    world
+        .run(async move {
+            let config = config(Algorithm::Cubic);
+            let ends = pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
+            let mut stream = ends.2.open_uni().await.unwrap();
+            client.sleep(Duration::from_millis(500)).await;
+            for _ in 0..200 {
+                client.sleep(Duration::from_millis(10)).await;
+                stream.write_all(Bytes::from_static(b"x")).await.unwrap();
+            }
+        })
+        .unwrap();
+    let astray = astray.load(Ordering::Relaxed);
+    assert!((1..50_000).contains(&astray), "{astray} bytes");
 }
 
 /// BBR, and when each of the rounds began that it counts by delivered bytes.
