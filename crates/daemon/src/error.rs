@@ -23,6 +23,9 @@ pub enum DaemonError {
     /// A session of live video.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// A peer that does not answer, at none of its addresses.
+    #[error("{0}")]
+    Unreachable(String),
     /// The interface that hears the air.
     #[error(transparent)]
     Air(#[from] CaptureError),

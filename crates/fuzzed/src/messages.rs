@@ -1,5 +1,6 @@
 //! A session of the media path (`docs/wire/messages.md`).
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
@@ -45,17 +46,23 @@ struct Run {
     /// Messages that were given to the session.
     sent: u64,
     out: Vec<u8>,
+    /// Bytes that came from an address that proves nothing, and that went there.
+    elsewhere: (usize, usize),
 }
+
+/// Where the peer is, and where some of its packets come from as well.
+const HOME: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1);
+const ELSEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 2);
 
 impl Run {
     fn new() -> Self {
         let session = session(PAYLOAD, Ids { local: LOCAL, remote: REMOTE });
-        Self { session, now: Time::ZERO, sent: 0, out: Vec::new() }
+        Self { session, now: Time::ZERO, sent: 0, out: Vec::new(), elsewhere: (0, 0) }
     }
 
     /// Does one step; the session's packets go to `on_packet`.
     fn step(&mut self, op: u8, length: u8, bytes: &[u8], mut on_packet: impl FnMut(&[u8])) {
-        let Self { session, now, sent, out } = self;
+        let Self { session, now, sent, out, elsewhere: (came, went) } = self;
         *now += Duration::from_micros(u64::from(op >> 2) * 997);
         match op & 3 {
             0 => {
@@ -70,8 +77,13 @@ impl Run {
                 *sent += u64::from(is_taken);
             }
             1 => {
-                while session.poll_transmit(*now, out) {
+                while let Some(to) = session.poll_transmit(*now, out) {
                     assert!(!out.is_empty() && out.len() <= usize::from(PAYLOAD));
+                    // It may prove itself: what it must know is in the packets.
+                    if to == ELSEWHERE && session.remote() != ELSEWHERE {
+                        *went += out.len();
+                        assert!(went <= &mut (3 * *came), "{went} bytes for {came}");
+                    }
                     on_packet(out);
                 }
             }
@@ -83,7 +95,12 @@ impl Run {
                 packet.extend_from_slice(frame.get(..4).unwrap_or(&[0; 4]));
                 packet.extend_from_slice(frame.get(4..).unwrap_or_default());
                 packet.extend_from_slice(NO_SEAL);
-                let _ = session.handle(*now, &mut packet);
+                // A step of odd length stands for one that was forged.
+                let from = if length & 1 == 0 { HOME } else { ELSEWHERE };
+                if from == ELSEWHERE {
+                    *came += packet.len();
+                }
+                let _ = session.handle(*now, from, &mut packet);
             }
             _ => session.time_out(*now),
         }
@@ -97,7 +114,13 @@ fn session(payload_bytes: u16, ids: Ids) -> Session {
     let controller = ControllerConfig::new(Algorithm::Bbr);
     let config = Config {
         payload_bytes,
-        controller: controller.build(Time::ZERO, payload_bytes.into(), Seed(1)),
+        max_payload_bytes: None,
+        controller,
+        seed: Seed(1),
+        random_secret: [7; 32],
+        remote: HOME,
+        follows: true,
+        keep_alive_interval: Some(Duration::from_millis(250)),
         send: SendOptions::default(),
         receive: ReceiveLimits::default(),
         protection: Protection::Null,
@@ -125,12 +148,12 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         // Two packets; and the peer's answer to them, with three packets of its own.
         step(&mut run, 3 * MS, &[0; 20]);
         for mut packet in step(&mut run, (5 * MS) | 1, &[]) {
-            peer.handle(run.now, &mut packet).expect("the peer takes what the session sends");
+            peer.handle(run.now, HOME, &mut packet).expect("the peer takes what the session sends");
         }
         let marking = Marking { priority: 1 + n % 3, drops: Some(2), ..Marking::default() };
         peer.send(run.now, 1, marking, Bytes::from(vec![n; 400])).expect("the peer has room");
         let mut packet = Vec::new();
-        while peer.poll_transmit(run.now, &mut packet) {
+        while peer.poll_transmit(run.now, &mut packet).is_some() {
             let frame = &packet[CLEAR_BYTES - 4..packet.len() - TAG_BYTES];
             step(&mut run, 2, &[&packet[..HEADER_BYTES], frame].concat());
         }

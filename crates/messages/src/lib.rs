@@ -31,17 +31,25 @@
 //! - A message is delivered whole, once, and as it was sent, or not at all.
 //! - What a session keeps is bounded, whatever comes.
 //! - Nothing is sent in answer to what does not open: an attacker is not answered.
+//! - An address that has not answered a challenge is sent at most three times what came from it, and
+//!   no data (`route.rs`).
+//! - A session ends when its peer acknowledges what was never sent (`packet_numbers.rs`).
 
 mod flight;
 mod keys;
+mod packet_numbers;
+mod path_mtu;
+mod random;
 mod reassembly;
 mod received;
+mod route;
 mod rtt;
 mod sender;
 mod session;
 pub mod wire;
 
 pub use keys::{Protection, SECRET_BYTES, Secret};
+pub use random::RANDOM_SECRET_BYTES;
 pub use reassembly::{Delivered, ReceiveLimits};
 pub use rtt::RttEstimate;
 pub use sender::{SendError, SendOptions};

@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
-use airlane_congestion::{Acked, Controller, PathId, SendState, Verdict};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
+use airlane_congestion::{Acked, Controller, ControllerConfig, PathId, Rtt, SendState, Verdict};
 use airlane_octopus::{Capacity, Dropped, Header, HeaderError, Marking, Options, Queue, Reason};
 use bytes::Bytes;
 
 use crate::flight::{Fate, Flight, SentPacket};
+use crate::packet_numbers::{PacketNumbers, UnsentAcknowledged};
+use crate::path_mtu::PathMtu;
+use crate::random::UnpredictableNumbers;
+use crate::route::Moved;
 use crate::rtt::RttEstimate;
 use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
 
-/// A session has one path.
-const PATH: PathId = PathId(0);
 /// Probes are at most so far apart.
 const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How far back the buffer looks for the rate at which it is served. An encoder chooses bitrates for a
@@ -83,13 +85,16 @@ pub(crate) type DroppedHere = (Header, Reason);
 #[derive(Debug)]
 pub(crate) struct Sender {
     send: SendState,
+    /// The path that packets take now: another number after each move of the peer.
+    path: PathId,
+    controllers: Controllers,
     buffer: Queue<Fragment>,
     /// The next message of each stream that has sent.
     next_message: BTreeMap<u16, u32>,
     flight: Flight,
     rtt: RttEstimate,
-    next_pn: u64,
-    payload_bytes: u64,
+    numbers: PacketNumbers,
+    mtu: PathMtu,
     /// Probe timeouts since the last acknowledgement.
     timeouts: u32,
     /// A packet may leave though the window is closed.
@@ -104,23 +109,44 @@ pub(crate) struct Sender {
     drops: Drops,
 }
 
+/// Makes the controller of each path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Controllers {
+    pub(crate) config: ControllerConfig,
+    pub(crate) seed: Seed,
+}
+
+impl Controllers {
+    fn make(&self, now: Time, path: PathId, payload_bytes: u64) -> Box<dyn Controller> {
+        let seed = match path.0 {
+            0 => self.seed,
+            path => self.seed.index(path.into()),
+        };
+        self.config.build(now, payload_bytes, seed)
+    }
+}
+
 impl Sender {
     pub(crate) fn new(
         now: Time,
-        controller: Box<dyn Controller>,
-        payload_bytes: u64,
+        controllers: Controllers,
+        mtu: PathMtu,
         options: SendOptions,
+        random: &mut UnpredictableNumbers,
     ) -> Self {
-        let mut send = SendState::new(now);
-        send.open(now, PATH, controller, payload_bytes);
+        let (mut send, path) = (SendState::new(now), PathId(0));
+        let payload_bytes = mtu.current().into();
+        send.open(now, path, controllers.make(now, path, payload_bytes), payload_bytes);
         Self {
             send,
+            path,
+            controllers,
             buffer: Queue::new(options.buffer, options.dropping),
             next_message: BTreeMap::new(),
             flight: Flight::default(),
             rtt: RttEstimate::default(),
-            next_pn: 0,
-            payload_bytes,
+            numbers: PacketNumbers::new(random),
+            mtu,
             timeouts: 0,
             probes: false,
             ping: false,
@@ -136,7 +162,17 @@ impl Sender {
     }
 
     pub(crate) fn controller(&self) -> Option<&dyn Controller> {
-        self.send.controller(PATH)
+        self.send.controller(self.path)
+    }
+
+    /// Round-trip times, once there is a sample.
+    pub(crate) fn rtt(&self) -> Option<Rtt> {
+        self.send.rtt(self.path)
+    }
+
+    /// UDP payload of a full packet, bytes.
+    pub(crate) fn payload_bytes(&self) -> u64 {
+        self.mtu.current().into()
     }
 
     /// The smoothed round-trip time.
@@ -155,15 +191,13 @@ impl Sender {
     }
 
     fn fragment_bytes(&self) -> usize {
-        usize::try_from(self.payload_bytes)
-            .unwrap_or(usize::MAX)
-            .saturating_sub(OVERHEAD_BYTES)
-            .max(1)
+        usize::from(self.mtu.current()).saturating_sub(OVERHEAD_BYTES).max(1)
     }
 
     /// IP bytes for each byte of UDP payload in a full packet.
     fn ip_factor(&self) -> f64 {
-        (self.payload_bytes + u64::from(IP_UDP_HEADER_BYTES)) as f64 / self.payload_bytes as f64
+        let payload_bytes = self.payload_bytes();
+        (payload_bytes + u64::from(IP_UDP_HEADER_BYTES)) as f64 / payload_bytes as f64
     }
 
     /// The rate that the controller estimates for the path, in IP bytes; `None` before it does.
@@ -171,7 +205,7 @@ impl Sender {
         let controller = self.controller()?;
         let rate = controller.bandwidth().or_else(|| {
             // What a window gives in a round trip.
-            let rtt = self.send.rtt(PATH)?;
+            let rtt = self.send.rtt(self.path)?;
             Some(Rate::of(controller.window(), rtt.smoothed))
         })?;
         Some(rate.scale(self.ip_factor()))
@@ -244,29 +278,30 @@ impl Sender {
                 drops.here(now, gone, &mut dropped);
             });
         }
-        self.send.data_waits(PATH, now);
+        self.send.data_waits(self.path, now);
         Ok(message)
     }
 
     /// Before a run of [`next`](Self::next).
     pub(crate) fn begin(&mut self) {
-        self.send.begin(PATH);
+        self.send.begin(self.path);
     }
 
     /// The next fragment, if it may leave now, and its packet number.
     pub(crate) fn next(
         &mut self,
         now: Time,
+        random: &mut UnpredictableNumbers,
         mut dropped: impl FnMut(DroppedHere),
     ) -> Option<(Fragment, u64)> {
         self.paced = None;
         if self.buffer.is_empty() {
-            self.send.next(now, PATH, None);
+            self.send.next(now, self.path, None);
             return None;
         }
         // It may have to wait, and is decided on only when it leaves: which one it is, and how large,
         // is not known before.
-        match self.send.next(now, PATH, Some(self.payload_bytes)) {
+        match self.send.next(now, self.path, Some(self.payload_bytes())) {
             Verdict::Open => {}
             Verdict::Window if self.probes => {}
             Verdict::Paced(at) => {
@@ -280,13 +315,11 @@ impl Sender {
         let drops = &mut self.drops;
         let next = self.buffer.dequeue(now, |gone| drops.here(now, gone, &mut dropped));
         let Some(next) = next else {
-            self.send.next(now, PATH, None);
+            self.send.next(now, self.path, None);
             return None;
         };
         self.probes = false;
-        let pn = self.next_pn;
-        self.next_pn += 1;
-        Some((next, pn))
+        Some((next, self.take_pn(random)))
     }
 
     /// Whether a packet without a fragment is to leave, which is then sent with [`Self::sent`].
@@ -297,10 +330,68 @@ impl Sender {
     }
 
     /// A number for a packet without a fragment.
-    pub(crate) fn take_pn(&mut self) -> u64 {
-        let pn = self.next_pn;
-        self.next_pn += 1;
-        pn
+    pub(crate) fn take_pn(&mut self, random: &mut UnpredictableNumbers) -> u64 {
+        self.numbers.take(random)
+    }
+
+    /// The size of a probe of the path's MTU, if one is to leave now: while packets arrive.
+    pub(crate) fn next_mtu_probe(&mut self, now: Time) -> Option<u16> {
+        let arrive = self.timeouts == 0
+            && self.flight.newest_acked().is_some()
+            && self.flight.last_sent().is_some();
+        if arrive { self.mtu.next_probe(now) } else { None }
+    }
+
+    /// A probe of the path's MTU has left. It is no data: neither window nor controller knows of it.
+    pub(crate) fn mtu_probe_sent(&mut self, now: Time, pn: u64, bytes: u16) {
+        self.mtu.probe_sent(now, pn, bytes);
+    }
+
+    /// The socket does not take packets of this size.
+    pub(crate) fn refused(&mut self, now: Time, bytes: u16) {
+        let is_changed = self.mtu.refused(now, bytes);
+        self.on_mtu(now, is_changed);
+    }
+
+    fn on_mtu(&mut self, now: Time, is_changed: bool) {
+        if is_changed {
+            self.send.on_mtu(now, self.path, self.mtu.current().into());
+        }
+    }
+
+    /// The peer has moved: what is in flight went to where it no longer is, and says nothing of the
+    /// path. Only behind a NAT that gave it another port the path is the same (RFC 9000, section 9.4).
+    pub(crate) fn moved(&mut self, now: Time, moved: Moved) {
+        let (old, new) = (self.path, PathId(self.path.0 + 1));
+        if moved.same_host {
+            self.send.open_like(now, new, old);
+            self.send.close(old);
+        } else {
+            self.mtu.restart();
+            self.rtt = RttEstimate::default();
+            self.recent.clear();
+            self.send.close(old);
+            let payload_bytes = self.payload_bytes();
+            let controller = self.controllers.make(now, new, payload_bytes);
+            self.send.open(now, new, controller, payload_bytes);
+        }
+        self.path = new;
+        self.flight.abandon();
+        (self.timeouts, self.probes, self.ping, self.paced) = (0, false, false, None);
+        self.buffer.reconsider();
+        if !self.buffer.is_empty() {
+            self.send.data_waits(new, now);
+        }
+    }
+
+    /// The peer is there, while nothing that was sent lately has been acknowledged: a packet that asks
+    /// for an acknowledgement may leave at once.
+    pub(crate) fn peer_is_back(&mut self) {
+        if self.timeouts > 0 {
+            self.buffer.reconsider();
+            self.probes = true;
+            self.ping = self.buffer.is_empty();
+        }
     }
 
     /// The newest packet that was acknowledged.
@@ -313,31 +404,44 @@ impl Sender {
         let marking = header.marking;
         let droppable = marking.priority > 0 || marking.bitrate_kbps > 0;
         let message = (header.stream, header.message);
-        self.flight.sent(SentPacket::new(pn, now, message, header.first, droppable));
+        let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
+        let packet = SentPacket::new(pn, now, message, header.first, droppable);
+        self.flight.sent(packet.of_bytes(bytes));
         // What waited has left; the next one waits from now on.
-        self.send.no_data_waits(now, PATH);
-        self.send.on_sent(now, PATH, pn, u16::try_from(bytes).unwrap_or(u16::MAX));
+        self.send.no_data_waits(now, self.path);
+        self.send.on_sent(now, self.path, pn, bytes);
         if !self.buffer.is_empty() {
-            self.send.data_waits(PATH, now);
+            self.send.data_waits(self.path, now);
         }
     }
 
     /// An acknowledgement came.
-    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack) {
+    ///
+    /// # Errors
+    /// If it is of a packet that was never sent: then nothing has changed.
+    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack) -> Result<(), UnsentAcknowledged> {
+        self.numbers.check(ack)?;
         let before = self.flight.newest_acked();
-        let mut numbers = Vec::new();
-        let sample = self.flight.acknowledge(ack, |pn| numbers.push(pn));
+        let (mut numbers, mut is_changed) = (Vec::new(), false);
+        let mtu = &mut self.mtu;
+        let sample = self.flight.acknowledge(ack, |packet| {
+            numbers.push(packet.pn);
+            is_changed |= mtu.arrived(now, packet.bytes, packet.at);
+        });
+        let newest = ack.ranges.first().map_or(0, |&(_, newest)| newest);
+        is_changed |= mtu.acknowledged(now, newest, self.rtt.loss_delay(), |pn| ack.covers(pn));
+        self.on_mtu(now, is_changed);
         if let Some(sample) = sample {
             let delay = Duration::from_micros(sample.delay_us.into());
             self.rtt.add(now - sample.sent_at, delay);
         }
         let smoothed_rtt = self.rtt.smoothed();
         for &pn in &numbers {
-            self.send.on_acked(now, PATH, &Acked { pn, smoothed_rtt });
+            self.send.on_acked(now, self.path, &Acked { pn, smoothed_rtt });
         }
         self.detect_losses(now);
         if !numbers.is_empty() {
-            self.send.on_ack_end(now, PATH);
+            self.send.on_ack_end(now, self.path);
         }
         if self.flight.newest_acked() > before {
             if self.timeouts > 0 {
@@ -347,19 +451,21 @@ impl Sender {
             self.timeouts = 0;
             self.probes = false;
         }
+        Ok(())
     }
 
     fn detect_losses(&mut self, now: Time) {
-        let send = &mut self.send;
+        let (send, path, mtu) = (&mut self.send, self.path, &mut self.mtu);
         let (mut dropped, mut lost) = (0, None);
         self.flight.detect(now, &self.rtt, |packet, fate| {
+            mtu.missing(packet.bytes, packet.at, fate == Fate::Dropped);
             if fate == Fate::Dropped {
                 dropped += 1;
-                send.on_dropped(now, PATH, packet.pn);
+                send.on_dropped(now, path, packet.pn);
             } else {
                 let (oldest, _) = lost.unwrap_or((packet.at, packet.at));
                 lost = Some((oldest, packet.at));
-                send.on_lost(now, PATH, packet.pn);
+                send.on_lost(now, path, packet.pn);
             }
         });
         self.dropped_packets += dropped;
@@ -368,7 +474,7 @@ impl Sender {
         }
         if let Some((oldest, newest)) = lost {
             let least = PERSISTENT_TIMEOUTS * self.rtt.probe_timeout();
-            self.send.on_losses_end(now, PATH, newest.since(oldest) > least);
+            self.send.on_losses_end(now, self.path, newest.since(oldest) > least);
         }
     }
 
@@ -397,6 +503,8 @@ impl Sender {
             // Nothing has come back for so long that what has begun to leave may be decided anew.
             self.buffer.reconsider();
             self.timeouts = self.timeouts.saturating_add(1);
+            let is_changed = self.mtu.timed_out(now, self.timeouts);
+            self.on_mtu(now, is_changed);
             self.probes = true;
             self.ping = self.buffer.is_empty();
         }

@@ -1,18 +1,25 @@
 //! One end of a media path.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
-use airlane_congestion::{Controller, Rtt};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
+use airlane_congestion::{Controller, ControllerConfig, Rtt};
 use airlane_octopus::{Header, Marking, Reason};
 use bytes::Bytes;
 
 use crate::keys::{Opener, Protection, Sealer};
+use crate::path_mtu::PathMtu;
+use crate::random::{RANDOM_SECRET_BYTES, UnpredictableNumbers};
 use crate::reassembly::{Delivered, Reassembly, ReceiveLimits};
 use crate::received::ReceivedPackets;
-use crate::sender::{DroppedHere, Fragment, SendError, SendOptions, Sender};
-use crate::wire::{CLEAR_BYTES, CONTROL_STREAM, Clear, Frame, OVERHEAD_BYTES, expand};
+use crate::route::{Arrival, Route, RouteFrame};
+use crate::sender::{Controllers, DroppedHere, Fragment, SendError, SendOptions, Sender};
+use crate::wire::{
+    CLEAR_BYTES, CONTROL_STREAM, Clear, Frame, OVERHEAD_BYTES, PROBE_OVERHEAD_BYTES,
+    ROUTE_PACKET_BYTES, expand,
+};
 
 /// Packets after which a key changes: what RFC 9001, section 6.6, allows with AES-128-GCM.
 const KEY_PACKETS: u64 = 1 << 23;
@@ -33,10 +40,25 @@ pub struct Ids {
 /// What a session is.
 #[derive(Debug)]
 pub struct Config {
-    /// UDP payload of a full packet, bytes.
+    /// UDP payload of a full packet, bytes, which is taken to pass every path.
     pub payload_bytes: u16,
-    /// How many packets may leave, and when.
-    pub controller: Box<dyn Controller>,
+    /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: full
+    /// packets keep their size.
+    pub max_payload_bytes: Option<u16>,
+    /// How many packets may leave, and when. Each path of the session has a controller of its own.
+    pub controller: ControllerConfig,
+    /// For controllers that draw.
+    pub seed: Seed,
+    /// This end's own, which the peer must not know: data of challenges and the numbers of packets
+    /// that are left out come from it.
+    pub random_secret: [u8; RANDOM_SECRET_BYTES],
+    /// Where the peer is: an address that is validated.
+    pub remote: SocketAddr,
+    /// The peer may move: its packets go to where it has answered a challenge.
+    pub follows: bool,
+    /// Silence of the peer after which a ping leaves, and from one such ping to the next; `None`: none
+    /// does. A NAT or a relay in between, or the peer, so learns where this end is.
+    pub keep_alive_interval: Option<Duration>,
     /// How it sends.
     pub send: SendOptions,
     /// What it holds of what comes.
@@ -76,6 +98,10 @@ pub enum Refused {
     Forged,
     /// The peer sealed what is no frame.
     Malformed,
+    /// It acknowledges a packet that was never sent. The session has ended.
+    UnsentAcknowledged,
+    /// The session has ended.
+    Ended,
 }
 
 /// Sums since the beginning.
@@ -103,9 +129,12 @@ pub struct Counts {
 
 /// One end of a media path, without I/O.
 ///
-/// Give it every datagram of its id ([`handle`](Self::handle)), ask it for what to send
-/// ([`poll_transmit`](Self::poll_transmit), until there is nothing) after every other call and at
+/// Give it every datagram of its id ([`handle`](Self::handle)), ask it for what to send, and where
+/// ([`poll_transmit`](Self::poll_transmit), until there is nothing), after every other call and at
 /// [`deadline`](Self::deadline), and take its events.
+///
+/// It ends when the peer acknowledges a packet that was never sent ([`has_ended`](Self::has_ended)):
+/// then nothing more is sent.
 #[derive(Debug)]
 pub struct Session {
     sender: Sender,
@@ -113,27 +142,53 @@ pub struct Session {
     opener: Opener,
     received: ReceivedPackets,
     reassembly: Reassembly,
+    route: Route,
+    random: UnpredictableNumbers,
     ids: Ids,
-    payload_bytes: usize,
+    keep_alive: Option<KeepAlive>,
+    /// When a datagram of the peer came last; at first when the session began.
+    heard_at: Time,
+    ended: bool,
     control_packets: u32,
     forgeries: u64,
     events: VecDeque<Event>,
     counts: Counts,
 }
 
+/// Pings while the peer is silent.
+#[derive(Clone, Copy, Debug)]
+struct KeepAlive {
+    interval: Duration,
+    pinged_at: Time,
+}
+
+impl KeepAlive {
+    fn due(&self, heard_at: Time) -> Time {
+        heard_at.max(self.pinged_at) + self.interval
+    }
+}
+
 impl Session {
     /// A session from `now` on.
     pub fn new(now: Time, config: Config) -> Self {
-        let payload_bytes = usize::from(config.payload_bytes).max(OVERHEAD_BYTES + 1);
+        let payload_bytes = config.payload_bytes.max(OVERHEAD_BYTES as u16 + 1);
         let key_packets = config.key_packets.unwrap_or(KEY_PACKETS);
+        let mut random = UnpredictableNumbers::new(&config.random_secret);
+        let controllers = Controllers { config: config.controller, seed: config.seed };
+        let mtu = PathMtu::new(payload_bytes, config.max_payload_bytes);
+        let keep_alive = |interval| KeepAlive { interval, pinged_at: now };
         Self {
-            sender: Sender::new(now, config.controller, payload_bytes as u64, config.send),
+            sender: Sender::new(now, controllers, mtu, config.send, &mut random),
             sealer: Sealer::new(&config.protection, key_packets),
             opener: Opener::new(&config.protection),
             received: ReceivedPackets::default(),
             reassembly: Reassembly::new(config.receive),
+            route: Route::new(config.remote, config.follows),
+            random,
             ids: config.ids,
-            payload_bytes,
+            keep_alive: config.keep_alive_interval.map(keep_alive),
+            heard_at: now,
+            ended: false,
             control_packets: 0,
             forgeries: 0,
             events: VecDeque::new(),
@@ -162,17 +217,31 @@ impl Session {
         self.sender.push(now, stream, marking, data, |gone| note(events, counts, gone))
     }
 
-    /// A datagram came: it is opened in place.
+    /// A datagram came from an address: it is opened in place.
     ///
     /// # Errors
-    /// Why it was refused; nothing else has changed then.
-    pub fn handle(&mut self, now: Time, datagram: &mut [u8]) -> Result<(), Refused> {
-        let handled = self.try_handle(now, datagram);
+    /// Why it was refused; nothing else has changed then, unless the session has ended by it.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &mut [u8],
+    ) -> Result<(), Refused> {
+        let handled = self.try_handle(now, from, datagram);
         self.counts.refused += u64::from(handled.is_err());
         handled
     }
 
-    fn try_handle(&mut self, now: Time, datagram: &mut [u8]) -> Result<(), Refused> {
+    fn try_handle(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &mut [u8],
+    ) -> Result<(), Refused> {
+        if self.ended {
+            return Err(Refused::Ended);
+        }
+        let bytes = datagram.len() as u64;
         let clear = Clear::decode(datagram).ok_or(Refused::Foreign)?;
         if clear.session != self.ids.local {
             return Err(Refused::Foreign);
@@ -190,10 +259,27 @@ impl Session {
             return Err(Refused::Forged);
         };
         let frame = Frame::decode(&sealed[..length]).ok_or(Refused::Malformed)?;
-        self.received.add(now, pn, !matches!(frame, Frame::Ack(_)));
+        let is_newest = pn >= self.received.expected();
+        let is_control =
+            matches!(frame, Frame::Ack(_) | Frame::PathChallenge(_) | Frame::PathResponse(_));
+        self.received.add(now, pn, !is_control);
+        self.heard_at = now;
+        self.route.arrived(now, Arrival { from, bytes, is_newest }, &mut self.random);
         match frame {
-            Frame::Ack(ack) => self.sender.acknowledged(now, &ack),
-            Frame::Ping => {}
+            Frame::Ack(ack) => {
+                if self.sender.acknowledged(now, &ack).is_err() {
+                    self.ended = true;
+                    return Err(Refused::UnsentAcknowledged);
+                }
+            }
+            Frame::Ping => self.sender.peer_is_back(),
+            Frame::MtuProbe { .. } => {}
+            Frame::PathChallenge(data) => self.route.challenged(from, data),
+            Frame::PathResponse(data) => {
+                if let Some(moved) = self.route.answered(from, data) {
+                    self.sender.moved(now, moved);
+                }
+            }
             Frame::Data { fragment, bytes } => {
                 let whole = self.reassembly.add(now, &clear.header, fragment, bytes);
                 self.counts.given_up = self.reassembly.given_up();
@@ -206,28 +292,63 @@ impl Session {
         Ok(())
     }
 
-    /// Writes the next datagram into `out`, which is emptied; false if nothing may leave now.
-    pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+    /// Writes the next datagram into `out`, which is emptied: where it goes. `None` if nothing may
+    /// leave now.
+    pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> Option<SocketAddr> {
         out.clear();
+        if self.ended {
+            return None;
+        }
+        if let Some((to, frame)) = self.route.poll(now, ROUTE_PACKET_BYTES as u64) {
+            let frame = match frame {
+                RouteFrame::Challenge(data) => Frame::PathChallenge(data),
+                RouteFrame::Response(data) => Frame::PathResponse(data),
+            };
+            self.write_control(&frame, out)?;
+            return Some(to);
+        }
+        let to = self.route.active();
         if let Some(ack) = self.received.take_ack(now) {
-            let (pn, header) = (self.sender.take_pn(), self.control_header());
-            return self.write(pn, header, &Frame::Ack(ack), out);
+            self.write_control(&Frame::Ack(ack), out)?;
+            return Some(to);
         }
         if self.sender.take_ping() {
-            let (pn, header) = (self.sender.take_pn(), self.control_header());
-            let written = self.write(pn, header, &Frame::Ping, out);
+            let (pn, header) = self.write_control(&Frame::Ping, out)?;
             self.sender.sent(now, &header, pn, out.len());
-            return written;
+            return Some(to);
+        }
+        if let Some(keep_alive) = &mut self.keep_alive
+            && keep_alive.due(self.heard_at) <= now
+        {
+            keep_alive.pinged_at = now;
+            self.write_control(&Frame::Ping, out)?;
+            return Some(to);
+        }
+        if let Some(bytes) = self.sender.next_mtu_probe(now) {
+            let padding = usize::from(bytes) - PROBE_OVERHEAD_BYTES;
+            let (pn, _) = self.write_control(&Frame::MtuProbe { padding }, out)?;
+            self.sender.mtu_probe_sent(now, pn, bytes);
+            return Some(to);
         }
         let (events, counts) = (&mut self.events, &mut self.counts);
         self.sender.begin();
-        let next = self.sender.next(now, |gone| note(events, counts, gone));
-        let Some((Fragment { header, number, data }, pn)) = next else { return false };
-        let written = self.write(pn, header, &Frame::Data { fragment: number, bytes: &data }, out);
-        if written {
-            self.sender.sent(now, &header, pn, out.len());
-        }
-        written
+        let next = self.sender.next(now, &mut self.random, |gone| note(events, counts, gone));
+        let (Fragment { header, number, data }, pn) = next?;
+        self.write(pn, header, &Frame::Data { fragment: number, bytes: &data }, out)?;
+        self.sender.sent(now, &header, pn, out.len());
+        Some(to)
+    }
+
+    /// The socket does not take a datagram of so many bytes: the way is narrower than it was.
+    pub fn too_large(&mut self, now: Time, bytes: usize) {
+        self.sender.refused(now, u16::try_from(bytes).unwrap_or(u16::MAX));
+    }
+
+    /// A packet that carries no message: its number and its header.
+    fn write_control(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) -> Option<(u64, Header)> {
+        let (pn, header) = (self.sender.take_pn(&mut self.random), self.control_header());
+        self.write(pn, header, frame, out)?;
+        Some((pn, header))
     }
 
     /// The header of a packet that carries no message: no queue drops it on purpose.
@@ -238,26 +359,58 @@ impl Session {
         Header { stream: CONTROL_STREAM, message, marking, first: true, last: true }
     }
 
-    fn write(&mut self, pn: u64, header: Header, frame: &Frame<'_>, out: &mut Vec<u8>) -> bool {
+    fn write(
+        &mut self,
+        pn: u64,
+        header: Header,
+        frame: &Frame<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         let phase = self.sealer.phase(pn, self.sender.newest_acked());
         let clear = Clear { header, session: self.ids.remote, phase, low: pn as u32 };
-        if clear.encode(out).is_none() {
-            return false;
-        }
+        clear.encode(out)?;
         frame.encode(out);
         self.sealer.seal(pn, out, CLEAR_BYTES);
-        true
+        Some(())
     }
 
     /// When [`time_out`](Self::time_out) and [`poll_transmit`](Self::poll_transmit) are to be called,
     /// if nothing else happens before.
     pub fn deadline(&self) -> Option<Time> {
-        [self.sender.deadline(), self.received.due()].into_iter().flatten().min()
+        if self.ended {
+            return None;
+        }
+        let keep_alive = self.keep_alive.map(|keep_alive| keep_alive.due(self.heard_at));
+        let route = self.route.deadline(ROUTE_PACKET_BYTES as u64);
+        let own = [self.sender.deadline(), self.received.due(), keep_alive, route];
+        own.into_iter().flatten().min()
     }
 
     /// Does what is due at `now`.
     pub fn time_out(&mut self, now: Time) {
-        self.sender.time_out(now);
+        if !self.ended {
+            self.sender.time_out(now);
+        }
+    }
+
+    /// Whether the peer has acknowledged a packet that was never sent: nothing more comes or goes.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Where the peer is: the address that was validated last.
+    pub fn remote(&self) -> SocketAddr {
+        self.route.active()
+    }
+
+    /// When a datagram of the peer came last; at first when the session began.
+    pub fn heard_at(&self) -> Time {
+        self.heard_at
+    }
+
+    /// UDP payload of a full packet, bytes: what the path is known to carry.
+    pub fn payload_bytes(&self) -> u64 {
+        self.sender.payload_bytes()
     }
 
     /// Whether there are events.
@@ -288,7 +441,8 @@ impl Session {
     /// IP bytes that a message of so many bytes takes.
     pub fn ip_bytes(&self, message_bytes: usize) -> u64 {
         let around = OVERHEAD_BYTES + usize::from(IP_UDP_HEADER_BYTES);
-        let fragments = message_bytes.div_ceil(self.payload_bytes - OVERHEAD_BYTES);
+        let payload_bytes = self.sender.payload_bytes() as usize;
+        let fragments = message_bytes.div_ceil(payload_bytes - OVERHEAD_BYTES);
         (message_bytes + fragments * around) as u64
     }
 
@@ -304,7 +458,7 @@ impl Session {
 
     /// Round-trip times, once there is a sample.
     pub fn rtt(&self) -> Option<Rtt> {
-        self.sender.send_state().rtt(airlane_congestion::PathId(0))
+        self.sender.rtt()
     }
 
     /// The controller.

@@ -28,6 +28,13 @@ const PHASE: u32 = 1 << 31;
 const DATA: u8 = 1;
 const ACK: u8 = 2;
 const PING: u8 = 3;
+const PATH_CHALLENGE: u8 = 4;
+const PATH_RESPONSE: u8 = 5;
+const MTU_PROBE: u8 = 6;
+/// Bytes of a packet with a challenge or a response.
+pub(crate) const ROUTE_PACKET_BYTES: usize = CLEAR_BYTES + 9 + TAG_BYTES;
+/// Bytes of a packet with a probe besides its padding.
+pub(crate) const PROBE_OVERHEAD_BYTES: usize = CLEAR_BYTES + 1 + TAG_BYTES;
 
 /// What is in clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +96,12 @@ pub(crate) enum Frame<'a> {
     Ack(Ack),
     /// Nothing: it asks for an acknowledgement.
     Ping,
+    /// Asks the address that it goes to for a response with the same data.
+    PathChallenge([u8; 8]),
+    /// The answer to a challenge.
+    PathResponse([u8; 8]),
+    /// So many zeros: it asks for an acknowledgement, which shows that the path carries the packet.
+    MtuProbe { padding: usize },
 }
 
 /// What has arrived, and when.
@@ -110,6 +123,18 @@ impl Frame<'_> {
             }
             Frame::Ack(ack) => ack.encode(out),
             Frame::Ping => out.push(PING),
+            Frame::PathChallenge(data) => {
+                out.push(PATH_CHALLENGE);
+                out.extend_from_slice(data);
+            }
+            Frame::PathResponse(data) => {
+                out.push(PATH_RESPONSE);
+                out.extend_from_slice(data);
+            }
+            Frame::MtuProbe { padding } => {
+                out.push(MTU_PROBE);
+                out.resize(out.len() + padding, 0);
+            }
         }
     }
 
@@ -123,12 +148,20 @@ impl Frame<'_> {
             }
             ACK => Ack::decode(rest).map(Frame::Ack),
             PING => rest.is_empty().then_some(Frame::Ping),
+            PATH_CHALLENGE => Some(Frame::PathChallenge(rest.try_into().ok()?)),
+            PATH_RESPONSE => Some(Frame::PathResponse(rest.try_into().ok()?)),
+            MTU_PROBE => Some(Frame::MtuProbe { padding: rest.len() }),
             _ => None,
         }
     }
 }
 
 impl Ack {
+    /// Whether it is of this packet among others.
+    pub(crate) fn covers(&self, pn: u64) -> bool {
+        self.ranges.iter().any(|range| (range.0..=range.1).contains(&pn))
+    }
+
     fn encode(&self, out: &mut Vec<u8>) {
         let Some(&(first, newest)) = self.ranges.first() else { return };
         let ranges = &self.ranges[..self.ranges.len().min(MAX_RANGES)];
@@ -215,8 +248,10 @@ mod tests {
         for bytes in [
             &[][..],
             &[0],
-            &[4, 0, 0],
+            &[7, 0, 0],
             &[PING, 0],
+            &[PATH_CHALLENGE, 0, 0, 0, 0, 0, 0, 0],
+            &[PATH_RESPONSE, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             &[DATA],
             &[DATA, 1],
             &[ACK, 0, 0, 0, 0],
@@ -250,8 +285,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_are_read_as_written(ack in an_ack(), fragment: u16, bytes: Vec<u8>) {
-            for frame in [Frame::Ack(ack), Frame::Data { fragment, bytes: &bytes }, Frame::Ping] {
+        fn frames_are_read_as_written(
+            ack in an_ack(),
+            fragment: u16,
+            bytes: Vec<u8>,
+            data: [u8; 8],
+        ) {
+            for frame in [
+                Frame::Ack(ack),
+                Frame::Data { fragment, bytes: &bytes },
+                Frame::Ping,
+                Frame::PathChallenge(data),
+                Frame::PathResponse(data),
+                Frame::MtuProbe { padding: bytes.len() },
+            ] {
                 let mut out = Vec::new();
                 frame.encode(&mut out);
                 prop_assert_eq!(Frame::decode(&out), Some(frame));

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -95,20 +95,18 @@ impl Companion {
         Poll::Pending
     }
 
-    /// Sends a datagram, which begins with 4 to 15.
+    /// Whether a datagram that is too large for the path may arrive all the same, in fragments.
+    pub fn may_fragment(&self) -> bool {
+        self.socket.may_fragment()
+    }
+
+    /// Sends a datagram, which begins with 4 to 15; from `src`, or from whichever address leads there.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if the socket is full, and those of the socket.
-    pub fn try_send(&self, dst: SocketAddr, payload: &[u8]) -> io::Result<()> {
+    pub fn try_send(&self, dst: SocketAddr, src: Option<IpAddr>, payload: &[u8]) -> io::Result<()> {
         debug_assert!(is_for_companion(payload));
         let dscp = self.dscp;
-        self.socket.try_send(&Datagram {
-            dst,
-            src: None,
-            ecn: Ecn::NotEct,
-            dscp,
-            payload,
-            segment: None,
-        })
+        self.socket.try_send(&Datagram { dst, src, ecn: Ecn::NotEct, dscp, payload, segment: None })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -185,7 +185,19 @@ impl Connection {
         self.0.peer_public_key()
     }
 
-    /// The peer's address. It changes when the peer migrates.
+    /// The address of the peer that the handshake has validated, and the local one that it sends to, as
+    /// far as is known. The peer may have migrated since.
+    pub fn validated_addr(&self) -> Option<(SocketAddr, Option<IpAddr>)> {
+        self.0.first_path().map(|path| (path.remote(), path.local_ip()))
+    }
+
+    /// Whether the peer opened it: then the peer may migrate.
+    pub fn is_accepted(&self) -> bool {
+        self.0.is_accepted()
+    }
+
+    /// The peer's address. It changes when the peer migrates, before it is known whether the peer is
+    /// there.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.0.remote()
     }

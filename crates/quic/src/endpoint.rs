@@ -254,6 +254,15 @@ impl Endpoint {
         &self.inner.runtime
     }
 
+    /// A secret of this endpoint alone, for another protocol beside QUIC: from the operating system, or
+    /// in the laboratory from the seed.
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub fn secret(&self, name: &str) -> Result<[u8; 32], QuicError> {
+        self.inner.config.security.secret(self.inner.seed, name)
+    }
+
     /// The socket, for another protocol beside QUIC; `None` if it was given away already.
     pub fn companion(&self) -> Option<Companion> {
         let mailbox = Arc::new(Mailbox::default());
@@ -529,6 +538,11 @@ impl Inner {
         config.crypto = Arc::new(crypto);
         config.transport = Arc::new(transport);
         Some((config, control))
+    }
+
+    /// Whether it accepts connections.
+    pub(crate) fn accepts(&self) -> bool {
+        self.server.is_some()
     }
 
     /// What it was told.

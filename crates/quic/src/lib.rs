@@ -30,6 +30,10 @@ pub use config::{
 pub use connection::Connection;
 pub use control::{ControlHandle, ControlProgress, ControlStats};
 pub use crypto::{Certificates, Cipher, Identity, PinnedKeys, PublicKey, Security, Tls, Trust};
+/// Panics that end what they belong to, and nothing else.
+pub mod panics {
+    pub use crate::driver::{Panic, caught, message, report};
+}
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use fair::SendOrder;

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::mem;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use airlane_base::{Schedule, Time};
 use airlane_messages::wire::Clear;
-use airlane_quic::Companion;
+use airlane_quic::{Companion, panics};
 use airlane_runtime::{Received, Timer};
 
-use super::paths::{Paths, State};
+use super::paths::{Open, Paths, State};
 
 /// Datagrams received before what they caused is sent.
 const RECEIVE_BURST: usize = 64;
@@ -22,6 +22,9 @@ const RECEIVE_BURST: usize = 64;
 const SEND_BURST: usize = 32;
 /// How long the driver waits for a socket that is full.
 const FULL_SOCKET: Duration = Duration::from_micros(500);
+
+/// Linux's number of "message too long": the interface takes no datagram of this size.
+const EMSGSIZE: i32 = 90;
 
 /// The task. It ends with the endpoint.
 pub(super) struct Driver {
@@ -32,10 +35,17 @@ pub(super) struct Driver {
     /// Paths to look at, in turn.
     turn: Vec<usize>,
     /// A datagram that the socket could not take.
-    held: Option<(SocketAddr, Vec<u8>)>,
+    held: Option<Held>,
     /// When it is tried again.
     retry: Option<Time>,
     buffer: Vec<u8>,
+}
+
+/// A datagram that waits for room in the socket.
+struct Held {
+    to: SocketAddr,
+    source: Option<IpAddr>,
+    bytes: Vec<u8>,
 }
 
 impl Driver {
@@ -54,64 +64,77 @@ impl Driver {
     }
 
     /// Hands a datagram to its session.
-    fn take_in(&mut self, now: Time, mut received: Received, state: &mut State) {
+    fn take_in(&mut self, now: Time, received: Received, state: &mut State) {
         let Some(clear) = Clear::decode(&received.payload) else { return };
         let Some(slot) = state.slot_of(clear.session) else {
             state.keep_early(clear.session, received);
             return;
         };
         let Some(open) = state.open(slot) else { return };
-        match open.session.handle(now, &mut received.payload) {
-            Ok(()) => {
-                if received.src != open.remote {
-                    // It may have moved. Whether it has, QUIC finds out.
-                    open.follow();
-                }
-                open.tell();
-                state.list(slot);
-            }
-            Err(why) => tracing::debug!(src = %received.src, "a datagram was refused: {why:?}"),
-        }
+        open.take_in(self.paths.runtime(), now, received);
+        state.list(slot);
     }
 
     /// Lets a path send what may leave. False if the socket takes no more.
     fn drive(&mut self, now: Time, slot: usize, state: &mut State) -> bool {
-        let Some(open) = state.open(slot) else {
+        let Some(open) = state.open(slot).filter(|open| !open.failed) else {
             self.deadlines.clear(slot);
             return true;
         };
         open.listed = false;
-        open.session.time_out(now);
-        let mut sent = 0;
-        while sent < SEND_BURST && open.session.poll_transmit(now, &mut self.buffer) {
-            sent += 1;
-            match self.companion.try_send(open.remote, &self.buffer) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    self.held = Some((open.remote, mem::take(&mut self.buffer)));
-                    self.retry = Some(now + FULL_SOCKET);
-                    break;
-                }
-                // It is a lost one: the session recovers.
-                Err(e) => tracing::debug!(dst = %open.remote, "a datagram was not sent: {e}"),
-                Ok(()) => {}
-            }
-        }
+        let driven = open.guarded(|open| self.transmit(now, open));
         // What the buffer dropped is an event too.
         open.tell();
-        match open.session.deadline() {
-            Some(at) => self.deadlines.set(slot, at, 0),
-            None => self.deadlines.clear(slot),
-        }
-        if sent == SEND_BURST || self.held.is_some() {
+        let more = match driven {
+            Ok((deadline, more)) => {
+                match deadline {
+                    Some(at) => self.deadlines.set(slot, at, 0),
+                    None => self.deadlines.clear(slot),
+                }
+                more
+            }
+            Err(panic) => {
+                panics::report(self.paths.runtime(), panic);
+                self.deadlines.clear(slot);
+                false
+            }
+        };
+        if more {
             state.list(slot);
         }
         self.held.is_none()
     }
 
+    /// Sends what may leave of a path: when it wants to be looked at next, and whether it has more.
+    fn transmit(&mut self, now: Time, open: &mut Open) -> (Option<Time>, bool) {
+        open.session.time_out(now);
+        let mut sent = 0;
+        while sent < SEND_BURST
+            && let Some(to) = open.session.poll_transmit(now, &mut self.buffer)
+        {
+            sent += 1;
+            match self.companion.try_send(to, open.source, &self.buffer) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    let bytes = mem::take(&mut self.buffer);
+                    self.held = Some(Held { to, source: open.source, bytes });
+                    self.retry = Some(now + FULL_SOCKET);
+                    break;
+                }
+                Err(e) if e.raw_os_error() == Some(EMSGSIZE) => {
+                    open.session.too_large(now, self.buffer.len());
+                }
+                // It is a lost one: the session recovers.
+                Err(e) => tracing::debug!(dst = %to, "a datagram was not sent: {e}"),
+                Ok(()) => {}
+            }
+        }
+        (open.session.deadline(), sent == SEND_BURST || self.held.is_some())
+    }
+
     /// Sends what the socket could not take before. False if it still cannot.
     fn flush(&mut self, now: Time) -> bool {
-        let Some((to, bytes)) = &self.held else { return true };
-        match self.companion.try_send(*to, bytes) {
+        let Some(Held { to, source, bytes }) = &self.held else { return true };
+        match self.companion.try_send(*to, *source, bytes) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.retry = Some(now + FULL_SOCKET);
                 return false;

@@ -14,6 +14,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{ControllerConfig, Rtt};
@@ -24,6 +25,7 @@ use airlane_octopus::Marking;
 use airlane_quic::{Connection, Endpoint, QuicError, RecvStream, SendStream};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
+use ring::hmac;
 
 use self::driver::Driver;
 use self::hello::Hello;
@@ -37,6 +39,12 @@ const LABEL: &str = "EXPORTER-airlane-messages";
 pub struct PathConfig {
     /// UDP payload of a full packet, bytes, which is taken to pass every path.
     pub payload_bytes: u16,
+    /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: full packets
+    /// keep their size.
+    pub max_payload_bytes: Option<u16>,
+    /// Silence of the peer after which it is asked whether it is there, and told where this end is.
+    /// `None`: it is not.
+    pub keep_alive_interval: Option<Duration>,
     /// How many packets may leave, and when.
     pub controller: ControllerConfig,
     /// How it sends.
@@ -59,6 +67,17 @@ pub enum OpenError {
     Full,
 }
 
+/// Why a path has ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathFault {
+    /// The peer acknowledged a packet that was never sent to it (RFC 9000, section 21.4).
+    #[error("the peer acknowledged a packet that was never sent")]
+    UnsentAcknowledged,
+    /// A fault of the program.
+    #[error("the path failed inside")]
+    Inside,
+}
+
 /// The media paths on an endpoint's socket.
 #[derive(Clone, Debug)]
 pub struct MediaPaths {
@@ -67,10 +86,14 @@ pub struct MediaPaths {
 
 impl MediaPaths {
     /// Those of an endpoint, with at most `most` at a time; `None` if something else has the socket
-    /// beside QUIC already. They end with the endpoint.
+    /// beside QUIC already, or the system has no randomness. They end with the endpoint.
     pub fn new(endpoint: &Endpoint, most: usize) -> Option<Self> {
-        let paths = Arc::new(Paths::new(endpoint.runtime().clone(), most));
-        let driver = Driver::new(endpoint.companion()?, paths.clone());
+        let secret = endpoint.secret("media paths").ok()?;
+        let companion = endpoint.companion()?;
+        let may_fragment = companion.may_fragment();
+        let paths = Paths::new(endpoint.runtime().clone(), most, secret, may_fragment);
+        let paths = Arc::new(paths);
+        let driver = Driver::new(companion, paths.clone());
         endpoint.runtime().spawn("media paths", driver);
         Some(Self { paths })
     }
@@ -134,11 +157,20 @@ impl MediaPaths {
     ) -> Result<MediaPath, OpenError> {
         let (now, runtime) = (self.paths.runtime().now(), self.paths.runtime());
         let seed = runtime.seed().split("media path").index(ids.local.into());
+        let (remote, source) = connection.validated_addr().ok_or(QuicError::ClosedHere)?;
+        let is_accepted = connection.is_accepted();
         let session = Session::new(
             now,
             Config {
                 payload_bytes: config.payload_bytes,
-                controller: config.controller.build(now, config.payload_bytes.into(), seed),
+                max_payload_bytes: config.max_payload_bytes.filter(|_| !self.paths.may_fragment()),
+                controller: config.controller,
+                seed,
+                random_secret: random_secret(self.paths.secret(), ids.local),
+                remote: paths::comparable(remote),
+                // Only a client moves (RFC 9000, section 9).
+                follows: is_accepted,
+                keep_alive_interval: config.keep_alive_interval,
                 send: config.send,
                 receive: config.receive,
                 protection: protection(connection, ids, asked)?,
@@ -146,9 +178,19 @@ impl MediaPaths {
                 key_packets: None,
             },
         );
-        place.fill(session, connection.clone());
+        // A client expects its datagrams from the address that it sends to.
+        place.fill(session, connection.clone(), source.filter(|_| is_accepted));
         Ok(MediaPath { place })
     }
+}
+
+/// What a session's numbers that its peer must not guess come from.
+fn random_secret(of_endpoint: &[u8; 32], id: u32) -> [u8; 32] {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, of_endpoint);
+    let tag = hmac::sign(&key, &id.to_be_bytes());
+    let mut secret = [0; 32];
+    secret.copy_from_slice(tag.as_ref());
+    secret
 }
 
 /// What packets of a session are protected with. `asked`: this end asked for it.
@@ -233,7 +275,7 @@ impl MediaPath {
         self.place.change(|session, now| session.send(now, stream, marking, data))
     }
 
-    /// What happens next; `None` once the endpoint is gone.
+    /// What happens next; `None` once the endpoint is gone or the path has ended by itself.
     pub async fn next_event(&self) -> Option<Event> {
         poll_fn(|cx| self.poll_event(cx)).await
     }
@@ -241,6 +283,11 @@ impl MediaPath {
     /// The same, to poll.
     pub fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         self.place.poll_event(cx)
+    }
+
+    /// Why the path has ended by itself, if it has.
+    pub fn fault(&self) -> Option<PathFault> {
+        self.place.fault()
     }
 
     /// Rates and round-trip times as the controller has them.

@@ -1,14 +1,17 @@
 //! The paths of an endpoint: what their ends and the driver share.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use airlane_base::Time;
 use airlane_messages::{Event, Session};
 use airlane_quic::Connection;
+use airlane_quic::panics::{self, Panic};
 use airlane_runtime::{Received, RuntimeHandle};
 use parking_lot::Mutex;
+
+use super::PathFault;
 
 /// The part of a session's number that is its slot; the rest tells those apart that had it before.
 const SLOT_BITS: u32 = 16;
@@ -21,6 +24,11 @@ const MOST_EARLY: usize = 64;
 pub(super) struct Paths {
     runtime: RuntimeHandle,
     most: usize,
+    /// What numbers that peers must not guess come from.
+    secret: [u8; 32],
+    /// The socket sends what is too large for a path in fragments: how large packets may be cannot be
+    /// found out.
+    may_fragment: bool,
     state: Mutex<State>,
 }
 
@@ -52,9 +60,12 @@ struct Slot {
 /// A path that is open.
 pub(super) struct Open {
     pub(super) session: Session,
-    pub(super) connection: Connection,
-    /// Where its datagrams go: where QUIC has validated that the peer is.
-    pub(super) remote: SocketAddr,
+    /// It keeps the connection open.
+    _connection: Connection,
+    /// The local address that its datagrams leave from; `None`: whichever leads to the peer.
+    pub(super) source: Option<IpAddr>,
+    /// It has panicked: nothing more is done with the session.
+    pub(super) failed: bool,
     reader: Option<Waker>,
     pub(super) listed: bool,
 }
@@ -109,11 +120,45 @@ impl State {
 }
 
 impl Open {
+    /// A datagram of the session.
+    pub(super) fn take_in(&mut self, runtime: &RuntimeHandle, now: Time, received: Received) {
+        let Received { src, dst_ip, mut payload, .. } = received;
+        let src = comparable(src);
+        if self.failed {
+            return;
+        }
+        match self.guarded(|open| open.session.handle(now, src, &mut payload)) {
+            Ok(Ok(())) => {
+                if self.source.is_some() && src == self.session.remote() {
+                    self.source = (!dst_ip.is_unspecified()).then_some(dst_ip);
+                }
+            }
+            Ok(Err(why)) => tracing::debug!(%src, "a datagram was refused: {why:?}"),
+            Err(panic) => panics::report(runtime, panic),
+        }
+        self.tell();
+    }
+
     /// Wakes who waits for an event, if there is one.
     pub(super) fn tell(&mut self) {
-        if self.session.has_event() {
+        if self.session.has_event() || self.has_ended() {
             self.wake();
         }
+    }
+
+    /// Whether the path has ended by itself.
+    pub(super) fn has_ended(&self) -> bool {
+        self.failed || self.session.has_ended()
+    }
+
+    /// Runs what belongs to this path alone: a panic ends it, and no other.
+    pub(super) fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<T, Panic> {
+        let done = panics::caught(|| work(self));
+        if done.is_err() {
+            self.failed = true;
+            self.wake();
+        }
+        done
     }
 
     fn wake(&mut self) {
@@ -121,18 +166,27 @@ impl Open {
             reader.wake();
         }
     }
-
-    /// Follows the peer to where QUIC has validated that it is now.
-    pub(super) fn follow(&mut self) {
-        if let Some(remote) = self.connection.remote_addr() {
-            self.remote = remote;
-        }
-    }
 }
 
 impl Paths {
-    pub(super) fn new(runtime: RuntimeHandle, most: usize) -> Self {
-        Self { runtime, most: most.min(1 << SLOT_BITS), state: Mutex::default() }
+    pub(super) fn new(
+        runtime: RuntimeHandle,
+        most: usize,
+        secret: [u8; 32],
+        may_fragment: bool,
+    ) -> Self {
+        let most = most.min(1 << SLOT_BITS);
+        Self { runtime, most, secret, may_fragment, state: Mutex::default() }
+    }
+
+    /// What numbers that peers must not guess come from.
+    pub(super) fn secret(&self) -> &[u8; 32] {
+        &self.secret
+    }
+
+    /// Whether what is too large for a path may arrive in fragments.
+    pub(super) fn may_fragment(&self) -> bool {
+        self.may_fragment
     }
 
     pub(super) fn runtime(&self) -> &RuntimeHandle {
@@ -185,18 +239,21 @@ impl Place {
         &self.paths.runtime
     }
 
-    pub(super) fn fill(&self, session: Session, connection: Connection) {
-        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut open = Open { session, connection, remote: unknown, reader: None, listed: false };
-        open.follow();
+    pub(super) fn fill(&self, session: Session, connection: Connection, source: Option<IpAddr>) {
+        let mut open = Open {
+            session,
+            _connection: connection,
+            source,
+            failed: false,
+            reader: None,
+            listed: false,
+        };
         let now = self.paths.runtime.now();
         let mut state = self.paths.state.lock();
         let early = std::mem::take(&mut state.slots[self.slot].early);
         let is_early = !early.is_empty();
-        for mut received in early {
-            if let Err(why) = open.session.handle(now, &mut received.payload) {
-                tracing::debug!(src = %received.src, "a datagram was refused: {why:?}");
-            }
+        for received in early {
+            open.take_in(&self.paths.runtime, now, received);
         }
         state.slots[self.slot].open = Some(open);
         if is_early {
@@ -210,10 +267,11 @@ impl Place {
         let now = self.paths.runtime.now();
         let mut state = self.paths.state.lock();
         let open = state.slots[self.slot].open.as_mut().expect(FILLED);
-        let changed = change(&mut open.session, now);
+        let changed = open.guarded(|open| change(&mut open.session, now));
         state.list(self.slot);
         state.wake_driver();
-        changed
+        drop(state);
+        changed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Reads the session.
@@ -223,6 +281,17 @@ impl Place {
         look(&state.slots[self.slot].open.as_ref().expect(FILLED).session, now)
     }
 
+    /// Why the path has ended by itself, if it has.
+    pub(super) fn fault(&self) -> Option<PathFault> {
+        let state = self.paths.state.lock();
+        let open = state.slots[self.slot].open.as_ref().expect(FILLED);
+        match (open.failed, open.session.has_ended()) {
+            (true, _) => Some(PathFault::Inside),
+            (false, true) => Some(PathFault::UnsentAcknowledged),
+            (false, false) => None,
+        }
+    }
+
     pub(super) fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let mut state = self.paths.state.lock();
         let closed = state.closed;
@@ -230,12 +299,23 @@ impl Place {
         if let Some(event) = open.session.poll_event() {
             return Poll::Ready(Some(event));
         }
-        if closed {
+        if closed || open.has_ended() {
             return Poll::Ready(None);
         }
         open.reader = Some(cx.waker().clone());
         Poll::Pending
     }
+}
+
+/// An address such that two are equal if they are the same place: the system may fill in a flow label,
+/// and a scope where none is needed (RFC 3493, section 3.3).
+pub(super) fn comparable(address: SocketAddr) -> SocketAddr {
+    let SocketAddr::V6(mut v6) = address else { return address };
+    v6.set_flowinfo(0);
+    if !v6.ip().is_unicast_link_local() {
+        v6.set_scope_id(0);
+    }
+    v6.into()
 }
 
 /// A `MediaPath` has only places that were filled.

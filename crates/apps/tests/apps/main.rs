@@ -6,6 +6,7 @@ mod film;
 mod keystrokes;
 mod lines;
 mod media_path;
+mod media_path_moves;
 mod multipath;
 mod multipath_peers;
 mod peers;

@@ -21,6 +21,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 fn config() -> PathConfig {
     PathConfig {
         payload_bytes: 1200,
+        max_payload_bytes: None,
+        keep_alive_interval: None,
         controller: ControllerConfig::new(Algorithm::Bbr),
         send: SendOptions::default(),
         receive: ReceiveLimits::default(),

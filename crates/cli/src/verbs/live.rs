@@ -1,5 +1,6 @@
 //! `airlane send` and `airlane recv`.
 
+use airlane_daemon::DaemonError;
 use airlane_daemon::live::{Report, Second, Sender, SentVideo, recv as watch};
 use airlane_lab::LabError;
 
@@ -65,13 +66,25 @@ pub(super) fn recv(args: &RecvArgs) -> Result<u8, LabError> {
                 printing = say(&if args.json { json(second) } else { line(second) });
             }
         };
-        watch(&args.request(), stop, second).await.map_err(daemon_failed)
+        Ok::<_, LabError>(watch(&args.request(), stop, second).await)
     });
     runtime.shutdown_background();
-    let report = report?;
+    let report = match report? {
+        Ok(report) => report,
+        Err(DaemonError::Input(e)) => return Err(e.into()),
+        // A peer's failure.
+        Err(e) => {
+            eprintln!("airlane: {e}");
+            return Ok(1);
+        }
+    };
     printing?;
     say(&if args.json { json(&report) } else { summary(&report) })?;
-    Ok(if report.shown == 0 && code == 0 { 1 } else { code })
+    if let Some(lost) = &report.lost {
+        eprintln!("airlane: the sender is lost: {lost}");
+    }
+    let is_failed = report.shown == 0 || report.lost.is_some();
+    Ok(if is_failed && code == 0 { 1 } else { code })
 }
 
 fn json(value: &impl serde::Serialize) -> String {

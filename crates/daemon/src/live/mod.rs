@@ -3,12 +3,15 @@
 mod encoded;
 mod encoder;
 mod input;
+mod numbering;
+mod opened;
 mod output;
 mod pictures;
 mod record;
 mod recv;
 mod send;
 mod serving;
+mod silence;
 mod vpx;
 mod watched;
 
@@ -17,7 +20,7 @@ use std::time::Duration;
 use airlane_apps::media_path::{MediaPaths, PathConfig};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_messages::{ReceiveLimits, SendOptions};
-use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig};
+use airlane_quic::{ETHERNET_PAYLOAD_BYTES, Endpoint, QuicError, Tls, TransportConfig};
 
 use crate::DaemonError;
 
@@ -34,8 +37,17 @@ const ALPN: &[u8] = b"airlane-live";
 /// Silence after which a peer is taken to be gone, and after which it is asked.
 const IDLE: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
-/// UDP payload that passes every path.
+/// UDP payload that passes every path (RFC 9000, section 14).
 const PAYLOAD_BYTES: u16 = 1200;
+
+/// Codes with which a sender closes connections: there is no more, or it was stopped;
+const ENDED: u32 = 0;
+/// the viewer is not served now, and may ask again;
+const TURNED_AWAY: u32 = 1;
+/// the viewer broke the protocol;
+const VIOLATION: u32 = 2;
+/// the sender cannot go on.
+const FAILED: u32 = 3;
 
 /// What connections that set paths up are.
 fn transport(tls: Tls) -> TransportConfig {
@@ -51,9 +63,11 @@ fn transport(tls: Tls) -> TransportConfig {
 }
 
 /// What paths are: BBR, which fills a path and lets the network drop what it does not carry.
-fn path() -> PathConfig {
+fn path(keep_alive_interval: Option<Duration>) -> PathConfig {
     PathConfig {
         payload_bytes: PAYLOAD_BYTES,
+        max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+        keep_alive_interval,
         controller: ControllerConfig::new(Algorithm::Bbr),
         send: SendOptions::default(),
         receive: ReceiveLimits::default(),

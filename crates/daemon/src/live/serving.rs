@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_apps::live::wire::Answer;
 use airlane_apps::live::{self, ClipFrames, Frames, LayerMarks, LiveError, Noted, Source, Video};
-use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError};
+use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathFault};
 use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 use airlane_media::y4m::Header;
@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use super::encoded::{EncodedFrames, Encoding};
 use super::encoder::{EncoderFactory, EncoderPermit};
 use super::pictures::Latest;
-use super::{IDLE, path};
+use super::{ENDED, FAILED, IDLE, TURNED_AWAY, VIOLATION, path};
 use crate::seldom::Seldom;
 
 /// How long a viewer that has shaken hands may take to ask for the video.
@@ -94,14 +94,16 @@ impl Serving {
             let asked = tokio::select! {
                 biased;
                 asked = paths.accept(&connection) => asked,
-                () = runtime.sleep(patience) => return connection.close(1, "nothing was asked for"),
+                () = runtime.sleep(patience) => return connection.close(TURNED_AWAY, "nothing was asked for"),
             };
             let Ok(asked) = asked else { return };
             connection.works();
             patience = IDLE;
-            let opened = match asked.open(&path(), self.answer.encode()).await {
+            let opened = match asked.open(&path(None), self.answer.encode()).await {
                 Ok(opened) => opened,
-                Err(OpenError::Full) => return connection.close(1, "no room for another viewer"),
+                Err(OpenError::Full) => {
+                    return connection.close(TURNED_AWAY, "no room for another viewer");
+                }
                 Err(_) => return,
             };
             let _viewer = Viewer::count(&self.counts.viewers);
@@ -137,10 +139,18 @@ impl Serving {
                 Ended::Left => connection.rests(),
                 Ended::Stalled => {
                     self.seldom.info("stalled", "a viewer that acknowledged nothing was sent away");
-                    return connection.close(1, "nothing was acknowledged");
+                    return connection.close(TURNED_AWAY, "nothing was acknowledged");
                 }
-                Ended::Done => return connection.close(0, "the video has ended"),
-                Ended::Failed => return connection.close(1, "the video cannot be sent"),
+                Ended::Fault(PathFault::UnsentAcknowledged) => {
+                    let what = "a viewer that acknowledged what was never sent was sent away";
+                    self.seldom.info("violation", what);
+                    return connection.close(VIOLATION, "acknowledged what was never sent");
+                }
+                Ended::Fault(PathFault::Inside) => {
+                    return connection.close(TURNED_AWAY, "the path failed inside");
+                }
+                Ended::Done => return connection.close(ENDED, "the video has ended"),
+                Ended::Failed => return connection.close(FAILED, "the video cannot be sent"),
             }
         }
     }
@@ -165,7 +175,7 @@ impl Serving {
                     tracing::error!("{e}");
                     Ended::Failed
                 }
-                Err(_) => Ended::Left,
+                Err(_) => path.fault().map_or(Ended::Left, Ended::Fault),
             }
         };
         tokio::select! {
@@ -182,6 +192,8 @@ enum Ended {
     Left,
     /// It takes nothing.
     Stalled,
+    /// Its path ended by itself.
+    Fault(PathFault),
     /// There is nothing left.
     Done,
     /// This end cannot go on.

@@ -1,5 +1,7 @@
 //! What could have been shown.
 
+use std::time::Duration;
+
 use airlane_apps::live::ReceivedLayer;
 use airlane_apps::live::wire::Answer;
 use airlane_base::Time;
@@ -40,7 +42,8 @@ pub struct Second {
 pub struct Report {
     /// Seconds from the first frame on.
     pub seconds: f64,
-    /// Frames that the sender handed over meanwhile, as far as is known.
+    /// Frames that the sender handed over meanwhile, as far as is known: those of a silence at the end
+    /// are counted as if it had gone on.
     pub sent: u64,
     /// Frames that could be shown.
     pub shown: u64,
@@ -52,12 +55,16 @@ pub struct Report {
     pub latency_p50_ms: f64,
     /// The same, 99th percentile.
     pub latency_p99_ms: f64,
+    /// Why the sender counts as lost, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Watched {
     begin: Time,
     layers: u8,
+    frame_time: Duration,
     frames: Vec<Frame>,
     bytes: u64,
     first: Option<u32>,
@@ -78,6 +85,7 @@ impl Watched {
         Self {
             begin,
             layers: answer.structure.layers(),
+            frame_time: answer.frame_time,
             frames: Vec::new(),
             bytes: 0,
             first: None,
@@ -126,7 +134,8 @@ impl Watched {
         second
     }
 
-    pub(super) fn report(&self, now: Time) -> Report {
+    /// The whole, up to `now`, when the sender had been silent for `silent`.
+    pub(super) fn report(&self, now: Time, silent: Duration) -> Report {
         let seconds = now.since(self.begin).as_secs_f64();
         let late: Vec<f64> = self.frames.iter().map(|f| self.late_ms(f)).collect();
         let late = stats::sorted(&late);
@@ -134,12 +143,14 @@ impl Watched {
         let of_layers = |n: u8| self.frames.iter().filter(|f| f.layers == n).count() as u64;
         Report {
             seconds,
-            sent: self.first.map_or(0, |first| u64::from(self.newest - first.min(self.newest)) + 1),
+            sent: self.first.map_or(0, |first| u64::from(self.newest - first.min(self.newest)) + 1)
+                + (silent.as_nanos() / self.frame_time.as_nanos().max(1)) as u64,
             shown: self.frames.len() as u64,
             by_layer: (1..=self.layers).map(of_layers).collect(),
             bps: if seconds > 0.0 { 8.0 * self.bytes as f64 / seconds } else { 0.0 },
             latency_p50_ms: quantile(0.5),
             latency_p99_ms: quantile(0.99),
+            lost: None,
         }
     }
 }

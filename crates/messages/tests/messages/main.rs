@@ -3,5 +3,6 @@
 mod hostile;
 mod link;
 mod outage;
+mod path;
 mod vectors;
 mod whole;

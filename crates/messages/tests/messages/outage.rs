@@ -94,7 +94,7 @@ fn a_clock_that_steps_does_no_harm() {
     assert!(early.is_ok());
     let mut out = Vec::new();
     link.sender.time_out(ms(300));
-    while link.sender.poll_transmit(ms(300), &mut out) {}
+    while link.sender.poll_transmit(ms(300), &mut out).is_some() {}
     link.now += Duration::from_secs(3600);
     let from = link.delivered.len();
     frames(&mut link, ms(3_602_000), FRESHEST, 10_000);

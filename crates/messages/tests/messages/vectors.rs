@@ -4,7 +4,7 @@ use airlane_messages::Protection;
 use airlane_octopus::Marking;
 use bytes::Bytes;
 
-use crate::link::{ms, pair_with};
+use crate::link::{address, ms, pair_with};
 
 const MARKING: Marking = Marking { priority: 3, drops: Some(2), bitrate_kbps: 7_500, slack_ms: 0 };
 
@@ -17,11 +17,11 @@ fn exchanged(sealed: bool) -> [String; 2] {
     let (mut sender, mut receiver) = pair_with(if sealed { None } else { Some(Protection::Null) });
     let mut packet = Vec::new();
     sender.send(ms(0), 1, MARKING, Bytes::from_static(b"hello")).unwrap();
-    assert!(sender.poll_transmit(ms(0), &mut packet));
+    assert!(sender.poll_transmit(ms(0), &mut packet).is_some());
     let data = hex(&packet);
-    receiver.handle(ms(20), &mut packet).unwrap();
+    receiver.handle(ms(20), address(1), &mut packet).unwrap();
     let mut ack = Vec::new();
-    assert!(receiver.poll_transmit(ms(25), &mut ack));
+    assert!(receiver.poll_transmit(ms(25), &mut ack).is_some());
     [data, hex(&ack)]
 }
 

@@ -12,15 +12,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
 /// What a panic was raised with.
-pub(crate) type Panic = Box<dyn Any + Send>;
+pub type Panic = Box<dyn Any + Send>;
 
-/// Runs `f`. Whoever gets a panic must not use what `f` was changing as if nothing had happened.
-pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
+/// Runs `f`.
+///
+/// # Errors
+/// The panic of `f`. Whoever gets a panic must not use what `f` was changing as if nothing had happened.
+pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(f))
 }
 
 /// The words of a panic.
-pub(crate) fn message(panic: &Panic) -> String {
+pub fn message(panic: &Panic) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|s| (*s).to_owned())
@@ -29,6 +32,6 @@ pub(crate) fn message(panic: &Panic) -> String {
 }
 
 /// Has the runtime hear of a panic that was caught.
-pub(super) fn report(runtime: &RuntimeHandle, panic: Panic) {
+pub fn report(runtime: &RuntimeHandle, panic: Panic) {
     runtime.spawn("quic connection", async move { resume_unwind(panic) });
 }

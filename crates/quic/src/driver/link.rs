@@ -11,7 +11,7 @@ use std::time::Instant;
 use airlane_base::Time;
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
-use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, PathId, StreamId, VarInt};
+use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, FourTuple, PathId, StreamId, VarInt};
 use parking_lot::{Mutex, MutexGuard};
 use rustls::pki_types::CertificateDer;
 
@@ -42,6 +42,11 @@ pub(crate) struct Link {
     pub(super) window: AtomicU64,
     /// Its packets are protected.
     pub(crate) protects: bool,
+    /// Where the peer was when the handshake began. Neither end moves before it is done, so that the
+    /// handshake validates this address.
+    first_path: Option<FourTuple>,
+    /// The peer opened it.
+    accepted: bool,
     /// Packets may grow: noq finds out how far.
     pub(super) probes_mtu: bool,
     /// When its handshake must be done, if the peer opened it.
@@ -98,6 +103,8 @@ impl Link {
         let state = State::new(proto, endpoint.clock.instant(now), reports);
         let timeout = endpoint.config().admission.handshake_timeout.filter(|_| state.unannounced);
         let ahead = Ahead::new(endpoint.config(), &endpoint.live);
+        let first_path = state.proto.network_path(PathId::ZERO).ok();
+        let accepted = state.proto.side().is_server();
         let link = Arc::new(Self {
             handle,
             agenda: endpoint.agenda.clone(),
@@ -107,6 +114,8 @@ impl Link {
             window: AtomicU64::new(ahead.first()),
             ahead,
             protects: !matches!(endpoint.config().security.cipher(), Cipher::Null),
+            first_path,
+            accepted,
             probes_mtu: endpoint.config().most_payload_bytes.is_some(),
             handshake_deadline: timeout.map(|t| now + t),
             occupant: OnceLock::new(),
@@ -453,6 +462,16 @@ impl Link {
         let identity = self.state.lock().proto.crypto_session().peer_identity()?;
         let chain = identity.downcast::<Vec<CertificateDer<'static>>>().ok()?;
         PublicKey::of_certificate(chain.first()?)
+    }
+
+    /// Where the peer was when the handshake began, and the local address that it sent to.
+    pub(crate) fn first_path(&self) -> Option<FourTuple> {
+        self.first_path
+    }
+
+    /// Whether the peer opened it.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.accepted
     }
 
     /// The peer's address. It changes when the peer migrates.

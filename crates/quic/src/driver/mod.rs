@@ -43,8 +43,7 @@ use noq_proto::{
 };
 
 pub(crate) use self::agenda::Agenda;
-use self::guard::Panic;
-pub(crate) use self::guard::{caught, message};
+pub use self::guard::{Panic, caught, message, report};
 pub(crate) use self::inbox::{Found, Inbox};
 pub(crate) use self::link::{Link, Owner, WeakLink};
 pub(crate) use self::links::Links;
@@ -116,8 +115,9 @@ thread_local! {
 impl Driver {
     pub(crate) fn new(inner: Arc<Inner>, socket: Arc<dyn airlane_runtime::UdpSocket>) -> Self {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
+        let config = inner.config();
         let work = Work {
-            outlet: Outlet::new(socket, inner.config().ecn, inner.config().dscp),
+            outlet: Outlet::new(socket, config.ecn, config.dscp, inner.accepts()),
             deadlines: Schedule::default(),
             timer,
             armed: None,

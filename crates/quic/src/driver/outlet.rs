@@ -17,6 +17,9 @@ pub(super) struct Outlet {
     ecn: bool,
     /// What every datagram asks of the network.
     dscp: Dscp,
+    /// Datagrams name the local address that they leave from: of a server, whose clients expect it. A
+    /// client's leave from whichever leads to the server, since the one before may be gone.
+    names_source: bool,
     held: Option<Held>,
 }
 
@@ -37,7 +40,7 @@ struct Route {
 }
 
 impl Route {
-    fn of(transmit: &Transmit, ecn: bool) -> Self {
+    fn of(transmit: &Transmit, ecn: bool, names_source: bool) -> Self {
         Self {
             // Where it is not asked for the peer reports no counts, and noq, which always begins with
             // marks, stops expecting any.
@@ -48,15 +51,20 @@ impl Route {
                 Some(EcnCodepoint::Ce) => Ecn::Ce,
             },
             dst: transmit.destination,
-            src: transmit.src_ip,
+            src: transmit.src_ip.filter(|_| names_source),
             segment: transmit.segment_size.unwrap_or(transmit.size).max(1),
         }
     }
 }
 
 impl Outlet {
-    pub(super) fn new(socket: Arc<dyn UdpSocket>, ecn: bool, dscp: Dscp) -> Self {
-        Self { socket, ecn, dscp, held: None }
+    pub(super) fn new(
+        socket: Arc<dyn UdpSocket>,
+        ecn: bool,
+        dscp: Dscp,
+        names_source: bool,
+    ) -> Self {
+        Self { socket, ecn, dscp, names_source, held: None }
     }
 
     pub(super) fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<Received>> {
@@ -76,7 +84,7 @@ impl Outlet {
         transmit: &Transmit,
         bytes: &mut Vec<u8>,
     ) -> Poll<()> {
-        let to = Route::of(transmit, self.ecn);
+        let to = Route::of(transmit, self.ecn, self.names_source);
         let mut sent = 0;
         while sent < transmit.size {
             let Poll::Ready(n) = self.send_some(cx, to, &bytes[sent..transmit.size]) else {
@@ -109,7 +117,8 @@ impl Outlet {
     /// asks again.
     pub(super) fn respond(&self, cx: &mut Context<'_>, transmit: &Transmit, bytes: &[u8]) {
         if self.held.is_none() {
-            let _ = self.send_some(cx, Route::of(transmit, self.ecn), &bytes[..transmit.size]);
+            let to = Route::of(transmit, self.ecn, self.names_source);
+            let _ = self.send_some(cx, to, &bytes[..transmit.size]);
         }
     }
 

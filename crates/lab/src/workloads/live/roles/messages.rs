@@ -66,6 +66,8 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     let packets = entry.buffer.div_ceil(u64::from(payload_bytes)) as usize + 1;
     let config = PathConfig {
         payload_bytes,
+        max_payload_bytes: None,
+        keep_alive_interval: None,
         controller: *control,
         send: SendOptions {
             buffer: Capacity { packets, ip_bytes: entry.buffer },
