@@ -1,5 +1,6 @@
 //! `airlane link` and `airlane relay`: a link until it is told to stop.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,6 +13,9 @@ use super::{print, refused};
 
 /// How often the thread that waits for signals looks.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long a port may be taken that is to be listened on, and how often it is tried.
+const PORT_TIMEOUT: Duration = Duration::from_secs(1);
+const PORT_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs until a signal comes; the exit code.
 ///
@@ -22,11 +26,11 @@ pub(super) fn link(request: Request, interval: Option<Duration>) -> Result<u8, L
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)
             .map_err(|e| LabError::fault(format!("cannot listen for signals: {e}")))?;
     }
-    let mut link = Link::start(&request).map_err(failed)?;
+    let told = || signal.load(Ordering::Relaxed) != 0;
+    let mut link = start(&request, told).map_err(failed)?;
     let start = link.totals().map_err(failed)?;
     let at: String = link.addresses().iter().map(|a| format!(" {a}")).collect();
     print(&format!("ready{}{at}\n", if at.is_empty() { "" } else { ":" }))?;
-    let told = || signal.load(Ordering::Relaxed) != 0;
     let interval = interval.unwrap_or(Duration::MAX);
     let (mut last, mut left) = (start.clone(), interval);
     while !told() && !link.wait(left.min(LOOK)) {
@@ -41,6 +45,23 @@ pub(super) fn link(request: Request, interval: Option<Duration>) -> Result<u8, L
     print(&format!("in {:.1} s: {}\n", (end.at - start.at).as_secs_f64(), end.since(&start)))?;
     // Service managers stop a link by SIGTERM, and expect a clean exit.
     Ok(if signal.load(Ordering::Relaxed) == SIGTERM as usize { 0 } else { 130 })
+}
+
+/// Starts a link. A port that is taken may be given up in a moment, by the link that this one takes the
+/// place of.
+fn start(request: &Request, told: impl Fn() -> bool) -> Result<Link, LinkError> {
+    let mut left = PORT_TIMEOUT;
+    loop {
+        match Link::start(request) {
+            Err(LinkError::Listen { source, .. })
+                if source.kind() == ErrorKind::AddrInUse && !left.is_zero() && !told() =>
+            {
+                std::thread::park_timeout(PORT_INTERVAL);
+                left = left.saturating_sub(PORT_INTERVAL);
+            }
+            started => return started,
+        }
+    }
 }
 
 /// A link's reason as the command line tells it.
