@@ -319,7 +319,7 @@ impl Endpoint {
             }
             let (handle, proto) = links.proto().connect(now, client, remote, name)?;
             let link = Link::new(handle, proto, control, &self.inner);
-            links.insert(link.clone(), None);
+            links.insert(now, link.clone(), None);
             self.inner.agenda.add(handle);
             Connection::new(link)
         };

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use airlane_base::Time;
 use airlane_runtime::RuntimeHandle;
@@ -481,19 +480,14 @@ impl Link {
 
     // The driver's side.
 
-    /// Hands over what came for the connection from an address, in datagrams of so many bytes; whether
-    /// it must now be put on the driver's list.
+    /// Hands over what came for the connection, in datagrams of so many bytes; whether it must now be
+    /// put on the driver's list.
     pub(super) fn handle_events(
         &self,
-        now: Instant,
         events: impl Iterator<Item = ConnectionEvent>,
-        (from, bytes): (SocketAddr, u64),
+        bytes: u64,
     ) -> bool {
         let mut state = self.state.lock();
-        let remote = state.proto.network_path(PathId::ZERO).map(|path| path.remote());
-        if remote.is_ok_and(|remote| remote != from) && !state.moves.take(now) {
-            return false;
-        }
         if let Some(unvalidated) = &mut state.unvalidated {
             unvalidated.on_received(bytes);
         }

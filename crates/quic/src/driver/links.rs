@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::Bytes;
 use noq_proto::{ConnectionHandle, EndpointEvent, VarInt};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::handshakes::Handshakes;
 use super::link::Link;
+use super::moves::Moves;
 use super::wakers::Wakers;
 use crate::connection::Connection;
 use crate::error::QuicError;
@@ -22,6 +24,8 @@ pub(crate) struct Links {
     proto: noq_proto::Endpoint,
     /// By handle; noq-proto gives free ones out again.
     links: Vec<Option<Arc<Link>>>,
+    /// The moves of their peers, by handle.
+    moves: Vec<Moves>,
     /// The places of those that clients opened, by handle.
     places: BTreeMap<usize, Place>,
     live: usize,
@@ -47,6 +51,7 @@ impl Links {
         Self {
             proto,
             links: Vec::new(),
+            moves: Vec::new(),
             places: BTreeMap::new(),
             live: 0,
             handshakes: Handshakes::new(handshakes),
@@ -74,8 +79,13 @@ impl Links {
 
     /// Keeps a connection, and its place, until it is drained. One that a client opens has begun its
     /// handshake ([`Self::begin_handshake`]).
-    pub(crate) fn insert(&mut self, link: Arc<Link>, place: Option<Place>) {
+    pub(crate) fn insert(&mut self, now: Instant, link: Arc<Link>, place: Option<Place>) {
         let i = link.handle.0;
+        let home = link.first_path().filter(|_| link.is_accepted()).map(|path| path.remote());
+        if self.moves.len() <= i {
+            self.moves.resize(i + 1, Moves::new(now, None));
+        }
+        self.moves[i] = Moves::new(now, home);
         self.places.extend(place.map(|place| (i, place)));
         if self.links.len() <= i {
             self.links.resize(i + 1, None);
@@ -142,6 +152,17 @@ impl Links {
         }
         self.idle.add(cx.waker());
         Poll::Pending
+    }
+
+    /// Whether a connection takes a datagram of so many bytes from an address.
+    pub(super) fn admit(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        from: SocketAddr,
+        bytes: u64,
+    ) -> bool {
+        self.moves.get_mut(handle.0).is_none_or(|moves| moves.admit(now, from, bytes))
     }
 
     pub(super) fn get(&self, handle: ConnectionHandle) -> Option<&Arc<Link>> {

@@ -28,7 +28,6 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::mem;
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -89,8 +88,6 @@ struct Work {
     arrived: Vec<ConnectionEvent>,
     arrived_bytes: u64,
     arrived_for: ConnectionHandle,
-    /// Where it has come from.
-    arrived_from: SocketAddr,
     /// The thread's [`SCRATCH`], while the driver is at work.
     buffer: Vec<u8>,
 }
@@ -126,7 +123,6 @@ impl Driver {
             arrived: Vec::new(),
             arrived_bytes: 0,
             arrived_for: ConnectionHandle(0),
-            arrived_from: inner.local_addr,
             buffer: Vec::new(),
         };
         Self { work, inner }
@@ -140,7 +136,7 @@ impl Work {
         let now = inner.clock.tell(time);
         let mut links = inner.links.lock();
         let received = self.receive(cx, inner, now, &mut links);
-        self.hand_over(inner, now, &mut links);
+        self.hand_over(inner, &mut links);
         if let Err(e) = received {
             tracing::warn!(addr = %inner.local_addr, "the socket failed: {e}");
             links.give_up(&e.into());
@@ -247,14 +243,17 @@ impl Work {
         let token = knock.and_then(|_| token::of_initial(&payload));
         match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if !links.admit(now, handle, path.remote(), bytes) {
+                    return;
+                }
                 if ecn == Ecn::Ce
                     && let Some(link) = links.get(handle)
                 {
                     link.control().shared().count_mark();
                 }
-                if self.arrived_for != handle || self.arrived_from != src {
-                    self.hand_over(inner, now, links);
-                    (self.arrived_for, self.arrived_from) = (handle, src);
+                if self.arrived_for != handle {
+                    self.hand_over(inner, links);
+                    self.arrived_for = handle;
                 }
                 self.arrived.push(event);
                 self.arrived_bytes += bytes;
@@ -282,12 +281,12 @@ impl Work {
 
     /// Hands what has come for a connection to it: all at once, because whoever reads or writes
     /// waits for its lock meanwhile.
-    fn hand_over(&mut self, inner: &Inner, now: Instant, links: &mut Links) {
+    fn hand_over(&mut self, inner: &Inner, links: &mut Links) {
         let handle = self.arrived_for;
-        let from = (self.arrived_from, mem::take(&mut self.arrived_bytes));
+        let bytes = mem::take(&mut self.arrived_bytes);
         let events = self.arrived.drain(..);
         let Some(link) = links.get(handle).filter(|_| events.len() > 0) else { return };
-        match guard::caught(|| link.handle_events(now, events, from)) {
+        match guard::caught(|| link.handle_events(events, bytes)) {
             Ok(true) => self.ready.push_back(handle),
             Ok(false) => {}
             Err(panic) => self.fail(handle, inner, links, panic),
@@ -361,7 +360,7 @@ impl Work {
                 }
                 let place = place.ok().flatten();
                 place.iter().for_each(|place| link.take_place(place));
-                links.insert(link, place);
+                links.insert(now, link, place);
                 self.ready.push_back(handle);
             }
             Err(panic) => {

@@ -1,41 +1,72 @@
-//! How often a connection's peer may come from another address.
+//! How often the peer of a server's connection may come from another address.
 //!
-//! noq takes any packet from elsewhere that the peer's keys protect for a move, and asks there for a sign
-//! of life with a datagram of 1200 bytes (RFC 9000, section 8.2.1), however short the packet was: whoever
-//! has a connection and forges addresses would have us send thirty times as much to others.
+//! noq answers the first packet from a new address with up to two datagrams of 1200 bytes, since it begins a
+//! datagram as long as a single byte may be sent, and pads challenges. A client that moves to and fro in
+//! somebody else's name would so have him sent many times what it sends (RFC 9000, section 9.3.1). So
+//! moves are counted: some are free, further ones need as much from the new address as may be sent there.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Moves that are taken at once, and the time after which there is one more. A client moves once in a
-/// while; what its network had under way may come from the address before.
-const BURST: u32 = 8;
-const EVERY: Duration = Duration::from_millis(500);
+/// Moves that are free at a time.
+const MAX_FREE: u32 = 4;
+/// Time after which another one is.
+const FREE_INTERVAL: Duration = Duration::from_secs(10);
+/// Bytes that noq sends to an address at most before it knows more of it.
+const CHALLENGE_BYTES: u64 = 2 * 1200;
+/// Times what came from an address that may be sent there.
+const FACTOR: u64 = 3;
 
-/// The moves that a peer may still make.
+/// The moves of one connection's peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moves {
-    left: u32,
+    /// Where the handshake found the peer, and where its packets came from last; `None`: the peer does
+    /// not move.
+    addresses: Option<(SocketAddr, SocketAddr)>,
+    free: u32,
+    /// Since when moves have become free again.
     since: Instant,
+    /// An address whose packets are not taken yet, and bytes that came from it.
+    waiting: Option<(SocketAddr, u64)>,
 }
 
 impl Moves {
-    /// As many as are taken at once.
-    pub(super) fn new(now: Instant) -> Self {
-        Self { left: BURST, since: now }
+    /// A peer that is at `home`; `None`: one that does not move.
+    pub(super) fn new(now: Instant, home: Option<SocketAddr>) -> Self {
+        let addresses = home.map(|home| (home, home));
+        Self { addresses, free: MAX_FREE, since: now, waiting: None }
     }
 
-    /// Whether one more is taken.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
-        let more = now.saturating_duration_since(self.since).as_nanos() / EVERY.as_nanos();
-        let more = u32::try_from(more).unwrap_or(BURST).min(BURST);
-        if self.left + more >= BURST {
-            (self.left, self.since) = (BURST, now);
-        } else {
-            (self.left, self.since) = (self.left + more, self.since + EVERY * more);
+    /// Whether a packet of so many bytes from an address is taken.
+    pub(super) fn admit(&mut self, now: Instant, from: SocketAddr, bytes: u64) -> bool {
+        let Some((home, last)) = &mut self.addresses else { return true };
+        if *last == from {
+            return true;
         }
-        let taken = self.left > 0;
-        self.left = self.left.saturating_sub(1);
-        taken
+        if *home == from {
+            *last = from;
+            return true;
+        }
+        let intervals =
+            now.saturating_duration_since(self.since).as_nanos() / FREE_INTERVAL.as_nanos();
+        if intervals > 0 {
+            let earned = u32::try_from(intervals).unwrap_or(MAX_FREE).min(MAX_FREE);
+            self.free = (self.free + earned).min(MAX_FREE);
+            self.since = now;
+        }
+        if self.free > 0 {
+            self.free -= 1;
+        } else {
+            let known = self.waiting.filter(|(address, _)| *address == from);
+            let came = known.map_or(0, |(_, came)| came) + bytes;
+            if came * FACTOR < CHALLENGE_BYTES {
+                self.waiting = Some((from, came));
+                return false;
+            }
+        }
+        self.waiting = None;
+        *last = from;
+        true
     }
 }
 
@@ -43,17 +74,39 @@ impl Moves {
 mod tests {
     use super::*;
 
+    fn at(port: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 1], port))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a base to count from")]
+    fn start() -> Instant {
+        Instant::now()
+    }
+
     #[test]
-    fn moves_are_taken_at_a_rate() {
-        // Any base will do: only differences matter.
-        let begin = crate::clock::Clock::new(Duration::ZERO).instant(airlane_base::Time::ZERO);
-        let mut moves = Moves::new(begin);
-        let mut within = |from: u64, to: u64| {
-            let times = (from..to).step_by(10);
-            times.filter(|ms| moves.take(begin + Duration::from_millis(*ms))).count()
-        };
-        assert_eq!(within(0, 400), 8);
-        assert_eq!(within(400, 10_400), 20);
-        assert_eq!(within(60_000, 60_400), 8, "after a rest");
+    fn moves_to_and_fro_cost_what_they_cause() {
+        let now = start();
+        let mut moves = Moves::new(now, Some(at(1)));
+        let (mut came, mut taken) = (0, 0);
+        for step in 0..10_000_u64 {
+            let now = now + Duration::from_millis(step);
+            assert!(moves.admit(now, at(1), 30));
+            came += 30;
+            taken += u64::from(moves.admit(now, at(2), 30));
+        }
+        assert!(taken <= u64::from(MAX_FREE) + came * FACTOR / CHALLENGE_BYTES, "{taken}");
+        assert!(taken > u64::from(MAX_FREE));
+    }
+
+    #[test]
+    fn a_peer_that_has_moved_is_heard_and_may_move_again_later() {
+        let mut now = start();
+        let mut moves = Moves::new(now, Some(at(1)));
+        for port in 2..100 {
+            assert!((0..5).all(|_| moves.admit(now, at(port), 30)), "{port}");
+            now += FREE_INTERVAL;
+        }
+        let mut fixed = Moves::new(now, None);
+        assert!((0..100).all(|port| fixed.admit(now, at(port), 30)));
     }
 }

@@ -10,7 +10,6 @@ use bytes::{Buf, Bytes};
 use noq_proto::{Event, StreamEvent, StreamId};
 
 use super::inbox::{Inbox, Stop};
-use super::moves::Moves;
 use super::unvalidated::Unvalidated;
 use super::wakers::Wakers;
 use crate::error::QuicError;
@@ -31,8 +30,6 @@ pub(super) struct State {
     pub(super) unannounced: bool,
     /// What may be sent, until the address of a client that opened it is validated.
     pub(super) unvalidated: Option<Unvalidated>,
-    /// The moves that the peer may still make.
-    pub(super) moves: Moves,
     /// The driver is to look at it, and knows.
     pub(super) listed: bool,
     /// When the state machine wanted to be looked at, at the end of the last turn.
@@ -114,7 +111,6 @@ impl State {
             connected: false,
             confirmed: false,
             unvalidated: None,
-            moves: Moves::new(now),
             listed: true,
             deadline: None,
             emptied: now,

@@ -23,7 +23,12 @@ struct Nat {
     client: SocketAddr,
     /// Bytes that are sent to such an address, UDP payloads.
     astray: Arc<AtomicUsize>,
+    /// UDP payload bytes that seemed to come from [`VICTIM`], and that went there.
+    victim: Arc<Mutex<(u64, u64)>>,
 }
+
+/// Where somebody is who has nothing to do with it: what is sent there is lost.
+const VICTIM: ([u8; 4], u16) = ([10, 0, 0, 66], 4_000);
 
 impl Fabric for Nat {
     fn send(&mut self, now: Time, mut packet: Box<Packet>) {
@@ -31,7 +36,14 @@ impl Fabric for Nat {
             self.client = packet.src;
             let Some(src) = (self.seems)(packet.src, now) else { return };
             packet.src = src;
+            if src == VICTIM.into() {
+                self.victim.lock().unwrap().0 += packet.payload.len() as u64;
+            }
         } else {
+            if packet.dst == VICTIM.into() {
+                self.victim.lock().unwrap().1 += packet.payload.len() as u64;
+                return;
+            }
             if (self.seems)(self.client, now) != Some(packet.dst) {
                 self.astray.fetch_add(packet.payload.len(), Ordering::Relaxed);
                 return;
@@ -52,9 +64,17 @@ impl Fabric for Nat {
 
 /// A server and a client behind a NAT, 10 Mbit/s and 20 ms.
 fn behind(seems: Seems) -> (World<Nat>, RuntimeHandle, RuntimeHandle) {
+    counting(seems, Arc::default())
+}
+
+/// The same, with what seemed to come from the victim and went there counted.
+fn counting(
+    seems: Seems,
+    victim: Arc<Mutex<(u64, u64)>>,
+) -> (World<Nat>, RuntimeHandle, RuntimeHandle) {
     let link = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000).0;
     let (client, astray) = ((CLIENT_IP, 0).into(), Arc::default());
-    let mut world = World::new(Seed(1), Nat { link, seems, client, astray });
+    let mut world = World::new(Seed(1), Nat { link, seems, client, astray, victim });
     world.end_at(Time::from_millis(60_000));
     let server = world.host("server", SERVER_IP.into());
     let client = world.host("client", CLIENT_IP.into());
@@ -123,7 +143,8 @@ fn forges(at: SocketAddr, now: Time) -> Option<SocketAddr> {
 fn a_client_that_forges_addresses_turns_little_on_them() {
     let link = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000).0;
     let astray = Arc::new(AtomicUsize::new(0));
-    let nat = Nat { link, seems: forges, client: (CLIENT_IP, 0).into(), astray: astray.clone() };
+    let client = (CLIENT_IP, 0).into();
+    let nat = Nat { link, seems: forges, client, astray: astray.clone(), victim: Arc::default() };
     let mut world = World::new(Seed(1), nat);
     let server = world.host("server", SERVER_IP.into());
     let client = world.host("client", CLIENT_IP.into());
@@ -263,4 +284,32 @@ fn where_a_path_is_not_validated_the_controller_of_the_one_before_goes_on() {
             assert_eq!(to_client.control().stats().in_flight, 0);
         })
         .unwrap();
+}
+
+/// Every second packet of the client's comes from somebody else's address: 100 a second in its name.
+fn flaps(at: SocketAddr, now: Time) -> Option<SocketAddr> {
+    let is_forged = now.as_nanos() / 10_000_000 % 2 == 1 && now > Time::from_millis(500);
+    Some(if is_forged { VICTIM.into() } else { at })
+}
+
+#[test]
+fn a_client_that_moves_to_and_fro_does_not_have_others_flooded() {
+    let victim = Arc::new(Mutex::new((0, 0)));
+    let (mut world, server, client) = counting(flaps, victim.clone());
+    world
+        .run(async move {
+            let config = TransportConfig {
+                keep_alive: Some(Duration::from_millis(5)),
+                idle_timeout: Some(Duration::from_secs(60)),
+                ..config(Algorithm::Cubic)
+            };
+            let (_s, _c, _to_server, _to_client) =
+                pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
+            client.sleep_until(Time::from_millis(20_000)).await;
+        })
+        .unwrap();
+    let (came, went) = *victim.lock().unwrap();
+    // Six moves are free in 20 s, of two datagrams of 1200 bytes each.
+    assert!(came > 10_000 && went <= 3 * came + 6 * 2_400, "{went} bytes for {came}");
+    assert!(went < 4 * came, "{went} bytes for {came}");
 }
