@@ -9,6 +9,8 @@
 mod driver;
 mod hello;
 mod paths;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::future::poll_fn;

@@ -105,6 +105,20 @@ fn what_cannot_be_sent_or_reached_is_said() {
 }
 
 #[test]
+fn a_sender_that_cannot_be_reached_is_a_peers_failure() {
+    let scratch = Scratch::new("live-unreachable");
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = silent.local_addr().unwrap().to_string();
+    let output = scratch.airlane(&["recv", &at, "--insecure", "--quiet"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("silent for too long"), "{said}");
+    // The name of nothing is one, too.
+    let output = scratch.airlane(&["recv", "nowhere.invalid:1", "--insecure", "--quiet"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
 fn a_viewer_that_gets_no_answer_stops_when_it_is_told_to() {
     let scratch = Scratch::new("live-silent");
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();

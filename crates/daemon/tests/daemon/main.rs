@@ -4,6 +4,7 @@ mod certificates;
 mod common;
 mod faults;
 mod live;
+mod live_returns;
 mod live_scenes;
 mod pages;
 mod serve;
