@@ -1,5 +1,6 @@
 // The live page: every session of the server, asked for once a second.
 import { Chart, redrawCharts } from "/airlane/assets/charts.js";
+import { scaleOf } from "/airlane/assets/scales.js";
 import { alertOf, byId, format, getJson, make, mbps, startTheme } from "/airlane/assets/ui.js";
 import { Sessions } from "./sessions.js";
 
@@ -16,12 +17,13 @@ let window_s = 300, missed = 0, asking = false;
 
 const what = [
   ["Rate", "Mbit/s", [0, 1], "rate_bps", 1e-6], ["Weight", "plain connections", [0, 2], "weight", 1],
-  ["Buffer", "s", [0, 10], "buffer_s", 1], ["Quality", "points", [0, 100], "quality", 1],
-  ["QoE, mean so far", "points", [0, 100], "qoe", 1],
+  ["Buffer", "s", [0, 10], "buffer_s", 1],
 ];
+/** @type {{chart: Chart, key: string, scale: number, unit?: string}[]} */
 const charts = what.map(([title, unit, atLeast, key, scale]) => ({
   chart: new Chart(byId("charts"), { title, unit, atLeast }), key, scale,
 }));
+chartsOf(scaleOf(null));
 
 startTheme(byId("theme"), redrawCharts);
 byId("span").addEventListener("click", (event) => {
@@ -32,6 +34,14 @@ show(window_s);
 ask();
 setInterval(ask, EVERY_S * 1e3);
 showTitles();
+
+/** Has charts of quality and QoE in the unit of a scale: values of two measures do not stand in one. */
+function chartsOf({ unit, atLeast }) {
+  if (charts.some((c) => c.unit === unit)) return;
+  for (const [title, key] of [["Quality", "quality"], ["QoE, mean so far", "qoe"]]) {
+    charts.push({ chart: new Chart(byId("charts"), { title, unit, atLeast }), key, scale: 1, unit });
+  }
+}
 
 async function ask() {
   if (asking) return;
@@ -85,12 +95,20 @@ function draw() {
   byId("some").hidden = all.length === 0;
   byId("summary").textContent = summary(all.filter((s) => !s.ended));
   rows(all);
+  const measured = new Set(all.map((s) => scaleOf(s.now.metric).unit));
+  // Of several units each cell has its own.
+  set(byId("quality-unit"), measured.size > 1 ? "" : [...measured, scaleOf(null).unit][0]);
   const shown = all.filter((s) => s.shown && !s.ended);
-    for (const { chart, key, scale } of charts) {
-    const lines = shown.map((s) => ({
+  const units = new Set(shown.map((s) => scaleOf(s.now.metric).unit));
+  shown.forEach((s) => chartsOf(scaleOf(s.now.metric)));
+  for (const { chart, key, scale, unit } of charts) {
+    // Where nothing is shown, the charts of points stand for the others.
+    chart.figure.hidden = unit !== undefined && !units.has(unit) && (units.size > 0 || unit !== scaleOf(null).unit);
+    const here = shown.filter((s) => unit === undefined || scaleOf(s.now.metric).unit === unit);
+    const lines = here.map((s) => ({
       name: s.key, colour: `--a${s.colour}`, dashed: s.dashed, stepped: key === "quality",
     }));
-    const values = shown.map((s) => [
+    const values = here.map((s) => [
       s.points.map((p) => p.t - sessions.now_s),
       s.points.map((p) => (p[key] === null ? null : p[key] * scale)),
     ]);
@@ -108,10 +126,15 @@ function summary(active) {
     const values = active.filter((s) => s.now.arm === arm && s.now[key] !== null).map((s) => s.now[key]);
     return values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
   };
+  const scales = active.map((s) => scaleOf(s.now.metric));
+  // A mean over several measures is none.
+  const one = scales.every((scale) => scale.unit === scales[0].unit);
+  const unit = scales[0].unit ? ` ${scales[0].unit}` : "";
+  const qoe = (arm) => (one ? `${format(mean(arm, "qoe"), scales[0].digits)}${unit}` : "in several measures");
   for (const arm of Object.keys(ARMS)) {
     const count = active.filter((s) => s.now.arm === arm).length;
     if (count) {
-      parts.push(`In the ${ARMS[arm]}: ${count}, mean QoE ${format(mean(arm, "qoe"), 1)}, mean rate ${format(mbps(mean(arm, "rate_bps")), 2)} Mbit/s.`);
+      parts.push(`In the ${ARMS[arm]}: ${count}, mean QoE ${qoe(arm)}, mean rate ${format(mbps(mean(arm, "rate_bps")), 2)} Mbit/s.`);
     }
   }
   return parts.join(" ");
@@ -164,10 +187,14 @@ function fillRow(row, session) {
   set(head.lastElementChild, [now.id.slice(0, 8) || "no session id", now.peer, now.carrier, state(session)].filter(Boolean).join(" · "));
   set(by.firstElementChild, REGIMES[now.regime] ?? now.regime ?? "–");
   set(by.lastElementChild, [now.why, ARMS[now.arm], now.abr].filter(Boolean).join(", "));
+  const scale = scaleOf(now.metric);
+  // Points go without saying.
+  const unit = scale.unit === "dB" ? "\u00a0dB" : "";
+  const quality = (value) => format(value, scale.digits) + (value === null ? "" : unit);
   const texts = [
     format(mbps(now.rate_bps), 2), format(now.weight, 2), format(now.buffer_s, 1),
     now.rung === null ? "–" : [now.rung + 1, now.rungs].filter((n) => n !== null).join(" of "),
-    format(now.quality, 1), format(now.qoe, 1), `${format(now.stalled_s, 1)} (${now.stalls})`,
+    quality(now.quality), quality(now.qoe), `${format(now.stalled_s, 1)} (${now.stalls})`,
   ];
   texts.forEach((text, i) => set(cells[i], text));
 }

@@ -1,5 +1,6 @@
 // How a session fares, in figures and over time: the player's view and the server's.
 import { Chart } from "/airlane/assets/charts.js";
+import { scaleOf } from "/airlane/assets/scales.js";
 import { byId, format, make, mbps } from "/airlane/assets/ui.js";
 import { RULES } from "./options.js";
 
@@ -35,7 +36,7 @@ export class Dashboard {
       rates: chart("Rates", "Mbit/s", [0, 1]),
       buffer: chart("Buffer", "s", [0, 10]),
       weight: chart("Weight", "plain connections", [0, 2]),
-      quality: chart("Quality and QoE", "points", [0, 100]),
+      quality: new Chart(charts, { title: "Quality and QoE", ...scaleOf(null) }),
     };
   }
 
@@ -85,8 +86,11 @@ export class Dashboard {
     this.#points.splice(0, Math.max(0, this.#points.length - MOST_S));
     this.#set("rate", format(mbps(session.rate_bps), 2), "Mbit/s");
     this.#set("weight", format(session.weight, 2), REGIMES[session.regime] ?? "");
-    this.#set("quality", format(session.quality, 1));
-    this.#set("qoe", format(session.qoe, 1));
+    const scale = scaleOf(session.metric);
+    const unit = (value) => (value === null ? "" : scale.unit);
+    this.charts.quality.rescale(scale);
+    this.#set("quality", format(session.quality, scale.digits), unit(session.quality));
+    this.#set("qoe", format(session.qoe, scale.digits), unit(session.qoe));
     return session.history.at(-1)?.[0];
   }
 

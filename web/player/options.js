@@ -8,7 +8,7 @@ export const RULES = {
 /** Measures of quality, by the device or the scale that they stand for. */
 export const METRICS = {
   vmaf: "VMAF, television", vmaf_phone: "VMAF, phone", vmaf_4k: "VMAF, 4K television",
-  psnr_db: "PSNR", ssim: "SSIM",
+  psnr_db: "PSNR, dB", ssim: "SSIM",
 };
 const CMCD_MODES = ["query", "header", "off"];
 

@@ -1,4 +1,5 @@
 // The list of titles, a card each.
+import { scaleOf } from "/airlane/assets/scales.js";
 import { clock, format, make, mbps } from "/airlane/assets/ui.js";
 import { METRICS, withOptions } from "./options.js";
 
@@ -18,13 +19,20 @@ import { METRICS, withOptions } from "./options.js";
  *   mean_bps: number, quality: number | null}[]} rungs
  */
 
-/** In words: how long, how many rungs, up to what. */
+/** In words: how long, how many rungs, up to what rate and quality. */
 export function about(title) {
   const top = title.rungs.at(-1);
   const ladder = top
     ? `${title.rungs.length} rungs to ${top.height ? `${top.height}p, ` : ""}${format(mbps(top.mean_bps ?? top.nominal_bps), 1)} Mbit/s`
     : "no rungs known";
-  return [clock(title.duration_s), ladder].join(" · ");
+  return [clock(title.duration_s), ladder, qualityOf(top?.quality, title.metric)].filter(Boolean).join(" · ");
+}
+
+/** A quality with its unit, or nothing. */
+function qualityOf(quality, metric) {
+  if (quality === null || quality === undefined) return "";
+  const { unit, digits } = scaleOf(metric);
+  return `quality to ${format(quality, digits)}${unit ? ` ${unit}` : ""}`;
 }
 
 /**

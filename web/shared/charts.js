@@ -57,17 +57,30 @@ export class Chart {
     this.what = what;
     this.lines = [];
     const figure = make("figure");
+    this.figure = figure;
     const caption = make("figcaption");
     const heading = make("h3", "", what.title);
-    if (what.unit) heading.append(make("span", "unit", `, ${what.unit}`));
+    this.unit = make("span", "unit");
+    heading.append(this.unit);
     this.key = make("span", "key");
     caption.append(heading, this.key);
     this.box = make("div", "plot");
     figure.append(caption, this.box);
     parent.append(figure);
     charts.add(this);
+    this.rescale(what);
     new ResizeObserver(() => this.plot?.setSize({ width: this.#width(), height: HEIGHT }))
       .observe(this.box);
+  }
+
+  /**
+   * Takes another unit and range for the quantity.
+   * @param {{unit: string, atLeast: [number, number]}} scale
+   */
+  rescale({ unit, atLeast }) {
+    const text = unit ? `, ${unit}` : "";
+    if (this.unit.textContent !== text) this.unit.textContent = text;
+    this.what = { ...this.what, unit, atLeast };
   }
 
   #width() {
@@ -108,14 +121,13 @@ export class Chart {
   }
 
   #options(lines) {
-    const { atLeast } = this.what;
     return {
       width: this.#width(), height: HEIGHT, padding: [8, 12, 0, 0],
       legend: { show: false },
       cursor: { show: false },
       scales: {
         x: { time: false, range: () => [-this.window_s, 0] },
-        y: { range: (_, low, high) => range(low, high, atLeast) },
+        y: { range: (_, low, high) => range(low, high, this.what.atLeast) },
       },
       axes: [
         axis({ size: 24, space: 70, incrs: [15, 30, 60, 120, 300, 600], values: (_, s) => s.map(ago) }),

@@ -111,6 +111,15 @@ impl WeightPolicy for Groups {
     }
 }
 
+impl Groups {
+    /// The measure that players of a title are weighed by unless they name one.
+    pub(super) fn metric(&self, title: &str) -> Option<Metric> {
+        let provider = self.providers.get(title)?;
+        let has = |m: &Metric| provider.titles.contains_key(&(title.to_owned(), *m));
+        Some(provider.metric).filter(has)
+    }
+}
+
 /// A number from 0 to 1 that is always the same for a session and evenly spread over sessions.
 fn draw(session: &str) -> f64 {
     let mut hash = Fnv64::new();

@@ -52,6 +52,8 @@ pub struct SessionView {
     pub rate_bps: Option<f64>,
     /// Its weight.
     pub weight: Option<f64>,
+    /// The measure of quality that it is weighed by.
+    pub metric: Option<&'static str>,
     /// Quality of the last chunk asked for.
     pub quality: Option<f64>,
     /// Mean of equation 1 over the chunks asked for.
@@ -129,6 +131,7 @@ impl SessionView {
             hidden: !watching.visible,
             rate_bps: update.map(|u| u.smoothed_bps),
             weight: update.map(|u| u.weight),
+            metric: session.setting().map(|s| s.view().metric().name()),
             quality: session.quality(),
             qoe: session.mean_qoe(),
             stalled_s: stalled.as_secs_f64(),

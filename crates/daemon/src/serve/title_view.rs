@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use airlane_media::Metric;
 use serde::Serialize;
 
 use super::pages::PLAYER_PATH;
 use super::signed::{NotSigned, SignKey};
-use super::site::{Data, Site};
+use super::site::{Catalogue, Data, Site};
 use super::titles::Title;
 
 /// How long the links are good that operators see, in seconds.
@@ -62,19 +63,21 @@ impl Site {
     ) -> Result<Option<Data>, NotSigned> {
         let catalogue = self.catalogue();
         let title = catalogue.titles.get(name);
-        let view = |title| TitleView { listed: self.list_titles, ..view(title) };
-        let Some(key) = &self.sign_key else { return Ok(title.map(|title| json(&view(title)))) };
+        let listed = self.list_titles;
+        let Some(key) = &self.sign_key else {
+            return Ok(title.map(|title| json(&catalogue.view(title).listed(listed))));
+        };
         // Who may not have it does not learn whether it is there.
         let (title, token) = title.zip(token).ok_or(NotSigned)?;
         let mut folders = title.manifest.match_indices('/').map(|(at, _)| &title.manifest[..=at]);
         let folder = folders.find(|folder| key.allows(token, folder, now_s)).ok_or(NotSigned)?;
-        Ok(Some(json(&view(title).signed(folder, token))))
+        Ok(Some(json(&catalogue.view(title).listed(listed).signed(folder, token))))
     }
 
     /// All titles.
     pub(super) fn titles(&self) -> Data {
         let catalogue = self.catalogue();
-        let titles = catalogue.titles.all().map(|title| TitleView { listed: true, ..view(title) });
+        let titles = catalogue.titles.all().map(|title| catalogue.view(title).listed(true));
         json(&TitlesView { titles: titles.collect() })
     }
 
@@ -87,7 +90,7 @@ impl Site {
                 .as_ref()
                 .map(|origin| format!("{origin}{}", player(title, self.sign_key.as_ref(), now_s))),
             listed: self.list_titles,
-            ..view(title)
+            ..catalogue.view(title)
         });
         json(&TitlesView { titles: titles.collect() })
     }
@@ -106,6 +109,11 @@ pub(super) fn player(title: &Title, key: Option<&SignKey>, now_s: u64) -> String
 }
 
 impl TitleView<'_> {
+    /// The same, for readers who may read the list of titles or not.
+    fn listed(self, listed: bool) -> Self {
+        Self { listed, ..self }
+    }
+
     /// The same with a signature in the addresses below a folder.
     fn signed(self, folder: &str, token: &str) -> Self {
         let signed = |address: Cow<'_, str>| match address.strip_prefix(folder) {
@@ -133,9 +141,17 @@ fn origin(public: SocketAddr) -> String {
     format!("https://{host}:{}", public.port())
 }
 
-fn view(title: &Title) -> TitleView<'_> {
+impl Catalogue {
+    fn view<'a>(&self, title: &'a Title) -> TitleView<'a> {
+        view(title, self.groups.metric(&title.name))
+    }
+}
+
+/// A title that is weighed by a measure; `None`: the first of its table.
+fn view(title: &Title, weighed_by: Option<Metric>) -> TitleView<'_> {
     let of = &title.presentation;
-    let metric = title.video.as_ref().and_then(|v| v.metrics().next());
+    let measured = title.video.as_ref();
+    let metric = measured.and_then(|v| weighed_by.filter(|m| v.has(*m)).or(v.metrics().next()));
     let rungs = of.video.iter().enumerate().map(|(rung, r)| {
         let known = title.video.as_ref().and_then(|v| Some((v, v.rungs.get(rung)?)));
         RungView {
@@ -157,7 +173,7 @@ fn view(title: &Title) -> TitleView<'_> {
         table: title.table.as_deref().map(Cow::from),
         duration_s: of.duration.or(longest).unwrap_or_default().as_secs_f64(),
         chunk_s: of.video.first().and_then(|r| r.duration(0)).unwrap_or_default().as_secs_f64(),
-        metric: metric.map(airlane_media::Metric::name),
+        metric: metric.map(Metric::name),
         managed: title.video.is_some(),
         rungs: rungs.collect(),
         listed: false,

@@ -3,9 +3,12 @@
 use crate::common::*;
 use crate::faults::ask::ask;
 use airlane_daemon::client::Speak;
+use airlane_daemon::play::PlayRequest;
 use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_media::{Metric, table};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
+use serde_json::Value;
 
 /// The answer to a request for a path with one further field.
 async fn get(server: &Server, path: &str, field: (&str, &str)) -> (StatusCode, usize, HeaderMap) {
@@ -86,5 +89,44 @@ fn pages_have_tags_and_what_they_load_is_kept_for_ever() {
             assert_eq!(get(&server, path, PLAIN).await.0, 404, "{path}");
         }
         server.stop().await;
+    });
+}
+
+#[test]
+fn titles_and_sessions_say_by_which_measure_they_are_weighed() {
+    run(async {
+        let folder = Scratch::new();
+        let video = write_title(&folder.0, "film", 4, true);
+        // PSNR in a table that has VMAF, beside it or instead.
+        let measured = |metrics: &[Metric]| {
+            let mut video = (*video).clone();
+            for rung in &mut video.rungs {
+                let psnr = rung.quality[&Metric::Vmaf].iter().map(|q| 20.0 + q * 0.3).collect();
+                rung.quality.insert(Metric::PsnrDb, psnr);
+                rung.quality.retain(|m, _| metrics.contains(m));
+            }
+            std::fs::write(folder.0.join("film/quality.json"), table::to_json(&video)).unwrap();
+        };
+        let both = [Metric::Vmaf, Metric::PsnrDb];
+        // Of a table of both by what the server is told, else by what there is.
+        let asked = || ServeRequest { metric: Some(Metric::PsnrDb), ..request(&folder.0) };
+        let mut weighed = Vec::new();
+        for (request, metrics) in
+            [(request(&folder.0), &both[..]), (asked(), &both), (request(&folder.0), &both[1..])]
+        {
+            measured(metrics);
+            let metric = request.metric;
+            let server = Server::start(request).await.unwrap();
+            let player = players(&server, "film", Speak::Http3);
+            let played = play_one(PlayRequest { metric, ..player }).await;
+            assert_eq!(played.failure, None);
+            let titles = json(&server, "/airlane/titles").await;
+            let sessions = json(&server, "/airlane/sessions").await;
+            let of = |value: &Value| value["metric"].as_str().unwrap().to_owned();
+            weighed.push((of(&titles["titles"][0]), of(&sessions["sessions"][0])));
+            server.stop().await;
+        }
+        let pair = |name: &str| (name.to_owned(), name.to_owned());
+        assert_eq!(weighed, [pair("vmaf"), pair("psnr_db"), pair("psnr_db")]);
     });
 }

@@ -15,7 +15,7 @@ use airlane_media::Metric;
 use airlane_quality::stats;
 use airlane_report::model::Bound;
 
-use super::super::{NAME, Output};
+use super::super::{NAME, Output, metric_unit};
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
 use crate::plan::RunKey;
@@ -122,12 +122,15 @@ struct Predicted {
     words: fn(f64) -> String,
 }
 
+/// The unit of quality where it is VMAF's.
+const QUALITY_UNIT: &str = "points";
+
 const PREDICTED: [Predicted; 2] = [
     Predicted {
         figure: "quality",
         of: |p| p.quality,
         off: |lab, seen| (lab - seen).abs(),
-        unit: "points",
+        unit: QUALITY_UNIT,
         within: QUALITY_WITHIN,
         words: |points| format!("{points:.1}"),
     },
@@ -161,8 +164,10 @@ fn prediction(
         _ => Verdict::Reported,
     };
     let who = if scheme == Scheme::Minerva { "minerva" } else { "cubic" };
+    let points = unit_of(record);
     let claim = |predicted: &Predicted| {
-        let Predicted { figure, unit, within, .. } = *predicted;
+        let Predicted { figure, within, .. } = *predicted;
+        let unit = if predicted.unit == QUALITY_UNIT { &*points } else { predicted.unit };
         let checks = (0..players.len()).map(|i| {
             let of = |side| mean(runs, (side, scheme), i, predicted.of);
             let pair = of(Side::Laboratory).zip(of(Side::Browsers));
@@ -227,6 +232,16 @@ pub(super) fn bound(claim: &ClaimEntry) -> Bound {
     }
 }
 
+/// The unit of quality and QoE: that of the players' measure, if they have one.
+fn unit_of(record: &Record) -> String {
+    let mut units = record.players().iter().map(|p| metric_unit(p.metric)).collect::<Vec<_>>();
+    units.dedup();
+    match units[..] {
+        [unit] => unit.to_owned(),
+        _ => QUALITY_UNIT.to_owned(),
+    }
+}
+
 /// What the figures do not say by themselves.
 fn reason(n: usize, own_rule: bool, vmaf: bool) -> String {
     match (n, own_rule, vmaf) {
@@ -274,7 +289,7 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
         ),
         paper: PaperValue::Text("above 0".to_owned()),
         measured,
-        unit: "points".to_owned(),
+        unit: unit_of(record),
         n: n as u64,
         ci95,
         rule: "the 95 % interval over pairs of runs above 0".to_owned(),

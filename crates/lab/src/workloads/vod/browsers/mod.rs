@@ -114,7 +114,8 @@ fn predicted(quality: &ClaimEntry, rate: &ClaimEntry, scheme: &str) -> String {
     match quality.measured.zip(rate.measured) {
         Some((points, percent)) => format!(
             "Under {scheme} the laboratory predicts every browser's mean quality within \
-             {points:.1} points{} and its mean rate within {percent:.1} %{}; {}.",
+             {points:.1} {}{} and its mean rate within {percent:.1} %{}; {}.",
+            quality.unit,
             asked(quality, "5"),
             asked(rate, "10"),
             words::plural(quality.n as usize, "run"),
@@ -127,14 +128,16 @@ fn predicted(quality: &ClaimEntry, rate: &ClaimEntry, scheme: &str) -> String {
 fn gained(gain: &ClaimEntry) -> String {
     match (gain.measured, gain.ci95) {
         (Some(m), Some([lo, hi])) => format!(
-            "The worst browser's QoE under Minerva is {m:+.1} points from that under plain Cubic \
+            "The worst browser's QoE under Minerva is {m:+.1} {} from that under plain Cubic \
              (95 % interval {lo:+.1} to {hi:+.1}, {} pairs){}.",
+            gain.unit,
             gain.n,
             asked(gain, "above 0")
         ),
         (Some(m), None) => format!(
-            "The worst browser's QoE under Minerva is {m:+.1} points from that under plain Cubic, \
-             in one pair of runs."
+            "The worst browser's QoE under Minerva is {m:+.1} {} from that under plain Cubic, \
+             in one pair of runs.",
+            gain.unit
         ),
         (None, _) => format!("No gain can be told: {}.", gain.reason),
     }
