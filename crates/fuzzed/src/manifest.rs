@@ -1,12 +1,21 @@
 //! DASH manifests (ISO/IEC 23009-1).
 
-use airlane_media::{dash, hls};
+use airlane_media::dash::{self, Kind};
+use airlane_media::hls;
 
-/// Any bytes as a DASH manifest: an error, or a value that can be written as DASH and as HLS.
+/// Any bytes as a DASH manifest: an error, or a value that can be written as DASH and as HLS, also of
+/// its last place, and of which a ladder can be chosen.
 pub fn manifest(data: &[u8]) {
-    if let Ok(read) = dash::parse(&String::from_utf8_lossy(data)) {
-        dash::write(&read);
-        hls::write(&read, &|_| None);
+    let Ok(text) = dash::decode(data) else { return };
+    let Ok(read) = dash::parse(&text) else { return };
+    dash::write(&read);
+    hls::write(&read, &|_| None);
+    if let Ok(mut last) = dash::parse_alternative(&text, read.alternatives - 1) {
+        for kind in Kind::ALL {
+            last.choose(kind);
+            last.align(kind);
+        }
+        dash::write(&last);
     }
 }
 
@@ -21,5 +30,12 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
 <Representation id="v" bandwidth="8"><BaseURL>v.mp4</BaseURL>
 <SegmentBase indexRange="700-900"><Initialization range="0-699"/></SegmentBase>
 </Representation></AdaptationSet></Period></MPD>"#;
-    crate::texts(&[template, base])
+    let apart = r#"<MPD mediaPresentationDuration="P0Y0M0DT8S"><BaseURL>a/</BaseURL><BaseURL>b/</BaseURL>
+<Period><AdaptationSet mimeType="video/mp4"><Role schemeIdUri="urn:mpeg:dash:role:2011" value="main"/>
+<Representation id="v" bandwidth="8" codecs="avc1.1"><BaseURL>v.mp4</BaseURL><SegmentBase>
+<Initialization sourceURL="v.init"/><RepresentationIndex sourceURL="v.sidx" range="0-79"/></SegmentBase>
+</Representation></AdaptationSet><AdaptationSet mimeType="video/mp4" codecs="hvc1.1"><ContentProtection/>
+<Representation id="h" bandwidth="9"><SegmentTemplate duration="3" media="$Number$"/></Representation>
+</AdaptationSet></Period></MPD>"#;
+    crate::texts(&[template, base, apart])
 }

@@ -88,6 +88,23 @@ pub fn resolve(base: &str, reference: &str) -> String {
     out
 }
 
+/// A reference that means `target` beside `base`, if there is one: nothing relative leads from one
+/// host to what lies beside the manifest, nor back out of a `..`.
+///
+/// ```
+/// # use airlane_media::url::relative;
+/// assert_eq!(relative("a/b.mp4", "c/1.m4s").as_deref(), Some("../c/1.m4s"));
+/// assert_eq!(relative("https://a.example/b.mp4", "c"), None);
+/// ```
+pub fn relative(base: &str, target: &str) -> Option<String> {
+    if base == target {
+        return Some(String::new());
+    }
+    let up = "../".repeat(parts(base).path.matches('/').count());
+    let candidates = [target.to_owned(), format!("{up}{target}"), format!("./{target}")];
+    candidates.into_iter().find(|reference| resolve(base, reference) == target)
+}
+
 /// Removes `.` and `..` (section 5.2.4). In a relative path a `..` that has nothing to remove
 /// stays, as the path of the base may come in front of it.
 fn without_dots(path: &str) -> String {
@@ -184,9 +201,19 @@ mod tests {
             prop_assert_eq!(resolve("", &once), once);
         }
 
+        /// A relative reference means its target.
+        #[test]
+        fn a_relative_reference_means_its_target(a in "[a-c./:]{0,8}", b in "[a-c./:]{0,8}") {
+            let (base, target) = (resolve("", &a), resolve("", &b));
+            if let Some(reference) = relative(&base, &target) {
+                prop_assert_eq!(resolve(&base, &reference), target);
+            }
+        }
+
         #[test]
         fn any_text_is_survived(base in ".*", reference in ".*") {
             resolve(&base, &reference);
+            relative(&base, &reference);
         }
     }
 }

@@ -44,7 +44,8 @@ pub(crate) fn encode(
     push(&mut arguments, ["-nostdin", "-hide_banner", "-v", "error", "-nostats", "-i"]);
     push(&mut arguments, [input(&source.file)]);
     let chain = format!("aresample={SAMPLING_HZ}:async=1:first_pts=0,apad");
-    push(&mut arguments, ["-map", "0:a:0", "-af", &chain]);
+    let stream = source.streams.audio_of(0).unwrap_or_default();
+    push(&mut arguments, ["-map", &stream, "-af", &chain]);
     push(&mut arguments, ["-t", &format!("{:.6}", sound.length_s)]);
     push(&mut arguments, ["-c:a", "aac", "-b:a", &sound.rate.bps().to_string()]);
     push(&mut arguments, ["-ac", &sound.channels.to_string()]);
@@ -55,7 +56,7 @@ pub(crate) fn encode(
     push(&mut arguments, ["-seg_duration", &format!("{:.6}", sound.chunk_s)]);
     push(&mut arguments, ["-init_seg_name", "init.mp4", "-media_seg_name", "$Number$.m4s"]);
     push(&mut arguments, ["manifest.mpd"]);
-    push(&mut arguments, filters::also("0:V:0"));
+    push(&mut arguments, filters::also(&source.streams.video_of(0)));
     let job =
         Job { doing: "encoding the audio".to_owned(), dir: &part, arguments, feed: Vec::new() };
     let words = ffmpeg.run(&job, stop, &mut |_| Ok(()))?;

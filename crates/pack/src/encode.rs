@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chunks::{Cutter, Part, Shape};
 use crate::error::PackError;
-use crate::ffmpeg::{Ffmpeg, Heard, Job, input, last_words, push};
+use crate::ffmpeg::{Ffmpeg, Heard, Job, LEVELS, input, last_words, push};
 use crate::filters;
 use crate::ladder::Rung;
 use crate::probe::Source;
@@ -23,6 +23,9 @@ use crate::work::{remove, sync_folder, write_whole};
 pub(crate) const PEAK: f64 = 1.5;
 /// Seconds at the peak rate that the decoder's buffer holds.
 const BUFFER_S: f64 = 1.0;
+
+/// What ffmpeg says of pictures that are not as those before.
+const CHANGING: &str = "Changing video frame properties on the fly";
 
 /// How a title is encoded.
 #[derive(Clone, Copy, Debug)]
@@ -92,8 +95,17 @@ pub(crate) struct Encoded {
     pub(crate) chunks: u64,
 }
 
+/// What there is to say of the encoding of a rung.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// What ffmpeg complained of.
+    pub(crate) complaints: String,
+    /// Whether the pictures change their size or format on the way.
+    pub(crate) is_changing: bool,
+}
+
 /// Encodes a rung into a folder: `init.mp4`, `1.m4s` and so on. Goes on after the chunks that are
-/// there. Returns what ffmpeg complained of.
+/// there.
 pub(crate) fn encode(
     ffmpeg: &Ffmpeg,
     source: &Source,
@@ -102,7 +114,8 @@ pub(crate) fn encode(
     dir: &Path,
     stop: &AtomicBool,
     tell: &dyn Fn(u64),
-) -> Result<(Encoded, String), PackError> {
+) -> Result<(Encoded, Words), PackError> {
+    let mut words = Words::default();
     let mut writer = Writer::open(settings, dir)?;
     let job = job(source, settings, rung, dir, writer.next);
     let before = writer.next * settings.frames;
@@ -123,6 +136,10 @@ pub(crate) fn encode(
                 far = far.max(writer.frames);
             }
             Heard::Frames(frames) => far = far.max(before + frames),
+            Heard::Warning(text) => {
+                words.is_changing |= text.contains(CHANGING);
+                return Ok(());
+            }
             Heard::Line(_) => return Ok(()),
         }
         tell(far);
@@ -132,14 +149,14 @@ pub(crate) fn encode(
         remove(dir)?;
         return encode(ffmpeg, source, settings, rung, dir, stop, tell);
     }
-    let words = ran?;
+    words.complaints = last_words(&ran?);
     if cutter.rest() > 0 || writer.next == 0 {
         let found = InputError::new("the stream ends within it", "expected whole chunks");
         return Err(unexpected(writer.next, found));
     }
     let encoded = Encoded { frames: writer.frames, chunks: writer.next };
     sync_folder(dir)?;
-    Ok((encoded, last_words(&words)))
+    Ok((encoded, words))
 }
 
 fn job<'a>(
@@ -150,8 +167,10 @@ fn job<'a>(
     chunk: u64,
 ) -> Job<'a> {
     let mut arguments: Vec<OsString> = Vec::new();
-    push(&mut arguments, ["-nostdin", "-hide_banner", "-v", "error", "-nostats"]);
-    push(&mut arguments, ["-progress", "pipe:2", "-i"]);
+    push(&mut arguments, ["-nostdin", "-hide_banner", "-v", LEVELS, "-nostats"]);
+    push(&mut arguments, ["-progress", "pipe:2"]);
+    push(&mut arguments, filters::ONE_STREAM);
+    push(&mut arguments, ["-i"]);
     push(&mut arguments, [input(&source.file)]);
     let mut chain = filters::steady(source, settings.fps);
     if chunk > 0 {
@@ -161,7 +180,8 @@ fn job<'a>(
     }
     chain.push(',');
     chain.push_str(&filters::sized(source, rung.width, rung.height));
-    push(&mut arguments, ["-map", "0:V:0", "-vf", &chain, "-fps_mode", "passthrough"]);
+    let stream = source.streams.video_of(0);
+    push(&mut arguments, ["-map", &stream, "-vf", &chain, "-fps_mode", "passthrough"]);
     arguments.extend(settings.arguments(rung));
     let (timescale, _) = settings.ticks();
     push(&mut arguments, ["-video_track_timescale", &timescale.to_string()]);
@@ -171,8 +191,8 @@ fn job<'a>(
     push(&mut arguments, ["-use_editlist", "1", "-movflags", flags]);
     push(&mut arguments, ["-fflags", "+bitexact", "-flags:v", "+bitexact"]);
     push(&mut arguments, ["-map_metadata", "-1", "-map_chapters", "-1", "-f", "mp4", "pipe:1"]);
-    if source.channels.is_some() {
-        push(&mut arguments, filters::also("0:a:0"));
+    if let Some(audio) = source.streams.audio_of(0) {
+        push(&mut arguments, filters::also(&audio));
     }
     Job { doing: format!("encoding {}", rung.name), dir, arguments, feed: Vec::new() }
 }

@@ -57,7 +57,12 @@ pub(crate) enum Heard {
     Frames(u64),
     /// A line of its log.
     Line(String),
+    /// A line of its log that is a warning, where levels are named ([`LEVELS`]).
+    Warning(String),
 }
+
+/// The level of a log with warnings, in which each line names its level.
+pub(crate) const LEVELS: &str = "level+warning";
 
 impl Ffmpeg {
     /// Finds out what the ffmpeg at `program`, or the one on the path, can do.
@@ -268,7 +273,7 @@ fn hear_lines(from: impl Read, to: &SyncSender<Heard>) {
         let text = String::from_utf8_lossy(&line).trim().to_owned();
         let heard = match progress_line(&text) {
             None if text.is_empty() => None,
-            None => Some(Heard::Line(text)),
+            None => Some(leveled(text)),
             Some(("frame", count)) => count.trim().parse().ok().map(Heard::Frames),
             Some(_) => None,
         };
@@ -277,6 +282,18 @@ fn hear_lines(from: impl Read, to: &SyncSender<Heard>) {
         }
         line.clear();
     }
+}
+
+/// A line such as `[mov @ 0x55] [error] text` without the level.
+fn leveled(line: String) -> Heard {
+    for level in ["[warning] ", "[error] ", "[fatal] ", "[panic] "] {
+        let Some((before, text)) = line.split_once(level) else { continue };
+        if before.is_empty() || (before.starts_with('[') && before.ends_with("] ")) {
+            let text = format!("{before}{text}");
+            return if level == "[warning] " { Heard::Warning(text) } else { Heard::Line(text) };
+        }
+    }
+    Heard::Line(line)
 }
 
 /// Key and value of a line that `-progress` writes.
@@ -370,6 +387,19 @@ mod tests {
             last_words(&words.map(str::to_owned)),
             "moov atom not found; Error opening input: Invalid data found when processing input; no"
         );
+    }
+
+    #[test]
+    fn warnings_are_told_from_errors() {
+        let of = |line: &str| match leveled(line.to_owned()) {
+            Heard::Warning(text) => (true, text),
+            Heard::Line(text) => (false, text),
+            _ => unreachable!("a line is heard as a line"),
+        };
+        assert_eq!(of("[mov @ 0x5] [warning] odd"), (true, "[mov @ 0x5] odd".to_owned()));
+        assert_eq!(of("[warning] odd"), (true, "odd".to_owned()));
+        assert_eq!(of("[mov @ 0x5] [error] bad"), (false, "[mov @ 0x5] bad".to_owned()));
+        assert_eq!(of("a [warning] b"), (false, "a [warning] b".to_owned()));
     }
 
     #[test]

@@ -6,11 +6,26 @@ use airlane_media::dash::FrameRate;
 use crate::probe::Source;
 
 /// Pictures of the source at a constant rate from time zero on: what lacks at the beginning is
-/// filled with the first picture. Interlaced ones are made whole, one per pair of fields.
+/// filled with the first picture, the last one stands as long as the sound goes on. Interlaced ones
+/// are made whole, one per pair of fields.
 pub(crate) fn steady(source: &Source, fps: FrameRate) -> String {
-    let weave = if source.interlaced { "bwdif=mode=send_frame:deint=interlaced," } else { "" };
-    format!("{weave}fps={fps}:start_time=0")
+    let mut chain = String::new();
+    if source.interlaced {
+        // Pictures that change their size on the way come as they began: fields do not scale.
+        let (width, height) = source.coded;
+        chain.push_str(&format!("scale={width}:{height},bwdif=mode=send_frame:deint=interlaced,"));
+    }
+    chain.push_str(&format!("fps={fps}:start_time=0"));
+    if !source.hold.is_zero() {
+        let hold_s = source.hold.as_secs_f64();
+        chain.push_str(&format!(",tpad=stop_mode=clone:stop_duration={hold_s:.6}"));
+    }
+    chain
 }
+
+/// The input of pictures: those that change their size on the way stay one stream, which filters
+/// count and scale.
+pub(crate) const ONE_STREAM: [&str; 2] = ["-reinit_filter", "0"];
 
 /// Pictures in a size, in 8 bits and square pixels.
 pub(crate) fn sized(source: &Source, width: u32, height: u32) -> String {

@@ -27,8 +27,11 @@ mod progress;
 mod rates;
 mod request;
 mod resume;
+mod rung;
 mod score;
+mod streams;
 mod title;
+mod title_files;
 mod work;
 
 pub use error::PackError;

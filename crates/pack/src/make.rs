@@ -90,6 +90,8 @@ impl Maker<'_> {
 
     fn warn_about_source(&self) {
         let fps = self.video.fps;
+        let Source { notes, sound_notes, .. } = &self.video;
+        notes.iter().chain(sound_notes).for_each(|note| self.warn(note));
         if self.video.uneven {
             self.warn(format!(
                 "the video's frames come at an uneven pace: it is encoded at {fps} frames/s, \
@@ -157,8 +159,16 @@ impl Maker<'_> {
             self.stop,
             &tell,
         )?;
-        if !words.is_empty() {
-            self.warn(format!("ffmpeg on {doing}: {words}"));
+        if !words.complaints.is_empty() {
+            self.warn(format!("ffmpeg on {doing}: {}", words.complaints));
+        }
+        // Of all rungs the first one tells it.
+        if words.is_changing && self.ladder.first() == Some(rung) {
+            let (width, height) = (self.video.width, self.video.height);
+            self.warn(format!(
+                "the pictures change their size or format on the way: all are scaled to what they \
+                 are at the beginning, {width}x{height}"
+            ));
         }
         RungStage::enter_encoded(&self.work, rung, encoded)?;
         progress.finish(units);
@@ -182,8 +192,10 @@ impl Maker<'_> {
 
     /// The sound, if the source has any.
     fn audio(&self, encoded: Encoded) -> Result<Option<Listed>, PackError> {
-        let Some(channels) = self.video.channels else { return Ok(None) };
-        let channels = channels.min(2);
+        if self.video.streams.audio.is_none() {
+            return Ok(None);
+        }
+        let channels = self.video.channels.min(2);
         let rate = self.request.audio_rate.scale(f64::from(channels) / 2.0);
         let dir = audio_folder(&self.work);
         if AudioStage::read(&self.work) == AudioStage::Encoding {
@@ -223,6 +235,7 @@ impl Maker<'_> {
             pieces: names.map(|n| whole(dir.join(n))).collect(),
             fps: self.settings.fps,
             frames: manifest::chunk_frames(encoded, self.settings.frames),
+            runs: Vec::new(),
         };
         let doing = format!("measuring {}", rung.name);
         let tell = |frames: u64| progress.tell((frames as f64 * cost).min(units), &doing);
@@ -308,7 +321,7 @@ impl Maker<'_> {
             chunk_table: Some("quality.json".to_owned()),
             video: listed.into_iter().map(|l| l.represented(min_buffer)).collect(),
             audio: audio.into_iter().map(|l| l.represented(min_buffer)).collect(),
-            text: Vec::new(),
+            ..Presentation::default()
         };
         presentation.video.sort_by_key(|r| r.bandwidth);
         let playlists = hls::write(&presentation, &|r| rates.get(&r.id).copied());

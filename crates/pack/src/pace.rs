@@ -2,8 +2,14 @@
 
 use airlane_media::dash::FrameRate;
 
+/// Pauses that are told of; there may be more.
+const MAX_PAUSES: usize = 4;
+/// A gap between pictures is a pause if it is so many times as long as the others, and so many
+/// seconds.
+const PAUSE: (f64, f64) = (5.0, 0.5);
+
 /// When pictures come.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pace {
     /// Seconds at which the first picture begins.
     pub(crate) start_s: f64,
@@ -13,6 +19,8 @@ pub(crate) struct Pace {
     pub(crate) fps: FrameRate,
     /// Whether they come at another pace than that.
     pub(crate) uneven: bool,
+    /// The first pauses: when the picture before begins, and how long it stands, seconds.
+    pub(crate) pauses: Vec<(f64, f64)>,
 }
 
 /// Rates that videos have.
@@ -43,7 +51,8 @@ impl Pace {
         times.dedup();
         let (first, last) = (*times.first()?, *times.last()?);
         let tick = tick_s;
-        let mut gaps: Vec<i64> = times.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
+        let steps: Vec<i64> = times.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();
+        let mut gaps = steps.clone();
         gaps.sort_unstable();
         let median = gaps.get(gaps.len() / 2).copied();
         // A picture alone is as long as it says.
@@ -52,14 +61,19 @@ impl Pace {
         if tick <= 0.0 || usual <= 0.0 {
             return None;
         }
-        let off = |gap: &&i64| {
-            let away = (**gap as f64 * tick - usual).abs();
+        let off = |gap: i64| {
+            let away = (gap as f64 * tick - usual).abs();
             // Coarse clocks, such as milliseconds, are off by a tick.
             away > (usual * 0.2).max(1.5 * tick)
         };
-        let uneven = gaps.iter().filter(off).count() * 100 > gaps.len();
-        let span = last.saturating_sub(first) as f64 * tick;
-        let mean = if uneven || span <= 0.0 { 1.0 / usual } else { gaps.len() as f64 / span };
+        // A pause or two say nothing of the pace around them.
+        let (odd, even): (Vec<i64>, Vec<i64>) = gaps.iter().partition(|gap| off(**gap));
+        let uneven = odd.len() * 100 > gaps.len();
+        let span = even.iter().map(|gap| *gap as f64).sum::<f64>() * tick;
+        let mean = if uneven || span <= 0.0 { 1.0 / usual } else { even.len() as f64 / span };
+        let is_pause = |gap_s: f64| gap_s >= (usual * PAUSE.0).max(PAUSE.1);
+        let gap_s = times.iter().zip(&steps).map(|(at, gap)| (*at as f64, *gap as f64));
+        let pauses = gap_s.map(|(at, gap)| (at * tick, gap * tick)).filter(|p| is_pause(p.1));
         let close = |rate: &FrameRate, by: f64| (rate.as_f64() / mean - 1.0).abs() < by;
         let usual_rate = || {
             let by = |r: &&FrameRate| (r.as_f64() / mean - 1.0).abs();
@@ -75,6 +89,7 @@ impl Pace {
             end_s: last as f64 * tick + one,
             fps: halved(fps),
             uneven,
+            pauses: pauses.take(MAX_PAUSES).collect(),
         })
     }
 }
@@ -115,6 +130,19 @@ mod tests {
             let found = pace(tick_s, times, guess);
             assert_eq!((found.fps.to_string().as_str(), found.uneven), (fps, uneven), "{tick_s}");
         }
+    }
+
+    #[test]
+    fn a_pause_leaves_the_pace_as_it_is() {
+        for (tick_s, step, pause) in [(0.001, 40, 2_000), (1.0 / 90_000.0, 3_600, 90_000 * 40)] {
+            let times = (0..150).map(|i| i * step + if i < 75 { 0 } else { pause });
+            let found = pace(tick_s, times, Some((25, 1)));
+            assert_eq!((found.fps.to_string().as_str(), found.uneven), ("25", false));
+            let (at, length) = found.pauses[0];
+            let expected = (pause + step) as f64 * tick_s;
+            assert!((at - 2.96).abs() < 1e-6 && (length - expected).abs() < 1e-6, "{at} {length}");
+        }
+        assert_eq!(pace(0.001, (0..9).map(|i| i * 2_000), None).pauses, []);
     }
 
     #[test]

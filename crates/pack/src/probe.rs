@@ -1,22 +1,33 @@
 //! What a source is, by what ffmpeg finds in it.
 //!
-//! Two runs of ffmpeg, and no ffprobe, which static builds lack: the first frames are decoded for
-//! size, shape, interlacing and colours; all packets are listed, undecoded, for their times.
+//! Three runs of ffmpeg, and no ffprobe, which static builds lack: the streams are listed; the first
+//! frames are decoded for size, shape, interlacing and colours; all packets are listed, undecoded,
+//! for their times.
 
 use std::ffi::OsString;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
 use airlane_media::dash::FrameRate;
+use airlane_media::mp4;
 
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Heard, Job, input, last_words, push};
 use crate::pace::Pace;
+use crate::streams::{self, Streams};
 
 /// Frames that are decoded to see what they are like.
 const FRAMES: &str = "12";
+
+/// Boxes at the top of an MP4 file that are passed over to find `moov`, and the largest of these.
+const MAX_BOXES: usize = 10_000;
+const MAX_MOOV_BYTES: u64 = 256 << 20;
+/// Sound is encoded in frames of its own, with some to prime decoders: so much more of it than of
+/// pictures, seconds, is not worth a word or a picture.
+const SOUND_SLACK_S: f64 = 0.1;
 
 /// No video is longer.
 const LONGEST: Duration = Duration::from_secs(240 * 3600);
@@ -33,19 +44,37 @@ pub(crate) struct Source {
     /// Whether its own frames come at another pace.
     pub(crate) uneven: bool,
     pub(crate) interlaced: bool,
+    /// Width and height of the first pictures before they are made square.
+    pub(crate) coded: (u32, u32),
     pub(crate) rgb: bool,
-    /// Whether there is sound, and of how many channels.
-    pub(crate) channels: Option<u32>,
-    /// How long its pictures are.
+    /// Which streams are packed; there is sound only if it has packets.
+    pub(crate) streams: Streams,
+    /// Channels of the sound.
+    pub(crate) channels: u32,
+    /// When its pictures end, from the beginning on.
     pub(crate) duration: Duration,
+    /// How long the last picture stands after that, as the sound goes on.
+    pub(crate) hold: Duration,
     /// Rate of its pictures.
     pub(crate) rate: Rate,
+    /// What is not as one would think, for people.
+    pub(crate) notes: Vec<String>,
+    /// The same of its sound.
+    pub(crate) sound_notes: Vec<String>,
 }
 
 impl Source {
     /// About how many frames it has at its constant rate.
     pub(crate) fn frames(&self) -> u64 {
-        (self.duration.as_secs_f64() * self.fps.as_f64()).round() as u64
+        ((self.duration + self.hold).as_secs_f64() * self.fps.as_f64()).round() as u64
+    }
+
+    /// It without its sound, for which no picture stands.
+    pub(crate) fn silent(mut self) -> Self {
+        if self.streams.audio.take().is_some() {
+            self.notes.push("left out: the sound".to_owned());
+        }
+        Self { hold: Duration::ZERO, sound_notes: Vec::new(), ..self }
     }
 }
 
@@ -61,9 +90,45 @@ pub(crate) fn probe(ffmpeg: &Ffmpeg, file: &Path, stop: &AtomicBool) -> Result<S
         }
         other => other,
     };
-    let look = look(ffmpeg, &file, stop).map_err(unusable)?;
-    let (packets, complaints) = packets(ffmpeg, &file, stop).map_err(unusable)?;
-    understand(&file, &look, &packets, &complaints).map_err(|e| e.at_file(&file).into())
+    if is_encrypted(&file) {
+        let expected = "expected one that is not: decrypt it first";
+        return Err(InputError::new("its pictures are encrypted", expected).at_file(&file).into());
+    }
+    let streams = streams::choose(ffmpeg, &file, stop).map_err(unusable)?;
+    let look = look(ffmpeg, &file, &streams, stop).map_err(unusable)?;
+    let listed = |times| list_packets(ffmpeg, &file, &streams, times, stop).map_err(unusable);
+    let (packets, complaints) = listed(Times::Corrected)?;
+    let mut found = Found { look, packets, own: None, complaints };
+    if found.seems_cut() {
+        // Times that begin late or jump are corrected by ffmpeg: what the container says of its
+        // length is meant in its own.
+        found.own = Some(listed(Times::AsTheyAre)?.0);
+    }
+    found.understand(&file, streams).map_err(|e| e.at_file(&file).into())
+}
+
+/// Whether a file is an MP4 with encrypted pictures.
+fn is_encrypted(file: &Path) -> bool {
+    let read = || -> std::io::Result<bool> {
+        let mut file = std::fs::File::open(file)?;
+        for _ in 0..MAX_BOXES {
+            let at = file.stream_position()?;
+            let mut head = Vec::new();
+            Read::by_ref(&mut file).take(16).read_to_end(&mut head)?;
+            let Ok(Some(head)) = mp4::header(&head) else { return Ok(false) };
+            let Some(bytes) = head.bytes else { return Ok(false) };
+            if head.kind == *b"moov" && bytes <= MAX_MOOV_BYTES {
+                let mut moov = Vec::new();
+                file.seek(SeekFrom::Start(at + head.head_bytes))?;
+                file.take(bytes - head.head_bytes).read_to_end(&mut moov)?;
+                return Ok(mp4::has_encrypted_video(&moov));
+            }
+            file.seek(SeekFrom::Start(at.saturating_add(bytes)))?;
+        }
+        Ok(false)
+    };
+    // What cannot be read here ffmpeg says better.
+    read().unwrap_or(false)
 }
 
 /// What the first frames are like.
@@ -76,8 +141,6 @@ struct Look {
     interlaced: bool,
     rgb: bool,
     transfer: String,
-    /// Whether there is no stream of pictures.
-    nothing: bool,
     /// What the container says of its length.
     promised: Option<Duration>,
 }
@@ -89,23 +152,24 @@ fn job<'a>(doing: &str, file: &Path) -> Job<'a> {
     Job { doing: doing.to_owned(), dir: Path::new("."), arguments, feed: Vec::new() }
 }
 
-fn look(ffmpeg: &Ffmpeg, file: &Path, stop: &AtomicBool) -> Result<Look, PackError> {
+fn look(
+    ffmpeg: &Ffmpeg,
+    file: &Path,
+    streams: &Streams,
+    stop: &AtomicBool,
+) -> Result<Look, PackError> {
     let mut job = job("looking at the video", file);
     // Of what is said at the level of information only the log holds the frames.
-    push(&mut job.arguments, ["-map", "0:V:0", "-frames:v", FRAMES]);
+    push(&mut job.arguments, ["-map", &streams.video_of(0), "-frames:v", FRAMES]);
     push(&mut job.arguments, ["-vf", "showinfo=checksum=0", "-f", "null", "-"]);
     let mut seen = Look { pixel: 1.0, ..Look::default() };
-    let ran = ffmpeg.run(&job, stop, &mut |heard| {
+    ffmpeg.run(&job, stop, &mut |heard| {
         if let Heard::Line(line) = heard {
             seen.read(&line);
         }
         Ok(())
-    });
-    if seen.nothing {
-        let found = "there are no moving pictures in it";
-        return Err(InputError::new(found, "expected a video").at_file(file).into());
-    }
-    ran.map(|_| seen)
+    })?;
+    Ok(seen)
 }
 
 impl Look {
@@ -114,7 +178,6 @@ impl Look {
         if let Some(rest) = line.strip_prefix("Duration: ") {
             self.promised = rest.split(',').next().and_then(clock);
         }
-        self.nothing |= line.contains("matches no streams");
         let Some((_, said)) = line.split_once("] ").filter(|(by, _)| by.contains("_showinfo_"))
         else {
             return;
@@ -177,15 +240,33 @@ struct Packets {
     channels: Option<u32>,
 }
 
+/// Which times packets are listed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Times {
+    /// As ffmpeg encodes them: from zero on, and without the jumps of broadcasts.
+    Corrected,
+    /// As the file has them.
+    AsTheyAre,
+}
+
 /// Lists the packets, and what ffmpeg complains of on the way.
-fn packets(
+fn list_packets(
     ffmpeg: &Ffmpeg,
     file: &Path,
+    streams: &Streams,
+    times: Times,
     stop: &AtomicBool,
 ) -> Result<(Packets, Vec<String>), PackError> {
     let mut job = job("reading the video", file);
     job.arguments.splice(0..0, ["-v", "error"].map(OsString::from));
-    push(&mut job.arguments, ["-map", "0:V:0", "-map", "0:a:0?", "-c", "copy"]);
+    if times == Times::AsTheyAre {
+        job.arguments.insert(0, "-copyts".into());
+    }
+    push(&mut job.arguments, ["-map", &streams.video_of(0)]);
+    if let Some(audio) = streams.audio_of(0) {
+        push(&mut job.arguments, ["-map", &audio]);
+    }
+    push(&mut job.arguments, ["-c", "copy"]);
     push(&mut job.arguments, ["-f", "framecrc", "pipe:1"]);
     let mut found = Packets::default();
     let mut partial = Vec::new();
@@ -238,70 +319,153 @@ impl Packets {
     }
 }
 
-fn understand(
-    file: &Path,
-    look: &Look,
-    packets: &Packets,
-    complaints: &[String],
-) -> Result<Source, InputError> {
-    let (width, height) = look
-        .size
-        .filter(|_| !packets.times.is_empty())
-        .ok_or_else(|| InputError::new("ffmpeg decodes no picture of it", "expected a video"))?;
-    if ["smpte2084", "arib-std-b67"].contains(&look.transfer.as_str()) {
-        return Err(InputError::new(
-            format!("pictures of high dynamic range ({})", look.transfer),
-            "expected SDR: map the tones first, for example with ffmpeg's zscale and tonemap",
-        ));
+/// All that is found out of a source.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    look: Look,
+    packets: Packets,
+    /// The packets with the times that the file has, if these were asked for.
+    own: Option<Packets>,
+    complaints: Vec<String>,
+}
+
+impl Found {
+    /// Whether the container says that there is more than has been found.
+    fn seems_cut(&self) -> bool {
+        let end = |p: &Packets| p.audio_end_s.max(p.end_s());
+        let end_s = end(&self.packets).max(self.own.as_ref().map_or(0.0, end));
+        let promised_s = self.look.promised.map_or(0.0, |p| p.as_secs_f64());
+        promised_s - end_s > (promised_s * 0.02).max(1.0)
     }
-    let pace =
-        Pace::of(packets.tick_s, &packets.times, packets.last, look.fps).ok_or_else(|| {
+
+    fn understand(self, file: &Path, mut streams: Streams) -> Result<Source, InputError> {
+        let Self { look, packets, .. } = &self;
+        let (width, height) = look.size.filter(|_| !packets.times.is_empty()).ok_or_else(|| {
+            InputError::new("ffmpeg decodes no picture of it", "expected a video")
+        })?;
+        if ["smpte2084", "arib-std-b67"].contains(&look.transfer.as_str()) {
+            return Err(InputError::new(
+                format!("pictures of high dynamic range ({})", look.transfer),
+                "expected SDR: map the tones first, for example with ffmpeg's zscale and tonemap",
+            ));
+        }
+        let pace = Pace::of(packets.tick_s, &packets.times, packets.last, look.fps);
+        let pace = pace.ok_or_else(|| {
             InputError::new(
                 "its pictures have no times",
                 "expected a video in a container with times",
             )
         })?;
-    let end = packets.audio_end_s.max(pace.end_s);
-    if let Some(promised) = look.promised.map(|p| p.as_secs_f64())
-        && promised - end > (promised * 0.02).max(1.0)
-    {
-        let reason = last_words(complaints);
-        let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-        return Err(InputError::new(
-            format!("it ends after {end:.1} s of {promised:.1} s{reason}"),
-            "expected a whole file",
-        ));
+        if self.seems_cut() {
+            let end_s = packets.audio_end_s.max(pace.end_s);
+            let promised_s = look.promised.unwrap_or_default().as_secs_f64();
+            let reason = last_words(&self.complaints);
+            let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            return Err(InputError::new(
+                format!("it ends after {end_s:.1} s of {promised_s:.1} s{reason}"),
+                "expected a whole file",
+            ));
+        }
+        let even = |n: f64| ((n as u32) & !1).max(2);
+        let (wide, high) = (f64::from(width), f64::from(height));
+        let coded = (width, height);
+        // Pixels that are not square: the short side of them grows.
+        let (width, height) = match look.pixel {
+            p if p > 1.0 => (even((wide * p).round()), even(high)),
+            p => (even(wide), even((high / p).round())),
+        };
+        if width > 16_384 || height > 16_384 {
+            return Err(InputError::new(
+                format!("{width}x{height} pixels"),
+                "expected at most 16384 either way",
+            ));
+        }
+        let length = |seconds: f64| {
+            let length = Duration::try_from_secs_f64(seconds).ok().filter(|d| *d <= LONGEST);
+            length.ok_or_else(|| {
+                InputError::new("times that no video has", "expected at most 240 hours")
+            })
+        };
+        if !packets.audible {
+            streams.audio = None;
+        }
+        let excess_s = packets.audio_end_s - pace.end_s;
+        let hold_s = if packets.audible && excess_s > SOUND_SLACK_S { excess_s } else { 0.0 };
+        let mut notes = streams.left_out.clone();
+        notes.extend(self.oddities(&pace));
+        let mut sound_notes = streams.sound_left_out.clone();
+        sound_notes.extend(self.oddities_of_sound(&pace, hold_s));
+        let duration = length(pace.end_s)?;
+        Ok(Source {
+            file: file.to_owned(),
+            width,
+            height,
+            fps: pace.fps,
+            uneven: pace.uneven,
+            interlaced: look.interlaced,
+            coded,
+            rgb: look.rgb,
+            streams,
+            channels: packets.channels.unwrap_or(2),
+            duration,
+            hold: length(pace.end_s + hold_s)?.saturating_sub(duration),
+            rate: Rate::of(packets.bytes, length(pace.end_s - pace.start_s)?),
+            notes,
+            sound_notes,
+        })
     }
-    let even = |n: f64| ((n as u32) & !1).max(2);
-    let (wide, high) = (f64::from(width), f64::from(height));
-    // Pixels that are not square: the short side of them grows.
-    let (width, height) = match look.pixel {
-        p if p > 1.0 => (even((wide * p).round()), even(high)),
-        p => (even(wide), even((high / p).round())),
-    };
-    if width > 16_384 || height > 16_384 {
-        return Err(InputError::new(
-            format!("{width}x{height} pixels"),
-            "expected at most 16384 either way",
-        ));
+
+    /// What is worth a word of when pictures come.
+    fn oddities(&self, pace: &Pace) -> Vec<String> {
+        let pauses = pace.pauses.iter().map(|(at_s, length_s)| {
+            format!(
+                "no pictures come for {length_s:.1} s from {at_s:.1} s on: the one before stands"
+            )
+        });
+        let mut notes: Vec<String> = pauses.collect();
+        let span = |p: &Packets| p.end_s() - p.begin_s();
+        let jumped_s = self.own.as_ref().map_or(0.0, |own| span(own) - span(&self.packets));
+        if jumped_s.abs() > 1.0 {
+            // Clocks that go back or wrap have no such length.
+            let by = match jumped_s {
+                forth if (0.0..86_400.0).contains(&forth) => format!(" by {forth:.1} s"),
+                _ => String::new(),
+            };
+            notes.push(format!("its times jump{by} on the way: what comes after follows at once"));
+        }
+        notes
     }
-    let duration = Duration::try_from_secs_f64(pace.end_s - pace.start_s);
-    let duration = duration
-        .ok()
-        .filter(|d| *d <= LONGEST)
-        .ok_or_else(|| InputError::new("times that no video has", "expected at most 240 hours"))?;
-    Ok(Source {
-        file: file.to_owned(),
-        width,
-        height,
-        fps: pace.fps,
-        uneven: pace.uneven,
-        interlaced: look.interlaced,
-        rgb: look.rgb,
-        channels: packets.channels.filter(|_| packets.audible),
-        duration,
-        rate: Rate::of(packets.bytes, duration),
-    })
+
+    /// What is worth a word of pictures beside sound.
+    fn oddities_of_sound(&self, pace: &Pace, hold_s: f64) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.packets.audible && pace.start_s > SOUND_SLACK_S {
+            let late_s = pace.start_s;
+            notes.push(format!(
+                "the pictures begin {late_s:.1} s after the sound: the first one stands until then"
+            ));
+        }
+        if hold_s > 0.0 {
+            notes.push(format!(
+                "the sound is {hold_s:.1} s longer than the pictures: the last one stands until it \
+                 ends"
+            ));
+        }
+        notes
+    }
+}
+
+impl Packets {
+    /// When the first picture begins, seconds.
+    fn begin_s(&self) -> f64 {
+        self.times.iter().min().map_or(0.0, |t| *t as f64 * self.tick_s)
+    }
+
+    /// When the last picture ends, seconds.
+    fn end_s(&self) -> f64 {
+        let last = self.times.iter().max();
+        last.map_or(0.0, |t| t.saturating_add(self.last) as f64 * self.tick_s)
+    }
 }
 
 #[cfg(test)]
@@ -345,7 +509,9 @@ mod tests {
                 look.read(line);
             }
             look.size = Some((16, 16));
-            let _ = understand(Path::new("a"), &look, &packets, &lines);
+            let own = Some(packets.clone());
+            let found = Found { look, packets, own, complaints: lines.clone() };
+            let _ = found.understand(Path::new("a"), Streams::default());
         }
     }
 }

@@ -79,6 +79,29 @@ pub(crate) struct Subject<'a> {
     pub(crate) fps: FrameRate,
     /// Frames of each chunk.
     pub(crate) frames: Vec<u64>,
+    /// The frames of the source that they are compared with; none: those of the same numbers.
+    pub(crate) runs: Vec<FrameRun>,
+}
+
+/// Frames of a source that follow each other, at a rung's frame rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameRun {
+    /// The number of the first one, from 0.
+    pub(crate) first: u64,
+    pub(crate) frames: u64,
+}
+
+/// The filter that leaves the frames of runs, with a comma before it; nothing where these are all
+/// from the first on.
+fn selected(runs: &[FrameRun]) -> String {
+    if let [] | [FrameRun { first: 0, .. }] = runs {
+        return String::new();
+    }
+    let parts = runs.iter().enumerate().map(|(at, run)| match at + 1 == runs.len() {
+        true => format!("gte(n,{})", run.first),
+        false => format!("between(n,{},{})", run.first, (run.first + run.frames).max(1) - 1),
+    });
+    format!(",select='{}'", parts.collect::<Vec<_>>().join("+"))
 }
 
 /// Measures a rung with one run of ffmpeg; logs go into `dir` for as long. Frame n of the rung is
@@ -95,24 +118,26 @@ pub(crate) fn score(
     let logs = ["psnr.log", "ssim.log", "vmaf.csv"].map(|name| dir.join(name));
     let size = filters::sized(source, source.width, source.height);
     let counted = filters::counted(subject.fps);
-    let steady = filters::steady(source, subject.fps);
+    let steady = filters::steady(source, subject.fps) + &selected(&subject.runs);
     let (copies, last) = match vmaf {
         Some(vmaf) => ("split=3[r1][r2][r3]", format!(";[d2][r3]{}[out]", vmaf.filter())),
         None => ("split=2[r1][r2]", ";[d2]null[out]".to_owned()),
     };
+    let pictures = source.streams.video_of(1);
     let graph = format!(
-        "[0:V:0]{size},{counted}[d];[1:V:0]{steady},{size},{counted},{copies};\
+        "[0:V:0]{size},{counted}[d];[{pictures}]{steady},{size},{counted},{copies};\
          [d][r1]psnr=stats_file=psnr.log:shortest=1[d1];\
          [d1][r2]ssim=stats_file=ssim.log:shortest=1[d2]{last}"
     );
     let mut arguments: Vec<OsString> = Vec::new();
     push(&mut arguments, ["-hide_banner", "-v", "error", "-nostats", "-progress", "pipe:2"]);
-    push(&mut arguments, ["-f", "mp4", "-ignore_editlist", "1", "-i", "pipe:0", "-i"]);
-    push(&mut arguments, [input(&source.file)]);
+    push(&mut arguments, ["-f", "mp4", "-ignore_editlist", "1", "-i", "pipe:0"]);
+    push(&mut arguments, filters::ONE_STREAM);
+    push(&mut arguments, ["-i".into(), input(&source.file)]);
     push(&mut arguments, ["-filter_complex", &graph, "-map", "[out]"]);
     push(&mut arguments, ["-fps_mode", "passthrough", "-f", "null", "-"]);
-    if source.channels.is_some() {
-        push(&mut arguments, filters::also("1:a:0"));
+    if let Some(audio) = source.streams.audio_of(1) {
+        push(&mut arguments, filters::also(&audio));
     }
     let doing = format!("measuring {}", subject.name);
     let job = Job { doing, dir, arguments, feed: subject.pieces };
@@ -223,6 +248,15 @@ mod tests {
         assert_eq!(by_column(vmaf, "vmaf"), [(0, 68.13), (5, 70.0)]);
         assert_eq!(by_column(vmaf, "vmaf_phone"), [(0, 86.6), (5, 88.0)]);
         assert_eq!(by_column(vmaf, "vmaf_4k"), []);
+    }
+
+    #[test]
+    fn frames_of_runs_are_selected() {
+        let run = |first, frames| FrameRun { first, frames };
+        assert_eq!(selected(&[]) + &selected(&[run(0, 50)]), "");
+        assert_eq!(selected(&[run(50, 25)]), ",select='gte(n,50)'");
+        let holes = [run(0, 50), run(100, 25), run(200, 9)];
+        assert_eq!(selected(&holes), ",select='between(n,0,49)+between(n,100,124)+gte(n,200)'");
     }
 
     #[test]

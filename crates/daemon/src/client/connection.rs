@@ -5,28 +5,28 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_quic::{Body, ControlHandle, Endpoint, H3Client, QuicError, Trust};
+use airlane_quic::{ControlHandle, Endpoint, H3Client, QuicError, Trust};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Incoming;
+use http::{HeaderValue, Request, Response, Uri, header};
+use http_body_util::Empty;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use super::answer::{Answer, AnswerBody};
 use super::{Speak, Url};
 use crate::happy_eyeballs::{interleave, race};
 
 /// How long HTTP/3 may take to answer, at whichever address, before TCP is tried.
 const HEAD_START: Duration = Duration::from_secs(3);
 
-type Sender1 = http1::SendRequest<Empty<Bytes>>;
+pub(super) type Sender1 = http1::SendRequest<Empty<Bytes>>;
 type Sender2 = http2::SendRequest<Empty<Bytes>>;
 
 /// Why there is no connection.
@@ -58,50 +58,6 @@ pub(super) enum Connection {
     Http2(Sender2),
     /// One request at a time: others wait.
     Http1(Arc<Mutex<Sender1>>),
-}
-
-/// An answer: its head, and its body as it comes.
-#[derive(Debug)]
-pub struct Answer {
-    head: Response<()>,
-    body: AnswerBody,
-}
-
-#[derive(Debug)]
-enum AnswerBody {
-    Http3(Box<Body>),
-    Tcp(Incoming),
-    Http1 {
-        incoming: Incoming,
-        /// The connection is free again when this is dropped.
-        _busy: OwnedMutexGuard<Sender1>,
-    },
-}
-
-impl Answer {
-    /// Its status.
-    pub fn status(&self) -> StatusCode {
-        self.head.status()
-    }
-
-    /// Its header fields.
-    pub fn headers(&self) -> &HeaderMap {
-        self.head.headers()
-    }
-
-    /// The next piece of its body; `None` after the last.
-    pub(super) async fn data(&mut self) -> Result<Option<Bytes>, String> {
-        let incoming = match &mut self.body {
-            AnswerBody::Http3(body) => return body.data().await.map_err(|e| e.to_string()),
-            AnswerBody::Tcp(incoming) | AnswerBody::Http1 { incoming, .. } => incoming,
-        };
-        while let Some(frame) = incoming.frame().await {
-            if let Ok(data) = frame.map_err(|e| e.to_string())?.into_data() {
-                return Ok(Some(data));
-            }
-        }
-        Ok(None)
-    }
 }
 
 impl Connection {
@@ -166,16 +122,13 @@ impl Connection {
             Self::Http3(client) => {
                 let answer = client.send_request(request).await.map_err(|e| e.to_string())?;
                 let (head, body) = answer.into_parts();
-                Ok(Answer {
-                    head: Response::from_parts(head, ()),
-                    body: AnswerBody::Http3(Box::new(body)),
-                })
+                Ok(Answer::new(Response::from_parts(head, ()), AnswerBody::Http3(Box::new(body))))
             }
             Self::Http2(sender) => {
                 let request = request.map(|()| Empty::new());
                 let answer = sender.clone().send_request(request).await;
                 let (head, body) = answer.map_err(|e| e.to_string())?.into_parts();
-                Ok(Answer { head: Response::from_parts(head, ()), body: AnswerBody::Tcp(body) })
+                Ok(Answer::new(Response::from_parts(head, ()), AnswerBody::Tcp(body)))
             }
             Self::Http1(sender) => {
                 let mut sender = sender.clone().lock_owned().await;
@@ -183,7 +136,7 @@ impl Connection {
                 let answer = sender.send_request(of_http1(request)).await;
                 let (head, body) = answer.map_err(|e| e.to_string())?.into_parts();
                 let head = Response::from_parts(head, ());
-                Ok(Answer { head, body: AnswerBody::Http1 { incoming: body, _busy: sender } })
+                Ok(Answer::new(head, AnswerBody::Http1 { incoming: body, _busy: sender }))
             }
         }
     }

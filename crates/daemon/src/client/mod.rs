@@ -9,10 +9,11 @@
 //! connector with TLS, the attempts at several addresses, the choice between HTTP/3 and TCP and
 //! giving up a silent connection would stay our own, and are most of what is here.
 
+mod answer;
 mod connection;
 mod url;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::pin;
@@ -33,7 +34,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-pub use self::connection::Answer;
+pub use self::answer::Answer;
 use self::connection::{Connection, Refusal};
 pub use self::url::Url;
 
@@ -119,6 +120,8 @@ pub struct Client {
     /// The token of the session that it has with each server: shown with every request, it goes on
     /// with that session on another connection.
     sessions: parking_lot::Mutex<BTreeMap<String, HeaderValue>>,
+    /// Servers that send whole files where some bytes are asked for: each is said once.
+    unranged: parking_lot::Mutex<BTreeSet<String>>,
 }
 
 impl Client {
@@ -143,8 +146,8 @@ impl Client {
         let report_source = air.map(AirAgent::report_source);
         let config = TransportConfig { report_source, ..transport(&trust) };
         let endpoint = Endpoint::client(&runtime, any_address(), config)?;
-        let (addresses, connections, sessions) = Default::default();
-        Ok(Self { runtime, endpoint, trust, speak, addresses, connections, sessions })
+        let (addresses, connections, sessions, unranged) = Default::default();
+        Ok(Self { runtime, endpoint, trust, speak, addresses, connections, sessions, unranged })
     }
 
     /// The same, which takes `host` to be at these addresses and does not ask the system.
@@ -155,10 +158,11 @@ impl Client {
     }
 
     /// Asks for `url`, or some bytes of it (first and last). The head of the answer, with its body
-    /// to come; where it was redirected to.
+    /// to come; where it was redirected to. Of a server that knows no ranges and sends all of a file,
+    /// the body is what was asked for of it, and ends there.
     ///
     /// # Errors
-    /// If the server cannot be reached or answers anything but 200 or 206.
+    /// If the server cannot be reached, answers anything but 200 or 206, or sends other bytes.
     pub async fn get(
         &self,
         url: &Url,
@@ -174,13 +178,26 @@ impl Client {
                 url = there?;
                 continue;
             }
-            let wanted = match range {
-                Some(_) => status == StatusCode::PARTIAL_CONTENT,
-                None => status == StatusCode::OK,
-            };
-            return match wanted {
-                true => Ok((answer, url)),
-                false => Err(FetchError::Status { url: url.to_string(), status }),
+            return match (range, status) {
+                (None, StatusCode::OK) => Ok((answer, url)),
+                (Some(range), StatusCode::PARTIAL_CONTENT) => match begins(answer.headers()) {
+                    Some(at) if at != range.0 => {
+                        let why = format!("bytes from {at} on came, and not from {}", range.0);
+                        Err(FetchError::Connection { url: url.to_string(), why })
+                    }
+                    _ => Ok((answer, url)),
+                },
+                (Some(range), StatusCode::OK) => {
+                    if self.unranged.lock().insert(url.origin()) {
+                        tracing::warn!(
+                            "{}: the server knows no byte ranges and sends whole files: what comes \
+                             before a chunk is fetched and thrown away",
+                            url.origin()
+                        );
+                    }
+                    Ok((answer.sliced(range), url))
+                }
+                _ => Err(FetchError::Status { url: url.to_string(), status }),
             };
         }
         let why = format!("more than {REDIRECTS} redirections");
@@ -318,6 +335,12 @@ fn transport(trust: &Trust) -> TransportConfig {
         keep_alive: Some(ASK_AFTER),
         ..TransportConfig::network(tls, controller)
     }
+}
+
+/// The first byte of a range that an answer has (RFC 9110, section 14.4).
+fn begins(fields: &HeaderMap) -> Option<u64> {
+    let range = fields.get(header::CONTENT_RANGE)?.to_str().ok()?;
+    range.strip_prefix("bytes ")?.split_once('-')?.0.trim().parse().ok()
 }
 
 /// Where an answer leads to.

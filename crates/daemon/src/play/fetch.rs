@@ -8,8 +8,9 @@ use std::time::Duration;
 use airlane_apps::RoleError;
 use airlane_apps::cmcd::{Cmcd, ObjectType};
 use airlane_apps::vod::Fetch;
-use airlane_media::dash::{Object, Representation};
+use airlane_media::dash::{Kind, Object, Representation};
 
+use super::sources::{Wanted, first_and_last};
 use super::title::Title;
 use crate::client::{Client, FetchError, Url};
 
@@ -63,11 +64,11 @@ impl FetchUrl {
         Self { client, title, silent, counts, begun: BTreeSet::new(), heard: 0 }
     }
 
-    /// Fetches an object, again if that may help. Its bytes.
-    async fn object(&self, object: &Object, cmcd: &Cmcd) -> Result<u64, FetchError> {
+    /// Fetches a part, from wherever it is to be had, again if that may help. Its bytes.
+    async fn part(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<u64, FetchError> {
         let mut patience = PATIENCE.into_iter();
         loop {
-            let e = match self.try_object(object, cmcd).await {
+            let e = match self.anywhere(wanted, cmcd).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(e) => e,
             };
@@ -78,17 +79,43 @@ impl FetchUrl {
         }
     }
 
+    /// Tries every place that the title is at once, that which worked last first. The error is that
+    /// of the first, unless only another one may pass.
+    async fn anywhere(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<u64, FetchError> {
+        let sources = &self.title.sources;
+        let (begin, _) = sources.current();
+        let mut failure: Option<FetchError> = None;
+        for step in 0..sources.alternatives() {
+            let number = (begin + step) % sources.alternatives();
+            let Some(presentation) = sources.at(&self.client, number).await else { continue };
+            let Some(object) = wanted.of(&presentation) else { continue };
+            match self.try_object(object, cmcd).await {
+                Ok(bytes) => {
+                    if step > 0 && sources.current().0 != number {
+                        tracing::warn!("going on with another BaseURL: {}", object.url);
+                        sources.settle(number, presentation);
+                    }
+                    return Ok(bytes);
+                }
+                Err(e) => {
+                    tracing::debug!("BaseURL {number}: {e}");
+                    let first = failure.get_or_insert_with(|| e.clone());
+                    if e.may_pass() && !first.may_pass() {
+                        failure = Some(e);
+                    }
+                }
+            }
+        }
+        Err(failure.unwrap_or_else(|| FetchError::Address(format!("{wanted:?}"))))
+    }
+
     async fn try_object(&self, object: &Object, cmcd: &Cmcd) -> Result<u64, FetchError> {
         let mut url: Url = self.title.url.join(&object.url)?;
         if !self.silent {
             url = url.with_argument(&cmcd.to_query());
         }
-        let range = object.range.map(|r| (r.offset, r.offset + r.length - 1));
-        let (mut answer, url) = self.client.get(&url, range).await?;
-        let length = answer
-            .headers()
-            .get(http::header::CONTENT_LENGTH)
-            .and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+        let (mut answer, url) = self.client.get(&url, object.range.map(first_and_last)).await?;
+        let length = answer.length();
         let mut got = 0;
         while let Some(piece) = self.client.next(&mut answer, &url).await? {
             got += piece.len() as u64;
@@ -102,23 +129,22 @@ impl FetchUrl {
 
     /// What else belongs to the time of a chunk: sound that is not there yet.
     async fn sound(&self, from: usize, until: Duration, cmcd: &Cmcd) -> Result<usize, FetchError> {
-        let Some(sound) = self.title.presentation.audio.first() else { return Ok(from) };
+        let (_, presentation) = self.title.sources.current();
+        let Some(sound) = presentation.audio.first() else { return Ok(from) };
         let cmcd = Cmcd { object: Some(ObjectType::Sound), ..cmcd.clone() };
         let mut next = from;
-        if next == 0
-            && let Some(init) = &sound.init
-        {
-            self.other(init, &cmcd).await?;
+        if next == 0 && sound.init.is_some() {
+            self.other(Wanted::Init(Kind::Audio, 0), &cmcd).await?;
         }
         while sound.start(next).is_some_and(|start| start < until) {
-            self.other(&sound.chunks[next].object, &cmcd).await?;
+            self.other(Wanted::Chunk(Kind::Audio, 0, next), &cmcd).await?;
             next += 1;
         }
         Ok(next)
     }
 
-    async fn other(&self, object: &Object, cmcd: &Cmcd) -> Result<(), FetchError> {
-        let bytes = self.object(object, cmcd).await?;
+    async fn other(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<(), FetchError> {
+        let bytes = self.part(wanted, cmcd).await?;
         self.counts.other_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -126,29 +152,26 @@ impl FetchUrl {
     async fn picture(
         &self,
         of: &Representation,
-        begun: bool,
+        rung: usize,
         chunk: usize,
         cmcd: &Cmcd,
     ) -> Result<u64, FetchError> {
-        if let (false, Some(init)) = (begun, &of.init) {
-            self.other(init, &Cmcd { object: Some(ObjectType::Other), ..cmcd.clone() }).await?;
+        if of.init.is_some() && !self.begun.contains(&rung) {
+            let cmcd = Cmcd { object: Some(ObjectType::Other), ..cmcd.clone() };
+            self.other(Wanted::Init(Kind::Video, rung), &cmcd).await?;
         }
-        let Some(wanted) = of.chunks.get(chunk) else {
-            return Err(FetchError::Address(format!("chunk {chunk} of {}", of.id)));
-        };
-        self.object(&wanted.object, cmcd).await
+        self.part(Wanted::Chunk(Kind::Video, rung, chunk), cmcd).await
     }
 }
 
 impl Fetch for FetchUrl {
     async fn chunk(&mut self, rung: usize, chunk: usize, cmcd: &Cmcd) -> Result<u64, RoleError> {
-        let title = self.title.clone();
-        let of = &title.presentation.video[rung];
-        let begun = self.begun.contains(&rung);
+        let (_, presentation) = self.title.sources.current();
+        let of = &presentation.video[rung];
         let until = of.start(chunk + 1).unwrap_or(Duration::MAX);
         let cmcd = Cmcd { object: Some(ObjectType::Picture), ..cmcd.clone() };
         let (picture, heard) = tokio::join!(
-            self.picture(of, begun, chunk, &cmcd),
+            self.picture(of, rung, chunk, &cmcd),
             self.sound(self.heard, until, &cmcd),
         );
         let failed = |e: FetchError| RoleError::Fetch(e.to_string());

@@ -2,6 +2,7 @@
 
 mod fetch;
 mod result;
+mod sources;
 mod title;
 
 use std::path::PathBuf;

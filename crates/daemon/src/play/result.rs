@@ -127,7 +127,8 @@ impl PlayResult {
         };
         (self.quality, self.qoe) = (mean(|c| c.quality), mean(|c| c.qoe));
         self.startup_s = model.startup().map(|d| d.as_secs_f64());
-        self.stalled_s = chunks.iter().map(|c| c.stall.as_secs_f64()).sum();
+        // The sum of nothing is -0, which is not written so.
+        self.stalled_s = chunks.iter().map(|c| c.stall.as_secs_f64()).sum::<f64>() + 0.0;
         self.stalls = chunks.iter().filter(|c| !c.stall.is_zero()).count();
         self.switches = chunks.windows(2).filter(|w| w[0].rung != w[1].rung).count();
         self.retries = counts.retries();

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::InputError;
 use airlane_media::dash::{self, CHUNK_TABLE, Presentation, Representation};
 use airlane_media::{Metric, Rung, Video, table};
 
+use super::sources::Sources;
 use crate::client::{Client, Url};
 use crate::error::DaemonError;
-
-/// Index segments of more bytes are refused.
-const MAX_INDEX_BYTES: usize = 16 << 20;
 
 /// A title.
 #[derive(Debug)]
 pub(super) struct Title {
     /// Where the manifest was found.
     pub(super) url: Url,
-    pub(super) presentation: Presentation,
+    /// The ladder, its sound, and the places that they are at.
+    pub(super) sources: Sources,
     /// Sizes and qualities: from the table, or guessed from the rates that the manifest names.
     pub(super) video: Arc<Video>,
     /// The measure that decisions go by.
@@ -34,22 +32,12 @@ impl Title {
         url: &Url,
         metric: Option<Metric>,
     ) -> Result<Self, DaemonError> {
-        let (text, url) = client.get_all(url, None, dash::MAX_BYTES).await?;
-        let text = String::from_utf8(text).map_err(|_| {
-            InputError::new("no UTF-8", "expected a DASH manifest").at_file(url.to_string())
-        })?;
-        let mut presentation = dash::parse(&text).map_err(|e| e.at_file(url.to_string()))?;
-        for of in presentation.video.iter_mut().chain(&mut presentation.audio) {
-            if let Some(index) = of.index.clone() {
-                let range = index.range.map(|r| (r.offset, r.offset + r.length - 1));
-                let at = url.join(&index.url)?;
-                let (bytes, _) = client.get_all(&at, range, MAX_INDEX_BYTES).await?;
-                of.fill(&bytes).map_err(|e| e.at_file(at.to_string()))?;
-            }
-        }
-        if presentation.video.iter().all(|r| r.chunks.is_empty()) {
-            let e = InputError::new("no video", "expected a manifest with chunks of video");
-            return Err(e.at_file(url.to_string()).into());
+        let (bytes, url) = client.get_all(url, None, dash::MAX_BYTES).await?;
+        let text = dash::decode(&bytes).map_err(|e| e.at_file(url.to_string()))?;
+        let sources = Sources::load(client, &url, text.into_owned()).await?;
+        let (_, presentation) = sources.current();
+        for note in &presentation.notes {
+            tracing::warn!("{url}: {note}");
         }
         let table = presentation.chunk_table.clone().unwrap_or_else(|| CHUNK_TABLE.to_owned());
         let measured = match url.join(&table) {
@@ -61,11 +49,11 @@ impl Title {
                 let own = metric.filter(|m| video.has(*m)).or_else(|| video.metrics().next());
                 let metric = own.unwrap_or(Metric::Vmaf);
                 let metric_name = Some(metric.name());
-                Self { url, presentation, video: Arc::new(video), metric, metric_name }
+                Self { url, sources, video: Arc::new(video), metric, metric_name }
             }
             None => {
                 let video = Arc::new(guessed(&presentation));
-                Self { url, presentation, video, metric: Metric::Vmaf, metric_name: None }
+                Self { url, sources, video, metric: Metric::Vmaf, metric_name: None }
             }
         })
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use airlane_apps::content::{Part, PartRole};
 use airlane_base::InputError;
-use airlane_media::dash::{self, CHUNK_TABLE, Presentation, Representation};
+use airlane_media::dash::{self, ByteRange, CHUNK_TABLE, Kind, Presentation, Representation};
+use airlane_media::mp4::{IndexSearch, find_index};
 use airlane_media::{Video, table, url};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -17,6 +18,11 @@ use crate::files::name_of;
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 8;
+/// Index segments of more bytes are not read.
+const MAX_INDEX_BYTES: u64 = 16 << 20;
+/// Bytes of a file in which its index is looked for at a time, and how often.
+const LOOKED_AT_BYTES: u64 = 16 << 10;
+const MAX_LOOKS: usize = 8;
 /// Manifests at most: what comes after is served, and not weighed.
 const MAX_TITLES: usize = 10_000;
 
@@ -36,8 +42,10 @@ pub struct Title {
     pub poster: Option<String>,
     /// See [`hls`](Self::hls).
     pub table: Option<String>,
-    /// What the manifest says.
+    /// What the manifest says, with the one ladder that is weighed.
     pub presentation: Arc<Presentation>,
+    /// Encodings besides that ladder.
+    others: Vec<Representation>,
     /// What is known of its quality; `None` if there is no table that fits: its viewers get a plain
     /// share.
     pub video: Option<Arc<Video>>,
@@ -76,6 +84,11 @@ impl Titles {
             let alone = per_folder.get(parent(manifest)) == Some(&1);
             match Title::read(folder, manifest, alone) {
                 Ok((title, complaint)) => {
+                    let notes = &title.presentation.notes;
+                    let at = folder.join(manifest);
+                    titles
+                        .complaints
+                        .extend(notes.iter().map(|n| format!("{}: {n}", at.display())));
                     titles.complaints.extend(complaint);
                     titles.add(title);
                 }
@@ -110,7 +123,7 @@ impl Titles {
                 self.parts.insert(name, Part { title: title.name.clone(), role });
             }
         };
-        for of in title.presentation.all() {
+        for of in title.presentation.all().chain(&title.others) {
             if let Some(init) = &of.init {
                 note(&init.url, PartRole::Other);
             }
@@ -148,10 +161,7 @@ impl Title {
         alone: bool,
     ) -> Result<(Self, Option<String>), InputError> {
         let file = folder.join(manifest);
-        let mut presentation = read_manifest(&file)?;
-        for of in presentation.video.iter_mut().chain(&mut presentation.audio) {
-            index(of, folder, manifest).map_err(|e| e.at_file(&file))?;
-        }
+        let (presentation, others) = read_title(folder, manifest)?;
         let here = parent(manifest);
         let name = match (alone, here.to_str().filter(|h| !h.is_empty())) {
             (true, Some(folder)) => folder.to_owned(),
@@ -204,44 +214,110 @@ impl Title {
             poster: first(&[format!("{stem}.jpg"), "poster.jpg".into(), "poster.png".into()]),
             table: table.as_deref().filter(|_| video.is_some()).map(url_of),
             presentation: Arc::new(presentation),
+            others,
             video,
         };
         Ok((title, complaint))
     }
 }
 
-fn read_manifest(file: &Path) -> Result<Presentation, InputError> {
-    let about = fs::metadata(file).map_err(|e| InputError::io(file, "read", &e))?;
+/// What the manifest of a title says, where it is in this folder if it may be in several places: with
+/// one ladder, and the encodings besides.
+fn read_title(
+    folder: &Path,
+    manifest: &Path,
+) -> Result<(Presentation, Vec<Representation>), InputError> {
+    let file = folder.join(manifest);
+    let about = fs::metadata(&file).map_err(|e| InputError::io(&file, "read", &e))?;
     if about.len() > dash::MAX_BYTES as u64 {
         let found = format!("a manifest of {} bytes", about.len());
         return Err(
-            InputError::new(found, format!("expected at most {}", dash::MAX_BYTES)).at_file(file)
+            InputError::new(found, format!("expected at most {}", dash::MAX_BYTES)).at_file(&file)
         );
     }
-    let text = fs::read_to_string(file).map_err(|e| InputError::io(file, "read", &e))?;
-    let presentation = dash::parse(&text).map_err(|e| e.at_file(file))?;
-    if presentation.video.is_empty() {
-        return Err(InputError::new("no video", "expected a video adaptation set").at_file(file));
+    let bytes = fs::read(&file).map_err(|e| InputError::io(&file, "read", &e))?;
+    let at_file = |e: InputError| e.at_file(&file);
+    let text = dash::decode(&bytes).map_err(at_file)?;
+    let mut first = dash::parse(&text).map_err(at_file)?;
+    let is_here = |p: &Presentation| {
+        let object =
+            p.video.first().and_then(|r| r.chunks.first().map(|c| &c.object).or(r.index.as_ref()));
+        object.and_then(|o| local(folder, manifest, &o.url)).is_some_and(|path| path.is_file())
+    };
+    for number in 1..first.alternatives {
+        if is_here(&first) {
+            break;
+        }
+        let other = dash::parse_alternative(&text, number).map_err(at_file)?;
+        if is_here(&other) {
+            first = other;
+        }
     }
-    Ok(presentation)
+    let mut presentation = first;
+    if presentation.video.is_empty() {
+        return Err(at_file(InputError::new("no video", "expected a video adaptation set")));
+    }
+    let mut others = Vec::new();
+    for kind in [Kind::Video, Kind::Audio] {
+        others.extend(presentation.choose(kind));
+    }
+    for of in presentation.video.iter_mut().chain(&mut presentation.audio) {
+        index(of, folder, manifest).map_err(at_file)?;
+    }
+    for kind in [Kind::Video, Kind::Audio] {
+        others.extend(presentation.align(kind));
+    }
+    Ok((presentation, others))
+}
+
+/// The file within the folder that a URL in a manifest means.
+fn local(folder: &Path, manifest: &Path, reference: &str) -> Option<PathBuf> {
+    let path = url::resolve(&url_of(manifest), reference);
+    let name = name_of(&path).filter(|_| !url::is_absolute(&path))?;
+    Some(folder.join(name))
 }
 
 /// Reads the index of a representation whose chunks are listed in its file.
 fn index(of: &mut Representation, folder: &Path, manifest: &Path) -> Result<(), InputError> {
-    use std::io::{Read, Seek};
+    if of.is_whole_file && of.webm().is_none() {
+        let file = of.chunks.first().and_then(|c| local(folder, manifest, &c.object.url));
+        if let Some(range) = file.and_then(|file| index_in(&file)) {
+            of.found_index(range);
+        }
+    }
     let Some(index) = of.index.clone().filter(|_| of.chunks.is_empty()) else { return Ok(()) };
-    let path = url::resolve(&url_of(manifest), &index.url);
-    let Some(name) = name_of(&path).filter(|_| !url::is_absolute(&path)) else { return Ok(()) };
-    let file = folder.join(name);
-    let Some(range) = index.range else { return Ok(()) };
-    let mut bytes = vec![0; usize::try_from(range.length).unwrap_or(usize::MAX).min(16 << 20)];
-    fs::File::open(&file)
-        .and_then(|mut f| {
-            f.seek(std::io::SeekFrom::Start(range.offset))?;
-            f.read_exact(&mut bytes)
-        })
+    let Some(file) = local(folder, manifest, &index.url) else { return Ok(()) };
+    if of.webm().is_some() {
+        return of.fill(&[]);
+    }
+    let range = index.range.unwrap_or(ByteRange { offset: 0, length: u64::MAX });
+    let bytes = part_of(&file, range.offset, range.length.min(MAX_INDEX_BYTES))
         .map_err(|e| InputError::io(&file, "read", &e))?;
     of.fill(&bytes)
+}
+
+/// Where the index of a file is, of which the manifest does not say it.
+fn index_in(file: &Path) -> Option<ByteRange> {
+    let mut offset = 0;
+    for _ in 0..MAX_LOOKS {
+        let bytes = part_of(file, offset, LOOKED_AT_BYTES).ok()?;
+        match find_index(&bytes, offset) {
+            IndexSearch::Found(range) => return Some(range),
+            IndexSearch::Beyond(next) if next > offset => offset = next,
+            IndexSearch::Beyond(_) | IndexSearch::Nothing => return None,
+        }
+    }
+    None
+}
+
+/// Some bytes of a file, as many as there are of them.
+fn part_of(file: &Path, offset: u64, length: u64) -> std::io::Result<Vec<u8>> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = fs::File::open(file)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The quality table of a title, if it goes with its manifest.

@@ -10,4 +10,5 @@ mod pages;
 mod serve;
 mod silent_viewers;
 mod strangers;
+mod titles;
 mod tunnel;

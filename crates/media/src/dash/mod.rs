@@ -7,16 +7,23 @@
 //!
 //! Refused with the reason: `type="dynamic"` (live), more than one `Period` (each may have another
 //! ladder and other initialisation segments, so that one list of chunks would not be sound), remote
-//! elements (`xlink:href`), and whatever exceeds a limit: 16 MiB of text, 32 levels, 1 000
+//! elements (`xlink:href`; those that resolve to nothing are removed), a title of no length whose
+//! chunks depend on it, and whatever exceeds a limit: 16 MiB of text, 32 levels, 1 000
 //! representations, 100 000 chunks per representation and 1 000 000 in all, URLs of 2 048 bytes
 //! (and as many of the base that they stand beside) and 256 MiB of them.
 //!
-//! Left out: adaptation sets and representations with an `EssentialProperty` that is not known
-//! here, as the standard asks for (trick modes, thumbnails), and what is neither video, audio nor
-//! text. `Period@start` does not count: times are from the start of the period. What
-//! `minBufferTime` promises is handed on; `availabilityStartTime` and the like have no meaning on
-//! demand.
+//! Left out, with a note: adaptation sets and representations with an `EssentialProperty` that is
+//! not known here, as the standard asks for (trick modes, thumbnails), and descriptive attributes
+//! that make no sense (`frameRate="0/0"`). Left out: what is neither video, audio nor text.
+//! `Period@start` does not count: times are from the start of the period. What `minBufferTime`
+//! promises is handed on; `availabilityStartTime` and the like have no meaning on demand.
+//!
+//! Where there are several `BaseURL`s at one level, [`parse_alternative`] reads the title at another
+//! place. [`Presentation::choose`] and [`Presentation::align`] leave the one ladder that a player
+//! takes of several adaptation sets.
 
+mod encoding;
+mod ladder;
 mod read;
 mod segments;
 mod template;
@@ -31,7 +38,9 @@ use airlane_base::{InputError, Rate};
 
 use crate::mp4::Index;
 
-pub use read::parse;
+pub use encoding::decode;
+pub use ladder::codec_family;
+pub use read::{parse, parse_alternative};
 pub use write::write;
 pub use xml::MAX_BYTES;
 
@@ -46,7 +55,7 @@ pub const CHUNK_TABLE: &str = "quality.json";
 pub const CHUNK_TABLE_SCHEME: &str = "urn:airlane:chunks:1";
 
 /// A title: its representations by kind, each list in rising order of bandwidth.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presentation {
     /// How long the title is, if the manifest says so.
     pub duration: Option<Duration>,
@@ -61,6 +70,26 @@ pub struct Presentation {
     pub audio: Vec<Representation>,
     /// Subtitles and captions.
     pub text: Vec<Representation>,
+    /// Places at which the title is said to be, at least 1: see [`parse_alternative`].
+    pub alternatives: usize,
+    /// What was left out of the title and why, for people: a sentence each, without control
+    /// characters.
+    pub notes: Vec<String>,
+}
+
+impl Default for Presentation {
+    fn default() -> Self {
+        Self {
+            duration: None,
+            min_buffer: None,
+            chunk_table: None,
+            video: Vec::new(),
+            audio: Vec::new(),
+            text: Vec::new(),
+            alternatives: 1,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl Presentation {
@@ -70,6 +99,14 @@ impl Presentation {
             Kind::Video => &self.video,
             Kind::Audio => &self.audio,
             Kind::Text => &self.text,
+        }
+    }
+
+    fn list(&mut self, kind: Kind) -> &mut Vec<Representation> {
+        match kind {
+            Kind::Video => &mut self.video,
+            Kind::Audio => &mut self.audio,
+            Kind::Text => &mut self.text,
         }
     }
 
@@ -109,7 +146,9 @@ impl Kind {
 pub struct Representation {
     /// `id`.
     pub id: String,
-    /// Number of its adaptation set in the manifest, from 0: players switch within a set.
+    /// Number of its adaptation set in the manifest, from 0: players switch within a set. Sets
+    /// between which the manifest lets them switch
+    /// (`urn:mpeg:dash:adaptation-set-switching:2016`) count as the first of them.
     pub set: usize,
     /// What it is of.
     pub kind: Kind,
@@ -131,6 +170,10 @@ pub struct Representation {
     pub channels: Option<u32>,
     /// Language as RFC 5646 has it.
     pub language: Option<String>,
+    /// `Role` of its set, such as `main` or `alternate`, if it has one of the standard's scheme.
+    pub role: Option<String>,
+    /// Whether its samples are encrypted (`ContentProtection`).
+    pub is_protected: bool,
     /// The initialisation segment.
     pub init: Option<Object>,
     /// Ticks per second of the chunks' times, at least 1.
@@ -139,6 +182,11 @@ pub struct Representation {
     pub time_offset: u64,
     /// The index that names the chunks, until [`Representation::fill`] has read it.
     pub index: Option<Object>,
+    /// The file that the index is of, if it is not the one that the index is in.
+    pub indexed: Option<String>,
+    /// Whether the manifest lists no chunks and names no index, so that the one chunk is the whole
+    /// file. That may have an index all the same: see [`Representation::found_index`].
+    pub is_whole_file: bool,
     /// The chunks in their order. Empty only if there is an index.
     pub chunks: Vec<Chunk>,
 }
@@ -165,10 +213,14 @@ impl Representation {
             sampling_hz: None,
             channels: None,
             language: None,
+            role: None,
+            is_protected: false,
             init: None,
             timescale,
             time_offset: 0,
             index: None,
+            indexed: None,
+            is_whole_file: false,
             chunks: Vec::new(),
         }
     }
@@ -195,27 +247,60 @@ impl Representation {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    /// When the last chunk ends, counted from the beginning of the presentation.
+    pub fn end(&self) -> Duration {
+        let end = self.chunks.last().map_or(0, |c| c.time.saturating_add(c.duration));
+        self.ticks(end.saturating_sub(self.time_offset))
+    }
+
+    /// The MIME type, if it is one of WebM.
+    pub fn webm(&self) -> Option<&str> {
+        Some(self.mime.as_str()).filter(|m| m.ends_with("/webm") || m.ends_with("/x-matroska"))
+    }
+
+    /// Notes the index that was found in a file of which the manifest says no more than that it is
+    /// one ([`Representation::is_whole_file`], [`crate::mp4::find_index`]).
+    pub fn found_index(&mut self, range: ByteRange) {
+        let Some(file) = self.chunks.first().map(|c| c.object.url.clone()) else { return };
+        let before = ByteRange { offset: 0, length: range.offset };
+        if range.offset > 0 {
+            self.init.get_or_insert_with(|| Object { url: file.clone(), range: Some(before) });
+        }
+        self.index = Some(Object { url: file, range: Some(range) });
+        self.chunks.clear();
+        self.is_whole_file = false;
+    }
+
     /// Lists the chunks that the index names: `bytes` is what lies at [`Representation::index`].
     ///
     /// # Errors
-    /// Without an index, with a broken one, and if it leads beyond the 2^63rd byte.
+    /// Without an index, with a broken one or one of WebM, and if it leads beyond the 2^63rd byte.
     pub fn fill(&mut self, bytes: &[u8]) -> Result<(), InputError> {
         let Some(at) = &self.index else {
             return Err(InputError::new("no index", "expected a representation with one"));
         };
+        if let Some(mime) = self.webm() {
+            return Err(InputError::new(
+                format!("{mime} with an index, which is not read"),
+                "expected MP4, or chunks that the manifest lists",
+            )
+            .at_key(format!("Representation {}", self.id)));
+        }
         let (index, end) = Index::read(bytes)?;
-        let before = at.range.map_or(0, |r| r.offset);
         let beyond = || InputError::new("parts beyond the end of any file", "expected an index");
-        let mut offset = before
-            .checked_add(end)
-            .and_then(|o| o.checked_add(index.gap_bytes))
-            .ok_or_else(beyond)?;
+        // Parts are counted from the end of the index, or from the beginning of another file (ISO/IEC
+        // 23009-1, section 6.3.4.1).
+        let (media, anchor) = match &self.indexed {
+            Some(media) => (media, Some(0)),
+            None => (&at.url, at.range.map_or(0, |r| r.offset).checked_add(end)),
+        };
+        let mut offset = anchor.and_then(|o| o.checked_add(index.gap_bytes)).ok_or_else(beyond)?;
         let mut time = index.earliest;
         let mut chunks = Vec::with_capacity(index.parts.len());
         for part in &index.parts {
             let length = u64::from(part.bytes);
             chunks.push(Chunk {
-                object: Object { url: at.url.clone(), range: Some(ByteRange { offset, length }) },
+                object: Object { url: media.clone(), range: Some(ByteRange { offset, length }) },
                 time,
                 duration: u64::from(part.duration),
             });
@@ -228,7 +313,7 @@ impl Representation {
         self.time_offset = u64::try_from(offset).map_err(|_| beyond())?;
         self.timescale = u64::from(index.timescale);
         self.chunks = chunks;
-        self.index = None;
+        (self.index, self.indexed) = (None, None);
         Ok(())
     }
 }

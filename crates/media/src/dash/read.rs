@@ -6,7 +6,7 @@ use airlane_base::{InputError, Rate};
 
 use super::segments::{About, Budget, segments};
 use super::template::MAX_URL_BYTES;
-use super::xml::{self, Element};
+use super::xml::{self, Element, shortened};
 use super::{CHUNK_TABLE_SCHEME, FrameRate, Kind, Presentation, Representation, time};
 use crate::url::resolve;
 
@@ -18,6 +18,19 @@ const MAX_REPRESENTATIONS: usize = 1_000;
 /// Bytes of an attribute that representations inherit.
 const MAX_INHERITED_BYTES: usize = 1_024;
 
+/// Ways to combine several `BaseURL`s that are told apart.
+const MAX_ALTERNATIVES: usize = 16;
+/// Notes of what was left out; more of them are not made.
+const MAX_NOTES: usize = 20;
+/// The scheme of roles of the standard (section 5.8.5.5).
+pub(super) const ROLE_SCHEME: &str = "urn:mpeg:dash:role:2011";
+/// The property that lets players switch to the sets of the ids in its value.
+const SWITCHING_SCHEME: &str = "urn:mpeg:dash:adaptation-set-switching:2016";
+/// What a remote element refers to that is to be removed (section 5.5.3).
+const RESOLVE_TO_ZERO: &str = "urn:mpeg:dash:resolve-to-zero:2013";
+/// Elements that say nothing of chunks, whose references are not followed anyway.
+const EVENTS: [&str; 2] = ["EventStream", "InbandEventStream"];
+
 /// Reads a static manifest. URLs in the result are relative to the manifest unless the manifest
 /// has absolute ones.
 ///
@@ -25,7 +38,18 @@ const MAX_INHERITED_BYTES: usize = 1_024;
 /// [`InputError`] with line and element for what is no MPD, what is missing or wrong, and what
 /// this module refuses (see its head); the caller adds the file.
 pub fn parse(text: &str) -> Result<Presentation, InputError> {
-    let mpd = xml::parse(text)?;
+    parse_alternative(text, 0)
+}
+
+/// The same title at another of the places that the manifest names: alternative `number`, from 0,
+/// of [`Presentation::alternatives`]. Each level of the manifest may have several `BaseURL`s, of
+/// which one is as good as another (section 5.6.5); the alternatives are their combinations, those
+/// of the outermost level first.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_alternative(text: &str, number: usize) -> Result<Presentation, InputError> {
+    let mut mpd = xml::parse(text)?;
     if mpd.name != "MPD" {
         return Err(mpd.wrong("not a manifest", "expected an MPD element at the top"));
     }
@@ -36,57 +60,179 @@ pub fn parse(text: &str) -> Result<Presentation, InputError> {
         }
         Some(_) => return Err(mpd.wrong_attribute("type", "static")),
     }
+    mpd.retain(&mut is_here)?;
     let periods: Vec<&Element> = mpd.all("Period").collect();
     let [period] = periods[..] else {
         let found = format!("{} periods", periods.len());
         return Err(mpd.wrong(found, "expected one Period: titles of several are not supported"));
     };
+    if let Some(scheme) = [&mpd, period].into_iter().find_map(unknown_property) {
+        let found = format!("the essential property {:?}, which is not known here", scheme);
+        return Err(period.wrong(found, "expected a manifest that does without"));
+    }
     let duration = match length(period, "duration")? {
         Some(duration) => Some(duration),
         None => length(&mpd, "mediaPresentationDuration")?,
     };
+    let mut notes = Notes::default();
+    if duration == Some(Duration::ZERO) {
+        notes.add("the manifest says that the title has no length: its chunks say how long it is");
+    }
     let table = mpd.all("SupplementalProperty");
     let table = table
         .filter(|p| p.attribute("schemeIdUri") == Some(CHUNK_TABLE_SCHEME))
         .find_map(|p| p.attribute("value"));
     let mut presentation = Presentation {
-        duration,
+        duration: duration.filter(|d| !d.is_zero()),
         min_buffer: length(&mpd, "minBufferTime")?,
-        chunk_table: table.map(|url| resolve("", url)),
+        chunk_table: table.map(|url| resolve("", url.trim())),
         ..Presentation::default()
     };
-    let base = base_url(period, &base_url(&mpd, "")?)?;
+    let bases = Bases::new(&mpd, period, number);
+    presentation.alternatives = bases.alternatives();
+    let base = bases.of(1, period, &bases.of(0, &mpd, "")?)?;
+    let sets: Vec<&Element> = period.all("AdaptationSet").collect();
     let mut budget = Budget::default();
     let mut representations = 0;
-    for (set, element) in period.all("AdaptationSet").enumerate() {
-        if !understood(element) {
+    for (number, element) in sets.iter().enumerate() {
+        if let Some(scheme) = unknown_property(element) {
+            notes.add(format!("AdaptationSet {number}: {}", essential(scheme)));
             continue;
         }
-        let base = base_url(element, &base)?;
-        for inner in element.all("Representation").filter(|r| understood(r)) {
+        let base = bases.of(2, element, &base)?;
+        for inner in element.all("Representation") {
             let Some(kind) = kind(inner, element) else { continue };
+            if let Some(scheme) = unknown_property(inner) {
+                let id = inner.attribute("id").unwrap_or_default();
+                notes.add(format!("Representation {:?}: {}", shortened(id), essential(scheme)));
+                continue;
+            }
             representations += 1;
             if representations > MAX_REPRESENTATIONS {
                 let found = format!("more than {MAX_REPRESENTATIONS} representations");
                 return Err(inner.wrong(found, "expected the ladder of a film"));
             }
-            let base = base_url(inner, &base)?;
-            let context =
-                Context { period, set: element, number: set, kind, base: &base, duration };
-            let read = representation(inner, &context, &mut budget)?;
-            match kind {
-                Kind::Video => presentation.video.push(read),
-                Kind::Audio => presentation.audio.push(read),
-                Kind::Text => presentation.text.push(read),
-            }
+            let base = bases.of(3, inner, &base)?;
+            let context = Context {
+                period,
+                set: element,
+                number: first_of_switched(&sets, number),
+                kind,
+                base: &base,
+                duration: presentation.duration,
+                is_empty: duration == Some(Duration::ZERO),
+            };
+            let read = representation(inner, &context, &mut budget, &mut notes)?;
+            presentation.list(kind).push(read);
         }
     }
-    let lists = [&mut presentation.video, &mut presentation.audio, &mut presentation.text];
-    lists.into_iter().for_each(|list| list.sort_by_key(|r| r.bandwidth));
+    for kind in Kind::ALL {
+        presentation.list(kind).sort_by_key(|r| r.bandwidth);
+    }
+    presentation.notes = notes.0;
     if presentation.all().next().is_none() {
-        return Err(period.wrong("no video, audio or text", "expected a Representation"));
+        let why = presentation.notes.join("; ");
+        let found = match why.is_empty() {
+            true => "no video, audio or text".to_owned(),
+            false => format!("no video, audio or text is left ({why})"),
+        };
+        return Err(period.wrong(found, "expected a Representation that can be played"));
     }
     Ok(presentation)
+}
+
+/// Whether an element is in the manifest, not to be removed.
+///
+/// # Errors
+/// If it is elsewhere.
+fn is_here(element: &Element) -> Result<bool, InputError> {
+    match element.prefixed("href") {
+        Some(RESOLVE_TO_ZERO) => Ok(false),
+        Some(href) if !EVENTS.contains(&element.name.as_str()) => Err(element.wrong(
+            format!("a remote element (xlink:href={:?}), which is not fetched", shortened(href)),
+            "expected a manifest that is whole",
+        )),
+        _ => Ok(true),
+    }
+}
+
+/// What was left out, for people.
+#[derive(Debug, Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    fn add(&mut self, note: impl Into<String>) {
+        if self.0.len() < MAX_NOTES {
+            self.0.push(note.into());
+        }
+    }
+}
+
+fn essential(scheme: &str) -> String {
+    format!("left out: its essential property {:?} is not known here", shortened(scheme))
+}
+
+/// The first of the sets between which players may switch if they may to the set of that number.
+fn first_of_switched(sets: &[&Element], number: usize) -> usize {
+    let own = sets[number].attribute("id");
+    let named = |of: &Element, id: &str| {
+        of.all("SupplementalProperty")
+            .filter(|p| p.attribute("schemeIdUri") == Some(SWITCHING_SCHEME))
+            .filter_map(|p| p.attribute("value"))
+            .any(|value| value.split(',').any(|v| v.trim() == id))
+    };
+    let linked = |other: &Element| {
+        own.is_some_and(|id| named(other, id))
+            || other.attribute("id").is_some_and(|id| named(sets[number], id))
+    };
+    sets[..number].iter().position(|other| linked(other)).unwrap_or(number)
+}
+
+/// Which `BaseURL` is taken where a level has several.
+#[derive(Debug)]
+struct Bases {
+    /// The most that an element of each level has: MPD, period, adaptation set, representation.
+    counts: [usize; 4],
+    chosen: [usize; 4],
+}
+
+impl Bases {
+    fn new(mpd: &Element, period: &Element, number: usize) -> Self {
+        let count = |of: &Element| of.all("BaseURL").count().max(1);
+        let mut counts = [count(mpd), count(period), 1, 1];
+        for set in period.all("AdaptationSet") {
+            counts[2] = counts[2].max(count(set));
+            let inner = set.all("Representation").map(count).max();
+            counts[3] = counts[3].max(inner.unwrap_or(1));
+        }
+        let mut rest = number;
+        let chosen = counts.map(|count| {
+            let digit = rest % count;
+            rest /= count;
+            digit
+        });
+        Self { counts, chosen }
+    }
+
+    fn alternatives(&self) -> usize {
+        let all = self.counts.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
+        all.unwrap_or(usize::MAX).min(MAX_ALTERNATIVES)
+    }
+
+    /// The base of what is within an element of a level.
+    fn of(&self, level: usize, element: &Element, base: &str) -> Result<String, InputError> {
+        let mut urls = element.all("BaseURL");
+        let Some(url) = urls.nth(self.chosen[level]).or_else(|| element.all("BaseURL").last())
+        else {
+            return Ok(base.to_owned());
+        };
+        // Looked at before it is resolved too: what it is resolved to is copied for every chunk.
+        let whole = (url.text.len() <= MAX_URL_BYTES).then(|| resolve(base, &url.text));
+        whole.filter(|whole| whole.len() <= MAX_URL_BYTES).ok_or_else(|| {
+            let found = format!("a base of more than {MAX_URL_BYTES} bytes");
+            url.wrong(found, format!("expected at most {MAX_URL_BYTES} bytes with those around it"))
+        })
+    }
 }
 
 fn length(element: &Element, attribute: &str) -> Result<Option<Duration>, InputError> {
@@ -95,23 +241,11 @@ fn length(element: &Element, attribute: &str) -> Result<Option<Duration>, InputE
     time::parse(text).map(Some).ok_or_else(|| element.wrong_attribute(attribute, expected))
 }
 
-/// The base of what is within an element; of several alternatives the first.
-fn base_url(element: &Element, base: &str) -> Result<String, InputError> {
-    let Some(url) = element.first("BaseURL") else { return Ok(base.to_owned()) };
-    // Looked at before it is resolved too: what it is resolved to is copied for every chunk.
-    let whole = (url.text.len() <= MAX_URL_BYTES).then(|| resolve(base, &url.text));
-    whole.filter(|whole| whole.len() <= MAX_URL_BYTES).ok_or_else(|| {
-        let found = format!("a base of more than {MAX_URL_BYTES} bytes");
-        url.wrong(found, format!("expected at most {MAX_URL_BYTES} bytes with those around it"))
-    })
-}
-
-/// Whether all essential properties of an element are known.
-fn understood(element: &Element) -> bool {
-    element.all("EssentialProperty").all(|p| {
-        let scheme = p.attribute("schemeIdUri").unwrap_or_default();
-        HARMLESS.iter().any(|known| scheme.starts_with(known))
-    })
+/// The scheme of the first essential property of an element that is not known.
+fn unknown_property(element: &Element) -> Option<&str> {
+    let schemes =
+        element.all("EssentialProperty").map(|p| p.attribute("schemeIdUri").unwrap_or_default());
+    schemes.into_iter().find(|scheme| !HARMLESS.iter().any(|known| scheme.starts_with(known)))
 }
 
 /// An attribute of a representation or, without, of its set.
@@ -161,13 +295,16 @@ struct Context<'a> {
     number: usize,
     kind: Kind,
     base: &'a str,
+    /// Above zero.
     duration: Option<Duration>,
+    is_empty: bool,
 }
 
 fn representation(
     element: &Element,
     context: &Context<'_>,
     budget: &mut Budget,
+    notes: &mut Notes,
 ) -> Result<Representation, InputError> {
     let set = context.set;
     let bandwidth = element.number("bandwidth")?.filter(|b| (1..=1_000_000_000_000).contains(b));
@@ -175,21 +312,33 @@ fn representation(
         .ok_or_else(|| element.wrong_attribute("bandwidth", "bits per second, 1 to 10^12"))?;
     let id = element.attribute("id").ok_or_else(|| element.wrong_attribute("id", "a name"))?;
     let levels = [element, set, context.period];
-    for level in levels {
-        if level.attribute("xlink:href").is_some() {
-            return Err(level.wrong("a remote element", "expected a manifest that is whole"));
-        }
-    }
-    let about = About { id, bandwidth, base: context.base, duration: context.duration };
+    let Context { base, duration, is_empty, .. } = *context;
+    let about = About { id, bandwidth, base, duration, is_empty };
     let segments = segments(&levels, about, budget)?;
-    let number = |name: &str| -> Result<Option<u32>, InputError> {
+    // What only describes is left out if it makes no sense.
+    let mut nonsense = |holder: &Element, name: &str, text: &str| {
+        let place = format!("Representation {:?}: {}@{name}", shortened(id), holder.name);
+        notes.add(format!("{place} {:?} makes no sense and is left out", shortened(text)));
+    };
+    let mut number = |name: &str| -> Option<u32> {
         let holder = if element.attribute(name).is_some() { element } else { set };
         // Some packagers give a range of rates, of which the least is meant.
-        let text = holder.attribute(name).and_then(|t| t.split_whitespace().next());
-        let parse = |t: &str| t.parse().ok().filter(|n| *n > 0);
-        text.map(|t| parse(t).ok_or_else(|| holder.wrong_attribute(name, "a whole number above 0")))
-            .transpose()
+        let text = holder.attribute(name)?;
+        let found = text.split_whitespace().next()?.parse().ok().filter(|n| *n > 0);
+        if found.is_none() {
+            nonsense(holder, name, text);
+        }
+        found
     };
+    let (width, height) = (number("width"), number("height"));
+    let sampling_hz = number("audioSamplingRate");
+    let holder = if element.attribute("frameRate").is_some() { element } else { set };
+    let rate_text = holder.attribute("frameRate");
+    let frame_rate = rate_text.and_then(frame_rate);
+    if let Some(text) = rate_text.filter(|_| frame_rate.is_none()) {
+        nonsense(holder, "frameRate", text);
+    }
+    let protected = [element, set].iter().any(|e| e.first("ContentProtection").is_some());
     Ok(Representation {
         id: id.to_owned(),
         set: context.number,
@@ -200,24 +349,33 @@ fn representation(
             .to_owned(),
         codecs: kept("codecs", element, set)?.unwrap_or_default().to_owned(),
         bandwidth: Rate::from_bps(bandwidth),
-        width: number("width")?,
-        height: number("height")?,
-        frame_rate: frame_rate(element, set)?,
-        sampling_hz: number("audioSamplingRate")?,
+        width,
+        height,
+        frame_rate,
+        sampling_hz,
         channels: channels(element).or_else(|| channels(set)),
         language: kept("lang", element, set)?.map(str::to_owned),
+        role: role(set).map(str::to_owned),
+        is_protected: protected,
         init: segments.init,
         timescale: segments.timescale,
         time_offset: segments.time_offset,
         index: segments.index,
+        indexed: segments.indexed,
+        is_whole_file: segments.is_whole_file,
         chunks: segments.chunks,
     })
 }
 
+/// The role of a set in the standard's scheme; one that is too long to be one is none.
+fn role(set: &Element) -> Option<&str> {
+    let roles = set.all("Role").filter(|r| r.attribute("schemeIdUri") == Some(ROLE_SCHEME));
+    roles.filter_map(|r| r.attribute("value")).map(str::trim).find(|r| r.len() <= 64)
+}
+
 /// `25`, `30000/1001`, or as some write it `29.97`.
-fn frame_rate(element: &Element, set: &Element) -> Result<Option<FrameRate>, InputError> {
-    let holder = if element.attribute("frameRate").is_some() { element } else { set };
-    let Some(text) = holder.attribute("frameRate").map(str::trim) else { return Ok(None) };
+fn frame_rate(text: &str) -> Option<FrameRate> {
+    let text = text.trim();
     let rate = match text.split_once('/') {
         Some((frames, seconds)) => frames.parse().ok().zip(seconds.parse().ok()),
         None if text.contains('.') => {
@@ -227,9 +385,7 @@ fn frame_rate(element: &Element, set: &Element) -> Result<Option<FrameRate>, Inp
         None => text.parse().ok().map(|frames| (frames, 1)),
     };
     let rate = rate.filter(|(frames, seconds)| *frames > 0 && *seconds > 0);
-    let (frames, seconds) = rate
-        .ok_or_else(|| holder.wrong_attribute("frameRate", "frames per second, as 30000/1001"))?;
-    Ok(Some(FrameRate { frames, seconds }))
+    rate.map(|(frames, seconds)| FrameRate { frames, seconds })
 }
 
 /// The number of channels, where the scheme is one that says it in plain numbers.

@@ -19,8 +19,10 @@ pub(super) struct About<'a> {
     pub(super) bandwidth: u64,
     /// The base of all URLs.
     pub(super) base: &'a str,
-    /// The length of the period.
+    /// The length of the period, above zero.
     pub(super) duration: Option<Duration>,
+    /// Whether the manifest says that the period has no length at all.
+    pub(super) is_empty: bool,
 }
 
 /// How much of the limits is left for the representations that follow.
@@ -41,6 +43,9 @@ impl Default for Budget {
 pub(super) struct Segments {
     pub(super) init: Option<Object>,
     pub(super) index: Option<Object>,
+    /// The file that the index is of, if it is not the one that the index is in.
+    pub(super) indexed: Option<String>,
+    pub(super) is_whole_file: bool,
     pub(super) timescale: u64,
     pub(super) time_offset: u64,
     pub(super) chunks: Vec<Chunk>,
@@ -84,7 +89,7 @@ pub(super) fn segments(
     // The innermost level that says anything decides for one of them.
     let kind = levels.iter().find_map(|l| kinds.into_iter().find(|k| l.first(k).is_some()));
     let Some((kind, elements)) = kind.and_then(|k| Some((k, Inherited::new(levels, k)?))) else {
-        return whole_file(levels[0], about);
+        return whole_file(levels[0], about, None);
     };
     let timescale = elements.number("timescale")?.unwrap_or(1);
     if timescale == 0 || timescale > 1_000_000_000_000 {
@@ -94,6 +99,8 @@ pub(super) fn segments(
     let mut found = Segments {
         init: initialization(&elements, about)?,
         index: None,
+        indexed: None,
+        is_whole_file: false,
         timescale,
         time_offset,
         chunks: Vec::new(),
@@ -101,25 +108,38 @@ pub(super) fn segments(
     match kind {
         "SegmentTemplate" => template(&elements, about, budget, &mut found)?,
         "SegmentList" => list(&elements, about, budget, &mut found)?,
-        _ => base(&elements, about, &mut found)?,
+        _ => return base(&elements, about, found),
     }
     Ok(found)
 }
 
-/// A representation that is one file without an index: one chunk.
-fn whole_file(element: &Element, about: About<'_>) -> Result<Segments, InputError> {
-    let duration = about.duration.ok_or_else(|| no_duration(element))?;
+/// A representation that is one file without an index: one chunk, which begins with the period.
+fn whole_file(
+    element: &Element,
+    about: About<'_>,
+    init: Option<Object>,
+) -> Result<Segments, InputError> {
+    let duration = about.duration.ok_or_else(|| no_duration(element, about))?;
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     let object = Object { url: about.base.to_owned(), range: None };
     let chunks = vec![Chunk { object, time: 0, duration: nanos }];
-    Ok(Segments { init: None, index: None, timescale: 1_000_000_000, time_offset: 0, chunks })
+    Ok(Segments {
+        init,
+        index: None,
+        indexed: None,
+        is_whole_file: true,
+        timescale: 1_000_000_000,
+        time_offset: 0,
+        chunks,
+    })
 }
 
-fn no_duration(element: &Element) -> InputError {
-    element.wrong(
-        "no length of the title, on which the number of chunks depends",
-        "expected MPD@mediaPresentationDuration or Period@duration",
-    )
+fn no_duration(element: &Element, about: About<'_>) -> InputError {
+    let found = match about.is_empty {
+        true => "a title of no length at all, on which the number of chunks depends",
+        false => "no length of the title, on which the number of chunks depends",
+    };
+    element.wrong(found, "expected MPD@mediaPresentationDuration or Period@duration above 0")
 }
 
 /// The initialisation segment, by attribute or by element.
@@ -127,7 +147,7 @@ fn initialization(
     elements: &Inherited<'_>,
     about: About<'_>,
 ) -> Result<Option<Object>, InputError> {
-    if let Some(text) = elements.attribute("initialization") {
+    if let Some(text) = elements.attribute("initialization").map(str::trim) {
         let element = elements.of("initialization");
         let template = Template::parse(text).ok().filter(|t| !t.varies());
         let values = Values { id: about.id, bandwidth: about.bandwidth, number: 0, time: 0 };
@@ -147,7 +167,7 @@ fn object(
     range: &str,
     about: About<'_>,
 ) -> Result<Object, InputError> {
-    let url_text = element.attribute(url).unwrap_or_default();
+    let url_text = element.attribute(url).unwrap_or_default().trim();
     if url_text.len() > MAX_URL_BYTES {
         return Err(element.wrong_attribute(url, "a URL of at most 2048 bytes"));
     }
@@ -168,20 +188,26 @@ fn parse_range(text: &str) -> Option<ByteRange> {
 fn base(
     elements: &Inherited<'_>,
     about: About<'_>,
-    found: &mut Segments,
-) -> Result<(), InputError> {
+    mut found: Segments,
+) -> Result<Segments, InputError> {
     if let Some(element) = elements.child("RepresentationIndex") {
-        found.index = Some(object(element, "sourceURL", "range", about)?);
+        let index = object(element, "sourceURL", "range", about)?;
+        found.indexed = (index.url != about.base).then(|| about.base.to_owned());
+        found.index = Some(index);
     } else if let Some(text) = elements.attribute("indexRange") {
         let element = elements.of("indexRange");
         let range = parse_range(text)
             .ok_or_else(|| element.wrong_attribute("indexRange", "a range such as 800-999"))?;
         found.index = Some(Object { url: about.base.to_owned(), range: Some(range) });
     } else {
-        found.chunks = whole_file(elements.0[0], about)?.chunks;
-        (found.timescale, found.time_offset) = (1_000_000_000, 0);
+        // An index may be found later: the offset counts for what it says.
+        let nanos = u128::from(found.time_offset) * 1_000_000_000 / u128::from(found.timescale);
+        let mut whole = whole_file(elements.0[0], about, found.init)?;
+        whole.time_offset = u64::try_from(nanos).unwrap_or(u64::MAX);
+        whole.chunks.iter_mut().for_each(|c| c.time = whole.time_offset);
+        return Ok(whole);
     }
-    Ok(())
+    Ok(found)
 }
 
 fn template(
@@ -191,7 +217,7 @@ fn template(
     found: &mut Segments,
 ) -> Result<(), InputError> {
     let element = elements.of("media");
-    let text = elements.attribute("media").ok_or_else(|| {
+    let text = elements.attribute("media").map(str::trim).ok_or_else(|| {
         element.wrong_attribute("media", "a URL with $Number$ or $Time$ for the chunks")
     })?;
     let template = Template::parse(text).map_err(|found| {
@@ -236,7 +262,7 @@ fn list(
         elements.child("SegmentTimeline").is_none() && elements.attribute("duration").is_none();
     let timing = if plain && count == 1 {
         // One URL without a length is the whole period.
-        let duration = about.duration.ok_or_else(|| no_duration(owner))?;
+        let duration = about.duration.ok_or_else(|| no_duration(owner, about))?;
         vec![(found.time_offset, to_ticks(duration, found.timescale))]
     } else if elements.child("SegmentTimeline").is_some() {
         timing(elements, about, found.timescale, found.time_offset)?
@@ -307,7 +333,7 @@ fn timing(
     }
     let duration = chunk_duration(elements)?;
     let element = elements.of("duration");
-    let end = end.ok_or_else(|| no_duration(element))?;
+    let end = end.ok_or_else(|| no_duration(element, about))?;
     // The length of the title is rounded, to the millisecond as a rule: so little at its end is no
     // chunk of its own.
     let slack = (timescale / 1000).min(duration - 1);

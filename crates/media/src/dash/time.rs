@@ -2,8 +2,14 @@
 
 use std::time::Duration;
 
-/// Reads an `xs:duration` such as `PT1H2M3.5S`. `None` for anything else, for months and years
-/// (whose length depends on the date), for what is negative and for more than 100 years.
+/// Units of an `xs:duration` before its `T`, seconds. How long a month or a year is depends on the
+/// date; players take 30 and 365 days. Packagers write them as 0.
+const DATE: &[(char, u64)] = &[('Y', 365 * 86_400), ('M', 30 * 86_400), ('D', 86_400)];
+/// Units after the `T` but for seconds, which may have a fraction.
+const TIME: &[(char, u64)] = &[('H', 3600), ('M', 60)];
+
+/// Reads an `xs:duration` such as `PT1H2M3.5S` or `P0Y0M0DT4S`. `None` for anything else, for what
+/// is negative and for more than 100 years.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     let text = text.trim().strip_prefix('P')?;
     let (date, time) = match text.split_once('T') {
@@ -15,7 +21,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
         return None;
     }
     let mut total = Duration::ZERO;
-    for (mut rest, units) in [(date, &[('D', 86_400)][..]), (time, &[('H', 3600), ('M', 60)])] {
+    for (mut rest, units) in [(date, DATE), (time, TIME)] {
         for (unit, seconds) in units {
             if let Some((number, after)) = rest.split_once(*unit) {
                 let count: u32 = digits(number)?.parse().ok()?;
@@ -23,7 +29,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
                 rest = after;
             }
         }
-        if let Some(number) = rest.strip_suffix('S').filter(|_| units.len() > 1) {
+        if let Some(number) = rest.strip_suffix('S').filter(|_| units == TIME) {
             total = total.checked_add(seconds(number)?)?;
             rest = "";
         }
@@ -71,6 +77,12 @@ mod tests {
             ("PT2S", 2_000),
             ("PT1H", 3_600_000),
             ("PT4.0S", 4_000),
+            ("P0Y0M0DT0H0M4.000S", 4_000),
+            ("P0Y0MT4S", 4_000),
+            ("P0M0DT1M", 60_000),
+            ("P1Y", 365 * 86_400_000),
+            ("P1M", 30 * 86_400_000),
+            ("P1M1DT1M", 31 * 86_400_000 + 60_000),
         ] {
             assert_eq!(parse(given), Some(Duration::from_millis(millis)), "{given}");
         }
@@ -80,8 +92,12 @@ mod tests {
             "PT",
             "PT-1S",
             "-PT1S",
-            "P1Y",
-            "P1M",
+            "P101Y",
+            "P1M1Y",
+            "P1D1M",
+            "P1YT",
+            "P1S",
+            "P0Y0M0D T4S",
             "PT1",
             "PT1.S",
             "PT1S2M",
@@ -101,7 +117,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_survived(given in ".*|P[0-9DTHMS.]*") {
+        fn any_text_is_survived(given in ".*|P[0-9YDTHMS.]*") {
             parse(&given);
         }
     }

@@ -5,12 +5,16 @@ use std::fmt::Write;
 
 use quick_xml::escape::escape;
 
+use super::read::ROLE_SCHEME;
 use super::template::MAX_URL_BYTES;
 use super::{CHUNK_TABLE_SCHEME, Chunk, Object, Presentation, Representation, time};
+use crate::url::relative;
 
 /// Writes a manifest. [`super::parse`] reads it as an equal presentation, if that one is as
 /// `parse` hands them out: lists in rising order of bandwidth, sets numbered from 0 without gaps,
-/// each of one kind and one language, URLs as [`crate::url::resolve`] leaves them.
+/// each of one kind, one language and one role, URLs as [`crate::url::resolve`] leaves them, and
+/// what initialises a file with an index to be named from beside that file. Whether something is
+/// encrypted is not written, nor what was left out.
 ///
 /// Chunks are named by a `SegmentTemplate` with `$Number$` where their URLs count up, and else by a
 /// `SegmentList`; their times stand in a `SegmentTimeline`.
@@ -73,6 +77,12 @@ fn adaptation_set(out: &mut String, number: usize, set: &[&Representation]) {
         attribute(out, "startWithSAP", "1");
     }
     put(out, ">\n");
+    if let Some(role) = &first.role {
+        put(out, "      <Role");
+        attribute(out, "schemeIdUri", ROLE_SCHEME);
+        attribute(out, "value", role);
+        put(out, "/>\n");
+    }
     for r in set {
         representation(out, r);
     }
@@ -111,6 +121,7 @@ fn representation(out: &mut String, r: &Representation) {
     }
     match (&r.index, numbered(&r.chunks)) {
         (Some(index), _) => base(out, r, index),
+        (None, _) if r.is_whole_file => whole_file(out, r),
         (None, Some((media, start))) => template(out, r, &media, start),
         (None, None) => list(out, r),
     }
@@ -131,14 +142,36 @@ fn object(out: &mut String, name: &str, url: &str, range: &str, object: &Object)
     put(out, "/>\n");
 }
 
+fn base_url(out: &mut String, url: &str) {
+    put(out, "        <BaseURL>");
+    put(out, &escape(url));
+    put(out, "</BaseURL>\n");
+}
+
 fn base(out: &mut String, r: &Representation, index: &Object) {
+    let media = r.indexed.as_ref().unwrap_or(&index.url);
+    base_url(out, media);
+    let beside = |object: &Object| Object {
+        url: relative(media, &object.url).unwrap_or_else(|| object.url.clone()),
+        range: object.range,
+    };
     put(out, "        <SegmentBase");
     timing(out, r);
     put(out, ">\n");
     if let Some(init) = &r.init {
-        object(out, "Initialization", "sourceURL", "range", init);
+        object(out, "Initialization", "sourceURL", "range", &beside(init));
     }
-    object(out, "RepresentationIndex", "sourceURL", "range", index);
+    object(out, "RepresentationIndex", "sourceURL", "range", &beside(index));
+    put(out, "        </SegmentBase>\n");
+}
+
+fn whole_file(out: &mut String, r: &Representation) {
+    let Some(chunk) = r.chunks.first() else { return };
+    base_url(out, &chunk.object.url);
+    let Some(init) = &r.init else { return };
+    let url = relative(&chunk.object.url, &init.url).unwrap_or_else(|| init.url.clone());
+    put(out, "        <SegmentBase>\n");
+    object(out, "Initialization", "sourceURL", "range", &Object { url, range: init.range });
     put(out, "        </SegmentBase>\n");
 }
 

@@ -39,6 +39,27 @@ impl Element {
         self.children[begin..].iter().take_while(move |c| c.name == name)
     }
 
+    /// The first attribute of any prefix and this name, such as `xlink:href`.
+    pub(super) fn prefixed(&self, name: &str) -> Option<&str> {
+        let found = |n: &str| n.split_once(':').is_some_and(|(_, local)| local == name);
+        self.attributes.iter().find(|(n, _)| found(n)).map(|(_, v)| v.as_str())
+    }
+
+    /// Calls `keep` with every element within this one, the outer before the inner, and removes
+    /// those for which it says no.
+    pub(super) fn retain(
+        &mut self,
+        keep: &mut impl FnMut(&Element) -> Result<bool, InputError>,
+    ) -> Result<(), InputError> {
+        for mut child in std::mem::take(&mut self.children) {
+            if keep(&child)? {
+                child.retain(keep)?;
+                self.children.push(child);
+            }
+        }
+        Ok(())
+    }
+
     /// The first child of that name.
     pub(super) fn first(&self, name: &'static str) -> Option<&Element> {
         self.all(name).next()
@@ -74,7 +95,7 @@ impl Element {
 }
 
 /// At most the first 60 characters.
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     let mut out: String = text.chars().take(60).collect();
     if out.len() < text.len() {
         out.push_str("...");

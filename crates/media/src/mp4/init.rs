@@ -5,6 +5,9 @@ use airlane_base::InputError;
 use super::boxes::{Fields, find, walk};
 use super::codec::codec;
 
+/// How files of WebM and Matroska begin.
+const EBML: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
+
 /// What kind of track it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
@@ -36,6 +39,8 @@ pub struct Init {
     pub codec: String,
     /// Pictures or sound.
     pub track: Track,
+    /// Whether its samples are encrypted (ISO/IEC 14496-12, section 8.12).
+    pub is_protected: bool,
     /// Where in the track's time the presentation begins, ticks (`elst`): what is before it, such
     /// as the samples that prime an audio decoder, is not presented.
     pub skipped: u64,
@@ -51,6 +56,9 @@ impl Init {
     /// # Errors
     /// Without a `moov` box of exactly one track, or with a broken one.
     pub fn read(bytes: &[u8]) -> Result<Self, InputError> {
+        if bytes.starts_with(&EBML) {
+            return Err(InputError::new("a WebM or Matroska file", "expected fragmented MP4"));
+        }
         let moov = required(bytes, b"moov", "moov")?;
         let mut tracks = Vec::new();
         let mut defaults = (0, 0, 0);
@@ -91,10 +99,12 @@ impl Init {
         let mut hdlr = Fields::new("hdlr", required(mdia, b"hdlr", "hdlr")?);
         hdlr.take(8)?;
         let (codec, kind) = sample_entry(stsd, hdlr.take(4)?)?;
+        let is_protected = ["encv", "enca", "enct", "encs"].contains(&codec.as_str());
         Ok(Self {
             timescale,
             codec,
             track: kind,
+            is_protected,
             skipped: skipped(track)?,
             description: stsd.to_vec(),
             defaults,
@@ -143,6 +153,27 @@ fn sample_entry(stsd: &[u8], handler: &[u8]) -> Result<(String, Track), InputErr
         _ => return Ok((super::boxes::name(kind), Track::Other)),
     };
     Ok((codec(kind, fields.rest())?, track))
+}
+
+/// Whether the tracks in the body of a `moov` box have one of video whose samples are encrypted.
+pub fn has_encrypted_video(moov: &[u8]) -> bool {
+    let entries = |trak| -> Result<bool, InputError> {
+        let mut at = trak;
+        for kind in [b"mdia", b"minf", b"stbl", b"stsd"] {
+            let Some(inner) = find(at, kind)? else { return Ok(false) };
+            at = inner;
+        }
+        let mut fields = Fields::new("stsd", at);
+        fields.take(8)?;
+        Ok(find(fields.rest(), b"encv")?.is_some())
+    };
+    let mut found = false;
+    // A broken box is told of elsewhere.
+    let _ = walk(moov, |kind, body, _| {
+        found |= kind == *b"trak" && entries(body).unwrap_or(false);
+        Ok(())
+    });
+    found
 }
 
 /// The media time of the first edit that is not empty.

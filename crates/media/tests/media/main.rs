@@ -6,6 +6,7 @@ mod comyco_tables;
 mod corpora;
 mod embedded;
 mod heads;
+mod ladders;
 mod layers;
 mod manifests;
 mod segments;

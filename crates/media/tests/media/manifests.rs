@@ -260,7 +260,28 @@ fn each_fault_has_its_message() {
         (&good.replace("PT10S", "10"), "MPD@mediaPresentationDuration: \"10\""),
         (&good.replace("\"8\"", "\"0\""), "line 3: Representation@bandwidth: \"0\""),
         (&good.replace(" id=\"v\"", ""), "Representation@id: missing"),
-        (&good.replace("<Period>", "<Period xlink:href=\"a\">"), "Period: a remote element"),
+        (
+            &good.replace("<Period>", "<Period xlink:href=\"a\">"),
+            "line 2: Period: a remote element (xlink:href=\"a\"), which is not fetched",
+        ),
+        (
+            &good.replace("</Period>", "<AdaptationSet x:href=\"s.xml\"/></Period>"),
+            "AdaptationSet: a remote element (xlink:href=\"s.xml\")",
+        ),
+        (
+            &good.replace("<SegmentTemplate ", "<SegmentTemplate xlink:href=\"t\" "),
+            "line 4: SegmentTemplate: a remote element",
+        ),
+        (&good.replace("PT10S", "PT0S"), "a title of no length at all"),
+        (
+            &good.replace("<Period>", "<EssentialProperty schemeIdUri=\"urn:x\"/><Period>"),
+            "the essential property \"urn:x\"",
+        ),
+        (
+            &good.replace("<Rep", "<EssentialProperty schemeIdUri=\"urn:x\"/><Rep"),
+            "no video, audio or text is left (AdaptationSet 0: left out: its essential property \
+             \"urn:x\" is not known here)",
+        ),
         (&template("duration=\"0\" media=\"$Number$\""), "line 4: SegmentTemplate@duration: \"0\""),
         (
             &template("duration=\"5\" media=\"a\""),
@@ -319,6 +340,31 @@ fn each_fault_has_its_message() {
     assert!(error(&text).contains("more than 1000000 chunks"));
 }
 
+#[test]
+fn what_resolves_to_nothing_is_removed() {
+    let text = one(r#"<SegmentTemplate duration="5" media="$Number$"/>"#);
+    let nothing = "xlink:href=\"urn:mpeg:dash:resolve-to-zero:2013\"";
+    let text = text
+        .replace("</MPD>", &format!("<Period {nothing}/></MPD>"))
+        .replace("</Period>\n", &format!("<AdaptationSet {nothing}/></Period>\n"));
+    assert_eq!(parse(&text).unwrap().video.len(), 1);
+}
+
+#[test]
+fn what_only_describes_and_makes_no_sense_is_left_out() {
+    let text = one(r#"<SegmentTemplate duration="5" media=" a b/$Number$ "/>"#).replace(
+        "bandwidth=",
+        "frameRate=\"0/0\" width=\"0\" height=\"x\" audioSamplingRate=\"-1\" bandwidth=",
+    );
+    let title = parse(&text).unwrap();
+    let v = &title.video[0];
+    assert_eq!((v.frame_rate, v.width, v.height, v.sampling_hz), (None, None, None, None));
+    assert_eq!(title.notes.len(), 4);
+    assert!(title.notes.iter().any(|n| n.contains("Representation@frameRate \"0/0\"")));
+    // A space within a URL stays for whoever asks for it; around it there is none.
+    assert_eq!(urls(v), ["a b/1", "a b/2"]);
+}
+
 fn object(url: impl Strategy<Value = String>) -> impl Strategy<Value = Object> {
     let range = proptest::option::of((0..1_u64 << 40, 1..1_u64 << 40));
     let range = range.prop_map(|r| r.map(|(offset, length)| ByteRange { offset, length }));
@@ -352,6 +398,11 @@ fn representation(kind: Kind, set: usize) -> impl Strategy<Value = Representatio
     (names, 1..1_000_000_u64, number(), rate, init, segments, 1..100_000_u64, 0..1_u64 << 40)
         .prop_map(move |(names, bps, number, rate, init, segments, timescale, time_offset)| {
             let (chunks, index, indexed) = segments;
+            // What initialises a file is in it, or nowhere.
+            let init = init.map(|init| match indexed {
+                true => Object { url: index.url.clone(), ..init },
+                false => init,
+            });
             Representation {
                 id: names.0,
                 set,
@@ -365,10 +416,14 @@ fn representation(kind: Kind, set: usize) -> impl Strategy<Value = Representatio
                 sampling_hz: number,
                 channels: number.map(|n| n % 6 + 1),
                 language: set.is_multiple_of(2).then(|| "en".to_owned()),
+                role: set.is_multiple_of(2).then(|| "main".to_owned()),
+                is_protected: false,
                 init,
                 timescale,
                 time_offset,
                 index: indexed.then_some(index),
+                indexed: None,
+                is_whole_file: false,
                 chunks: if indexed { Vec::new() } else { chunks },
             }
         })
@@ -376,14 +431,15 @@ fn representation(kind: Kind, set: usize) -> impl Strategy<Value = Representatio
 
 fn presentation() -> impl Strategy<Value = Presentation> {
     let list = |kind, set| prop::collection::vec(representation(kind, set), 1..4);
-    let time = || proptest::option::of((0..1_u64 << 50).prop_map(Duration::from_nanos));
+    let time = || proptest::option::of((1..1_u64 << 50).prop_map(Duration::from_nanos));
     let table = proptest::option::of("[a-z]{1,5}\\.json");
     (time(), time(), table, list(Kind::Video, 0), list(Kind::Audio, 1), list(Kind::Text, 2))
         .prop_map(|(duration, min_buffer, chunk_table, mut video, mut audio, mut text)| {
             for list in [&mut video, &mut audio, &mut text] {
                 list.sort_by_key(|r| r.bandwidth);
             }
-            Presentation { duration, min_buffer, chunk_table, video, audio, text }
+            let base = Presentation::default();
+            Presentation { duration, min_buffer, chunk_table, video, audio, text, ..base }
         })
 }
 

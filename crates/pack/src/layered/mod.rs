@@ -133,7 +133,8 @@ pub fn pack_layered(
     }
     let library = Arc::new(Library::open(request.libvpx.as_deref())?);
     let ffmpeg = Ffmpeg::open(request.ffmpeg.as_deref(), stop)?;
-    let source = probe(&ffmpeg, &request.video, stop)?;
+    let source = probe(&ffmpeg, &request.video, stop)?.silent();
+    source.notes.iter().for_each(|note| observer(Event::Warning(note.clone())));
     let rates = rates(request, &source)?;
     let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(PackError::io("create", folder))?;
@@ -248,11 +249,13 @@ fn encode_all(
 /// The pictures of a source, one after the other: planar 4:2:0, 8 bits.
 fn decoding<'a>(source: &Source, dir: &'a Path) -> Job<'a> {
     let mut arguments = Vec::new();
-    push(&mut arguments, ["-nostdin", "-hide_banner", "-v", "error", "-nostats", "-i"]);
-    push(&mut arguments, [input(&source.file)]);
+    push(&mut arguments, ["-nostdin", "-hide_banner", "-v", "error", "-nostats"]);
+    push(&mut arguments, filters::ONE_STREAM);
+    push(&mut arguments, ["-i".into(), input(&source.file)]);
     let steady = filters::steady(source, source.fps);
     let chain = format!("{steady},{}", filters::sized(source, source.width, source.height));
-    push(&mut arguments, ["-map", "0:V:0", "-vf", &chain, "-fps_mode", "passthrough"]);
+    let stream = source.streams.video_of(0);
+    push(&mut arguments, ["-map", &stream, "-vf", &chain, "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-f", "rawvideo", "pipe:1"]);
     Job { doing: "decoding the video".to_owned(), dir, arguments, feed: Vec::new() }
 }

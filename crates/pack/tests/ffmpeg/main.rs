@@ -4,5 +4,6 @@
 mod common;
 mod layered;
 mod measure;
+mod oddities;
 mod titles;
 mod trouble;

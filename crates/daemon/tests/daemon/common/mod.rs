@@ -40,13 +40,22 @@ pub fn status(e: FetchError) -> u16 {
 pub fn players(server: &Server, title: &str, speak: Speak) -> PlayRequest {
     PlayRequest {
         urls: vec![url(server, &format!("/{title}/manifest.mpd")).to_string()],
+        speak,
+        ..any_players()
+    }
+}
+
+/// One player of nothing yet.
+pub fn any_players() -> PlayRequest {
+    PlayRequest {
+        urls: Vec::new(),
         sessions: 1,
         stagger: Duration::ZERO,
         abr: AbrKind::default(),
         buffer: Duration::from_secs(30),
         pause: Duration::ZERO,
         duration: None,
-        speak,
+        speak: Speak::Best,
         insecure: true,
         metric: None,
         silent: false,
