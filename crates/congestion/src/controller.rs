@@ -136,6 +136,8 @@ pub enum Signal {
     Rate(Rate),
     /// The receiver measured that this rate is to be sent (Cupid's report).
     Grant(Grant),
+    /// A path of this connection before did not carry what the receiver granted.
+    Refuted,
 }
 
 /// A rate that holds until the next report is missed.
@@ -160,13 +162,16 @@ pub struct LastSignals {
     pub rate: Option<Rate>,
     /// What its receiver granted.
     pub grant: Option<Grant>,
+    /// Whether the path did not carry what the receiver granted.
+    pub is_refuted: bool,
 }
 
 impl LastSignals {
-    /// As signals.
+    /// As signals. What is known of the receiver's word comes before what it granted.
     pub fn signals(self) -> impl Iterator<Item = Signal> {
         let first = self.weight.map(Signal::Weight).into_iter().chain(self.rate.map(Signal::Rate));
-        first.chain(self.grant.map(Signal::Grant))
+        let refuted = self.is_refuted.then_some(Signal::Refuted);
+        first.chain(refuted).chain(self.grant.map(Signal::Grant))
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The receiver's half is the crate `cupid`; equations, and what is left out, in `docs/controllers.md`.
 
+mod record;
 mod round;
 mod share;
 
@@ -15,6 +16,7 @@ use crate::controller::{
 };
 use crate::explicit::MIN_RATE;
 use crate::{Bbr, Cubic, CubicConfig, INITIAL_WINDOW_PACKETS, whole_bytes};
+use record::Record;
 use round::{Round, Verdict};
 use share::Share;
 
@@ -36,6 +38,11 @@ const FIRST_RTT: Duration = Duration::from_millis(100);
 /// while it has none, which explains much of it.
 const ELSEWHERE_ROUNDS: u32 = 3;
 const ELSEWHERE_ROUNDS_BUSY: u32 = 12;
+/// Rounds in a row in which a fifth was lost that end it while the air is said to be full, although most of
+/// what was granted arrived; one is enough if less than this part did. An access point that drops a
+/// queue's end loses as much in a single round.
+const HEAVY_ROUNDS: u32 = 2;
+const MOSTLY: f64 = 0.75;
 /// Rounds in a row that show that it is the air again; doubled, up to the most, each time that proves
 /// wrong within the most.
 const RETURN_ROUNDS: u32 = 4;
@@ -87,9 +94,14 @@ pub struct Cupid {
     /// Congested rounds in a row while granted; rounds without a sign of it while elsewhere.
     congested: u32,
     clear: u32,
+    /// Rounds in a row in which a fifth was lost, while granted.
+    heavy: u32,
     /// Rounds to wait before it returns, and rounds since it did.
     patience: u32,
     since_return: u32,
+    /// Who decides when reports come again.
+    before_silence: Mode,
+    record: Record,
 }
 
 impl Cupid {
@@ -114,8 +126,11 @@ impl Cupid {
             round: Round::new(now),
             congested: 0,
             clear: 0,
+            heavy: 0,
             patience: RETURN_ROUNDS,
             since_return: MOST_RETURN_ROUNDS,
+            before_silence: Mode::Granted,
+            record: Record::new(),
         }
     }
 
@@ -148,10 +163,21 @@ impl Cupid {
         self.grant.map_or(MIN_RATE, |(grant, _)| self.share.of(grant.rate).max(MIN_RATE))
     }
 
-    fn granted_window(&self) -> u64 {
+    /// What it is sent at while the receiver decides: no more than its record allows.
+    fn obeyed_rate(&self) -> Rate {
+        self.record.capped(self.granted_rate(), self.first_flight())
+    }
+
+    /// Bytes that a new flow may send, and the round trip that they take.
+    fn first_flight(&self) -> (u64, Duration) {
+        let bytes = whole_bytes(INITIAL_WINDOW_PACKETS * self.mtu as f64);
+        (bytes, self.rtt.map_or(FIRST_RTT, |rtt| rtt.smoothed))
+    }
+
+    fn window_of(&self, rate: Rate) -> u64 {
         let longest = |rtt: Rtt| self.longest.max(rtt.smoothed).min(rtt.min + MOST_QUEUE);
         let rtt = self.rtt.map_or(FIRST_RTT, longest);
-        let flight = self.granted_rate().as_f64() / 8.0 * WINDOW_RTTS * rtt.as_secs_f64();
+        let flight = rate.as_f64() / 8.0 * WINDOW_RTTS * rtt.as_secs_f64();
         whole_bytes(flight) + WINDOW_PACKETS * self.mtu
     }
 
@@ -169,10 +195,15 @@ impl Cupid {
         let Some((grant, at)) = self.grant.filter(|_| self.mode != Mode::Free) else { return };
         let rtt = self.rtt.map_or(FIRST_RTT, |rtt| rtt.smoothed);
         if now.since(at) > grant.interval.saturating_mul(MISSED_REPORTS) + rtt {
-            let flight = self.in_flight;
             if self.mode == Mode::Granted {
+                if self.round.is_heavy(self.mtu) {
+                    self.record.refute();
+                }
+                let flight = self.record.flight(self.in_flight, self.first_flight());
                 self.hand_over(now, flight);
+                self.record.on_silence();
             }
+            self.before_silence = self.mode;
             self.mode = Mode::Free;
             self.in_time = 0;
         }
@@ -198,26 +229,45 @@ impl Cupid {
         } else {
             self.patience = RETURN_ROUNDS;
         }
-        // What the path carries, without the queue that stands in it.
-        let min = self.rtt.map_or(FIRST_RTT, |rtt| rtt.min);
-        let flight = self.round.last_rate().bytes_in(min).max(4 * self.mtu);
-        self.hand_over(now, flight.max((INITIAL_WINDOW_PACKETS * self.mtu as f64) as u64));
+        self.hand_over(now, self.carried());
         self.mode = Mode::Elsewhere;
         self.clear = 0;
+    }
+
+    /// Bytes that the path carries, without the queue that stands in it.
+    fn carried(&self) -> u64 {
+        let min = self.rtt.map_or(FIRST_RTT, |rtt| rtt.min);
+        let mut flight = self.round.last_rate().bytes_in(min).max(4 * self.mtu);
+        if self.record.is_refuted() {
+            // What it took by its rate is not its own: as after a loss, and others need room to come back.
+            flight /= 2;
+        }
+        flight.max((INITIAL_WINDOW_PACKETS * self.mtu as f64) as u64)
     }
 
     /// A round is over.
     fn on_round(&mut self, now: Time, verdict: Verdict) {
         let Some((grant, _)) = self.grant else { return };
         match self.mode {
-            Mode::Free => {}
+            Mode::Free => {
+                if self.record.is_trailing_round() && verdict.is_heavy {
+                    self.record.refute();
+                    self.hand_over(now, self.carried());
+                }
+            }
             Mode::Granted => {
                 self.since_return = self.since_return.saturating_add(1);
-                let is_short = verdict.is_congested
-                    && verdict.delivered.as_f64() < 0.95 * self.granted_rate().as_f64();
+                let arrived = verdict.delivered.as_f64() / self.obeyed_rate().as_f64();
+                let is_short = verdict.is_congested && arrived < 0.95;
                 self.congested = if is_short { self.congested + 1 } else { 0 };
-                let needed = if grant.has_room { ELSEWHERE_ROUNDS } else { ELSEWHERE_ROUNDS_BUSY };
-                let is_plain = grant.has_room && is_short && verdict.is_heavy;
+                let explains = !grant.has_room && !self.record.is_refuted();
+                let needed = if explains { ELSEWHERE_ROUNDS_BUSY } else { ELSEWHERE_ROUNDS };
+                self.heavy = if verdict.is_heavy { self.heavy + 1 } else { 0 };
+                let is_plain = verdict.is_heavy
+                    && (grant.has_room || arrived < MOSTLY || self.heavy >= HEAVY_ROUNDS);
+                if is_plain {
+                    self.record.refute();
+                }
                 if self.congested >= needed || is_plain {
                     self.go_elsewhere(now);
                 }
@@ -226,13 +276,15 @@ impl Cupid {
                 // Either the path carries what is granted, or the air is full, which explains that it
                 // does not.
                 let carries = !verdict.is_congested && self.other_rate() >= self.granted_rate();
-                self.clear = if carries || !grant.has_room { self.clear + 1 } else { 0 };
+                let explains = !grant.has_room && !self.record.is_refuted();
+                self.clear = if carries || explains { self.clear + 1 } else { 0 };
                 if self.clear >= self.patience {
                     self.mode = Mode::Granted;
-                    (self.congested, self.since_return) = (0, 0);
+                    (self.congested, self.heavy, self.since_return) = (0, 0, 0);
                 }
             }
         }
+        self.record.on_round(verdict.delivered);
     }
 
     fn take(&mut self, now: Time, grant: Grant) {
@@ -245,8 +297,12 @@ impl Cupid {
         self.grant = Some((grant, now));
         self.share.on_report(grant.is_full);
         if self.mode == Mode::Free && (is_first || self.in_time >= RESUME_REPORTS) {
-            self.mode = Mode::Granted;
-            self.congested = 0;
+            // Losses of what was granted before a silence may have been found during it.
+            if self.record.is_trailing_round() && self.round.is_heavy(self.mtu) {
+                self.record.refute();
+            }
+            let is_refuted = self.record.is_refuted();
+            self.mode = if is_refuted { Mode::Elsewhere } else { self.before_silence };
             self.round = Round::new(now);
         }
     }
@@ -312,6 +368,7 @@ impl Controller for Cupid {
     fn on_persistent_congestion(&mut self, now: Time) {
         // Nothing came through: whatever was granted, the path does not carry it.
         if self.mode == Mode::Granted {
+            self.record.refute();
             self.go_elsewhere(now);
         }
         self.other_mut().on_persistent_congestion(now);
@@ -336,6 +393,12 @@ impl Controller for Cupid {
                 // The fallback counts for as many flows, if it has a weight.
                 self.other_mut().on_signal(now, signal);
             }
+            Signal::Refuted => {
+                self.record.refute();
+                if self.mode == Mode::Granted {
+                    self.go_elsewhere(now);
+                }
+            }
             Signal::Rate(_) => return false,
         }
         true
@@ -343,14 +406,15 @@ impl Controller for Cupid {
 
     fn last_signals(&self) -> LastSignals {
         let weight = Some(self.share.weight());
-        LastSignals { weight, grant: self.grant.map(|(grant, _)| grant), ..LastSignals::default() }
+        let grant = self.grant.map(|(grant, _)| grant);
+        LastSignals { weight, grant, is_refuted: self.record.is_refuted(), rate: None }
     }
 
     fn window(&self) -> u64 {
         match self.mode {
             Mode::Free => self.other().window(),
-            Mode::Granted => self.granted_window(),
-            Mode::Elsewhere => self.other().window().min(self.granted_window()),
+            Mode::Granted => self.window_of(self.obeyed_rate()),
+            Mode::Elsewhere => self.other().window().min(self.window_of(self.granted_rate())),
         }
     }
 
@@ -358,7 +422,7 @@ impl Controller for Cupid {
         let other = self.other().pacing_rate();
         match self.mode {
             Mode::Free => other,
-            Mode::Granted => Some(self.granted_rate()),
+            Mode::Granted => Some(self.obeyed_rate()),
             Mode::Elsewhere => {
                 Some(other.map_or(self.granted_rate(), |rate| rate.min(self.granted_rate())))
             }
@@ -367,7 +431,7 @@ impl Controller for Cupid {
 
     fn bandwidth(&self) -> Option<Rate> {
         match self.mode {
-            Mode::Granted => Some(self.granted_rate()),
+            Mode::Granted => Some(self.obeyed_rate()),
             _ => self.other().bandwidth(),
         }
     }

@@ -67,6 +67,12 @@ impl Round {
         self.last_rate
     }
 
+    /// Whether a fifth of it was lost so far, which leaves no doubt.
+    pub fn is_heavy(&self, mtu: u64) -> bool {
+        self.lost > LOSS_PACKETS * mtu
+            && self.lost.saturating_mul(HEAVY_LOSS_PART) > self.acked.saturating_add(self.lost)
+    }
+
     /// Ends the round if it is time, and begins the next.
     pub fn end(&mut self, now: Time, rtt: &Rtt, mtu: u64) -> Option<Verdict> {
         let elapsed = now.since(self.began);
@@ -75,8 +81,7 @@ impl Round {
         }
         let is_lossy = self.lost > LOSS_PACKETS * mtu
             && self.lost.saturating_mul(LOSS_PART) > self.acked.saturating_add(self.lost);
-        let is_heavy = self.lost > LOSS_PACKETS * mtu
-            && self.lost.saturating_mul(HEAVY_LOSS_PART) > self.acked.saturating_add(self.lost);
+        let is_heavy = self.is_heavy(mtu);
         let is_queued = self.least_rtt > rtt.min + (rtt.min / QUEUE_PART).max(QUEUE);
         let delivered = Rate::of(self.acked, elapsed);
         let is_congested = !self.is_app_limited && (is_lossy || is_queued);

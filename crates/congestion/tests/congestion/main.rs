@@ -7,6 +7,7 @@ mod cupid;
 mod equilibria;
 mod fast;
 mod harness;
+mod liars;
 mod properties;
 mod response;
 mod send_state;

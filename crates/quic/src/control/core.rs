@@ -207,7 +207,7 @@ impl Core {
         if let (Some(log), Some(old)) = (&mut self.log, old) {
             let new = self.send.last_signals();
             if new != old {
-                let LastSignals { weight, rate, grant } = new;
+                let LastSignals { weight, rate, grant, .. } = new;
                 let weight = weight.filter(|_| weight != old.weight);
                 // A granted rate is logged as one that is set.
                 let rate = rate.or(grant.map(|grant| grant.rate));
