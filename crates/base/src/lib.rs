@@ -11,6 +11,7 @@ pub mod packet;
 pub mod printable;
 pub mod schedule;
 pub mod seed;
+pub mod text;
 pub mod time;
 pub mod traffic_class;
 pub mod units;

@@ -20,6 +20,7 @@ pub mod heads;
 pub mod hls;
 pub mod layers;
 pub mod mp4;
+pub mod name;
 pub mod perceptual;
 mod render;
 pub mod select;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use airlane_base::{Fnv64, InputError, Rate};
 use airlane_quality::{PiecewiseLinear, QoeParams, stats};
 
+use crate::name;
+
 /// A measure of perceptual quality.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
@@ -239,12 +241,10 @@ impl Video {
     /// of different lengths, a size of zero, a quality that is not a number within its metric's
     /// range, a metric that some rungs lack, nominal rates that do not rise.
     pub fn check(&self) -> Result<(), InputError> {
-        if self.name.is_empty()
-            || !self.name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-        {
+        if !name::is_name(&self.name) {
             return Err(InputError::new(
                 format!("the name is {:?}", self.name),
-                "expected letters, digits, '.', '_' and '-': it becomes part of URLs and paths",
+                format!("expected {}", name::EXPECTED),
             )
             .at_key("video"));
         }

@@ -167,9 +167,7 @@ pub(crate) fn table(
 
 /// A name as tables allow it.
 pub(crate) fn plain_name(text: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let name: String = text.chars().map(plain).collect();
-    if name.is_empty() { "title".to_owned() } else { name }
+    airlane_media::name::named(text)
 }
 
 /// What a table says of its rungs. `total` is the time of all chunks.

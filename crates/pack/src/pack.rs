@@ -125,7 +125,7 @@ pub(crate) fn order(request: &PackRequest) -> Result<Order, InputError> {
         Err(InputError::new(found, format!("expected {expected}")).at_key(key))
     };
     if name != manifest::plain_name(&name) {
-        return wrong("name", format!("{name:?}"), "letters, digits, '.', '_' and '-'");
+        return wrong("name", format!("{name:?}"), airlane_media::name::EXPECTED);
     }
     let chunk = request.chunk;
     if !(Duration::from_millis(500)..=Duration::from_secs(20)).contains(&chunk) {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use airlane_media::Video;
+use airlane_media::name::in_url;
 use bytes::Bytes;
 use rand::Rng as _;
 
@@ -96,7 +97,7 @@ impl Source for Pattern {
 /// Where a title's further objects stand.
 const OPENING: &str = "opening";
 
-/// The titles of a server, by name.
+/// The titles of a server, by their names as URLs have them.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     titles: BTreeMap<Arc<str>, Arc<Video>>,
@@ -106,7 +107,7 @@ pub struct Library {
 impl Library {
     /// A library of these videos.
     pub fn new(videos: impl IntoIterator<Item = Arc<Video>>) -> Self {
-        let titles = videos.into_iter().map(|v| (v.name.as_str().into(), v)).collect();
+        let titles = videos.into_iter().map(|v| (in_url(&v.name).into(), v)).collect();
         Self { titles, opening_bytes: Vec::new() }
     }
 
@@ -119,17 +120,17 @@ impl Library {
 
     /// The title called `name`.
     pub fn title(&self, name: &str) -> Option<&Arc<Video>> {
-        self.titles.get(name)
+        self.titles.get(in_url(name).as_ref())
     }
 
     /// The path of a chunk.
     pub fn path(video: &Video, rung: usize, chunk: usize) -> String {
-        format!("/{}/{rung}/{chunk}.m4s", video.name)
+        format!("/{}/{rung}/{chunk}.m4s", in_url(&video.name))
     }
 
     /// The path of the `i`-th further object of a title.
     pub fn opening_path(video: &Video, i: usize) -> String {
-        format!("/{}/{OPENING}/{i}.m4s", video.name)
+        format!("/{}/{OPENING}/{i}.m4s", in_url(&video.name))
     }
 
     /// What stands at `path`, without its query. A title's name may contain slashes.
@@ -137,7 +138,7 @@ impl Library {
         let mut parts = path.strip_prefix('/')?.rsplitn(3, '/');
         let number: usize = parts.next()?.strip_suffix(".m4s")?.parse().ok()?;
         let of = parts.next()?;
-        let (title, video) = self.titles.get_key_value(parts.next()?)?;
+        let video = self.titles.get(parts.next()?)?;
         let (len, role) = if of == OPENING {
             (*self.opening_bytes.get(number)?, PartRole::Other)
         } else {
@@ -153,7 +154,7 @@ impl Library {
             version: None,
             caching: None,
             fields: Vec::new(),
-            part: Some(Part { title: title.clone(), role }),
+            part: Some(Part { title: video.name.as_str().into(), role }),
             source: Arc::new(Pattern::new(path, len)),
         })
     }

@@ -125,7 +125,7 @@ impl Grid {
         set: &[String],
         grid: &[String],
     ) -> Result<Self, InputError> {
-        Self::from_text(super::utf8(bytes, name)?, name, set, grid)
+        Self::from_text(&super::utf8(bytes, name)?, name, set, grid)
     }
 
     fn from_text(

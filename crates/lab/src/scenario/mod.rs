@@ -70,7 +70,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_file`].
     pub fn from_bytes(bytes: &[u8], name: &Path, set: &[String]) -> Result<Self, InputError> {
-        Self::from_text(utf8(bytes, name)?, name, set)
+        Self::from_text(&utf8(bytes, name)?, name, set)
     }
 
     fn from_text(text: &str, name: &Path, set: &[String]) -> Result<Self, InputError> {
@@ -142,13 +142,12 @@ fn read(file: &Path) -> Result<Cow<'static, str>, InputError> {
         return Err(InputError::new(format!("found {size} bytes"), expected).at_file(file));
     }
     let bytes = std::fs::read(file).map_err(|e| no_file(file, &e))?;
-    Ok(Cow::Owned(utf8(&bytes, file)?.to_owned()))
+    Ok(Cow::Owned(utf8(&bytes, file)?.into_owned()))
 }
 
 /// The bytes of a file as text.
-fn utf8<'a>(bytes: &'a [u8], name: &Path) -> Result<&'a str, InputError> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+fn utf8<'a>(bytes: &'a [u8], name: &Path) -> Result<Cow<'a, str>, InputError> {
+    airlane_base::text::decode(bytes).map_err(|line| {
         InputError::new("bytes that are no text", "expected a TOML document in UTF-8")
             .at_file(name)
             .at_line(line)

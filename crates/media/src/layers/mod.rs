@@ -172,6 +172,10 @@ impl LayeredVideo {
     /// Checks what all formats have to keep.
     fn check(&self) -> Result<(), InputError> {
         let wrong = |what: String, expected: &str| Err(InputError::new(what, expected));
+        if !crate::name::is_name(&self.name) {
+            let expected = format!("expected {}", crate::name::EXPECTED);
+            return Err(InputError::new(format!("{:?}", self.name), expected).at_key("video"));
+        }
         if !(self.fps.is_finite() && (1.0..=1000.0).contains(&self.fps)) {
             return wrong(format!("{} frames per second", self.fps), "expected 1 to 1000");
         }

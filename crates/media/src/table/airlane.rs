@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::json::Node;
 use super::{Table, Traps};
+use crate::name;
 use crate::video::{MAX_CHUNKS, MAX_NOMINAL_BPS, Metric, Rung, Video};
 
 /// The value of the member `format`.
@@ -44,9 +45,15 @@ pub(super) fn read(root: &Node<'_>) -> Result<Table, InputError> {
     for node in root.member("rungs")?.items()? {
         rungs.push(read_rung(&node, &mut traps)?);
     }
-    let name = root.member("video")?.text()?;
     let text = |member: &str| -> Result<Option<String>, InputError> {
         Ok(root.optional(member)?.map(|n| n.text()).transpose()?.map(str::to_owned))
+    };
+    // Names that had no letter in ASCII were written as underscores.
+    let name = match (root.member("video")?.text()?, text("title")?) {
+        (lost, Some(title)) if !lost.is_empty() && lost.bytes().all(|b| b == b'_') => {
+            name::named(&title)
+        }
+        (name, _) => name.to_owned(),
     };
     let chunks = rungs.first().map_or(0, |r: &Rung| r.size_bytes.len());
     let fps = root.optional("fps")?;
@@ -57,8 +64,8 @@ pub(super) fn read(root: &Node<'_>) -> Result<Table, InputError> {
     let distinct = root.optional("distinct_chunks")?;
     let distinct = distinct.map(|n| n.count(MAX_CHUNKS as u64)).transpose()?;
     let video = Video {
-        name: name.to_owned(),
-        title: text("title")?.unwrap_or_else(|| name.to_owned()),
+        title: text("title")?.unwrap_or_else(|| name.clone()),
+        name,
         character: text("character")?.unwrap_or_default(),
         source: text("source")?.unwrap_or_default(),
         fps: fps.transpose()?,

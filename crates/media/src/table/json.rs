@@ -1,6 +1,9 @@
 //! A walk over parsed JSON that knows where it is, so that every error names its path.
 
+use std::fmt;
+
 use airlane_base::InputError;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::video::{MAX_CHUNK_BYTES, Metric};
@@ -165,9 +168,73 @@ pub(crate) fn without_nan(text: &str) -> String {
     out
 }
 
+/// A value of JSON in which no object has a member twice: readers differ in which of two holds (RFC 8259,
+/// section 4).
+struct Unique(Value);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(UniqueVisitor).map(Self)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Unique(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            if map.contains_key(&name) {
+                return Err(A::Error::custom(format!("the member {name:?} is there twice")));
+            }
+            let Unique(value) = members.next_value()?;
+            map.insert(name, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
 /// Parses JSON; errors carry the line, and that `what` was expected.
 pub(crate) fn parse(text: &str, what: &str) -> Result<Value, InputError> {
-    serde_json::from_str(&without_nan(text)).map_err(|e| {
+    serde_json::from_str(&without_nan(text)).map(|Unique(value)| value).map_err(|e| {
         let message = e.to_string();
         // The line gets a place of its own.
         let fault = message.rsplit_once(" at line ").map_or(message.as_str(), |(fault, _)| fault);
@@ -192,5 +259,17 @@ mod tests {
     fn syntax_errors_carry_the_line() {
         let e = parse("{\n\"a\": 1,\n\"b\" 2}", "a chunk table").unwrap_err();
         assert_eq!(e.to_string(), "line 3: not valid JSON: expected `:`; expected a chunk table");
+    }
+
+    #[test]
+    fn members_that_are_there_twice_are_refused_at_any_depth() {
+        for (text, line) in
+            [("{\"a\": 1,\n\"a\": 1}", 2), ("{\"a\": [{\"b\": null}, {\"b\": 1, \"b\": 2}]}", 1)]
+        {
+            let said = parse(text, "a chunk table").unwrap_err().to_string();
+            assert!(said.contains(&format!("line {line}: ")) && said.contains("twice"), "{said}");
+        }
+        let text = r#"{"a": [1, -2, 0.5, "x", true, null], "b": {"a": {}}}"#;
+        assert_eq!(parse(text, "it").unwrap(), serde_json::from_str::<Value>(text).unwrap());
     }
 }

@@ -92,11 +92,8 @@ pub(crate) fn text_of(bytes: &[u8], what: &str) -> Result<String, InputError> {
             format!("expected {what}"),
         ));
     }
-    String::from_utf8(out).map_err(|e| {
-        let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()]
-            .iter()
-            .filter(|&&b| b == b'\n')
-            .count();
+    let text = airlane_base::text::decode(&out).map_err(|line| {
         InputError::new("bytes that are no UTF-8", format!("expected {what}")).at_line(line)
-    })
+    })?;
+    Ok(text.into_owned())
 }

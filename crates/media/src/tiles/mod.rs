@@ -63,7 +63,7 @@ pub enum Distortion {
 /// The table of a 360-degree video. All GoPs have all tiles, and all tiles have all levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TiledVideo {
-    /// Its name, unique within a [`TileContent`]: ASCII letters, digits, `.`, `_`, `-`.
+    /// Its name, unique within a [`TileContent`]: as [`crate::name::is_name`] allows.
     pub name: String,
     /// Its title, for people.
     pub title: String,
@@ -112,10 +112,8 @@ impl TiledVideo {
         let wrong = |key: &str, found: String, expected: &str| {
             Err(InputError::new(found, format!("expected {expected}")).at_key(key))
         };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if self.name.is_empty() || !self.name.chars().all(is_plain) {
-            let expected = "a name of ASCII letters, digits, '.', '_' and '-'";
-            return wrong("video", format!("{:?}", self.name), expected);
+        if !crate::name::is_name(&self.name) {
+            return wrong("video", format!("{:?}", self.name), crate::name::EXPECTED);
         }
         for (key, side) in [("columns", self.columns), ("rows", self.rows)] {
             if side == 0 || side > MAX_SIDE {

@@ -102,8 +102,19 @@ fn each_fault_has_its_message() {
         (
             "\"talk\"",
             "\"a/b\"",
-            "video: the name is \"a/b\"; expected letters, digits, '.', '_' and '-': it becomes \
-             part of URLs and paths",
+            "video: the name is \"a/b\"; expected letters and digits of any script, '.', '_' and '-', at \
+             most 200 bytes: it becomes part of URLs and paths",
+        ),
+        (
+            "\"talk\"",
+            "\"..\"",
+            "video: the name is \"..\"; expected letters and digits of any script, '.', '_' and '-', at \
+             most 200 bytes: it becomes part of URLs and paths",
+        ),
+        (
+            "\"video\": \"talk\", ",
+            "\"video\": \"talk\", \"video\": \"walk\", ",
+            "line 2: not valid JSON: the member \"video\" is there twice; expected a chunk table",
         ),
         (
             "4.0",
@@ -232,4 +243,28 @@ proptest! {
             prop_assert_eq!(t.video.check(), Ok(()));
         }
     }
+}
+
+#[test]
+fn names_of_any_script_are_kept_and_underscores_of_older_tables_get_their_title() {
+    let table = |name: &str, title: &str| {
+        let rung = |name, bps| {
+            format!(
+                "{{\"name\": \"{name}\", \"width\": 160, \"height\": 90, \"nominal_bps\": {bps}, \
+                 \"size_bytes\": [9000], \"quality\": {{\"ssim\": [0.9]}}}}"
+            )
+        };
+        let rungs = format!("[{}, {}]", rung("a", 100_000), rung("b", 200_000));
+        let text = format!(
+            "{{\"format\": \"airlane-chunks\", \"version\": 1, \"video\": \"{name}\", \
+             \"title\": \"{title}\", \"chunk_s\": 2.0, \"rungs\": {rungs}}}"
+        );
+        parse(text.as_bytes()).unwrap().video.name
+    };
+    assert_eq!(table("дом", "House"), "дом");
+    assert_eq!(table("___", "кот"), "кот");
+    assert_eq!(table("___", "my film"), "my_film");
+    let marked = [b"\xef\xbb\xbf".as_slice(), b"{}"].concat();
+    let said = parse(&marked).unwrap_err().to_string();
+    assert!(said.contains("neither \"format\" nor"), "{said}");
 }

@@ -91,7 +91,8 @@ fn errors_name_the_key() {
         (|t| t["columns"] = json!(65), "columns: 65; expected a whole number from 1 to 64"),
         (
             |t| t["video"] = json!("a/b"),
-            "video: \"a/b\"; expected a name of ASCII letters, digits, '.', '_' and '-'",
+            "video: \"a/b\"; expected letters and digits of any script, '.', '_' and '-', at most 200 bytes: \
+             it becomes part of URLs and paths",
         ),
         (|t| t["gops"] = json!([]), "gops: a list of 0 items; expected 1 to 10000 GoPs"),
         (

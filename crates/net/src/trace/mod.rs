@@ -174,11 +174,11 @@ fn parse_any(bytes: &[u8], options: &TraceOptions) -> Result<Supply, InputError>
     } else {
         bytes
     };
-    let text = std::str::from_utf8(bytes).map_err(|e| {
-        let line = bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+    let text = airlane_base::text::decode(bytes).map_err(|line| {
         InputError::new("bytes that are no text", "expected a trace in text, or gzip of it")
             .at_line(line)
     })?;
+    let text = text.as_ref();
     let Some((line, first)) = lines(text).next() else {
         return Err(InputError::new(
             "no line of data",
@@ -277,6 +277,8 @@ fn profile_of(rows: &[(usize, f64, Rate)]) -> Result<RateProfile, InputError> {
     RateProfile::new(&steps, Some(period))
 }
 
+/// The latest time in a trace, seconds: the year 2286, of those that count from 1970.
+const LATEST_S: f64 = 1e10;
 /// The longest trace: 115 days.
 const LONGEST_S: f64 = 1e7;
 /// The greatest rate in a trace: 1 Tbit/s.

@@ -52,5 +52,25 @@ pub(super) fn profile(text: &str, options: &TraceOptions) -> Result<RateProfile,
         };
         rows.push(row().map_err(|e| e.at_line(line))?);
     }
+    refuse_times(&rows, column)?;
     profile_of(&rows)
+}
+
+/// Refuses a column of "rates" that are times again, in a smaller unit (the logs of HSDPA of Riiser et al.
+/// have ms there): with each row they rise by the time that has passed.
+fn refuse_times(rows: &[(usize, f64, Rate)], column: usize) -> Result<(), InputError> {
+    /// Clocks of one row are read some ms apart.
+    const SLACK: f64 = 0.2;
+    let steps = || rows.windows(2).map(|w| (w[1].1 - w[0].1, w[1].2.mbps() - w[0].2.mbps()));
+    let is_clock = |unit: f64| {
+        rows.len() >= 3
+            && steps().all(|(time, rate)| time > 0.0 && (rate / time / unit - 1.0).abs() < SLACK)
+    };
+    let Some((_, unit)) =
+        [(1e3, "ms"), (1e6, "us"), (1e9, "ns")].into_iter().find(|u| is_clock(u.0))
+    else {
+        return Ok(());
+    };
+    let found = format!("column {column} rises with the time: it looks like a time in {unit}");
+    Err(InputError::new(found, "expected a rate in Mbit/s; name its column").at_line(rows[0].0))
 }

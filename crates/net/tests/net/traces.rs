@@ -242,3 +242,63 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn times_are_read_in_the_unit_that_their_column_names() {
+    let rates = |text: &str| {
+        let trace = Trace::parse(text.as_bytes(), "t").unwrap();
+        (trace.length().as_secs_f64(), trace.stats().mean.mbps())
+    };
+    let seconds = rates("time_s,rate_kbps\n0,4000\n0.5,2000\n1,4000\n1.5,2000\n");
+    assert_eq!(seconds, (2.0, 3.0));
+    for (column, unit) in [
+        ("timestamp_ms", 1_000),
+        ("time_ms", 1_000),
+        ("Time (ms)", 1_000),
+        ("\"t_us\"", 1_000_000),
+        ("epoch_ns", 1_000_000_000),
+    ] {
+        // From some time of the year 2020 on.
+        let at = |half: u64| 1_600_000_000 * unit + half * unit / 2;
+        let text = format!(
+            "\u{feff}{column},rate_kbps\r\n{},4000\r\n{},2000\r\n{},4000\r\n{},2000\r\n",
+            at(0),
+            at(1),
+            at(2),
+            at(3)
+        );
+        let (length, mean) = rates(&text);
+        assert!(
+            (length - 2.0).abs() < 1e-5 && (mean - 3.0).abs() < 1e-4,
+            "{column}: {length} {mean}"
+        );
+    }
+    // Dates say nothing; rows are a second each.
+    assert_eq!(rates("Timestamp,DL_bitrate\n2020.01.01_10,4000\n2020.01.01_11,2000\n").0, 2.0);
+}
+
+#[test]
+fn columns_that_look_like_something_else_are_refused() {
+    for (text, words) in [
+        ("timestamp,rate_mbps\n0,1\n500,2\n", "t:1: `timestamp` looks like a time in nobody knows"),
+        ("epoch,rate_mbps\n1600000000,1\n1600000001,2\n", "expected a name that says it: time_s"),
+        (
+            "time_s,rate_mbps\n0,1,234\n1,1,100\n",
+            "t:2: 3 fields; expected 2, as in the header, and numbers",
+        ),
+        ("time_s,rate_mbps\n0,\"1,234\"\n1,2\n", "t:2: rate_mbps: `1,234` is no number"),
+        ("time_s,rate_mbps,rate_mbps\n0,1,2\n1,2,3\n", "t:1: two columns are called `rate_mbps`"),
+        ("100 549 59.8\n101 1577 59.8\n102 2584 59.8\n", "it looks like a time in ms"),
+        ("\u{feff}0 0\n0.1 100000\n0.2 200000\n", "it looks like a time in us"),
+        (
+            "time_s,rate_mbps\n1600000000000,1\n1600000001000,2\n",
+            "time_s: 1600000000000 is out of range",
+        ),
+    ] {
+        let said = error(text.as_bytes());
+        assert!(said.contains(words), "{text}: {said}");
+    }
+    // A capacity that grows is one.
+    assert!(Trace::parse(b"0 1\n1 2\n2 3\n", "t").is_ok());
+    assert!(Trace::parse("\u{feff}1\n2\n3\n".as_bytes(), "t").is_ok());
+}

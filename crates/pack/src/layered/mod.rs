@@ -120,7 +120,7 @@ pub fn pack_layered(
     let stem = request.video.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = request.name.clone().unwrap_or_else(|| plain_name(&stem));
     if name != plain_name(&name) {
-        let expected = "expected letters, digits, '.', '_' and '-'";
+        let expected = format!("expected {}", airlane_media::name::EXPECTED);
         return Err(InputError::new(format!("{name:?}"), expected).at_key("name").into());
     }
     let file = request.file.clone().unwrap_or_else(|| format!("{name}.layers").into());

@@ -53,12 +53,9 @@ impl Popularity {
             let found = format!("more than {} MiB", MAX_BYTES >> 20);
             return Err(InputError::new(found, "expected a row for each title").at_file(file));
         }
-        let text = std::str::from_utf8(bytes).map_err(|e| {
-            let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        let text = airlane_base::text::decode(bytes).map_err(|line| {
             wrong(line, "bytes that are no text".to_owned(), "expected a CSV file in UTF-8")
         })?;
-        // What some editors put in front of the first letter.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         let (number, header) = lines.next().unwrap_or((1, ""));
         let header: Vec<&str> = header.split(',').map(str::trim).collect();
