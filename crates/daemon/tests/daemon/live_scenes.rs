@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::live::{LayerMarks, Order};
+use airlane_apps::live::{LayerMarks, Order, Source, Video};
 use airlane_base::{Rate, Seed, Time};
 use airlane_daemon::live::{
     EncoderFactory, EncoderPermit, LayerEncoder, RecvRequest, Report, SendRequest, SendStatus,
     Sender, SentVideo, VideoInput, VpxEncoder, WriteTo, recv_on,
 };
+use airlane_media::layers::LayerContent;
 use airlane_media::y4m::{Header, Reader};
 use airlane_net::queue::{Limit, OctopusConfig, QueueSpec};
 use airlane_net::{Access, LinkAccess, SendJitter, Topology, Way};
@@ -79,11 +80,41 @@ impl LayerEncoder for TimedEncoder {
     }
 }
 
-/// A source, its encoders, and the paths of those who watch it from its beginning to its end.
+/// What is sent.
+enum Sent {
+    /// Raw video, encoded.
+    Raw {
+        source: Box<dyn Read + Send>,
+        library: Arc<Library>,
+        /// What an encoder takes for a picture.
+        cost: Duration,
+    },
+    /// An embedded clip, without end.
+    Clip(&'static str),
+}
+
+impl Sent {
+    /// For a sender on `runtime`; also for how long it is watched, if it has no end.
+    fn video(self, runtime: &RuntimeHandle) -> (SentVideo, Option<Duration>) {
+        match self {
+            Self::Raw { source, library, cost } => {
+                let encoders = TimedEncoders { runtime: runtime.clone(), library, cost };
+                let (input, encoders) = (queued(runtime, source), Arc::new(encoders));
+                (SentVideo::Live { input, encoders }, None)
+            }
+            Self::Clip(name) => {
+                let clips = LayerContent::embedded().unwrap();
+                let clip = Arc::clone(&clips.videos[clips.find(name).unwrap()]);
+                let (source, video) = (Source::Pattern, Video::Quality);
+                (SentVideo::Clip { clip, source, video }, Some(Duration::from_secs(10)))
+            }
+        }
+    }
+}
+
+/// What is sent, and the paths of those who watch it.
 struct Scene {
-    source: Box<dyn Read + Send>,
-    /// What an encoder takes for a picture.
-    cost: Duration,
+    sent: Sent,
     /// Each viewer's.
     paths: Vec<Path>,
     /// Where the first viewer writes what it could show.
@@ -99,7 +130,7 @@ struct Seen {
 }
 
 impl Scene {
-    fn run(self, library: &Arc<Library>) -> Seen {
+    fn run(self) -> Seen {
         let mut topology = Topology::new(SendJitter::Services(1.0), Seed(3));
         let server = topology.add_server();
         let mut viewers = Vec::new();
@@ -119,13 +150,11 @@ impl Scene {
         world.end_at(END);
         let sender = world.host("sender", listen.ip());
         let viewers = viewers.iter().map(|(name, ip)| world.host(name, *ip)).collect::<Vec<_>>();
-        let encoders =
-            TimedEncoders { runtime: sender.clone(), library: library.clone(), cost: self.cost };
-        let encoders = Arc::new(encoders);
         let ended = world.run(async move {
+            let (video, duration) = self.sent.video(&sender);
             let request = SendRequest {
                 listen,
-                video: SentVideo::Live { input: queued(&sender, self.source), encoders },
+                video,
                 marks: LayerMarks::PAPER,
                 identity: None,
                 data_folder: None,
@@ -133,9 +162,12 @@ impl Scene {
             };
             let serving = Sender::start_on(&sender, request).unwrap();
             let mut write = self.write.map(WriteTo::File);
-            let reports: Vec<_> =
-                viewers.iter().map(|viewer| watched(viewer, listen, write.take())).collect();
-            let ended = serving.ended().await.map_err(|e| e.to_string());
+            let watch = |viewer| watched(viewer, listen, duration, write.take());
+            let reports: Vec<_> = viewers.iter().map(watch).collect();
+            let ended = match duration {
+                None => serving.ended().await.map_err(|e| e.to_string()),
+                Some(_) => Ok(()),
+            };
             let reports = futures_util::future::join_all(reports).await;
             Seen { reports, status: serving.status(), ended }
         });
@@ -143,14 +175,15 @@ impl Scene {
     }
 }
 
-/// Watches to the end, beside others.
+/// Watches to the end, or for so long, beside others.
 fn watched(
     viewer: &RuntimeHandle,
     at: SocketAddr,
+    duration: Option<Duration>,
     write: Option<WriteTo>,
 ) -> impl Future<Output = Report> + use<> {
     let server = at.to_string();
-    let request = RecvRequest { server, insecure: true, duration: None, write, times: None };
+    let request = RecvRequest { server, insecure: true, duration, write, times: None };
     let (done, report) = tokio::sync::oneshot::channel();
     let runtime = viewer.clone();
     viewer.spawn("viewer", async move {
@@ -182,9 +215,16 @@ fn queued(runtime: &RuntimeHandle, source: impl Read + Send + 'static) -> VideoI
     VideoInput::queued("a test", header, true, pictures)
 }
 
-fn scene(source: impl Read + Send + 'static, paths: &[Path]) -> Scene {
-    let cost = Duration::from_millis(5);
-    Scene { source: Box::new(source), cost, paths: paths.to_vec(), write: None }
+/// Raw video whose encoders take `cost_ms` for a picture.
+fn raw(
+    library: &Arc<Library>,
+    source: impl Read + Send + 'static,
+    cost_ms: u64,
+    paths: &[Path],
+) -> Scene {
+    let (source, cost) = (Box::new(source), Duration::from_millis(cost_ms));
+    let sent = Sent::Raw { source, library: library.clone(), cost };
+    Scene { sent, paths: paths.to_vec(), write: None }
 }
 
 #[test]
@@ -192,8 +232,8 @@ fn a_recording_is_watched_written_and_decoded_to_its_end() {
     let Some(library) = libvpx() else { return };
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("seen.ivf");
-    let recording = scene(Moving::new(SMALL, 30, 90), &[WIDE]);
-    let seen = Scene { write: Some(file.clone()), ..recording }.run(&library);
+    let recording = raw(&library, Moving::new(SMALL, 30, 90), 5, &[WIDE]);
+    let seen = Scene { write: Some(file.clone()), ..recording }.run();
     assert_eq!(seen.ended, Ok(()));
     let [report] = &seen.reports[..] else { panic!("{:?}", seen.reports) };
     assert_eq!((report.sent, report.shown), (90, 90), "{report:?}");
@@ -206,7 +246,7 @@ fn a_recording_is_watched_written_and_decoded_to_its_end() {
 #[test]
 fn the_rate_follows_the_path() {
     let Some(library) = libvpx() else { return };
-    let seen = scene(Moving::new((640, 360), 30, 300), &[NARROW, WIDE]).run(&library);
+    let seen = raw(&library, Moving::new((640, 360), 30, 300), 5, &[NARROW, WIDE]).run();
     // One behind a narrow link, one beside it: each has the rate of its own path.
     let [narrow, wide] = &seen.reports[..] else { panic!("{:?}", seen.reports) };
     assert!((600e3..1e6).contains(&narrow.bps), "{narrow:?}");
@@ -223,10 +263,9 @@ fn a_slow_encoder_skips_pictures_and_keeps_time() {
     let Some(library) = libvpx() else { return };
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("seen.ivf");
-    let recording = scene(Moving::new(SMALL, 240, 480), &[WIDE]);
     // Time for 50 pictures of the 240 in a second.
-    let cost = Duration::from_millis(20);
-    let seen = Scene { cost, write: Some(file.clone()), ..recording }.run(&library);
+    let recording = raw(&library, Moving::new(SMALL, 240, 480), 20, &[WIDE]);
+    let seen = Scene { write: Some(file.clone()), ..recording }.run();
     let status = seen.status;
     assert!((95..=102).contains(&status.frames), "{status:?}");
     assert_eq!(status.frames + status.skipped, 480, "{status:?}");
@@ -244,8 +283,16 @@ fn a_slow_encoder_skips_pictures_and_keeps_time() {
 fn what_came_before_a_source_broke_is_shown() {
     let Some(library) = libvpx() else { return };
     let broken = Moving::new(SMALL, 30, 20).chain(&b"FRAME\nand no more"[..]);
-    let seen = scene(broken, &[WIDE]).run(&library);
+    let seen = raw(&library, broken, 5, &[WIDE]).run();
     let said = seen.ended.unwrap_err();
     assert!(said.contains("frame 20: it ends after 11 of 86400 bytes"), "{said}");
     assert_eq!(seen.reports[0].shown, 20, "{:?}", seen.reports);
+}
+
+#[test]
+fn of_a_clip_a_viewer_sees_what_its_path_carries() {
+    let seen = Scene { sent: Sent::Clip("plaza"), paths: vec![NARROW, WIDE], write: None }.run();
+    let [narrow, wide] = &seen.reports[..] else { panic!("{:?}", seen.reports) };
+    assert!(narrow.shown >= 295 && (600e3..1e6).contains(&narrow.bps), "{narrow:?}");
+    assert!(wide.by_layer[2] >= 295 && wide.bps > 4.0 * narrow.bps, "{wide:?}");
 }
