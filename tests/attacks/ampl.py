@@ -1,7 +1,8 @@
 """How many bytes a server over QUIC sends to an address that has not shown that it receives there.
 
-One Initial packet each from some ports, and not a word more: what comes back within 18 s, the close after
-the handshake's timeout included. It must be three times what was sent at most (RFC 9000, section 8.1).
+One Initial packet each from some ports, and not a word more: what comes back within 18 s, the close
+after the handshake's timeout included. It must be three times what was sent at most (RFC 9000, section
+8.1).
 
     ampl.py PORT ALPN [CLIENTS]        ALPN: h3 (serve), airlane-live (send)
 
@@ -21,7 +22,7 @@ MAX_RATIO = 3.0
 SECONDS = 18
 #: What belongs to no connection: a version that nobody knows, short headers, a byte of the media path.
 STRAYS = {
-    "an unknown version": bytes([0xC0, 0x1A, 0x2A, 0x3A, 0x4A, 8]) + b"x" * 8 + bytes([8]) + b"y" * 8 + bytes(1183),
+    "an unknown version": b"\xc0\x1a\x2a\x3a\x4a\x08" + b"x" * 8 + b"\x08" + b"y" * 8 + bytes(1183),
     "a short header, 1200 bytes": bytes([0x40]) + b"z" * 1199,
     "a short header, 60 bytes": bytes([0x40]) + b"z" * 59,
     "the media path's byte": bytes([7]) + bytes(99),
@@ -54,7 +55,8 @@ def main():
         for client in select.select(list(sent), [], [], 0.1)[0]:
             got[client] += len(client.recv(65536))
     worst = max(got[client] / sent[client] for client in sent)
-    print(f"{clients} clients sent {sum(sent.values())} bytes and got {sum(got.values())}: {worst:.2f} times at worst")
+    totals = sum(sent.values()), sum(got.values())
+    print(f"{clients} clients sent {totals[0]} bytes and got {totals[1]}: {worst:.2f} times at worst")
     for name, datagram in STRAYS.items():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stray:
             stray.settimeout(0.5)

@@ -1,6 +1,7 @@
-"""Random datagrams, handshakes with broken transport parameters, and nonsense over TCP, for all three daemons.
+"""Random datagrams, handshakes with broken transport parameters, and nonsense over TCP.
 
-Nothing may break: afterwards each must still answer, and none may have said that the fault is its own.
+Nothing may break in any of three daemons: afterwards each must still answer, and none may have said that
+the fault is its own.
 
     fuzz.py SECONDS        `serve` at port 4433, `send` at 4435, `tunnel serve` at 4600
 
@@ -39,7 +40,8 @@ def broken_parameters(connection):
     if way == 2:
         return good[: chance.randrange(len(good))]
     if way == 3:
-        return good + bytes([chance.randrange(0x40), chance.randrange(5)]) + chance.randbytes(chance.randrange(4))
+        head = bytes([chance.randrange(0x40), chance.randrange(5)])
+        return good + head + chance.randbytes(chance.randrange(4))
     if way == 4:
         parameters = b""
         for _ in range(12):

@@ -65,7 +65,8 @@ class Stranger:
 
 
 def main():
-    server, connections, seconds = ("127.0.0.1", int(sys.argv[1])), int(sys.argv[2]), float(sys.argv[3])
+    server = ("127.0.0.1", int(sys.argv[1]))
+    connections, seconds = int(sys.argv[2]), float(sys.argv[3])
     alpn = sys.argv[4] if len(sys.argv) > 4 else "airlane-live"
     strangers = [Stranger(server, alpn) for _ in range(connections)]
     for stranger in strangers:
@@ -80,7 +81,8 @@ def main():
                 stranger.flush()
         if time.time() > ping:
             ping = time.time() + 1
-            took += [Stranger(server, alpn, address).connect() for address in ("127.0.0.1", "127.0.0.9")]
+            for address in ("127.0.0.1", "127.0.0.9"):
+                took.append(Stranger(server, alpn, address).connect())
     alive = sum(not stranger.ended for stranger in strangers)
     print(f"of {connections} silent connections {alive} are left; others got in after {took} s")
     sys.exit(0 if took and all(t is not None and t <= MAX_SECONDS for t in took) else 1)

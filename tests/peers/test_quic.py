@@ -137,7 +137,8 @@ class Quic(unittest.IsolatedAsyncioTestCase):
                         # H3_MESSAGE_ERROR.
                         with self.assertRaisesRegex(ConnectionError, "^reset with code 0x10e$"):
                             await exchange.answer()
-            well_formed = client.begin(Asked(LARGE), more=(length, (b"te", b"trailers")), body=b"12345")
+            fields = (length, (b"te", b"trailers"))
+            well_formed = client.begin(Asked(LARGE), more=fields, body=b"12345")
             self._is_whole(LARGE, await well_formed.answer())
             await self._asks_for_everything(client)
 
