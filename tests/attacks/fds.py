@@ -13,7 +13,8 @@ import time
 
 from tun import OPEN, RESET, Tunnel, connect, descriptors, frame, terms
 
-MAX_SECONDS = 1.0
+#: A busy machine may be given longer.
+MAX_SECONDS = float(os.environ.get("AIRLANE_ATTACK_MAX_S", "1"))
 HANDSHAKES = 5
 
 

@@ -7,6 +7,7 @@ While they do, new viewers must get in within a second, from whatever address.
 With aioquic. Exit code 1 if one does not.
 """
 
+import os
 import select
 import socket
 import ssl
@@ -17,7 +18,8 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted
 
-MAX_SECONDS = 1.0
+#: A busy machine may be given longer.
+MAX_SECONDS = float(os.environ.get("AIRLANE_ATTACK_MAX_S", "1"))
 
 
 class Stranger:
