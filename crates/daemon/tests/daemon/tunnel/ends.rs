@@ -51,7 +51,8 @@ pub async fn server_for(
     server_with(key, admission, allow, (at, Bounds::default())).await
 }
 
-async fn server_with(
+/// The same with both.
+pub async fn server_with(
     key: &Key,
     admission: AdmissionConfig,
     allow: &[&str],

@@ -3,13 +3,16 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_daemon::tunnel::{Bounds, Key};
+use airlane_daemon::tunnel::{
+    AdmissionConfig, Bounds, ClientKey, Key, Over, TunnelClient, TunnelConnectRequest, add_client,
+    clients_file,
+};
 use futures_util::future::join_all;
 use socket2::{Domain, Socket, Type};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::ends::{ANY, Tunnel, client, echo, listen, server_within};
+use super::ends::{ANY, Tunnel, echo, listen, request, server_with};
 use crate::common::run;
 
 /// A target that lets nobody in: its queue is full, and it answers no further.
@@ -37,15 +40,29 @@ impl Full {
     }
 }
 
+/// A client with a key of its own that forwards to a target.
+async fn client(key: ClientKey, server: SocketAddr, target: SocketAddr) -> TunnelClient {
+    let request = request(Over::Tcp, &Key::generate().unwrap(), server, &[target]);
+    TunnelClient::start(TunnelConnectRequest { key, ..request }).await.unwrap()
+}
+
 #[test]
 fn a_target_that_does_not_answer_costs_its_client_alone_and_no_longer_than_its_stream() {
     run(async {
         let (full, echo) = (Full::new(), echo().await);
-        let key = Key::generate().unwrap();
+        let (folder, key) = (tempfile::tempdir().unwrap(), Key::generate().unwrap());
+        let file = folder.path().join("server.key");
+        key.write(&file).unwrap();
+        let [greedy, other] = ["greedy", "other"].map(|name| {
+            let client = folder.path().join(name);
+            add_client(name, &file, &client).unwrap();
+            ClientKey::read(&client).unwrap()
+        });
+        let admission = AdmissionConfig { clients: Some(clients_file(&file)), state: None };
         let bounds = Bounds { max_descriptors: Some(512), ..Bounds::default() };
-        let server = server_within(&key, &["127.0.0.0/8"], (ANY, bounds)).await;
+        let server = server_with(&key, admission, &["127.0.0.0/8"], (ANY, bounds)).await;
         let at = server.addresses()[0];
-        let greedy = client(&key, at, &[full.at]).await;
+        let greedy = client(greedy, at, full.at).await;
         greedy.up().await;
         let opened = join_all((0..400).map(|_| TcpStream::connect(greedy.forwards()[0]))).await;
         let mut ticks = tokio::time::interval(Duration::from_millis(5));
@@ -58,7 +75,7 @@ fn a_target_that_does_not_answer_costs_its_client_alone_and_no_longer_than_its_s
         }
         assert_eq!(server.status().target_sockets, 112);
         // Another one is served at once.
-        let other = client(&key, at, &[echo]).await;
+        let other = client(other, at, echo).await;
         let mut connection = TcpStream::connect(other.forwards()[0]).await.unwrap();
         connection.write_all(b"x").await.unwrap();
         connection.read_exact(&mut [0]).await.unwrap();
