@@ -1,6 +1,8 @@
-//! SOCKS5 (RFC 1928), and the tunnel's own requests and datagrams (`docs/wire/tunnel.md`).
+//! SOCKS5 (RFC 1928), the tunnel's own requests and datagrams (`docs/wire/tunnel.md`), and rules.
 
-use airlane_daemon::tunnel::{DatagramFrame, Target, TunnelRequest, socks};
+use airlane_daemon::tunnel::{
+    DatagramFrame, DenyRule, Rule, ServerAddress, Target, TunnelRequest, socks,
+};
 use bytes::BytesMut;
 
 /// Any bytes from a client of SOCKS, and in the tunnel's requests and datagrams: they are understood or
@@ -17,6 +19,11 @@ pub fn socks(data: &[u8]) {
     }
     if let Some(request) = TunnelRequest::decode(data) {
         assert_eq!(&request.encode()[..], data);
+    }
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = text.parse::<ServerAddress>();
+        // What is denied can be allowed.
+        assert!(text.parse::<DenyRule>().is_err() || text.parse::<Rule>().is_ok());
     }
     let mut bytes = BytesMut::from(data);
     while let Ok(Some(frame)) = DatagramFrame::decode(&mut bytes) {
@@ -45,5 +52,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         seeds.push(TunnelRequest::Connect(target).encode().to_vec());
     }
     seeds.push(frames);
+    for text in ["*.example.org:443", "[fd00::/8]:80-443", "10.0.0.0/8", "[::ffff:10.0.0.0/104]"] {
+        seeds.push(text.into());
+    }
     seeds
 }

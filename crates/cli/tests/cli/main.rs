@@ -10,3 +10,4 @@ mod restart;
 mod runs;
 mod serve;
 mod sweeps;
+mod tunnel;

@@ -206,7 +206,7 @@ mod tests {
                 runtime.sleep(Duration::from_millis(250)).await;
             }
             seen.dedup();
-            let why = |text: &str| Err(format!("vps.example:4434: {text}"));
+            let why = |text: &str| Err(format!("a path ended: vps.example:4434: {text}"));
             let [no, none, one, two] = &seen[..] else { panic!("{seen:?}") };
             assert_eq!((no, none), (&why("no such name"), &why("the name has no address")));
             assert_eq!((one, two), (&Ok(vec![at(1)]), &Ok(vec![at(2), at(3)])));

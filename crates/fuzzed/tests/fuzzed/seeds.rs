@@ -9,7 +9,7 @@ use airlane_apps::multipath::trunk::{TrunkFrame, TrunkHello};
 use airlane_apps::tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
-use airlane_daemon::tunnel::{DatagramFrame, TunnelRequest, socks};
+use airlane_daemon::tunnel::{DatagramFrame, Rule, TunnelRequest, socks};
 use airlane_fuzzed::TARGETS;
 use airlane_lab::scenario::{Grid, Scenario};
 use airlane_lab::workloads::vod::popularity::Popularity;
@@ -97,6 +97,7 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
                 || socks::datagram(data).is_some()
                 || TunnelRequest::decode(data).is_some()
                 || whole(data, DatagramFrame::decode)
+                || std::str::from_utf8(data).is_ok_and(|text| text.parse::<Rule>().is_ok())
         }
         "table" => table::parse(data).is_ok(),
         "tiles" => tiles::parse(data, "file").is_ok(),
