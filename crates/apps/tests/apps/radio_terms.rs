@@ -242,3 +242,31 @@ fn a_serving_end_has_nothing_to_allow() {
     });
     ended.unwrap();
 }
+
+/// Over sockets a machine that is busy elsewhere may answer late, and lines be replaced for it.
+#[test]
+fn a_thousand_streams_share_two_lines_and_silence_neither() {
+    let radio = || (mbps(50.0), RadioTerms::default());
+    with(vec![radio(), radio()], |ends| async move {
+        ends.until(1.0).await;
+        let said = Bytes::from(vec![7; 8_000]);
+        let streams: Vec<_> =
+            (0..1000).map(|_| ends.trunk.open(Bytes::from_static(b"echo"))).collect();
+        for stream in &streams {
+            let stream = stream.as_ref().unwrap();
+            stream.write(said.clone()).await.unwrap();
+            stream.finish();
+        }
+        for stream in &streams {
+            let stream = stream.as_ref().unwrap();
+            let mut heard = 0;
+            while heard < said.len() {
+                heard += stream.read().await.unwrap().iter().map(Bytes::len).sum::<usize>();
+            }
+        }
+        for number in 0..2 {
+            let radio = ends.radio(number);
+            assert!(radio.lines == 1 && radio.problem.is_empty(), "{radio:?}");
+        }
+    });
+}

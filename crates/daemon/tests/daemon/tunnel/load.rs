@@ -28,7 +28,7 @@ fn a_thousand_connections_share_two_lines() {
         assert_eq!(tunnel.server.streams(), 1000);
         drop(open);
         tunnel.until(|| tunnel.client.streams() == 0 && tunnel.server.streams() == 0).await;
-        // No line was lost over it.
+        // No line failed over it. One that a busy machine answers late is replaced by another, and no fault.
         assert!(tunnel.client.radios().iter().all(|(_, of)| of.problem.is_empty()));
     });
 }
