@@ -70,10 +70,10 @@ pub fn parse_alternative(text: &str, number: usize) -> Result<Presentation, Inpu
         let found = format!("the essential property {:?}, which is not known here", scheme);
         return Err(period.wrong(found, "expected a manifest that does without"));
     }
-    let duration = match length(period, "duration")? {
-        Some(duration) => Some(duration),
-        None => length(&mpd, "mediaPresentationDuration")?,
-    };
+    let said = [length(period, "duration")?, length(&mpd, "mediaPresentationDuration")?];
+    let said = said.into_iter().flatten();
+    // A length of nothing is one only if nothing else is said.
+    let duration = said.clone().find(|d| !d.is_zero()).or(said.clone().next());
     let mut notes = Notes::default();
     if duration == Some(Duration::ZERO) {
         notes.add("the manifest says that the title has no length: its chunks say how long it is");

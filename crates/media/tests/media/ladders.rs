@@ -128,6 +128,9 @@ fn timelines_are_compared_by_time() {
         notes,
         ["video: the manifest says that the title is 8.000 s long, and its chunks end at 4.000 s"]
     );
+    // The period has no length, the title has.
+    let period = text(&[whole]).replace("<Period>", "<Period duration=\"PT0S\">");
+    assert_eq!(parse(&period).unwrap().duration, Some(Duration::from_secs(8)));
     // A title that says it has no length is as long as its chunks.
     let text = text(&[whole]).replace("PT8S", "P0Y0M0DT0S");
     let mut title = parse(&text).unwrap();
