@@ -8,10 +8,13 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Moves that are free at a time.
+/// Moves to other hosts that are free at a time, and the time after which another one is.
 const MAX_FREE: u32 = 4;
-/// Time after which another one is.
 const FREE_INTERVAL: Duration = Duration::from_secs(10);
+/// The same of other ports of the host at which the handshake found the peer: a NAT may give it another
+/// with every few packets, and what is sent there goes to no other host.
+const MAX_FREE_PORTS: u32 = 8;
+const FREE_PORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Bytes that noq sends to an address at most before it knows more of it.
 const CHALLENGE_BYTES: u64 = 2 * 1200;
 /// Times what came from an address that may be sent there.
@@ -23,18 +26,54 @@ pub(super) struct Moves {
     /// Where the handshake found the peer, and where its packets came from last; `None`: the peer does
     /// not move.
     addresses: Option<(SocketAddr, SocketAddr)>,
-    free: u32,
-    /// Since when moves have become free again.
-    since: Instant,
+    hosts: Free,
+    ports: Free,
     /// An address whose packets are not taken yet, and bytes that came from it.
     waiting: Option<(SocketAddr, u64)>,
+}
+
+/// Moves of one kind that are free.
+#[derive(Clone, Copy, Debug)]
+struct Free {
+    left: u32,
+    max: u32,
+    interval: Duration,
+    /// Since when moves have become free again.
+    since: Instant,
+}
+
+impl Free {
+    fn new(now: Instant, max: u32, interval: Duration) -> Self {
+        Self { left: max, max, interval, since: now }
+    }
+
+    /// Takes one, if there is one.
+    fn take(&mut self, now: Instant) -> bool {
+        let intervals =
+            now.saturating_duration_since(self.since).as_nanos() / self.interval.as_nanos();
+        let earned = u32::try_from(intervals).unwrap_or(self.max).min(self.max);
+        if self.left + earned >= self.max {
+            (self.left, self.since) = (self.max, now);
+        } else {
+            self.left += earned;
+            self.since += self.interval * earned;
+        }
+        let is_taken = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_taken
+    }
 }
 
 impl Moves {
     /// A peer that is at `home`; `None`: one that does not move.
     pub(super) fn new(now: Instant, home: Option<SocketAddr>) -> Self {
         let addresses = home.map(|home| (home, home));
-        Self { addresses, free: MAX_FREE, since: now, waiting: None }
+        Self {
+            addresses,
+            hosts: Free::new(now, MAX_FREE, FREE_INTERVAL),
+            ports: Free::new(now, MAX_FREE_PORTS, FREE_PORT_INTERVAL),
+            waiting: None,
+        }
     }
 
     /// Whether a packet of so many bytes from an address is taken.
@@ -47,16 +86,9 @@ impl Moves {
             *last = from;
             return true;
         }
-        let intervals =
-            now.saturating_duration_since(self.since).as_nanos() / FREE_INTERVAL.as_nanos();
-        if intervals > 0 {
-            let earned = u32::try_from(intervals).unwrap_or(MAX_FREE).min(MAX_FREE);
-            self.free = (self.free + earned).min(MAX_FREE);
-            self.since = now;
-        }
-        if self.free > 0 {
-            self.free -= 1;
-        } else {
+        let is_same_host = home.ip() == from.ip();
+        let free = if is_same_host { &mut self.ports } else { &mut self.hosts };
+        if !free.take(now) {
             let known = self.waiting.filter(|(address, _)| *address == from);
             let came = known.map_or(0, |(_, came)| came) + bytes;
             if came * FACTOR < CHALLENGE_BYTES {
@@ -74,8 +106,8 @@ impl Moves {
 mod tests {
     use super::*;
 
-    fn at(port: u16) -> SocketAddr {
-        SocketAddr::from(([10, 0, 0, 1], port))
+    fn at(host: u8) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, host], 4_000))
     }
 
     #[expect(clippy::disallowed_methods, reason = "a base to count from")]
@@ -102,11 +134,24 @@ mod tests {
     fn a_peer_that_has_moved_is_heard_and_may_move_again_later() {
         let mut now = start();
         let mut moves = Moves::new(now, Some(at(1)));
-        for port in 2..100 {
-            assert!((0..5).all(|_| moves.admit(now, at(port), 30)), "{port}");
+        for host in 2..100 {
+            assert!((0..5).all(|_| moves.admit(now, at(host), 30)), "{host}");
             now += FREE_INTERVAL;
         }
         let mut fixed = Moves::new(now, None);
-        assert!((0..100).all(|port| fixed.admit(now, at(port), 30)));
+        assert!((0..100).all(|host| fixed.admit(now, at(host), 30)));
+    }
+
+    #[test]
+    fn ports_of_one_host_may_change_twice_a_second() {
+        let now = start();
+        let mut moves = Moves::new(now, Some(at(1)));
+        let home = at(1).ip();
+        let mut taken = 0;
+        for step in 0..1_000_u64 {
+            let from = SocketAddr::new(home, 10_000 + step as u16);
+            taken += u64::from(moves.admit(now + Duration::from_millis(10 * step), from, 30));
+        }
+        assert!((26..=28).contains(&taken), "{taken}");
     }
 }
