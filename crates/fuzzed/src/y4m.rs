@@ -20,6 +20,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let picture = [&b"FRAME\n"[..], &[128; 16 * 16 * 3 / 2]].concat();
     let headers = [
         "YUV4MPEG2 W16 H16 F30:1 Ip C420jpeg\n",
+        "YUV4MPEG2 W16 H16 F25:1 Ip A16:15 C420jpeg XCOLORRANGE=FULL\n",
         "YUV4MPEG2 W16 H16 F30000:1001 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2\n",
     ];
     headers.iter().map(|head| [head.as_bytes(), &picture, &picture].concat()).collect()

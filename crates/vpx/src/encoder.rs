@@ -24,6 +24,10 @@ pub struct Settings {
     pub layer_kbps: Vec<u32>,
     /// How little time the encoder takes, 5 to 9.
     pub speed: u32,
+    /// Whether luma is 0 to 255 instead of 16 to 235; key frames say so.
+    pub is_full_range: bool,
+    /// Width and height that pictures are shown in, if these are others than their own.
+    pub shown_size: Option<(u32, u32)>,
 }
 
 /// An encoder of one stream.
@@ -117,6 +121,8 @@ const SET_AQ_MODE: c_int = 36;
 const SET_NOISE_SENSITIVITY: c_int = 38;
 const SET_SVC: c_int = 39;
 const SET_SVC_PARAMETERS: c_int = 41;
+const SET_COLOR_RANGE: c_int = 51;
+const SET_RENDER_SIZE: c_int = 53;
 const SET_SVC_INTER_LAYER_PRED: c_int = 60;
 /// `VPX_RC_ONE_PASS`, `VPX_CBR`, `VPX_KF_DISABLED`, `VPX_KF_AUTO`, `VPX_DL_REALTIME`, `VPX_IMG_FMT_I420`.
 const ONE_PASS: c_int = 0;
@@ -203,6 +209,17 @@ impl Encoder {
             (SET_MAX_INTRA_BITRATE_PCT, 900),
         ] {
             encoder.control(control, value, "setting the encoder up")?;
+        }
+        if encoder.settings.is_full_range {
+            encoder.control(SET_COLOR_RANGE, 1, "setting the range of colours")?;
+        }
+        if let Some((width, height)) = encoder.settings.shown_size {
+            let size = [width as c_int, height as c_int];
+            // SAFETY: the context was begun, and this control takes a pointer to two ints, which it reads
+            // during the call.
+            let code =
+                unsafe { (library.control)(&mut *encoder.context, SET_RENDER_SIZE, size.as_ptr()) };
+            library.check(code, "setting the shape of pixels")?;
         }
         Ok(encoder)
     }

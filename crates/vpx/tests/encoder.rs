@@ -30,6 +30,8 @@ fn encoder(library: &Arc<Library>, kbps: u32, gop: u32) -> Encoder {
         gop,
         layer_kbps: layers(kbps).to_vec(),
         speed: 8,
+        is_full_range: false,
+        shown_size: None,
     };
     Encoder::new(library, settings).unwrap()
 }
@@ -118,4 +120,49 @@ fn what_does_not_fit_is_refused_and_does_no_harm() {
     encoder.encode_at(&picture(0), 7, true).unwrap();
     assert!(failed(encoder.encode_at(&picture(1), 7, false).map(drop)).contains("no later one"));
     encoder.encode_at(&picture(1), 8, false).unwrap();
+}
+
+/// Whether the range of colours is full, and the size that pictures are shown in, by the header of a key frame
+/// of profile 0 (VP9 Bitstream Specification 0.6, section 6.2).
+fn shown(frame: &[u8]) -> (bool, Option<(u32, u32)>) {
+    let bits = |at: usize, count: usize| {
+        (at..at + count).fold(0_u32, |n, i| n << 1 | u32::from(frame[i / 8] >> (7 - i % 8) & 1))
+    };
+    // Marker, profile, kind and flags take a byte, then comes the code that synchronises.
+    assert_eq!(bits(8, 24), 0x49_83_42, "no key frame");
+    let (color_space, sides) = (8 + 24, 8 + 24 + 3 + 1);
+    let is_other = bits(sides + 32, 1) == 1;
+    let size = is_other.then(|| (bits(sides + 33, 16) + 1, bits(sides + 49, 16) + 1));
+    (bits(color_space + 3, 1) == 1, size)
+}
+
+#[test]
+fn range_and_shape_of_pixels_are_in_key_frames() {
+    let Some(library) = libvpx() else { return };
+    for (is_full_range, shown_size) in [
+        (false, None),
+        (true, None),
+        (false, Some((2 * WIDTH, HEIGHT))),
+        (true, Some((WIDTH, 2 * HEIGHT))),
+    ] {
+        let settings = Settings {
+            width: WIDTH,
+            height: HEIGHT,
+            frames: 30_000,
+            seconds: 1_001,
+            gop: 0,
+            layer_kbps: layers(500).to_vec(),
+            speed: 8,
+            is_full_range,
+            shown_size,
+        };
+        let mut encoder = Encoder::new(&library, settings).unwrap();
+        let grey = vec![128; encoder.picture_bytes()];
+        for (at, is_key) in [(0, true), (1, false), (2, true)] {
+            let frame = encoder.encode_at(&grey, at, is_key).unwrap();
+            if is_key {
+                assert_eq!(shown(&frame), (is_full_range, shown_size), "{at}");
+            }
+        }
+    }
 }

@@ -44,7 +44,7 @@ pub(super) struct Encoding {
 impl EncodedFrames {
     pub(super) fn new(path: &MediaPath, of: Encoding) -> Self {
         let Encoding { header, marks, pictures, encoder, clock, skipped } = of;
-        let Header { width, height, fps } = header;
+        let Header { width, height, fps, .. } = header;
         let gops = LiveGops::new((width, height), fps, marks, |n| path.ip_bytes(n));
         let last = pictures.borrow().picture.as_ref().map(|picture| picture.number);
         let skips = Skips { last, seen: 0, skipped: 0, is_said: false };

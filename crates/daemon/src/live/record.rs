@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_apps::live::wire::{Answer, LayerHeader};
 use airlane_apps::live::{LiveError, Structure};
+use airlane_media::dash::FrameRate;
 use airlane_media::vp9::{self, IvfHeader, Vp9Error};
 use bytes::Bytes;
 
@@ -100,7 +101,8 @@ impl Recorder {
             let size = vp9::key_frame_size(first);
             let size = size.ok_or(LiveError::Wire("a GoP without a key frame of VP9"))?;
             if self.width.replace(size.0).is_none() {
-                let header = IvfHeader { size, frame_time: self.frame_time };
+                let frame_rate = FrameRate::of_frame_time(self.frame_time);
+                let header = IvfHeader { size, frame_rate };
                 let header = header.encode();
                 out.extend(header.map_err(|_| LiveError::Wire("pictures that are too large"))?);
             }

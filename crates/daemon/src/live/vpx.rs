@@ -109,6 +109,9 @@ impl VpxEncoder {
             gop: 0,
             layer_kbps: layer_kbps.to_vec(),
             speed: SPEED,
+            is_full_range: self.header.is_full_range,
+            shown_size: Some(self.header.shown_size())
+                .filter(|shown| *shown != (self.header.width, self.header.height)),
         };
         Encoder::new(&self.library, settings)
     }

@@ -365,6 +365,23 @@ pub struct FrameRate {
 }
 
 impl FrameRate {
+    /// The rate of frames so far apart, of which the time was rounded or cut to microseconds: a whole number
+    /// per second or per 1001 ms (as of television, 30000/1001) where one gives this time, so that hours
+    /// of frames drift by nothing.
+    pub fn of_frame_time(frame_time: Duration) -> Self {
+        let micros = u32::try_from(frame_time.as_micros()).unwrap_or(u32::MAX).max(1);
+        let gives = |rate: &Self| {
+            let exact = 1e6 * f64::from(rate.seconds) / f64::from(rate.frames);
+            (exact.floor()..=exact.ceil()).contains(&f64::from(micros))
+        };
+        let per_second = (1e6 / f64::from(micros)).round() as u32;
+        let television = (1.001e6 / f64::from(micros)).round() as u32;
+        let known = [(per_second, 1), (television.saturating_mul(1_000), 1_001)];
+        let known = known.into_iter().filter(|(frames, _)| *frames > 0);
+        let mut known = known.map(|(frames, seconds)| Self { frames, seconds });
+        known.find(gives).unwrap_or(Self { frames: 1_000_000, seconds: micros })
+    }
+
     /// Frames per second.
     pub fn as_f64(self) -> f64 {
         f64::from(self.frames) / f64::from(self.seconds)

@@ -23,12 +23,16 @@ pub struct Header {
     pub height: u32,
     /// Frames per second, 1 to 240.
     pub fps: FrameRate,
+    /// Whether luma is 0 to 255 (`XCOLORRANGE=FULL`) instead of 16 to 235.
+    pub is_full_range: bool,
+    /// Width and height of a pixel, if they are told (`A`): to 1000 each.
+    pub pixel: Option<(u32, u32)>,
 }
 
 impl Header {
     /// Reads it, without the end of its line.
     ///
-    /// The shape of pixels and comments (`A`, `X`) are left alone.
+    /// Comments (`X`) but for the range are left alone.
     ///
     /// # Errors
     /// If it is none, or pictures are of another kind; the error says what to tell ffmpeg.
@@ -38,7 +42,11 @@ impl Header {
         if !rest.is_empty() && !rest.starts_with(' ') {
             return Err(no_header("another version"));
         }
+        if rest.ends_with('\r') {
+            return Err(text_mode("the header"));
+        }
         let (mut width, mut height, mut fps) = (None, None, None);
+        let (mut is_full_range, mut pixel) = (false, None);
         for word in rest.split(' ').filter(|word| !word.is_empty()) {
             let mut characters = word.chars();
             let key = characters.next();
@@ -49,6 +57,8 @@ impl Header {
                 Some('F') => fps = Some(frame_rate(value)?),
                 Some('I') => progressive(value)?,
                 Some('C') => plain(value)?,
+                Some('A') => pixel = shape(value)?,
+                Some('X') if value.eq_ignore_ascii_case("COLORRANGE=FULL") => is_full_range = true,
                 _ => {}
             }
         }
@@ -57,12 +67,58 @@ impl Header {
             width: width.ok_or_else(|| lacks("width (W)"))?,
             height: height.ok_or_else(|| lacks("height (H)"))?,
             fps: fps.ok_or_else(|| lacks("frame rate (F)"))?,
+            is_full_range,
+            pixel,
         })
+    }
+
+    /// Width and height that pictures are shown in: those of their pixels, wider or higher where these are.
+    pub fn shown_size(&self) -> (u32, u32) {
+        let grown = |side: u32, by: u32, over: u32| {
+            let side = (u64::from(side) * u64::from(by) + u64::from(over) / 2) / u64::from(over);
+            u32::try_from(side).unwrap_or(MAX_SHOWN).clamp(1, MAX_SHOWN)
+        };
+        match self.pixel {
+            Some((width, height)) if width > height => {
+                (grown(self.width, width, height), self.height)
+            }
+            Some((width, height)) if width < height => {
+                (self.width, grown(self.height, height, width))
+            }
+            _ => (self.width, self.height),
+        }
     }
 
     /// Bytes of a picture.
     pub fn picture_bytes(&self) -> usize {
         self.width as usize * self.height as usize * 3 / 2
+    }
+}
+
+/// Sides that VP9 shows pictures in at most.
+const MAX_SHOWN: u32 = 1 << 16;
+/// Numbers of the shape of a pixel at most.
+const MAX_ASPECT: u32 = 1_000;
+
+/// The error of a stream whose ends of lines were changed: so were the pictures.
+pub(super) fn text_mode(what: &str) -> InputError {
+    let found =
+        format!("{what} ends in CRLF, so the stream was changed as text is, pictures and all");
+    InputError::new(found, "expected its bytes as they were written: use a binary pipe")
+}
+
+/// The shape of a pixel; `None` where 0:0 says that it is not known.
+fn shape(value: &str) -> Result<Option<(u32, u32)>, InputError> {
+    let wrong = || {
+        let expected =
+            format!("expected width:height of a pixel, such as A1:1, to {MAX_ASPECT} each");
+        InputError::new(format!("pixels of the shape {value:?}"), expected)
+    };
+    let (width, height) = value.split_once(':').ok_or_else(wrong)?;
+    match (width.parse().map_err(|_| wrong())?, height.parse().map_err(|_| wrong())?) {
+        (0, 0) => Ok(None),
+        (w @ 1..=MAX_ASPECT, h @ 1..=MAX_ASPECT) => Ok(Some((w, h))),
+        _ => Err(wrong()),
     }
 }
 
@@ -123,7 +179,17 @@ mod tests {
         let parse = |text: &str| Header::parse(text.as_bytes());
         let header = parse("YUV4MPEG2 W640 H360 F30000:1001 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2 X");
         let fps = FrameRate { frames: 30_000, seconds: 1001 };
-        assert_eq!(header.unwrap(), Header { width: 640, height: 360, fps });
+        let expected =
+            Header { width: 640, height: 360, fps, is_full_range: false, pixel: Some((1, 1)) };
+        assert_eq!(header.unwrap(), expected);
+        let full =
+            parse("YUV4MPEG2 W720 H576 F25:1 Ip A16:15 C420jpeg XYSCSS=420JPEG XCOLORRANGE=FULL");
+        let full = full.unwrap();
+        assert_eq!((full.is_full_range, full.pixel), (true, Some((16, 15))));
+        assert_eq!(full.shown_size(), (768, 576));
+        let limited = parse("YUV4MPEG2 W720 H480 F25:1 A10:11 XCOLORRANGE=LIMITED").unwrap();
+        assert_eq!((limited.is_full_range, limited.shown_size()), (false, (720, 528)));
+        assert_eq!(parse("YUV4MPEG2 W64 H48 F25:1 A0:0").unwrap().shown_size(), (64, 48));
         // What is left out has a usual value, but for size and rate.
         assert_eq!(parse("YUV4MPEG2 H16 W4096 F1:1").unwrap().picture_bytes(), 4096 * 16 * 3 / 2);
         for (text, found, advice) in [
@@ -139,6 +205,9 @@ mod tests {
             ("YUV4MPEG2 W640 H360 F0:0", "frame rate \"0:0\"", "-r 30"),
             ("YUV4MPEG2 W640 H360 F90000:1", "frame rate", "240"),
             ("YUV4MPEG2 W640 H360 F1:2", "frame rate", "-r 30"),
+            ("YUV4MPEG2 W640 H360 F30:1 A0:1", "shape \"0:1\"", "A1:1"),
+            ("YUV4MPEG2 W640 H360 F30:1 A1", "shape \"1\"", "A1:1"),
+            ("YUV4MPEG2 W640 H360 F30:1 C420jpeg\r", "CRLF", "binary"),
             ("YUV4MPEG2 W640 H360", "no frame rate", "F30:1"),
             ("YUV4MPEG2 F30:1", "no width", "W640"),
             ("YUV4MPEG3 W640 H360 F30:1", "no header", "yuv4mpegpipe"),

@@ -46,6 +46,21 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
+    /// Takes a header behind pictures: two streams, one after the other, are one if it says the same.
+    fn goes_on(&self, line: &[u8]) -> Result<(), InputError> {
+        let (now, before) = (Header::parse(line)?, &self.header);
+        if now == *before {
+            return Ok(());
+        }
+        let size = |of: &Header| format!("{}x{} at {} frames/s", of.width, of.height, of.fps);
+        let found = match (size(before), size(&now)) {
+            (before, now) if before != now => format!("pictures change from {before} to {now}"),
+            _ => "the range or the pixels of the pictures change".to_owned(),
+        };
+        let expected = "expected pictures of one kind: give ffmpeg -vf scale and -r";
+        Err(InputError::new(found, expected))
+    }
+
     /// Reads the next picture into `picture`, which gets its size; false at the end.
     ///
     /// # Errors
@@ -58,9 +73,22 @@ impl<R: Read> Reader<R> {
                 "expected whole frames of YUV4MPEG2",
             )
         };
-        match line(&mut self.from).map_err(|e| wrong(e.found))? {
+        let mut next = line(&mut self.from).map_err(|e| wrong(e.found))?;
+        if let Line::Whole(again) = &next
+            && again.starts_with(MAGIC)
+        {
+            self.goes_on(again).map_err(|e| {
+                let found = format!("frame {number}: a header came in mid-stream: {}", e.found);
+                InputError::new(found, e.expected)
+            })?;
+            next = line(&mut self.from).map_err(|e| wrong(e.found))?;
+        }
+        match next {
             Line::End => return Ok(false),
             Line::Whole(line) if line == b"FRAME" || line.starts_with(b"FRAME ") => {}
+            Line::Whole(line) if line.starts_with(b"FRAME") && line.ends_with(b"\r") => {
+                return Err(header::text_mode(&format!("frame {number}: the line in front of it")));
+            }
             Line::Whole(_) | Line::Long => {
                 let before = if number == 0 { "the header is" } else { "the frame before it is" };
                 return Err(wrong(format!("{before} not followed by FRAME")));
@@ -171,6 +199,25 @@ mod tests {
         assert!(junk.contains("frame 2: the frame before it is not followed by FRAME"), "{junk}");
         let endless = said(&[SMALL.as_bytes(), b"\nFRAME", &[b'x'; 4096]].concat());
         assert!(endless.contains("frame 0: the header is not followed by FRAME"), "{endless}");
+    }
+
+    #[test]
+    fn a_header_in_mid_stream_is_named_unless_it_says_the_same() {
+        let (one, two) = (stream(SMALL, 384, 2), stream("YUV4MPEG2 W32 H16 F30:1", 768, 2));
+        let (pictures, end) = read(&[&one[..], &two].concat());
+        assert_eq!(pictures.len(), 2);
+        let said = end.unwrap_err();
+        let words = "frame 2: a header came in mid-stream: pictures change from 16x16 at 30 frames/s to 32x16";
+        assert!(said.contains(words), "{said}");
+        let full = stream(&format!("{SMALL} XCOLORRANGE=FULL"), 384, 1);
+        let said = read(&[&one[..], &full].concat()).1.unwrap_err();
+        assert!(said.contains("mid-stream: the range or the pixels"), "{said}");
+        let twice = [read(&one).0, read(&one).0].concat();
+        assert_eq!(read(&[&one[..], &one].concat()), (twice, Ok(())));
+        let text = String::from_utf8(stream(SMALL, 384, 1)).unwrap().replace('\n', "\r\n");
+        assert!(read(text.as_bytes()).1.unwrap_err().contains("the header ends in CRLF"));
+        let said = read(format!("{SMALL}\nFRAME\r\n").as_bytes()).1.unwrap_err();
+        assert!(said.contains("frame 0: the line in front of it ends in CRLF"), "{said}");
     }
 
     #[test]

@@ -51,6 +51,9 @@ impl Encoding {
                 Speed::Normal => 7,
                 Speed::Slow => 5,
             },
+            // The source is decoded to these: the filters convert range and shape.
+            is_full_range: false,
+            shown_size: None,
         };
         let (encoder, decoder) = (Encoder::new(library, settings)?, Decoder::new(library)?);
         let width = source.width as usize;

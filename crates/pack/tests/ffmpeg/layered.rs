@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use airlane_base::Rate;
+use airlane_media::dash::FrameRate;
 use airlane_media::layers::{LayerContent, Packed};
 use airlane_media::vp9::{self, IvfHeader};
 use airlane_pack::{LayeredRequest, PackError, pack_layered};
@@ -24,7 +24,8 @@ fn libvpx() -> Option<Arc<Library>> {
 fn ivf(video: &Packed, frames: u32, upto: usize) -> Vec<u8> {
     let first = video.frame(0, 0).unwrap();
     let size = vp9::key_frame_size(&first[0]).unwrap();
-    let mut file = IvfHeader { size, frame_time: Duration::from_millis(40) }.encode().unwrap();
+    let mut file =
+        IvfHeader { size, frame_rate: FrameRate { frames: 25, seconds: 1 } }.encode().unwrap();
     for n in 0..frames {
         let mut layers = video.frame(0, n).unwrap();
         layers.truncate(upto + 1);
