@@ -68,6 +68,8 @@ fn the_distribution_is_complete_and_repeatable() {
         ("LICENCES-OF-OTHERS", "\nrustls "),
         ("docs/serve.md", "# Serving titles"),
         ("airlane-serve.service", "airlane serve "),
+        ("airlane-tunnel.service", "airlane tunnel serve "),
+        ("airlane-send.service", "airlane send "),
         ("wireshark/octopus.lua", "octopus.message"),
     ] {
         assert!(text(file).contains(part), "{file} lacks {part:?}");
@@ -124,6 +126,41 @@ fn the_unit_is_the_one_that_the_page_shows_and_its_options_exist() {
     let start = unit.split("ExecStart=").nth(1).unwrap().split("\nExecReload").next().unwrap();
     for option in start.split_whitespace().filter(|word| word.starts_with("--")) {
         assert!(help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")));
+    }
+}
+
+#[test]
+fn units_expose_little() {
+    if !at_hand("systemd-analyze") {
+        return;
+    }
+    for name in ["serve", "tunnel", "send"] {
+        let unit = root().join(format!("dist/airlane-{name}.service"));
+        let mut analyze = Command::new("systemd-analyze");
+        // 20 stands for 2.0: above it the command fails.
+        analyze.args(["security", "--offline=true", "--threshold=20", "--no-pager"]).arg(&unit);
+        let output = analyze.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        // Of an old version, which has no such option, nothing is known.
+        let is_old = String::from_utf8_lossy(&output.stderr).contains("unrecognized option");
+        assert!(is_old || output.status.success(), "{said}");
+    }
+}
+
+#[test]
+fn units_start_what_there_is() {
+    let scratch = Scratch::new("units");
+    for (name, verb) in [("tunnel", &["tunnel", "serve"][..]), ("send", &["send"][..])] {
+        let unit = fs::read_to_string(root().join(format!("dist/airlane-{name}.service"))).unwrap();
+        let help =
+            String::from_utf8(scratch.airlane(&[verb, &["--help"]].concat()).stdout).unwrap();
+        let start = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
+        assert!(start.contains(&format!("/airlane {} ", verb.join(" "))), "{start}");
+        for option in start.split_whitespace().filter(|word| word.starts_with("--")) {
+            let is_there =
+                help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n"));
+            assert!(is_there, "{name}: {option}");
+        }
     }
 }
 
