@@ -41,8 +41,8 @@ against: check-tools ## Speed beside an earlier commit's, in turn: out/against/a
 doc: ## The API documentation
 	cargo doc --locked --no-deps --workspace
 
-deny: ## Licences and sources of all dependencies (needs cargo-deny)
-	cargo deny check licenses bans sources
+deny: ## Licences, sources and advisories of all dependencies
+	scripts/deny
 
 fmt: ## Format the code
 	cargo fmt
