@@ -111,7 +111,8 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
             assert!((2 * body..cap).contains(&used), "{used}");
             let status = tunnel.client.status();
             let of = status.lines[0].cap.as_ref().unwrap();
-            assert!(of.bytes == cap && of.used_bytes >= used, "{of:?}");
+            // What a turn set aside is given back where it was not needed.
+            assert!(of.bytes == cap && of.used_bytes >= used - ASIDE, "{of:?} of {used}");
             assert!(of.period.starts_with("month 20"), "{of:?}");
             // While it runs the file is ahead.
             assert!(noted(&file) >= used);
