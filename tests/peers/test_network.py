@@ -182,8 +182,10 @@ class OnNetworksAsTheyAre(unittest.TestCase):
         self.hosts.ip(home, "route", "add", "10.88.0.2", "via", "10.81.0.2")
         self.hosts.ip(server, "addr", "del", f"{SERVER}/32", "dev", "lo")
         self.hosts.names(home, {"vps.test": ["10.88.0.2"]})
-        until(lambda: self.hosts.status(8088)["lines"][0]["state"] != "up", "the path is down")
-        self.lines_are_up(1)
+        def is_another() -> bool:
+            line = self.hosts.status(8088)["lines"][0]
+            return line["lines"] > 1 and line["state"] == "up"
+        until(is_another, f"another line: {self.connect.said()}")
 
     def test_a_name_that_is_missing_at_start_is_looked_up_again(self):
         self.tunnel("vps.test:4434", "--path", "up1")
