@@ -138,6 +138,11 @@ class Attacks(unittest.TestCase):
         key, process, port = self.tunnel("--allow", target, descriptors=1024)
         self.attack("fds.py", key, port, process, 3000, target)
 
+    def test_a_recorded_first_packet_gets_silence(self):
+        key = str(self.folder / "key")
+        subprocess.run([AIRLANE, "tunnel", "key", key], check=True, capture_output=True)
+        self.attack("replay.py", key, free_port())
+
     def test_random_frames_break_nothing(self):
         key, _, port = self.tunnel()
         self.attack("tfuzz.py", key, port, 5)
