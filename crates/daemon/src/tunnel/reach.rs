@@ -18,8 +18,6 @@ use crate::happy_eyeballs::{interleave, race};
 use crate::resolver::Resolver;
 use crate::seldom::Seldom;
 
-/// How long it may take to reach a target: its name, and the client's turn, included.
-pub(super) const REACH_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time in which the addresses of a name are to be known.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Sockets that connect at once at most, of all clients.
@@ -35,6 +33,8 @@ pub(super) type SocketPermit = FairPermit<Holder>;
 pub(super) struct Reach {
     runtime: RuntimeHandle,
     policy: TargetPolicy,
+    /// Time in which a target is to be reached.
+    pub(super) timeout: Duration,
     resolver: Resolver<Holder>,
     connecting: Arc<FairPermits<Holder>>,
     sockets: Arc<FairPermits<Holder>>,
@@ -58,14 +58,16 @@ pub(super) enum Unreached {
 }
 
 impl Reach {
-    /// Connects where `policy` allows, with no more than `max_sockets` sockets at a time.
+    /// Connects where `policy` allows, with no more than `max_sockets` sockets at a time, each within
+    /// `timeout`.
     pub(super) fn new(
         runtime: RuntimeHandle,
         policy: TargetPolicy,
-        max_sockets: usize,
+        (max_sockets, timeout): (usize, Duration),
         seldom: Arc<Seldom>,
     ) -> Self {
         Self {
+            timeout,
             resolver: Resolver::system(runtime.clone()),
             runtime,
             policy,
@@ -87,7 +89,7 @@ impl Reach {
         holder: Holder,
         target: &Target,
     ) -> Result<Reached, Unreached> {
-        let connected = timeout(REACH_TIMEOUT, async {
+        let connected = timeout(self.timeout, async {
             let allowed = self.allowed(holder, target, LOOKUP_TIMEOUT).await?;
             let attempt = |address| self.attempt(holder, address);
             let connected = race(&self.runtime, &interleave(allowed), attempt).await;

@@ -22,7 +22,7 @@ use super::key::Key;
 use super::listen;
 use super::pump::{Beginning, Passed, PumpError, pump};
 use super::quic::{self, Congestion};
-use super::reach::{Holder, REACH_TIMEOUT, Reach, Reached, Unreached};
+use super::reach::{Holder, Reach, Reached, Unreached};
 use super::request::{Reply, Target, TunnelRequest};
 use super::rules::{Rules, TargetPolicy};
 use super::status::{self, LineStatus, TunnelStatus};
@@ -96,12 +96,14 @@ impl TunnelServer {
         let max = request.bounds.max_descriptors.or(granted).unwrap_or(usize::MAX);
         let descriptors = DescriptorPlan::of(max);
         let (admission, door) = Admission::open(&request.key, request.admission)?;
+        // First packets of the millisecond of the start may be refused, and nobody is to make one then.
+        runtime.sleep(Duration::from_millis(2)).await;
         let shared = Arc::new(Shared {
             admission: admission.clone(),
             reach: Reach::new(
                 runtime.clone(),
                 TargetPolicy::new(runtime.clone(), request.rules),
-                descriptors.targets,
+                (descriptors.targets, request.bounds.reach_timeout),
                 seldom.clone(),
             ),
             seldom: seldom.clone(),
@@ -310,7 +312,7 @@ impl Shared {
         let permit = tokio::select! {
             biased;
             e = stream.failed() => return Err(e.into()),
-            permit = timeout(REACH_TIMEOUT, self.reach.permit(holder, datagrams::SOCKETS)) => permit,
+            permit = timeout(self.reach.timeout, self.reach.permit(holder, datagrams::SOCKETS)) => permit,
         };
         let Ok(_permit) = permit else { return self.refuse(stream, Reply::TimedOut).await };
         let sockets = match datagrams::Sockets::bind() {
@@ -335,7 +337,7 @@ impl Shared {
             stream.over().await
         };
         // Who does not end its side by then has heard of it all the same.
-        match timeout(REACH_TIMEOUT, rest).await {
+        match timeout(self.reach.timeout, rest).await {
             Ok(ended) => Ok(ended?),
             Err(_) => Ok(()),
         }

@@ -48,6 +48,8 @@ pub struct Bounds {
     pub memory: u64,
     /// Number of descriptors that the process may have open; `None`: as many as the system grants it.
     pub max_descriptors: Option<usize>,
+    /// Time in which a target is to be reached: its name, and the client's turn, included.
+    pub reach_timeout: Duration,
 }
 
 impl Default for Bounds {
@@ -60,6 +62,7 @@ impl Default for Bounds {
             memory_per_trunk: 256 << 20,
             memory: 512 << 20,
             max_descriptors: None,
+            reach_timeout: Duration::from_secs(15),
         }
     }
 }

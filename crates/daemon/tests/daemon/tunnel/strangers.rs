@@ -64,7 +64,8 @@ fn who_opens_many_connections_and_says_nothing_makes_room() {
         while !client.radios().iter().all(|(_, of)| of.is_up) {
             ticks.tick().await;
         }
-        assert!(client.radios().iter().all(|(_, of)| of.lines == 1));
+        // None failed. One that a busy machine answers late is replaced by another, and no fault.
+        assert!(client.radios().iter().all(|(_, of)| of.problem.is_empty()));
         let silent = server.status().warnings.iter().find(|(kind, _)| *kind == "silent").copied();
         assert!(silent.is_some_and(|(_, times)| times >= 24), "{silent:?}");
     });
