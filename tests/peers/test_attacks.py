@@ -1,7 +1,8 @@
-"""What worked against the daemons once, or should: every script of tests/attacks, over loopback.
+"""Scripts of tests/attacks against the daemons, over loopback.
 
-Each script judges what it sees, and prints it; its exit code is the verdict. Those between a victim and
-liars on an emulated link take a quiet machine and stand in the bench's place: docs/cupid.md.
+Each script judges what it sees, and prints it; its exit code is the verdict. Run by hand: h3cli.py and
+halfopen2.py, which take a quiet machine; abr.py, whose bound is of a release build; fuzz.py, whose ports
+are fixed.
 """
 
 import os
