@@ -1,8 +1,9 @@
-//! Units, time, seeds, packets, drop reasons and errors that everything else speaks.
+//! Units, time, seeds, packets, addresses, drop reasons and errors that everything else speaks.
 //!
 //! Nothing here reads a clock, a file or a generator of the operating system: time, packets and
 //! randomness are arguments everywhere in Airlane.
 
+pub mod address;
 pub mod byte_queue;
 pub mod error;
 pub mod hash;
@@ -16,6 +17,7 @@ pub mod time;
 pub mod traffic_class;
 pub mod units;
 
+pub use address::network_of;
 pub use byte_queue::ByteQueue;
 pub use error::{InputError, Place};
 pub use hash::{Fnv64, folded};

@@ -16,7 +16,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
 
 use crate::own_host::is_for_us;
 
@@ -70,16 +69,13 @@ pub(crate) async fn serve(
             // Nobody who may know.
             continue;
         }
-        let Ok(place) = places.enter(peer.ip()) else { continue };
+        let Ok(place) = places.enter_silent(peer.ip()) else { continue };
         let (on, answers) = (runtime.clone(), answers.clone());
         runtime.spawn("plain http", async move {
-            let evicted = Arc::new(Notify::new());
-            let tell = evicted.clone();
-            place.on_evicted(move || tell.notify_one());
             tokio::select! {
                 biased;
                 () = serve_connection(connection, answers, place.occupant()) => {}
-                () = evicted.notified() => {}
+                () = place.evicted() => {}
                 () = on.sleep(LAST) => {}
             }
         });

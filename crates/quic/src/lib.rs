@@ -19,7 +19,6 @@ mod priority;
 mod qlog;
 mod reports;
 mod shards;
-mod silent;
 mod stream;
 
 pub use companion::Companion;
@@ -41,8 +40,7 @@ pub use http3::{
     Body, ControlFault, ControlFrames, H3_NO_ERROR, H3Client, H3Server, Malformed, MessageKind,
     MessageReader, RequestBounds, Responder,
 };
-pub use places::{NoPlace, Occupant, Place, Places, network};
+pub use places::{NoPlace, Occupant, Place, Places, SilentPlace};
 pub use priority::Priority;
 pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
-pub use silent::{SilentConnections, SilentPermit};
 pub use stream::{RecvStream, SendStream};

@@ -3,14 +3,16 @@
 //!
 //! A connection on which nothing was asked for is silent. Where there is no place left, the oldest
 //! silent one gives its place up: of the same address if that has all of its own, else of the address
-//! that has most of them. One that works never does.
+//! that has most of them (of several, the one whose oldest is the oldest). One that works never does.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use airlane_base::network_of;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
@@ -29,11 +31,15 @@ pub struct Places {
 struct Taken {
     all: usize,
     by_network: BTreeMap<IpAddr, OfOne>,
-    /// Networks with silent connections, by the number of those.
-    by_silent: BTreeSet<(usize, IpAddr)>,
+    /// Networks with silent connections: the one that gives way first is the last.
+    by_silent: BTreeSet<(SilenceRank, IpAddr)>,
     /// Numbers connections in the order in which they fell silent.
     silences: u64,
 }
+
+/// How soon a network has to give way: the number of its silent connections, then the age of its
+/// oldest one.
+type SilenceRank = (usize, Reverse<u64>);
 
 /// What the connections of an address have.
 #[derive(Debug)]
@@ -49,6 +55,13 @@ struct OfOne {
 pub struct Place {
     occupant: Occupant,
     room: Arc<Semaphore>,
+}
+
+/// The place of a connection that is silent at first, and asks itself whether it has to go.
+#[derive(Debug)]
+pub struct SilentPlace {
+    place: Place,
+    evicted: Arc<Notify>,
 }
 
 /// Who has a place: tells whether it works.
@@ -106,7 +119,7 @@ impl Places {
     /// # Errors
     /// If all are taken, or all that the address may have, by connections that work.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Place, NoPlace> {
-        let network = network(address);
+        let network = network_of(address);
         let mut taken = self.taken.lock();
         let of_one = taken.by_network.get(&network).map_or(0, |one| one.taken);
         let evicted = if of_one >= self.of_one {
@@ -136,6 +149,18 @@ impl Places {
         Ok(Place { occupant: Occupant { of: self.clone(), seat }, room })
     }
 
+    /// A place for a connection from `address` that is silent until it says that it works.
+    ///
+    /// # Errors
+    /// As [`enter`](Self::enter).
+    pub fn enter_silent(self: &Arc<Self>, address: IpAddr) -> Result<SilentPlace, NoPlace> {
+        let place = self.enter(address)?;
+        let evicted = Arc::new(Notify::new());
+        let tell = evicted.clone();
+        place.on_evicted(move || tell.notify_one());
+        Ok(SilentPlace { place, evicted })
+    }
+
     /// Waits until no place is taken.
     pub async fn all_left(&self) {
         loop {
@@ -151,7 +176,7 @@ impl Places {
     /// Whether an address has a quarter of the places that it may have. From then on it must show
     /// that it is where it says: who pretends to be elsewhere takes no more from those who are.
     pub fn crowded(&self, address: IpAddr) -> bool {
-        let taken = self.taken.lock().by_network.get(&network(address)).map(|one| one.taken);
+        let taken = self.taken.lock().by_network.get(&network_of(address)).map(|one| one.taken);
         taken.unwrap_or(0) >= self.of_one.div_ceil(4)
     }
 }
@@ -186,10 +211,12 @@ impl Taken {
 
     fn change_silent(&mut self, network: IpAddr, f: impl FnOnce(&mut BTreeMap<u64, Arc<Seat>>)) {
         let Some(of_one) = self.by_network.get_mut(&network) else { return };
-        self.by_silent.remove(&(of_one.silent.len(), network));
+        if let Some(rank) = of_one.silence_rank() {
+            self.by_silent.remove(&(rank, network));
+        }
         f(&mut of_one.silent);
-        if !of_one.silent.is_empty() {
-            self.by_silent.insert((of_one.silent.len(), network));
+        if let Some(rank) = of_one.silence_rank() {
+            self.by_silent.insert((rank, network));
         }
     }
 
@@ -202,6 +229,14 @@ impl Taken {
                 self.by_network.remove(&network);
             }
         }
+    }
+}
+
+impl OfOne {
+    /// Its rank among networks with silent connections, if it has one.
+    fn silence_rank(&self) -> Option<SilenceRank> {
+        let (oldest, _) = self.silent.first_key_value()?;
+        Some((self.silent.len(), Reverse(*oldest)))
     }
 }
 
@@ -221,6 +256,23 @@ impl Place {
     pub fn on_evicted(&self, f: impl Fn() + Send + Sync + 'static) {
         self.occupant.seat.state.lock().on_evicted = Some(Arc::new(f));
         self.occupant.rests();
+    }
+}
+
+impl SilentPlace {
+    /// Completes when the place was given to another: then the connection is to be closed at once.
+    pub async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
+    /// Who has it.
+    pub fn occupant(&self) -> &Occupant {
+        self.place.occupant()
+    }
+
+    /// What the connections of the address share: see [`Place::room`].
+    pub fn room(&self) -> &Arc<Semaphore> {
+        self.place.room()
     }
 }
 
@@ -262,16 +314,6 @@ impl Drop for Place {
         if is_empty {
             of.left.notify_waiters();
         }
-    }
-}
-
-/// What counts as one address: that of IPv4, or its network of 64 bits of IPv6.
-pub fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
-        }
-        v4 => v4,
     }
 }
 
@@ -358,6 +400,15 @@ mod tests {
             crowd.push(new);
         }
         assert!(!is_lost(&honest) && crowd[..4].iter().all(is_lost));
+    }
+
+    #[test]
+    fn where_each_address_has_one_the_oldest_gives_way() {
+        let places = Places::new(3, 2);
+        let enter = |last| places.enter_silent(IpAddr::from([192, 0, 2, last])).unwrap();
+        let held = [7, 9, 8, 3, 5].map(enter);
+        let gone = held.iter().map(|place| place.evicted().now_or_never().is_some());
+        assert_eq!(gone.collect::<Vec<_>>(), [true, true, false, false, false]);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Tcp {
                     continue;
                 }
             };
-            let place = match self.places.enter(peer.ip()) {
+            let place = match self.places.enter_silent(peer.ip()) {
                 Ok(place) => place,
                 Err(e) => {
                     // One address that has too many must not hide that there are too many in all.
@@ -119,13 +119,10 @@ impl Tcp {
                 let (busy, cut) = (Busy::default(), Arc::default());
                 let (room, occupant) = (place.room().clone(), place.occupant().clone());
                 let progress = Progress { busy, cut, room, occupant };
-                let evicted = Arc::new(Notify::new());
-                let tell = evicted.clone();
-                place.on_evicted(move || tell.notify_one());
                 let served = tokio::select! {
                     biased;
                     served = tcp.serve_connection(stream, peer, progress) => served,
-                    () = evicted.notified() => Err("silent, and others came".into()),
+                    () = place.evicted() => Err("silent, and others came".into()),
                 };
                 if let Err(e) = served {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use airlane_apps::multipath::trunk::{Bounds, RadioView, Trunk};
 use airlane_base::Seed;
-use airlane_quic::{SilentConnections, SilentPermit};
+use airlane_quic::{Places, SilentPlace};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
@@ -119,7 +119,7 @@ struct Shared {
     keeper: Option<Arc<Keeper>>,
     permits: Arc<Semaphore>,
     /// Clients of SOCKS that have not said what they want.
-    silent: Arc<SilentConnections>,
+    silent: Arc<Places>,
 }
 
 /// What a local address is for.
@@ -169,7 +169,7 @@ impl TunnelClient {
             keeper,
             permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
             // Most are of this machine: its addresses need no bound of their own.
-            silent: SilentConnections::new(MAX_SILENT, MAX_SILENT),
+            silent: Places::new(MAX_SILENT, MAX_SILENT),
         });
         let stop = Stop::new(false);
         for (listener, service) in listeners {
@@ -270,8 +270,10 @@ impl Shared {
                     Service::Socks => {
                         // It has its place when it has said what it wants.
                         drop(permit);
-                        let silent = shared.silent.admit(peer.ip());
-                        shared.socks(connection, silent).await
+                        match shared.silent.enter_silent(peer.ip()) {
+                            Ok(silent) => shared.socks(connection, silent).await,
+                            Err(e) => Err(io::Error::other(e).into()),
+                        }
                     }
                     Service::Forward(target) => {
                         let _permit = permit;
@@ -372,11 +374,7 @@ impl Shared {
         pumped
     }
 
-    async fn socks(
-        &self,
-        mut connection: TcpStream,
-        silent: SilentPermit,
-    ) -> Result<(), PumpError> {
+    async fn socks(&self, mut connection: TcpStream, silent: SilentPlace) -> Result<(), PumpError> {
         let mut said = BytesMut::new();
         let asked = async {
             let command = ask(&mut connection, &mut said).await?;

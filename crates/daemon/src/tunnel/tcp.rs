@@ -9,7 +9,8 @@ use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::trunk::{
     Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, PeerId, Role,
 };
-use airlane_quic::{PublicKey, SilentConnections, SilentPermit, network};
+use airlane_base::network_of;
+use airlane_quic::{Places, PublicKey, SilentPlace};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes, BytesMut};
 use rustls::pki_types::ServerName;
@@ -81,7 +82,7 @@ pub(super) struct TcpDoor {
     pub(super) tls: TlsAcceptor,
     pub(super) seldom: Arc<Seldom>,
     /// Connections that have not knocked.
-    silent: Arc<SilentConnections>,
+    silent: Arc<Places>,
     /// Connections that have, by address.
     connections: Arc<FairPermits<IpAddr>>,
     pairs: Arc<Pairs>,
@@ -96,7 +97,7 @@ impl TcpDoor {
         descriptors: DescriptorPlan,
     ) -> Arc<Self> {
         // So many of one address that others find room while its oldest still have time to speak.
-        let silent = SilentConnections::new(descriptors.silent, descriptors.silent / 2);
+        let silent = Places::new(descriptors.silent, descriptors.silent / 2);
         let connections = FairPermits::new(descriptors.lines);
         let pairs = Pairs::new(runtime.clone());
         Arc::new(Self { runtime, door, tls, seldom, silent, connections, pairs })
@@ -118,7 +119,13 @@ impl TcpDoor {
                     continue;
                 }
             };
-            let silent = self.silent.admit(peer.ip());
+            let silent = match self.silent.enter_silent(peer.ip()) {
+                Ok(place) => place,
+                Err(e) => {
+                    self.seldom.warn("silent", format_args!("{e}: {}", peer.ip()));
+                    continue;
+                }
+            };
             let (door, opened) = (self.clone(), opened.clone());
             self.runtime.spawn("tunnel handshake", async move {
                 match timeout(HANDSHAKE, door.admit((stream, peer), silent)).await {
@@ -142,7 +149,7 @@ impl TcpDoor {
     async fn admit(
         &self,
         (mut stream, from): (TcpStream, SocketAddr),
-        silent: SilentPermit,
+        silent: SilentPlace,
     ) -> Result<Half, (&'static str, MultipathError)> {
         let io = |kind| move |e: io::Error| (kind, MultipathError::from(e));
         radio::tune(&stream).map_err(io("socket"))?;
@@ -161,7 +168,7 @@ impl TcpDoor {
         let (knock, peer) = knock.map_err(|e| ("stranger", MultipathError::Io(e.to_string())))?;
         let role = Role::of(knock.channel).map_err(|e| ("stranger", e))?;
         drop(silent);
-        let Some(permit) = self.connections.try_acquire(network(from.ip()), 1) else {
+        let Some(permit) = self.connections.try_acquire(network_of(from.ip()), 1) else {
             let e = MultipathError::Protocol("its address has as many connections as it may");
             return Err(("no room", e));
         };

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Time, network_of};
 
 use crate::totals::ClientTotals;
 
@@ -35,14 +35,6 @@ struct Entry<T> {
     value: T,
     used: Time,
     exchange: Exchange,
-}
-
-/// The network that one subscriber has: an address of IPv4, 64 bits of IPv6.
-fn network(key: &ClientKey) -> IpAddr {
-    match key.peer.ip().to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-    }
 }
 
 /// A table with a bounded number of clients. A client without packets for the idle time is removed.
@@ -106,7 +98,7 @@ impl<T> Clients<T> {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         self.numbers.insert(key, number);
-        *self.networks.entry(network(&key)).or_default() += 1;
+        *self.networks.entry(network_of(key.peer.ip())).or_default() += 1;
         let exchange = Exchange::Unanswered;
         self.entries.insert(number, Entry { key, value, used: now, exchange });
         self.look_at = self.look_at.min(now + self.idle);
@@ -116,7 +108,8 @@ impl<T> Clients<T> {
 
     /// The client whose place a new one takes.
     fn expendable(&self) -> Option<u32> {
-        let of_its_network = |e: &Entry<T>| self.networks.get(&network(&e.key)).copied();
+        let of_its_network =
+            |e: &Entry<T>| self.networks.get(&network_of(e.key.peer.ip())).copied();
         let rank = |number: u32, e: &Entry<T>| {
             let is_established = e.exchange == Exchange::Established;
             (is_established, Reverse(of_its_network(e)), e.used, number)
@@ -166,7 +159,7 @@ impl<T> Clients<T> {
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let entry = self.entries.remove(&number)?;
         self.numbers.remove(&entry.key);
-        let network = network(&entry.key);
+        let network = network_of(entry.key.peer.ip());
         match self.networks.get_mut(&network) {
             Some(count) if *count > 1 => *count -= 1,
             _ => drop(self.networks.remove(&network)),
