@@ -12,6 +12,7 @@
 
 mod audio;
 mod chunks;
+mod containers;
 mod encode;
 mod error;
 mod ffmpeg;

@@ -5,15 +5,14 @@
 //! for their times.
 
 use std::ffi::OsString;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
 use airlane_media::dash::FrameRate;
-use airlane_media::mp4;
 
+use crate::containers;
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Heard, Job, input, last_words, push};
 use crate::pace::Pace;
@@ -22,9 +21,6 @@ use crate::streams::{self, Streams};
 /// Frames that are decoded to see what they are like.
 const FRAMES: &str = "12";
 
-/// Boxes at the top of an MP4 file that are passed over to find `moov`, and the largest of these.
-const MAX_BOXES: usize = 10_000;
-const MAX_MOOV_BYTES: u64 = 256 << 20;
 /// Sound is encoded in frames of its own, with some to prime decoders: so much more of it than of
 /// pictures, seconds, is not worth a word or a picture.
 const SOUND_SLACK_S: f64 = 0.1;
@@ -90,7 +86,7 @@ pub(crate) fn probe(ffmpeg: &Ffmpeg, file: &Path, stop: &AtomicBool) -> Result<S
         }
         other => other,
     };
-    if is_encrypted(&file) {
+    if containers::is_encrypted(&file) {
         let expected = "expected one that is not: decrypt it first";
         return Err(InputError::new("its pictures are encrypted", expected).at_file(&file).into());
     }
@@ -98,6 +94,11 @@ pub(crate) fn probe(ffmpeg: &Ffmpeg, file: &Path, stop: &AtomicBool) -> Result<S
     let look = look(ffmpeg, &file, &streams, stop).map_err(unusable)?;
     let listed = |times| list_packets(ffmpeg, &file, &streams, times, stop).map_err(unusable);
     let (packets, complaints) = listed(Times::Corrected)?;
+    if !complaints.is_empty()
+        && let Some(fault) = containers::y4m_fault(&file, &last_words(&complaints))
+    {
+        return Err(fault.at_file(&file).into());
+    }
     let mut found = Found { look, packets, own: None, complaints };
     if found.seems_cut() {
         // Times that begin late or jump are corrected by ffmpeg: what the container says of its
@@ -105,30 +106,6 @@ pub(crate) fn probe(ffmpeg: &Ffmpeg, file: &Path, stop: &AtomicBool) -> Result<S
         found.own = Some(listed(Times::AsTheyAre)?.0);
     }
     found.understand(&file, streams).map_err(|e| e.at_file(&file).into())
-}
-
-/// Whether a file is an MP4 with encrypted pictures.
-fn is_encrypted(file: &Path) -> bool {
-    let read = || -> std::io::Result<bool> {
-        let mut file = std::fs::File::open(file)?;
-        for _ in 0..MAX_BOXES {
-            let at = file.stream_position()?;
-            let mut head = Vec::new();
-            Read::by_ref(&mut file).take(16).read_to_end(&mut head)?;
-            let Ok(Some(head)) = mp4::header(&head) else { return Ok(false) };
-            let Some(bytes) = head.bytes else { return Ok(false) };
-            if head.kind == *b"moov" && bytes <= MAX_MOOV_BYTES {
-                let mut moov = Vec::new();
-                file.seek(SeekFrom::Start(at + head.head_bytes))?;
-                file.take(bytes - head.head_bytes).read_to_end(&mut moov)?;
-                return Ok(mp4::has_encrypted_video(&moov));
-            }
-            file.seek(SeekFrom::Start(at.saturating_add(bytes)))?;
-        }
-        Ok(false)
-    };
-    // What cannot be read here ffmpeg says better.
-    read().unwrap_or(false)
 }
 
 /// What the first frames are like.
