@@ -173,6 +173,14 @@ impl Tunnel {
     }
 }
 
+/// Why lines of a client ended or were not opened, but for those that came too late: a busy machine may
+/// make them so, and another takes their place.
+pub fn faults(client: &TunnelClient) -> Vec<String> {
+    let too_late = ["no answer for", "in time", "timed out", "hung up"];
+    let problems = client.radios().into_iter().map(|(_, radio)| radio.problem);
+    problems.filter(|p| !p.is_empty() && !too_late.iter().any(|of| p.contains(of))).collect()
+}
+
 /// Listens, and has `serve` deal with each connection; where.
 pub async fn listen<F: Future<Output = ()> + Send + 'static>(
     serve: impl Fn(TcpStream) -> F + Send + Sync + 'static,
