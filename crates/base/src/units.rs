@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// A rate in whole bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct Rate(u64);
 
 impl Rate {

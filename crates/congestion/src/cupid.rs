@@ -10,6 +10,7 @@ mod share;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
+use serde::Serialize;
 
 use crate::controller::{
     Ack, Controller, Grant, LastSignals, Limit, Loss, Marked, Rtt, Sent, Signal,
@@ -49,7 +50,7 @@ const RETURN_ROUNDS: u32 = 4;
 const MOST_RETURN_ROUNDS: u32 = 64;
 
 /// Which controller decides while Cupid does not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Fallback {
     /// [`Cubic`].
     #[default]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use airlane_base::{Rate, Seed, Time};
+use serde::Serialize;
 
 use crate::controller::Controller;
 use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Reno};
@@ -63,7 +64,7 @@ impl fmt::Display for Algorithm {
 }
 
 /// A controller and its options.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum ControllerConfig {
     /// [`Reno`].
     Reno,

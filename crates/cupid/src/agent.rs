@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_wifi::{Address, Heard};
+use serde::Serialize;
 
 use crate::estimator::{Estimate, Estimator, EstimatorOptions};
 use crate::feedback::Feedback;
@@ -11,7 +12,7 @@ use crate::ring::Ring;
 use crate::rule::{Air, FULL, RateRule, RuleOptions, left_share};
 
 /// What airtime is charged for in U, shares and delta.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Charging {
     /// What was sent, as it was sent.
     Literal,

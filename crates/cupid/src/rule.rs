@@ -1,9 +1,10 @@
 //! The rate rule: from utilisation, stations and delta to a rate (slides, "Cupid Rate Estimation").
 
 use airlane_base::Rate;
+use serde::Serialize;
 
 /// Which form of the rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum RuleKind {
     /// As published: each touch of eta throws the rate back to `eta * delta / N`.
     Paper,

@@ -22,6 +22,7 @@ mod demo;
 pub mod diff;
 pub mod error;
 pub mod execute;
+mod identity;
 mod journal;
 mod multipath;
 mod pcap;

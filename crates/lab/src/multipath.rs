@@ -7,13 +7,14 @@ use std::sync::Arc;
 use airlane_apps::multipath::{self, Dial, FbdtOptions, MptcpOptions, SchedulerKind, Scheme};
 use airlane_base::Seed;
 use airlane_quic::{Connection, ControlHandle, Endpoint};
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::scenario::{ControllerConfig, Word, words};
 use crate::world::{Pair, Stage, Tap};
 
 /// A way to share a stream among accesses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) enum Scheduler {
     #[default]
     Fbdt,
@@ -21,7 +22,7 @@ pub(crate) enum Scheduler {
 }
 
 /// A part of FBDT that is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Without {
     Backward,
     Redundancy,

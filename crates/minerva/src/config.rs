@@ -36,7 +36,7 @@ pub enum Fairness {
 }
 
 /// How a flow's weight is found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Config {
     /// Plain RFC 9438 connections that one flow of the baseline counts as, n_e: 2 for the paper's
     /// QUIC Cubic. The weight before the first update, and what `mu` is relative to.

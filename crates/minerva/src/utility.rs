@@ -7,7 +7,7 @@ use crate::curve::sustaining_rate_bps;
 use crate::value::{Ahead, ValueFunction};
 
 /// What the client-aware utility is mixed from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Blend {
     /// phi1 N: weight of the mean QoE of the past, beside 1 for the current chunk.
     pub past: f64,

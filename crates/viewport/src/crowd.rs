@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use airlane_base::{Rng, Seed};
 use rand::RngExt;
+use serde::Serialize;
 
 use crate::head::HeadTrace;
 use crate::orientation::Orientation;
@@ -26,7 +27,7 @@ use crate::synthetic::{exponential, normal};
 pub const SAMPLES_PER_S: u32 = 30;
 
 /// How a crowd looks around. Angles in degrees.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CrowdModel {
     /// Attractors of a title; at least 1.
     pub attractors: usize,

@@ -1,5 +1,7 @@
 //! Problem P1 for one GoP (section 4.1), its plans and their loss.
 
+use serde::Serialize;
+
 use crate::curve::TileCurve;
 use crate::throughput::Throughput;
 
@@ -46,7 +48,7 @@ pub struct Plan {
 }
 
 /// Which loss a tile has, and how Algorithm 1 orders tiles by it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum LossKind {
     /// As printed: `eps * P * D(R)`, in ascending order.
     Literal,

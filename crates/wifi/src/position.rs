@@ -1,7 +1,9 @@
 //! Places.
 
+use serde::Serialize;
+
 /// A place, metres.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Position {
     /// To the east.
     pub x: f64,

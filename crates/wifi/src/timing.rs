@@ -1,9 +1,10 @@
 //! The gaps between frames, and how access categories contend.
 
+use serde::Serialize;
 use std::time::Duration;
 
 /// The band that a channel is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Band {
     /// 2.4 GHz.
     Ghz2,

@@ -4,9 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use airlane_base::Rate;
+use serde::Serialize;
 
 /// The kind of a PPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Format {
     /// 802.11b: DSSS and CCK, long preamble.
     Dsss,
@@ -21,7 +22,7 @@ pub enum Format {
 }
 
 /// The width of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Width {
     /// 20 MHz.
     Mhz20,
@@ -34,7 +35,7 @@ pub enum Width {
 }
 
 /// The guard interval between symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Guard {
     /// 0.4 us: HT and VHT.
     Ns400,

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use airlane_media::layers::LayeredVideo;
+use serde::Serialize;
 
 use super::{Cells, CloudEncoder, Encoder, LayerMarks, QualityEncoder, Structure, TemporalEncoder};
 
 /// Which encodings of a clip are sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Video {
     /// In layers of quality, at a rate that follows the path's (Octopus, section 6.2).
     #[default]

@@ -8,13 +8,14 @@ use airlane_viewport::{
     Concealment, Display, History, Joint, LossKind, Ows, Problem, Throughput, TileContent,
     TileCurve, Workspace, fix,
 };
+use serde::Serialize;
 
 use super::error::TilesError;
 use super::title::{Tile, Title, bytes_of};
 use super::wire::Report;
 
 /// How levels and order are chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Method {
     /// Algorithm 1 of the paper, with a loss.
     Ows(LossKind),

@@ -1,10 +1,12 @@
 //! What can be chosen about a CUBIC flow.
 
+use serde::Serialize;
+
 /// Weights below and above these are clamped: a flow of no weight has no window.
 pub const WEIGHT_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
 /// How a flow of weight w emulates w plain flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum WeightRule {
     /// The losses of an event say how many of the virtual flows it hit; holds under droptail and
     /// under random loss.
@@ -16,7 +18,7 @@ pub enum WeightRule {
 }
 
 /// Options of [`Cubic`](super::Cubic).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CubicConfig {
     /// How many plain flows the flow counts for at first; `set_weight` changes it.
     pub weight: f64,

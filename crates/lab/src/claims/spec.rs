@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::ser::{SerializeStructVariant, Serializer};
+use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::chart::Chart;
@@ -112,7 +113,7 @@ pub struct Claim {
 }
 
 /// Whether the cells of a claim share their draws.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draws {
     /// All cells are measured on the same draws: a draw's figures in all cells are one cluster.
@@ -176,7 +177,7 @@ impl From<Paper> for PaperValue {
 }
 
 /// The number of draws and seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
     /// Independent draws, in each cell.
@@ -240,6 +241,58 @@ pub enum Rule {
         /// The headline figure.
         of: Statistic,
     },
+}
+
+/// As its variants are, and not as the schema of claims has it: for its identity.
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let variant = |n, name, fields| to.serialize_struct_variant("Rule", n, name, fields);
+        match self {
+            Self::Above { of, bound } => {
+                let mut fields = variant(0, "Above", 2)?;
+                fields.serialize_field("of", of)?;
+                fields.serialize_field("bound", bound)?;
+                fields.end()
+            }
+            Self::Below { of, bound } => {
+                let mut fields = variant(1, "Below", 2)?;
+                fields.serialize_field("of", of)?;
+                fields.serialize_field("bound", bound)?;
+                fields.end()
+            }
+            Self::Within { of, low, high } => {
+                let mut fields = variant(2, "Within", 3)?;
+                fields.serialize_field("of", of)?;
+                fields.serialize_field("low", low)?;
+                fields.serialize_field("high", high)?;
+                fields.end()
+            }
+            Self::HalfOfPaper { of, paper } => {
+                let mut fields = variant(3, "HalfOfPaper", 2)?;
+                fields.serialize_field("of", of)?;
+                fields.serialize_field("paper", paper)?;
+                fields.end()
+            }
+            Self::ShareOfReference { metric, reference, factor, saturated_below } => {
+                let mut fields = variant(4, "ShareOfReference", 4)?;
+                fields.serialize_field("metric", metric)?;
+                fields.serialize_field("reference", reference)?;
+                fields.serialize_field("factor", factor)?;
+                fields.serialize_field("saturated_below", saturated_below)?;
+                fields.end()
+            }
+            Self::All { of } => {
+                let mut fields = variant(5, "All", 1)?;
+                fields.serialize_field("of", of)?;
+                fields.end()
+            }
+            Self::Reported { of } => {
+                let mut fields = variant(6, "Reported", 1)?;
+                fields.serialize_field("of", of)?;
+                fields.end()
+            }
+        }
+    }
 }
 
 impl Rule {

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use airlane_quality::stats::{mean, quantile};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::samples::cell_of;
 
 /// A statistic over draws: `x`, `share(x)`, `median(x)`, `lower(x)`, `upper(x)`, `x - y`,
 /// `sum(x / y)` or `sum(x / y) - 1`, where `x` and `y` are metrics, with `@CELL` behind them or
 /// not.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Statistic {
     /// The mean over draws.

@@ -7,12 +7,12 @@
 //! rule or setting changes gets new draws, which nothing was run on before. Quick runs use
 //! `exploration/MIXES`, which never has draws in common with verdicts.
 //!
-//! The hash is taken over `Debug` output, among others: renaming a type or a field of a scenario or
-//! a rule changes the draws.
+//! The hash is taken over their [identities](crate::identity), which names of today do not enter.
 
 use airlane_base::{Fnv64, InputError, Seed};
 
 use super::spec::{Claim, ClaimSet, Patch};
+use crate::identity::text;
 use crate::scenario::{Scenario, Source};
 use crate::workloads;
 
@@ -84,10 +84,10 @@ impl ClaimSet {
         for claim in self.claims.iter().filter(|c| c.mixes == mixes) {
             add(&claim.id);
             add(&claim.rule_text);
-            add(&format!(
-                "{:?} {:?} {:?} {:?} {:?}",
-                claim.rule, claim.full, claim.measure, claim.draws, claim.compare
-            ));
+            let rule = text(&claim.rule);
+            let (full, measure, draws) =
+                (text(&claim.full), text(&claim.measure), text(&claim.draws));
+            add(&format!("{rule} {full} {measure} {draws} {}", text(&claim.compare)));
             let none = Patch::default();
             let cells: Vec<(&str, &Patch)> = match claim.cells.as_slice() {
                 [] => vec![("", &none)],
@@ -100,7 +100,7 @@ impl ClaimSet {
                     let workloads = workloads::ALL.iter().zip(scene.casts.iter());
                     let part = workloads.filter(|(_, cast)| !cast.is_empty());
                     part.for_each(|(w, cast)| add(&defaults(cast.workload(), w.defaults())));
-                    add(&format!("{:?}", run_settings(scene)));
+                    add(&text(&run_settings(scene)));
                 }
             }
         }

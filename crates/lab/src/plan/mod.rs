@@ -10,6 +10,7 @@ use airlane_base::InputError;
 use airlane_net::Direction;
 use airlane_net::trace::{Trace, TraceOptions};
 
+use crate::identity;
 use crate::request::Common;
 use crate::scenario::{Scenario, Scheme};
 use crate::workload::AllDraws;
@@ -229,9 +230,8 @@ pub(crate) fn identity(plan: &Plan, key: RunKey) -> String {
     let Case { name, draw: _, traces } = &plan.cases[key.case];
     let traces: Vec<_> = traces.iter().map(|(way, trace)| (way, trace.name())).collect();
     let drawn: Vec<String> = plan.draws.iter().map(|draws| draws.identity(plan, key)).collect();
-    format!(
-        "{duration:?} {network:?} {host:?} {transport:?} {control:?} {queue:?} {cupid:?} {parts:?} {casts:?} \
-         {name:?} {traces:?} {drawn:?} {}",
-        key.seed
-    )
+    identity::text(&(
+        (duration, network, host, transport, control, queue, cupid, parts, casts),
+        (name, traces, drawn, key.seed),
+    ))
 }

@@ -160,7 +160,7 @@ pub(super) fn of(
     for (number, access, direction, way) in scenario.network.ways() {
         let Capacity::Trace(source) = &way.capacity else { continue };
         let given = given.get(&number).filter(|_| direction == Direction::Down);
-        let seed = of_way(Seed(scenario.cases.seed).split("trace"), &access.name, direction);
+        let seed = of_way(Seed(scenario.cases.seed).split("trace"), access, direction);
         let traces = match given {
             Some(given) => of_files(given, source, seed, sources)?,
             None => of_way_itself(scenario, seed, source, sources)?,

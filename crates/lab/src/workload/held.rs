@@ -4,6 +4,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 use super::{Cast, Draws, Part, SchemePart};
 
 macro_rules! held {
@@ -63,6 +65,18 @@ impl Parts {
         })
     }
 }
+
+macro_rules! serialised {
+    ($($name:ident),+) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_newtype_struct(stringify!($name), &self.0)
+            }
+        }
+    )+};
+}
+
+serialised!(Casts, SchemeParts);
 
 macro_rules! shared {
     ($($name:ident),+) => {$(

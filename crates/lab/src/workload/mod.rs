@@ -113,8 +113,8 @@ pub(crate) struct Measured {
     pub(crate) failed: usize,
 }
 
-/// What a scheme says of a workload.
-pub(crate) trait SchemePart: Any + Debug + Send + Sync {
+/// What a scheme says of a workload. What it serialises is all that runs under it depend on.
+pub(crate) trait SchemePart: Any + Debug + erased_serde::Serialize + Send + Sync {
     /// Whether it sets weights of connections while they run.
     fn sets_weights(&self) -> bool {
         false
@@ -135,8 +135,8 @@ pub(crate) struct Place {
     pub(crate) rtt: Option<Duration>,
 }
 
-/// Who of a workload takes part in a scenario. What `Debug` prints is all that its runs depend on.
-pub(crate) trait Cast: Any + Debug + Send + Sync {
+/// Who of a workload takes part in a scenario. What it serialises is all that its runs depend on.
+pub(crate) trait Cast: Any + Debug + erased_serde::Serialize + Send + Sync {
     /// The name of its workload: that of the folder, and of its actors in results.
     fn workload(&self) -> &'static str;
 
@@ -242,6 +242,9 @@ pub(crate) trait Cast: Any + Debug + Send + Sync {
     /// Its tables and charts, of at least one run.
     fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter;
 }
+
+erased_serde::serialize_trait_object!(SchemePart);
+erased_serde::serialize_trait_object!(Cast);
 
 /// How the verdict of a sweep is worded.
 #[derive(Clone, Debug)]

@@ -18,10 +18,6 @@ use super::wifi;
 use crate::plan::{Plan, RunKey};
 use crate::scenario::{Access, AccessKind, Capacity, Discipline, Loss, Queue, QueueLimit, Way};
 
-/// The access whose random draws come from the root of the network's seed, as they did before
-/// there were others: recorded packet hashes stay.
-const ROOT: &str = "link";
-
 /// The addresses of a client and its server.
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
@@ -152,9 +148,9 @@ fn add_access(
         Ok(LinkAccess { down: way(Direction::Down)?, up: way(Direction::Up)? })
     };
     let root = seed.split("network");
-    let own = match access.name.as_str() {
-        ROOT => root,
-        name => root.split("access").split(name),
+    let own = match access.is_short_form {
+        true => root,
+        false => root.split("access").split(&access.name),
     };
     let kind = match &access.kind {
         AccessKind::Link(_) => airlane_net::Access::Link(link()?),
@@ -217,9 +213,9 @@ pub(super) fn supply(
     (number, access): (usize, &Access),
     direction: Direction,
 ) -> Result<(Supply, Duration), InputError> {
-    let at = |key: &str| match access.name.as_str() {
-        ROOT => format!("link.{key}"),
-        _ => format!("access.{number}.{}.{key}", direction.name()),
+    let at = |key: &str| match access.is_short_form {
+        true => format!("link.{key}"),
+        false => format!("access.{number}.{}.{key}", direction.name()),
     };
     match &access.way(direction).capacity {
         Capacity::Constant(rate) => Ok((Supply::Constant(*rate), Duration::ZERO)),
@@ -242,7 +238,7 @@ pub(super) fn supply(
             let length = trace.length().as_secs_f64();
             // The same offset under every scheme: it depends on the case and the seed alone.
             let drawn = || {
-                let seed = of_way(seed.split("trace offset"), &access.name, direction);
+                let seed = of_way(seed.split("trace offset"), access, direction);
                 Duration::from_secs_f64(seed.rng().random_range(0.0..length))
             };
             Ok((supply, source.offset.unwrap_or_else(drawn)))
@@ -250,12 +246,12 @@ pub(super) fn supply(
     }
 }
 
-/// The part of a seed that belongs to a way. That of the way down of `link` is all of it, as it
-/// was before there were others.
-pub(crate) fn of_way(seed: Seed, access: &str, direction: Direction) -> Seed {
-    match (access, direction) {
-        (ROOT, Direction::Down) => seed,
-        _ => seed.split(access).split(direction.name()),
+/// The part of a seed that belongs to a way. That of the way down of a link in its short form is all
+/// of it.
+pub(crate) fn of_way(seed: Seed, access: &Access, direction: Direction) -> Seed {
+    match (access.is_short_form, direction) {
+        (true, Direction::Down) => seed,
+        _ => seed.split(&access.name).split(direction.name()),
     }
 }
 

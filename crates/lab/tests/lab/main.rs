@@ -20,6 +20,7 @@ mod pool;
 mod reproduce;
 mod scenario;
 mod story;
+mod streams;
 mod summary;
 mod sweep;
 mod tiles;

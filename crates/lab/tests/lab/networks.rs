@@ -127,20 +127,25 @@ fn connections_over_two_radios_add_up() {
 
 #[test]
 fn link_is_short_for_an_access_to_the_last_packet() {
-    let rest = "[[scheme]]\nname = \"a\"\n[[bulk]]\n[[web]]\nload_bps = 1e6\nservers = 3\n";
-    let short = format!(
-        "duration_s = 5\n[link]\nrate_bps = 5e6\nrtt_s = 0.04\njitter_s = 0.001\n\
-         loss = {{ p = 0.001 }}\nqueue = {{ kind = \"pie\" }}\n{rest}"
-    );
-    let long = format!(
-        "duration_s = 5\n[core]\nrtt_s = 0.04\n[[access]]\nname = \"link\"\n[access.down]\n\
-         rate_bps = 5e6\njitter_s = 0.001\nloss = {{ p = 0.001 }}\nqueue = {{ kind = \"pie\" }}\n\
-         {rest}"
-    );
-    let hash = |text: &str| run(&plan(text, &[])).packet_hash;
-    assert_eq!(hash(&short), hash(&long));
-    let renamed = long.replace("\"link\"", "\"home\"");
-    assert_ne!(hash(&short), hash(&renamed), "another access draws from another seed");
+    let rest = "[host]\nsend_jitter_packets = 0\n[[scheme]]\nname = \"a\"\n[[bulk]]\n[[web]]\n\
+                load_bps = 1e6\nservers = 3\n";
+    let hash = |of_link: &str, name: &str| {
+        let short =
+            format!("duration_s = 5\n[link]\nrate_bps = 5e6\nrtt_s = 0.04\n{of_link}{rest}");
+        let long = format!(
+            "duration_s = 5\n[core]\nrtt_s = 0.04\n[[access]]\nname = \"{name}\"\n[access.down]\n\
+             rate_bps = 5e6\n{of_link}{rest}"
+        );
+        [short, long].map(|text| run(&plan(&text, &[])).packet_hash)
+    };
+    let [short, long] = hash("", "link");
+    assert_eq!(short, long);
+    assert_eq!(hash("", "home"), [short, short]);
+    // What an access draws it draws from a seed of its name, be that any.
+    let random = "jitter_s = 0.001\nloss = { p = 0.001 }\nqueue = { kind = \"pie\" }\n";
+    let [short, long] = hash(random, "link");
+    assert_ne!(short, long);
+    assert_ne!(hash(random, "home")[1], long);
 }
 
 #[test]

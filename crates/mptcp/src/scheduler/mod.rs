@@ -10,6 +10,7 @@ mod round_robin;
 use std::time::Duration;
 
 use airlane_base::Time;
+use serde::Serialize;
 
 pub(crate) use min_rtt::lowest_rtt;
 
@@ -20,7 +21,7 @@ use musher::Musher;
 use round_robin::RoundRobin;
 
 /// A scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum SchedulerKind {
     /// The path with the lowest round trip of those whose window has room: default of out-of-tree
     /// Linux (mptcp v0.9x).

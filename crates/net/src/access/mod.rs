@@ -8,6 +8,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use airlane_base::{Rate, Seed};
+use serde::Serialize;
 
 pub use cell::CellAccess;
 pub use link::{LinkAccess, Way};
@@ -19,7 +20,7 @@ use crate::network::{Network, NodeId, Step};
 use crate::node::Port;
 
 /// Which way packets go through an access, or through a link between two machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Direction {
     /// From the core to the hosts on the access; from a server to its clients.
     Down,

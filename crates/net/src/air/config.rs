@@ -7,12 +7,13 @@ use airlane_wifi::{
     Area, Band, Format, Guard, Leg, NOISE_FIGURE_DB, PathLoss, Position, SnrTrace, Vector,
     Waypoints, Width,
 };
+use serde::Serialize;
 
 use super::scene::typical_loss;
 use crate::queue::{Capacity, QueueSpec};
 
 /// A channel.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChannelConfig {
     /// Its band.
     pub band: Band,
@@ -34,7 +35,7 @@ pub struct ChannelConfig {
 }
 
 /// Fading in time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FadingConfig {
     /// The Doppler shift, Hz: how fast it changes.
     pub doppler_hz: f64,
@@ -61,7 +62,7 @@ impl Default for ChannelConfig {
 }
 
 /// Which exchanges begin with RTS and CTS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Protection {
     /// None.
     Never,
@@ -70,7 +71,7 @@ pub enum Protection {
 }
 
 /// How the MCS is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum RateControl {
     /// Always this MCS and so many streams.
     Fixed {
@@ -86,7 +87,7 @@ pub enum RateControl {
 }
 
 /// Which station an access point serves next.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum SchedulerKind {
     /// One transmit opportunity after the other.
     RoundRobin,
@@ -112,7 +113,7 @@ pub enum SchedulerKind {
 
 /// How many packets an access point may have handed to its hardware: each holds a descriptor until it is
 /// acknowledged or given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Descriptors {
     /// As many as there are: queues stand right in front of the air.
     Unlimited,
@@ -174,7 +175,7 @@ pub struct ApConfig {
 }
 
 /// What the SNR between a station and its access point comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Signal {
     /// Always the same, over the whole width, dB.
     Fixed(f64),
@@ -185,7 +186,7 @@ pub enum Signal {
 }
 
 /// Where a station is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Motion {
     /// It stands still.
     Still(Position),
@@ -196,6 +197,7 @@ pub enum Motion {
         /// Where it begins.
         start: Position,
         /// Least and greatest speed, m/s.
+        #[serde(serialize_with = "<[f64]>::serialize")]
         speed: [f64; 2],
         /// How long it keeps speed and direction.
         leg: Leg,

@@ -5,12 +5,13 @@ use std::time::Duration;
 use airlane_base::{Rng, Time};
 use airlane_wifi::Position;
 use rand::RngExt;
+use serde::Serialize;
 
 use super::channel::milliwatts;
 use super::medium::{Event, Medium};
 
 /// A transmitter that sends in bursts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct InterfererConfig {
     /// How strong it is.
     pub source: Source,
@@ -23,7 +24,7 @@ pub struct InterfererConfig {
 }
 
 /// How strong an interferer is at a radio.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Source {
     /// With this power at every radio, dBm.
     Everywhere(f64),
@@ -33,7 +34,7 @@ pub enum Source {
 }
 
 /// How long something takes: never less than a microsecond.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Burst {
     /// Always so long.
     Constant(Duration),

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
 use rand::RngExt;
+use serde::Serialize;
 
 use crate::position::Position;
 
 /// A box: from one corner to the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Area {
     low: Position,
     high: Position,
@@ -56,7 +57,7 @@ fn fold(x: f64, low: f64, high: f64) -> f64 {
 }
 
 /// How long a walker keeps its speed and direction.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Leg {
     /// For so many metres.
     Metres(f64),

@@ -1,13 +1,14 @@
 //! From place to place.
 
 use airlane_base::Time;
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::position::Position;
 
 /// Places by time: straight and steady from each to the next, and still before the first and behind the
 /// last.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Waypoints {
     /// In the order of time, at least one.
     points: Vec<(Time, Position)>,

@@ -1,5 +1,6 @@
 //! Loss with distance.
 
+use serde::Serialize;
 use std::f64::consts::PI;
 
 /// m/s.
@@ -10,7 +11,7 @@ const NEAREST_M: f64 = 1.0;
 
 /// Log-distance loss with two slopes: free space (Friis) up to 1 m, one exponent up to a breakpoint,
 /// another beyond, and what walls take.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PathLoss {
     /// At 1 m, dB.
     reference_db: f64,

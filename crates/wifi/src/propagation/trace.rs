@@ -1,10 +1,11 @@
 //! An SNR that was recorded.
 
 use airlane_base::Time;
+use serde::Serialize;
 use thiserror::Error;
 
 /// SNRs by time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SnrTrace {
     /// In the order of time, at least one.
     points: Vec<(Time, f64)>,

@@ -39,7 +39,8 @@ pub(super) fn network(r: &mut Reader<'_>) -> Network {
         let (rtt, link) = r.section("link", SHORT, link);
         let kind = AccessKind::Link(link);
         network.rtt = rtt;
-        network.accesses.push(Access { name: LINK.to_owned(), behind: None, kind });
+        let name = LINK.to_owned();
+        network.accesses.push(Access { name, behind: None, kind, is_short_form: true });
     }
     let core = r.table("core", NONE, "The core, beside `[[access]]`.", |r| {
         r.time("rtt_s", RTT, 0.02, "Round trip of propagation in the core, half of it each way.")
@@ -195,5 +196,6 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
         (AccessWord::Cell, ..) => AccessKind::Cell(links(r)),
         _ => AccessKind::Link(links(r)),
     };
-    (Access { name: name.unwrap_or_default(), behind: None, kind }, behind)
+    let name = name.unwrap_or_default();
+    (Access { name, behind: None, kind, is_short_form: false }, behind)
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use airlane_base::Rate;
 use airlane_net::Direction;
 use airlane_net::trace::Medium;
+use serde::Serialize;
 
 use super::wifi::{Station, Wifi};
 
 /// An ideal core with the servers, and the accesses around it that clients are on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Network {
     /// Round trip of propagation in the core, split evenly over both directions, between a server
     /// and a client that say nothing else.
@@ -20,7 +21,7 @@ pub struct Network {
 }
 
 /// The last mile of some hosts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Access {
     /// Name, of rows and nodes.
     pub name: String,
@@ -28,10 +29,14 @@ pub struct Access {
     pub behind: Option<usize>,
     /// What it is.
     pub kind: AccessKind,
+    /// Whether the scenario has it as `[link]`: then its draws come from the network's seed and not
+    /// from one of its name, and errors name `link.KEY`.
+    #[serde(skip)]
+    pub is_short_form: bool,
 }
 
 /// What an access is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum AccessKind {
     /// A link whose directions share nothing.
     Link(Link),
@@ -49,7 +54,7 @@ pub enum AccessKind {
 }
 
 /// A link, each direction on its own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
     /// From the core to the hosts.
     pub down: Way,
@@ -58,7 +63,7 @@ pub struct Link {
 }
 
 /// One direction of a link.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
     /// What it carries.
     pub capacity: Capacity,
@@ -149,7 +154,7 @@ impl Access {
 }
 
 /// What a link carries over time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Capacity {
     /// The same all the time.
     Constant(Rate),
@@ -162,7 +167,7 @@ pub enum Capacity {
 }
 
 /// From `at` on, the link carries `rate`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RateStep {
     /// When.
     pub at: Duration,
@@ -171,7 +176,7 @@ pub struct RateStep {
 }
 
 /// A trace and how to use it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceSource {
     /// Where it comes from.
     pub from: TraceFrom,
@@ -189,7 +194,7 @@ pub struct TraceSource {
 }
 
 /// Where a trace comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum TraceFrom {
     /// A file, as the scenario names it; see [`Source::folder`](super::Source::folder).
     File(PathBuf),
@@ -204,7 +209,7 @@ pub enum TraceFrom {
 }
 
 /// A queueing discipline and how much it holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
     /// The discipline.
     pub discipline: Discipline,
@@ -218,7 +223,7 @@ pub struct Queue {
 }
 
 /// A queueing discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Discipline {
     /// First come, first served; what does not fit is dropped.
     DropTail,
@@ -256,7 +261,7 @@ pub enum Discipline {
 }
 
 /// How much a queue holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum QueueLimit {
     /// A multiple of rate times round trip, in IP bytes.
     Bdp(f64),
@@ -267,7 +272,7 @@ pub enum QueueLimit {
 }
 
 /// Loss that has nothing to do with the queue; it comes before it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Loss {
     /// Each packet with the same probability.
     Bernoulli {

@@ -4,6 +4,7 @@ mod link;
 mod scheme;
 mod wifi;
 
+use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub use wifi::*;
 /// Read one with [`Scenario::from_file`](super::Scenario::from_file) or
 /// [`Scenario::from_bytes`](super::Scenario::from_bytes); the keys of the file are described in
 /// `docs/scenarios.md`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Scenario {
     /// Name, of files and rows.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Scenario {
 }
 
 /// Draws of what scenarios leave open: of titles, say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cases {
     /// How many.
     pub count: usize,
@@ -58,7 +59,7 @@ pub struct Cases {
 }
 
 /// How what is drawn for one case goes together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Draw {
     /// All different.
     Distinct,
@@ -80,7 +81,7 @@ pub(crate) struct Frame<'a> {
 }
 
 /// Where a scenario came from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Source {
     /// The file, or the name of an embedded scenario.
     pub name: PathBuf,
@@ -93,7 +94,7 @@ pub struct Source {
 }
 
 /// The hosts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Host {
     /// Each packet leaves up to so many packet times of the bottleneck late (seeded): without it,
     /// a droptail queue picks its victims by phase.
@@ -101,7 +102,7 @@ pub struct Host {
 }
 
 /// The QUIC connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Transport {
     /// UDP payload of a full packet in bytes.
     pub payload_bytes: u64,
@@ -114,7 +115,7 @@ pub struct Transport {
 }
 
 /// When a receiver acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum AckPolicy {
     /// Every second packet (RFC 9000, section 13.2.2).
     Every2,
@@ -123,7 +124,7 @@ pub enum AckPolicy {
 }
 
 /// What seals packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Cipher {
     /// Nothing, with the sizes of the real one.
     Null,

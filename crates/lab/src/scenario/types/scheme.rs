@@ -1,5 +1,6 @@
 //! Schemes: how the servers send.
 
+use serde::Serialize;
 use std::time::Duration;
 
 pub use airlane_congestion::{Algorithm, ControllerConfig, CubicConfig, Fallback, WeightRule};
@@ -9,7 +10,7 @@ use super::Queue;
 use crate::workload::SchemeParts;
 
 /// One of the things compared: how the servers send.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Scheme {
     /// Name, of rows and files.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct Scheme {
 }
 
 /// The queue in front of the way down of an access, under one scheme.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SchemeQueue {
     /// The number of the access.
     pub access: usize,
@@ -37,7 +38,7 @@ pub struct SchemeQueue {
 }
 
 /// What agents of Cupid do, which report to senders under the controller `cupid`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cupid {
     /// The rule's form.
     pub rule: RuleKind,

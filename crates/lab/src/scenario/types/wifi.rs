@@ -7,12 +7,13 @@ use airlane_net::air::{
     ChannelConfig, Descriptors, InterfererConfig, Protection, RateControl, SchedulerKind, Signal,
 };
 use airlane_wifi::{Format, Guard, Position, Width};
+use serde::Serialize;
 
 use super::Link;
 
 /// An access point of 802.11 and its stations. What its link carries is the air; the queues of the link
 /// are those of each station, at the access point and at the station.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wifi {
     /// Queues.
     pub link: Link,
@@ -67,7 +68,7 @@ pub struct Wifi {
 }
 
 /// A station.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Station {
     /// What the SNR between it and its access point comes from.
     pub signal: Signal,

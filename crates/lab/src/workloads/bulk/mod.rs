@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Time};
 use airlane_quality::stats;
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::plan::{Plan, Sources};
@@ -75,13 +76,13 @@ impl Workload for Bulk {
 }
 
 /// What a scheme says of transfers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct OfScheme {
     transport: Transport,
 }
 
 /// What carries transfers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Transport {
     /// Streams of QUIC, under the scheme's controller.
     #[default]
@@ -123,11 +124,11 @@ impl SchemePart for OfScheme {
 }
 
 /// The transfers of a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Transfers(pub Vec<Transfer>);
 
 /// Transfers of one kind.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Transfer {
     /// Name, of rows; distinct.
     pub name: String,
@@ -151,7 +152,7 @@ pub struct Transfer {
 }
 
 /// When a transfer ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum TransferEnd {
     /// With the run.
     Run,

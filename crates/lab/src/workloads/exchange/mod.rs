@@ -11,6 +11,7 @@ use airlane_base::Time;
 use airlane_quality::stats;
 use airlane_report::model::{Better, Column, Table};
 use airlane_runtime::RuntimeExt;
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::plan::Plan;
@@ -45,14 +46,14 @@ impl Workload for Exchange {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct Caller {
     name: String,
     bytes: u64,
     pause: Duration,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 struct Callers(Vec<Caller>);
 
 fn slowest(run: &RunResult) -> Option<f64> {

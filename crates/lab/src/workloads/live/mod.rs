@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use airlane_apps::live::Video;
 use airlane_base::{InputError, Time};
+use serde::Serialize;
 
 use crate::error::LabError;
+use crate::identity;
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
 use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
@@ -65,12 +67,12 @@ impl Workload for Live {
     }
 
     fn defaults(&self) -> String {
-        format!("{:?}", OfScheme::default())
+        identity::text(&OfScheme::default())
     }
 }
 
 /// What a scheme says of streams.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct OfScheme {
     transport: Transport,
     marks: Marks,
@@ -91,7 +93,7 @@ impl Default for OfScheme {
 }
 
 /// What carries streams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Transport {
     /// The media path: layers as messages, under the scheme's controller.
     #[default]
@@ -113,7 +115,7 @@ enum Transport {
 }
 
 /// How large frames of one layer are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Single {
     /// As one layer was encoded, or is taken to be where only layers were.
     #[default]
@@ -125,7 +127,7 @@ enum Single {
 }
 
 /// What messages are marked with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Marks {
     /// As in the paper.
     #[default]
@@ -191,11 +193,11 @@ impl SchemePart for OfScheme {
 }
 
 /// The streams of a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Streams(Vec<Entry>);
 
 /// A stream.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Entry {
     /// Name, of rows; distinct.
     name: String,

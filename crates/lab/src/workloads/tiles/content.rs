@@ -13,6 +13,7 @@ use airlane_viewport::{
     TileContent, Tiling,
 };
 
+use crate::identity;
 use crate::story::words::file_name;
 
 /// Moments of a GoP at which viewports are taken.
@@ -28,7 +29,8 @@ const FIELD: (f64, f64) = (100.0, 90.0);
 
 /// What figures depend on beside tables and scenario.
 pub(super) fn defaults() -> String {
-    format!("{MOMENTS} {FIELD:?} {HEADS} {HEADS_SEED} {WATCHED} {:?}", CrowdModel::FITTED)
+    let crowd = identity::text(&CrowdModel::FITTED);
+    format!("{MOMENTS} {FIELD:?} {HEADS} {HEADS_SEED} {WATCHED} {crowd}")
 }
 
 /// A set of titles.

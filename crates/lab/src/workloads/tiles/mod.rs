@@ -15,8 +15,10 @@ use std::time::Duration;
 use airlane_apps::tiles::Method;
 use airlane_base::{InputError, Time};
 use airlane_viewport::LossKind;
+use serde::Serialize;
 
 use crate::error::LabError;
+use crate::identity;
 use crate::multipath::Scheduler;
 use crate::plan::{Plan, Sources};
 use crate::request::Common;
@@ -64,12 +66,12 @@ impl Workload for Tiles {
     }
 
     fn defaults(&self) -> String {
-        format!("{:?} {}", OfScheme::default(), content::defaults())
+        format!("{} {}", identity::text(&OfScheme::default()), content::defaults())
     }
 }
 
 /// What a scheme says of sessions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct OfScheme {
     /// How levels and order are chosen.
     planner: Method,
@@ -116,11 +118,11 @@ impl SchemePart for OfScheme {
 }
 
 /// The sessions of a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Sessions(Vec<Entry>);
 
 /// A session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Entry {
     /// Name, of rows; distinct.
     name: String,

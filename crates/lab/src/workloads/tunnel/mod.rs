@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Histogram, InputError, Time};
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::multipath::{Scheduler, Without};
@@ -64,7 +65,7 @@ impl Workload for Tunnel {
 }
 
 /// What a scheme says of tunnels.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct OfScheme {
     /// Which access sends what.
     scheduler: Scheduler,
@@ -86,11 +87,11 @@ impl SchemePart for OfScheme {
 }
 
 /// The tunnels of a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Tunnels(Vec<Entry>);
 
 /// A tunnel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Entry {
     /// Name, of rows; distinct.
     name: String,

@@ -21,6 +21,7 @@ use super::drawn::Drawn;
 use super::files::MinervaFiles;
 use super::types::{self, Abr, Player, Viewer, Viewers};
 use crate::error::LabError;
+use crate::identity::text;
 use crate::plan::Plan;
 use crate::workload::Stocks;
 
@@ -409,7 +410,7 @@ pub(super) fn key(drawn: &Drawn, plan: &Plan) -> String {
         .collect();
     let watched: BTreeSet<String> = viewers
         .iter()
-        .map(|v| format!("{:?}", (v.metric, v.abr, &v.provider, v.control.is_some())))
+        .map(|v| text(&(v.metric, v.abr, &v.provider, v.control.is_some())))
         .collect();
     // Value functions are had for what is watched; else titles that are drawn are among those of
     // enough chunks.
@@ -419,5 +420,5 @@ pub(super) fn key(drawn: &Drawn, plan: &Plan) -> String {
         named.filter(|v| all || v.chunks() < *min_chunks).map(|v| v.name.as_str()).collect();
     let none = drawn.corpus.is_none();
     let payload = plan.scenario.transport.payload_bytes;
-    format!("{none} {player:?} {min_chunks} {payload} {schemes:?} {watched:?} {named:?}")
+    text(&(none, player, min_chunks, payload, schemes, watched, named))
 }

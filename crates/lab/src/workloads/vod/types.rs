@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_media::Metric;
 use airlane_quality::Smoothness;
+use serde::Serialize;
 
 use crate::scenario::ControllerConfig;
 
@@ -12,7 +13,7 @@ use crate::scenario::ControllerConfig;
 pub const MIN_CHUNKS: u64 = 50;
 
 /// Who watches, with which players.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Viewers {
     /// Who watches.
     pub viewers: Vec<Viewer>,
@@ -25,7 +26,7 @@ pub struct Viewers {
 }
 
 /// The players; the same in every scheme.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Player {
     /// What chooses the rungs.
     pub abr: Abr,
@@ -53,7 +54,7 @@ pub struct Player {
 }
 
 /// What chooses the rungs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Abr {
     /// RobustMPC.
     RobustMpc,
@@ -70,7 +71,7 @@ pub enum Abr {
 }
 
 /// A viewer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Viewer {
     /// Name, of rows; distinct.
     pub name: String,
@@ -100,7 +101,7 @@ pub struct Viewer {
 }
 
 /// When a viewer starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Start {
     /// At this time.
     At(Duration),
@@ -109,7 +110,7 @@ pub enum Start {
 }
 
 /// What a viewer says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Reports {
     /// The truth.
     Truth,
@@ -120,14 +121,14 @@ pub enum Reports {
 }
 
 /// Viewers that come one by one: a Poisson process.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Arrivals {
     /// How many watch at once on average, if films take as long as they last.
     pub at_once: f64,
 }
 
 /// Minerva's parameters; what is `None` has the default of the algorithm.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Minerva {
     /// Factor on every weight.
     pub alpha: Option<f64>,
@@ -161,7 +162,7 @@ pub struct Minerva {
 }
 
 /// What Minerva makes equal among viewers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Utility {
     /// Past QoE, the current chunk and the value function over the player's own ABR.
     ClientAware,
@@ -170,7 +171,7 @@ pub enum Utility {
 }
 
 /// What the normalisation averages over the corpus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Normalisation {
     /// The QoE of the player at a constant rate.
     FixedRate,
@@ -183,7 +184,7 @@ pub enum Normalisation {
 }
 
 /// What is to be equal among viewers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Fairness {
     /// Utility.
     MaxMin,
@@ -192,7 +193,7 @@ pub enum Fairness {
 }
 
 /// How the value function is had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Value {
     /// The player's algorithm is simulated with every update.
     OnDemand,

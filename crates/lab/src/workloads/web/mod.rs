@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_quality::stats;
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::plan::Plan;
@@ -39,11 +40,11 @@ impl Workload for Web {
 }
 
 /// The web traffic of a scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Traffic(pub Vec<Entry>);
 
 /// Short transfers that begin as a Poisson process, each from one of many servers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Name, of rows; distinct.
     pub name: String,

@@ -8,13 +8,14 @@ use super::metrics::{
     GAINS, LEAST_GAP, OF_A_GAP, OF_A_MIX, OF_GROUPS, OF_TWO, SLACK, STEP, where_a_gap, worst,
 };
 use super::optimum;
+use crate::identity::text;
 use crate::workload::{ByMetric, ClaimRun, Compared};
 
 /// What figures depend on and no scenario contains, as text: the constants of the metrics, the
 /// defaults of Minerva's controller, and the calibrated alphas.
 pub(crate) fn defaults() -> String {
-    let (config, blend) = (Config::default(), Blend::default());
-    format!("{STEP} {LEAST_GAP} {SLACK} {config:?} {blend:?} {CALIBRATED:?}")
+    let (config, blend) = (text(&Config::default()), text(&Blend::default()));
+    format!("{STEP} {LEAST_GAP} {SLACK} {config} {blend} {CALIBRATED:?}")
 }
 
 /// One mix: what was measured with each seed, and what constant rates could have reached.
