@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use airlane_abr::mpc::best_plan;
-use airlane_abr::{History, PlayerConfig, PlayerState, Setting};
+use airlane_abr::{History, PlayerConfig, PlayerState, TitleModel};
 use airlane_base::Seed;
 use airlane_media::{Metric, Perceptual, synthetic};
 use airlane_quality::QoeParams;
@@ -14,12 +14,12 @@ use rand::RngExt;
 
 fn main() {
     let videos = synthetic::corpus(12, 75, Seed(1));
-    let settings: Vec<Setting> = videos
+    let settings: Vec<TitleModel> = videos
         .iter()
         .map(|v| {
             let view =
                 Perceptual::new(v.clone(), Metric::Vmaf).expect("synthetic videos have VMAF");
-            Setting::new(view, QoeParams::default(), PlayerConfig::default()).expect("8 rungs")
+            TitleModel::new(view, QoeParams::default(), PlayerConfig::default()).expect("8 rungs")
         })
         .collect();
     let mut rng = Seed(2).rng();

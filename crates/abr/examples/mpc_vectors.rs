@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::mpc::best_plan;
-use airlane_abr::{History, Mpc, PlayerConfig, PlayerState, Setting, next_rung};
+use airlane_abr::{History, Mpc, PlayerConfig, PlayerState, TitleModel, next_rung};
 use airlane_base::{Rng, Seed};
 use airlane_media::{Metric, Perceptual, Video, synthetic, table};
 use airlane_quality::{QoeParams, Smoothness};
@@ -115,7 +115,7 @@ fn case(
     };
     let mpc = if rng.random_bool(0.8) { Mpc::robust() } else { Mpc::plain() };
     let view = Perceptual::new(video.clone(), Metric::Vmaf).expect("each video has VMAF");
-    let setting = Setting::new(view, qoe, player).expect("each ladder has at most 8 rungs");
+    let setting = TitleModel::new(view, qoe, player).expect("each ladder has at most 8 rungs");
     let rate = mpc.prediction_bps(state);
     let value = rate.map(|r| best_plan(&setting, state, r, mpc.horizon).value);
     json!({

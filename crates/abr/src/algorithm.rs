@@ -8,8 +8,8 @@ use airlane_base::InputError;
 use crate::bola::Bola;
 use crate::buffer_based::BufferBased;
 use crate::mpc::Mpc;
-use crate::setting::Setting;
 use crate::state::PlayerState;
+use crate::title_model::TitleModel;
 
 /// An adaptive bitrate algorithm, to everyone else a black box.
 pub trait Abr: fmt::Debug + Send + Sync {
@@ -17,12 +17,12 @@ pub trait Abr: fmt::Debug + Send + Sync {
     ///
     /// Called with `state.next_chunk < setting.chunks()`. The first chunk is not asked for: every
     /// player fetches it at the lowest rung (see [`next_rung`]).
-    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize;
+    fn choose(&self, setting: &TitleModel, state: &PlayerState) -> usize;
 }
 
 /// The rung that a player asks for: the lowest for its first chunk (Minerva, section 6.2), what
 /// `abr` says from then on.
-pub fn next_rung(abr: &(impl Abr + ?Sized), setting: &Setting, state: &PlayerState) -> usize {
+pub fn next_rung(abr: &(impl Abr + ?Sized), setting: &TitleModel, state: &PlayerState) -> usize {
     if state.last_rung.is_none() { 0 } else { abr.choose(setting, state) }
 }
 
@@ -31,7 +31,7 @@ pub fn next_rung(abr: &(impl Abr + ?Sized), setting: &Setting, state: &PlayerSta
 pub struct Fixed(pub usize);
 
 impl Abr for Fixed {
-    fn choose(&self, setting: &Setting, _: &PlayerState) -> usize {
+    fn choose(&self, setting: &TitleModel, _: &PlayerState) -> usize {
         self.0.min(setting.rungs() - 1)
     }
 }
@@ -51,7 +51,7 @@ impl Default for RateBased {
 }
 
 impl Abr for RateBased {
-    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+    fn choose(&self, setting: &TitleModel, state: &PlayerState) -> usize {
         let Some(predicted) = state.history.harmonic_mean_bps() else { return 0 };
         let budget = self.safety * predicted;
         setting.mean_rate_bps().iter().rposition(|&r| r <= budget).unwrap_or(0)
@@ -87,7 +87,7 @@ impl AbrKind {
 }
 
 impl Abr for AbrKind {
-    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+    fn choose(&self, setting: &TitleModel, state: &PlayerState) -> usize {
         match self {
             Self::Fixed(a) => a.choose(setting, state),
             Self::RateBased(a) => a.choose(setting, state),

@@ -2,8 +2,8 @@
 //! drift-plus-penalty bound.
 
 use crate::algorithm::Abr;
-use crate::setting::Setting;
 use crate::state::PlayerState;
+use crate::title_model::TitleModel;
 
 /// BOLA-FINITE with the rule BOLA-U against oscillation.
 ///
@@ -30,7 +30,7 @@ impl Default for Bola {
 
 impl Bola {
     /// V at this moment: its first factor follows the buffer that the video's place allows.
-    fn v(&self, setting: &Setting, state: &PlayerState) -> f64 {
+    fn v(&self, setting: &TitleModel, state: &PlayerState) -> f64 {
         let p = setting.chunk_s();
         let played = (state.next_chunk as f64 * p - state.buffer_s).max(0.0);
         let left = (setting.chunks() - state.next_chunk) as f64 * p + state.buffer_s;
@@ -42,7 +42,7 @@ impl Bola {
     }
 
     /// The rung of the largest score: the lowest of equals.
-    fn best(&self, setting: &Setting, state: &PlayerState) -> usize {
+    fn best(&self, setting: &TitleModel, state: &PlayerState) -> usize {
         let v = self.v(setting, state);
         let q = state.buffer_s / setting.chunk_s();
         let scores =
@@ -55,7 +55,7 @@ impl Bola {
 }
 
 impl Abr for Bola {
-    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+    fn choose(&self, setting: &TitleModel, state: &PlayerState) -> usize {
         let best = self.best(setting, state);
         let (Some(last), Some(rate)) =
             (state.last_rung, state.history.throughput_bps().last().copied())
@@ -78,7 +78,7 @@ impl Abr for Bola {
 }
 
 /// ln(R_m / R_0).
-fn utility(setting: &Setting, rung: usize) -> f64 {
+fn utility(setting: &TitleModel, rung: usize) -> f64 {
     let rates = setting.mean_rate_bps();
     (rates[rung] / rates[0]).max(1.0).ln()
 }

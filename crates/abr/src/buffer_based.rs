@@ -1,8 +1,8 @@
 //! Buffer-based adaptation (Huang et al., SIGCOMM 2014).
 
 use crate::algorithm::Abr;
-use crate::setting::Setting;
 use crate::state::PlayerState;
+use crate::title_model::TitleModel;
 
 /// BBA-0: a line from the lowest mean rate at the reservoir to the highest at the end of the
 /// cushion, and a rung that stays until the line passes a neighbour.
@@ -23,7 +23,7 @@ impl Default for BufferBased {
 }
 
 impl Abr for BufferBased {
-    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+    fn choose(&self, setting: &TitleModel, state: &PlayerState) -> usize {
         let rates = setting.mean_rate_bps();
         let (lowest, top) = (rates[0], rates.len() - 1);
         let over = state.buffer_s - self.reservoir_s;

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::algorithm::{Abr, next_rung};
-use crate::setting::Setting;
 use crate::state::{History, PlayerState};
+use crate::title_model::TitleModel;
 
 /// A player from request to request at constant rates: the model behind MPC, Minerva's value
 /// function and [`fixed_rate`].
@@ -38,13 +38,13 @@ pub struct Step {
 impl Walk {
     /// Fetches the next chunk at the rung that `abr` chooses, `rate_bps` bits per second. The
     /// history of throughput stays as it is.
-    pub fn step(&mut self, abr: &(impl Abr + ?Sized), setting: &Setting, rate_bps: f64) -> Step {
+    pub fn step(&mut self, abr: &(impl Abr + ?Sized), setting: &TitleModel, rate_bps: f64) -> Step {
         let rung = next_rung(abr, setting, &self.state);
         self.fetch(setting, rung, setting.bits(self.state.next_chunk)[rung] / rate_bps)
     }
 
     /// Fetches the next chunk at `rung` in `download_s` seconds.
-    pub fn fetch(&mut self, setting: &Setting, rung: usize, download_s: f64) -> Step {
+    pub fn fetch(&mut self, setting: &TitleModel, rung: usize, download_s: f64) -> Step {
         let s = &mut self.state;
         let chunk = s.next_chunk;
         let first = chunk == 0;
@@ -81,7 +81,7 @@ pub struct FixedRate {
 /// At least one chunk counts, however late it is. Rates that are no number above zero give the
 /// worst: a QoE of minus infinity.
 pub fn fixed_rate(
-    setting: &Setting,
+    setting: &TitleModel,
     abr: &(impl Abr + ?Sized),
     rate_bps: f64,
     within: Duration,

@@ -1,6 +1,6 @@
 //! Adaptive bitrate algorithms and the player's buffer, as pure functions of state and time.
 //!
-//! - [`Setting`]: a video, the QoE and the player it is watched with, as plain tables.
+//! - [`TitleModel`]: a video, the QoE and the player it is watched with, as plain tables.
 //! - [`Abr`]: an algorithm as a black box: [`Fixed`], [`RateBased`], [`BufferBased`], [`Bola`],
 //!   [`Mpc`] (plain and robust).
 //! - [`PlayerModel`]: the buffer as a state machine on the axis of time, for the player role and
@@ -13,13 +13,13 @@ pub mod buffer_based;
 pub mod fixed_rate;
 pub mod mpc;
 pub mod player;
-pub mod setting;
 pub mod state;
+pub mod title_model;
 
 pub use algorithm::{Abr, AbrKind, Fixed, RateBased, next_rung};
 pub use bola::Bola;
 pub use buffer_based::BufferBased;
 pub use mpc::Mpc;
 pub use player::{PlayedChunk, PlayerModel, PlayerPhase};
-pub use setting::{MAX_RUNGS, PlayerConfig, Setting};
 pub use state::{HISTORY, History, PlayerState, WINDOW};
+pub use title_model::{MAX_RUNGS, PlayerConfig, TitleModel};

@@ -16,8 +16,8 @@
 //! Plans within [`TIE`] of the best count as equal, and the lowest first rung wins.
 
 use crate::algorithm::Abr;
-use crate::setting::{MAX_RUNGS, Setting};
 use crate::state::PlayerState;
+use crate::title_model::{MAX_RUNGS, TitleModel};
 
 /// Plans whose values differ by less than this, in points of QoE over the whole horizon, are equal.
 pub const TIE: f64 = 1e-6;
@@ -60,7 +60,7 @@ impl Mpc {
 }
 
 impl Abr for Mpc {
-    fn choose(&self, setting: &Setting, state: &PlayerState) -> usize {
+    fn choose(&self, setting: &TitleModel, state: &PlayerState) -> usize {
         let Some(rate_bps) = self.prediction_bps(state) else { return 0 };
         best_plan(setting, state, rate_bps, self.horizon).rung
     }
@@ -80,13 +80,13 @@ pub struct Plan {
 /// The best plan of `horizon` chunks from `state` at a constant `rate_bps`.
 ///
 /// The horizon ends with the video.
-pub fn best_plan(setting: &Setting, state: &PlayerState, rate_bps: f64, horizon: usize) -> Plan {
+pub fn best_plan(setting: &TitleModel, state: &PlayerState, rate_bps: f64, horizon: usize) -> Plan {
     let depth = horizon.clamp(1, MAX_HORIZON).min(setting.chunks() - state.next_chunk);
     Search::new(setting, state, rate_bps, depth).run(state.buffer_s)
 }
 
 struct Search<'a> {
-    setting: &'a Setting,
+    setting: &'a TitleModel,
     first_chunk: usize,
     depth: usize,
     rungs: usize,
@@ -108,7 +108,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(setting: &'a Setting, state: &PlayerState, rate_bps: f64, depth: usize) -> Self {
+    fn new(setting: &'a TitleModel, state: &PlayerState, rate_bps: f64, depth: usize) -> Self {
         let beta = setting.qoe_params().beta;
         let player = setting.player();
         let mut search = Self {

@@ -12,8 +12,8 @@ use airlane_base::Time;
 use airlane_quality::SessionQoe;
 
 use crate::algorithm::{Abr, next_rung};
-use crate::setting::Setting;
 use crate::state::{History, PlayerState};
+use crate::title_model::TitleModel;
 
 /// A chunk that arrived: what it was, when it plays and what it cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ pub enum PlayerPhase {
 /// [`PlayerModel::on_chunk`] in turn. Pure: the caller keeps the timers.
 #[derive(Clone, Debug)]
 pub struct PlayerModel {
-    setting: Arc<Setting>,
+    setting: Arc<TitleModel>,
     start: Time,
     /// The chunk on its way: rung and time of the request.
     pending: Option<(usize, Time)>,
@@ -66,7 +66,7 @@ pub struct PlayerModel {
 
 impl PlayerModel {
     /// A viewer who presses play at `start`.
-    pub fn new(setting: Arc<Setting>, start: Time) -> Self {
+    pub fn new(setting: Arc<TitleModel>, start: Time) -> Self {
         let qoe = SessionQoe::new(setting.qoe_params());
         Self {
             played: Vec::with_capacity(setting.chunks()),
@@ -79,7 +79,7 @@ impl PlayerModel {
     }
 
     /// The video and how it is watched.
-    pub fn setting(&self) -> &Arc<Setting> {
+    pub fn setting(&self) -> &Arc<TitleModel> {
         &self.setting
     }
 

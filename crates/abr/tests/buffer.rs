@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{
-    Abr, Bola, BufferBased, History, PlayerConfig, PlayerModel, PlayerState, Setting,
+    Abr, Bola, BufferBased, History, PlayerConfig, PlayerModel, PlayerState, TitleModel,
 };
 use airlane_base::{Seed, Time};
 use airlane_media::{Metric, Perceptual, Video, synthetic};
@@ -14,9 +14,9 @@ use proptest::prelude::*;
 /// Rates of the rungs, bits per second; chunks of 4 s.
 const RATES: [f64; 8] = [0.3e6, 0.5e6, 0.85e6, 1.3e6, 2.0e6, 3.0e6, 4.3e6, 6.2e6];
 
-fn setting(video: Arc<Video>) -> Setting {
+fn setting(video: Arc<Video>) -> TitleModel {
     let view = Perceptual::new(video, Metric::Vmaf).unwrap();
-    Setting::new(view, QoeParams::default(), PlayerConfig::default()).unwrap()
+    TitleModel::new(view, QoeParams::default(), PlayerConfig::default()).unwrap()
 }
 
 fn at(next_chunk: usize, buffer_s: f64, last_rung: usize, rate: f64) -> PlayerState {
@@ -90,7 +90,7 @@ fn buffer_based_follows_its_line_and_sticks_to_a_rung() {
 }
 
 /// Mean rung of a viewer at a constant rate.
-fn watch(s: &Setting, abr: &dyn Abr, rate: f64) -> f64 {
+fn watch(s: &TitleModel, abr: &dyn Abr, rate: f64) -> f64 {
     let mut player = PlayerModel::new(Arc::new(s.clone()), Time::ZERO);
     while let Some(at) = player.next_request_at() {
         let rung = player.choose(abr, at).unwrap();

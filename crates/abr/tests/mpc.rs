@@ -5,21 +5,28 @@ use std::time::Duration;
 
 use airlane_abr::mpc::{TIE, best_plan};
 use airlane_abr::{
-    Abr, AbrKind, Fixed, History, Mpc, PlayerConfig, PlayerState, RateBased, Setting, next_rung,
+    Abr, AbrKind, Fixed, History, Mpc, PlayerConfig, PlayerState, RateBased, TitleModel, next_rung,
 };
 use airlane_base::Seed;
 use airlane_media::{Metric, Perceptual, Video, synthetic};
 use airlane_quality::{QoeParams, Smoothness};
 use proptest::prelude::*;
 
-fn setting(video: Arc<Video>, smoothness: Smoothness, player: PlayerConfig) -> Setting {
+fn setting(video: Arc<Video>, smoothness: Smoothness, player: PlayerConfig) -> TitleModel {
     let view = Perceptual::new(video, Metric::Vmaf).unwrap();
-    Setting::new(view, QoeParams { smoothness, ..QoeParams::default() }, player).unwrap()
+    TitleModel::new(view, QoeParams { smoothness, ..QoeParams::default() }, player).unwrap()
 }
 
 /// Every plan, scored step by step as the module's documentation defines it.
-fn enumerate(s: &Setting, state: &PlayerState, rate: f64, depth: usize) -> Vec<f64> {
-    fn go(s: &Setting, chunk: usize, b: f64, last: Option<usize>, rate: f64, depth: usize) -> f64 {
+fn enumerate(s: &TitleModel, state: &PlayerState, rate: f64, depth: usize) -> Vec<f64> {
+    fn go(
+        s: &TitleModel,
+        chunk: usize,
+        b: f64,
+        last: Option<usize>,
+        rate: f64,
+        depth: usize,
+    ) -> f64 {
         if depth == 0 {
             return 0.0;
         }
@@ -28,7 +35,7 @@ fn enumerate(s: &Setting, state: &PlayerState, rate: f64, depth: usize) -> Vec<f
             .fold(f64::NEG_INFINITY, f64::max)
     }
     fn after(
-        s: &Setting,
+        s: &TitleModel,
         chunk: usize,
         b: f64,
         last: Option<usize>,
@@ -49,7 +56,7 @@ fn enumerate(s: &Setting, state: &PlayerState, rate: f64, depth: usize) -> Vec<f
         .collect()
 }
 
-fn check(s: &Setting, state: &PlayerState, rate: f64, depth: usize) {
+fn check(s: &TitleModel, state: &PlayerState, rate: f64, depth: usize) {
     let values = enumerate(s, state, rate, depth);
     let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let plan = best_plan(s, state, rate, depth);
@@ -122,7 +129,7 @@ fn equal_plans_go_to_the_lower_rung() {
     }
     let view = Perceptual::new(Arc::new(video), Metric::Vmaf).unwrap();
     let qoe = QoeParams { gamma: 0.0, ..QoeParams::default() };
-    let s = Setting::new(view, qoe, PlayerConfig::default()).unwrap();
+    let s = TitleModel::new(view, qoe, PlayerConfig::default()).unwrap();
     let state = PlayerState {
         next_chunk: 4,
         buffer_s: 40.0,

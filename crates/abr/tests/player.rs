@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::fixed_rate::fixed_rate;
-use airlane_abr::{AbrKind, PlayerConfig, PlayerModel, PlayerPhase, Setting};
+use airlane_abr::{AbrKind, PlayerConfig, PlayerModel, PlayerPhase, TitleModel};
 use airlane_base::{Seed, Time};
 use airlane_media::{Metric, Perceptual, Video, synthetic};
 use airlane_quality::QoeParams;
 use proptest::prelude::*;
 
-fn setting(video: Arc<Video>) -> Arc<Setting> {
+fn setting(video: Arc<Video>) -> Arc<TitleModel> {
     let view = Perceptual::new(video, Metric::Vmaf).unwrap();
-    Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default()).unwrap())
+    Arc::new(TitleModel::new(view, QoeParams::default(), PlayerConfig::default()).unwrap())
 }
 
 fn secs(s: f64) -> Duration {

@@ -22,7 +22,7 @@ use tokio::task::spawn_blocking;
 
 use crate::buffers::BufferPool;
 use crate::open_files::{self, Key, OpenFiles};
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// Longest path that is looked at, in bytes.
 const MAX_PATH_BYTES: usize = 4096;
@@ -32,19 +32,19 @@ const MAX_PATH_BYTES: usize = 4096;
 pub struct Files {
     open: Arc<OpenFiles>,
     buffers: BufferPool,
-    seldom: Arc<Seldom>,
+    warnings: Arc<RateLimitedLog>,
 }
 
 impl Files {
-    /// The files below `folder`. What the disk does goes to `seldom`.
+    /// The files below `folder`. What the disk does goes to `warnings`.
     ///
     /// # Errors
     /// If it is no folder that can be read.
-    pub(crate) fn open(folder: &Path, seldom: Arc<Seldom>) -> Result<Self, InputError> {
+    pub(crate) fn open(folder: &Path, warnings: Arc<RateLimitedLog>) -> Result<Self, InputError> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority())
             .map_err(|e| InputError::io(folder, "serve this folder", &e))?;
         let open = Arc::new(OpenFiles::new(dir));
-        Ok(Self { open, buffers: BufferPool::default(), seldom })
+        Ok(Self { open, buffers: BufferPool::default(), warnings })
     }
 
     /// The file at the path of a URL, `None` if nothing may be served there. A path that ends in a
@@ -60,7 +60,7 @@ impl Files {
         let files = self.clone();
         let opening = spawn_blocking(move || files.find_now(&name));
         let found = opening.await.map_err(io::Error::other).flatten();
-        found.inspect_err(|e| complain(&self.seldom, &path, e))
+        found.inspect_err(|e| complain(&self.warnings, &path, e))
     }
 
     fn find_now(&self, name: &Path) -> io::Result<Option<Object>> {
@@ -141,8 +141,8 @@ pub(crate) fn merge_slashes(path: &str) -> Cow<'_, str> {
 }
 
 /// Tells the operator of what the disk does.
-fn complain(seldom: &Arc<Seldom>, path: &dyn Display, e: &io::Error) {
-    seldom.warn("disk", format_args!("{path} cannot be read: {e}"));
+fn complain(warnings: &Arc<RateLimitedLog>, path: &dyn Display, e: &io::Error) {
+    warnings.warn("disk", format_args!("{path} cannot be read: {e}"));
 }
 
 /// A version of a file that was found. It is open only while it is read.
@@ -178,7 +178,7 @@ impl Source for FileSource {
                     reading.await.map_err(io::Error::other).flatten()
                 }
             };
-            read.inspect_err(|e| complain(&self.files.seldom, &self.key, e))
+            read.inspect_err(|e| complain(&self.files.warnings, &self.key, e))
         })
     }
 }

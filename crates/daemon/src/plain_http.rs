@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_quic::{Occupant, Places};
+use airlane_quic::{ActivityHandle, ConnectionLimiter};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -49,13 +49,13 @@ pub(crate) trait Answers: Send + Sync + 'static {
     fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = Answer> + Send;
 }
 
-/// Answers for ever. Connections without a request give their places to others.
+/// Answers for ever. Connections without a request give way to others.
 pub(crate) async fn serve(
     runtime: RuntimeHandle,
     listener: TcpListener,
     answers: Arc<impl Answers>,
 ) {
-    let places = Places::new(CONNECTIONS, CONNECTIONS);
+    let limiter = ConnectionLimiter::new(CONNECTIONS, CONNECTIONS);
     loop {
         let (connection, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -69,24 +69,28 @@ pub(crate) async fn serve(
             // Nobody who may know.
             continue;
         }
-        let Ok(place) = places.enter_silent(peer.ip()) else { continue };
+        let Ok(permit) = limiter.acquire_idle(peer.ip()) else { continue };
         let (on, answers) = (runtime.clone(), answers.clone());
         runtime.spawn("plain http", async move {
             tokio::select! {
                 biased;
-                () = serve_connection(connection, answers, place.occupant()) => {}
-                () = place.evicted() => {}
+                () = serve_connection(connection, answers, permit.activity()) => {}
+                () = permit.evicted() => {}
                 () = on.sleep(LAST) => {}
             }
         });
     }
 }
 
-async fn serve_connection(connection: TcpStream, answers: Arc<impl Answers>, occupant: &Occupant) {
+async fn serve_connection(
+    connection: TcpStream,
+    answers: Arc<impl Answers>,
+    activity: &ActivityHandle,
+) {
     let service = service_fn(|request: Request<Incoming>| {
         let answers = answers.clone();
         async move {
-            occupant.works();
+            activity.mark_active();
             let answer = match *request.method() {
                 _ if !is_for_us(request.headers(), answers.names()) => {
                     refusal(StatusCode::MISDIRECTED_REQUEST, answers.host_expected())
@@ -94,7 +98,7 @@ async fn serve_connection(connection: TcpStream, answers: Arc<impl Answers>, occ
                 Method::GET | Method::HEAD => answers.answer(&request).await,
                 _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "expected GET\n"),
             };
-            occupant.rests();
+            activity.mark_idle();
             Ok::<_, Infallible>(answer)
         }
     });

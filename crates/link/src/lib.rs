@@ -23,7 +23,7 @@ pub use clock::{Clock, thread_cpu};
 pub use engine::{Delivery, Engine};
 pub use error::LinkError;
 pub use figures::{Figures, WayFigures};
-pub use link::{Link, Mode, Request};
+pub use link::{Link, LinkConfig, Mode};
 pub use spec::{LinkSpec, dumbbell};
 pub use totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 pub use tun::{TunEnd, TunSpec, ip};

@@ -35,9 +35,9 @@ pub enum Mode {
     Tun(TunSpec),
 }
 
-/// A link that is wanted.
+/// Configuration of a link.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct LinkConfig {
     /// What it does to packets.
     pub link: LinkSpec,
     /// What it is between.
@@ -67,7 +67,7 @@ impl Link {
     ///
     /// # Errors
     /// If the request is wrong, or the system does not grant what it takes.
-    pub fn start(request: &Request) -> Result<Self, LinkError> {
+    pub fn start(request: &LinkConfig) -> Result<Self, LinkError> {
         if let Some(priority) = request.realtime.filter(|p| !(1..=99).contains(p)) {
             let found = format!("{priority} is no real-time priority");
             return Err(InputError::new(found, "expected 1 to 99").at_key("realtime").into());
@@ -87,7 +87,7 @@ impl Link {
     }
 
     fn spawn(
-        request: &Request,
+        request: &LinkConfig,
         port: impl Port + 'static,
         missed: Missed,
         addresses: Vec<SocketAddr>,

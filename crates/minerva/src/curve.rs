@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_abr::fixed_rate::fixed_rate;
-use airlane_abr::{Abr, Setting};
+use airlane_abr::{Abr, TitleModel};
 use airlane_quality::PiecewiseLinear;
 
 /// Ratio between neighbouring rates of the grid.
@@ -11,7 +11,7 @@ const STEP: f64 = 1.02;
 
 /// The rate at which a rung can be held for good: its mean rate, scaled by the part of a chunk's
 /// time that its pause of `chunk_overhead` leaves for the download. Bits per second.
-pub fn sustaining_rate_bps(setting: &Setting, rung: usize) -> f64 {
+pub fn sustaining_rate_bps(setting: &TitleModel, rung: usize) -> f64 {
     let chunk = setting.chunk_s();
     // A pause as long as a chunk leaves no rate that suffices; such a player is held to a tenth.
     let busy = (chunk - setting.player().chunk_overhead.as_secs_f64()).max(0.1 * chunk);
@@ -33,7 +33,7 @@ impl RateCurve {
     ///
     /// Points from the lowest rung's mean rate to [`sustaining_rate_bps`] of the highest; the
     /// running maximum makes them monotone, and beyond both ends the curve goes on in proportion.
-    pub fn simulate(setting: &Setting, abr: &(impl Abr + ?Sized), within: Duration) -> Self {
+    pub fn simulate(setting: &TitleModel, abr: &(impl Abr + ?Sized), within: Duration) -> Self {
         let lo = setting.mean_rate_bps()[0];
         let hi = sustaining_rate_bps(setting, setting.rungs() - 1).max(lo * STEP);
         let steps = ((hi / lo).ln() / STEP.ln()).ceil() as usize;

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_quality::{CurveError, PiecewiseLinear};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Normalisation {
     /// As [`Normalisation::new`].
     pub fn proportional<'a>(
         alpha: f64,
-        titles: impl IntoIterator<Item = (&'a Setting, &'a PiecewiseLinear, f64)>,
+        titles: impl IntoIterator<Item = (&'a TitleModel, &'a PiecewiseLinear, f64)>,
     ) -> Result<Self, NormaliseError> {
         let mut titles: Vec<(LogSlope, &PiecewiseLinear, f64)> = titles
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 
 use crate::config::{Config, Fairness};
 use crate::curve::sustaining_rate_bps;
@@ -20,7 +20,7 @@ pub(crate) struct Objective {
 }
 
 impl Objective {
-    pub(crate) fn new(setting: &Setting, f: Arc<Normalisation>, config: &Config) -> Self {
+    pub(crate) fn new(setting: &TitleModel, f: Arc<Normalisation>, config: &Config) -> Self {
         let slope = match config.fairness {
             Fairness::MaxMin => None,
             Fairness::Proportional => f.constant().zip(LogSlope::of(setting).ok()),

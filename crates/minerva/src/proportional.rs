@@ -5,7 +5,7 @@
 //! `r_r = P^-1(q)` the rate that q stands for. Where all Z are equal no rate can be moved so that
 //! the sum of `log q` grows. C is common to a provider's titles and keeps Z above zero.
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_quality::{CurveError, PiecewiseLinear};
 
 /// The least q, as a share of the mean curve's end: what is lower counts as that.
@@ -31,7 +31,7 @@ impl LogSlope {
     ///
     /// # Errors
     /// If the curve never rises above zero.
-    pub fn of(setting: &Setting) -> Result<Self, CurveError> {
+    pub fn of(setting: &TitleModel) -> Result<Self, CurveError> {
         let points: Vec<(f64, f64)> =
             setting.view().curve().points().map(|(r, q)| (r / 1e6, q)).collect();
         let (first, last) = (points[0], points[points.len() - 1]);

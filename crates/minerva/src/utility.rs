@@ -1,6 +1,6 @@
 //! What a rate is worth to a viewer now: equation 2 and the client-aware form of section 5.3.
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use serde::Serialize;
 
 use crate::curve::sustaining_rate_bps;
@@ -58,7 +58,7 @@ pub struct Utility {
 
 /// U(r) of equation 2: the mean curve at `rate_bps`, interpolated between rungs, extended in
 /// proportion beyond them.
-pub fn basic(setting: &Setting, rate_bps: f64) -> f64 {
+pub fn basic(setting: &TitleModel, rate_bps: f64) -> f64 {
     setting.view().curve().eval(rate_bps)
 }
 
@@ -68,7 +68,7 @@ pub fn basic(setting: &Setting, rate_bps: f64) -> f64 {
 /// `None` after the video's last chunk, whose future is nothing. Beyond the rate that holds the
 /// top rung ([`sustaining_rate_bps`]) the total grows in proportion to the rate.
 pub fn client_aware(
-    setting: &Setting,
+    setting: &TitleModel,
     value: &(impl ValueFunction + ?Sized),
     download: &Download,
     rate_bps: f64,

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{Abr, Setting};
+use airlane_abr::{Abr, TitleModel};
 use airlane_base::Time;
 use serde::Serialize;
 
@@ -126,7 +126,7 @@ pub struct Update {
 /// The controller of one session's flow.
 #[derive(Clone, Debug)]
 pub struct Minerva {
-    setting: Arc<Setting>,
+    setting: Arc<TitleModel>,
     value: Arc<dyn ValueFunction>,
     objective: Objective,
     config: Config,
@@ -167,7 +167,7 @@ impl Minerva {
     /// A controller for one session: its video and player, the algorithm that the player runs,
     /// simulated on demand, and the provider's normalisation.
     pub fn new(
-        setting: Arc<Setting>,
+        setting: Arc<TitleModel>,
         abr: Arc<dyn Abr>,
         f: Arc<Normalisation>,
         config: Config,
@@ -178,7 +178,7 @@ impl Minerva {
 
     /// The same with any value function of this video.
     pub fn with_value(
-        setting: Arc<Setting>,
+        setting: Arc<TitleModel>,
         value: Arc<dyn ValueFunction>,
         f: Arc<Normalisation>,
         config: Config,

@@ -10,8 +10,8 @@ use airlane_base::{Dscp, Seed, Time};
 use airlane_congestion::{Controller, ControllerConfig};
 use bytes::Bytes;
 
+use crate::connection_limiter::ConnectionLimiter;
 use crate::crypto::{Cipher, Security, Tls};
-use crate::places::Places;
 use crate::reports::{ReportSink, ReportSource};
 
 /// Streams of each kind that a peer may have open at once, where its role needs no other number: as many
@@ -106,12 +106,12 @@ impl Admission {
     };
 }
 
-/// What a client shows with its first packet (the token of RFC 9000, section 17.2.2), before a
-/// server says a word: for servers that strangers are to get nothing from.
-pub trait Knock: Send + Sync {
-    /// What a client shows, anew for each connection.
+/// Authorisation of a client's first packet by its token (RFC 9000, section 17.2.2): a server that has
+/// one answers no packet of an unauthenticated peer.
+pub trait FirstPacketAuthorization: Send + Sync {
+    /// Token of a client's first packet, made for each connection.
     fn token(&self) -> Bytes;
-    /// Whether a server takes what one at `from` shows. It is asked once per connection.
+    /// Whether a server accepts the token of a peer at `from`. It is asked once per connection.
     fn admits(&self, token: &[u8], from: SocketAddr) -> bool;
 }
 
@@ -153,14 +153,14 @@ pub struct TransportConfig {
     pub empty_client_ids: bool,
     /// Whom a server lets in.
     pub admission: Admission,
-    /// Places that a server's connections need, which it may share with others: one address has no
-    /// more than its own. Connections give theirs up to others until they
-    /// [work](crate::Connection::works): over HTTP/3 with their first request. `None`: none is needed.
-    pub places: Option<Arc<Places>>,
-    /// What clients show and servers want to see before anything else. A server with it answers
-    /// strangers with nothing: no handshake, no version negotiation, no stateless reset. Not
-    /// together with address validation ([`Admission::validate_from`]), which uses the same field.
-    pub knock: Option<Arc<dyn Knock>>,
+    /// Limit of a server's connections, which it may share with others. A connection may be evicted
+    /// until it is [active](crate::Connection::mark_active): over HTTP/3 from its first request on.
+    /// `None`: no limit.
+    pub connection_limiter: Option<Arc<ConnectionLimiter>>,
+    /// Authorisation of first packets. A server with it answers unauthenticated peers with nothing: no
+    /// handshake, no version negotiation, no stateless reset. Not together with address validation
+    /// ([`Admission::validate_from`]), which uses the same field.
+    pub first_packet_authorization: Option<Arc<dyn FirstPacketAuthorization>>,
     /// The interface that all packets come and go over; `None`: where the routes lead. It must be
     /// one of the machine's, in real time on Linux.
     pub interface: Option<String>,
@@ -246,8 +246,8 @@ impl TransportConfig {
             max_streams: MAX_STREAMS,
             empty_client_ids: false,
             admission: Admission::ALL,
-            places: None,
-            knock: None,
+            connection_limiter: None,
+            first_packet_authorization: None,
             interface: None,
             ecn: false,
             dscp: Dscp::DEFAULT,

@@ -202,18 +202,18 @@ impl Connection {
         self.0.remote()
     }
 
-    /// The peer has asked for something: a server's connection then keeps its place
-    /// ([`TransportConfig::places`](crate::TransportConfig::places)) whoever else wants it.
-    pub fn works(&self) {
-        if let Some(occupant) = self.0.link().occupant() {
-            occupant.works();
+    /// The peer has asked for something: a server's connection is then not evicted
+    /// ([`TransportConfig::connection_limiter`](crate::TransportConfig::connection_limiter)).
+    pub fn mark_active(&self) {
+        if let Some(activity) = self.0.link().activity() {
+            activity.mark_active();
         }
     }
 
-    /// The peer has all that it asked for, and may have to give its place to others.
-    pub fn rests(&self) {
-        if let Some(occupant) = self.0.link().occupant() {
-            occupant.rests();
+    /// Everything that the peer asked for is answered: its connection may be evicted again.
+    pub fn mark_idle(&self) {
+        if let Some(activity) = self.0.link().activity() {
+            activity.mark_idle();
         }
     }
 

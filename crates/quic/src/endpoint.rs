@@ -20,13 +20,15 @@ use ring::hmac;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
 
 use crate::clock::Clock;
-use crate::companion::{Companion, Mailbox};
-use crate::config::{AckPolicy, Knock, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig};
+use crate::config::{
+    AckPolicy, FirstPacketAuthorization, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
+};
 use crate::connection::Connection;
 use crate::control::{ControlHandle, Factory, Shared};
 use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey};
-use crate::driver::{Agenda, Driver, Link, Links};
+use crate::driver::{Driver, Link, Links, RunQueue};
 use crate::error::QuicError;
+use crate::non_quic::{DatagramQueue, NonQuicSocket};
 use crate::qlog;
 use crate::shards::{MOST_SHARDS, Shard};
 
@@ -49,7 +51,7 @@ pub struct Endpoint {
 /// What the endpoint's handle and its driver share.
 pub(crate) struct Inner {
     pub(crate) links: Mutex<Links>,
-    pub(crate) agenda: Arc<Agenda>,
+    pub(crate) run_queue: Arc<RunQueue>,
     pub(crate) local_addr: SocketAddr,
     pub(crate) runtime: RuntimeHandle,
     pub(crate) clock: Arc<Clock>,
@@ -63,8 +65,8 @@ pub(crate) struct Inner {
     server: Option<ServerConfig>,
     initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
     socket: Arc<dyn UdpSocket>,
-    /// What has come for the companion, if there is one.
-    mailbox: OnceLock<Arc<Mailbox>>,
+    /// Datagrams that are not QUIC's, once somebody reads them.
+    non_quic: OnceLock<Arc<DatagramQueue>>,
     /// Which of several endpoints at its address it is.
     pub(crate) shard: Option<Shard>,
     /// Goes with the endpoint's last part, after the socket.
@@ -221,7 +223,7 @@ impl Endpoint {
         let handshakes = shard.as_ref().map(Shard::handshakes).unwrap_or_default();
         let inner = Arc::new(Inner {
             links: Mutex::new(Links::new(proto, accept, handshakes)),
-            agenda: Arc::default(),
+            run_queue: Arc::default(),
             local_addr,
             runtime: runtime.clone(),
             clock,
@@ -233,12 +235,12 @@ impl Endpoint {
             server,
             initial_ids,
             socket: socket.clone(),
-            mailbox: OnceLock::new(),
+            non_quic: OnceLock::new(),
             shard,
             released: watch::Sender::new(()),
         });
         if let Some(shard) = &inner.shard {
-            shard.attend(&inner.agenda);
+            shard.attend(&inner.run_queue);
         }
         runtime.spawn("quic", Driver::new(inner.clone(), socket));
         Ok(Self { inner, accepted: accepted.map(AsyncMutex::new) })
@@ -264,10 +266,10 @@ impl Endpoint {
     }
 
     /// The socket, for another protocol beside QUIC; `None` if it was given away already.
-    pub fn companion(&self) -> Option<Companion> {
-        let mailbox = Arc::new(Mailbox::default());
-        self.inner.mailbox.set(mailbox.clone()).ok()?;
-        Some(Companion::new(self.inner.socket.clone(), mailbox, self.inner.config.dscp))
+    pub fn non_quic_socket(&self) -> Option<NonQuicSocket> {
+        let non_quic = Arc::new(DatagramQueue::default());
+        self.inner.non_quic.set(non_quic.clone()).ok()?;
+        Some(NonQuicSocket::new(self.inner.socket.clone(), non_quic, self.inner.config.dscp))
     }
 
     /// The next connection whose handshake has succeeded; `None` when the endpoint is closed or
@@ -299,8 +301,10 @@ impl Endpoint {
         let mut client = ClientConfig::new(Arc::new(crypto));
         client
             .transport_config(Arc::new(transport))
-            .token_store(match &self.inner.config.knock {
-                Some(knock) => Arc::new(Knocking(knock.clone())),
+            .token_store(match &self.inner.config.first_packet_authorization {
+                Some(first_packet_authorization) => {
+                    Arc::new(AuthorizationTokens(first_packet_authorization.clone()))
+                }
                 None => Arc::new(NoneTokenStore),
             })
             .initial_dst_cid_provider(Arc::new(move || id));
@@ -320,7 +324,7 @@ impl Endpoint {
             let (handle, proto) = links.proto().connect(now, client, remote, name)?;
             let link = Link::new(handle, proto, control, &self.inner);
             links.insert(now, link.clone(), None);
-            self.inner.agenda.add(handle);
+            self.inner.run_queue.add(handle);
             Connection::new(link)
         };
         connection.connected().await?;
@@ -347,7 +351,7 @@ impl Endpoint {
     pub fn close(&self, code: u32, reason: &str) {
         let reason = Bytes::copy_from_slice(reason.as_bytes());
         self.inner.links.lock().close_all(VarInt::from_u32(code), reason);
-        self.inner.agenda.nudge();
+        self.inner.run_queue.notify();
     }
 
     /// Waits until the peers have been told of all closures, or had the time to be.
@@ -356,7 +360,7 @@ impl Endpoint {
     }
 
     /// Waits until the endpoint has let go of its socket: it has been closed, and it, its connections
-    /// and its companion have been dropped.
+    /// and its non-QUIC socket have been dropped.
     pub fn released(&self) -> impl Future<Output = ()> + use<> {
         let mut released = self.inner.released.subscribe();
         async move { while released.changed().await.is_ok() {} }
@@ -366,7 +370,7 @@ impl Endpoint {
 impl Drop for Endpoint {
     fn drop(&mut self) {
         self.inner.links.lock().abandon();
-        self.inner.agenda.nudge();
+        self.inner.run_queue.notify();
     }
 }
 
@@ -417,8 +421,10 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
             config.stream_receive_window_bytes
         ));
     }
-    if config.knock.is_some() && config.admission.validate_from != usize::MAX {
-        return refuse("address validation takes the place of the knock".to_owned());
+    if config.first_packet_authorization.is_some() && config.admission.validate_from != usize::MAX {
+        return refuse(
+            "address validation takes the place of the first_packet_authorization".to_owned(),
+        );
     }
     if config.alpn.is_empty() {
         return refuse("at least one application protocol is needed".to_owned());
@@ -433,10 +439,10 @@ fn seal(control: &ControlHandle) -> Arc<Seal> {
     control.shared().seal.clone()
 }
 
-/// Gives each connection what it shows first. What servers would have kept is not.
-struct Knocking(Arc<dyn Knock>);
+/// Tokens of first packets, made for each connection. Tokens of servers are not kept.
+struct AuthorizationTokens(Arc<dyn FirstPacketAuthorization>);
 
-impl TokenStore for Knocking {
+impl TokenStore for AuthorizationTokens {
     fn insert(&self, _: &str, _: Bytes) {}
 
     fn take(&self, _: &str) -> Option<Bytes> {
@@ -454,17 +460,17 @@ impl TimeSource for NoDate {
 }
 
 impl Inner {
-    /// Hands a datagram that is not QUIC's to the companion.
-    pub(crate) fn deliver_aside(&self, received: Received) {
-        if let Some(mailbox) = self.mailbox.get() {
-            mailbox.put(received);
+    /// Hands a datagram that is not QUIC's to whoever reads those.
+    pub(crate) fn deliver_non_quic(&self, received: Received) {
+        if let Some(non_quic) = self.non_quic.get() {
+            non_quic.put(received);
         }
     }
 
-    /// The companion gets nothing more.
-    pub(crate) fn close_aside(&self) {
-        if let Some(mailbox) = self.mailbox.get() {
-            mailbox.close();
+    /// Closes the queue of datagrams that are not QUIC's.
+    pub(crate) fn close_non_quic(&self) {
+        if let Some(non_quic) = self.non_quic.get() {
+            non_quic.close();
         }
     }
 

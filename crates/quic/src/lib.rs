@@ -4,9 +4,9 @@
 //! [`ControlHandle`] of each connection. What is configured and why is in `docs/quic.md`.
 
 mod clock;
-mod companion;
 mod config;
 mod connection;
+mod connection_limiter;
 mod control;
 mod crypto;
 mod driver;
@@ -14,25 +14,29 @@ mod endpoint;
 mod error;
 mod fair;
 mod http3;
-mod places;
+mod non_quic;
 mod priority;
 mod qlog;
 mod reports;
 mod shards;
 mod stream;
 
-pub use companion::Companion;
 pub use config::{
-    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES, Knock,
-    LEAST_PAYLOAD_BYTES, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
+    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES,
+    FirstPacketAuthorization, LEAST_PAYLOAD_BYTES, MAX_STREAM_WINDOW_BYTES, NewController,
+    TransportConfig,
 };
 pub use connection::Connection;
 pub use control::{ControlHandle, ControlProgress, ControlStats};
 pub use crypto::{Certificates, Cipher, Identity, PinnedKeys, PublicKey, Security, Tls, Trust};
+pub use non_quic::NonQuicSocket;
 /// Panics that end what they belong to, and nothing else.
 pub mod panics {
     pub use crate::driver::{Panic, caught, message, report};
 }
+pub use connection_limiter::{
+    ActivityHandle, ConnectionLimiter, IdlePermit, LimitExceeded, Permit,
+};
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use fair::SendOrder;
@@ -40,7 +44,6 @@ pub use http3::{
     Body, ControlFault, ControlFrames, H3_NO_ERROR, H3Client, H3Server, Malformed, MessageKind,
     MessageReader, RequestBounds, Responder,
 };
-pub use places::{NoPlace, Occupant, Place, Places, SilentPlace};
 pub use priority::Priority;
 pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
 pub use stream::{RecvStream, SendStream};

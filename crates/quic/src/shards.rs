@@ -18,7 +18,7 @@ use bytes::BytesMut;
 use noq_proto::{ConnectionId, ConnectionIdGenerator, RandomConnectionIdGenerator};
 use parking_lot::Mutex;
 
-use crate::driver::Agenda;
+use crate::driver::RunQueue;
 use crate::endpoint::SERVER_ID_BYTES;
 
 /// Endpoints at one address at most: their number must be told from one byte.
@@ -26,7 +26,7 @@ pub(crate) const MOST_SHARDS: usize = 64;
 
 /// Datagrams that wait for an endpoint to which others handed them: more are dropped, as a full socket
 /// drops them.
-const MOST_WAITING: usize = 1024;
+const MAX_WAITING: usize = 1024;
 
 /// One of several endpoints at an address.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ pub(crate) struct Shard {
 struct Inlet {
     waiting: Mutex<VecDeque<Received>>,
     /// Wakes its driver.
-    agenda: OnceLock<Arc<Agenda>>,
+    run_queue: OnceLock<Arc<RunQueue>>,
 }
 
 impl fmt::Debug for Shard {
@@ -65,9 +65,9 @@ impl Shard {
         self.handshakes.clone()
     }
 
-    /// The driver of the endpoint looks here when its agenda wakes it.
-    pub(crate) fn attend(&self, agenda: &Arc<Agenda>) {
-        let _ = self.inlets[self.index].agenda.set(agenda.clone());
+    /// The driver of the endpoint looks here when its run_queue wakes it.
+    pub(crate) fn attend(&self, run_queue: &Arc<RunQueue>) {
+        let _ = self.inlets[self.index].run_queue.set(run_queue.clone());
     }
 
     /// Hands a datagram that is another's to it; what is for this one comes back.
@@ -77,7 +77,7 @@ impl Shard {
         let inlet = &self.inlets[owner];
         {
             let mut waiting = inlet.waiting.lock();
-            if waiting.len() < MOST_WAITING {
+            if waiting.len() < MAX_WAITING {
                 if received.joined {
                     // It would hold on to all that came with it.
                     received.payload = BytesMut::from(&received.payload[..]);
@@ -86,8 +86,8 @@ impl Shard {
                 waiting.push_back(received);
             }
         }
-        if let Some(agenda) = inlet.agenda.get() {
-            agenda.nudge();
+        if let Some(run_queue) = inlet.run_queue.get() {
+            run_queue.notify();
         }
         None
     }
@@ -139,7 +139,7 @@ impl ConnectionIdGenerator for ShardIds {
 /// 5.2).
 fn server_id(datagram: &[u8]) -> Option<u8> {
     /// The two highest bits of a packet with a short header (RFC 9000, section 17.3.1). Without the
-    /// second it is no packet of QUIC, and may be the companion's.
+    /// second it is no packet of QUIC, and may be of another protocol.
     const SHORT_HEADER: u8 = 0x40;
     match datagram {
         [first, id @ ..] if first & 0xc0 == SHORT_HEADER => {
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn what_waits_is_bounded() {
         let shards = Shard::all(2);
-        for _ in 0..2 * MOST_WAITING {
+        for _ in 0..2 * MAX_WAITING {
             shards[0].sort(received(&[0x40, 1, 2, 3, 4, 5]));
         }
-        assert_eq!(std::iter::from_fn(|| shards[1].take()).count(), MOST_WAITING);
+        assert_eq!(std::iter::from_fn(|| shards[1].take()).count(), MAX_WAITING);
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use airlane_base::{Schedule, Time};
 use airlane_messages::wire::Clear;
-use airlane_quic::{Companion, panics};
+use airlane_quic::{NonQuicSocket, panics};
 use airlane_runtime::{Received, Timer};
 
 use super::paths::{Open, Paths, State};
@@ -28,7 +28,7 @@ const EMSGSIZE: i32 = 90;
 
 /// The task. It ends with the endpoint.
 pub(super) struct Driver {
-    companion: Companion,
+    socket: NonQuicSocket,
     paths: Arc<Paths>,
     deadlines: Schedule,
     timer: Box<dyn Timer>,
@@ -49,10 +49,10 @@ struct Held {
 }
 
 impl Driver {
-    pub(super) fn new(companion: Companion, paths: Arc<Paths>) -> Self {
+    pub(super) fn new(socket: NonQuicSocket, paths: Arc<Paths>) -> Self {
         let timer = paths.runtime().timer(Time::FAR_FUTURE);
         Self {
-            companion,
+            socket,
             paths,
             deadlines: Schedule::default(),
             timer,
@@ -113,7 +113,7 @@ impl Driver {
             && let Some(to) = open.session.poll_transmit(now, &mut self.buffer)
         {
             sent += 1;
-            match self.companion.try_send(to, open.source, &self.buffer) {
+            match self.socket.try_send(to, open.source, &self.buffer) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     let bytes = mem::take(&mut self.buffer);
                     self.held = Some(Held { to, source: open.source, bytes });
@@ -134,7 +134,7 @@ impl Driver {
     /// Sends what the socket could not take before. False if it still cannot.
     fn flush(&mut self, now: Time) -> bool {
         let Some(Held { to, source, bytes }) = &self.held else { return true };
-        match self.companion.try_send(*to, *source, bytes) {
+        match self.socket.try_send(*to, *source, bytes) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.retry = Some(now + FULL_SOCKET);
                 return false;
@@ -158,7 +158,7 @@ impl Future for Driver {
         let mut state = paths.state();
         let mut more = true;
         for _ in 0..RECEIVE_BURST {
-            match this.companion.poll_recv(cx) {
+            match this.socket.poll_recv(cx) {
                 Poll::Ready(Some(received)) => this.take_in(now, received, &mut state),
                 Poll::Ready(None) => {
                     state.close();

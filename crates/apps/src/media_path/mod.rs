@@ -91,11 +91,11 @@ impl MediaPaths {
     /// beside QUIC already, or the system has no randomness. They end with the endpoint.
     pub fn new(endpoint: &Endpoint, most: usize) -> Option<Self> {
         let secret = endpoint.secret("media paths").ok()?;
-        let companion = endpoint.companion()?;
-        let may_fragment = companion.may_fragment();
+        let socket = endpoint.non_quic_socket()?;
+        let may_fragment = socket.may_fragment();
         let paths = Paths::new(endpoint.runtime().clone(), most, secret, may_fragment);
         let paths = Arc::new(paths);
-        let driver = Driver::new(companion, paths.clone());
+        let driver = Driver::new(socket, paths.clone());
         endpoint.runtime().spawn("media paths", driver);
         Some(Self { paths })
     }

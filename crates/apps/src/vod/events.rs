@@ -8,7 +8,7 @@ use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
 use http::StatusCode;
 
-use super::provider::Treatment;
+use super::provider::Cohort;
 use crate::cmcd::Cmcd;
 use crate::content::Part;
 
@@ -59,7 +59,7 @@ pub struct Requested<'a> {
     /// Whether it begins its session.
     pub begins: bool,
     /// How the session is treated.
-    pub treatment: Treatment,
+    pub cohort: Cohort,
 }
 
 /// A response that was handed over to the connection, whole or not.

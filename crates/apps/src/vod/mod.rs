@@ -15,7 +15,7 @@ pub use events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
 pub use fetch::{Fetch, FetchPattern};
 pub use origin::{Origin, Policy, REPORTS_PATH, SESSION_FIELD};
 pub use player::{Player, Session};
-pub use provider::{Provider, Terms, Treatment, WeightPolicy};
+pub use provider::{Cohort, Provider, SessionPolicy, WeightPolicy};
 pub use sending::Limits;
 pub use viewer::Viewer;
 pub use weigher::PACKET_OVERHEAD_BYTES;

@@ -372,8 +372,8 @@ impl Origin {
             self.sessions.lock().on_request(at, client.id, totals, request, weighing.as_deref())?;
         let PartRequest { part, cmcd, .. } = request;
         let session = cmcd.session.as_deref().unwrap_or_default();
-        let (begins, treatment) = (accepted.begins, accepted.treatment);
-        self.events.requested(client, &Requested { at, session, part, cmcd, begins, treatment });
+        let (begins, cohort) = (accepted.begins, accepted.cohort);
+        self.events.requested(client, &Requested { at, session, part, cmcd, begins, cohort });
         let concerned = accepted.response.has_share() || accepted.weight.is_some();
         if let Some(weigher) = weigher.filter(|_| concerned) {
             let session = accepted.response.session();

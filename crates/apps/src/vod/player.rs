@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use airlane_abr::{Abr, PlayedChunk, PlayerModel, Setting};
+use airlane_abr::{Abr, PlayedChunk, PlayerModel, TitleModel};
 use airlane_base::Time;
 use airlane_minerva::{OnDemand, SentCurve};
 use airlane_quic::ControlHandle;
@@ -19,7 +19,7 @@ use crate::error::RoleError;
 #[derive(Clone, Debug)]
 pub struct Player {
     /// The title and how it is watched.
-    pub setting: Arc<Setting>,
+    pub setting: Arc<TitleModel>,
     /// What chooses the rungs.
     pub abr: Arc<dyn Abr>,
     /// The name that it is known by to the server, for CMCD.

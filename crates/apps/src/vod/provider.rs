@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use airlane_abr::{AbrKind, Setting};
+use airlane_abr::{AbrKind, TitleModel};
 use airlane_media::Metric;
 use airlane_minerva::{Config, Minerva, Normalisation, ValueFunction};
 
 use super::sessions::WeightRule;
 use crate::cmcd::Cmcd;
 
-/// How a session is treated, and why.
+/// Cohort of a session: who sets its weight, and why nobody does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
+pub enum Cohort {
     /// Minerva sets its weight.
     Minerva,
     /// It is plain, for comparison with those under Minerva.
@@ -26,27 +26,27 @@ pub enum Treatment {
     NoTable,
 }
 
-/// What a policy decides of a session at a request.
+/// Decision of a policy about a session, made at a request.
 #[derive(Clone, Debug)]
-pub struct Terms {
-    /// How it is treated.
-    pub treatment: Treatment,
+pub struct SessionPolicy {
+    /// Its cohort.
+    pub cohort: Cohort,
     /// Its title as its viewer sees it, if that has a quality table.
-    pub setting: Option<Arc<Setting>>,
+    pub setting: Option<Arc<TitleModel>>,
 }
 
-impl Terms {
-    /// The terms of all sessions of an origin that sets no weights.
-    pub const PLAIN: Self = Self { treatment: Treatment::Plain, setting: None };
+impl SessionPolicy {
+    /// The policy for all sessions of an origin that sets no weights.
+    pub const PLAIN: Self = Self { cohort: Cohort::Plain, setting: None };
 }
 
 /// Decides which sessions have a weight, and how it is determined.
 pub trait WeightPolicy: Send + Sync + Debug {
-    /// The terms of the session with the id `session` (empty if the player sends none) of `title`,
+    /// The policy for the session with the id `session` (empty if the player sends none) of `title`,
     /// whose player sent `cmcd`.
-    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms;
-    /// How the weight of a session with this treatment is determined; `None`: it has no weight.
-    fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule>;
+    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> SessionPolicy;
+    /// How the weight of a session with this cohort is determined; `None`: it has no weight.
+    fn rule(&self, title: &str, cohort: Cohort, cmcd: &Cmcd) -> Option<WeightRule>;
     /// UDP payload of a full packet in bytes, to tell body bytes from packet bytes.
     fn payload_bytes(&self) -> u64;
     /// The bitrate that CMSD suggests to a player of `title` at a rate of `rate_bps`, bits per
@@ -60,7 +60,7 @@ pub trait WeightPolicy: Send + Sync + Debug {
 #[derive(Clone, Debug)]
 pub struct Provider {
     /// The titles as decisions see them, by name and measure of quality.
-    pub titles: BTreeMap<(String, Metric), Arc<Setting>>,
+    pub titles: BTreeMap<(String, Metric), Arc<TitleModel>>,
     /// The measure for players that name none.
     pub metric: Metric,
     /// The algorithm of players that name none that is known.
@@ -77,16 +77,16 @@ pub struct Provider {
 }
 
 impl WeightPolicy for Provider {
-    fn terms(&self, title: &str, _: &str, cmcd: &Cmcd) -> Terms {
+    fn terms(&self, title: &str, _: &str, cmcd: &Cmcd) -> SessionPolicy {
         match self.setting(title, cmcd) {
             Some((_, setting)) => {
-                Terms { treatment: Treatment::Minerva, setting: Some(setting.clone()) }
+                SessionPolicy { cohort: Cohort::Minerva, setting: Some(setting.clone()) }
             }
-            None => Terms { treatment: Treatment::NoTable, setting: None },
+            None => SessionPolicy { cohort: Cohort::NoTable, setting: None },
         }
     }
 
-    fn rule(&self, title: &str, _: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
+    fn rule(&self, title: &str, _: Cohort, cmcd: &Cmcd) -> Option<WeightRule> {
         let (metric, setting) = self.setting(title, cmcd)?;
         let (setting, f) = (setting.clone(), self.normalisation.clone());
         let abr = self.abr_of(cmcd);
@@ -116,7 +116,7 @@ impl WeightPolicy for Provider {
 impl Provider {
     /// A title as its viewer sees it, with the measure of quality: the one that the player names,
     /// or the provider's own.
-    pub fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<(Metric, &Arc<Setting>)> {
+    pub fn setting(&self, title: &str, cmcd: &Cmcd) -> Option<(Metric, &Arc<TitleModel>)> {
         let named = cmcd.metric.as_deref().and_then(Metric::from_name);
         let of = |metric| Some((metric, self.titles.get(&(title.to_owned(), metric))?));
         named.and_then(of).or_else(|| of(self.metric))

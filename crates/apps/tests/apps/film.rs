@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
 use airlane_apps::bulk;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
@@ -58,7 +58,7 @@ async fn play(
     let origin = Origin::new(Arc::new(library), Policy::Plain, log.clone());
     server.spawn("origin", origin.serve(endpoint));
     let view = Perceptual::new(video.clone(), Metric::Vmaf).unwrap();
-    let setting = Arc::new(Setting::new(view, QoeParams::default(), player).unwrap());
+    let setting = Arc::new(TitleModel::new(view, QoeParams::default(), player).unwrap());
     let player = Player {
         setting,
         abr: Arc::new(AbrKind::default()),

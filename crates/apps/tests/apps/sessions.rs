@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
 use airlane_apps::vod::{ClientConnection, Origin, OriginEvents, Policy, Provider, WeightPolicy};
@@ -44,12 +44,12 @@ fn transport() -> TransportConfig {
 
 fn provider(videos: &[Arc<Video>]) -> Provider {
     let abr = AbrKind::default();
-    let settings: Vec<Arc<Setting>> = videos
+    let settings: Vec<Arc<TitleModel>> = videos
         .iter()
         .map(|v| {
             let view = Perceptual::new(v.clone(), Metric::Vmaf).unwrap();
             let player = PlayerConfig::default();
-            Arc::new(Setting::new(view, QoeParams::default(), player).unwrap())
+            Arc::new(TitleModel::new(view, QoeParams::default(), player).unwrap())
         })
         .collect();
     let curves: Vec<RateCurve> =

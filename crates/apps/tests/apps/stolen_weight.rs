@@ -11,7 +11,7 @@ use std::time::Duration;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::content::Library;
 use airlane_apps::vod::sessions::WeightRule;
-use airlane_apps::vod::{Origin, Policy, Terms, Treatment, WeightPolicy};
+use airlane_apps::vod::{Cohort, Origin, Policy, SessionPolicy, WeightPolicy};
 use airlane_base::{Rate, Seed};
 use airlane_congestion::ControllerConfig;
 use airlane_media::{Video, synthetic};
@@ -26,11 +26,11 @@ use http::Request;
 struct Plain;
 
 impl WeightPolicy for Plain {
-    fn terms(&self, _: &str, _: &str, _: &Cmcd) -> Terms {
-        Terms { treatment: Treatment::Control, setting: None }
+    fn terms(&self, _: &str, _: &str, _: &Cmcd) -> SessionPolicy {
+        SessionPolicy { cohort: Cohort::Control, setting: None }
     }
 
-    fn rule(&self, _: &str, _: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
+    fn rule(&self, _: &str, _: Cohort, cmcd: &Cmcd) -> Option<WeightRule> {
         let (_, weight) = cmcd.session.as_deref()?.split_once('*').unwrap_or(("", "1"));
         Some(WeightRule::Fixed(weight.parse().unwrap()))
     }

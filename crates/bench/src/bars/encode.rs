@@ -9,9 +9,9 @@ use airlane_apps::live::LayerMarks;
 use airlane_base::Seed;
 use airlane_daemon::DaemonError;
 use airlane_daemon::live::{
-    RecvRequest, Report, SendRequest, Sender, SentVideo, VideoInput, VpxEncoders, recv,
+    ReceiverConfig, Report, Sender, SenderConfig, SentVideo, VideoInput, VpxEncoders, recv,
 };
-use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec};
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec};
 use airlane_vpx::Library;
 
 use crate::bar::{Figure, Problem, Rule, Setting};
@@ -51,7 +51,7 @@ async fn watched(library: Arc<Library>, seconds: u64) -> Result<[Report; 2], Pro
     let broke = |e: DaemonError| Problem::Broke(e.to_string());
     let input = VideoInput::of("the bench", Patches::new(seconds * FPS), true).await;
     let input = input.map_err(|e| broke(e.into()))?;
-    let request = SendRequest {
+    let request = SenderConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         video: SentVideo::Live { input, encoders: Arc::new(VpxEncoders::new(library)) },
         marks: LayerMarks::PAPER,
@@ -74,12 +74,13 @@ fn narrow(to: SocketAddr) -> Result<Link, Problem> {
     let link = LinkSpec::from_settings(&["rtt_s=0.01", "rate_bps=1e9"], &down, Seed(3))
         .map_err(|e| Problem::Broke(e.to_string()))?;
     let mode = Mode::Udp(UdpSpec::new([([127, 0, 0, 1], 0).into()], to));
-    Ok(Link::start(&Request { link, mode, realtime: None })?)
+    Ok(Link::start(&LinkConfig { link, mode, realtime: None })?)
 }
 
 async fn watch(at: SocketAddr) -> Result<Report, DaemonError> {
     let server = at.to_string();
-    let request = RecvRequest { server, insecure: true, duration: None, write: None, times: None };
+    let request =
+        ReceiverConfig { server, insecure: true, duration: None, write: None, times: None };
     recv(&request, std::future::pending(), |_| {}).await
 }
 

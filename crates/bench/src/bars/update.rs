@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting as Film};
+use airlane_abr::{Abr, AbrKind, PlayerConfig, TitleModel};
 use airlane_base::{Seed, Time};
 use airlane_lab::workloads::vod::{Output, ViewerOutput};
 use airlane_media::corpus::Corpus;
@@ -115,7 +115,7 @@ fn costs(
     let mut films = Vec::new();
     for video in corpus.videos().filter(|v| v.chunks() >= MIN_CHUNKS) {
         let view = Perceptual::new(video.clone(), Metric::Vmaf)?;
-        films.push(Arc::new(Film::new(view, QoeParams::default(), PlayerConfig::default())?));
+        films.push(Arc::new(TitleModel::new(view, QoeParams::default(), PlayerConfig::default())?));
     }
     let curves: Vec<RateCurve> =
         films.iter().map(|s| RateCurve::simulate(s, &*abr, Duration::from_secs(200))).collect();

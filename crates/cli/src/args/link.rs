@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_link::{LinkError, LinkSpec, Mode, Request, TunEnd, TunSpec, UdpSpec};
+use airlane_link::{LinkConfig, LinkError, LinkSpec, Mode, TunEnd, TunSpec, UdpSpec};
 use clap::{Args, Subcommand};
 
 use super::positive_number;
@@ -74,7 +74,7 @@ impl LinkArgs {
     ///
     /// # Errors
     /// A key or a value that is none.
-    pub(crate) fn request(&self) -> Result<Request, LinkError> {
+    pub(crate) fn request(&self) -> Result<LinkConfig, LinkError> {
         let mode = match &self.between {
             Between::Udp { listen, target, .. } => {
                 Mode::Udp(UdpSpec::new(listen.0.iter().copied(), target.0[0]))
@@ -84,7 +84,7 @@ impl LinkArgs {
         let Emulation { both, up, down, seed, realtime, .. } = self.emulation();
         let with_both = |own: &[String]| [both, own].concat();
         let link = LinkSpec::from_settings(&with_both(up), &with_both(down), Seed(*seed))?;
-        Ok(Request { link, mode, realtime: *realtime })
+        Ok(LinkConfig { link, mode, realtime: *realtime })
     }
 
     /// How long a line of figures counts for; `None`: none are wanted.

@@ -10,11 +10,11 @@ use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::{InputError, Rate, Seed};
 use airlane_daemon::DaemonError;
 use airlane_daemon::certificate::CertificateFiles;
-use airlane_daemon::folders;
+use airlane_daemon::dirs;
 use airlane_daemon::live::{
-    ReadFrom, RecvRequest, SendRequest, SentVideo, VideoInput, VpxEncoders, WriteTo,
+    ReadFrom, ReceiverConfig, SenderConfig, SentVideo, VideoInput, VpxEncoders, WriteTo,
 };
-use airlane_link::{LinkError, LinkSpec, Mode, Request, UdpSpec};
+use airlane_link::{LinkConfig, LinkError, LinkSpec, Mode, UdpSpec};
 use airlane_media::layers::{LayerContent, Packed};
 use airlane_media::y4m;
 use airlane_vpx::Library;
@@ -79,12 +79,12 @@ impl SendArgs {
     ///
     /// # Errors
     /// If there is no such clip, a file or folder cannot be read, or there is no libvpx for raw video.
-    pub(crate) async fn request(&self) -> Result<SendRequest, DaemonError> {
+    pub(crate) async fn request(&self) -> Result<SenderConfig, DaemonError> {
         let (video, viewers) = match self.raw()? {
             Some(from) => (self.live(&from).await?, LIVE_VIEWERS),
             None => (self.clip()?, VIEWERS),
         };
-        Ok(SendRequest {
+        Ok(SenderConfig {
             listen: self.listen,
             video,
             marks: if self.no_marks { LayerMarks::NONE } else { LayerMarks::PAPER },
@@ -93,7 +93,7 @@ impl SendArgs {
                 .clone()
                 .zip(self.key.clone())
                 .map(|(chain, key)| CertificateFiles { chain, key }),
-            data_folder: folders::data(),
+            data_folder: dirs::data(),
             viewers: usize::from(self.viewers.unwrap_or(viewers)),
         })
     }
@@ -195,8 +195,8 @@ pub(crate) struct RecvArgs {
 
 impl RecvArgs {
     /// Whom to watch.
-    pub(crate) fn request(&self) -> RecvRequest {
-        RecvRequest {
+    pub(crate) fn request(&self) -> ReceiverConfig {
+        ReceiverConfig {
             server: self.server.clone(),
             insecure: self.insecure,
             duration: self.duration.map(Duration::from_secs_f64),
@@ -277,7 +277,7 @@ impl RelayArgs {
     ///
     /// # Errors
     /// What is wrong with the trace or a value.
-    pub(crate) fn request(&self) -> Result<Request, LinkError> {
+    pub(crate) fn request(&self) -> Result<LinkConfig, LinkError> {
         let queue = self.queue.to_possible_value();
         let queue = queue.as_ref().map_or("octopus", |value| value.get_name());
         let both = format!("rtt_s={}", self.rtt);
@@ -300,7 +300,7 @@ impl RelayArgs {
         let up = [both, "rate_bps=1000000000".to_owned()];
         let link = LinkSpec::from_settings(&up, &down, Seed(self.seed))?;
         let mode = Mode::Udp(UdpSpec::new(self.listen.0.iter().copied(), self.target.0[0]));
-        Ok(Request { link, mode, realtime: self.realtime })
+        Ok(LinkConfig { link, mode, realtime: self.realtime })
     }
 
     /// How long a line of figures counts for; `None`: none are wanted.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_abr::AbrKind;
 use airlane_base::InputError;
-use airlane_daemon::serve::{Admin, CertificateFiles, ServeRequest, Sharing};
+use airlane_daemon::serve::{Admin, CertificateFiles, ServerConfig, Sharing};
 use airlane_media::Metric;
 use clap::{Args, ValueEnum};
 
@@ -133,7 +133,7 @@ impl ServeArgs {
     ///
     /// # Errors
     /// If a name has no address.
-    pub(crate) fn request(&self) -> Result<ServeRequest, InputError> {
+    pub(crate) fn request(&self) -> Result<ServerConfig, InputError> {
         let mut listen = Vec::new();
         for text in &self.listen {
             for address in addresses(text, "--listen")? {
@@ -146,7 +146,7 @@ impl ServeArgs {
             Some((prefix, file)) => (prefix.to_owned(), PathBuf::from(file)),
             None => (String::new(), PathBuf::from(text)),
         };
-        Ok(ServeRequest {
+        Ok(ServerConfig {
             certificates: self.certificates()?,
             sharing: match self.policy {
                 PolicyName::MaxMin => Sharing::MaxMin,
@@ -174,7 +174,7 @@ impl ServeArgs {
             requests_per_s: self.request_rate,
             qlog: self.qlog.clone(),
             keylog: self.keylog.clone(),
-            ..ServeRequest::new(&self.folder, listen)
+            ..ServerConfig::new(&self.folder, listen)
         })
     }
 }

@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use airlane_base::InputError;
-use airlane_daemon::folders;
+use airlane_daemon::dirs;
 use airlane_daemon::tunnel::{
     AdmissionConfig, Bounds, ClientKey, Congestion, DenyRule, Forward, Key, Over, RadioSpec, Rule,
-    Rules, Target, TunnelConnectRequest, TunnelServeRequest, clients_file,
+    Rules, Target, TunnelClientConfig, TunnelServerConfig, clients_file,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -160,7 +160,7 @@ impl TunnelServeArgs {
     ///
     /// # Errors
     /// If a name has no address, or the key cannot be read.
-    pub(crate) fn request(&self) -> Result<TunnelServeRequest, InputError> {
+    pub(crate) fn request(&self) -> Result<TunnelServerConfig, InputError> {
         let mut listen = Vec::new();
         for text in &self.listen {
             for address in addresses(text, "--listen")? {
@@ -169,12 +169,12 @@ impl TunnelServeArgs {
                 }
             }
         }
-        Ok(TunnelServeRequest {
+        Ok(TunnelServerConfig {
             listen,
             key: Key::read(&self.key)?,
             admission: AdmissionConfig {
                 clients: Some(clients_file(&self.key)),
-                state: folders::state().map(|folder| folder.join("tunnel")),
+                state: dirs::state().map(|folder| folder.join("tunnel")),
             },
             rules: Rules { allow: self.allow.clone(), deny: self.deny.clone() },
             congestion: self.congestion.into(),
@@ -190,7 +190,7 @@ impl TunnelConnectArgs {
     /// # Errors
     /// If the server has no address, the key cannot be read, nothing is to be done, or others than
     /// this machine could use it though nobody said that they may.
-    pub(crate) fn request(&self) -> Result<TunnelConnectRequest, InputError> {
+    pub(crate) fn request(&self) -> Result<TunnelClientConfig, InputError> {
         let wrong = |found: &str, expected: &str, key: &str| {
             Err(InputError::new(found, expected).at_key(key))
         };
@@ -216,11 +216,11 @@ impl TunnelConnectArgs {
                 return wrong(&found, expected, key);
             }
         }
-        Ok(TunnelConnectRequest {
+        Ok(TunnelClientConfig {
             server: self.server.parse()?,
             key: ClientKey::read(&self.key)?,
             radios: self.path.clone(),
-            usage: self.usage.clone().or_else(|| Some(folders::state()?.join("usage.json"))),
+            usage: self.usage.clone().or_else(|| Some(dirs::state()?.join("usage.json"))),
             congestion: self.congestion.into(),
             over: match self.over {
                 Transport::Tcp => Over::Tcp,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use airlane_lab::LabError;
-use airlane_link::{Link, LinkError, Request};
+use airlane_link::{Link, LinkConfig, LinkError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{print, refused};
@@ -20,7 +20,7 @@ const PORT_INTERVAL: Duration = Duration::from_millis(20);
 /// Runs until a signal comes; the exit code.
 ///
 /// A line of figures is printed every `interval`; `None`: none are.
-pub(super) fn link(request: Request, interval: Option<Duration>) -> Result<u8, LabError> {
+pub(super) fn link(request: LinkConfig, interval: Option<Duration>) -> Result<u8, LabError> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)
@@ -49,7 +49,7 @@ pub(super) fn link(request: Request, interval: Option<Duration>) -> Result<u8, L
 
 /// Starts a link. A port that is taken may be given up in a moment, by the link that this one takes the
 /// place of.
-fn start(request: &Request, told: impl Fn() -> bool) -> Result<Link, LinkError> {
+fn start(request: &LinkConfig, told: impl Fn() -> bool) -> Result<Link, LinkError> {
     let mut left = PORT_TIMEOUT;
     loop {
         match Link::start(request) {

@@ -16,7 +16,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::DaemonError;
-use crate::private;
+use crate::secret_file;
 
 /// How long a development certificate is good for.
 const DAYS: u64 = 13;
@@ -69,15 +69,15 @@ pub fn development(
     let Some(folder) = folder else {
         return of_text(&make(names, now_s)?, None).ok_or_else(broken);
     };
-    private::make_folder(folder)?;
+    secret_file::make_folder(folder)?;
     let file = folder.join(FILE);
-    let kept = private::kept(&file, FILE_BYTES).and_then(|bytes| String::from_utf8(bytes).ok());
+    let kept = secret_file::kept(&file, FILE_BYTES).and_then(|bytes| String::from_utf8(bytes).ok());
     let kept = kept.filter(|text| fits(text, names, now_s));
     if let Some(found) = kept.and_then(|text| of_text(&text, Some(&file))) {
         return Ok(found);
     }
     let text = make(names, now_s)?;
-    private::write(folder, FILE, text.as_bytes())?;
+    secret_file::write(folder, FILE, text.as_bytes())?;
     of_text(&text, Some(&file)).ok_or_else(broken)
 }
 

@@ -27,8 +27,8 @@ use crate::DaemonError;
 pub use encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
 pub use input::{ReadFrom, VideoInput};
 pub use output::WriteTo;
-pub use recv::{RecvRequest, recv, recv_on};
-pub use send::{SendRequest, SendStatus, Sender, SentVideo};
+pub use recv::{ReceiverConfig, recv, recv_on};
+pub use send::{SendStatus, Sender, SenderConfig, SentVideo};
 pub use vpx::{VpxEncoder, VpxEncoders};
 pub use watched::{Report, Second};
 

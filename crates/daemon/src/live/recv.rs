@@ -35,9 +35,9 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(500);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_ATTEMPTS: usize = 4;
 
-/// Whom to watch, and for how long.
+/// Configuration of a receiver: its sender, and for how long.
 #[derive(Clone, Debug)]
-pub struct RecvRequest {
+pub struct ReceiverConfig {
     /// The sender, or a relay in front of it: `HOST:PORT`.
     pub server: String,
     /// Accept any certificate, such as those for development.
@@ -56,11 +56,11 @@ pub struct RecvRequest {
 /// # Errors
 /// If the sender cannot be reached, or sends something else.
 pub async fn recv(
-    request: &RecvRequest,
+    config: &ReceiverConfig,
     stop: impl Future<Output = ()>,
     second: impl FnMut(&Second),
 ) -> Result<Report, DaemonError> {
-    recv_on(&TokioRuntime::new(Seed(date::now_ms())), request, stop, second).await
+    recv_on(&TokioRuntime::new(Seed(date::now_ms())), config, stop, second).await
 }
 
 /// Watches as a host of `runtime`'s world; the rest is as of [`recv`].
@@ -69,11 +69,11 @@ pub async fn recv(
 /// As [`recv`].
 pub async fn recv_on(
     runtime: &RuntimeHandle,
-    request: &RecvRequest,
+    config: &ReceiverConfig,
     stop: impl Future<Output = ()>,
     mut second: impl FnMut(&Second),
 ) -> Result<Report, DaemonError> {
-    let (server, insecure) = (request.server.clone(), request.insecure);
+    let (server, insecure) = (config.server.clone(), config.insecure);
     let peer = Peer { runtime: runtime.clone(), server, insecure };
     peer.check()?;
     let mut stop = pin!(stop);
@@ -83,7 +83,7 @@ pub async fn recv_on(
     };
     let begin = runtime.now();
     let answer = opened.answer;
-    let kept = Kept::open(request, answer, date::now() - begin.since_start())?;
+    let kept = Kept::open(config, answer, date::now() - begin.since_start())?;
     let (failed, mut failure) = oneshot::channel();
     let view = Mutex::new(View {
         watched: Watched::new(begin, answer),
@@ -91,7 +91,7 @@ pub async fn recv_on(
         kept,
         failed: Some(failed),
     });
-    let until = request.duration.map_or(Time::FAR_FUTURE, |duration| begin + duration);
+    let until = config.duration.map_or(Time::FAR_FUTURE, |duration| begin + duration);
     let mut current = Some(opened);
     let watching = async {
         loop {
@@ -285,16 +285,16 @@ struct Kept {
 }
 
 impl Kept {
-    fn open(request: &RecvRequest, answer: Answer, clock: Duration) -> Result<Self, DaemonError> {
-        if request.write.is_some() && answer.coding == Coding::Pattern {
+    fn open(config: &ReceiverConfig, answer: Answer, clock: Duration) -> Result<Self, DaemonError> {
+        if config.write.is_some() && answer.coding == Coding::Pattern {
             let found = "the sender sends a pattern of bytes and no pictures";
             let expected = "have it send what airlane pack --layered makes, or leave out --write";
             return Err(InputError::new(found, expected).at_key("write").into());
         }
         let begin = |to: &WriteTo| Ok((Recorder::new(answer), Writing::start(to.open()?)?));
-        let pictures = request.write.as_ref().map(begin).transpose();
+        let pictures = config.write.as_ref().map(begin).transpose();
         let pictures = pictures.map_err(|e: InputError| e)?;
-        let times = request.times.clone().map(|path| Times::create(path, clock)).transpose()?;
+        let times = config.times.clone().map(|path| Times::create(path, clock)).transpose()?;
         Ok(Self { pictures, times })
     }
 

@@ -10,7 +10,7 @@ use airlane_apps::live::wire::{Answer, Coding};
 use airlane_apps::live::{LayerMarks, LiveGops, Source, Video};
 use airlane_base::{InputError, Seed};
 use airlane_media::layers::LayeredVideo;
-use airlane_quic::{Admission, Endpoint, Places, Tls, TransportConfig, Trust};
+use airlane_quic::{Admission, ConnectionLimiter, Endpoint, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::{Semaphore, watch};
@@ -21,23 +21,23 @@ use super::pictures::{Latest, keep_latest};
 use super::serving::{Counts, Served, Serving};
 use super::{paths, transport};
 use crate::certificate::{self, CertificateFiles, Development};
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 use crate::{DaemonError, date};
 
 /// Handshakes under way at most, and how long each may take.
 const HANDSHAKES: usize = 256;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Places for those who have not asked for the video yet, beside the viewers'.
+/// Connections that have not asked for the video yet, beside the viewers'.
 const SILENT: usize = 32;
 /// Connections that one address may have whatever the number of viewers.
 const OF_ONE: usize = 4;
 
-/// Places for so many viewers: three quarters of them for one address, so that it leaves room for
+/// Limits for so many viewers: three quarters of them for one address, so that it leaves room for
 /// others, and some for those who have yet to ask. Who says nothing gives its place to others.
-fn places_for(viewers: usize) -> Arc<Places> {
+fn limiter_for(viewers: usize) -> Arc<ConnectionLimiter> {
     let of_one = viewers.saturating_sub(viewers / 4).max(OF_ONE);
-    Places::new(viewers.saturating_add(SILENT), of_one)
+    ConnectionLimiter::new(viewers.saturating_add(SILENT), of_one)
 }
 
 /// What is sent.
@@ -61,9 +61,9 @@ pub enum SentVideo {
     },
 }
 
-/// What to send, and where.
+/// Configuration of a sender.
 #[derive(Debug)]
-pub struct SendRequest {
+pub struct SenderConfig {
     /// Where to listen.
     pub listen: SocketAddr,
     /// What is sent.
@@ -110,16 +110,16 @@ impl Sender {
     /// # Errors
     /// If the clip has no such encodings, the source cannot be encoded, the address cannot be bound, or
     /// there is no certificate.
-    pub fn start(request: SendRequest) -> Result<Self, DaemonError> {
-        Self::start_on(&TokioRuntime::new(Seed(date::now_ms())), request)
+    pub fn start(config: SenderConfig) -> Result<Self, DaemonError> {
+        Self::start_on(&TokioRuntime::new(Seed(date::now_ms())), config)
     }
 
     /// Starts to listen as a host of `runtime`'s world.
     ///
     /// # Errors
     /// As [`Sender::start`].
-    pub fn start_on(runtime: &RuntimeHandle, request: SendRequest) -> Result<Self, DaemonError> {
-        let SendRequest { listen, video, marks, identity, data_folder, viewers } = request;
+    pub fn start_on(runtime: &RuntimeHandle, config: SenderConfig) -> Result<Self, DaemonError> {
+        let SenderConfig { listen, video, marks, identity, data_folder, viewers } = config;
         let (identity, development) =
             certificate::identity(identity.as_ref(), data_folder.as_deref(), &[listen.ip()])?;
         let tls = Tls { identity: Some(identity.shown()?), trust: Trust::Roots(Vec::new()) };
@@ -127,11 +127,11 @@ impl Sender {
             admission: Admission {
                 validate_from: HANDSHAKES / 8,
                 handshakes: HANDSHAKES,
-                // Those that gave their places up are there until their ends have been told.
+                // Those that were evicted are there until their ends have been told.
                 connections: HANDSHAKES.saturating_add(viewers.saturating_mul(2)),
                 handshake_timeout: Some(HANDSHAKE),
             },
-            places: Some(places_for(viewers)),
+            connection_limiter: Some(limiter_for(viewers)),
             ..transport(tls)
         };
         let counts = Arc::new(Counts::default());
@@ -169,8 +169,8 @@ impl Sender {
             Served::Clip { .. } => None,
         };
         let clock = date::now() - runtime.now().since_start();
-        let (counts_of, seldom) = (counts.clone(), Seldom::new(runtime.clone()));
-        let serving = Serving { video, marks, answer, clock, counts: counts_of, seldom };
+        let (counts_of, warnings) = (counts.clone(), RateLimitedLog::new(runtime.clone()));
+        let serving = Serving { video, marks, answer, clock, counts: counts_of, warnings };
         let accepting = endpoint.clone();
         runtime.spawn("live sender", async move {
             while let Some(connection) = accepting.accept().await {

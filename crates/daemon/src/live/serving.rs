@@ -18,7 +18,7 @@ use super::encoded::{EncodedFrames, Encoding};
 use super::encoder::{EncoderFactory, EncoderPermit};
 use super::pictures::Latest;
 use super::{ENDED, FAILED, IDLE, TURNED_AWAY, VIOLATION, path};
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// How long a viewer that has shaken hands may take to ask for the video.
 const FIRST_WORD: Duration = Duration::from_secs(5);
@@ -66,7 +66,7 @@ pub(super) struct Serving {
     /// The time since 1970 when the runtime's clock shows 0.
     pub(super) clock: Duration,
     pub(super) counts: Arc<Counts>,
-    pub(super) seldom: Arc<Seldom>,
+    pub(super) warnings: Arc<RateLimitedLog>,
 }
 
 /// Somebody who watches, counted until this is dropped.
@@ -97,7 +97,7 @@ impl Serving {
                 () = runtime.sleep(patience) => return connection.close(TURNED_AWAY, "nothing was asked for"),
             };
             let Ok(asked) = asked else { return };
-            connection.works();
+            connection.mark_active();
             patience = IDLE;
             let opened = match asked.open(&path(None), self.answer.encode()).await {
                 Ok(opened) => opened,
@@ -136,14 +136,15 @@ impl Serving {
                 }
             };
             match ended {
-                Ended::Left => connection.rests(),
+                Ended::Left => connection.mark_idle(),
                 Ended::Stalled => {
-                    self.seldom.info("stalled", "a viewer that acknowledged nothing was sent away");
+                    self.warnings
+                        .info("stalled", "a viewer that acknowledged nothing was sent away");
                     return connection.close(TURNED_AWAY, "nothing was acknowledged");
                 }
                 Ended::Fault(PathFault::UnsentAcknowledged) => {
                     let what = "a viewer that acknowledged what was never sent was sent away";
-                    self.seldom.info("violation", what);
+                    self.warnings.info("violation", what);
                     return connection.close(VIOLATION, "acknowledged what was never sent");
                 }
                 Ended::Fault(PathFault::Inside) => {

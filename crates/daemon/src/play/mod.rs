@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
 use airlane_apps::air_agent::AirAgent;
 use airlane_apps::vod::Player;
 use airlane_base::{Seed, Time};
@@ -129,7 +129,7 @@ async fn watch(
     let view = Perceptual::new(title.video.clone(), title.metric)?;
     let player = PlayerConfig { buffer_cap: request.buffer, chunk_overhead: request.pause };
     let qoe = title.metric.penalties(QoeParams::default());
-    let setting = Arc::new(Setting::new(view, qoe, player)?);
+    let setting = Arc::new(TitleModel::new(view, qoe, player)?);
     let player = Player {
         setting: setting.clone(),
         abr: Arc::new(request.abr),

@@ -14,9 +14,9 @@ use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::request::Admin;
+use super::background::until_stopped;
+use super::config::Admin;
 use super::site::Site;
-use super::upkeep::until_stopped;
 use crate::plain_http::{self, Answer, Answers, answer, refusal};
 
 const HOST_EXPECTED: &str = "expected an address, localhost, or a name that --admin was given\n";

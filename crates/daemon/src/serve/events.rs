@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::{ClientConnection, OriginEvents, Requested, Responded, Treatment};
+use airlane_apps::vod::{ClientConnection, Cohort, OriginEvents, Requested, Responded};
 use airlane_base::Time;
 use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
@@ -12,18 +12,22 @@ use airlane_quic::ControlHandle;
 use super::log::AccessLog;
 use super::session_view::arm;
 use super::site::Site;
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// The server's observer of its origins.
 pub(super) struct Events {
     site: Arc<Site>,
     log: Option<Arc<AccessLog>>,
-    seldom: Arc<Seldom>,
+    warnings: Arc<RateLimitedLog>,
 }
 
 impl Events {
-    pub(super) fn new(site: Arc<Site>, log: Option<Arc<AccessLog>>, seldom: Arc<Seldom>) -> Self {
-        Self { site, log, seldom }
+    pub(super) fn new(
+        site: Arc<Site>,
+        log: Option<Arc<AccessLog>>,
+        warnings: Arc<RateLimitedLog>,
+    ) -> Self {
+        Self { site, log, warnings }
     }
 }
 
@@ -44,22 +48,22 @@ impl OriginEvents for Events {
         }
         let Requested { session, part, .. } = requested;
         let (title, carrier) = (&part.title, client.carrier.name());
-        self.seldom.info(
+        self.warnings.info(
             "session",
             format_args!("a session began: {session:?} of {title} for {} ({carrier})", client.peer),
         );
-        match requested.treatment {
-            Treatment::NoCmcd => {
+        match requested.cohort {
+            Cohort::NoCmcd => {
                 let peer = client.peer.ip();
                 let message = format_args!("{peer} sends no CMCD: its sessions get a plain share");
-                self.seldom.info("no CMCD", message);
+                self.warnings.info("no CMCD", message);
             }
-            Treatment::NoTable => {
+            Cohort::NoTable => {
                 let message =
                     format_args!("{title} has no quality table: its sessions get a plain share");
-                self.seldom.info("no table", message);
+                self.warnings.info("no table", message);
             }
-            Treatment::Minerva | Treatment::Control | Treatment::Plain => {}
+            Cohort::Minerva | Cohort::Control | Cohort::Plain => {}
         }
     }
 

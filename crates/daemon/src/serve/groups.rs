@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{PlayerConfig, Setting};
+use airlane_abr::{PlayerConfig, TitleModel};
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::vod::sessions::WeightRule;
-use airlane_apps::vod::{Provider, Terms, Treatment, WeightPolicy};
+use airlane_apps::vod::{Cohort, Provider, SessionPolicy, WeightPolicy};
 use airlane_base::{Fnv64, InputError};
 use airlane_media::{Metric, Perceptual, Video};
 use airlane_minerva::{
@@ -18,7 +18,7 @@ use airlane_minerva::{
 };
 use airlane_quality::QoeParams;
 
-use super::request::{ServeRequest, Sharing};
+use super::config::{ServerConfig, Sharing};
 use super::titles::Titles;
 
 /// The length of the sessions whose QoE the normalisation averages: the paper's.
@@ -43,62 +43,62 @@ impl Groups {
     /// If a file cannot be read, or does not go with its titles.
     pub fn new(
         titles: &Titles,
-        request: &ServeRequest,
+        config: &ServerConfig,
         payload_bytes: u64,
     ) -> Result<Self, InputError> {
         let mut groups: BTreeMap<usize, Vec<&Arc<Video>>> = BTreeMap::new();
         for title in titles.all() {
             let Some(video) = &title.video else { continue };
             // The longest prefix that fits; without one the group of all others.
-            let group = (0..request.normalisations.len())
-                .filter(|&g| title.name.starts_with(&request.normalisations[g].0))
-                .max_by_key(|&g| request.normalisations[g].0.len());
+            let group = (0..config.normalisations.len())
+                .filter(|&g| title.name.starts_with(&config.normalisations[g].0))
+                .max_by_key(|&g| config.normalisations[g].0.len());
             groups.entry(group.map_or(0, |g| g + 1)).or_default().push(video);
         }
         let mut providers = BTreeMap::new();
-        if request.sharing != Sharing::Plain {
+        if config.sharing != Sharing::Plain {
             for (group, videos) in groups {
-                let file = group.checked_sub(1).map(|g| request.normalisations[g].1.as_path());
-                let provider = Arc::new(provider(&videos, file, request, payload_bytes)?);
+                let file = group.checked_sub(1).map(|g| config.normalisations[g].1.as_path());
+                let provider = Arc::new(provider(&videos, file, config, payload_bytes)?);
                 providers.extend(videos.iter().map(|v| (v.name.clone(), provider.clone())));
             }
         }
         Ok(Self {
             providers,
-            sharing: request.sharing,
-            split: request.split,
-            baseline: request.baseline,
+            sharing: config.sharing,
+            split: config.split,
+            baseline: config.baseline,
             payload_bytes,
         })
     }
 
-    fn treatment(&self, title: &str, session: &str, cmcd: &Cmcd) -> Treatment {
+    fn cohort(&self, title: &str, session: &str, cmcd: &Cmcd) -> Cohort {
         if self.sharing == Sharing::Plain {
-            Treatment::Plain
+            Cohort::Plain
         } else if cmcd.is_empty() {
-            Treatment::NoCmcd
+            Cohort::NoCmcd
         } else if !self.providers.contains_key(title) {
-            Treatment::NoTable
+            Cohort::NoTable
         } else if self.split.is_some_and(|split| draw(session) >= split) {
-            Treatment::Control
+            Cohort::Control
         } else {
-            Treatment::Minerva
+            Cohort::Minerva
         }
     }
 }
 
 impl WeightPolicy for Groups {
-    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms {
+    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> SessionPolicy {
         let setting = self.providers.get(title).and_then(|p| p.setting(title, cmcd));
-        Terms {
-            treatment: self.treatment(title, session, cmcd),
+        SessionPolicy {
+            cohort: self.cohort(title, session, cmcd),
             setting: setting.map(|(_, setting)| setting.clone()),
         }
     }
 
-    fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
-        let provider = self.providers.get(title).filter(|_| treatment == Treatment::Minerva);
-        let rule = provider.and_then(|p| p.rule(title, treatment, cmcd));
+    fn rule(&self, title: &str, cohort: Cohort, cmcd: &Cmcd) -> Option<WeightRule> {
+        let provider = self.providers.get(title).filter(|_| cohort == Cohort::Minerva);
+        let rule = provider.and_then(|p| p.rule(title, cohort, cmcd));
         Some(rule.unwrap_or(WeightRule::Fixed(self.baseline)))
     }
 
@@ -133,7 +133,7 @@ fn draw(session: &str) -> f64 {
 fn provider(
     videos: &[&Arc<Video>],
     file: Option<&Path>,
-    request: &ServeRequest,
+    request: &ServerConfig,
     payload_bytes: u64,
 ) -> Result<Provider, InputError> {
     let stored = file.map(StoredNormalisation::load).transpose()?;
@@ -147,7 +147,7 @@ fn provider(
         for metric in video.metrics() {
             let view = Perceptual::new((*video).clone(), metric)?;
             let qoe = metric.penalties(QoeParams::default());
-            let setting = Arc::new(Setting::new(view, qoe, player)?);
+            let setting = Arc::new(TitleModel::new(view, qoe, player)?);
             titles.insert((video.name.clone(), metric), setting);
         }
     }
@@ -175,7 +175,7 @@ fn provider(
         }
         None => {
             let alpha = request.alpha.unwrap_or(ALPHA_PER_CONNECTION * request.baseline);
-            let own: Vec<&Arc<Setting>> =
+            let own: Vec<&Arc<TitleModel>> =
                 titles.iter().filter(|((_, m), _)| *m == metric).map(|(_, s)| s).collect();
             let curves = curves(&own, request);
             match config.fairness {
@@ -206,11 +206,11 @@ fn provider(
 }
 
 /// `Q_i(r)` of each title, spread over the machine's cores.
-fn curves(settings: &[&Arc<Setting>], request: &ServeRequest) -> Vec<RateCurve> {
+fn curves(settings: &[&Arc<TitleModel>], request: &ServerConfig) -> Vec<RateCurve> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let part = settings.len().div_ceil(cores).max(1);
     std::thread::scope(|scope| {
-        let work = |part: &[&Arc<Setting>]| -> Vec<RateCurve> {
+        let work = |part: &[&Arc<TitleModel>]| -> Vec<RateCurve> {
             part.iter().map(|s| RateCurve::simulate(s, &request.abr, SESSION)).collect()
         };
         let parts: Vec<_> =

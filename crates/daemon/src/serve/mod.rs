@@ -2,6 +2,8 @@
 //! experience.
 
 mod admin;
+mod background;
+mod config;
 mod events;
 mod exchange;
 mod groups;
@@ -11,14 +13,12 @@ mod metrics;
 mod overview;
 mod pages;
 mod registry;
-mod request;
 mod session_view;
 mod signed;
 mod site;
 mod tcp;
 mod title_view;
 mod titles;
-mod upkeep;
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -30,12 +30,12 @@ use airlane_apps::air_agent;
 use airlane_apps::cmcd::Cmcd;
 use airlane_apps::http::AnswerOptions;
 use airlane_apps::vod::sessions::{Sessions, SharedSessions, WeightRule};
-use airlane_apps::vod::{Limits, Origin, Policy, Terms, Treatment};
+use airlane_apps::vod::{Cohort, Limits, Origin, Policy, SessionPolicy};
 use airlane_base::{InputError, Seed};
 use airlane_congestion::{ControllerConfig, Fallback};
 use airlane_quic::{
-    ALPN_H3, Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR, LEAST_PAYLOAD_BYTES, Places,
-    QuicError, Tls, TransportConfig, Trust,
+    ALPN_H3, Admission, ConnectionLimiter, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR,
+    LEAST_PAYLOAD_BYTES, QuicError, Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -43,6 +43,7 @@ use http::{HeaderName, HeaderValue, header};
 use tokio::sync::{oneshot, watch as signal};
 use tokio_rustls::TlsAcceptor;
 
+use self::background::{keep_history, until_stopped, watch_certificates};
 use self::events::Events;
 use self::log::AccessLog;
 use self::metrics::Metrics;
@@ -50,16 +51,15 @@ use self::overview::Overview;
 use self::pages::{PLAYER_PATH, Pages};
 use self::site::{Catalogue, Site};
 use self::tcp::Tcp;
-use self::upkeep::{keep_history, until_stopped, watch_certificates};
 use crate::buffers::PIECE_BYTES;
 use crate::certificate::Keeper;
 pub use crate::certificate::{CertificateFiles, Development};
 use crate::error::DaemonError;
-use crate::seldom::Seldom;
-use crate::{date, machine};
+use crate::rate_limited_log::RateLimitedLog;
+use crate::{date, host_id};
 
+pub use config::{Admin, ServerConfig, Sharing, Timeouts};
 pub use registry::{Points, Registry};
-pub use request::{Admin, ServeRequest, Sharing, Timeouts};
 pub use session_view::SessionView;
 pub use signed::{NotSigned, SignKey};
 pub use titles::{Title, Titles};
@@ -82,7 +82,7 @@ const ALT_SVC_S: u32 = 3600;
 
 /// A server that runs.
 pub struct Server {
-    request: ServeRequest,
+    config: ServerConfig,
     site: Arc<Site>,
     endpoints: Vec<Arc<Endpoint>>,
     origins: Vec<Origin>,
@@ -92,9 +92,9 @@ pub struct Server {
     /// told tokens that come from it.
     reset_secret: [u8; 32],
     log: Option<Arc<AccessLog>>,
-    seldom: Arc<Seldom>,
-    /// The places of connections over QUIC and over TCP.
-    places: [Arc<Places>; 2],
+    warnings: Arc<RateLimitedLog>,
+    /// Limits of connections over QUIC and over TCP.
+    limiters: [Arc<ConnectionLimiter>; 2],
     /// Becomes true when no request is taken any more. Each task that must end then has a receiver of it.
     stopping: signal::Sender<bool>,
     ready: Ready,
@@ -130,14 +130,14 @@ impl Server {
     ///
     /// # Errors
     /// If the folder, a file, a certificate or an address cannot be used.
-    pub async fn start(request: ServeRequest) -> Result<Self, DaemonError> {
+    pub async fn start(config: ServerConfig) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
-        let seldom = Seldom::new(runtime.clone());
-        let files = crate::files::Files::open(&request.folder, seldom.clone())?;
-        let catalogue = Arc::new(read_titles(&request).await?);
-        let log = request.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
-        let (keeper, reset_secret) = keeper(&request)?;
-        let sign_key = request.sign_key.as_deref().map(SignKey::read).transpose()?;
+        let warnings = RateLimitedLog::new(runtime.clone());
+        let files = crate::files::Files::open(&config.folder, warnings.clone())?;
+        let catalogue = Arc::new(read_titles(&config).await?);
+        let log = config.access_log.as_deref().map(AccessLog::open).transpose()?.map(Arc::new);
+        let (keeper, reset_secret) = keeper(&config)?;
+        let sign_key = config.sign_key.as_deref().map(SignKey::read).transpose()?;
         let first = catalogue.titles.all().next();
         let player = first.map_or(PLAYER_PATH.to_owned(), |title| {
             title_view::player(title, sign_key.as_ref(), date::now_s())
@@ -146,22 +146,22 @@ impl Server {
         let site = Arc::new(Site {
             files,
             catalogue: parking_lot::RwLock::new(catalogue.clone()),
-            registry: Registry::new(sessions.clone(), request.split.is_some()),
+            registry: Registry::new(sessions.clone(), config.split.is_some()),
             sessions,
             metrics: Metrics::default(),
-            overview: Overview::new(request.sharing, request.split),
+            overview: Overview::new(config.sharing, config.split),
             log: log.clone(),
             runtime: runtime.clone(),
-            split: request.split,
-            pages: Pages::new(&request.frames, request.foreign_manifests),
-            list_titles: request.list_titles,
+            split: config.split,
+            pages: Pages::new(&config.frames, config.foreign_manifests),
+            list_titles: config.list_titles,
             sign_key,
             public: parking_lot::Mutex::default(),
             endpoints: parking_lot::Mutex::default(),
         });
         let (stopping, stop) = signal::channel(false);
-        let places = [request.connections, over_tcp(request.connections)]
-            .map(|all| Places::new(all, request.connections_per_address));
+        let limiters = [config.connections, over_tcp(config.connections)]
+            .map(|all| ConnectionLimiter::new(all, config.connections_per_address));
         let mut server = Self {
             ready: Ready {
                 addresses: Vec::new(),
@@ -172,18 +172,18 @@ impl Server {
                 weighed: catalogue.titles.all().filter(|t| t.video.is_some()).count(),
                 development: keeper.development(),
             },
-            request,
+            config,
             site,
             endpoints: Vec::new(),
             origins: Vec::new(),
             keeper: Arc::new(keeper),
             reset_secret,
             log,
-            seldom,
-            places,
+            warnings,
+            limiters,
             stopping,
         };
-        for mut listen in server.request.listen.clone() {
+        for mut listen in server.config.listen.clone() {
             // One port for all addresses, also where the system chooses it.
             if let (0, Some(first)) = (listen.port(), server.ready.addresses.first()) {
                 listen.set_port(first.port());
@@ -197,7 +197,7 @@ impl Server {
         let look = watch_certificates(
             server.keeper.clone(),
             runtime.clone(),
-            server.request.certificate_look,
+            server.config.certificate_look,
         );
         runtime.spawn("certificates", until_stopped(stop, look));
         Ok(server)
@@ -218,7 +218,7 @@ impl Server {
     /// # Errors
     /// If something cannot be read; it then stays as it was.
     pub async fn reload(&self) -> Result<(), DaemonError> {
-        let catalogue = read_titles(&self.request).await?;
+        let catalogue = read_titles(&self.config).await?;
         let keeper = self.keeper.clone();
         off_thread(move || keeper.reload(date::now_s())).await??;
         if let Some(log) = &self.log {
@@ -233,7 +233,7 @@ impl Server {
     pub async fn stop(self) {
         self.stopping.send_replace(true);
         let drained = async {
-            let tcp = self.places[1].all_left();
+            let tcp = self.limiters[1].drained();
             let quic = async {
                 for origin in &self.origins {
                     origin.go_away().await;
@@ -247,7 +247,7 @@ impl Server {
             };
             let _ = tokio::join!(tcp, quic);
         };
-        let _ = tokio::time::timeout(self.request.drain, drained).await;
+        let _ = tokio::time::timeout(self.config.drain, drained).await;
         for endpoint in &self.endpoints {
             endpoint.close(H3_NO_ERROR, "the server stops");
         }
@@ -277,11 +277,11 @@ impl Server {
     ) -> Result<(), DaemonError> {
         let Some(&public) = self.ready.addresses.first() else { return Ok(()) };
         *self.site.public.lock() = Some(public);
-        let wanted_port = self.request.listen.first().map_or(0, SocketAddr::port);
-        let (listeners, note) = admin::listen(&self.request.admin, public, wanted_port).await?;
+        let wanted_port = self.config.listen.first().map_or(0, SocketAddr::port);
+        let (listeners, note) = admin::listen(&self.config.admin, public, wanted_port).await?;
         self.ready.admin = listeners.iter().filter_map(|l| l.local_addr().ok()).collect();
         self.ready.notes.extend(note);
-        let names = match &self.request.admin {
+        let names = match &self.config.admin {
             Admin::At { names, .. } => names.as_slice(),
             _ => &[],
         };
@@ -309,7 +309,7 @@ impl Server {
         };
         // With port 0 the system's choice for UDP may be taken for TCP: it chooses again.
         let mut tries = if at.port() == 0 { 16 } else { 1 };
-        let (transport, sockets) = (self.transport(), self.request.sockets);
+        let (transport, sockets) = (self.transport(), self.config.sockets);
         let (at, endpoints, listeners) = loop {
             let endpoints = Endpoint::servers(runtime, at, &transport, sockets);
             let endpoints = endpoints.map_err(|e| refused(&e))?;
@@ -326,11 +326,11 @@ impl Server {
             origin: origin.clone(),
             runtime: runtime.clone(),
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
-            places: self.places[1].clone(),
-            rate: self.request.rate(),
+            limiter: self.limiters[1].clone(),
+            rate: self.config.rate(),
             stopping: stop.clone(),
-            timeouts: self.request.timeouts,
-            seldom: self.seldom.clone(),
+            timeouts: self.config.timeouts,
+            warnings: self.warnings.clone(),
         };
         for endpoint in endpoints.into_iter().map(Arc::new) {
             runtime.spawn("http/3", origin.clone().serve(endpoint.clone()));
@@ -345,7 +345,7 @@ impl Server {
     }
 
     fn origin(&self, port: u16) -> Origin {
-        let policy = match self.request.sharing {
+        let policy = match self.config.sharing {
             Sharing::Plain => Policy::Plain,
             _ => Policy::Minerva(Arc::new(Current(self.site.clone()))),
         };
@@ -359,8 +359,8 @@ impl Server {
         options.fields.insert(header::SERVER, server);
         let nosniff = HeaderValue::from_static("nosniff");
         options.fields.insert(HeaderName::from_static("x-content-type-options"), nosniff);
-        let events = Events::new(self.site.clone(), self.log.clone(), self.seldom.clone());
-        let Timeouts { head, stalled, idle, .. } = self.request.timeouts;
+        let events = Events::new(self.site.clone(), self.log.clone(), self.warnings.clone());
+        let Timeouts { head, stalled, idle, .. } = self.config.timeouts;
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
         // One that is begun in time may take its own.
         limits.first_request = Some(2 * head);
@@ -368,7 +368,7 @@ impl Server {
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
         limits.request.head_timeout = Some(head);
-        limits.rate = Some(self.request.rate());
+        limits.rate = Some(self.config.rate());
         Origin::new(self.site.clone(), policy, Arc::new(events))
             .with_sessions(self.site.sessions.clone())
             .with_options(options)
@@ -376,10 +376,10 @@ impl Server {
     }
 
     fn transport(&self) -> TransportConfig {
-        let request = &self.request;
-        let controller = match request.takes_reports {
-            true => ControllerConfig::Cupid { fallback: Fallback::Cubic, weight: request.baseline },
-            false => ControllerConfig::cubic(request.baseline),
+        let config = &self.config;
+        let controller = match config.takes_reports {
+            true => ControllerConfig::Cupid { fallback: Fallback::Cubic, weight: config.baseline },
+            false => ControllerConfig::cubic(config.baseline),
         };
         let tls = Tls {
             identity: Some(self.keeper.certificates().clone()),
@@ -392,21 +392,21 @@ impl Server {
             admission: Admission {
                 validate_from: VALIDATE_FROM,
                 handshakes: HANDSHAKES,
-                // Those that gave their places up are there until their ends have been told.
-                connections: request.connections.saturating_mul(2),
-                handshake_timeout: Some(request.timeouts.handshake),
+                // Those that were evicted are there until their ends have been told.
+                connections: config.connections.saturating_mul(2),
+                handshake_timeout: Some(config.timeouts.handshake),
             },
-            places: Some(self.places[0].clone()),
-            idle_timeout: Some(request.timeouts.idle),
+            connection_limiter: Some(self.limiters[0].clone()),
+            idle_timeout: Some(config.timeouts.idle),
             reset_secret: Some(self.reset_secret),
             send_window_bytes: 16 << 20,
             least_send_window_bytes: LEAST_AHEAD_BYTES,
             // Requests are short: what a client may send ahead is bounded accordingly.
             stream_receive_window_bytes: 64 << 10,
             receive_window_bytes: 256 << 10,
-            report_sink: request.takes_reports.then(air_agent::report_sink),
-            qlog_dir: request.qlog.clone(),
-            keylog: request.keylog.clone(),
+            report_sink: config.takes_reports.then(air_agent::report_sink),
+            qlog_dir: config.qlog.clone(),
+            keylog: config.keylog.clone(),
             ..TransportConfig::network(tls, controller)
         }
     }
@@ -429,7 +429,7 @@ impl Server {
 fn over_tcp(wanted: usize) -> usize {
     /// Of eight descriptors, those for connections. The others are for files, logs and listening.
     const SHARE: usize = 7;
-    let Some(descriptors) = machine::raise_descriptors() else { return wanted };
+    let Some(descriptors) = host_id::raise_descriptors() else { return wanted };
     let room = (descriptors / 8).saturating_mul(SHARE).max(1);
     if room < wanted {
         tracing::warn!(
@@ -445,12 +445,12 @@ fn over_tcp(wanted: usize) -> usize {
 struct Current(Arc<Site>);
 
 impl airlane_apps::vod::WeightPolicy for Current {
-    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> Terms {
+    fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> SessionPolicy {
         self.0.catalogue().groups.terms(title, session, cmcd)
     }
 
-    fn rule(&self, title: &str, treatment: Treatment, cmcd: &Cmcd) -> Option<WeightRule> {
-        self.0.catalogue().groups.rule(title, treatment, cmcd)
+    fn rule(&self, title: &str, cohort: Cohort, cmcd: &Cmcd) -> Option<WeightRule> {
+        self.0.catalogue().groups.rule(title, cohort, cmcd)
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -470,14 +470,14 @@ fn secret() -> Result<[u8; 32], DaemonError> {
 }
 
 /// Looks for titles, off the threads that serve.
-async fn read_titles(request: &ServeRequest) -> Result<Catalogue, DaemonError> {
-    let request = request.clone();
+async fn read_titles(config: &ServerConfig) -> Result<Catalogue, DaemonError> {
+    let config = config.clone();
     // It takes many times the memory that it leaves. The allocator keeps what a thread freed for that
     // thread, and those that wait for disks live while there is work: one of them would keep it.
     let (done, catalogue) = oneshot::channel();
     let read = move || {
         // Nobody waits any more where the server was dropped.
-        let _ = done.send(site::catalogue(&request, PAYLOAD_BYTES.into()));
+        let _ = done.send(site::catalogue(&config, PAYLOAD_BYTES.into()));
     };
     let failed = |e: &dyn Display| InputError::new(format!("titles were not read: {e}"), "");
     thread::Builder::new().name("titles".to_owned()).spawn(read).map_err(|e| failed(&e))?;
@@ -493,10 +493,10 @@ async fn off_thread<T: Send + 'static>(
 }
 
 /// What the server shows, and its secret for stateless resets.
-fn keeper(request: &ServeRequest) -> Result<(Keeper, [u8; 32]), DaemonError> {
-    let addresses: Vec<_> = request.listen.iter().map(SocketAddr::ip).collect();
+fn keeper(config: &ServerConfig) -> Result<(Keeper, [u8; 32]), DaemonError> {
+    let addresses: Vec<_> = config.listen.iter().map(SocketAddr::ip).collect();
     // Machines that share a certificate must not share the tokens (RFC 9000, section 21.11).
-    let purpose = format!("stateless reset on {}", machine::name());
-    let (files, folder) = (request.certificates.clone(), request.data_folder.clone());
+    let purpose = format!("stateless reset on {}", host_id::name());
+    let (files, folder) = (config.certificates.clone(), config.data_folder.clone());
     Keeper::new(files, folder, &addresses, (&purpose, date::now_s()))
 }

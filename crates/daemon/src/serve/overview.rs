@@ -5,8 +5,8 @@ use airlane_runtime::RuntimeHandle;
 use serde_json::json;
 use tokio::sync::Mutex;
 
+use super::config::Sharing;
 use super::registry::{Points, Registry};
-use super::request::Sharing;
 use super::session_view::SessionView;
 
 /// Points of histories in an answer about all sessions: with more than 333 of them the older points

@@ -1,7 +1,7 @@
 //! A session as the pages show it.
 
 use airlane_apps::vod::sessions::{Session, SessionKey, State};
-use airlane_apps::vod::{Carrier, Treatment};
+use airlane_apps::vod::{Carrier, Cohort};
 use airlane_base::Time;
 use airlane_minerva::Update;
 use serde::Serialize;
@@ -70,11 +70,11 @@ pub struct SessionView {
 
 /// The arm of a comparison that a session is in.
 pub(super) fn arm(session: &Session) -> Option<&'static str> {
-    match session.treatment() {
+    match session.cohort() {
         _ if session.client().carrier != Carrier::Http3 => None,
-        Treatment::Minerva => Some("minerva"),
-        Treatment::Control => Some("cubic"),
-        Treatment::Plain | Treatment::NoCmcd | Treatment::NoTable => None,
+        Cohort::Minerva => Some("minerva"),
+        Cohort::Control => Some("cubic"),
+        Cohort::Plain | Cohort::NoCmcd | Cohort::NoTable => None,
     }
 }
 
@@ -83,15 +83,15 @@ fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
     if session.client().carrier != Carrier::Http3 {
         return ("unmanaged", Some("it came over TCP"));
     }
-    match (session.treatment(), session.state()) {
-        (Treatment::Minerva, State::Refused) => {
+    match (session.cohort(), session.state()) {
+        (Cohort::Minerva, State::Refused) => {
             ("plain", Some("its connection has as many weighed sessions as it may"))
         }
-        (Treatment::Minerva, _) => ("minerva", None),
-        (Treatment::Control, _) => ("plain", Some("it is the comparison's plain half")),
-        (Treatment::Plain, _) => ("plain", Some("the server sets no weights")),
-        (Treatment::NoCmcd, _) => ("plain", Some("its player sends no CMCD")),
-        (Treatment::NoTable, _) => ("plain", Some("its title has no quality table")),
+        (Cohort::Minerva, _) => ("minerva", None),
+        (Cohort::Control, _) => ("plain", Some("it is the comparison's plain half")),
+        (Cohort::Plain, _) => ("plain", Some("the server sets no weights")),
+        (Cohort::NoCmcd, _) => ("plain", Some("its player sends no CMCD")),
+        (Cohort::NoTable, _) => ("plain", Some("its title has no quality table")),
     }
 }
 

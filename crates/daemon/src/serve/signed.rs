@@ -17,7 +17,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use ring::hmac;
 
-use crate::{files, private};
+use crate::{files, secret_file};
 
 /// Bytes that a key has at least, and at most.
 const LEAST_BYTES: usize = 32;
@@ -46,7 +46,7 @@ impl SignKey {
     /// # Errors
     /// If the file cannot be read, may be read by others, or is shorter than 32 bytes.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let bytes = private::read(file, MOST_BYTES)?;
+        let bytes = secret_file::read(file, MOST_BYTES)?;
         if bytes.len() < LEAST_BYTES {
             let found = format!("a key of {} bytes", bytes.len());
             let expected =

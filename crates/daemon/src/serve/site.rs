@@ -205,7 +205,7 @@ fn argument(query: Option<&str>, name: &str) -> Option<String> {
 
 /// What is known of the titles below a folder.
 pub(super) fn catalogue(
-    request: &super::ServeRequest,
+    request: &super::ServerConfig,
     payload_bytes: u64,
 ) -> Result<Catalogue, InputError> {
     let titles = Titles::scan(&request.folder)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use airlane_apps::http::{Busy, Pace, RequestRate};
 use airlane_apps::vod::{Carrier, ClientConnection, Origin, REPORTS_PATH};
-use airlane_quic::{NoPlace, Occupant, Places};
+use airlane_quic::{ActivityHandle, ConnectionLimiter, LimitExceeded};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
@@ -25,9 +25,9 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
+use super::config::Timeouts;
 use super::exchange::{Answering, Cut, Pieces, TcpExchange};
-use super::request::Timeouts;
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -53,12 +53,12 @@ pub(super) struct Tcp {
     pub(super) runtime: RuntimeHandle,
     pub(super) tls: TlsAcceptor,
     /// One per connection that there may be, of which an address has so many.
-    pub(super) places: Arc<Places>,
+    pub(super) limiter: Arc<ConnectionLimiter>,
     pub(super) rate: RequestRate,
     /// Becomes true when no request is taken any more.
     pub(super) stopping: watch::Receiver<bool>,
     pub(super) timeouts: Timeouts,
-    pub(super) seldom: Arc<Seldom>,
+    pub(super) warnings: Arc<RateLimitedLog>,
 }
 
 /// What a connection has of its answers, and they of it.
@@ -68,9 +68,9 @@ struct Progress {
     /// An answer was broken off.
     cut: Arc<Notify>,
     /// For pieces that wait.
-    room: Arc<Semaphore>,
+    shared_permits: Arc<Semaphore>,
     /// Keeps the connection's place, once something was asked for.
-    occupant: Occupant,
+    activity: ActivityHandle,
 }
 
 /// A connection that the origin knows of, until this is dropped: also where its task panics.
@@ -99,30 +99,32 @@ impl Tcp {
                 Ok(accepted) => accepted,
                 Err(e) => {
                     // Out of descriptors, or the client is gone already: others may do better.
-                    self.seldom.warn("accept", format_args!("a TCP connection was not taken: {e}"));
+                    self.warnings
+                        .warn("accept", format_args!("a TCP connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
-            let place = match self.places.enter_silent(peer.ip()) {
-                Ok(place) => place,
+            let permit = match self.limiter.acquire_idle(peer.ip()) {
+                Ok(permit) => permit,
                 Err(e) => {
                     // One address that has too many must not hide that there are too many in all.
-                    let kind = if e == NoPlace::Full { "no room" } else { "no place" };
+                    let kind = if e == LimitExceeded::Total { "no room" } else { "no place" };
                     let message = format_args!("a TCP connection of {}: {e}", peer.ip());
-                    self.seldom.warn(kind, message);
+                    self.warnings.warn(kind, message);
                     continue;
                 }
             };
             let tcp = self.clone();
             self.runtime.spawn("tcp connection", async move {
                 let (busy, cut) = (Busy::default(), Arc::default());
-                let (room, occupant) = (place.room().clone(), place.occupant().clone());
-                let progress = Progress { busy, cut, room, occupant };
+                let (shared_permits, activity) =
+                    (permit.shared_permits().clone(), permit.activity().clone());
+                let progress = Progress { busy, cut, shared_permits, activity };
                 let served = tokio::select! {
                     biased;
                     served = tcp.serve_connection(stream, peer, progress) => served,
-                    () = place.evicted() => Err("silent, and others came".into()),
+                    () = permit.evicted() => Err("silent, and others came".into()),
                 };
                 if let Err(e) = served {
                     tracing::debug!(%peer, "a TCP connection ended: {e}");
@@ -148,7 +150,7 @@ impl Tcp {
         const HANDSHAKE: u8 = 0x16;
         if first[0] != HANDSHAKE {
             let service = service_fn(|request| {
-                progress.occupant.works();
+                progress.activity.mark_active();
                 std::future::ready(elsewhere(&request))
             });
             return self.run(TokioIo::new(stream), service, true, &progress).await;
@@ -161,7 +163,7 @@ impl Tcp {
         let pace = Mutex::new(Pace::new(self.rate));
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
-            progress.occupant.works();
+            progress.activity.mark_active();
             let wait = pace.lock().take(runtime.now());
             let request = (request, self.timeouts.head);
             let answered = answer(origin, runtime.clone(), client, progress.clone(), request);
@@ -211,7 +213,7 @@ impl Tcp {
             () = progress.cut.notified() => Over::Cut,
             _ = stopping.wait_for(|s| *s) => Over::Stopping,
             () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => Over::Idle,
-            () = unasked(&self.runtime, self.timeouts.head, &progress.occupant) => Over::Idle,
+            () = unasked(&self.runtime, self.timeouts.head, &progress.activity) => Over::Idle,
         };
         if let (Over::Cut, true) = (over, is_http1) {
             // Nothing can follow on this connection.
@@ -237,9 +239,9 @@ impl Tcp {
 }
 
 /// Ready where nothing was asked for within `limit`.
-async fn unasked(runtime: &RuntimeHandle, limit: Duration, occupant: &Occupant) {
+async fn unasked(runtime: &RuntimeHandle, limit: Duration, activity: &ActivityHandle) {
     runtime.sleep(limit).await;
-    if !occupant.is_silent() {
+    if !activity.is_idle() {
         std::future::pending().await
     }
 }
@@ -299,7 +301,7 @@ async fn answer(
     {
         parts.uri = path.clone().into();
     }
-    let (exchange, answered) = TcpExchange::new(incoming, progress.cut, progress.room);
+    let (exchange, answered) = TcpExchange::new(incoming, progress.cut, progress.shared_permits);
     let answering = progress.busy.begin();
     let request = Request::from_parts(parts, ());
     let on = runtime.clone();

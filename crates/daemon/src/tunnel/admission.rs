@@ -14,7 +14,7 @@ use super::knock::{Door, Memory};
 use super::knock_log::KnockLog;
 use super::status::BegunBy;
 use crate::date;
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// Between two looks at the list of clients.
 const LOOK: Duration = Duration::from_secs(1);
@@ -64,10 +64,10 @@ impl Admission {
     }
 
     /// Whether a line of a client is served.
-    pub(super) fn admits(&self, peer: PeerId, seldom: &Arc<Seldom>) -> bool {
+    pub(super) fn admits(&self, peer: PeerId, warnings: &Arc<RateLimitedLog>) -> bool {
         let Some(name) = self.clients.name(peer) else { return false };
         if self.clients.is_shared(peer) {
-            seldom.warn(
+            warnings.warn(
                 "shared key",
                 format_args!(
                     "a client has this end's own key, with which it can pose as this end: \
@@ -83,7 +83,7 @@ impl Admission {
     /// more.
     pub(super) async fn watch(
         self: Arc<Self>,
-        (runtime, seldom): (RuntimeHandle, Arc<Seldom>),
+        (runtime, warnings): (RuntimeHandle, Arc<RateLimitedLog>),
         acceptor: Arc<Acceptor>,
     ) {
         loop {
@@ -96,7 +96,7 @@ impl Admission {
                         tracing::info!("{name}: its key was revoked, and its lines are ended");
                     }
                 }
-                Err(e) => seldom.warn("clients", format_args!("the list of clients stays: {e}")),
+                Err(e) => warnings.warn("clients", format_args!("the list of clients stays: {e}")),
             }
         }
     }

@@ -11,7 +11,7 @@ use airlane_quic::{PinnedKeys, PublicKey, QuicError, Tls, Trust};
 use super::clients::ClientName;
 use super::key::{self, BYTES, FILE_BYTES, Key, from_hex, random, to_hex};
 use super::knock::{KnockKey, KnockMaker, MaskKey, client_id};
-use crate::private;
+use crate::secret_file;
 
 /// The first line of a client's key file.
 const LABEL: &str = "airlane-tunnel-client-1";
@@ -92,7 +92,7 @@ impl ClientKey {
     /// # Errors
     /// If the file cannot be read, holds no key, or may be read by others than its owner.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text = String::from_utf8_lossy(&private::read(file, FILE_BYTES)?).into_owned();
+        let text = String::from_utf8_lossy(&secret_file::read(file, FILE_BYTES)?).into_owned();
         let read = match is_one(&text) {
             true => Self::parse(&text),
             false => Key::parse(&text).and_then(|key| Self::shared(&key)),

@@ -20,7 +20,7 @@ use parking_lot::RwLock;
 use super::client_key::ClientKey;
 use super::key::{self, Key, from_hex, to_hex};
 use super::knock::{ClientId, Knock, KnockKey, MaskKey, client_id};
-use crate::private;
+use crate::secret_file;
 
 /// The first line of the file.
 const LABEL: &str = "airlane-tunnel-clients-1";
@@ -178,7 +178,7 @@ fn read(file: &Path) -> Result<(Names, Option<Stamp>), InputError> {
     if before.is_none() && !file.exists() {
         return Ok((Names::new(), None));
     }
-    let text = String::from_utf8_lossy(&private::read(file, MAX_BYTES)?).into_owned();
+    let text = String::from_utf8_lossy(&secret_file::read(file, MAX_BYTES)?).into_owned();
     Ok((parse(&text).map_err(|e| e.at_file(file))?, before))
 }
 

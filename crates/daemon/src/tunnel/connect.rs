@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use airlane_apps::multipath::trunk::{Bounds, RadioView, Trunk};
 use airlane_base::Seed;
-use airlane_quic::{Places, SilentPlace};
+use airlane_quic::{ConnectionLimiter, IdlePermit};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
@@ -34,7 +34,7 @@ use super::stop::{Stop, until};
 use super::usage::{self, Keeper};
 use crate::date;
 use crate::error::DaemonError;
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// A client of SOCKS has said what it wants by then.
 const ASK: Duration = Duration::from_secs(10);
@@ -66,9 +66,9 @@ pub enum Over {
     Quic,
 }
 
-/// What a connecting end is told.
+/// Configuration of a connecting end.
 #[derive(Clone, Debug)]
-pub struct TunnelConnectRequest {
+pub struct TunnelClientConfig {
     /// Where the other end is.
     pub server: ServerAddress,
     /// This client's key.
@@ -109,7 +109,7 @@ impl std::fmt::Debug for TunnelClient {
 struct Shared {
     runtime: RuntimeHandle,
     trunk: Trunk,
-    seldom: Arc<Seldom>,
+    warnings: Arc<RateLimitedLog>,
     passed: Passed,
     datagrams: datagrams::Counts,
     connections: AtomicU64,
@@ -119,7 +119,7 @@ struct Shared {
     keeper: Option<Arc<Keeper>>,
     permits: Arc<Semaphore>,
     /// Clients of SOCKS that have not said what they want.
-    silent: Arc<Places>,
+    unasked: Arc<ConnectionLimiter>,
 }
 
 /// What a local address is for.
@@ -135,9 +135,9 @@ impl TunnelClient {
     ///
     /// # Errors
     /// If an address cannot be listened at, or a path leads to no address of the server.
-    pub async fn start(request: TunnelConnectRequest) -> Result<Self, DaemonError> {
+    pub async fn start(config: TunnelClientConfig) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
-        if request.key.is_shared() {
+        if config.key.is_shared() {
             tracing::warn!(
                 "this is the serving end's own key: with it anybody can pose as that end, and as \
                  every client; `airlane tunnel key --client NAME` makes a key for this one"
@@ -145,38 +145,38 @@ impl TunnelClient {
         }
         let mut listeners = Vec::new();
         let mut forwards = Vec::new();
-        for forward in &request.forwards {
+        for forward in &config.forwards {
             let listener = listen::tcp(forward.listen)?;
             forwards.push(listener.local_addr().map_err(|e| listen::refused(forward.listen, &e))?);
             listeners.push((listener, Service::Forward(forward.target.clone())));
         }
         let mut socks = None;
-        if let Some(at) = request.socks {
+        if let Some(at) = config.socks {
             let listener = listen::tcp(at)?;
             socks = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             listeners.push((listener, Service::Socks));
         }
-        let Radios { radios, keeper } = Radios::of(&runtime, &request)?;
+        let Radios { radios, keeper } = Radios::of(&runtime, &config)?;
         let shared = Arc::new(Shared {
-            trunk: Trunk::new(&runtime, random()?, radios, request.bounds),
-            seldom: Seldom::new(runtime.clone()),
+            trunk: Trunk::new(&runtime, random()?, radios, config.bounds),
+            warnings: RateLimitedLog::new(runtime.clone()),
             runtime: runtime.clone(),
             passed: Passed::default(),
             datagrams: datagrams::Counts::default(),
             connections: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-            radios: request.radios,
+            radios: config.radios,
             keeper,
-            permits: Arc::new(Semaphore::new(request.bounds.streams_per_trunk)),
+            permits: Arc::new(Semaphore::new(config.bounds.streams_per_trunk)),
             // Most are of this machine: its addresses need no bound of their own.
-            silent: Places::new(MAX_SILENT, MAX_SILENT),
+            unasked: ConnectionLimiter::new(MAX_SILENT, MAX_SILENT),
         });
         let stop = Stop::new(false);
         for (listener, service) in listeners {
             runtime.spawn("tunnel listener", until(&stop, shared.clone().take(listener, service)));
         }
         let mut status = None;
-        if let Some(at) = request.status {
+        if let Some(at) = config.status {
             let listener = listen::tcp(at)?;
             status = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             let of = shared.clone();
@@ -258,7 +258,7 @@ impl Shared {
             let (connection, peer) = match listener.accept().await {
                 Ok(accepted) => accepted,
                 Err(e) => {
-                    self.seldom.warn("accept", format_args!("a connection was not taken: {e}"));
+                    self.warnings.warn("accept", format_args!("a connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -270,7 +270,7 @@ impl Shared {
                     Service::Socks => {
                         // It has its place when it has said what it wants.
                         drop(permit);
-                        match shared.silent.enter_silent(peer.ip()) {
+                        match shared.unasked.acquire_idle(peer.ip()) {
                             Ok(silent) => shared.socks(connection, silent).await,
                             Err(e) => Err(io::Error::other(e).into()),
                         }
@@ -283,7 +283,7 @@ impl Shared {
                 if let Err(e) = served {
                     if e.is_out_of_descriptors() {
                         let message = format_args!("a connection was not served: {e}");
-                        shared.seldom.warn("descriptors", message);
+                        shared.warnings.warn("descriptors", message);
                     }
                     tracing::debug!(%peer, "a connection ended: {e}");
                 }
@@ -326,7 +326,7 @@ impl Shared {
             datagrams_refused: of(&self.datagrams.refused),
             clients: Vec::new(),
             lines: self.radios.iter().zip(self.trunk.radios()).map(line).collect(),
-            warnings: self.seldom.totals(),
+            warnings: self.warnings.totals(),
         }
     }
 
@@ -358,7 +358,7 @@ impl Shared {
             let granting = tokio::task::spawn_blocking(move || keeper.grant(usage::now()));
             if let Ok(Err(e)) = granting.await {
                 let message = format!("no more is granted to radios with a cap: {e}");
-                self.seldom.warn("usage", &message);
+                self.warnings.warn("usage", &message);
             }
         }
     }
@@ -369,12 +369,12 @@ impl Shared {
         let pumped = pump(connection, stream, beginning, &self.passed).await;
         if let Err(PumpError::Refused(reply)) = &pumped {
             self.refused.fetch_add(1, Ordering::Relaxed);
-            self.seldom.warn("refused", format_args!("{target}: {reply}"));
+            self.warnings.warn("refused", format_args!("{target}: {reply}"));
         }
         pumped
     }
 
-    async fn socks(&self, mut connection: TcpStream, silent: SilentPlace) -> Result<(), PumpError> {
+    async fn socks(&self, mut connection: TcpStream, silent: IdlePermit) -> Result<(), PumpError> {
         let mut said = BytesMut::new();
         let asked = async {
             let command = ask(&mut connection, &mut said).await?;

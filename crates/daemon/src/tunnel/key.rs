@@ -15,7 +15,7 @@ use ring::signature::KeyPair;
 use ring::{hkdf, rand, signature};
 
 use super::knock::{KnockKey, MaskKey};
-use crate::private;
+use crate::secret_file;
 
 /// Bytes of a key.
 pub(super) const BYTES: usize = 32;
@@ -60,7 +60,7 @@ impl Key {
     /// # Errors
     /// If the file cannot be read, holds no key, or may be read by others than its owner.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let text = String::from_utf8(private::read(file, FILE_BYTES)?);
+        let text = String::from_utf8(secret_file::read(file, FILE_BYTES)?);
         text.map_err(|_| no_key()).and_then(|text| Self::parse(&text)).map_err(|e| e.at_file(file))
     }
 

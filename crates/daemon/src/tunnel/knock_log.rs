@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use airlane_base::InputError;
 
 use super::knock::{ClientId, MAX_SKEW_MS, NONCE_BYTES, Nonce};
-use crate::private;
+use crate::secret_file;
 
 /// Time that a file is for, milliseconds.
 const EPOCH_MS: u64 = 2 * MAX_SKEW_MS;
@@ -73,7 +73,7 @@ impl KnockLog {
     /// # Errors
     /// If files cannot be made there.
     pub(super) fn open(folder: &Path, name: String, now_ms: u64) -> Result<Self, InputError> {
-        private::make_folder(folder)?;
+        secret_file::make_folder(folder)?;
         let mut log = Self { folder: folder.to_owned(), name, files: Vec::new(), is_broken: false };
         log.turn(now_ms).map_err(|e| InputError::io(folder, "write to", &e))?;
         Ok(log)

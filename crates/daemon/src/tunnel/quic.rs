@@ -10,7 +10,7 @@ use airlane_apps::multipath::path_transport;
 use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, Knock as QuicKnock, LEAST_PAYLOAD_BYTES,
+    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, FirstPacketAuthorization, LEAST_PAYLOAD_BYTES,
     QuicError, Tls, TransportConfig,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -24,7 +24,7 @@ use super::knock::{Door, Knock, KnockMaker};
 use super::radio::PathSpec;
 use super::server_path::ServerPath;
 use crate::date;
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// The channel that knocks of QUIC name: either. Inside the connection it says which.
 const EITHER: u8 = 2;
@@ -68,7 +68,7 @@ impl Congestion {
 /// Knocks on the connecting end's part.
 struct Knocking(KnockMaker);
 
-impl QuicKnock for Knocking {
+impl FirstPacketAuthorization for Knocking {
     fn token(&self) -> Bytes {
         let Ok(nonce) = random() else { return Bytes::new() };
         let knock = Knock { nonce, channel: EITHER, time_ms: date::now_ms() };
@@ -83,10 +83,10 @@ impl QuicKnock for Knocking {
 /// The serving end's door.
 struct Opening {
     door: Arc<Door>,
-    seldom: Arc<Seldom>,
+    warnings: Arc<RateLimitedLog>,
 }
 
-impl QuicKnock for Opening {
+impl FirstPacketAuthorization for Opening {
     fn token(&self) -> Bytes {
         Bytes::new()
     }
@@ -95,20 +95,24 @@ impl QuicKnock for Opening {
         match self.door.take(token, date::now_ms()) {
             Ok((knock, _)) => knock.channel == EITHER,
             Err(e) => {
-                self.seldom.warn("stranger", format_args!("{e} of {} over QUIC", from.ip()));
+                self.warnings.warn("stranger", format_args!("{e} of {} over QUIC", from.ip()));
                 false
             }
         }
     }
 }
 
-fn transport(tls: Tls, control: Congestion, knock: Arc<dyn QuicKnock>) -> TransportConfig {
+fn transport(
+    tls: Tls,
+    control: Congestion,
+    knock: Arc<dyn FirstPacketAuthorization>,
+) -> TransportConfig {
     path_transport(TransportConfig {
         payload_bytes: LEAST_PAYLOAD_BYTES,
         most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
         alpn: vec![ALPN.to_vec()],
         idle_timeout: Some(IDLE),
-        knock: Some(knock),
+        first_packet_authorization: Some(knock),
         receive_window_bytes: WINDOW_BYTES,
         admission: Admission {
             validate_from: usize::MAX,
@@ -197,10 +201,10 @@ pub(super) fn serve(
     runtime: &RuntimeHandle,
     (at, control): (SocketAddr, Congestion),
     tls: Tls,
-    (door, seldom): (Arc<Door>, Arc<Seldom>),
+    (door, warnings): (Arc<Door>, Arc<RateLimitedLog>),
     opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
 ) -> Result<Arc<Endpoint>, QuicError> {
-    let transport = transport(tls, control, Arc::new(Opening { door, seldom }));
+    let transport = transport(tls, control, Arc::new(Opening { door, warnings }));
     let endpoint = Arc::new(Endpoint::server(runtime, at, transport)?);
     let (on, accepting) = (runtime.clone(), endpoint.clone());
     let pairs = Pairs::new(runtime.clone());

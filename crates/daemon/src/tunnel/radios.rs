@@ -7,7 +7,7 @@ use airlane_base::InputError;
 use airlane_runtime::RuntimeHandle;
 use tokio_rustls::TlsConnector;
 
-use super::connect::{Over, TunnelConnectRequest};
+use super::connect::{Over, TunnelClientConfig};
 use super::quic::QuicDialer;
 use super::radio_spec::RadioSpec;
 use super::server_address::{ServerAddress, ServerLookup};
@@ -29,7 +29,7 @@ impl Radios {
     /// If a path leads to no address of the server, or what was used cannot be read or written.
     pub(super) fn of(
         runtime: &RuntimeHandle,
-        request: &TunnelConnectRequest,
+        request: &TunnelClientConfig,
     ) -> Result<Self, DaemonError> {
         let dialers = dialers(runtime, request)?;
         let mut metered = Vec::new();
@@ -59,7 +59,7 @@ impl Radios {
 /// What connects over each path.
 fn dialers(
     runtime: &RuntimeHandle,
-    request: &TunnelConnectRequest,
+    request: &TunnelClientConfig,
 ) -> Result<Vec<Connect>, DaemonError> {
     let mut dialers = Vec::new();
     let tls = TlsConnector::from(Arc::new(request.key.tls()?.client_config(&[])?));

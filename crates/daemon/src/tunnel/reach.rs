@@ -15,8 +15,8 @@ use super::request::{Reply, Target};
 use super::rules::{NotAllowed, TargetPolicy};
 use crate::fair::{FairPermit, FairPermits};
 use crate::happy_eyeballs::{interleave, race};
+use crate::rate_limited_log::RateLimitedLog;
 use crate::resolver::Resolver;
-use crate::seldom::Seldom;
 
 /// Time in which the addresses of a name are to be known.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,7 +38,7 @@ pub(super) struct Reach {
     resolver: Resolver<Holder>,
     connecting: Arc<FairPermits<Holder>>,
     sockets: Arc<FairPermits<Holder>>,
-    seldom: Arc<Seldom>,
+    warnings: Arc<RateLimitedLog>,
 }
 
 /// A connection to a target.
@@ -64,7 +64,7 @@ impl Reach {
         runtime: RuntimeHandle,
         policy: TargetPolicy,
         (max_sockets, timeout): (usize, Duration),
-        seldom: Arc<Seldom>,
+        warnings: Arc<RateLimitedLog>,
     ) -> Self {
         Self {
             timeout,
@@ -73,7 +73,7 @@ impl Reach {
             policy,
             connecting: FairPermits::new(MAX_CONNECTING.min(max_sockets)),
             sockets: FairPermits::new(max_sockets),
-            seldom,
+            warnings,
         }
     }
 
@@ -155,7 +155,7 @@ impl Reach {
     /// Warns that there are no descriptors for a target.
     pub(super) fn warn_of_descriptors(&self, problem: &dyn std::fmt::Display) {
         let message = format_args!("a target waits or is not reached: {problem}");
-        self.seldom.warn("descriptors", message);
+        self.warnings.warn("descriptors", message);
     }
 }
 

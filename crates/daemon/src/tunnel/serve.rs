@@ -30,15 +30,15 @@ use super::stop::{Stop, until};
 use super::tcp::TcpDoor;
 use crate::date;
 use crate::error::DaemonError;
-use crate::machine;
-use crate::seldom::Seldom;
+use crate::host_id;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// How long clients may take to hear that QUIC ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// What a serving end is told.
+/// Configuration of a serving end.
 #[derive(Clone, Debug)]
-pub struct TunnelServeRequest {
+pub struct TunnelServerConfig {
     /// Where to listen, over TCP and UDP.
     pub listen: Vec<SocketAddr>,
     /// Its key.
@@ -75,7 +75,7 @@ impl std::fmt::Debug for TunnelServer {
 struct Shared {
     admission: Arc<Admission>,
     reach: Reach,
-    seldom: Arc<Seldom>,
+    warnings: Arc<RateLimitedLog>,
     passed: Passed,
     runtime: RuntimeHandle,
     datagrams: datagrams::Counts,
@@ -89,24 +89,24 @@ impl TunnelServer {
     ///
     /// # Errors
     /// If an address cannot be listened at.
-    pub async fn start(request: TunnelServeRequest) -> Result<Self, DaemonError> {
+    pub async fn start(config: TunnelServerConfig) -> Result<Self, DaemonError> {
         let runtime = TokioRuntime::new(Seed(date::now_ms()));
-        let seldom = Seldom::new(runtime.clone());
-        let granted = machine::raise_descriptors();
-        let max = request.bounds.max_descriptors.or(granted).unwrap_or(usize::MAX);
+        let warnings = RateLimitedLog::new(runtime.clone());
+        let granted = host_id::raise_descriptors();
+        let max = config.bounds.max_descriptors.or(granted).unwrap_or(usize::MAX);
         let descriptors = DescriptorPlan::of(max);
-        let (admission, door) = Admission::open(&request.key, request.admission)?;
+        let (admission, door) = Admission::open(&config.key, config.admission)?;
         // First packets of the millisecond of the start may be refused, and nobody is to make one then.
         runtime.sleep(Duration::from_millis(2)).await;
         let shared = Arc::new(Shared {
             admission: admission.clone(),
             reach: Reach::new(
                 runtime.clone(),
-                TargetPolicy::new(runtime.clone(), request.rules),
-                (descriptors.targets, request.bounds.reach_timeout),
-                seldom.clone(),
+                TargetPolicy::new(runtime.clone(), config.rules),
+                (descriptors.targets, config.bounds.reach_timeout),
+                warnings.clone(),
             ),
-            seldom: seldom.clone(),
+            warnings: warnings.clone(),
             passed: Passed::default(),
             runtime: runtime.clone(),
             datagrams: datagrams::Counts::default(),
@@ -121,33 +121,34 @@ impl TunnelServer {
                 runtime.spawn("tunnel target", async move { shared.serve(opened).await });
             }
         };
-        let acceptor = Acceptor::new(runtime.clone(), request.bounds, begun);
+        let acceptor = Acceptor::new(runtime.clone(), config.bounds, begun);
         let tls = admission.clients.server_tls()?.server_config(&[])?;
         let stop = Stop::new(false);
-        let watching = admission.clone().watch((runtime.clone(), seldom.clone()), acceptor.clone());
+        let watching =
+            admission.clone().watch((runtime.clone(), warnings.clone()), acceptor.clone());
         runtime.spawn("tunnel clients", until(&stop, watching));
         let tcp = TcpDoor::new(
             runtime.clone(),
             door.clone(),
             TlsAcceptor::from(Arc::new(tls)),
-            seldom.clone(),
+            warnings.clone(),
             descriptors,
         );
         let (mut addresses, mut endpoints): (Vec<SocketAddr>, Vec<_>) = Default::default();
-        for mut at in request.listen {
+        for mut at in config.listen {
             if let (0, Some(first)) = (at.port(), addresses.first()) {
                 at.set_port(first.port());
             }
-            let opened = serve_lines(&runtime, (&acceptor, &admission), &seldom);
+            let opened = serve_lines(&runtime, (&acceptor, &admission), &warnings);
             // With port 0 the system's choice for TCP may be taken for UDP: it chooses again.
             let mut tries = if at.port() == 0 { 16 } else { 1 };
             let (listener, endpoint) = loop {
                 let listener = listen::tcp(at)?;
                 let local = listener.local_addr().map_err(|e| listen::refused(at, &e))?;
-                let ways = (door.clone(), seldom.clone());
+                let ways = (door.clone(), warnings.clone());
                 match quic::serve(
                     &runtime,
-                    (local, request.congestion),
+                    (local, config.congestion),
                     admission.clients.server_tls()?,
                     ways,
                     opened.clone(),
@@ -162,7 +163,7 @@ impl TunnelServer {
             runtime.spawn("tunnel over tcp", until(&stop, tcp.clone().serve(listener, opened)));
         }
         let mut status = None;
-        if let Some(at) = request.status {
+        if let Some(at) = config.status {
             let listener = listen::tcp(at)?;
             status = Some(listener.local_addr().map_err(|e| listen::refused(at, &e))?);
             let (shared, acceptor) = (shared.clone(), acceptor.clone());
@@ -214,12 +215,12 @@ impl TunnelServer {
 fn serve_lines(
     runtime: &RuntimeHandle,
     (acceptor, admission): (&Arc<Acceptor>, &Arc<Admission>),
-    seldom: &Arc<Seldom>,
+    warnings: &Arc<RateLimitedLog>,
 ) -> impl Fn(Channels) + Send + Sync + Clone + 'static {
     let (runtime, acceptor) = (runtime.clone(), acceptor.clone());
-    let (admission, seldom) = (admission.clone(), seldom.clone());
+    let (admission, warnings) = (admission.clone(), warnings.clone());
     move |channels| {
-        if !admission.admits(channels.peer, &seldom) {
+        if !admission.admits(channels.peer, &warnings) {
             return;
         }
         let acceptor = acceptor.clone();
@@ -259,7 +260,7 @@ impl Shared {
             datagrams_refused: of(&self.datagrams.refused),
             clients: self.admission.begun.status(&self.admission.clients, &trunks),
             lines: lines.collect(),
-            warnings: self.seldom.totals(),
+            warnings: self.warnings.totals(),
         }
     }
 
@@ -291,7 +292,7 @@ impl Shared {
         let Reached { connection, permit } = match reached {
             Ok(reached) => reached,
             Err(Unreached::NotAllowed(why)) => {
-                self.seldom.warn(
+                self.warnings.warn(
                     "not allowed",
                     format_args!("a client asked for {target}, which is not allowed: {why}"),
                 );

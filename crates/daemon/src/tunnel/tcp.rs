@@ -10,7 +10,7 @@ use airlane_apps::multipath::trunk::{
     Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, Half, Pairs, PeerId, Role,
 };
 use airlane_base::network_of;
-use airlane_quic::{Places, PublicKey, SilentPlace};
+use airlane_quic::{ConnectionLimiter, IdlePermit, PublicKey};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Buf, Bytes, BytesMut};
 use rustls::pki_types::ServerName;
@@ -26,7 +26,7 @@ use super::radio;
 use super::server_path::ServerPath;
 use crate::date;
 use crate::fair::FairPermits;
-use crate::seldom::Seldom;
+use crate::rate_limited_log::RateLimitedLog;
 
 /// A connection has shaken hands by then.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -80,9 +80,9 @@ pub(super) struct TcpDoor {
     pub(super) runtime: RuntimeHandle,
     pub(super) door: Arc<Door>,
     pub(super) tls: TlsAcceptor,
-    pub(super) seldom: Arc<Seldom>,
+    pub(super) warnings: Arc<RateLimitedLog>,
     /// Connections that have not knocked.
-    silent: Arc<Places>,
+    unasked: Arc<ConnectionLimiter>,
     /// Connections that have, by address.
     connections: Arc<FairPermits<IpAddr>>,
     pairs: Arc<Pairs>,
@@ -93,14 +93,14 @@ impl TcpDoor {
         runtime: RuntimeHandle,
         door: Arc<Door>,
         tls: TlsAcceptor,
-        seldom: Arc<Seldom>,
+        warnings: Arc<RateLimitedLog>,
         descriptors: DescriptorPlan,
     ) -> Arc<Self> {
         // So many of one address that others find room while its oldest still have time to speak.
-        let silent = Places::new(descriptors.silent, descriptors.silent / 2);
+        let unasked = ConnectionLimiter::new(descriptors.silent, descriptors.silent / 2);
         let connections = FairPermits::new(descriptors.lines);
         let pairs = Pairs::new(runtime.clone());
-        Arc::new(Self { runtime, door, tls, seldom, silent, connections, pairs })
+        Arc::new(Self { runtime, door, tls, warnings, unasked, connections, pairs })
     }
 
     /// Takes connections for ever; `opened` gets each line.
@@ -114,15 +114,16 @@ impl TcpDoor {
                 Ok(accepted) => accepted,
                 Err(e) => {
                     // Out of descriptors, or the peer is gone already: others may do better.
-                    self.seldom.warn("accept", format_args!("a TCP connection was not taken: {e}"));
+                    self.warnings
+                        .warn("accept", format_args!("a TCP connection was not taken: {e}"));
                     self.runtime.sleep(Duration::from_millis(50)).await;
                     continue;
                 }
             };
-            let silent = match self.silent.enter_silent(peer.ip()) {
+            let silent = match self.unasked.acquire_idle(peer.ip()) {
                 Ok(place) => place,
                 Err(e) => {
-                    self.seldom.warn("silent", format_args!("{e}: {}", peer.ip()));
+                    self.warnings.warn("silent", format_args!("{e}: {}", peer.ip()));
                     continue;
                 }
             };
@@ -135,10 +136,10 @@ impl TcpDoor {
                         }
                     }
                     Ok(Err((kind, e))) => {
-                        door.seldom.warn(kind, format_args!("{} of {}", e, peer.ip()))
+                        door.warnings.warn(kind, format_args!("{} of {}", e, peer.ip()))
                     }
                     Err(_) => door
-                        .seldom
+                        .warnings
                         .warn("handshake", format_args!("no handshake in time of {}", peer.ip())),
                 }
             });
@@ -149,7 +150,7 @@ impl TcpDoor {
     async fn admit(
         &self,
         (mut stream, from): (TcpStream, SocketAddr),
-        silent: SilentPlace,
+        silent: IdlePermit,
     ) -> Result<Half, (&'static str, MultipathError)> {
         let io = |kind| move |e: io::Error| (kind, MultipathError::from(e));
         radio::tune(&stream).map_err(io("socket"))?;

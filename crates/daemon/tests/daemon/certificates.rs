@@ -10,7 +10,7 @@ use airlane_base::Seed;
 use airlane_congestion::ControllerConfig;
 use airlane_daemon::certificate::development;
 use airlane_daemon::client::{Client, Speak};
-use airlane_daemon::serve::{CertificateFiles, ServeRequest, Server};
+use airlane_daemon::serve::{CertificateFiles, Server, ServerConfig};
 use airlane_quic::{ALPN_H3, Endpoint, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use rustls::pki_types::ServerName;
@@ -56,7 +56,7 @@ fn each_name_has_its_certificate_over_quic_and_tcp() {
             .into_iter()
             .unzip();
         let server =
-            Server::start(ServeRequest { certificates, ..request(&folder.0) }).await.unwrap();
+            Server::start(ServerConfig { certificates, ..request(&folder.0) }).await.unwrap();
         let at = server.ready().addresses[0];
         let runtime = TokioRuntime::new(Seed(1));
         for (name, which) in [
@@ -97,7 +97,7 @@ fn certificates_that_change_on_disk_are_shown_without_a_signal() {
         let beside = folder.0.with_extension("keys");
         let (files, first) = pair(&beside, "localhost");
         let (other, second) = pair(&beside, "other");
-        let asked = ServeRequest {
+        let asked = ServerConfig {
             certificates: vec![files.clone()],
             certificate_look: Duration::from_millis(20),
             ..request(&folder.0)

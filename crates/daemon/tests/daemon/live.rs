@@ -11,10 +11,10 @@ use airlane_apps::live::LayerMarks;
 use airlane_base::Seed;
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_daemon::live::{
-    RecvRequest, Report, Second, SendRequest, Sender, SentVideo, VideoInput, VpxEncoders, WriteTo,
-    recv,
+    ReceiverConfig, Report, Second, Sender, SenderConfig, SentVideo, VideoInput, VpxEncoders,
+    WriteTo, recv,
 };
-use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec};
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec};
 use airlane_quic::{Connection, Endpoint, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_vpx::{Decoder, Library};
@@ -88,7 +88,7 @@ async fn sender(
     let data = tempfile::tempdir().unwrap();
     let input = VideoInput::of("a test", from, is_recorded).await.unwrap();
     let encoders = Arc::new(VpxEncoders::new(library.clone()));
-    let request = SendRequest {
+    let request = SenderConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         video: SentVideo::Live { input, encoders },
         marks: LayerMarks::PAPER,
@@ -99,8 +99,8 @@ async fn sender(
     (Sender::start(request).unwrap(), data)
 }
 
-fn viewer(at: SocketAddr, write: Option<PathBuf>) -> RecvRequest {
-    RecvRequest {
+fn viewer(at: SocketAddr, write: Option<PathBuf>) -> ReceiverConfig {
+    ReceiverConfig {
         server: at.to_string(),
         insecure: true,
         duration: None,
@@ -136,7 +136,7 @@ pub fn decoded(library: &Arc<Library>, file: &Path, size: (usize, usize)) -> Vec
 fn link(to: SocketAddr, down: &[&str]) -> Link {
     let udp = UdpSpec::new([([127, 0, 0, 1], 0).into()], to);
     let link = LinkSpec::from_settings(&["rtt_s=0.01", "rate_bps=1e9"], down, Seed(3)).unwrap();
-    Link::start(&Request { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
+    Link::start(&LinkConfig { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
 }
 
 /// Waits for something to become true.

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::{Packet, Seed, Time};
-use airlane_daemon::live::{RecvRequest, Report, SendRequest, Sender, SentVideo, recv, recv_on};
-use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec};
+use airlane_daemon::live::{
+    ReceiverConfig, Report, Sender, SenderConfig, SentVideo, recv, recv_on,
+};
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec};
 use airlane_media::layers::LayerContent;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
@@ -17,10 +19,10 @@ use airlane_runtime::virtual_time::{Fabric, World};
 
 use crate::common::run;
 
-fn request(listen: SocketAddr) -> SendRequest {
+fn request(listen: SocketAddr) -> SenderConfig {
     let clips = LayerContent::embedded().unwrap();
     let clip = clips.videos[clips.find("plaza").unwrap()].clone();
-    SendRequest {
+    SenderConfig {
         listen,
         video: SentVideo::Clip { clip, source: Source::Pattern, video: Video::Quality },
         marks: LayerMarks::PAPER,
@@ -30,9 +32,9 @@ fn request(listen: SocketAddr) -> SendRequest {
     }
 }
 
-fn watching(server: impl ToString, duration: Option<Duration>) -> RecvRequest {
+fn watching(server: impl ToString, duration: Option<Duration>) -> ReceiverConfig {
     let server = server.to_string();
-    RecvRequest { server, insecure: true, duration, write: None, times: None }
+    ReceiverConfig { server, insecure: true, duration, write: None, times: None }
 }
 
 const SENDER: [u8; 4] = [10, 0, 0, 1];
@@ -205,7 +207,7 @@ fn link(listen: SocketAddr, to: SocketAddr) -> Link {
     let udp = UdpSpec::new([listen], to);
     let way = ["rtt_s=0.02", "rate_bps=20e6"];
     let link = LinkSpec::from_settings(&way, &way, Seed(3)).unwrap();
-    Link::start(&Request { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
+    Link::start(&LinkConfig { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
 }
 
 /// Watches until `enough` has ended, which is given the number of frames so far.

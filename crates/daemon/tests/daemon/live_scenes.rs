@@ -9,8 +9,8 @@ use std::time::Duration;
 use airlane_apps::live::{LayerMarks, Order, Source, Video};
 use airlane_base::{Rate, Seed, Time};
 use airlane_daemon::live::{
-    EncoderFactory, EncoderPermit, LayerEncoder, RecvRequest, Report, SendRequest, SendStatus,
-    Sender, SentVideo, VideoInput, VpxEncoder, WriteTo, recv_on,
+    EncoderFactory, EncoderPermit, LayerEncoder, ReceiverConfig, Report, SendStatus, Sender,
+    SenderConfig, SentVideo, VideoInput, VpxEncoder, WriteTo, recv_on,
 };
 use airlane_media::layers::LayerContent;
 use airlane_media::y4m::{Header, Reader};
@@ -152,7 +152,7 @@ impl Scene {
         let viewers = viewers.iter().map(|(name, ip)| world.host(name, *ip)).collect::<Vec<_>>();
         let ended = world.run(async move {
             let (video, duration) = self.sent.video(&sender);
-            let request = SendRequest {
+            let request = SenderConfig {
                 listen,
                 video,
                 marks: LayerMarks::PAPER,
@@ -183,7 +183,7 @@ fn watched(
     write: Option<WriteTo>,
 ) -> impl Future<Output = Report> + use<> {
     let server = at.to_string();
-    let request = RecvRequest { server, insecure: true, duration, write, times: None };
+    let request = ReceiverConfig { server, insecure: true, duration, write, times: None };
     let (done, report) = tokio::sync::oneshot::channel();
     let runtime = viewer.clone();
     viewer.spawn("viewer", async move {

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::faults::ask::ask;
 use airlane_daemon::client::Speak;
 use airlane_daemon::play::PlayRequest;
-use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_daemon::serve::{Server, ServerConfig};
 use airlane_media::{Metric, table};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
@@ -23,7 +23,7 @@ const PLAIN: (&str, &str) = ("accept-encoding", "identity");
 fn pages_may_do_no_more_than_they_need() {
     run(async {
         let folder = Scratch::new();
-        let open = ServeRequest {
+        let open = ServerConfig {
             frames: vec!["https://a.example".to_owned(), "https://b.example:8443".to_owned()],
             foreign_manifests: true,
             ..request(&folder.0)
@@ -109,7 +109,7 @@ fn titles_and_sessions_say_by_which_measure_they_are_weighed() {
         };
         let both = [Metric::Vmaf, Metric::PsnrDb];
         // Of a table of both by what the server is told, else by what there is.
-        let asked = || ServeRequest { metric: Some(Metric::PsnrDb), ..request(&folder.0) };
+        let asked = || ServerConfig { metric: Some(Metric::PsnrDb), ..request(&folder.0) };
         let mut weighed = Vec::new();
         for (request, metrics) in
             [(request(&folder.0), &both[..]), (asked(), &both), (request(&folder.0), &both[1..])]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::common::*;
 use airlane_daemon::client::{Speak, Url};
 use airlane_daemon::play::{PlayRequest, play};
-use airlane_daemon::serve::{Admin, CertificateFiles, ServeRequest, Server, Sharing};
+use airlane_daemon::serve::{Admin, CertificateFiles, Server, ServerConfig, Sharing};
 use airlane_quic::Trust;
 use http::StatusCode;
 use rustls::HandshakeKind;
@@ -163,7 +163,7 @@ fn a_comparison_splits_sessions_and_says_so() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 2, true);
-        let asked = ServeRequest { split: Some(0.5), ..request(&folder.0) };
+        let asked = ServerConfig { split: Some(0.5), ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let many = PlayRequest { sessions: 24, ..players(&server, "film", Speak::Http3) };
         let mut ended = 0;
@@ -217,7 +217,7 @@ fn sessions_at_several_addresses_of_a_server_are_told_apart() {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 3, true);
         let listen = ["127.0.0.1:0", "127.0.0.2:0"].map(|a| a.parse().unwrap()).to_vec();
-        let server = Server::start(ServeRequest { listen, ..request(&folder.0) }).await.unwrap();
+        let server = Server::start(ServerConfig { listen, ..request(&folder.0) }).await.unwrap();
         // Both clients stay connected, and neither names its session.
         let clients = [client(Speak::Http3), client(Speak::Http3)];
         for (client, address) in clients.iter().zip(&server.ready().addresses) {
@@ -303,7 +303,7 @@ fn a_stop_lets_answers_end() {
         let video = write_title(&folder.0, "film", 2, true);
         // Longer than answers take on any machine.
         let drain = LIMIT;
-        let server = Server::start(ServeRequest { drain, ..request(&folder.0) }).await.unwrap();
+        let server = Server::start(ServerConfig { drain, ..request(&folder.0) }).await.unwrap();
         let want = video.size_bytes(5, 1) as usize;
         for speak in [Speak::Http3, Speak::Tcp] {
             let client = client(speak);
@@ -331,7 +331,7 @@ fn a_server_that_has_stopped_leaves_its_ports_to_the_next() {
         let listen = vec![kept_address()];
         let admin = SocketAddr::new(listen[0].ip(), listen[0].port() + 1);
         let admin = Admin::At { addresses: vec![admin], names: Vec::new() };
-        let asked = ServeRequest { listen, admin, sockets: 3, ..request(&folder.0) };
+        let asked = ServerConfig { listen, admin, sockets: 3, ..request(&folder.0) };
         for is_quiet in [true, false].repeat(20) {
             let server = Server::start(asked.clone()).await.unwrap();
             // Their connections stay open.
@@ -351,12 +351,12 @@ fn folders_certificates_and_addresses_that_cannot_be_used_are_named() {
     run(async {
         let folder = Scratch::new();
         let nowhere = folder.0.join("nowhere");
-        let told = |r: ServeRequest| async { Server::start(r).await.unwrap_err().to_string() };
+        let told = |r: ServerConfig| async { Server::start(r).await.unwrap_err().to_string() };
         assert!(told(request(&nowhere)).await.contains("nowhere"));
         let pem = folder.0.join("cert.pem");
         fs::write(&pem, "nothing").unwrap();
         let certificates = vec![CertificateFiles { chain: pem.clone(), key: pem }];
-        let text = told(ServeRequest { certificates, ..request(&folder.0) }).await;
+        let text = told(ServerConfig { certificates, ..request(&folder.0) }).await;
         assert!(text.contains("cert.pem") && text.contains("PEM"), "{text}");
         let [one, other] = ["one", "other"].map(|name| {
             let data = folder.0.join(name);
@@ -365,16 +365,16 @@ fn folders_certificates_and_addresses_that_cannot_be_used_are_named() {
             data.join("development.pem")
         });
         let certificates = vec![CertificateFiles { chain: one, key: other }];
-        let text = told(ServeRequest { certificates, ..request(&folder.0) }).await;
+        let text = told(ServerConfig { certificates, ..request(&folder.0) }).await;
         assert!(text.contains("other/development.pem: the private key is of no use"), "{text}");
         assert!(text.ends_with("one/development.pem"), "{text}");
         let listen = vec!["192.0.2.1:4433".parse().unwrap()];
-        let text = told(ServeRequest { listen, ..request(&folder.0) }).await;
+        let text = told(ServerConfig { listen, ..request(&folder.0) }).await;
         assert!(text.contains("192.0.2.1:4433"), "{text}");
         let file = folder.0.join("f.json");
         let normalisations = vec![(String::new(), file)];
         write_title(&folder.0, "film", 2, true);
-        let text = told(ServeRequest { normalisations, ..request(&folder.0) }).await;
+        let text = told(ServerConfig { normalisations, ..request(&folder.0) }).await;
         assert!(text.contains("f.json"), "{text}");
     });
 }
@@ -387,7 +387,7 @@ fn every_policy_serves() {
         let policies =
             [Sharing::MaxMin, Sharing::Proportional, Sharing::Bounded(1.25), Sharing::Plain];
         for sharing in policies {
-            let asked = ServeRequest { sharing, ..request(&folder.0) };
+            let asked = ServerConfig { sharing, ..request(&folder.0) };
             let server = Server::start(asked).await.unwrap();
             let result = play_one(players(&server, "film", Speak::Http3)).await;
             assert_eq!(result.failure, None, "{sharing:?}");

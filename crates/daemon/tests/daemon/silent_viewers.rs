@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::Seed;
 use airlane_congestion::{Algorithm, ControllerConfig};
-use airlane_daemon::live::{RecvRequest, Second, SendRequest, Sender, SentVideo, recv};
+use airlane_daemon::live::{ReceiverConfig, Second, Sender, SenderConfig, SentVideo, recv};
 use airlane_media::layers::LayerContent;
 use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
@@ -31,7 +31,7 @@ fn connections_that_ask_for_nothing_keep_no_viewer_out() {
         let data = tempfile::tempdir().unwrap();
         let clips = LayerContent::embedded().unwrap();
         let clip = clips.videos[clips.find("plaza").unwrap()].clone();
-        let request = SendRequest {
+        let request = SenderConfig {
             listen: ([127, 0, 0, 1], 0).into(),
             video: SentVideo::Clip { clip, source: Source::Pattern, video: Video::default() },
             marks: LayerMarks::PAPER,
@@ -46,7 +46,7 @@ fn connections_that_ask_for_nothing_keep_no_viewer_out() {
             let connected = endpoint.connect(sender.address(), "localhost");
             silent.push(connected.await.unwrap());
         }
-        let viewer = RecvRequest {
+        let viewer = ReceiverConfig {
             server: sender.address().to_string(),
             insecure: true,
             duration: None,

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::common::*;
 use airlane_daemon::client::{Speak, Url};
 use airlane_daemon::play::PlayRequest;
-use airlane_daemon::serve::{Admin, ServeRequest, Server, SignKey};
+use airlane_daemon::serve::{Admin, Server, ServerConfig, SignKey};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -55,7 +55,7 @@ fn pages_of_other_sites_cannot_read_what_operators_can() {
         let (addresses, names) =
             (vec!["127.0.0.1:0".parse().unwrap()], vec!["box.example".to_owned()]);
         let admin = Admin::At { addresses, names };
-        let server = Server::start(ServeRequest { admin, ..request(&folder.0) }).await.unwrap();
+        let server = Server::start(ServerConfig { admin, ..request(&folder.0) }).await.unwrap();
         let at = server.ready().admin[0];
         for path in ["/metrics", "/airlane/", "/airlane/sessions", "/airlane/titles"] {
             for own in ["localhost", "127.0.0.1", "box.example"] {
@@ -82,7 +82,7 @@ fn a_port_that_is_taken_is_told_of_and_none_is_none() {
         let folder = Scratch::new();
         let public = kept_address();
         let taken = TcpListener::bind((public.ip(), public.port() + 1)).await.unwrap();
-        let asked = || ServeRequest { listen: vec![public], ..request(&folder.0) };
+        let asked = || ServerConfig { listen: vec![public], ..request(&folder.0) };
         let server = Server::start(asked()).await.unwrap();
         let note = &server.ready().notes[0];
         let expected = format!("since {} cannot be had", taken.local_addr().unwrap());
@@ -93,7 +93,7 @@ fn a_port_that_is_taken_is_told_of_and_none_is_none() {
         let server = Server::start(asked()).await.unwrap();
         assert_eq!(server.ready().admin[0].port(), public.port() + 1);
         server.stop().await;
-        let off = ServeRequest { admin: Admin::Off, ..asked() };
+        let off = ServerConfig { admin: Admin::Off, ..asked() };
         let server = Server::start(off).await.unwrap();
         assert!(server.ready().admin.is_empty());
         server.stop().await;
@@ -155,7 +155,7 @@ fn a_title_is_told_of_to_who_knows_its_name_and_all_where_that_is_wanted() {
             assert_eq!(status(e.unwrap_err()), 404, "{query}");
         }
         server.stop().await;
-        let open = ServeRequest { list_titles: true, ..request(&folder.0) };
+        let open = ServerConfig { list_titles: true, ..request(&folder.0) };
         let server = Server::start(open).await.unwrap();
         let titles = json(url(&server, "/airlane/titles")).await;
         assert_eq!(titles["titles"].as_array().unwrap().len(), 1);
@@ -172,7 +172,7 @@ fn with_a_key_files_are_for_those_with_a_signed_address() {
         let file = folder.0.with_extension("key");
         fs::write(&file, [7; 32]).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        let asked = ServeRequest { sign_key: Some(file.clone()), ..request(&folder.0) };
+        let asked = ServerConfig { sign_key: Some(file.clone()), ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let key = SignKey::read(&file).unwrap();
         let now_s = airlane_daemon::now_s();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed};
-use airlane_link::{Link, LinkError, LinkSpec, Mode, Reason, Request, TunEnd, TunSpec, Way};
+use airlane_link::{Link, LinkConfig, LinkError, LinkSpec, Mode, Reason, TunEnd, TunSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use proptest::prelude::*;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -22,17 +22,17 @@ fn names(test: &str) -> [String; 2] {
     ["l", "r"].map(|side| format!("{test}{side}{id}"))
 }
 
-fn request(link: LinkSpec, test: &str, addresses: [&str; 2]) -> Request {
+fn request(link: LinkSpec, test: &str, addresses: [&str; 2]) -> LinkConfig {
     let [near, far] = names(test);
     let end = |name: &str, address: &str| -> TunEnd {
         format!("{name}@{name}={address}").parse().expect("an end")
     };
     let tun = TunSpec::new(end(&near, addresses[0]), end(&far, addresses[1]));
-    Request { link, mode: Mode::Tun(tun), realtime: None }
+    LinkConfig { link, mode: Mode::Tun(tun), realtime: None }
 }
 
 /// Starts it; `None`, with a word about it, where that is not permitted.
-fn start(request: &Request) -> Option<Link> {
+fn start(request: &LinkConfig) -> Option<Link> {
     match Link::start(request) {
         Ok(link) => Some(link),
         Err(e) => {
@@ -169,7 +169,7 @@ fn bad_pairs_are_refused_with_a_reason() {
         let (near, far) = (near.parse().expect("an end"), far.parse().expect("an end"));
         let mode = Mode::Tun(TunSpec { mtu, ..TunSpec::new(near, far) });
         let link = LinkSpec::new(wide(), wide(), Seed(1));
-        let error = Link::start(&Request { link, mode, realtime: None });
+        let error = Link::start(&LinkConfig { link, mode, realtime: None });
         let error: LinkError = error.map(drop).expect_err("bad");
         assert!(error.is_input());
         error.to_string()

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed};
-use airlane_link::{Link, LinkError, LinkSpec, Mode, Reason, Request, UdpSpec, Way};
+use airlane_link::{Link, LinkConfig, LinkError, LinkSpec, Mode, Reason, UdpSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 
@@ -328,7 +328,7 @@ fn bad_requests_are_refused_with_a_reason() {
     let taken = target_address;
     let refused = |listen: SocketAddr, target: SocketAddr, realtime: Option<u8>| {
         let mode = Mode::Udp(UdpSpec::new([listen], target));
-        let error = Link::start(&Request { link: open(), mode, realtime });
+        let error = Link::start(&LinkConfig { link: open(), mode, realtime });
         let error: LinkError = error.map(drop).expect_err("bad");
         assert!(error.is_input());
         error.to_string()
@@ -337,7 +337,7 @@ fn bad_requests_are_refused_with_a_reason() {
     assert!(message.starts_with(&format!("cannot listen on {taken}: ")), "{message}");
     assert!(message.ends_with("; stop what uses the port, or choose another"), "{message}");
     let spec = UdpSpec::new([addr("127.0.0.1:0"), taken], target_address);
-    let both = Link::start(&Request { link: open(), mode: Mode::Udp(spec), realtime: None });
+    let both = Link::start(&LinkConfig { link: open(), mode: Mode::Udp(spec), realtime: None });
     assert!(both.is_err(), "one of the addresses is the target's own");
     let message = refused(addr("192.0.2.1:0"), target_address, None);
     assert!(message.contains("expected an address of this machine"), "{message}");

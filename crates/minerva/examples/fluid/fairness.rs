@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_base::Seed;
 use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::proportional::LogSlope;
@@ -41,7 +41,7 @@ pub fn compare(world: &World, mbps: f64, alpha: f64) -> Result<(), Box<dyn Error
         let seed = Seed(5).split("figure9").index(i);
         let mix = mix(world, 4, seed);
         let link = (world.link)(mbps);
-        let settings: Vec<&Setting> = mix.iter().map(|&i| &*world.settings[i]).collect();
+        let settings: Vec<&TitleModel> = mix.iter().map(|&i| &*world.settings[i]).collect();
         let optimum = optimum(&settings, link.capacity_bps)?;
         for (k, (row, (_, minerva))) in rows.iter_mut().zip(&schemes).enumerate() {
             let plain = viewers(world, &mix, false).into_iter().zip(&optimum);
@@ -92,11 +92,11 @@ fn log_sum(outcomes: &[Outcome]) -> f64 {
 }
 
 /// The rates, Mbit/s, that sum to the link and at which P'/P of all mean curves is equal.
-fn optimum(settings: &[&Setting], capacity_bps: f64) -> Result<Vec<f64>, Box<dyn Error>> {
+fn optimum(settings: &[&TitleModel], capacity_bps: f64) -> Result<Vec<f64>, Box<dyn Error>> {
     let slopes = settings.iter().map(|s| LogSlope::of(s)).collect::<Result<Vec<_>, _>>()?;
     let rates = |slope: f64| -> Vec<f64> {
         let titles = settings.iter().zip(&slopes);
-        let rate = |(s, l): (&&Setting, &LogSlope)| {
+        let rate = |(s, l): (&&TitleModel, &LogSlope)| {
             let top = sustaining_rate_bps(s, s.rungs() - 1);
             s.view().curve().inverse(l.inverse(slope)).min(top) / 1e6
         };

@@ -16,7 +16,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting};
+use airlane_abr::{Abr, AbrKind, PlayerConfig, TitleModel};
 use airlane_base::{Seed, Time};
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual};
@@ -33,7 +33,7 @@ const WITHIN: Duration = Duration::from_secs(200);
 const STEP: f64 = 7.65;
 
 struct World {
-    settings: Vec<Arc<Setting>>,
+    settings: Vec<Arc<TitleModel>>,
     curves: Vec<RateCurve>,
     f: Normalisation,
     abr: Arc<dyn Abr>,
@@ -66,7 +66,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut settings = Vec::new();
     for video in corpus.videos().filter(|v| v.chunks() >= 50) {
         let view = Perceptual::new(video.clone(), Metric::Vmaf)?;
-        settings.push(Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default())?));
+        settings.push(Arc::new(TitleModel::new(
+            view,
+            QoeParams::default(),
+            PlayerConfig::default(),
+        )?));
     }
     let curves: Vec<RateCurve> =
         settings.iter().map(|s| RateCurve::simulate(s, &*abr, WITHIN)).collect();
@@ -107,12 +111,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// V of every title in one of its forms.
 fn values(
     form: &str,
-    settings: &[Arc<Setting>],
+    settings: &[Arc<TitleModel>],
     abr: &Arc<dyn Abr>,
 ) -> Result<Vec<Arc<dyn ValueFunction>>, Box<dyn Error>> {
     let horizon = Blend::default().horizon;
-    let table = |s: &Setting| ValueTable::build(s, &**abr, horizon);
-    let of: &dyn Fn(&Arc<Setting>) -> Arc<dyn ValueFunction> = match form {
+    let table = |s: &TitleModel| ValueTable::build(s, &**abr, horizon);
+    let of: &dyn Fn(&Arc<TitleModel>) -> Arc<dyn ValueFunction> = match form {
         "on-demand" => return Ok(Vec::new()),
         "table" => &|s| Arc::new(table(s)),
         "fitted" => &|s| Arc::new(Fitted::of_table(&table(s), s.mean_rate_bps()[0])),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{Abr, PlayerModel, Setting};
+use airlane_abr::{Abr, PlayerModel, TitleModel};
 use airlane_base::{Rng, Seed, Time};
 use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request, Update, ValueFunction};
 use rand::RngExt;
@@ -36,7 +36,7 @@ impl Link {
 
 /// A viewer to be.
 pub struct Viewer {
-    pub setting: Arc<Setting>,
+    pub setting: Arc<TitleModel>,
     pub start_s: f64,
     /// The weight of a flow without Minerva, throughout.
     pub weight: f64,

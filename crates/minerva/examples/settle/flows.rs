@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{Abr, AbrKind, Setting};
+use airlane_abr::{Abr, AbrKind, TitleModel};
 use airlane_base::{Rng, Seed, Time};
 use airlane_minerva::{Config, Minerva, Normalisation, Progress, Request};
 use rand::RngExt;
@@ -22,7 +22,7 @@ const RTT: Duration = Duration::from_millis(20);
 
 /// The weights of all flows after each of so many updates.
 pub fn run(
-    titles: &[Arc<Setting>],
+    titles: &[Arc<TitleModel>],
     f: &Arc<Normalisation>,
     config: Config,
     link: Link,

@@ -15,7 +15,7 @@ mod flows;
 use std::error::Error;
 use std::sync::Arc;
 
-use airlane_abr::{PlayerConfig, Setting};
+use airlane_abr::{PlayerConfig, TitleModel};
 use airlane_base::Seed;
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual};
@@ -34,16 +34,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut all = Vec::new();
     for video in corpus.videos().filter(|v| v.chunks() >= 50) {
         let view = Perceptual::new(video.clone(), Metric::Vmaf)?;
-        all.push(Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default())?));
+        all.push(Arc::new(TitleModel::new(view, QoeParams::default(), PlayerConfig::default())?));
     }
     let f = Normalisation::uniform(Form::Equation2, 2.0, all.iter().map(|s| s.view().curve()))?;
     let f = Arc::new(f);
     // By what they need for the same quality, from the easiest to the hardest.
     all.sort_by(|a, b| {
-        let need = |s: &Setting| s.view().curve().inverse(70.0);
+        let need = |s: &TitleModel| s.view().curve().inverse(70.0);
         need(a).total_cmp(&need(b))
     });
-    let titles: Vec<Arc<Setting>> = (0..4).map(|i| all[i * (all.len() - 1) / 3].clone()).collect();
+    let titles: Vec<Arc<TitleModel>> =
+        (0..4).map(|i| all[i * (all.len() - 1) / 3].clone()).collect();
     for s in &titles {
         let (u, fu) = (s.view().curve(), |r: f64| f.eval(s.view().curve().eval(r)));
         let (own, normalised) = (elasticity(s, |r| u.eval(r)), elasticity(s, fu));
@@ -77,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The least and the greatest slope of ln u over ln r between the lowest and the highest rung, by
 /// steps of 2 %: alpha and 2 - beta of the convergence theorem.
-fn elasticity(s: &Setting, u: impl Fn(f64) -> f64) -> (f64, f64) {
+fn elasticity(s: &TitleModel, u: impl Fn(f64) -> f64) -> (f64, f64) {
     let (lo, hi) = (s.view().curve().first().0, s.view().curve().last().0);
     let steps = ((hi / lo).ln() / 1.02_f64.ln()) as i32;
     (0..steps).map(|i| lo * 1.02_f64.powi(i)).fold((f64::INFINITY, 0.0), |m: (f64, f64), r| {
@@ -87,7 +88,7 @@ fn elasticity(s: &Setting, u: impl Fn(f64) -> f64) -> (f64, f64) {
 }
 
 fn measure(
-    titles: &[Arc<Setting>],
+    titles: &[Arc<TitleModel>],
     f: &Arc<Normalisation>,
     config: Config,
     link: Link,

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use airlane_abr::{Fixed, Setting};
+use airlane_abr::{Fixed, TitleModel};
 use airlane_base::{Rng, Seed};
 use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::value::Ahead;
@@ -14,7 +14,7 @@ use rand::RngExt;
 
 /// A video with V in its forms.
 pub struct Title {
-    pub setting: Arc<Setting>,
+    pub setting: Arc<TitleModel>,
     pub table: ValueTable,
     /// The same, read along lines of equal buffers.
     pub plain: ValueTable,

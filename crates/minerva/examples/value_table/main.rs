@@ -15,7 +15,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
-use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting};
+use airlane_abr::{Abr, AbrKind, PlayerConfig, TitleModel};
 use airlane_base::Seed;
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual};
@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for i in 0..videos {
         let video = Arc::new(long[i * long.len() / videos].cut_to(CHUNKS));
         let view = Perceptual::new(video, Metric::Vmaf)?;
-        let setting = Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default())?);
+        let setting =
+            Arc::new(TitleModel::new(view, QoeParams::default(), PlayerConfig::default())?);
         titles.push(tabled(setting, abr));
     }
     let seed = Seed(11);
@@ -58,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn tabled(setting: Arc<Setting>, abr: AbrKind) -> compare::Title {
+fn tabled(setting: Arc<TitleModel>, abr: AbrKind) -> compare::Title {
     let begin = Instant::now();
     let table = ValueTable::build(&setting, &abr, HORIZON);
     let built = begin.elapsed().as_secs_f64();

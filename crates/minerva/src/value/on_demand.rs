@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use airlane_abr::fixed_rate::Walk;
-use airlane_abr::{Abr, History, PlayerState, Setting};
+use airlane_abr::{Abr, History, PlayerState, TitleModel};
 
 use super::{Ahead, ValueFunction, is_ahead};
 
 /// V by simulation, as the listing of section 5.3 has it.
 #[derive(Clone, Debug)]
 pub struct OnDemand {
-    setting: Arc<Setting>,
+    setting: Arc<TitleModel>,
     abr: Arc<dyn Abr>,
     horizon: usize,
 }
 
 impl OnDemand {
     /// V over `horizon` chunks of `setting` for players that run `abr`.
-    pub fn new(setting: Arc<Setting>, abr: Arc<dyn Abr>, horizon: usize) -> Self {
+    pub fn new(setting: Arc<TitleModel>, abr: Arc<dyn Abr>, horizon: usize) -> Self {
         Self { setting, abr, horizon }
     }
 }
@@ -30,7 +30,7 @@ impl ValueFunction for OnDemand {
 
 /// [`simulate`] from the player's next request.
 pub(super) fn play(
-    setting: &Setting,
+    setting: &TitleModel,
     abr: &(impl Abr + ?Sized),
     at: Ahead,
     rate_bps: f64,
@@ -49,7 +49,7 @@ pub(super) fn play(
 /// The mean QoE of the next `horizon` chunks, or of those that are left, found by simulating `abr`
 /// from `state` at a constant rate in bits per second. `None` if none is left.
 pub fn simulate(
-    setting: &Setting,
+    setting: &TitleModel,
     abr: &(impl Abr + ?Sized),
     state: PlayerState,
     rate_bps: f64,

@@ -15,21 +15,21 @@
 use std::sync::Arc;
 
 use airlane_abr::mpc::{MAX_HORIZON, best_plan};
-use airlane_abr::{History, MAX_RUNGS, PlayerState, Setting};
+use airlane_abr::{History, MAX_RUNGS, PlayerState, TitleModel};
 
 use super::{Ahead, ValueFunction, is_ahead};
 
 /// V of the best plan.
 #[derive(Clone, Debug)]
 pub struct Optimal {
-    setting: Arc<Setting>,
+    setting: Arc<TitleModel>,
     horizon: usize,
     discount: f64,
 }
 
 impl Optimal {
     /// The best mean over `horizon` chunks of `setting`, without a discount.
-    pub fn new(setting: Arc<Setting>, horizon: usize) -> Self {
+    pub fn new(setting: Arc<TitleModel>, horizon: usize) -> Self {
         Self { setting, horizon, discount: 1.0 }
     }
 

@@ -5,7 +5,7 @@
 //! that the server has yet to learn: the rate, and the buffer that is left when the chunk has
 //! arrived. That is at least one chunk's length and at most what the player holds plus that.
 
-use airlane_abr::{Fixed, Setting};
+use airlane_abr::{Fixed, TitleModel};
 
 use super::grid::{Grid, Lines};
 use super::on_demand::play;
@@ -43,7 +43,7 @@ impl SentCurve {
     /// Samples `value` for a player that asks for `chunk` at `rung` while it holds `buffer_s`
     /// seconds. `None` for a video's last chunk, and for one that is not there.
     pub fn sample(
-        setting: &Setting,
+        setting: &TitleModel,
         value: &(impl ValueFunction + ?Sized),
         chunk: usize,
         rung: usize,
@@ -145,13 +145,13 @@ impl ValueFunction for SentCurve {
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
     curve: &'a SentCurve,
-    setting: &'a Setting,
+    setting: &'a TitleModel,
     horizon: usize,
     slack: f64,
 }
 
 impl SentCurve {
-    pub(crate) fn held<'a>(&'a self, setting: &'a Setting, horizon: usize) -> Held<'a> {
+    pub(crate) fn held<'a>(&'a self, setting: &'a TitleModel, horizon: usize) -> Held<'a> {
         Held { curve: self, setting, horizon, slack: SLACK * highest_quality(setting) }
     }
 }

@@ -6,7 +6,7 @@
 //! that: with past and current chunk at their best, the utility is below nothing there, and `f`
 //! reads its minimum.
 
-use airlane_abr::{Abr, Setting};
+use airlane_abr::{Abr, TitleModel};
 
 use super::grid::{Grid, Lines};
 use super::on_demand::play;
@@ -36,7 +36,7 @@ pub struct ValueTable {
 impl ValueTable {
     /// Simulates `abr` over `horizon` chunks from every point of the grid: for 60 chunks, 8 rungs
     /// and 75 rates 2.6 million simulations.
-    pub fn build(setting: &Setting, abr: &(impl Abr + ?Sized), horizon: usize) -> Self {
+    pub fn build(setting: &TitleModel, abr: &(impl Abr + ?Sized), horizon: usize) -> Self {
         let top = sustaining_rate_bps(setting, setting.rungs() - 1);
         let rates = (top / RATE_STEP_BPS).ceil().clamp(1.0, MOST_RATES) as u32;
         let (chunk, player) = (setting.chunk_s(), setting.player());
@@ -136,14 +136,14 @@ impl ValueFunction for ValueTable {
 }
 
 /// The highest quality of any chunk, above zero.
-pub(super) fn highest_quality(setting: &Setting) -> f64 {
+pub(super) fn highest_quality(setting: &TitleModel) -> f64 {
     let all = (0..setting.chunks()).flat_map(|c| setting.quality(c));
     let highest = all.fold(0.0_f64, |most, q| most.max(*q));
     if highest > 0.0 { highest } else { 1.0 }
 }
 
 /// Seconds that the chunks until the horizon add to the buffer, their pauses taken off.
-pub(super) fn ahead_s(setting: &Setting, horizon: usize) -> f64 {
+pub(super) fn ahead_s(setting: &TitleModel, horizon: usize) -> f64 {
     let gain = setting.chunk_s() - setting.player().chunk_overhead.as_secs_f64();
     gain.max(0.0) * horizon.saturating_sub(1) as f64
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::common::{abr, normalisation, setting};
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_base::{Seed, Time};
 use airlane_media::synthetic;
 use airlane_minerva::curve::sustaining_rate_bps;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const RTT: Duration = Duration::from_millis(20);
 
-type World = (Vec<Arc<Setting>>, Arc<Normalisation>);
+type World = (Vec<Arc<TitleModel>>, Arc<Normalisation>);
 
 /// Five videos and their f, made once.
 fn world(i: usize) -> World {
@@ -40,12 +40,12 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(config: Config) -> (Self, Arc<Setting>) {
+    fn new(config: Config) -> (Self, Arc<TitleModel>) {
         let (settings, f) = world(0);
         (Self::of(settings[2].clone(), f, config), settings[2].clone())
     }
 
-    fn of(setting: Arc<Setting>, f: Arc<Normalisation>, config: Config) -> Self {
+    fn of(setting: Arc<TitleModel>, f: Arc<Normalisation>, config: Config) -> Self {
         Self {
             m: Minerva::new(setting, abr(), f, config),
             now: Time::ZERO,

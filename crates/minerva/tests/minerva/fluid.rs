@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::common::{WITHIN, abr, comyco, curves, normalisation, setting};
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_base::Seed;
 use airlane_media::corpus::Corpus;
 use airlane_media::synthetic;
 use airlane_minerva::{Config, RateCurve, fixed_rate_bound, fixed_rate_optimum};
 
 /// Mean over mixes of the worst viewer's gain over plain flows, and of the gain of the optimum.
-fn gains(settings: &[Arc<Setting>], mixes: &[[usize; 4]], mbps: f64) -> (f64, f64) {
+fn gains(settings: &[Arc<TitleModel>], mixes: &[[usize; 4]], mbps: f64) -> (f64, f64) {
     let curves = curves(settings);
     let f = normalisation(settings, 2.0);
     let (mut ours, mut optimum) = (0.0, 0.0);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{abr, curves, setting};
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_base::{Seed, Time};
 use airlane_media::synthetic;
 use airlane_minerva::curve::sustaining_rate_bps;
@@ -14,12 +14,12 @@ use airlane_minerva::{
 };
 use airlane_quality::PiecewiseLinear;
 
-fn titles(n: usize, seed: u64) -> Vec<Arc<Setting>> {
+fn titles(n: usize, seed: u64) -> Vec<Arc<TitleModel>> {
     synthetic::corpus(n, 60, Seed(seed)).into_iter().map(setting).collect()
 }
 
 /// f over the mean curves: what belongs to the basic utility.
-fn proportional(titles: &[Arc<Setting>], alpha: f64) -> Normalisation {
+fn proportional(titles: &[Arc<TitleModel>], alpha: f64) -> Normalisation {
     let titles = titles.iter().map(|s| (&**s, s.view().curve(), 1.0));
     Normalisation::proportional(alpha, titles).unwrap()
 }

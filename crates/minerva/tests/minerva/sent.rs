@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::common::{abr, comyco, normalisation, setting};
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_base::{Seed, Time};
 use airlane_media::corpus::Corpus;
 use airlane_media::synthetic;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use rand::RngExt;
 
 /// Mean error of curves of random requests, and the length of their texts: mean and most.
-fn loss(settings: &[Arc<Setting>], curves: usize) -> (f64, f64, usize) {
+fn loss(settings: &[Arc<TitleModel>], curves: usize) -> (f64, f64, usize) {
     let mut rng = Seed(5).rng();
     let (mut sum, mut text, mut longest) = (0.0, 0.0, 0);
     for _ in 0..curves {
@@ -59,7 +59,7 @@ fn a_curve_of_two_kilobytes_says_what_v_is_on_real_tables() {
     assert!(error < 0.5 && mean < 1_800.0 && most < 2_500, "{error} {mean} {most}");
 }
 
-fn flat() -> Arc<Setting> {
+fn flat() -> Arc<TitleModel> {
     setting(synthetic::flat("flat", 20, 0.5e6))
 }
 
@@ -127,7 +127,7 @@ proptest! {
 
 /// A session at 2 Mbit/s whose player sends a curve with every request, or none.
 fn session(
-    s: &Arc<Setting>,
+    s: &Arc<TitleModel>,
     curve: impl Fn(usize, usize, f64) -> Option<SentCurve>,
 ) -> Vec<Update> {
     let f = normalisation(std::slice::from_ref(s), 2.0);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{abr, comyco, curves, normalisation, setting, setting_with};
-use airlane_abr::{PlayerConfig, Setting};
+use airlane_abr::{PlayerConfig, TitleModel};
 use airlane_base::Seed;
 use airlane_media::corpus::Corpus;
 use airlane_media::synthetic;
 use airlane_minerva::{Config, Normalisation, RateCurve, Update};
 
-fn alone(s: &Arc<Setting>, f: &Arc<Normalisation>, rate_bps: f64, length_s: f64) -> Vec<Update> {
+fn alone(s: &Arc<TitleModel>, f: &Arc<Normalisation>, rate_bps: f64, length_s: f64) -> Vec<Update> {
     let link = crate::model::Link { capacity_bps: rate_bps, exponent: 1.0, noise: 0.0, lag_s: 0.0 };
     let viewer = crate::model::Viewer {
         setting: s.clone(),
@@ -42,7 +42,7 @@ fn at_the_rate_of_a_rung_the_utility_is_its_quality() {
 
 /// The mean over cases is within 3. Single cases are up to 6.5 below: the pause that the buffer
 /// estimate leaves out reads as a stall where MPC runs the buffer low (see docs/minerva.md).
-fn mean_utility_is_q(settings: &[Arc<Setting>]) {
+fn mean_utility_is_q(settings: &[Arc<TitleModel>]) {
     let curves = curves(settings);
     let f = normalisation(settings, 2.0);
     let mut worst: f64 = 0.0;

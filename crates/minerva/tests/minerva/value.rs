@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::setting_with;
 use airlane_abr::fixed_rate::Walk;
-use airlane_abr::{Abr, AbrKind, History, PlayerConfig, PlayerState, Setting};
+use airlane_abr::{Abr, AbrKind, History, PlayerConfig, PlayerState, TitleModel};
 use airlane_base::{Rng, Seed};
 use airlane_media::corpus::Corpus;
 use airlane_media::{Metric, Perceptual, synthetic};
@@ -23,7 +23,7 @@ fn abr(name: &str) -> Arc<dyn Abr> {
 
 /// A title of the embedded corpus, short, and watched with a small buffer, so that a table of it
 /// takes a moment only.
-fn short(chunks: usize) -> Arc<Setting> {
+fn short(chunks: usize) -> Arc<TitleModel> {
     let corpus = Corpus::embedded().unwrap();
     let video = Arc::new(corpus.video("rally").unwrap().cut_to(chunks));
     let player = PlayerConfig { buffer_cap: Duration::from_secs(12), ..PlayerConfig::default() };
@@ -31,8 +31,8 @@ fn short(chunks: usize) -> Arc<Setting> {
 }
 
 /// Tables of the same title for every algorithm.
-fn tables() -> &'static (Arc<Setting>, Vec<ValueTable>) {
-    static TABLES: LazyLock<(Arc<Setting>, Vec<ValueTable>)> = LazyLock::new(|| {
+fn tables() -> &'static (Arc<TitleModel>, Vec<ValueTable>) {
+    static TABLES: LazyLock<(Arc<TitleModel>, Vec<ValueTable>)> = LazyLock::new(|| {
         let s = short(6);
         let tables = NAMES.iter().map(|n| ValueTable::build(&s, &*abr(n), 5)).collect();
         (s, tables)
@@ -40,7 +40,7 @@ fn tables() -> &'static (Arc<Setting>, Vec<ValueTable>) {
     &TABLES
 }
 
-fn draw(rng: &mut Rng, s: &Setting, t: &ValueTable) -> (Ahead, f64) {
+fn draw(rng: &mut Rng, s: &TitleModel, t: &ValueTable) -> (Ahead, f64) {
     let (b, r) = (t.buffers_s(), t.rates_bps());
     let at = Ahead {
         next_chunk: rng.random_range(1..s.chunks()),
@@ -192,7 +192,7 @@ fn fits_are_increasing_concave_and_near() {
 }
 
 /// Every plan of so many chunks, as appendix C has it, with the player's pause and cap.
-fn enumerate(s: &Setting, at: Ahead, rate: f64, chunks: usize, discount: f64) -> f64 {
+fn enumerate(s: &TitleModel, at: Ahead, rate: f64, chunks: usize, discount: f64) -> f64 {
     if chunks == 0 {
         return 0.0;
     }
@@ -213,7 +213,7 @@ fn enumerate(s: &Setting, at: Ahead, rate: f64, chunks: usize, discount: f64) ->
         .fold(f64::NEG_INFINITY, f64::max)
 }
 
-fn any_setting(seed: u64, chunk_smoothness: bool, overhead_ms: u64, cap_s: u64) -> Arc<Setting> {
+fn any_setting(seed: u64, chunk_smoothness: bool, overhead_ms: u64, cap_s: u64) -> Arc<TitleModel> {
     let video = synthetic::corpus(1, 24, Seed(seed)).remove(0);
     let smoothness = if chunk_smoothness { Smoothness::Chunk } else { Smoothness::MeanCurve };
     let player = PlayerConfig {
@@ -222,7 +222,7 @@ fn any_setting(seed: u64, chunk_smoothness: bool, overhead_ms: u64, cap_s: u64) 
     };
     let qoe = QoeParams { smoothness, ..QoeParams::default() };
     let view = Perceptual::new(video, Metric::Vmaf).unwrap();
-    Arc::new(Setting::new(view, qoe, player).unwrap())
+    Arc::new(TitleModel::new(view, qoe, player).unwrap())
 }
 
 proptest! {

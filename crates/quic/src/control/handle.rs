@@ -166,7 +166,7 @@ impl ControlHandle {
         });
         // Without this the connection would sleep until the pacer's timer, set at the old rate.
         if let Some(link) = self.shared.link.get().and_then(WeakLink::upgrade) {
-            link.stir();
+            link.wake();
         }
         accepted
     }

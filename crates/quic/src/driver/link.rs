@@ -14,29 +14,29 @@ use noq_proto::{ConnectionEvent, ConnectionHandle, Dir, FourTuple, PathId, Strea
 use parking_lot::{Mutex, MutexGuard};
 use rustls::pki_types::CertificateDer;
 
-use super::agenda::Agenda;
-use super::ahead::Ahead;
 use super::guard::caught;
 use super::inbox::{Inbox, MOST_PIECES, Stop};
+use super::run_queue::RunQueue;
+use super::send_window::SendWindow;
 use super::state::{Reader, State};
 use super::unvalidated::Unvalidated;
 use crate::clock::Clock;
+use crate::connection_limiter::{ActivityHandle, Permit};
 use crate::control::ControlHandle;
 use crate::crypto::{Cipher, PublicKey};
 use crate::endpoint::Inner;
 use crate::error::QuicError;
 use crate::fair::SendOrder;
-use crate::places::{Occupant, Place};
 use crate::priority::Priority;
 
 /// One connection. The driver keeps it until it is drained.
 pub(crate) struct Link {
     pub(super) handle: ConnectionHandle,
-    agenda: Arc<Agenda>,
+    run_queue: Arc<RunQueue>,
     runtime: RuntimeHandle,
     pub(super) clock: Arc<Clock>,
     pub(super) control: ControlHandle,
-    pub(super) ahead: Ahead,
+    pub(super) send_window_policy: SendWindow,
     /// Bytes that may wait or be in flight at the moment: changed under the lock, read without.
     pub(super) window: AtomicU64,
     /// Its packets are protected.
@@ -50,12 +50,12 @@ pub(crate) struct Link {
     pub(super) probes_mtu: bool,
     /// When its handshake must be done, if the peer opened it.
     pub(super) handshake_deadline: Option<Time>,
-    /// Who has its place, if it needs one.
-    occupant: OnceLock<Occupant>,
+    /// Tells whether it is active, if it has a permit.
+    activity: OnceLock<ActivityHandle>,
     pub(super) state: Mutex<State>,
 }
 
-/// The application's code with which a connection is closed whose place another needs.
+/// The application's code with which a connection is closed whose permit another needs.
 const EVICTED_CODE: u32 = 1;
 /// The application's code with which a connection is closed that has failed inside.
 const FAULT_CODE: u32 = 1;
@@ -101,23 +101,23 @@ impl Link {
         let reports = endpoint.config().report_sink.as_ref().map(|sink| sink.open());
         let state = State::new(proto, endpoint.clock.instant(now), reports);
         let timeout = endpoint.config().admission.handshake_timeout.filter(|_| state.unannounced);
-        let ahead = Ahead::new(endpoint.config(), &endpoint.live);
+        let send_window_policy = SendWindow::new(endpoint.config(), &endpoint.live);
         let first_path = state.proto.network_path(PathId::ZERO).ok();
         let accepted = state.proto.side().is_server();
         let link = Arc::new(Self {
             handle,
-            agenda: endpoint.agenda.clone(),
+            run_queue: endpoint.run_queue.clone(),
             runtime: endpoint.runtime.clone(),
             clock: endpoint.clock.clone(),
             control,
-            window: AtomicU64::new(ahead.first()),
-            ahead,
+            window: AtomicU64::new(send_window_policy.first()),
+            send_window_policy,
             protects: !matches!(endpoint.config().security.cipher(), Cipher::Null),
             first_path,
             accepted,
             probes_mtu: endpoint.config().most_payload_bytes.is_some(),
             handshake_deadline: timeout.map(|t| now + t),
-            occupant: OnceLock::new(),
+            activity: OnceLock::new(),
             state: Mutex::new(state),
         });
         link.control.shared().attach(&link);
@@ -129,20 +129,20 @@ impl Link {
         self.state.lock().unvalidated = Some(Unvalidated::new(bytes));
     }
 
-    /// It takes a place, and is silent: it ends when another needs the place.
-    pub(super) fn take_place(self: &Arc<Self>, place: &Place) {
+    /// It takes a permit, and is idle: it ends when another needs the permit.
+    pub(super) fn hold_permit(self: &Arc<Self>, permit: &Permit) {
         let link = Arc::downgrade(self);
-        place.on_evicted(move || {
+        permit.on_evicted(move || {
             if let Some(link) = link.upgrade() {
                 link.close(VarInt::from_u32(EVICTED_CODE), Bytes::from_static(b"silent too long"));
             }
         });
-        let _ = self.occupant.set(place.occupant().clone());
+        let _ = self.activity.set(permit.activity().clone());
     }
 
-    /// Who has its place.
-    pub(crate) fn occupant(&self) -> Option<&Occupant> {
-        self.occupant.get()
+    /// Tells whether it is active, if it has a permit.
+    pub(crate) fn activity(&self) -> Option<&ActivityHandle> {
+        self.activity.get()
     }
 
     /// The congestion controller.
@@ -193,14 +193,14 @@ impl Link {
     }
 
     /// Has the driver look at the connection.
-    pub(crate) fn stir(&self) {
+    pub(crate) fn wake(&self) {
         self.list(self.state.lock());
     }
 
     pub(super) fn list(&self, mut state: MutexGuard<'_, State>) {
         if state.enlist() {
             drop(state);
-            self.agenda.add(self.handle);
+            self.run_queue.add(self.handle);
         }
     }
 
@@ -242,7 +242,7 @@ impl Link {
     /// The same by a handle, not the driver, which then has the connection tell its peer.
     pub(crate) fn fail_from_outside(&self, what: &str) {
         self.fail(what);
-        self.stir();
+        self.wake();
     }
 
     /// Ready when the handshake is done.

@@ -16,8 +16,8 @@ use super::link::Link;
 use super::moves::Moves;
 use super::wakers::Wakers;
 use crate::connection::Connection;
+use crate::connection_limiter::Permit;
 use crate::error::QuicError;
-use crate::places::Place;
 
 /// The connections of an endpoint, and the table that tells which datagram is whose.
 pub(crate) struct Links {
@@ -26,8 +26,8 @@ pub(crate) struct Links {
     links: Vec<Option<Arc<Link>>>,
     /// The moves of their peers, by handle.
     moves: Vec<Moves>,
-    /// The places of those that clients opened, by handle.
-    places: BTreeMap<usize, Place>,
+    /// The permits of those that clients opened, by handle.
+    permits: BTreeMap<usize, Permit>,
     live: usize,
     /// Connections that clients open and whose handshakes are not done.
     handshakes: Handshakes,
@@ -52,7 +52,7 @@ impl Links {
             proto,
             links: Vec::new(),
             moves: Vec::new(),
-            places: BTreeMap::new(),
+            permits: BTreeMap::new(),
             live: 0,
             handshakes: Handshakes::new(handshakes),
             closed: None,
@@ -77,16 +77,16 @@ impl Links {
         self.links.iter().flatten().any(|link| link.remote() == Some(remote))
     }
 
-    /// Keeps a connection, and its place, until it is drained. One that a client opens has begun its
+    /// Keeps a connection, and its permit, until it is drained. One that a client opens has begun its
     /// handshake ([`Self::begin_handshake`]).
-    pub(crate) fn insert(&mut self, now: Instant, link: Arc<Link>, place: Option<Place>) {
+    pub(crate) fn insert(&mut self, now: Instant, link: Arc<Link>, permit: Option<Permit>) {
         let i = link.handle.0;
         let home = link.first_path().filter(|_| link.is_accepted()).map(|path| path.remote());
         if self.moves.len() <= i {
             self.moves.resize(i + 1, Moves::new(now, None));
         }
         self.moves[i] = Moves::new(now, home);
-        self.places.extend(place.map(|place| (i, place)));
+        self.permits.extend(permit.map(|permit| (i, permit)));
         if self.links.len() <= i {
             self.links.resize(i + 1, None);
         }
@@ -192,7 +192,7 @@ impl Links {
     }
 
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {
-        self.places.remove(&handle.0);
+        self.permits.remove(&handle.0);
         if let Some(link) = self.links[handle.0].take() {
             // One that was never announced ended in its handshake.
             self.handshakes.end(usize::from(link.is_unannounced()));
@@ -217,7 +217,7 @@ impl Links {
         }
         self.live = 0;
         self.handshakes.end(usize::MAX);
-        self.places.clear();
+        self.permits.clear();
         self.idle.wake();
     }
 }

@@ -3,25 +3,25 @@
 //!
 //! The QUIC state machines are noq-proto's and do no I/O. A [`Driver`] owns the socket; a [`Link`]
 //! is one connection, shared by the driver and the tasks that use it. A task that changes a
-//! connection (writes, reads, closes, sets a rate) puts it on the [`Agenda`], and the driver
+//! connection (writes, reads, closes, sets a rate) puts it on the [`RunQueue`], and the driver
 //! handles it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the
-//! agenda.
+//! run_queue.
 
-mod agenda;
-mod ahead;
 mod guard;
 mod handshakes;
 mod inbox;
 mod link;
 mod links;
 mod moves;
-mod outlet;
+mod run_queue;
+mod send_buffer;
+mod send_window;
 mod state;
 mod token;
-mod turn;
+mod transmit_pass;
+mod transmitter;
 mod unvalidated;
 mod wakers;
-mod writing;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -41,16 +41,16 @@ use noq_proto::{
     ConnectionEvent, ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming,
 };
 
-pub(crate) use self::agenda::Agenda;
 pub use self::guard::{Panic, caught, message, report};
 pub(crate) use self::inbox::{Found, Inbox};
 pub(crate) use self::link::{Link, Owner, WeakLink};
 pub(crate) use self::links::Links;
-use self::outlet::Outlet;
-use crate::companion::is_for_companion;
+pub(crate) use self::run_queue::RunQueue;
+use self::transmitter::Transmitter;
 use crate::connection::Connection;
 use crate::endpoint::Inner;
 use crate::error::QuicError;
+use crate::non_quic::is_non_quic;
 use crate::shards::Shard;
 
 /// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
@@ -60,7 +60,7 @@ const BATCH: NonZeroUsize = NonZeroUsize::new(10).unwrap();
 /// hold. The fewer calls, the less often both sides wake up for the same bytes; how many leave at a
 /// time, window and pacer say.
 const JOINED_BATCH: NonZeroUsize = NonZeroUsize::new(40).unwrap();
-/// Batches after which the next connection has its turn.
+/// Batches after which the next connection has its pass.
 const TURN_BATCHES: usize = 2;
 /// Datagrams received before what they caused is sent.
 const RECEIVE_BURST: usize = 64;
@@ -75,14 +75,14 @@ pub(crate) struct Driver {
 
 /// What is the driver's alone.
 struct Work {
-    outlet: Outlet,
+    transmitter: Transmitter,
     /// When which connection wants to be looked at, by handle.
     deadlines: Schedule,
     timer: Box<dyn Timer>,
     /// What the timer is set to, and whom it wakes.
     armed: Option<Time>,
     waker: Option<Waker>,
-    /// Connections to look at, in turn.
+    /// Connections to look at, in pass.
     ready: VecDeque<ConnectionHandle>,
     /// What has come in a row for one connection, and for which.
     arrived: Vec<ConnectionEvent>,
@@ -114,7 +114,7 @@ impl Driver {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
         let config = inner.config();
         let work = Work {
-            outlet: Outlet::new(socket, config.ecn, config.dscp, inner.accepts()),
+            transmitter: Transmitter::new(socket, config.ecn, config.dscp, inner.accepts()),
             deadlines: Schedule::default(),
             timer,
             armed: None,
@@ -143,8 +143,8 @@ impl Work {
             return Poll::Ready(());
         }
         self.expire(time, &links);
-        inner.agenda.take(&mut self.ready, cx.waker());
-        if self.outlet.poll_flush(cx).is_ready() {
+        inner.run_queue.take(&mut self.ready, cx.waker());
+        if self.transmitter.poll_flush(cx).is_ready() {
             self.give_turns(cx, inner, now, &mut links);
         }
         if links.are_over() {
@@ -154,7 +154,7 @@ impl Work {
         Poll::Pending
     }
 
-    /// Gives each connection on the list one turn. Those that want another wait until what has
+    /// Gives each connection on the list one pass. Those that want another wait until what has
     /// arrived meanwhile was received.
     fn give_turns(&mut self, cx: &mut Context<'_>, inner: &Inner, now: Instant, links: &mut Links) {
         for _ in 0..self.ready.len() {
@@ -185,7 +185,7 @@ impl Work {
             self.take_in_guarded(cx, inner, now, received, links);
         }
         for _ in 0..RECEIVE_BURST {
-            match self.outlet.poll_recv(cx) {
+            match self.transmitter.poll_recv(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(received)) => {
                     let own = match shard {
@@ -228,8 +228,8 @@ impl Work {
         received: Received,
         links: &mut Links,
     ) {
-        if is_for_companion(&received.payload) {
-            return inner.deliver_aside(received);
+        if is_non_quic(&received.payload) {
+            return inner.deliver_non_quic(received);
         }
         let Received { src, dst_ip, ecn, payload, joined, .. } = received;
         let path = FourTuple::new(src, (!dst_ip.is_unspecified()).then_some(dst_ip));
@@ -239,8 +239,9 @@ impl Work {
         let payload = if apart { BytesMut::from(&payload[..]) } else { payload };
         let bytes = payload.len() as u64;
         self.buffer.clear();
-        let knock = inner.config().knock.as_ref().filter(|_| links.accepts());
-        let token = knock.and_then(|_| token::of_initial(&payload));
+        let first_packet_authorization =
+            inner.config().first_packet_authorization.as_ref().filter(|_| links.accepts());
+        let token = first_packet_authorization.and_then(|_| token::of_initial(&payload));
         match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if !links.admit(now, handle, path.remote(), bytes) {
@@ -259,22 +260,24 @@ impl Work {
                 self.arrived_bytes += bytes;
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                let admitted = knock.is_none_or(|knock| {
-                    let asked = || knock.admits(&token.unwrap_or_default(), src);
-                    guard::caught(asked).unwrap_or_else(|panic| {
-                        guard::report(&inner.runtime, panic);
-                        false
-                    })
-                });
+                let admitted =
+                    first_packet_authorization.is_none_or(|first_packet_authorization| {
+                        let asked =
+                            || first_packet_authorization.admits(&token.unwrap_or_default(), src);
+                        guard::caught(asked).unwrap_or_else(|panic| {
+                            guard::report(&inner.runtime, panic);
+                            false
+                        })
+                    });
                 if !admitted {
                     links.proto().ignore(incoming);
                     return;
                 }
                 self.admit(cx, inner, now, (incoming, bytes), links);
             }
-            // What no connection is asked for: strangers hear nothing of a server with a knock.
-            Some(DatagramEvent::Response(_)) if knock.is_some() => {}
-            Some(DatagramEvent::Response(t)) => self.outlet.respond(cx, &t, &self.buffer),
+            // What no connection is asked for: strangers hear nothing of a server with a first_packet_authorization.
+            Some(DatagramEvent::Response(_)) if first_packet_authorization.is_some() => {}
+            Some(DatagramEvent::Response(t)) => self.transmitter.respond(cx, &t, &self.buffer),
             None => {}
         }
     }
@@ -314,24 +317,25 @@ impl Work {
         (incoming, bytes): (Incoming, u64),
         links: &mut Links,
     ) {
-        let (admission, places) = (inner.config().admission, inner.config().places.as_ref());
+        let admission = inner.config().admission;
+        let limiter = inner.config().connection_limiter.as_ref();
         let from = incoming.remote_address().ip();
         let proven = incoming.remote_address_validated();
         let limit = if proven { usize::MAX } else { admission.validate_from };
-        let crowded = !proven && places.is_some_and(|places| places.crowded(from));
+        let crowded = !proven && limiter.is_some_and(|limiter| limiter.is_crowded(from));
         let begun = !crowded && links.begin_handshake(limit.min(admission.handshakes));
         // There may be room for clients that have proven their address.
         let retry = crowded || (!begun && limit <= admission.handshakes);
         if retry && !proven {
             // Whoever has not shown that it is where it says costs nothing but the answer.
             if let Ok(t) = links.proto().retry(incoming, &mut self.buffer) {
-                self.outlet.respond(cx, &t, &self.buffer);
+                self.transmitter.respond(cx, &t, &self.buffer);
             }
             return;
         }
         let room = begun && links.len() < admission.connections;
-        let place = places.map(|places| places.enter(from)).transpose();
-        let answer = if links.accepts() && room && place.is_ok() {
+        let permit = limiter.map(|limiter| limiter.acquire(from)).transpose();
+        let answer = if links.accepts() && room && permit.is_ok() {
             // Its controller is made here.
             guard::caught(|| inner.answer(&incoming)).unwrap_or_else(|panic| {
                 guard::report(&inner.runtime, panic);
@@ -345,7 +349,7 @@ impl Work {
                 links.end_handshake();
             }
             let t = links.proto().refuse(incoming, &mut self.buffer);
-            self.outlet.respond(cx, &t, &self.buffer);
+            self.transmitter.respond(cx, &t, &self.buffer);
             return;
         };
         let config = Some(Arc::new(config));
@@ -358,9 +362,9 @@ impl Work {
                 if !proven {
                     link.limit_to_unvalidated(bytes);
                 }
-                let place = place.ok().flatten();
-                place.iter().for_each(|place| link.take_place(place));
-                links.insert(now, link, place);
+                let permit = permit.ok().flatten();
+                permit.iter().for_each(|permit| link.hold_permit(permit));
+                links.insert(now, link, permit);
                 self.ready.push_back(handle);
             }
             Err(panic) => {
@@ -371,7 +375,7 @@ impl Work {
                 links.end_handshake();
                 tracing::debug!("a connection was not accepted: {}", e.cause);
                 if let Some(t) = &e.response {
-                    self.outlet.respond(cx, t, &self.buffer);
+                    self.transmitter.respond(cx, t, &self.buffer);
                 }
             }
         }
@@ -398,38 +402,38 @@ impl Work {
         links: &mut Links,
     ) -> Poll<()> {
         let Some((link, proto)) = links.get_with_proto(handle) else { return Poll::Ready(()) };
-        let mut turn = link.turn();
-        turn.time_out(now);
-        let batch = if self.outlet.joins(JOINED_BATCH) { JOINED_BATCH } else { BATCH };
+        let mut pass = link.transmit_pass();
+        pass.time_out(now);
+        let batch = if self.transmitter.joins(JOINED_BATCH) { JOINED_BATCH } else { BATCH };
         let most = TURN_BATCHES * batch.get();
         let mut sent = 0;
         let mut full = false;
         while sent < most {
             self.buffer.clear();
-            let Some(transmit) = turn.transmit(now, batch, &mut self.buffer) else { break };
+            let Some(transmit) = pass.transmit(now, batch, &mut self.buffer) else { break };
             sent += transmit.datagrams;
-            full = self.outlet.send(cx, &transmit.to, &mut self.buffer).is_pending();
+            full = self.transmitter.send(cx, &transmit.to, &mut self.buffer).is_pending();
             if full || transmit.is_last {
                 break;
             }
         }
-        if full && turn.enlist() {
+        if full && pass.enlist() {
             self.ready.push_front(handle);
         }
-        let settled = turn.settle(proto);
+        let settled = pass.settle(proto);
         if sent >= most {
-            turn.cut();
+            pass.cut();
         }
-        let goes_on = sent >= most || settled.goes_on || turn.has_earned(batch);
-        if goes_on && turn.enlist() {
+        let goes_on = sent >= most || settled.goes_on || pass.has_earned(batch);
+        if goes_on && pass.enlist() {
             self.ready.push_back(handle);
         }
-        let arrived = turn.has_arrived();
-        match turn.deadline() {
+        let arrived = pass.has_arrived();
+        match pass.deadline() {
             Some(at) => self.deadlines.set(handle.0, at, 0),
             None => self.deadlines.clear(handle.0),
         }
-        turn.end();
+        pass.end();
         let arrived = arrived.then(|| Connection::new(link.clone()));
         if settled.drained {
             links.remove(handle);
@@ -462,7 +466,7 @@ impl Work {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.inner.links.lock().give_up(&QuicError::ClosedHere);
-        self.inner.close_aside();
+        self.inner.close_non_quic();
     }
 }
 

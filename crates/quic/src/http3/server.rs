@@ -135,7 +135,7 @@ impl H3Server {
                             };
                             match resolved {
                                 Ok((head, stream)) => {
-                                    connection.works();
+                                    connection.mark_active();
                                     let asked = head.headers().get("priority");
                                     let asked = asked.map(|v| Priority::parse(v.as_bytes()));
                                     let asked = asked.unwrap_or_default();

@@ -8,7 +8,8 @@ use crate::common::*;
 use airlane_base::{Dscp, Ecn, Rate, Seed};
 use airlane_congestion::Algorithm;
 use airlane_quic::{
-    Admission, Cipher, Endpoint, Identity, Places, QuicError, Tls, TransportConfig, Trust,
+    Admission, Cipher, ConnectionLimiter, Endpoint, Identity, QuicError, Tls, TransportConfig,
+    Trust,
 };
 use airlane_runtime::{Datagram, RuntimeExt, RuntimeHandle, UdpSocket};
 use futures_util::FutureExt;
@@ -66,10 +67,10 @@ fn connections_beyond_the_bound_are_turned_away_and_room_is_given_again() {
 }
 
 #[test]
-fn one_address_has_its_own_places_at_all_endpoints_together() {
+fn one_address_has_its_own_limit_at_all_endpoints_together() {
     let (mut net, plain) = setting(Admission::ALL);
-    let places = Places::new(100, 5);
-    let config = TransportConfig { places: Some(places.clone()), ..plain.clone() };
+    let limiter = ConnectionLimiter::new(100, 5);
+    let config = TransportConfig { connection_limiter: Some(limiter.clone()), ..plain.clone() };
     let (server, client) = (net.server.clone(), net.client.clone());
     let other = net.world.host("other", [10, 0, 0, 3].into());
     net.world
@@ -87,7 +88,7 @@ fn one_address_has_its_own_places_at_all_endpoints_together() {
                 held.push(caller.connect(at, "x").await.unwrap());
             }
             client.sleep(Duration::from_millis(50)).await;
-            assert!(places.crowded(CLIENT_IP.into()));
+            assert!(limiter.is_crowded(CLIENT_IP.into()));
             for at in [here, there] {
                 let refused = caller.connect(at, "x").await;
                 assert!(matches!(
@@ -107,15 +108,16 @@ fn one_address_has_its_own_places_at_all_endpoints_together() {
 async fn serve_at_once(endpoint: Endpoint) {
     let mut served = Vec::new();
     while let Some(connection) = endpoint.accept().await {
-        connection.works();
+        connection.mark_active();
         served.push(connection);
     }
 }
 
 #[test]
-fn silent_connections_give_their_places_to_others() {
+fn idle_connections_give_way_to_others() {
     let (mut net, plain) = setting(Admission::ALL);
-    let config = TransportConfig { places: Some(Places::new(4, 4)), ..plain.clone() };
+    let config =
+        TransportConfig { connection_limiter: Some(ConnectionLimiter::new(4, 4)), ..plain.clone() };
     let (server, client) = (net.server.clone(), net.client.clone());
     net.world
         .run(async move {
@@ -125,7 +127,7 @@ fn silent_connections_give_their_places_to_others() {
             let call = || caller.connect(SERVER_ADDR.into(), "x");
             let working = call().await.unwrap();
             let served = listening.accept().await.unwrap();
-            served.works();
+            served.mark_active();
             let mut silent = Vec::new();
             for _ in 0..9 {
                 silent.push(call().await.unwrap());
@@ -138,7 +140,7 @@ fn silent_connections_give_their_places_to_others() {
             assert!(lost.iter().all(by_peer) && kept.iter().all(Option::is_none), "{ends:?}");
             assert!(working.closed().now_or_never().is_none());
             // One that has had what it asked for may have to go again.
-            served.rests();
+            served.mark_idle();
             let others = [call().await.unwrap(), call().await.unwrap(), call().await.unwrap()];
             let last = call().await.unwrap();
             client.sleep(Duration::from_millis(100)).await;

@@ -9,8 +9,8 @@ use crate::common::*;
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::{Ack, Algorithm, Controller, Loss, Marked, Reno, Sent, Signal};
 use airlane_quic::{
-    Cipher, Connection, ControllerFactory, Endpoint, H3Client, H3Server, Knock, QuicError,
-    TransportConfig,
+    Cipher, Connection, ControllerFactory, Endpoint, FirstPacketAuthorization, H3Client, H3Server,
+    QuicError, TransportConfig,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::virtual_time::WorldError;
@@ -143,7 +143,7 @@ async fn a_client_whose_controller_cannot_be_made_is_refused_and_others_are_not(
 /// A door that breaks when the second one knocks.
 struct Broken(AtomicU32);
 
-impl Knock for Broken {
+impl FirstPacketAuthorization for Broken {
     fn token(&self) -> Bytes {
         Bytes::from_static(b"a token of more than sixteen bytes")
     }
@@ -157,8 +157,9 @@ impl Knock for Broken {
 #[tokio::test]
 async fn a_datagram_that_makes_the_endpoint_panic_is_lost_and_others_are_taken() {
     let runtime = TokioRuntime::new(Seed(1));
-    let knock: Option<Arc<dyn Knock>> = Some(Arc::new(Broken(AtomicU32::new(0))));
-    let config = TransportConfig { knock, ..config(Algorithm::Reno) };
+    let first_packet_authorization: Option<Arc<dyn FirstPacketAuthorization>> =
+        Some(Arc::new(Broken(AtomicU32::new(0))));
+    let config = TransportConfig { first_packet_authorization, ..config(Algorithm::Reno) };
     let server = Endpoint::server(&runtime, LOOPBACK.into(), config.clone()).unwrap();
     let client = Endpoint::client(&runtime, LOOPBACK.into(), config).unwrap();
     // The second one's first packet is lost, and it sends another.

@@ -50,7 +50,7 @@
 //!   evicted. Where many lost their shares, each that begins takes the place of several, until
 //!   there are no more than that.
 
-mod conduct;
+mod delivery_tracker;
 mod session;
 mod share;
 mod silent;
@@ -68,11 +68,11 @@ use airlane_base::Time;
 use airlane_minerva::{Progress, Update};
 
 use super::events::{Carrier, ClientConnection};
-use super::provider::{Terms, Treatment, WeightPolicy};
+use super::provider::{Cohort, SessionPolicy, WeightPolicy};
 use crate::cmcd::Cmcd;
 use crate::content::{Part, PartRole};
 
-pub(super) use conduct::Taken;
+pub(super) use delivery_tracker::Taken;
 pub use session::{LastPicture, Session, SessionKey, State};
 pub(super) use share::ConnectionShares;
 use share::Shares;
@@ -147,7 +147,7 @@ pub struct Accepted {
     /// Whether it began the session.
     pub begins: bool,
     /// How the session is treated.
-    pub treatment: Treatment,
+    pub cohort: Cohort,
     /// The weight to set on the connection now, if it changed.
     pub weight: Option<f64>,
     /// The weight of the session among those of the connection, if it has a share.
@@ -284,7 +284,7 @@ impl Sessions {
         let key = self.key_of(connection, cmcd.session.as_deref().unwrap_or_default(), token);
         let terms = |key: &SessionKey| match weighing {
             Some(weighing) => weighing.terms(&part.title, key.id(), cmcd),
-            None => Terms::PLAIN,
+            None => SessionPolicy::PLAIN,
         };
         let begins = self.by_key.get(&key).is_none_or(|s| s.title != part.title);
         if begins {
@@ -306,9 +306,9 @@ impl Sessions {
         {
             // Only a request for video gives a share: its CMCD tells algorithm and metric.
             let terms = terms(&key);
-            let treatment = terms.treatment;
+            let cohort = terms.cohort;
             session.set_terms(terms);
-            let rule = || weighing.and_then(|w| w.rule(&part.title, treatment, cmcd));
+            let rule = || weighing.and_then(|w| w.rule(&part.title, cohort, cmcd));
             session.state = if shares.len() >= self.bounds.shares {
                 State::Refused
             } else if let Some(rule) = rule() {
@@ -335,7 +335,7 @@ impl Sessions {
         let tokens = self.tokens.as_ref().filter(|_| begins);
         Some(Accepted {
             begins,
-            treatment: session.treatment,
+            cohort: session.cohort,
             weight,
             share_weight,
             token: tokens.map(|t| t.token(session.number)),

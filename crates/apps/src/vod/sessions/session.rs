@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_base::Time;
 use airlane_minerva::{Request, Update};
 
 use super::super::events::ClientConnection;
-use super::super::provider::{Terms, Treatment};
+use super::super::provider::{Cohort, SessionPolicy};
 use super::super::viewer::Viewer;
 use super::{PartRequest, SESSION_TIMEOUT};
 use crate::content::PartRole;
@@ -87,8 +87,8 @@ pub struct Session {
     pub(super) client: ClientConnection,
     pub(super) state: State,
     pub(super) title: Arc<str>,
-    pub(super) treatment: Treatment,
-    setting: Option<Arc<Setting>>,
+    pub(super) cohort: Cohort,
+    setting: Option<Arc<TitleModel>>,
     abr: Option<String>,
     pub(super) viewer: Viewer,
     began: Time,
@@ -117,7 +117,7 @@ impl Session {
         number: u64,
         client: ClientConnection,
         request: PartRequest<'_>,
-        terms: Terms,
+        terms: SessionPolicy,
         now: Time,
     ) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Session {
             client,
             state: State::Waiting,
             title: request.part.title.clone(),
-            treatment: terms.treatment,
+            cohort: terms.cohort,
             setting: terms.setting,
             abr: request.cmcd.abr.clone(),
             viewer: Viewer::default(),
@@ -150,8 +150,8 @@ impl Session {
         self.setting.as_ref().map_or(UNKNOWN_CHUNK, |s| s.chunk())
     }
 
-    pub(super) fn set_terms(&mut self, terms: Terms) {
-        (self.treatment, self.setting) = (terms.treatment, terms.setting);
+    pub(super) fn set_terms(&mut self, terms: SessionPolicy) {
+        (self.cohort, self.setting) = (terms.cohort, terms.setting);
     }
 
     /// The player requests a part. Returns what follows from the request if it is a chunk of video.
@@ -198,12 +198,12 @@ impl Session {
     }
 
     /// How it is treated, and why.
-    pub fn treatment(&self) -> Treatment {
-        self.treatment
+    pub fn cohort(&self) -> Cohort {
+        self.cohort
     }
 
     /// The title as its viewer sees it, if it has a quality table.
-    pub fn setting(&self) -> Option<&Setting> {
+    pub fn setting(&self) -> Option<&TitleModel> {
         self.setting.as_deref()
     }
 

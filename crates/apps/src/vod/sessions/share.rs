@@ -1,5 +1,5 @@
 //! The shares of one managed connection, one per session. Each has a weight; the connection's
-//! weight is the sum over those whose players play (`conduct`).
+//! weight is the sum over those whose players play (`delivery_tracker`).
 //!
 //! Two figures feed Minerva's weight of a share: the bytes delivered to its session and the time in
 //! which it had data to send. The connection measures both for all sessions together;
@@ -12,7 +12,7 @@ use airlane_base::Time;
 use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update, Watching};
 
 use super::super::viewer::Viewer;
-use super::conduct::{Conduct, Standing, Taken};
+use super::delivery_tracker::{Activity, DeliveryTracker, Taken};
 use super::{SESSION_TIMEOUT, SessionKey};
 use crate::cmcd::Cmcd;
 
@@ -65,9 +65,9 @@ struct Share {
     /// Responses of which not all was handed over to the connection.
     responses: u32,
     /// What its player does.
-    conduct: Conduct,
+    delivery_tracker: DeliveryTracker,
     /// What its weight counts for, as it was last looked at.
-    standing: Standing,
+    activity: Activity,
     /// The time of its session's last request on the connection.
     last_request: Time,
 }
@@ -223,8 +223,8 @@ impl Shares {
             progress: Progress { min_rtt: totals.min_rtt, ..Progress::default() },
             pending: 0,
             responses: 0,
-            conduct: Conduct::new(now, chunk),
-            standing: Standing::New,
+            delivery_tracker: DeliveryTracker::new(now, chunk),
+            activity: Activity::New,
             last_request: now,
         };
         match place {
@@ -253,7 +253,7 @@ impl Shares {
         share.last_request = now;
         share.responses += 1;
         let Some((request, before, viewer)) = picture else { return };
-        share.conduct.on_request();
+        share.delivery_tracker.on_request();
         let WeightRule::Minerva(minerva) = &mut share.rule else { return };
         if viewer.watching() != before {
             minerva.on_watching(now, viewer.watching(), None);
@@ -286,8 +286,8 @@ impl Shares {
 
     pub(super) fn on_taken(&mut self, now: Time, key: &SessionKey, taken: &Taken) {
         if let Some(share) = self.find_mut(key) {
-            share.conduct.on_taken(now, taken);
-            share.standing = share.conduct.standing(now);
+            share.delivery_tracker.on_taken(now, taken);
+            share.activity = share.delivery_tracker.activity(now);
         }
     }
 
@@ -296,7 +296,7 @@ impl Shares {
         if let Some(share) = self.find_mut(key) {
             share.responses = share.responses.saturating_sub(1);
             if picture {
-                share.conduct.on_end();
+                share.delivery_tracker.on_end();
             }
         }
     }
@@ -317,8 +317,8 @@ impl Shares {
     /// leads to a poll before, silent shares are to be looked for.
     pub(super) fn next_event(&self) -> Option<Time> {
         let due = self.all.iter().filter_map(|s| s.rule.next_event()).min();
-        let counted = self.all.iter().filter(|s| s.standing != Standing::Stopped);
-        let due = due.into_iter().chain(counted.map(|s| s.conduct.expires())).min();
+        let counted = self.all.iter().filter(|s| s.activity != Activity::Stopped);
+        let due = due.into_iter().chain(counted.map(|s| s.delivery_tracker.expires())).min();
         let due =
             due.into_iter().chain(self.is_ending().then(|| self.last_divided_at + TAIL)).min();
         let check = (self.all.len() > 1).then(|| self.last_silence_check + SESSION_TIMEOUT);
@@ -361,15 +361,15 @@ impl Shares {
     /// `None` while no session has a share.
     pub(super) fn weight(&self) -> Option<f64> {
         let is_only = self.all.len() == 1;
-        let of = |standing| {
-            let those = self.all.iter().filter(move |s| s.standing == standing);
+        let of = |activity| {
+            let those = self.all.iter().filter(move |s| s.activity == activity);
             those.filter(move |s| is_only || s.is_waiting()).map(|s| s.rule.weight())
         };
         if self.all.is_empty() {
             return None;
         }
-        let playing = of(Standing::Playing).reduce(|sum, weight| sum + weight);
-        playing.or_else(|| of(Standing::New).reduce(f64::max)).or(Some(self.plain))
+        let playing = of(Activity::Playing).reduce(|sum, weight| sum + weight);
+        playing.or_else(|| of(Activity::New).reduce(f64::max)).or(Some(self.plain))
     }
 
     /// The connection's weight, if it is another than this returned last.
@@ -397,8 +397,8 @@ impl Shares {
         // What is on the connection beside sessions has a plain share of it.
         let whole: f64 = self.plain + self.all.iter().map(|s| s.rule.weight()).sum::<f64>();
         for share in &mut self.all {
-            share.conduct.on_due(acked as f64 * share.rule.weight() / whole);
-            share.standing = share.conduct.standing(now);
+            share.delivery_tracker.on_due(acked as f64 * share.rule.weight() / whole);
+            share.activity = share.delivery_tracker.activity(now);
             share.progress.min_rtt = totals.min_rtt;
             let part = u128::from(acked) * u128::from(share.pending);
             let part = part.checked_div(u128::from(pending)).unwrap_or(0);
@@ -420,7 +420,7 @@ impl Shares {
     #[cfg(test)]
     pub(super) fn counting(&self) -> usize {
         let is_only = self.all.len() == 1;
-        let playing = self.all.iter().filter(|s| s.standing == Standing::Playing);
+        let playing = self.all.iter().filter(|s| s.activity == Activity::Playing);
         playing.filter(|s| is_only || s.is_waiting()).count()
     }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use airlane_abr::{AbrKind, PlayerConfig, Setting};
+use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
 use airlane_base::Seed;
 use airlane_media::{Metric, Perceptual, synthetic};
 use airlane_minerva::{Config, Form, Normalisation, RateCurve};
@@ -16,14 +16,14 @@ use super::*;
 struct Three;
 
 impl WeightPolicy for Three {
-    fn terms(&self, title: &str, _: &str, _: &Cmcd) -> Terms {
+    fn terms(&self, title: &str, _: &str, _: &Cmcd) -> SessionPolicy {
         let known = title != "unknown";
-        Terms {
-            treatment: if known { Treatment::Control } else { Treatment::NoTable },
+        SessionPolicy {
+            cohort: if known { Cohort::Control } else { Cohort::NoTable },
             setting: None,
         }
     }
-    fn rule(&self, title: &str, _: Treatment, _: &Cmcd) -> Option<WeightRule> {
+    fn rule(&self, title: &str, _: Cohort, _: &Cmcd) -> Option<WeightRule> {
         (title != "unknown").then_some(WeightRule::Fixed(3.0))
     }
     fn payload_bytes(&self) -> u64 {
@@ -376,11 +376,11 @@ fn minerva() -> Provider {
     let abr = AbrKind::default();
     let setting = |video: &Arc<_>| {
         let view = Perceptual::new(Arc::clone(video), Metric::Vmaf).unwrap();
-        Arc::new(Setting::new(view, QoeParams::default(), PlayerConfig::default()).unwrap())
+        Arc::new(TitleModel::new(view, QoeParams::default(), PlayerConfig::default()).unwrap())
     };
-    let settings: Vec<Arc<Setting>> =
+    let settings: Vec<Arc<TitleModel>> =
         synthetic::corpus(2, 40, Seed(3)).iter().map(setting).collect();
-    let curve = |s: &Arc<Setting>| RateCurve::simulate(s, &abr, Duration::from_secs(100));
+    let curve = |s: &Arc<TitleModel>| RateCurve::simulate(s, &abr, Duration::from_secs(100));
     let curves: Vec<RateCurve> = settings.iter().map(curve).collect();
     let f = Normalisation::uniform(Form::FixedRate, 2.0, curves.iter().map(RateCurve::qoe));
     let titles = settings.iter().map(|s| ((s.video().name.clone(), Metric::Vmaf), s.clone()));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec, Way};
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -51,7 +51,8 @@ pub(super) fn run(batch: usize, gbps: f64, span: Duration) -> Result<Moved, Prob
     let receiver = UdpSocket::bind("127.0.0.1:0").map_err(broken)?;
     let target = receiver.local_addr().map_err(broken)?;
     let mode = Mode::Udp(UdpSpec::new([([127, 0, 0, 1], 0).into()], target));
-    let request = Request { link: LinkSpec::new(way.clone(), way, Seed(1)), mode, realtime: None };
+    let request =
+        LinkConfig { link: LinkSpec::new(way.clone(), way, Seed(1)), mode, realtime: None };
     // A thread runs where the one that started it may.
     let start = || {
         pin(0)?;

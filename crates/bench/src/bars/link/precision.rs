@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_link::{Clock, Link, LinkSpec, Mode, Request, UdpSpec, Way};
+use airlane_link::{Clock, Link, LinkConfig, LinkSpec, Mode, UdpSpec, Way};
 use airlane_net::trace::{Medium, Trace};
 use airlane_net::{Limit, Opportunities, QueueSpec, Supply};
 
@@ -103,7 +103,7 @@ pub(super) fn run(case: Case, seconds: f64, round: u64) -> Result<Run, Problem> 
         .or_else(|_| set_socket_recv_buffer_size(&receiver, RECEIVER_BYTES));
     let target = receiver.local_addr().map_err(broken("address"))?;
     let mode = Mode::Udp(UdpSpec::new([([127, 0, 0, 1], 0).into()], target));
-    let mut link = Link::start(&Request { link: spec, mode, realtime: None })?;
+    let mut link = Link::start(&LinkConfig { link: spec, mode, realtime: None })?;
     let clock = link.clock();
     let to = link.address().ok_or_else(|| Problem::Broke("no address".to_owned()))?;
     let sender = UdpSocket::bind("127.0.0.1:0").map_err(broken("bind"))?;

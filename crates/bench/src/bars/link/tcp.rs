@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Clock, Link, LinkSpec, Mode, Request, TunSpec, Way};
+use airlane_link::{Clock, Link, LinkConfig, LinkSpec, Mode, TunSpec, Way};
 use airlane_net::{Limit, QueueSpec};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::set_tcp_congestion;
@@ -45,7 +45,7 @@ pub(super) fn run(algorithm: &'static str, span: Duration) -> Result<f64, Proble
         Way { delay: DELAY, queue_rtt: DELAY * 2, ..Way::new(Rate::from_mbps(RATE_MBPS), queue) };
     let mode = Mode::Tun(TunSpec::new(end(0)?, end(1)?));
     let link = LinkSpec::new(way.clone(), way, Seed(1));
-    let link = Link::start(&Request { link, mode, realtime: None })?;
+    let link = Link::start(&LinkConfig { link, mode, realtime: None })?;
     let clock = link.clock();
     let [left, right] = &names;
     let (ready, listening) = mpsc::channel();

@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use super::{TunnelStatus, metrics};
-use crate::near::is_near;
+use crate::net_scope::is_local_network;
 use crate::plain_http::{self, Answer, Answers, answer, refusal};
 use crate::prometheus;
 
@@ -38,7 +38,7 @@ struct Status(Figures);
 
 impl Answers for Status {
     fn admits(&self, peer: IpAddr) -> bool {
-        is_near(peer)
+        is_local_network(peer)
     }
 
     async fn answer(&self, request: &Request<Incoming>) -> Answer {

@@ -12,7 +12,7 @@ use airlane_abr::AbrKind;
 use airlane_base::Seed;
 use airlane_daemon::client::{Client, FetchError, Speak, Url};
 use airlane_daemon::play::{PlayRequest, PlayResult, play};
-use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_daemon::serve::{Server, ServerConfig};
 use airlane_media::dash::{self, Chunk, Kind, Object, Presentation, Representation};
 use airlane_media::{Video, synthetic, table};
 use airlane_quic::Trust;
@@ -134,12 +134,12 @@ pub fn write_title(folder: &Path, name: &str, chunks: usize, table: bool) -> Arc
 }
 
 /// What a server on `folder` is told, at any free port.
-pub fn request(folder: &Path) -> ServeRequest {
+pub fn request(folder: &Path) -> ServerConfig {
     let listen = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
-    ServeRequest {
+    ServerConfig {
         data_folder: Some(folder.with_extension("data")),
         drain: Duration::from_secs(2),
-        ..ServeRequest::new(folder, listen)
+        ..ServerConfig::new(folder, listen)
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_daemon::serve::{Server, ServerConfig};
 use airlane_quic::{Endpoint, H3Client};
 use airlane_runtime::real_time::TokioRuntime;
 use futures_util::FutureExt;
@@ -20,7 +20,7 @@ fn an_address_has_its_own_connections_and_no_more() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 1, true);
-        let asked = ServeRequest { connections_per_address: 4, ..request(&folder.0) };
+        let asked = ServerConfig { connections_per_address: 4, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         let mut held = Vec::new();
@@ -68,7 +68,7 @@ fn silent_connections_give_way_and_working_ones_stay() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 1, true);
-        let asked = ServeRequest { connections_per_address: 4, ..request(&folder.0) };
+        let asked = ServerConfig { connections_per_address: 4, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         let endpoint = pinging();
@@ -104,7 +104,7 @@ fn requests_beyond_the_rate_wait() {
     run(async {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 1, true);
-        let asked = ServeRequest { requests_per_s: 1, ..request(&folder.0) };
+        let asked = ServerConfig { requests_per_s: 1, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let at = url(&server, "/film/v0/init.mp4");
         let clock = TokioRuntime::new(Seed(1));

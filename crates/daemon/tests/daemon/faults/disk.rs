@@ -17,7 +17,7 @@ fn a_file_that_cannot_be_read_breaks_its_own_answer_only() {
         let folder = Path::new("/sys/devices/virtual/net/lo");
         assert!(fs::read(folder.join("speed")).is_err(), "it can be read here");
         let around = Scratch::new();
-        let request = airlane_daemon::serve::ServeRequest {
+        let request = airlane_daemon::serve::ServerConfig {
             data_folder: Some(around.0.clone()),
             ..request(folder)
         };
@@ -97,7 +97,7 @@ fn an_access_log_that_takes_nothing_holds_nobody_up() {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let mut options = fs::OpenOptions::new();
         let reader = options.read(true).custom_flags(O_NONBLOCK).open(&pipe).unwrap();
-        let asked = airlane_daemon::serve::ServeRequest {
+        let asked = airlane_daemon::serve::ServerConfig {
             access_log: Some(pipe),
             requests_per_s: 100_000,
             ..request(&folder.0)

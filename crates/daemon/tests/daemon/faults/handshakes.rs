@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_daemon::serve::{ServeRequest, Server, Timeouts};
+use airlane_daemon::serve::{Server, ServerConfig, Timeouts};
 use airlane_runtime::real_time::TokioRuntime;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
@@ -29,7 +29,7 @@ fn ten_thousand_half_open_handshakes_keep_nobody_out() {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 2, true);
         let timeouts = Timeouts { handshake: HANDSHAKE, ..Timeouts::default() };
-        let asked = ServeRequest { timeouts, ..request(&folder.0) };
+        let asked = ServerConfig { timeouts, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         let any = "127.0.0.1:0";
@@ -92,7 +92,7 @@ fn handshakes_over_quic_that_are_kept_alive_end_too() {
     run(async {
         let folder = Scratch::new();
         let timeouts = Timeouts { handshake: Duration::from_secs(1), ..Timeouts::default() };
-        let asked = ServeRequest { timeouts, ..request(&folder.0) };
+        let asked = ServerConfig { timeouts, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let address = server.ready().addresses[0];
         // The client hears nothing, and so sends its first packet again and again.

@@ -244,7 +244,7 @@ fn cmcd_of_every_wrong_kind_changes_nothing() {
 fn what_the_disk_does_is_said_once() {
     let lines = logged(async {
         let around = Scratch::new();
-        let request = airlane_daemon::serve::ServeRequest {
+        let request = airlane_daemon::serve::ServerConfig {
             data_folder: Some(around.0.clone()),
             ..request(std::path::Path::new("/sys/devices/virtual/net/lo"))
         };

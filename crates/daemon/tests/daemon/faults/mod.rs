@@ -15,12 +15,12 @@ mod unended;
 
 use std::time::Duration;
 
-use airlane_daemon::serve::{ServeRequest, Timeouts};
+use airlane_daemon::serve::{ServerConfig, Timeouts};
 
 /// A server on `folder` that is quickly out of timeouts.
-fn impatient(folder: &std::path::Path) -> ServeRequest {
+fn impatient(folder: &std::path::Path) -> ServerConfig {
     let second = Duration::from_secs(1);
     let timeouts =
         Timeouts { handshake: 2 * second, head: second, stalled: second, idle: 2 * second };
-    ServeRequest { timeouts, ..crate::common::request(folder) }
+    ServerConfig { timeouts, ..crate::common::request(folder) }
 }

@@ -8,7 +8,7 @@ use airlane_base::Seed;
 use airlane_daemon::client::{Client, Speak, Url};
 use airlane_daemon::play::{PlayRequest, PlayResult};
 use airlane_daemon::serve::Server;
-use airlane_link::{Link, LinkSpec, Mode, Request, UdpSpec};
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec};
 use airlane_media::Video;
 use tokio::net::UdpSocket;
 use tokio::sync::watch;
@@ -19,7 +19,7 @@ use crate::common::*;
 fn link(server: &Server, up: &[&str], down: &[&str]) -> Link {
     let udp = UdpSpec::new([([127, 0, 0, 1], 0).into()], server.ready().addresses[0]);
     let link = LinkSpec::from_settings(up, down, Seed(3)).unwrap();
-    Link::start(&Request { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
+    Link::start(&LinkConfig { link, mode: Mode::Udp(udp), realtime: None }).unwrap()
 }
 
 fn through(address: SocketAddr, path: &str) -> Url {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_daemon::client::Speak;
-use airlane_daemon::serve::{ServeRequest, Server, Timeouts};
+use airlane_daemon::serve::{Server, ServerConfig, Timeouts};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -104,7 +104,7 @@ fn slow_clients_over_quic_are_left() {
         let folder = Scratch::new();
         write_title(&folder.0, "film", 4, true);
         let timeouts = Timeouts { head: Duration::from_secs(1), ..Timeouts::default() };
-        let asked = ServeRequest { timeouts, ..request(&folder.0) };
+        let asked = ServerConfig { timeouts, ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let endpoint = pinging();
         let connection = endpoint.connect(server.ready().addresses[0], "localhost").await.unwrap();

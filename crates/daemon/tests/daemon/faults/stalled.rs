@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_congestion::ControllerConfig;
 use airlane_daemon::client::Speak;
-use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_daemon::serve::{Server, ServerConfig};
 use airlane_quic::{ALPN_H3, Endpoint, H3Client, Tls, TransportConfig, Trust};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
@@ -115,7 +115,7 @@ fn what_an_address_does_not_take_over_tcp_is_bounded() {
         let folder = Scratch::new();
         big_file(&folder);
         std::fs::write(folder.0.join("small.bin"), [7; 100]).unwrap();
-        let asked = ServeRequest { connections_per_address: 1, ..impatient(&folder.0) };
+        let asked = ServerConfig { connections_per_address: 1, ..impatient(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let runtime = TokioRuntime::new(airlane_base::Seed(4));
         let mut http = http2::Builder::new(TokioExecutor::new());

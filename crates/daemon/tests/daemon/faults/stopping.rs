@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_daemon::serve::{ServeRequest, Server};
+use airlane_daemon::serve::{Server, ServerConfig};
 use airlane_quic::H3Client;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
@@ -27,7 +27,7 @@ fn a_server_that_stops_says_so_and_finishes_what_it_began() {
         let file = std::fs::File::create(folder.0.join("big.bin")).unwrap();
         file.set_len(BYTES).unwrap();
         let drain = Duration::from_secs(600);
-        let server = Server::start(ServeRequest { drain, ..request(&folder.0) }).await.unwrap();
+        let server = Server::start(ServerConfig { drain, ..request(&folder.0) }).await.unwrap();
         let address = server.ready().addresses[0];
         let endpoint = taking(64 << 10);
         let connection = endpoint.connect(address, "localhost").await.unwrap();
@@ -67,7 +67,7 @@ fn a_stop_waits_for_a_connection_over_tcp_that_has_not_sent_all() {
         let folder = Scratch::new();
         std::fs::write(folder.0.join("small.bin"), [7; BYTES]).unwrap();
         let drain = Duration::from_secs(3);
-        let server = Server::start(ServeRequest { drain, ..request(&folder.0) }).await.unwrap();
+        let server = Server::start(ServerConfig { drain, ..request(&folder.0) }).await.unwrap();
         let at = url(&server, "/small.bin");
         let runtime = TokioRuntime::new(Seed(1));
         // The client lets the server send so much of an answer, until it reads.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_base::Seed;
 use airlane_daemon::tunnel::{
     AdmissionConfig, Bounds, ClientKey, Congestion, Forward, Key, Over, PathSpec, Rules, Target,
-    TunnelClient, TunnelConnectRequest, TunnelServeRequest, TunnelServer,
+    TunnelClient, TunnelClientConfig, TunnelServer, TunnelServerConfig,
 };
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
@@ -59,7 +59,7 @@ pub async fn server_with(
     (at, bounds): (SocketAddr, Bounds),
 ) -> TunnelServer {
     let allow = allow.iter().map(|rule| rule.parse().unwrap()).collect();
-    let request = TunnelServeRequest {
+    let request = TunnelServerConfig {
         listen: vec![at],
         key: key.clone(),
         admission,
@@ -100,12 +100,12 @@ pub fn request(
     key: &Key,
     server: SocketAddr,
     targets: &[SocketAddr],
-) -> TunnelConnectRequest {
+) -> TunnelClientConfig {
     let forward = |target: &SocketAddr| {
         let target = Target::new(&target.ip().to_string(), target.port()).unwrap();
         Forward { listen: ANY, target }
     };
-    TunnelConnectRequest {
+    TunnelClientConfig {
         server: server.into(),
         key: ClientKey::shared(key).unwrap(),
         radios: radios().map(|ip| PathSpec::Address(ip).into()).to_vec(),
@@ -141,7 +141,7 @@ impl Tunnel {
     pub async fn with(
         over: Over,
         target: SocketAddr,
-        change: impl FnOnce(&mut TunnelConnectRequest),
+        change: impl FnOnce(&mut TunnelClientConfig),
     ) -> Self {
         let key = Key::generate().unwrap();
         let server = server(&key, &["127.0.0.0/8"]).await;

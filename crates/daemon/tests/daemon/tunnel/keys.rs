@@ -58,7 +58,7 @@ async fn connect(
     targets: &[SocketAddr],
 ) -> TunnelClient {
     let request = request(over, &Key::generate().unwrap(), server, targets);
-    let request = airlane_daemon::tunnel::TunnelConnectRequest { key: key.clone(), ..request };
+    let request = airlane_daemon::tunnel::TunnelClientConfig { key: key.clone(), ..request };
     TunnelClient::start(request).await.unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use airlane_daemon::tunnel::{
-    AdmissionConfig, Bounds, ClientKey, Key, Over, TunnelClient, TunnelConnectRequest, add_client,
+    AdmissionConfig, Bounds, ClientKey, Key, Over, TunnelClient, TunnelClientConfig, add_client,
     clients_file,
 };
 use futures_util::future::join_all;
@@ -43,7 +43,7 @@ impl Full {
 /// A client with a key of its own that forwards to a target.
 async fn client(key: ClientKey, server: SocketAddr, target: SocketAddr) -> TunnelClient {
     let request = request(Over::Tcp, &Key::generate().unwrap(), server, &[target]);
-    TunnelClient::start(TunnelConnectRequest { key, ..request }).await.unwrap()
+    TunnelClient::start(TunnelClientConfig { key, ..request }).await.unwrap()
 }
 
 #[test]

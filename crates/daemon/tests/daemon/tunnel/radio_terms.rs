@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use airlane_daemon::tunnel::{Over, RadioSpec, TunnelClient, TunnelConnectRequest};
+use airlane_daemon::tunnel::{Over, RadioSpec, TunnelClient, TunnelClientConfig};
 use airlane_runtime::real_time::TokioRuntime;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,7 +15,7 @@ use super::transfers::{exchange, receive, send};
 use crate::common::run;
 
 /// Gives each radio what it may be used for.
-fn terms(request: &mut TunnelConnectRequest, all: [&str; 2]) {
+fn terms(request: &mut TunnelClientConfig, all: [&str; 2]) {
     let radios = radios().into_iter().zip(all);
     let spec = |(radio, terms)| format!("{radio}{terms}").parse::<RadioSpec>().unwrap();
     request.radios = radios.map(spec).collect();
@@ -48,7 +48,7 @@ async fn there_and_back(connection: &mut TcpStream, bytes: usize) {
 fn a_backup_carries_what_there_is_when_it_is_all_that_is_left() {
     for over in [Over::Tcp, Over::Quic] {
         run(async move {
-            let backup = |request: &mut TunnelConnectRequest| terms(request, ["", ",backup"]);
+            let backup = |request: &mut TunnelClientConfig| terms(request, ["", ",backup"]);
             let tunnel = Tunnel::with(over, echo().await, backup).await;
             tunnel.lines(2).await;
             let mut connection = tunnel.connect().await;
@@ -69,7 +69,7 @@ fn a_backup_carries_what_there_is_when_it_is_all_that_is_left() {
 fn a_radio_keeps_to_its_rate() {
     run(async {
         let body = 1 << 20;
-        let most = |request: &mut TunnelConnectRequest| {
+        let most = |request: &mut TunnelClientConfig| {
             terms(request, [",most=8Mbit", ",backup"]);
             request.radios.truncate(1);
         };
@@ -97,12 +97,12 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("state/usage.json");
             let (cap, body) = (40_000_000, 12 << 20);
-            let capped = |request: &mut TunnelConnectRequest| {
+            let capped = |request: &mut TunnelClientConfig| {
                 terms(request, [",cap=40MB/month", ",backup"]);
                 request.usage = Some(file.clone());
             };
             let target = exchange(body).await;
-            let alone = |request: &mut TunnelConnectRequest| {
+            let alone = |request: &mut TunnelClientConfig| {
                 capped(request);
                 request.radios.truncate(1);
             };
@@ -151,7 +151,7 @@ fn a_cap_holds_across_a_restart_and_others_carry_the_rest() {
 fn two_tunnels_do_not_share_an_account() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
-        let capped = |request: &mut TunnelConnectRequest| {
+        let capped = |request: &mut TunnelClientConfig| {
             terms(request, [",cap=1GB/day", ""]);
             request.usage = Some(folder.path().join("usage.json"));
         };

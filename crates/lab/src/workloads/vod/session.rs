@@ -94,7 +94,7 @@ pub(crate) fn of_one_unit<'a>(
 mod tests {
     use std::sync::Arc;
 
-    use airlane_abr::{PlayerConfig, Setting};
+    use airlane_abr::{PlayerConfig, TitleModel};
     use airlane_base::Seed;
     use airlane_media::{Metric, Perceptual};
     use airlane_quality::QoeParams;
@@ -105,7 +105,7 @@ mod tests {
         let video = airlane_media::synthetic::corpus(1, 10, Seed(3)).remove(0);
         let view = Perceptual::new(video, Metric::Vmaf).unwrap();
         let (qoe, player) = (QoeParams::default(), PlayerConfig::default());
-        PlayerModel::new(Arc::new(Setting::new(view, qoe, player).unwrap()), at(start_s))
+        PlayerModel::new(Arc::new(TitleModel::new(view, qoe, player).unwrap()), at(start_s))
     }
 
     fn at(seconds: u64) -> Time {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, Setting};
+use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, TitleModel};
 use airlane_apps::content::Library;
 use airlane_apps::vod::Provider;
 use airlane_base::InputError;
@@ -33,7 +33,7 @@ pub(crate) const SESSION: Duration = Duration::from_secs(200);
 pub struct Stock {
     /// Every title that may be watched.
     pub library: Arc<Library>,
-    settings: BTreeMap<(String, Metric), Arc<Setting>>,
+    settings: BTreeMap<(String, Metric), Arc<TitleModel>>,
     curves: BTreeMap<(String, Watched), RateCurve>,
     providers: Vec<BTreeMap<String, Arc<Provider>>>,
 }
@@ -107,7 +107,12 @@ impl Stock {
     }
 
     /// A title as the viewer's decisions see it.
-    pub fn setting(&self, cast: &Viewers, viewer: &Viewer, title: &str) -> Option<&Arc<Setting>> {
+    pub fn setting(
+        &self,
+        cast: &Viewers,
+        viewer: &Viewer,
+        title: &str,
+    ) -> Option<&Arc<TitleModel>> {
         self.settings.get(&(title.to_owned(), cast.metric_of(viewer)))
     }
 
@@ -117,7 +122,7 @@ impl Stock {
     }
 
     /// The titles as decisions see them under `metric`, by name.
-    pub fn settings(&self, metric: Metric) -> impl Iterator<Item = (&str, &Arc<Setting>)> {
+    pub fn settings(&self, metric: Metric) -> impl Iterator<Item = (&str, &Arc<TitleModel>)> {
         let of_metric = self.settings.iter().filter(move |((_, m), _)| *m == metric);
         of_metric.map(|((name, _), setting)| (name.as_str(), setting))
     }
@@ -125,7 +130,7 @@ impl Stock {
     /// `Q_i(r)` of every title for everybody whose weight follows it: the titles are spread over
     /// the machine's cores.
     fn curves_of(&self, cast: &Viewers) -> BTreeMap<(String, Watched), RateCurve> {
-        let mut all: BTreeMap<(String, Watched), (&Arc<Setting>, AbrKind)> = BTreeMap::new();
+        let mut all: BTreeMap<(String, Watched), (&Arc<TitleModel>, AbrKind)> = BTreeMap::new();
         for viewer in cast.viewers.iter().filter(|v| v.control.is_none()) {
             let watched = watched(cast, viewer);
             for (title, setting) in self.settings(watched.metric) {
@@ -226,7 +231,7 @@ impl Stock {
             Some(kind) => kind,
         };
         let videos = drawn.draws.iter().flat_map(|d| &d.videos).map(|v| v.name.as_str());
-        let mut wanted: BTreeMap<(String, Metric, String), (&Arc<Setting>, AbrKind)> =
+        let mut wanted: BTreeMap<(String, Metric, String), (&Arc<TitleModel>, AbrKind)> =
             BTreeMap::new();
         for title in videos {
             for view in views {
@@ -246,7 +251,7 @@ impl Stock {
 /// The value function of one title for a player that runs `abr`.
 pub(crate) fn value_function(
     kind: types::Value,
-    setting: &Arc<Setting>,
+    setting: &Arc<TitleModel>,
     abr: AbrKind,
     horizon: usize,
 ) -> Arc<dyn ValueFunction> {
@@ -323,7 +328,7 @@ fn config(minerva: &types::Minerva, baseline: f64) -> Config {
 pub fn settings_of(
     videos: &[Arc<Video>],
     player: &Player,
-) -> Result<BTreeMap<String, Arc<Setting>>, InputError> {
+) -> Result<BTreeMap<String, Arc<TitleModel>>, InputError> {
     let scale = if player.scaled_penalties { player.metric.span() / 100.0 } else { 1.0 };
     let qoe = QoeParams {
         beta: scale * player.beta,
@@ -335,7 +340,7 @@ pub fn settings_of(
         .iter()
         .map(|v| {
             let view = Perceptual::new(v.clone(), player.metric)?;
-            Ok((v.name.clone(), Arc::new(Setting::new(view, qoe, config)?)))
+            Ok((v.name.clone(), Arc::new(TitleModel::new(view, qoe, config)?)))
         })
         .collect()
 }

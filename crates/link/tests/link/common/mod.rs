@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_link::{Link, LinkSpec, Mode, Request, Totals, UdpSpec, Way, WayTotals};
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, Totals, UdpSpec, Way, WayTotals};
 use airlane_net::{Limit, QueueSpec};
 
 /// Longer than anything takes here, also on a busy machine.
@@ -38,7 +38,7 @@ pub fn forwarder(link: LinkSpec, listen: &str, target: &UdpSocket) -> Link {
 }
 
 pub fn start(link: LinkSpec, udp: UdpSpec) -> Link {
-    let request = Request { link, mode: Mode::Udp(udp), realtime: None };
+    let request = LinkConfig { link, mode: Mode::Udp(udp), realtime: None };
     Link::start(&request).unwrap_or_else(|e| panic!("{e}"))
 }
 

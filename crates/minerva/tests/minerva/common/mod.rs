@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_abr::{Abr, AbrKind, PlayerConfig, Setting};
+use airlane_abr::{Abr, AbrKind, PlayerConfig, TitleModel};
 use airlane_media::{Metric, Perceptual, Video};
 use airlane_minerva::{Form, Normalisation, RateCurve};
 use airlane_quality::QoeParams;
 
 pub const WITHIN: Duration = Duration::from_secs(200);
 
-pub fn setting_with(video: Arc<Video>, player: PlayerConfig) -> Arc<Setting> {
+pub fn setting_with(video: Arc<Video>, player: PlayerConfig) -> Arc<TitleModel> {
     let view = Perceptual::new(video, Metric::Vmaf).unwrap();
-    Arc::new(Setting::new(view, QoeParams::default(), player).unwrap())
+    Arc::new(TitleModel::new(view, QoeParams::default(), player).unwrap())
 }
 
-pub fn setting(video: Arc<Video>) -> Arc<Setting> {
+pub fn setting(video: Arc<Video>) -> Arc<TitleModel> {
     setting_with(video, PlayerConfig::default())
 }
 
@@ -24,11 +24,11 @@ pub fn abr() -> Arc<dyn Abr> {
     Arc::new(AbrKind::default())
 }
 
-pub fn curves(settings: &[Arc<Setting>]) -> Vec<RateCurve> {
+pub fn curves(settings: &[Arc<TitleModel>]) -> Vec<RateCurve> {
     settings.iter().map(|s| RateCurve::simulate(s, &*abr(), WITHIN)).collect()
 }
 
-pub fn normalisation(settings: &[Arc<Setting>], alpha: f64) -> Arc<Normalisation> {
+pub fn normalisation(settings: &[Arc<TitleModel>], alpha: f64) -> Arc<Normalisation> {
     let curves = curves(settings);
     let f = Normalisation::uniform(Form::FixedRate, alpha, curves.iter().map(RateCurve::qoe));
     Arc::new(f.unwrap())

@@ -1,6 +1,6 @@
 //! The shape of Minerva's value function, video by video: figure 4 as claims have it.
 
-use airlane_abr::Setting;
+use airlane_abr::TitleModel;
 use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::value::Ahead;
 use airlane_minerva::{Blend, ValueFunction};
@@ -101,7 +101,7 @@ pub(super) fn samples(plan: &Plan, stocks: &Stocks) -> ByMetric {
 }
 
 /// The figures of one video, in the order of [`METRICS`].
-fn shape(setting: &Setting, v: &dyn ValueFunction, horizon: usize) -> [f64; METRICS.len()] {
+fn shape(setting: &TitleModel, v: &dyn ValueFunction, horizon: usize) -> [f64; METRICS.len()] {
     let lowest = setting.mean_rate_bps()[0];
     let top = sustaining_rate_bps(setting, setting.rungs() - 1);
     let rates: Vec<f64> =

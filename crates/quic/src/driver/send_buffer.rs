@@ -1,4 +1,4 @@
-//! How tasks write to the streams of a connection.
+//! Send buffers of streams: how tasks write to them.
 
 use std::mem;
 use std::slice;
@@ -89,7 +89,9 @@ impl Link {
         if let Some(e) = &state.ended {
             return (Poll::Ready(Err(e.clone())), false);
         }
-        if let Some(window) = self.ahead.adapted(self.send_window(), self.control.shared()) {
+        if let Some(window) =
+            self.send_window_policy.adapted(self.send_window(), self.control.shared())
+        {
             self.window.store(window, Ordering::Relaxed);
             state.proto.set_send_window(window);
         }

@@ -1,4 +1,4 @@
-//! What the driver does with a connection.
+//! One pass of the driver over a connection: timers, events, and datagrams to send.
 
 use std::mem;
 use std::num::NonZeroUsize;
@@ -17,19 +17,19 @@ use crate::error::QuicError;
 /// How long a probe of the path's MTU may wait while there is always something to send.
 const PROBE_PAUSE: Duration = Duration::from_millis(50);
 
-/// A connection that the driver has in its hands.
-pub(super) struct Turn<'a> {
+/// Pass of the driver over a connection, which it has locked.
+pub(super) struct TransmitPass<'a> {
     link: &'a Link,
     state: MutexGuard<'a, State>,
 }
 
 impl Link {
-    /// The driver looks at it now.
-    pub(super) fn turn(&self) -> Turn<'_> {
+    /// Begins a pass of the driver.
+    pub(super) fn transmit_pass(&self) -> TransmitPass<'_> {
         let mut state = self.state.lock();
         state.listed = false;
         self.control().shared().begin();
-        Turn { link: self, state }
+        TransmitPass { link: self, state }
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Settled {
     pub(super) goes_on: bool,
 }
 
-impl Turn<'_> {
+impl TransmitPass<'_> {
     /// Runs what timers are due. One that an event of this turn has set comes at the end of it.
     pub(super) fn time_out(&mut self, now: Instant) {
         if self.state.deadline.is_some_and(|at| at <= now) {

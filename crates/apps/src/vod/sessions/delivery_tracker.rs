@@ -37,9 +37,9 @@ pub(in super::super) struct Taken {
     pub(in super::super) len: u64,
 }
 
-/// What a session's weight counts for.
+/// Activity of a session, which decides whether its weight counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Activity {
     /// It has just begun.
     New,
     /// Its player plays.
@@ -48,9 +48,9 @@ pub(super) enum Standing {
     Stopped,
 }
 
-/// Watches one session on one connection.
+/// Tracker of what one session was delivered on one connection.
 #[derive(Debug)]
-pub(super) struct Conduct {
+pub(super) struct DeliveryTracker {
     /// When it began.
     began: Time,
     /// When the last new chunk was whole.
@@ -67,7 +67,7 @@ pub(super) struct Conduct {
     behind: f64,
 }
 
-impl Conduct {
+impl DeliveryTracker {
     /// Of a session that begins, with chunks of this length.
     pub(super) fn new(now: Time, chunk: Duration) -> Self {
         Self {
@@ -120,11 +120,11 @@ impl Conduct {
     }
 
     /// What its weight counts for.
-    pub(super) fn standing(&self, now: Time) -> Standing {
+    pub(super) fn activity(&self, now: Time) -> Activity {
         match self.last_whole {
-            _ if now >= self.expires() || self.behind > MOST_BEHIND => Standing::Stopped,
-            Some(_) => Standing::Playing,
-            None => Standing::New,
+            _ if now >= self.expires() || self.behind > MOST_BEHIND => Activity::Stopped,
+            Some(_) => Activity::Playing,
+            None => Activity::New,
         }
     }
 
@@ -147,14 +147,14 @@ mod tests {
         Taken { chunk: (1, chunk), bytes, len: 100_000 }
     }
 
-    fn conduct() -> Conduct {
-        Conduct::new(at(0), Duration::from_secs(4))
+    fn delivery_tracker() -> DeliveryTracker {
+        DeliveryTracker::new(at(0), Duration::from_secs(4))
     }
 
     #[test]
     fn a_player_earns_by_whole_chunks_and_stops_by_silence() {
-        let mut of = conduct();
-        assert_eq!(of.standing(at(1)), Standing::New);
+        let mut of = delivery_tracker();
+        assert_eq!(of.activity(at(1)), Activity::New);
         for chunk in 0..10 {
             let asked = 10 * chunk as u64;
             of.on_request();
@@ -164,40 +164,40 @@ mod tests {
             of.on_request();
             of.on_taken(at(asked + 2), &taken(chunk, 65_536..100_000));
             of.on_end();
-            assert_eq!(of.standing(at(asked + 10)), Standing::Playing);
+            assert_eq!(of.activity(at(asked + 10)), Activity::Playing);
         }
         assert_eq!(of.expires(), at(104));
-        assert_eq!(of.standing(at(104)), Standing::Stopped);
+        assert_eq!(of.activity(at(104)), Activity::Stopped);
         // A slow chunk has longer.
         of.on_request();
-        assert_eq!(of.standing(at(151)), Standing::Playing);
-        assert_eq!(of.standing(at(152)), Standing::Stopped);
+        assert_eq!(of.activity(at(151)), Activity::Playing);
+        assert_eq!(of.activity(at(152)), Activity::Stopped);
     }
 
     #[test]
     fn pieces_and_repetitions_earn_nothing() {
-        let mut of = conduct();
+        let mut of = delivery_tracker();
         for s in 0..100 {
             of.on_request();
             of.on_taken(at(s), &taken(s as usize, 0..1));
             of.on_taken(at(s), &taken(s as usize, 50_000..100_000));
             of.on_end();
-            assert_eq!(of.standing(at(s)), if s < 12 { Standing::New } else { Standing::Stopped });
+            assert_eq!(of.activity(at(s)), if s < 12 { Activity::New } else { Activity::Stopped });
         }
         of.on_taken(at(100), &taken(7, 0..100_000));
-        assert_eq!(of.standing(at(100)), Standing::Playing);
+        assert_eq!(of.activity(at(100)), Activity::Playing);
         for s in 100..200 {
             of.on_taken(at(s), &taken(7, 0..100_000));
         }
-        assert_eq!(of.standing(at(112)), Standing::Stopped);
+        assert_eq!(of.activity(at(112)), Activity::Stopped);
     }
 
     #[test]
     fn who_takes_less_than_half_of_what_is_due_stops() {
-        let mut of = conduct();
+        let mut of = delivery_tracker();
         of.on_taken(at(0), &taken(0, 0..100_000));
         of.on_due(1e9);
-        assert_eq!(of.standing(at(1)), Standing::Playing, "nothing was asked for");
+        assert_eq!(of.activity(at(1)), Activity::Playing, "nothing was asked for");
         of.on_request();
         let chunk =
             |n: u64| Taken { chunk: (1, 1), bytes: n * 60_000..(n + 1) * 60_000, len: 1 << 40 };
@@ -205,14 +205,14 @@ mod tests {
             of.on_due(100_000.0);
             of.on_taken(at(1), &chunk(n));
         }
-        assert_eq!(of.standing(at(1)), Standing::Playing);
+        assert_eq!(of.activity(at(1)), Activity::Playing);
         for n in 40..140 {
             of.on_due(100_000.0);
             of.on_taken(at(1), &Taken { bytes: n * 60_000..n * 60_000 + 30_000, ..chunk(n) });
         }
-        assert_eq!(of.standing(at(1)), Standing::Stopped);
+        assert_eq!(of.activity(at(1)), Activity::Stopped);
         // The next whole chunk makes it good.
         of.on_taken(at(2), &taken(2, 0..100_000));
-        assert_eq!(of.standing(at(2)), Standing::Playing);
+        assert_eq!(of.activity(at(2)), Activity::Playing);
     }
 }

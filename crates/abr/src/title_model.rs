@@ -27,11 +27,11 @@ impl Default for PlayerConfig {
     }
 }
 
-/// A video as decisions see it, with the QoE and the player that it is watched with.
+/// Model of a title for decisions: its tables, with the QoE and the player that it is watched with.
 ///
 /// Plain tables of floats, so that simulating a player costs arithmetic only.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct TitleModel {
     view: Perceptual,
     qoe: QoeParams,
     player: PlayerConfig,
@@ -50,7 +50,7 @@ pub struct Setting {
     mean_rate: Vec<f64>,
 }
 
-impl Setting {
+impl TitleModel {
     /// The tables of a video under a metric, watched with `player` and judged by `qoe`.
     ///
     /// # Errors

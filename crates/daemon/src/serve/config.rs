@@ -30,7 +30,7 @@ pub enum Sharing {
 /// Where operators see all sessions, titles and metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admin {
-    /// On this machine: 127.0.0.1, at the port after the first one of [`ServeRequest::listen`], or
+    /// On this machine: 127.0.0.1, at the port after the first one of [`ServerConfig::listen`], or
     /// at any if that one is taken.
     Loopback,
     /// At these addresses, for whoever reaches them.
@@ -69,9 +69,9 @@ impl Default for Timeouts {
     }
 }
 
-/// The settings of a server.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
-pub struct ServeRequest {
+pub struct ServerConfig {
     /// The folder of titles.
     pub folder: PathBuf,
     /// Where to listen, over UDP and TCP alike.
@@ -136,7 +136,7 @@ pub struct ServeRequest {
     pub keylog: Option<PathBuf>,
 }
 
-impl ServeRequest {
+impl ServerConfig {
     /// The rate of requests of a connection.
     pub(super) fn rate(&self) -> RequestRate {
         let per_s = self.requests_per_s;
@@ -151,7 +151,7 @@ impl ServeRequest {
             sockets: std::thread::available_parallelism().map_or(1, usize::from),
             certificates: Vec::new(),
             certificate_look: Duration::from_secs(5),
-            data_folder: crate::folders::data(),
+            data_folder: crate::dirs::data(),
             sharing: Sharing::MaxMin,
             normalisations: Vec::new(),
             split: None,

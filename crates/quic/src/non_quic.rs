@@ -1,7 +1,7 @@
-//! A protocol beside QUIC on an endpoint's socket.
+//! Datagrams of another protocol on an endpoint's socket.
 //!
 //! Datagrams whose first byte is 4 to 15 are neither QUIC nor of another protocol that is told apart from
-//! it (RFC 9443, section 2). An endpoint hands them to its companion, if there is one, and drops them
+//! it (RFC 9443, section 2). An endpoint puts them into a queue if somebody reads it, and drops them
 //! otherwise. So a NAT or a firewall sees one flow, whose addresses QUIC has validated.
 
 use std::collections::VecDeque;
@@ -16,17 +16,17 @@ use airlane_runtime::{Datagram, Received, UdpSocket};
 use bytes::BytesMut;
 use parking_lot::Mutex;
 
-/// Datagrams that wait for the companion at most: more are dropped, as a full socket drops them.
-const MOST_WAITING: usize = 1024;
+/// Limit of datagrams in the queue: more are dropped, as a full socket drops them.
+const MAX_WAITING: usize = 1024;
 
-/// Whether a datagram is for the companion.
-pub(crate) fn is_for_companion(payload: &[u8]) -> bool {
+/// Whether a datagram is of another protocol than QUIC.
+pub(crate) fn is_non_quic(payload: &[u8]) -> bool {
     payload.first().is_some_and(|first| (4..=15).contains(first))
 }
 
-/// What has come for a companion.
+/// Queue of received datagrams that are not QUIC's.
 #[derive(Default)]
-pub(crate) struct Mailbox(Mutex<Waiting>);
+pub(crate) struct DatagramQueue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
@@ -35,14 +35,14 @@ struct Waiting {
     closed: bool,
 }
 
-impl Mailbox {
+impl DatagramQueue {
     pub(crate) fn put(&self, mut received: Received) {
         if received.joined {
             // It would hold on to all that came with it.
             received.payload = BytesMut::from(&received.payload[..]);
         }
         let mut waiting = self.0.lock();
-        if waiting.datagrams.len() < MOST_WAITING {
+        if waiting.datagrams.len() < MAX_WAITING {
             waiting.datagrams.push_back(received);
         }
         let reader = waiting.reader.take();
@@ -64,27 +64,31 @@ impl Mailbox {
     }
 }
 
-/// An endpoint's socket as another protocol uses it: for datagrams whose first byte is 4 to 15.
-pub struct Companion {
+/// Socket of an endpoint for datagrams of another protocol: those whose first byte is 4 to 15.
+pub struct NonQuicSocket {
     socket: Arc<dyn UdpSocket>,
-    mailbox: Arc<Mailbox>,
+    non_quic: Arc<DatagramQueue>,
     dscp: Dscp,
 }
 
-impl fmt::Debug for Companion {
+impl fmt::Debug for NonQuicSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Companion").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("NonQuicSocket").field("socket", &self.socket).finish_non_exhaustive()
     }
 }
 
-impl Companion {
-    pub(crate) fn new(socket: Arc<dyn UdpSocket>, mailbox: Arc<Mailbox>, dscp: Dscp) -> Self {
-        Self { socket, mailbox, dscp }
+impl NonQuicSocket {
+    pub(crate) fn new(
+        socket: Arc<dyn UdpSocket>,
+        non_quic: Arc<DatagramQueue>,
+        dscp: Dscp,
+    ) -> Self {
+        Self { socket, non_quic, dscp }
     }
 
     /// The next datagram; `None` once the endpoint is gone.
     pub fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<Option<Received>> {
-        let mut waiting = self.mailbox.0.lock();
+        let mut waiting = self.non_quic.0.lock();
         if let Some(next) = waiting.datagrams.pop_front() {
             return Poll::Ready(Some(next));
         }
@@ -105,7 +109,7 @@ impl Companion {
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if the socket is full, and those of the socket.
     pub fn try_send(&self, dst: SocketAddr, src: Option<IpAddr>, payload: &[u8]) -> io::Result<()> {
-        debug_assert!(is_for_companion(payload));
+        debug_assert!(is_non_quic(payload));
         let dscp = self.dscp;
         self.socket.try_send(&Datagram { dst, src, ecn: Ecn::NotEct, dscp, payload, segment: None })
     }

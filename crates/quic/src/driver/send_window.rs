@@ -1,4 +1,4 @@
-//! How much may wait or be in flight on a connection: it follows the congestion window.
+//! Send window of a connection, bytes that may wait or be in flight: it follows the congestion window.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,15 +16,15 @@ const FASTEST: Rate = Rate::from_bps(2_000_000_000);
 /// How much longer than a round trip acknowledgements may take on a busy machine.
 const SLACK: Duration = Duration::from_micros(250);
 
-/// The bounds of a connection's send window, and with how many others it shares what there is.
-pub(super) struct Ahead {
+/// Bounds of a connection's send window, with the number of connections that share what there is.
+pub(super) struct SendWindow {
     least: u64,
     most: u64,
     unsent: Option<u64>,
     siblings: Sibling,
 }
 
-impl Ahead {
+impl SendWindow {
     /// What `config` says, for one more of `all` connections of an endpoint.
     pub(super) fn new(config: &TransportConfig, all: &Arc<AtomicU64>) -> Self {
         Self {

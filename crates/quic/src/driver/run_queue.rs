@@ -1,4 +1,4 @@
-//! What the driver is to look at.
+//! Connections that the driver has to look at.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -6,9 +6,9 @@ use std::task::Waker;
 use noq_proto::ConnectionHandle;
 use parking_lot::Mutex;
 
-/// Connections that somebody changed, and the driver's waker.
+/// Queue of connections that were changed, with the driver's waker.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda(Mutex<Entries>);
+pub(crate) struct RunQueue(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -16,7 +16,7 @@ struct Entries {
     driver: Option<Waker>,
 }
 
-impl Agenda {
+impl RunQueue {
     /// Has the driver look at a connection.
     pub(crate) fn add(&self, handle: ConnectionHandle) {
         let mut entries = self.0.lock();
@@ -25,7 +25,7 @@ impl Agenda {
     }
 
     /// Has the driver look at the endpoint.
-    pub(crate) fn nudge(&self) {
+    pub(crate) fn notify(&self) {
         Self::wake(self.0.lock());
     }
 

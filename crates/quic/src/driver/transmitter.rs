@@ -1,4 +1,4 @@
-//! The socket, and what it could not take yet.
+//! The socket, and the datagrams that it had no room for yet.
 
 use std::io;
 use std::mem;
@@ -11,7 +11,7 @@ use airlane_base::{Dscp, Ecn};
 use airlane_runtime::{Datagram, Received, UdpSocket};
 use noq_proto::{EcnCodepoint, Transmit};
 
-pub(super) struct Outlet {
+pub(super) struct Transmitter {
     socket: Arc<dyn UdpSocket>,
     /// Datagrams may be marked, where noq wants them to.
     ecn: bool,
@@ -57,7 +57,7 @@ impl Route {
     }
 }
 
-impl Outlet {
+impl Transmitter {
     pub(super) fn new(
         socket: Arc<dyn UdpSocket>,
         ecn: bool,

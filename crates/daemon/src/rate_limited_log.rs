@@ -23,7 +23,7 @@ const MAX_KEPT_BYTES: usize = 400;
 type Sink = fn(Level, &str);
 
 /// What was said, and what waits.
-pub(crate) struct Seldom {
+pub(crate) struct RateLimitedLog {
     runtime: RuntimeHandle,
     sink: Sink,
     /// By kind.
@@ -45,13 +45,13 @@ struct Withheld {
     count: u64,
 }
 
-impl Debug for Seldom {
+impl Debug for RateLimitedLog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Seldom").field("kinds", &self.kinds).finish_non_exhaustive()
+        f.debug_struct("RateLimitedLog").field("kinds", &self.kinds).finish_non_exhaustive()
     }
 }
 
-impl Seldom {
+impl RateLimitedLog {
     /// Nothing was said yet. It goes by the clock of `runtime`.
     pub(crate) fn new(runtime: RuntimeHandle) -> Arc<Self> {
         Self::into_sink(runtime, |level, message| match level {
@@ -103,11 +103,11 @@ impl Seldom {
                 }
             }
         };
-        let (pause, seldom) = (PAUSE - (now - said), Arc::downgrade(self));
+        let (pause, warnings) = (PAUSE - (now - said), Arc::downgrade(self));
         let clock = self.runtime.clone();
         self.runtime.spawn("withheld messages", async move {
             clock.sleep(pause).await;
-            seldom.upgrade().inspect(|s| s.tell(kind));
+            warnings.upgrade().inspect(|s| s.tell(kind));
         });
     }
 
@@ -160,36 +160,36 @@ mod tests {
     #[test]
     fn a_kind_is_said_once_a_minute_with_a_count_of_the_others() {
         virtual_time::run(|runtime| async move {
-            let seldom = Seldom::into_sink(runtime.clone(), note);
+            let warnings = RateLimitedLog::into_sink(runtime.clone(), note);
             let minute = Duration::from_secs(60);
             for n in 0..5_000 {
-                seldom.warn("stranger", format_args!("nonsense of 10.0.{}.{}", n / 250, n % 250));
+                warnings.warn("stranger", format_args!("nonsense of 10.0.{}.{}", n / 250, n % 250));
                 runtime.sleep(Duration::from_millis(1)).await;
             }
-            seldom.info("session", "a session began");
+            warnings.info("session", "a session began");
             assert_eq!(said(), ["WARN nonsense of 10.0.0.0", "INFO a session began"]);
             // The others are told of without another one of them having to come.
             runtime.sleep(minute).await;
             let rest = "WARN nonsense of 10.0.0.1 (and 4998 more like it within a minute)";
             assert_eq!(said(), [rest]);
             // That was a message of the kind: its minute is not over.
-            seldom.warn("stranger", "one more");
+            warnings.warn("stranger", "one more");
             assert_eq!(said(), [""; 0]);
             runtime.sleep(minute).await;
             assert_eq!(said(), ["WARN one more"]);
             runtime.sleep(minute).await;
-            seldom.warn("stranger", "after a silence");
+            warnings.warn("stranger", "after a silence");
             assert_eq!(said(), ["WARN after a silence"]);
-            assert_eq!(seldom.totals(), [("session", 1), ("stranger", 5_002)]);
+            assert_eq!(warnings.totals(), [("session", 1), ("stranger", 5_002)]);
         });
     }
 
     #[test]
     fn a_strangers_words_begin_no_line_and_command_no_terminal() {
         virtual_time::run(|runtime| async move {
-            let seldom = Seldom::into_sink(runtime.clone(), note);
+            let warnings = RateLimitedLog::into_sink(runtime.clone(), note);
             for _ in 0..2 {
-                seldom.warn("stranger", "no\nWARN all is lost\u{1b}[2J\u{202e}");
+                warnings.warn("stranger", "no\nWARN all is lost\u{1b}[2J\u{202e}");
                 runtime.sleep(PAUSE).await;
             }
             let line = "WARN no\\u{a}WARN all is lost\\u{1b}[2J\\u{202e}";
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn what_waits_is_bounded() {
         virtual_time::run(|runtime| async move {
-            let seldom = Seldom::into_sink(runtime.clone(), note);
-            seldom.warn("long", "x");
-            seldom.warn("long", "\u{e4}".repeat(1 << 20));
+            let warnings = RateLimitedLog::into_sink(runtime.clone(), note);
+            warnings.warn("long", "x");
+            warnings.warn("long", "\u{e4}".repeat(1 << 20));
             runtime.sleep(2 * PAUSE).await;
             let lines = said();
             assert!(lines[1].len() <= "WARN ".len() + MAX_KEPT_BYTES, "{}", lines[1].len());
