@@ -1,6 +1,6 @@
 """A stranger who connects again and again, from one address or several, and says nothing.
 
-Run a client (`airlane tunnel connect --over tcp`) from the first of these addresses meanwhile: its line
+Run a client (`airlane tunnel connect --transport tcp`) from the first of these addresses meanwhile: its line
 must be up within two seconds.
 
     halfopen2.py PORT SECONDS ADDRESS[,ADDRESS...] CONNECTIONS_PER_SECOND

@@ -49,7 +49,7 @@ pub const RECEIVE_WINDOW_BYTES: u32 = 48 << 20;
 pub fn sender(config: TransportConfig) -> TransportConfig {
     TransportConfig {
         send_window_bytes: SEND_WINDOW_BYTES,
-        least_send_window_bytes: SEND_WINDOW_BYTES,
+        min_send_window_bytes: SEND_WINDOW_BYTES,
         max_streams: MAX_REQUESTS,
         ..config
     }

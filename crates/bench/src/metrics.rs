@@ -5,7 +5,7 @@ use airlane_daemon::client::{Client, Url};
 use crate::bar::Problem;
 
 /// The most bytes that are read of them.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// The page `/metrics`.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ impl Metrics {
     pub(crate) async fn read(client: &Client, admin: &str) -> Result<Self, Problem> {
         let broke = |e: &dyn std::fmt::Display| Problem::Broke(format!("/metrics: {e}"));
         let at = Url::parse(&format!("{admin}/metrics")).map_err(|e| broke(&e))?;
-        let (page, _) = client.get_all(&at, None, MOST_BYTES).await.map_err(|e| broke(&e))?;
+        let (page, _) = client.get_all(&at, None, MAX_BYTES).await.map_err(|e| broke(&e))?;
         Ok(Self(String::from_utf8(page).map_err(|e| broke(&e))?))
     }
 

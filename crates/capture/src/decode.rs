@@ -108,9 +108,9 @@ impl Default for Counts {
 }
 
 /// Channels are told apart up to this number.
-const MOST_CHANNELS: usize = 128;
+const MAX_CHANNELS: usize = 128;
 /// Access points are remembered up to this number.
-const MOST_ACCESS_POINTS: usize = 4_096;
+const MAX_ACCESS_POINTS: usize = 4_096;
 
 /// Makes transmissions of records: frames of one PPDU joined, in the order of their ends.
 ///
@@ -149,7 +149,7 @@ impl Decoder {
         }
         if let Some(channel) = tap.channel_mhz {
             let channels = &mut self.counts.channels;
-            if channels.len() < MOST_CHANNELS || channels.contains_key(&channel) {
+            if channels.len() < MAX_CHANNELS || channels.contains_key(&channel) {
                 *channels.entry(channel).or_default() += 1;
             }
         }
@@ -194,7 +194,7 @@ impl Decoder {
     }
 
     fn know(&mut self, access_point: Address) {
-        if !access_point.is_group() && self.access_points.len() < MOST_ACCESS_POINTS {
+        if !access_point.is_group() && self.access_points.len() < MAX_ACCESS_POINTS {
             self.access_points.insert(access_point);
         }
     }

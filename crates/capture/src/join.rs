@@ -13,11 +13,11 @@ use crate::packet::Packet;
 use crate::radiotap::{Position, Radiotap};
 
 /// An aggregate has at most so many frames (1024 in 802.11be).
-const MOST_FRAMES: usize = 1_024;
+const MAX_FRAMES: usize = 1_024;
 /// Transmissions wait for their order up to this number.
-const MOST_WAITING: usize = 8_192;
+const MAX_WAITING: usize = 8_192;
 /// Longest PPDU (802.11-2020, table 19-25), and how far apart the machine may stamp frames of one.
-const LONGEST: Duration = Duration::from_micros(5_484);
+const MAX_PPDU_DURATION: Duration = Duration::from_micros(5_484);
 const MAX_SPREAD: Duration = Duration::from_millis(2);
 /// An aggregate spans at most so many sequence numbers: the largest window of a block acknowledgement.
 const MAX_WINDOW: u16 = 1_024;
@@ -111,7 +111,7 @@ fn stamp(tap: &Radiotap) -> Option<(i128, Position)> {
 fn alone(packet: &Packet) -> Option<Duration> {
     let header = packet.header.filter(|_| !packet.tap.is_damaged)?;
     let vector = packet.tap.vector?;
-    Some(vector.duration(header.frame.bytes.min(vector.format.most_bytes())))
+    Some(vector.duration(header.frame.bytes.min(vector.format.max_bytes())))
 }
 
 impl Joiner {
@@ -123,9 +123,10 @@ impl Joiner {
         mut give: impl FnMut(Transmission),
     ) {
         let key = Key::of(packet);
-        let goes_on = self.open.as_ref().is_some_and(|open| {
-            open.key == key && open.count < MOST_FRAMES && open.goes_on(packet)
-        });
+        let goes_on = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.key == key && open.count < MAX_FRAMES && open.goes_on(packet));
         if !goes_on {
             self.flush(clock, &mut give);
         }
@@ -179,8 +180,12 @@ impl Open {
             Key::Own(..) => packet.tap.own.is_none_or(|own| usize::from(own.index) >= self.count),
             // A driver may give all aggregates the same reference.
             Key::Reference(..) => match at.zip(stamp(&self.tap)) {
-                Some((at, (first, _))) => (at - first).unsigned_abs() <= LONGEST.as_nanos(),
-                None => nanos(self.last.first_nanos).is_none_or(|p| p <= LONGEST + MAX_SPREAD),
+                Some((at, (first, _))) => {
+                    (at - first).unsigned_abs() <= MAX_PPDU_DURATION.as_nanos()
+                }
+                None => {
+                    nanos(self.last.first_nanos).is_none_or(|p| p <= MAX_PPDU_DURATION + MAX_SPREAD)
+                }
             },
             Key::Format(..) if passed == Some(0) => !is_apart,
             Key::Format(vector, _) => {
@@ -205,7 +210,8 @@ impl Open {
             && !now.receiver.is_group();
         let ahead = now.sequence.wrapping_sub(before.sequence) & 0x0fff;
         let bytes = self.bytes.saturating_add(mac::in_aggregate(now.bytes));
-        let fits = bytes <= vector.format.most_bytes() && vector.duration(bytes) <= LONGEST;
+        let fits =
+            bytes <= vector.format.max_bytes() && vector.duration(bytes) <= MAX_PPDU_DURATION;
         let is_next = !packet.tap.is_damaged && is_same && (1..MAX_WINDOW).contains(&ahead) && fits;
         self.last.alone.filter(|_| is_next)
     }
@@ -246,7 +252,7 @@ impl Open {
         let duration = match self.tap.legacy_us {
             Some(us) => Duration::from_micros(u64::from(us)),
             None if self.tap.is_zero_length => vector.preamble(),
-            None => vector.duration(psdu.min(vector.format.most_bytes())),
+            None => vector.duration(psdu.min(vector.format.max_bytes())),
         };
         let (begin, timing) = self.begin(clock, vector, duration);
         let what = match (self.frames.is_empty(), self.tap.vector) {
@@ -352,7 +358,7 @@ impl Sorter {
         self.waiting.push(Waiting { order, transmission });
         while let Some(first) = self.waiting.peek() {
             let age = self.newest.since(first.transmission.end());
-            if age.as_nanos() < DISORDER as u128 && self.waiting.len() <= MOST_WAITING {
+            if age.as_nanos() < DISORDER as u128 && self.waiting.len() <= MAX_WAITING {
                 break;
             }
             self.ready.extend(self.waiting.pop().map(|w| w.transmission));

@@ -15,7 +15,7 @@ pub enum BadRadiotap {
     #[error("version {0}; expected 0")]
     Version(u8),
     /// More words of presence than anybody writes.
-    #[error("more than {MOST_WORDS} words of presence")]
+    #[error("more than {MAX_WORDS} words of presence")]
     Words,
 }
 
@@ -71,7 +71,7 @@ pub struct Ampdu {
 }
 
 /// The most words of presence that are followed.
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 const EXTENDED: u32 = 1 << 31;
 const VENDOR: u32 = 1 << 30;
 const RADIOTAP: u32 = 1 << 29;
@@ -130,7 +130,7 @@ impl Radiotap {
             if word & EXTENDED == 0 {
                 break;
             }
-            if words == MOST_WORDS {
+            if words == MAX_WORDS {
                 return Err(BadRadiotap::Words);
             }
         }

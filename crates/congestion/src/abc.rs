@@ -17,7 +17,7 @@ const BRAKE_PACKETS: f64 = 2.0;
 
 /// The window may be so many times what is in flight (section 5.1.1): it would grow without end where
 /// it is not the limit.
-const MOST_OVER_FLIGHT: f64 = 2.0;
+const MAX_OVER_FLIGHT: f64 = 2.0;
 
 /// ABC's sender.
 ///
@@ -59,7 +59,7 @@ impl Controller for Abc {
         self.other.on_ack(ack);
         // Each packet is taken for an accelerate; `on_marked` follows for brakes. Equation 3: w + 1 + 1/w.
         let flight = (ack.in_flight + ack.bytes) as f64 / self.mtu as f64;
-        if !ack.app_limited() && self.window < MOST_OVER_FLIGHT * flight {
+        if !ack.app_limited() && self.window < MAX_OVER_FLIGHT * flight {
             let part = ack.bytes as f64 / self.mtu as f64;
             self.window += part * (1.0 + 1.0 / self.window);
         }

@@ -32,7 +32,7 @@ const WINDOW_PACKETS: u64 = 10;
 /// By what part of its distance to the smoothed one the longest round trip falls in a round.
 const FORGET: u32 = 8;
 /// The most that a queue may add to the round trip that the window is for.
-const MOST_QUEUE: Duration = Duration::from_millis(100);
+const MAX_QUEUE: Duration = Duration::from_millis(100);
 /// The round trip before one was measured.
 const FIRST_RTT: Duration = Duration::from_millis(100);
 /// Congested rounds in a row that show that the bottleneck is elsewhere: while the air has room, and
@@ -47,7 +47,7 @@ const MOSTLY: f64 = 0.75;
 /// Rounds in a row that show that it is the air again; doubled, up to the most, each time that proves
 /// wrong within the most.
 const RETURN_ROUNDS: u32 = 4;
-const MOST_RETURN_ROUNDS: u32 = 64;
+const MAX_RETURN_ROUNDS: u32 = 64;
 
 /// Which controller decides while Cupid does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -129,7 +129,7 @@ impl Cupid {
             clear: 0,
             heavy: 0,
             patience: RETURN_ROUNDS,
-            since_return: MOST_RETURN_ROUNDS,
+            since_return: MAX_RETURN_ROUNDS,
             before_silence: Mode::Granted,
             record: Record::new(),
         }
@@ -176,7 +176,7 @@ impl Cupid {
     }
 
     fn window_of(&self, rate: Rate) -> u64 {
-        let longest = |rtt: Rtt| self.longest.max(rtt.smoothed).min(rtt.min + MOST_QUEUE);
+        let longest = |rtt: Rtt| self.longest.max(rtt.smoothed).min(rtt.min + MAX_QUEUE);
         let rtt = self.rtt.map_or(FIRST_RTT, longest);
         let flight = rate.as_f64() / 8.0 * WINDOW_RTTS * rtt.as_secs_f64();
         whole_bytes(flight) + WINDOW_PACKETS * self.mtu
@@ -225,8 +225,8 @@ impl Cupid {
     }
 
     fn go_elsewhere(&mut self, now: Time) {
-        if self.since_return < MOST_RETURN_ROUNDS {
-            self.patience = (2 * self.patience).min(MOST_RETURN_ROUNDS);
+        if self.since_return < MAX_RETURN_ROUNDS {
+            self.patience = (2 * self.patience).min(MAX_RETURN_ROUNDS);
         } else {
             self.patience = RETURN_ROUNDS;
         }

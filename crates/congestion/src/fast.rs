@@ -48,7 +48,7 @@ struct Probe {
     /// The part of it ends with the acknowledgement of a packet above this number.
     until: u64,
     /// The least round trip seen; none while the flight drains.
-    least_s: Option<f64>,
+    min_s: Option<f64>,
 }
 
 /// FAST with a weight.
@@ -120,20 +120,20 @@ impl Fast {
         match &mut self.probe {
             None if ack.now - self.base_at > BASE_LIFE && !self.slow_start => {
                 let until = self.flight.recovery_point();
-                self.probe = Some(Probe { window: self.window, until, least_s: None });
+                self.probe = Some(Probe { window: self.window, until, min_s: None });
                 self.set_window(0.5 * self.window);
                 true
             }
             None => false,
             Some(probe) => {
-                if let Some(least) = &mut probe.least_s {
+                if let Some(least) = &mut probe.min_s {
                     *least = least.min(rtt);
                 }
                 if ack.pn > probe.until {
-                    let (window, least) = (probe.window, probe.least_s);
+                    let (window, least) = (probe.window, probe.min_s);
                     probe.until = self.flight.recovery_point();
                     match least {
-                        None => probe.least_s = Some(rtt),
+                        None => probe.min_s = Some(rtt),
                         Some(least) => {
                             (self.base_s, self.base_at) = (least, ack.now);
                             self.probe = None;

@@ -11,7 +11,7 @@ use crate::estimator::{Estimate, Estimator};
 use crate::rule::{RateRule, RuleKind, RuleOptions};
 
 /// The most stations that are looked at.
-const MOST_STATIONS: usize = 256;
+const MAX_STATIONS: usize = 256;
 /// Times above this, 292 years, are taken for it.
 const END: Time = Time::from_nanos(u64::MAX / 2);
 /// Records that end so long before others did are of a clock that was set.
@@ -164,7 +164,7 @@ impl Onlooker {
 
     /// Makes room for a station; whether there is.
     fn make_room(&mut self, station: Address) -> bool {
-        if self.stations.len() >= MOST_STATIONS {
+        if self.stations.len() >= MAX_STATIONS {
             if self.full == self.next {
                 return false;
             }

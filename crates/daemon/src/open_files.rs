@@ -15,7 +15,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 /// Files that are kept open: far fewer than a process may have by default, which is 1024.
-const MOST: NonZeroUsize = NonZeroUsize::new(120).unwrap();
+const MAX_OPEN_FILES: NonZeroUsize = NonZeroUsize::new(120).unwrap();
 
 /// The files of a folder.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Version {
 impl OpenFiles {
     /// Those below `dir`, of which none is open.
     pub(crate) fn new(dir: Dir) -> Self {
-        Self { dir, kept: Mutex::new(LruCache::new(MOST)) }
+        Self { dir, kept: Mutex::new(LruCache::new(MAX_OPEN_FILES)) }
     }
 
     /// What stands at `name`, `None` if it is no file. It is open then. May wait for a disk.
@@ -169,11 +169,11 @@ mod tests {
         let files =
             OpenFiles::new(Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap());
         let mut keys = Vec::new();
-        for n in 0..2 * MOST.get() {
+        for n in 0..2 * MAX_OPEN_FILES.get() {
             std::fs::write(at(n), vec![0; n]).unwrap();
             keys.push(files.find(&PathBuf::from(n.to_string())).unwrap().unwrap());
         }
-        assert_eq!(files.kept.lock().len(), MOST.get());
+        assert_eq!(files.kept.lock().len(), MAX_OPEN_FILES.get());
         let cached = files.find_cached(&PathBuf::from("3"));
         assert!(cached.is_none_or(|key| key == keys[3]));
         assert!(files.kept(&keys[0]).is_none() && files.kept(keys.last().unwrap()).is_some());
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(files.open(&keys[2]).unwrap_err().kind(), io::ErrorKind::NotFound);
         // One that is open under a name that another has now is still what it was.
         let last = keys.last().unwrap();
-        std::fs::rename(at(1), at(2 * MOST.get() - 1)).unwrap();
+        std::fs::rename(at(1), at(2 * MAX_OPEN_FILES.get() - 1)).unwrap();
         let kept = files.open(last).unwrap();
         assert!(check(&kept, last).is_ok());
         assert_eq!(files.find(&last.name).unwrap().unwrap().version.len, 4);

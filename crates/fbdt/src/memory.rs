@@ -10,12 +10,12 @@ use crate::{PathId, Sender};
 /// However slow a path is, it may have an even part of the memory over this on its way: enough to
 /// show that it has become faster. With a quarter of this the slowest of four held more than goes
 /// with its rate, and the others waited for it.
-const LEAST_PART: f64 = 32.0;
+const MIN_PART: f64 = 32.0;
 /// Windows that memory holds at least: with fewer, paths idle at their boundaries.
-const LEAST_WINDOWS: u64 = 6;
+const MIN_WINDOWS: u64 = 6;
 /// Segments of a window at least, where there is memory for them: with fewer, what is sent again costs
 /// more than what smaller windows save.
-const LEAST_SEGMENTS: u64 = 16;
+const MIN_SEGMENTS: u64 = 16;
 /// A path is late if what it takes comes after so many times as long as memory takes to fill.
 const LATE: f64 = 2.0;
 
@@ -29,7 +29,7 @@ impl Sender {
         let all = self.recent_bps();
         let even = 1.0 / self.used(now).count() as f64;
         let recent = own.reliability.recent_bps();
-        let part = if all > 0.0 { (recent / all).max(even / LEAST_PART) } else { even };
+        let part = if all > 0.0 { (recent / all).max(even / MIN_PART) } else { even };
         let has = own.handed - own.received;
         !self.options.shares_memory || has == 0 || (has as f64) < part * self.shared() as f64
     }
@@ -61,7 +61,7 @@ impl Sender {
 
     /// Memory that the paths share: without that of a window whose ends have not met.
     fn shared(&self) -> u64 {
-        self.memory().saturating_sub(self.most_cut())
+        self.memory().saturating_sub(self.max_cut())
     }
 
     /// Bytes that both ends hold.
@@ -75,15 +75,15 @@ impl Sender {
     /// what was agreed on.
     pub(crate) fn window_bytes(&self) -> u64 {
         let times = self.paths.iter().flatten().filter_map(|p| p.time);
-        let Some(longest) = times.map(|(mean, _)| mean).max() else { return self.most_cut() };
+        let Some(longest) = times.map(|(mean, _)| mean).max() else { return self.max_cut() };
         let on_way = self.recent_bps() / 8.0 * longest.as_secs_f64();
-        let least = LEAST_SEGMENTS * u64::from(self.config.segment_bytes);
-        (on_way as u64).max(least).min(self.most_cut())
+        let least = MIN_SEGMENTS * u64::from(self.config.segment_bytes);
+        (on_way as u64).max(least).min(self.max_cut())
     }
 
     /// Bytes of a window at most: what was agreed on, or less where memory holds few of these.
-    pub(crate) fn most_cut(&self) -> u64 {
+    pub(crate) fn max_cut(&self) -> u64 {
         let (most, least) = (self.config.window_bytes.into(), self.config.segment_bytes.into());
-        (self.memory() / LEAST_WINDOWS).min(most).max(least)
+        (self.memory() / MIN_WINDOWS).min(most).max(least)
     }
 }

@@ -24,8 +24,8 @@ pub fn trunk(data: &[u8]) {
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let preference = Preference { price: 3, is_backup: true };
     let limits = (Some(8_000_000), Some(1 << 20));
-    let (most_bps, allowance) = limits;
-    let line = TrunkHello { trunk: [7; 16], radio: 1, preference, most_bps, allowance };
+    let (max_bps, allowance) = limits;
+    let line = TrunkHello { trunk: [7; 16], radio: 1, preference, max_bps, allowance };
     let protocol = Protocol::Mptcp;
     let (segment_bytes, window_bytes, receive_memory) = (1200, 120_000, 1 << 24);
     let terms = Terms { protocol, segment_bytes, window_bytes, receive_memory };

@@ -36,9 +36,9 @@ pub struct Delivery {
 /// What a packet on its way occupies beside its payload, in bytes.
 const PACKET_COST: u64 = 256;
 /// Packets kept for use again.
-const MOST_SPARE: usize = 4_096;
+const MAX_SPARE: usize = 4_096;
 /// A kept packet holds at most so much memory.
-const MOST_SPARE_BYTES: usize = 2_048;
+const MAX_SPARE_BYTES: usize = 2_048;
 
 /// Both directions of a link. Pure: time is an argument.
 ///
@@ -48,7 +48,7 @@ const MOST_SPARE_BYTES: usize = 2_048;
 #[derive(Debug)]
 pub struct Engine {
     ways: [Way; 2],
-    most_held_bytes: u64,
+    max_held_bytes: u64,
     /// Packets to be used again, so that a busy link does not live on the allocator.
     #[expect(clippy::vec_box, reason = "networks take packets boxed")]
     spare: Vec<Box<Packet>>,
@@ -87,7 +87,7 @@ impl Engine {
         let way = |d: Direction, way| Way::new(way, spec.seed.split(d.name()));
         Self {
             ways: [way(Direction::Up, &spec.up), way(Direction::Down, &spec.down)],
-            most_held_bytes: spec.most_held_bytes,
+            max_held_bytes: spec.max_held_bytes,
             spare: Vec::new(),
         }
     }
@@ -109,7 +109,7 @@ impl Engine {
         let way = &mut self.ways[place(direction)];
         let (packets, bytes) = way.network.tally().held;
         let size = payload.len() as u64;
-        if (packets + 1) * PACKET_COST + bytes + size > self.most_held_bytes {
+        if (packets + 1) * PACKET_COST + bytes + size > self.max_held_bytes {
             way.refused.0 += 1;
             way.refused.1 += size + u64::from(header_bytes);
             return None;
@@ -159,7 +159,7 @@ impl Engine {
 
     /// Takes back a packet that is done with.
     pub fn recycle(&mut self, packet: Box<Packet>) {
-        if self.spare.len() < MOST_SPARE && packet.payload.capacity() <= MOST_SPARE_BYTES {
+        if self.spare.len() < MAX_SPARE && packet.payload.capacity() <= MAX_SPARE_BYTES {
             self.spare.push(packet);
         }
     }

@@ -28,15 +28,15 @@ pub struct LinkSpec {
     pub seed: Seed,
     /// Most that packets on the way may occupy in each direction, in bytes of memory: more are
     /// dropped for [`Reason::Memory`](crate::Reason::Memory).
-    pub most_held_bytes: u64,
+    pub max_held_bytes: u64,
 }
 
 impl LinkSpec {
     /// The memory of [`LinkSpec::new`]: 256 MiB each way.
-    pub const MOST_HELD_BYTES: u64 = 256 << 20;
+    pub const MAX_HELD_BYTES: u64 = 256 << 20;
 
     /// A link of these two ways.
     pub fn new(up: Way, down: Way, seed: Seed) -> Self {
-        Self { up, down, seed, most_held_bytes: Self::MOST_HELD_BYTES }
+        Self { up, down, seed, max_held_bytes: Self::MAX_HELD_BYTES }
     }
 }

@@ -27,7 +27,7 @@ const CALM: Duration = Duration::from_secs(1);
 /// Otherwise the target is up to this multiple of the estimate: the gain with which BBR probes.
 const PROBE_GAIN: f64 = 1.25;
 /// Timeouts in a row after which a sender without data asks no more.
-const MOST_PINGS: u32 = 10;
+const MAX_PINGS: u32 = 10;
 /// Probe timeouts that losses without an acknowledgement between them span to count as persistent
 /// congestion (RFC 9002, section 7.6.1).
 const PERSISTENT_TIMEOUTS: u32 = 3;
@@ -481,7 +481,7 @@ impl Sender {
     /// When a probe is due. While one may leave, or nobody has answered for long and nothing waits, no
     /// further one is.
     fn probe_at(&self) -> Option<Time> {
-        if self.probes || self.timeouts >= MOST_PINGS && self.buffer.is_empty() {
+        if self.probes || self.timeouts >= MAX_PINGS && self.buffer.is_empty() {
             return None;
         }
         let last = self.flight.last_sent()?;

@@ -24,9 +24,9 @@ use crate::wire::{
 /// Packets after which a key changes: what RFC 9001, section 6.6, allows with AES-128-GCM.
 const KEY_PACKETS: u64 = 1 << 23;
 /// Packets that fail to open after which no more are tried, by the same section.
-const MOST_FORGERIES: u64 = 1 << 52;
+const MAX_FORGERIES: u64 = 1 << 52;
 /// Events that wait for the application at most; more are not kept.
-const MOST_EVENTS: usize = 4096;
+const MAX_EVENTS: usize = 4096;
 
 /// The numbers by which both ends know the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Session {
         if self.received.has(pn) {
             return Err(Refused::Repeated);
         }
-        if self.forgeries >= MOST_FORGERIES {
+        if self.forgeries >= MAX_FORGERIES {
             return Err(Refused::Forged);
         }
         let (in_clear, sealed) = datagram.split_at_mut(CLEAR_BYTES);
@@ -493,7 +493,7 @@ fn note(events: &mut VecDeque<Event>, counts: &mut Counts, (header, reason): Dro
 }
 
 fn tell(events: &mut VecDeque<Event>, event: Event) {
-    if events.len() < MOST_EVENTS {
+    if events.len() < MAX_EVENTS {
         events.push_back(event);
     }
 }

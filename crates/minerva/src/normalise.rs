@@ -8,7 +8,7 @@ use airlane_quality::{CurveError, PiecewiseLinear};
 use serde::{Deserialize, Serialize};
 
 use crate::exponential::Exponential;
-use crate::proportional::{LEAST, LogSlope};
+use crate::proportional::{LogSlope, MIN_Q};
 
 /// Points of the stored table.
 const POINTS: usize = 400;
@@ -122,7 +122,7 @@ impl Normalisation {
         titles.retain(|t| t.2 > 0.0);
         let steepest = titles.iter().map(|t| t.0.greatest()).fold(0.0, f64::max);
         let flattest = titles.iter().map(|t| t.0.at(t.1.last().1)).fold(steepest, f64::min);
-        let constant = steepest / (1.0 - LEAST);
+        let constant = steepest / (1.0 - MIN_Q);
         // Even steps of the logarithm: flat and steep places are equally far from a point.
         let points: Vec<(f64, f64)> = (0..if titles.is_empty() { 0 } else { POINTS })
             .map(|i| {

@@ -9,9 +9,9 @@ use airlane_abr::TitleModel;
 use airlane_quality::{CurveError, PiecewiseLinear};
 
 /// The least q, as a share of the mean curve's end: what is lower counts as that.
-pub(crate) const LEAST: f64 = 0.01;
+pub(crate) const MIN_Q: f64 = 0.01;
 /// The greatest, on the same scale.
-const MOST: f64 = 10.0;
+const MAX_Q: f64 = 10.0;
 
 /// `P'(P^-1(q)) / q` of one title, per Mbit/s, over q: the slope of log P, falling.
 ///
@@ -35,7 +35,7 @@ impl LogSlope {
         let points: Vec<(f64, f64)> =
             setting.view().curve().points().map(|(r, q)| (r / 1e6, q)).collect();
         let (first, last) = (points[0], points[points.len() - 1]);
-        let least = LEAST * last.1;
+        let least = MIN_Q * last.1;
         let mut slopes: Vec<(f64, f64)> = Vec::with_capacity(points.len() + 4);
         let slope = |a: (f64, f64), b: (f64, f64)| (b.1 - a.1) / (b.0 - a.0);
         let segments: Vec<(f64, f64)> =
@@ -49,7 +49,7 @@ impl LogSlope {
         slopes.extend(&segments);
         let above = segments.last().map_or(below, |s| s.1);
         slopes.push((last.1, above));
-        slopes.push((MOST * last.1, above));
+        slopes.push((MAX_Q * last.1, above));
         let mut logs: Vec<(f64, f64)> = Vec::with_capacity(slopes.len());
         for (q, slope) in slopes {
             let x = q.ln();

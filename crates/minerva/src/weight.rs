@@ -23,7 +23,7 @@ use crate::value::{OnDemand, SentCurve, ValueFunction};
 /// A round trip counts as at least and at most this.
 const ROUND_TRIP: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(100));
 /// Share of a half-interval with data to send from which on it is a sample.
-const LEAST_BUSY: f64 = 0.25;
+const MIN_BUSY: f64 = 0.25;
 /// Measurements that the deviation is taken over.
 const MEASUREMENTS: usize = 4;
 /// Part of a new value in both moving averages.
@@ -317,7 +317,7 @@ impl Minerva {
     fn measure(&mut self, length: Duration, from: Progress, to: Progress) -> Option<()> {
         let busy = to.busy.saturating_sub(from.busy).min(length).as_secs_f64();
         let bytes = to.acked_bytes.saturating_sub(from.acked_bytes);
-        if busy < LEAST_BUSY * length.as_secs_f64() || bytes == 0 {
+        if busy < MIN_BUSY * length.as_secs_f64() || bytes == 0 {
             return None;
         }
         if self.measured.len() == MEASUREMENTS {

@@ -79,7 +79,7 @@ pub fn pack(
             return Err(PackError::Occupied {
                 dir: request.dir.clone(),
                 holds: differences(job, &order, &source),
-                advice: "give another folder, or start over with --restart",
+                advice: "give another folder, or start over with --overwrite",
             });
         }
         Found::Nothing | Found::Making(_) | Found::Damaged(_) | Found::Other(_) => {}

@@ -26,7 +26,7 @@ const FRAMES: &str = "12";
 const SOUND_SLACK_S: f64 = 0.1;
 
 /// No video is longer.
-const LONGEST: Duration = Duration::from_secs(240 * 3600);
+const MAX_VIDEO_DURATION: Duration = Duration::from_secs(240 * 3600);
 
 /// A video to be encoded or measured against.
 #[derive(Clone, Debug, PartialEq)]
@@ -358,7 +358,8 @@ impl Found {
             ));
         }
         let length = |seconds: f64| {
-            let length = Duration::try_from_secs_f64(seconds).ok().filter(|d| *d <= LONGEST);
+            let length =
+                Duration::try_from_secs_f64(seconds).ok().filter(|d| *d <= MAX_VIDEO_DURATION);
             length.ok_or_else(|| {
                 InputError::new("times that no video has", "expected at most 240 hours")
             })

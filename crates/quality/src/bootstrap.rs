@@ -16,7 +16,7 @@ use crate::student::t_975;
 use crate::{Interval, stats};
 
 /// Fewer clusters than this have no interval by resampling, and decide nothing.
-pub const LEAST_CLUSTERS: usize = 10;
+pub const MIN_CLUSTERS: usize = 10;
 
 /// How to resample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ const MAX_UNDEFINED: f64 = 0.01;
 
 /// The least standard error of a resample, of that of the clusters: resamples in which one value
 /// is drawn over and over have next to none.
-const LEAST_ERROR: f64 = 0.2;
+const MIN_ERROR: f64 = 0.2;
 
 impl Bootstrap {
     /// 9999 resamples.
@@ -53,10 +53,10 @@ impl Bootstrap {
     /// Where all clusters have the very same figure the interval is that point: what none of them
     /// met is not in it.
     ///
-    /// `None` below [`LEAST_CLUSTERS`] clusters, if a stratum has only one, if the figure is no
+    /// `None` below [`MIN_CLUSTERS`] clusters, if a stratum has only one, if the figure is no
     /// finite number, or if it is not in more than one resample of a hundred.
     pub fn clusters(&self, strata: &[Vec<Cluster>]) -> Option<Interval> {
-        let of = ratio(strata).filter(|r| r.clusters >= LEAST_CLUSTERS)?;
+        let of = ratio(strata).filter(|r| r.clusters >= MIN_CLUSTERS)?;
         let half = t_975(of.degrees) * of.error;
         let students = Interval { lo: of.value - half, hi: of.value + half };
         if of.error == 0.0 {
@@ -81,7 +81,7 @@ impl Bootstrap {
             strata.iter().map(|s| s.iter().map(centred).collect()).collect();
         let mut rng = self.seed.split("bootstrap").rng();
         let mut sums = Vec::with_capacity(strata.len());
-        let once = |_| studentise(&strata, LEAST_ERROR * of.error, &mut sums, &mut rng);
+        let once = |_| studentise(&strata, MIN_ERROR * of.error, &mut sums, &mut rng);
         let mut all: Vec<f64> = (0..self.resamples).filter_map(once).collect();
         let undefined = self.resamples - all.len();
         if all.len() < 2 || undefined as f64 > MAX_UNDEFINED * self.resamples as f64 {
@@ -113,7 +113,7 @@ struct Sums {
 /// none. `sums` is room to work in.
 fn studentise(
     strata: &[Vec<(f64, f64)>],
-    least_error: f64,
+    min_error: f64,
     sums: &mut Vec<Sums>,
     rng: &mut Rng,
 ) -> Option<f64> {
@@ -138,6 +138,6 @@ fn studentise(
         (all - s.n * mean * mean).max(0.0) * s.n / (s.n - 1.0)
     };
     let error = sums.iter().map(squares).sum::<f64>().sqrt() / b.abs();
-    let t = value / error.max(least_error);
+    let t = value / error.max(min_error);
     t.is_finite().then_some(t)
 }

@@ -22,7 +22,7 @@ pub mod shares;
 pub mod stats;
 pub mod student;
 
-pub use bootstrap::{Bootstrap, LEAST_CLUSTERS};
+pub use bootstrap::{Bootstrap, MIN_CLUSTERS};
 pub use clusters::Cluster;
 pub use curve::{CurveError, PiecewiseLinear};
 pub use interval::Interval;

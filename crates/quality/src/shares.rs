@@ -11,7 +11,7 @@ use crate::bootstrap::trust;
 use crate::clusters::{Cluster, Ratio, ratio};
 use crate::interval::Z;
 use crate::student::t_975;
-use crate::{Interval, LEAST_CLUSTERS, stats};
+use crate::{Interval, MIN_CLUSTERS, stats};
 
 /// The rows of a cluster.
 type Rows = Vec<f64>;
@@ -33,7 +33,7 @@ impl Share {
         }
         let clusters: Vec<Vec<Cluster>> =
             strata.iter().map(|s| s.iter().map(|c| Cluster::of_rows(c)).collect()).collect();
-        let of = ratio(&clusters).filter(|r| r.clusters >= LEAST_CLUSTERS)?;
+        let of = ratio(&clusters).filter(|r| r.clusters >= MIN_CLUSTERS)?;
         let value = of.value.clamp(0.0, 1.0);
         let (shown, least) = (effective(value, of, rows().count()), of.clusters as f64);
         let effective = least + trust(of.clusters) * (shown - least);
@@ -70,7 +70,7 @@ pub fn wilson(share: f64, n: f64) -> Interval {
 }
 
 /// The 95 % interval of the share of yes among all rows, 1 for yes and 0 for no, of clusters in
-/// `strata`. `None` below [`LEAST_CLUSTERS`] clusters, if a stratum has only one, or if a row is
+/// `strata`. `None` below [`MIN_CLUSTERS`] clusters, if a stratum has only one, or if a row is
 /// not between 0 and 1.
 pub fn share_interval(strata: &[Vec<Rows>]) -> Option<Interval> {
     Some(Share::of(strata)?.wilson())
@@ -119,7 +119,7 @@ fn correlation(strata: &[Vec<Vec<[f64; 2]>>], x: Share, y: Share) -> f64 {
 /// The 95 % interval of the quantile `q` of all rows, of clusters in `strata`: the values between
 /// which so large a share of the rows lies that `q` may be the true one (Woodruff, Journal of the
 /// American Statistical Association 47, 1952; with effective rows as for shares). `None` below
-/// [`LEAST_CLUSTERS`] clusters, if a stratum has only one, or if the interval reaches beyond the
+/// [`MIN_CLUSTERS`] clusters, if a stratum has only one, or if the interval reaches beyond the
 /// rows that there are, as that of a quartile of 11 independent ones does.
 pub fn quantile_interval(strata: &[Vec<Rows>], q: f64) -> Option<Interval> {
     let rows: Vec<f64> = strata.iter().flatten().flatten().copied().collect();
@@ -133,7 +133,7 @@ pub fn quantile_interval(strata: &[Vec<Rows>], q: f64) -> Option<Interval> {
     };
     let clusters: Vec<Vec<Cluster>> =
         strata.iter().map(|s| s.iter().map(below).collect()).collect();
-    let of = ratio(&clusters).filter(|r| r.clusters >= LEAST_CLUSTERS)?;
+    let of = ratio(&clusters).filter(|r| r.clusters >= MIN_CLUSTERS)?;
     let half = Z * (q * (1.0 - q) / effective(q, of, rows.len())).sqrt();
     if q - half < 0.0 || q + half > 1.0 {
         return None;

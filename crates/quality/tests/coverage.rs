@@ -94,7 +94,7 @@ impl Table {
         F: Fn(&mut Rng, usize, usize) -> Option<Interval>,
     {
         write!(self.text, "| {name} |").unwrap();
-        let (mut most_below, mut most_above) = (0.0_f64, 0.0_f64);
+        let (mut max_below, mut max_above) = (0.0_f64, 0.0_f64);
         for n in SIZES {
             for cells in CELLS {
                 let seed = Seed(2026).split(name).index(n as u64).index(cells as u64);
@@ -109,15 +109,15 @@ impl Table {
                     100.0 * intervals.iter().filter(of).count() as f64 / intervals.len() as f64
                 };
                 let held = percent(&|i| i.contains(truth));
-                most_below = most_below.max(percent(&|i| i.hi < truth));
-                most_above = most_above.max(percent(&|i| i.lo > truth));
+                max_below = max_below.max(percent(&|i| i.hi < truth));
+                max_above = max_above.max(percent(&|i| i.lo > truth));
                 write!(self.text, " {held:.1} |").unwrap();
                 if !(92.0..=98.0).contains(&held) {
                     self.bad.push(format!("{name}, {n} clusters of {cells}: {held} %"));
                 }
             }
         }
-        writeln!(self.text, " {most_below:.1} | {most_above:.1} |").unwrap();
+        writeln!(self.text, " {max_below:.1} | {max_above:.1} |").unwrap();
     }
 
     fn judge(self) {

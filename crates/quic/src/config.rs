@@ -126,7 +126,7 @@ pub struct TransportConfig {
     pub payload_bytes: u16,
     /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: it
     /// never changes.
-    pub most_payload_bytes: Option<u16>,
+    pub max_payload_bytes: Option<u16>,
     /// When the peer acknowledges.
     pub acks: AckPolicy,
     /// Bytes that the peer may send on one stream ahead of the reader, or past a hole; at most
@@ -141,7 +141,7 @@ pub struct TransportConfig {
     /// [`send_window_bytes`](Self::send_window_bytes): what waits in a server's memory then follows
     /// what its clients can take. Nor does it grow beyond the connection's share of 64 MiB, or what
     /// 2 Gbit/s deliver in a round trip and 250 us if that is more. The laboratory's are equal.
-    pub least_send_window_bytes: u64,
+    pub min_send_window_bytes: u64,
     /// Instead of the two above: bytes that writers may hand over beyond the congestion window, so
     /// that little waits in a connection that others could take. As `TCP_NOTSENT_LOWAT`.
     pub unsent_bytes: Option<u64>,
@@ -207,7 +207,7 @@ pub const MAX_STREAM_WINDOW_BYTES: u32 = 2 << 20;
 
 /// UDP payload of the packets that QUIC needs of every path (RFC 9000, section 14), bytes: where nothing
 /// more is known.
-pub const LEAST_PAYLOAD_BYTES: u16 = 1200;
+pub const MIN_PAYLOAD_BYTES: u16 = 1200;
 
 /// UDP payload of the largest packet that Ethernet carries below IPv6, bytes.
 pub const ETHERNET_PAYLOAD_BYTES: u16 = 1452;
@@ -236,12 +236,12 @@ impl TransportConfig {
             controller,
             initial_rtt: Duration::from_millis(100),
             payload_bytes: 1350,
-            most_payload_bytes: None,
+            max_payload_bytes: None,
             acks: AckPolicy::EverySecond,
             stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
             receive_window_bytes: 12 << 20,
             send_window_bytes: 8 << 20,
-            least_send_window_bytes: 8 << 20,
+            min_send_window_bytes: 8 << 20,
             unsent_bytes: None,
             max_streams: MAX_STREAMS,
             empty_client_ids: false,

@@ -30,7 +30,7 @@ use crate::driver::{Driver, Link, Links, RunQueue};
 use crate::error::QuicError;
 use crate::non_quic::{DatagramQueue, NonQuicSocket};
 use crate::qlog;
-use crate::shards::{MOST_SHARDS, Shard};
+use crate::shards::{MAX_SHARDS, Shard};
 
 /// Bytes of a server's connection ids: enough to tell any number of connections apart that a
 /// server can have, and each byte travels in every packet to it.
@@ -121,7 +121,7 @@ impl Endpoint {
             return Ok(vec![Self::server(runtime, local, config.clone())?]);
         }
         check(config)?;
-        let sockets = runtime.bind_udp_group(local, count.min(MOST_SHARDS))?;
+        let sockets = runtime.bind_udp_group(local, count.min(MAX_SHARDS))?;
         let all = sockets.len();
         let shards = if all > 1 { Shard::all(all) } else { Vec::new() };
         let mut shards = shards.into_iter();
@@ -217,7 +217,7 @@ impl Endpoint {
         let proto = noq_proto::Endpoint::new(
             Arc::new(endpoint_config),
             server.clone().map(Arc::new),
-            config.most_payload_bytes.is_some() && !socket.may_fragment(),
+            config.max_payload_bytes.is_some() && !socket.may_fragment(),
         );
         let (accept, accepted) = accepts.then(mpsc::unbounded_channel).unzip();
         let handshakes = shard.as_ref().map(Shard::handshakes).unwrap_or_default();
@@ -402,7 +402,7 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
             config.payload_bytes
         ));
     }
-    if let Some(most) = config.most_payload_bytes
+    if let Some(most) = config.max_payload_bytes
         && !(config.payload_bytes..=65_527).contains(&most)
     {
         return refuse(format!(
@@ -509,14 +509,14 @@ impl Inner {
             .initial_rtt(config.initial_rtt)
             .initial_mtu(config.payload_bytes)
             .min_mtu(config.payload_bytes)
-            .mtu_discovery_config(config.most_payload_bytes.map(|most| {
+            .mtu_discovery_config(config.max_payload_bytes.map(|most| {
                 let mut discovery = MtuDiscoveryConfig::default();
                 discovery.upper_bound(most);
                 discovery
             }))
             .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
             .receive_window(VarInt::from_u32(config.receive_window_bytes))
-            .send_window(config.least_send_window_bytes.min(config.send_window_bytes))
+            .send_window(config.min_send_window_bytes.min(config.send_window_bytes))
             .max_concurrent_bidi_streams(VarInt::from_u32(config.max_streams))
             .max_concurrent_uni_streams(VarInt::from_u32(config.max_streams))
             .max_idle_timeout(config.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))

@@ -19,7 +19,7 @@ pub(crate) const QUANTUM_BYTES: usize = 16 << 10;
 const CREDIT_BYTES: f64 = 262_144.0;
 
 /// Groups without streams that are remembered.
-const MOST_IDLE_GROUPS: usize = 64;
+const MAX_IDLE_GROUPS: usize = 64;
 
 /// Where a stream stands among the others of its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl FairQueue {
     /// which is the one that stopped first.
     fn forget_idle_group(&mut self) {
         let idle = || self.groups.iter().filter(|(_, g)| g.streams == 0);
-        if idle().count() >= MOST_IDLE_GROUPS
+        if idle().count() >= MAX_IDLE_GROUPS
             && let Some((&group, _)) = idle().min_by(|(_, a), (_, b)| a.served.total_cmp(&b.served))
         {
             self.groups.remove(&group);
@@ -248,7 +248,7 @@ mod tests {
             queue.set_weight(n + 1_000_000, 2.0);
             queue.remove(id(n));
         }
-        assert!(queue.groups.len() <= MOST_IDLE_GROUPS + 1, "{}", queue.groups.len());
+        assert!(queue.groups.len() <= MAX_IDLE_GROUPS + 1, "{}", queue.groups.len());
         assert!(queue.streams.is_empty());
     }
 

@@ -23,7 +23,7 @@ mod stream;
 
 pub use config::{
     ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES,
-    FirstPacketAuthorization, LEAST_PAYLOAD_BYTES, MAX_STREAM_WINDOW_BYTES, NewController,
+    FirstPacketAuthorization, MAX_STREAM_WINDOW_BYTES, MIN_PAYLOAD_BYTES, NewController,
     TransportConfig,
 };
 pub use connection::Connection;

@@ -22,7 +22,7 @@ use crate::driver::RunQueue;
 use crate::endpoint::SERVER_ID_BYTES;
 
 /// Endpoints at one address at most: their number must be told from one byte.
-pub(crate) const MOST_SHARDS: usize = 64;
+pub(crate) const MAX_SHARDS: usize = 64;
 
 /// Datagrams that wait for an endpoint to which others handed them: more are dropped, as a full socket
 /// drops them.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn ids_lead_to_their_endpoints() {
-        for count in [2, 3, 7, MOST_SHARDS] {
+        for count in [2, 3, 7, MAX_SHARDS] {
             let shards = Shard::all(count);
             for shard in &shards {
                 let mut ids = shard.ids();

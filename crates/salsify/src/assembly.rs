@@ -8,9 +8,9 @@ use bytes::Bytes;
 use crate::wire::{Piece, State};
 
 /// Frames of which something but not all has come, at most.
-const MOST_FRAMES: usize = 32;
+const MAX_FRAMES: usize = 32;
 /// Bytes of these at most.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// A fragment costs at least this.
 const FRAGMENT_COST: usize = 64;
 
@@ -69,7 +69,7 @@ impl Assembly {
         if partial.missing == 0 {
             return self.remove(piece.frame).map(|partial| partial.join(piece.frame, now));
         }
-        while self.partial.len() > MOST_FRAMES || self.cost > MOST_BYTES {
+        while self.partial.len() > MAX_FRAMES || self.cost > MAX_BYTES {
             let oldest = *self.partial.first_key_value()?.0;
             self.remove(oldest);
         }
@@ -128,7 +128,7 @@ mod tests {
         let mut assembly = Assembly::default();
         for frame in 0..1_000 {
             assembly.add(Time::ZERO, &piece(frame, 0, 2_048), &[0; 60_000]);
-            assert!(assembly.partial.len() <= MOST_FRAMES && assembly.cost <= MOST_BYTES);
+            assert!(assembly.partial.len() <= MAX_FRAMES && assembly.cost <= MAX_BYTES);
         }
         assert_eq!(assembly.partial.last_key_value().unwrap().0, &999);
     }

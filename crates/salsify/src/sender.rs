@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::config::{Config, Estimator, Mode};
 use crate::references::References;
 use crate::states::{TIME_BYTES, after, body};
-use crate::wire::{Ack, MOST_FRAGMENTS, Message, Piece, SEEN_BITS, State, Timing};
+use crate::wire::{Ack, MAX_FRAGMENTS, Message, Piece, SEEN_BITS, State, Timing};
 
 /// What is in flight is given up when nothing has come back for so long (RFC 6298, section 2.4).
 const SILENCE: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 const REORDERING: u32 = 3;
 /// With nothing in flight so many packets may be sent, whatever is estimated: without two there is
 /// no gap to learn from.
-const LEAST_PACKETS: f64 = 2.0;
+const MIN_PACKETS: f64 = 2.0;
 /// If the source has nothing that small, so many packets of padding are sent instead,
 const PADDING_PACKETS: usize = 5;
 /// and not more often than this.
@@ -28,7 +28,7 @@ const PACE: f64 = 0.2;
 const PACE_LEAST: Duration = Duration::from_micros(500);
 const PACE_MOST: Duration = Duration::from_millis(2);
 /// Packets whose fate is not known, at most.
-const MOST_FLIGHT: usize = 8_192;
+const MAX_FLIGHT: usize = 8_192;
 
 /// What a source is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,12 +189,12 @@ impl Sender {
         // The pace lets no more leave in that time.
         let carried = carried.min(time.as_secs_f64() / PACE_LEAST.as_secs_f64());
         let allowed = if self.silent { 0.0 } else { carried - in_flight - waiting };
-        allowed.max(if self.is_idle() { LEAST_PACKETS } else { 0.0 })
+        allowed.max(if self.is_idle() { MIN_PACKETS } else { 0.0 })
     }
 
     /// What to ask the source for.
     pub(crate) fn ask(&mut self, now: Time, captured: Time) -> Ask {
-        let most = MOST_FRAGMENTS as f64;
+        let most = MAX_FRAGMENTS as f64;
         let packets = match self.config.mode {
             Mode::FrameRate if self.is_idle() => most,
             _ => self.allowed(now).min(most),
@@ -297,7 +297,7 @@ impl Sender {
         }
         let part = bytes.len() as f64 / full as f64;
         self.flight.push_back(Sent { packet, at: now, part, frame, heavy });
-        if self.flight.len() > MOST_FLIGHT {
+        if self.flight.len() > MAX_FLIGHT {
             self.flight.pop_front();
         }
         self.last_sent = Some(now);
@@ -495,7 +495,7 @@ mod tests {
         assert_eq!(sender.allowed(AT(80)), 20.0);
         assert_eq!(sender.allowed(AT(160)), 25.0);
         assert_eq!(sender.allowed(AT(240)), 5.0);
-        assert_eq!(sender.allowed(AT(400)), LEAST_PACKETS);
+        assert_eq!(sender.allowed(AT(400)), MIN_PACKETS);
         // A skipped frame leaves a heartbeat.
         let ask = sender.ask(AT(66), AT(66));
         sender.last_heavy = Some(AT(66));
@@ -534,7 +534,7 @@ mod tests {
             let length = if n % 8 == 0 { 40 } else { bytes.len() };
             sender.receive(AT(n), &bytes[..length]);
             let held = (sender.flight.len(), sender.waiting.len());
-            assert!(held.0 <= MOST_FLIGHT && held.1 <= 201, "{held:?} at {n}");
+            assert!(held.0 <= MAX_FLIGHT && held.1 <= 201, "{held:?} at {n}");
         }
     }
 }

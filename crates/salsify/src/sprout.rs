@@ -58,14 +58,14 @@ impl SproutConfig {
             tick: self.tick.clamp(Duration::from_millis(1), Duration::from_secs(1)),
             noise: self.noise.clamp(0.1, 10_000.0),
             escape: self.escape.clamp(0.0, 1_000.0),
-            horizon: self.horizon.clamp(1, MOST_TICKS),
+            horizon: self.horizon.clamp(1, MAX_TICKS),
             ..self
         }
     }
 }
 
 /// Ticks in a forecast at most.
-pub(crate) const MOST_TICKS: usize = 32;
+pub(crate) const MAX_TICKS: usize = 32;
 
 /// What depends on nothing that was seen.
 #[derive(Debug)]

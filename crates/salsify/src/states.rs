@@ -15,7 +15,7 @@ use crate::wire::State;
 /// States that are kept: those of the newest frames.
 pub(crate) const KEPT: usize = 64;
 /// Whole frames that wait for the state that they build on. It can only come late by reordering.
-const MOST_WAITING: usize = 16;
+const MAX_WAITING: usize = 16;
 /// Bytes of the time of capture in front of a frame.
 pub(crate) const TIME_BYTES: usize = 8;
 
@@ -78,7 +78,7 @@ impl States {
             let Some(whole) = self.waiting.remove(ready) else { break };
             decoded.extend(self.decode(now, whole));
         }
-        if self.waiting.len() > MOST_WAITING {
+        if self.waiting.len() > MAX_WAITING {
             self.waiting.pop_front();
         }
         decoded
@@ -149,6 +149,6 @@ mod tests {
             states.add(Time::ZERO, whole(number, State::default()));
             states.add(Time::ZERO, whole(number, State(7)));
         }
-        assert_eq!((states.known.len(), states.waiting.len()), (KEPT, MOST_WAITING));
+        assert_eq!((states.known.len(), states.waiting.len()), (KEPT, MAX_WAITING));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::sprout::MOST_TICKS;
+use crate::sprout::MAX_TICKS;
 
 /// Room for a seal behind every packet: zeroes here.
 pub(crate) const TAG_BYTES: usize = 16;
 /// Bytes in front of a fragment.
 pub(crate) const DATA_HEADER_BYTES: usize = 29;
 /// Fragments of a frame at most.
-pub(crate) const MOST_FRAGMENTS: usize = 2_048;
+pub(crate) const MAX_FRAGMENTS: usize = 2_048;
 /// Packets before the newest that an acknowledgement tells of.
 pub(crate) const SEEN_BITS: u32 = 64;
 
@@ -108,7 +108,7 @@ impl Message<'_> {
                 let gap = ack.gap.map_or(u32::MAX, |gap| micros(gap).min(u32::MAX - 1));
                 out.extend_from_slice(&gap.to_be_bytes());
                 out.extend_from_slice(&ack.tick.to_be_bytes());
-                let ticks = &ack.forecast[..ack.forecast.len().min(MOST_TICKS)];
+                let ticks = &ack.forecast[..ack.forecast.len().min(MAX_TICKS)];
                 out.push(ticks.len() as u8);
                 ticks.iter().for_each(|packets| out.extend_from_slice(&packets.to_be_bytes()));
             }
@@ -133,7 +133,7 @@ impl Message<'_> {
                     fragments: take_u16(rest)?,
                 };
                 let fits = piece.fragment < piece.fragments
-                    && usize::from(piece.fragments) <= MOST_FRAGMENTS
+                    && usize::from(piece.fragments) <= MAX_FRAGMENTS
                     && piece.target != State::default()
                     && !rest.is_empty();
                 fits.then_some(Message::Data(timing, piece, rest))
@@ -147,7 +147,7 @@ impl Message<'_> {
                 let gap = (gap != u32::MAX).then(|| Duration::from_micros(gap.into()));
                 let tick = take_u32(rest)?;
                 let ticks = usize::from(take::<1>(rest)?[0]);
-                if ticks > MOST_TICKS {
+                if ticks > MAX_TICKS {
                     return None;
                 }
                 let mut forecast = Vec::with_capacity(ticks);

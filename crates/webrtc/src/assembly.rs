@@ -11,7 +11,7 @@ use crate::receiver::Delivered;
 
 /// Packets that are held at most, as libwebrtc's packet buffer does. If more are needed, all of
 /// them are dropped, and a key frame is.
-const MOST_PACKETS: usize = 2_048;
+const MAX_PACKETS: usize = 2_048;
 
 /// How far behind the newest packet str0m still asks for a missing one (`MAX_MISORDER`).
 const REACH: u64 = 100;
@@ -92,7 +92,7 @@ impl Assembly {
         if self.next.is_some_and(|next| descriptor.number < next) {
             return None;
         }
-        if self.packets >= MOST_PACKETS {
+        if self.packets >= MAX_PACKETS {
             self.frames.clear();
             self.packets = 0;
             self.next = None;
@@ -145,7 +145,7 @@ impl Assembly {
         }
         self.edge = Some(edge);
         // What a frame that was dropped leaves behind is bounded by what str0m lets through.
-        while self.beyond.len() > 2 * MOST_PACKETS {
+        while self.beyond.len() > 2 * MAX_PACKETS {
             self.beyond.pop_first();
         }
         if self.newest.saturating_sub(edge + 1) <= REACH {
@@ -268,7 +268,7 @@ mod tests {
         let mut needed = false;
         for piece in film.iter().filter(|p| p.sequence != 107) {
             assembly.push(piece);
-            assert!(assembly.packets <= MOST_PACKETS);
+            assert!(assembly.packets <= MAX_PACKETS);
             got.append(&mut popped(&mut assembly));
             needed |= assembly.needs_key() && piece.sequence > 110;
         }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use airlane_base::{Rate, Time};
 
 /// The slowest pace.
-const LEAST: Rate = Rate::from_bps(10_000);
+const MIN_PACE: Rate = Rate::from_bps(10_000);
 
 /// Packets that wait to be handed over.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl<T> Feed<T> {
         }
         let (bytes, packet) = self.waiting.pop_front()?;
         self.next = match pace {
-            Some(pace) => now + pace.max(LEAST).time_for(bytes),
+            Some(pace) => now + pace.max(MIN_PACE).time_for(bytes),
             None => now,
         };
         Some(packet)

@@ -87,7 +87,7 @@ const CODES: [(u32, u32, u32); 12] = [
 ];
 
 /// Longer than the longest PSDU of any format takes.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_PPDU_DURATION: Duration = Duration::from_secs(60);
 
 /// Bits in front of the data, and behind it for each encoder.
 const SERVICE_BITS: u64 = 16;
@@ -127,7 +127,7 @@ impl Guard {
 
 impl Format {
     /// The highest MCS, or place of a rate.
-    pub const fn most_mcs(self) -> u8 {
+    pub const fn max_mcs(self) -> u8 {
         match self {
             Self::Dsss => 3,
             Self::Ofdm | Self::Ht => 7,
@@ -137,7 +137,7 @@ impl Format {
     }
 
     /// The longest PSDU, bytes: of an aggregate where the format has them.
-    pub const fn most_bytes(self) -> u32 {
+    pub const fn max_bytes(self) -> u32 {
         match self {
             Self::Dsss | Self::Ofdm => 4_095,
             Self::Ht => 65_535,
@@ -171,18 +171,18 @@ impl Vector {
             Format::Ht | Format::Vht => &[Guard::Ns400, Guard::Ns800],
             Format::He => &[Guard::Ns800, Guard::Ns1600, Guard::Ns3200],
         };
-        let most_width = match self.format {
+        let max_width = match self.format {
             Format::Dsss | Format::Ofdm => Width::Mhz20,
             Format::Ht => Width::Mhz40,
             Format::Vht | Format::He => Width::Mhz160,
         };
-        let most_streams = match self.format {
+        let max_streams = match self.format {
             Format::Dsss | Format::Ofdm => 1,
             _ => 4,
         };
-        self.mcs <= self.format.most_mcs()
-            && (1..=most_streams).contains(&self.streams)
-            && self.width <= most_width
+        self.mcs <= self.format.max_mcs()
+            && (1..=max_streams).contains(&self.streams)
+            && self.width <= max_width
             && guards.contains(&self.guard)
             && (self.format != Format::Vht || self.fills_symbols())
     }
@@ -310,12 +310,13 @@ impl Vector {
     }
 
     /// The most bytes of PSDU in a PPDU that is in the air for at most so long.
-    pub fn most_bytes(&self, duration: Duration) -> u32 {
-        let room = duration.min(LONGEST).saturating_sub(self.preamble()).as_nanos() as u64;
+    pub fn max_bytes(&self, duration: Duration) -> u32 {
+        let room =
+            duration.min(MAX_PPDU_DURATION).saturating_sub(self.preamble()).as_nanos() as u64;
         if self.format == Format::Dsss {
             let kbps = u64::from(DSSS_KBPS[usize::from(self.mcs.min(3))]);
             let bytes = room / 1_000 * kbps / 8_000;
-            return bytes.min(u64::from(self.format.most_bytes())) as u32;
+            return bytes.min(u64::from(self.format.max_bytes())) as u32;
         }
         let room = match self.format {
             Format::Ht | Format::Vht => room / 4_000 * 4_000,
@@ -324,7 +325,7 @@ impl Vector {
         let tail = if self.format == Format::He { 0 } else { TAIL_BITS * self.encoders() };
         let bits = room / self.symbol_nanos() * self.bits_per_symbol();
         let bytes = bits.saturating_sub(SERVICE_BITS + tail) / 8;
-        bytes.min(u64::from(self.format.most_bytes())) as u32
+        bytes.min(u64::from(self.format.max_bytes())) as u32
     }
 
     /// The rate at which a frame that was sent so is answered: the highest of 6, 12 and 24 Mbit/s that is

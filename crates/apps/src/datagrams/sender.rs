@@ -17,7 +17,7 @@ const PACKET_THRESHOLD: u64 = 3;
 /// The only path.
 const PATH: PathId = PathId(0);
 /// The time-out for probes doubles at most so many times.
-const MOST_DOUBLINGS: u32 = 6;
+const MAX_DOUBLINGS: u32 = 6;
 
 /// A packet in flight.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +174,7 @@ impl Sender {
 
     fn probe_at(&self) -> Option<Time> {
         let waits = self.held && self.loss_at.is_none() && !self.flight.is_empty();
-        let period = self.rtt.probe_timeout() * 2_u32.pow(self.probes.min(MOST_DOUBLINGS));
+        let period = self.rtt.probe_timeout() * 2_u32.pow(self.probes.min(MAX_DOUBLINGS));
         waits.then(|| self.last_sent + period)
     }
 

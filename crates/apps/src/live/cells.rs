@@ -35,7 +35,7 @@ impl Cells {
     /// Whether all layers of a frame have a place in a set of them.
     pub fn fit(self) -> bool {
         let all = 2 * u16::from(self.fronts) * u16::from(self.layers);
-        (1..=u16::from(LayerSet::MOST)).contains(&all)
+        (1..=u16::from(LayerSet::MAX)).contains(&all)
     }
 
     /// Layers of a frame, of all cells.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{LayerSet, Structure};
 
 /// Frames that are kept for others to be decoded with at most: what comes later than that is late.
-const MOST_KEPT: u32 = 64;
+const MAX_KEPT: u32 = 64;
 
 /// A frame that can be decoded now, or better than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Decoder {
     /// A layer of a frame has come whole. What can be decoded with it goes to `decoded`, frame by
     /// frame.
     pub fn add(&mut self, frame: u32, layer: u8, mut decoded: impl FnMut(Decoded)) {
-        let oldest = self.newest.map_or(0, |newest| newest.saturating_sub(MOST_KEPT));
+        let oldest = self.newest.map_or(0, |newest| newest.saturating_sub(MAX_KEPT));
         let furthest = self.newest.unwrap_or(0).saturating_add(1 << 20);
         if layer >= self.structure.layers() || frame < oldest || frame > furthest {
             return;
@@ -64,8 +64,8 @@ impl Decoder {
         }
         let newest = self.newest.unwrap_or(0);
         while let Some(first) = self.frames.first_entry()
-            && (first.key().saturating_add(MOST_KEPT) < newest
-                || self.frames.len() > 4 * MOST_KEPT as usize)
+            && (first.key().saturating_add(MAX_KEPT) < newest
+                || self.frames.len() > 4 * MAX_KEPT as usize)
         {
             self.frames.pop_first();
         }

@@ -6,7 +6,7 @@ pub struct LayerSet(u32);
 
 impl LayerSet {
     /// Layers of a frame at most.
-    pub const MOST: u8 = 32;
+    pub const MAX: u8 = 32;
     /// No layer.
     pub const NONE: Self = Self(0);
     /// Every layer that there may be.
@@ -14,7 +14,7 @@ impl LayerSet {
 
     /// The lowest `count` layers.
     pub fn lowest(count: u8) -> Self {
-        Self(((1_u64 << count.min(Self::MOST)) - 1) as u32)
+        Self(((1_u64 << count.min(Self::MAX)) - 1) as u32)
     }
 
     /// Adds a layer.
@@ -22,13 +22,13 @@ impl LayerSet {
     /// # Panics
     /// If there cannot be so many.
     pub fn add(&mut self, layer: u8) {
-        assert!(layer < Self::MOST, "a layer beyond the last");
+        assert!(layer < Self::MAX, "a layer beyond the last");
         self.0 |= 1 << layer;
     }
 
     /// Whether a layer is in it.
     pub fn has(self, layer: usize) -> bool {
-        layer < usize::from(Self::MOST) && self.0 & (1 << layer) != 0
+        layer < usize::from(Self::MAX) && self.0 & (1 << layer) != 0
     }
 
     /// How many layers are in it.

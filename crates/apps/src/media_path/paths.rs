@@ -18,7 +18,7 @@ const SLOT_BITS: u32 = 16;
 
 /// Datagrams that are kept for a path that is being opened at most: its peer may send as soon as it has
 /// answered, before this end has read the answer.
-const MOST_EARLY: usize = 64;
+const MAX_EARLY: usize = 64;
 
 /// All paths of an endpoint.
 pub(super) struct Paths {
@@ -85,7 +85,7 @@ impl State {
         let is_opening = slot.taken && slot.open.is_none();
         if is_opening
             && u32::from(slot.generation) == id >> SLOT_BITS
-            && slot.early.len() < MOST_EARLY
+            && slot.early.len() < MAX_EARLY
         {
             slot.early.push(received);
         }

@@ -17,7 +17,7 @@ pub(super) const TERMS_BYTES: usize = 1 + 4 + 4 + 8;
 /// Bytes of the answer.
 pub(super) const WELCOME_BYTES: usize = 4 + 1 + 8 + 8;
 /// Memory of a stream at least: smaller windows cost more than they hold.
-const LEAST_MEMORY: u64 = 64 << 10;
+const MIN_MEMORY: u64 = 64 << 10;
 /// Bytes of a window at most.
 const MAX_WINDOW_BYTES: u32 = 64 << 20;
 
@@ -180,7 +180,7 @@ fn check(terms: &Terms) -> Result<(), MultipathError> {
     if !(segment_bytes..=MAX_WINDOW_BYTES).contains(&window_bytes) || !fits {
         return Err(MultipathError::Protocol("windows of no size that works"));
     }
-    if receive_memory < LEAST_MEMORY.max(window_bytes.into()) {
+    if receive_memory < MIN_MEMORY.max(window_bytes.into()) {
         return Err(MultipathError::Protocol("memory that holds no window"));
     }
     Ok(())

@@ -245,7 +245,7 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     let explicit = ControllerConfig::Explicit { rate: Rate::from_bps(480_000_000) };
     let sender = TransportConfig {
         send_window_bytes: bulk::SEND_WINDOW_BYTES,
-        least_send_window_bytes: bulk::SEND_WINDOW_BYTES,
+        min_send_window_bytes: bulk::SEND_WINDOW_BYTES,
         ..TransportConfig::laboratory(Cipher::Null, explicit)
     };
     let receiver = TransportConfig {

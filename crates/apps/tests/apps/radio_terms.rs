@@ -101,7 +101,7 @@ fn backup() -> RadioTerms {
 }
 
 fn at_most(mbps: f64) -> RadioTerms {
-    RadioTerms { most_bps: Some((mbps * 1e6) as u64), ..RadioTerms::default() }
+    RadioTerms { max_bps: Some((mbps * 1e6) as u64), ..RadioTerms::default() }
 }
 
 #[test]

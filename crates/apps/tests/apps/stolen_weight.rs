@@ -71,7 +71,7 @@ enum Pretence {
 
 fn transport() -> TransportConfig {
     let config = TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0));
-    TransportConfig { least_send_window_bytes: 128 << 10, send_window_bytes: 16 << 20, ..config }
+    TransportConfig { min_send_window_bytes: 128 << 10, send_window_bytes: 16 << 20, ..config }
 }
 
 /// A client with a connection of its own.

@@ -114,7 +114,7 @@ where
             trunk: [7; 16],
             radio: 0,
             preference: Preference::default(),
-            most_bps: None,
+            max_bps: None,
             allowance: None,
         };
         let takes = |reads| Box::new(Takes(if reads { usize::MAX } else { 1 }));

@@ -32,7 +32,8 @@ const BREATH: Duration = Duration::from_millis(1);
 pub(crate) struct Cost {
     /// Memory that the process had resident in addition: with all histories, and at the most.
     full_bytes: u64,
-    most_bytes: u64,
+    #[serde(rename = "most_bytes")]
+    max_bytes: u64,
     /// Requests of players.
     requests: usize,
     /// How long they waited, seconds.
@@ -80,7 +81,7 @@ pub(crate) fn child(count: usize, seconds: u32) -> Result<Cost, Problem> {
     let of = |q: f64| waits[((waits.len() - 1) as f64 * q) as usize].as_secs_f64();
     Ok(Cost {
         full_bytes: full.saturating_sub(before),
-        most_bytes: most.saturating_sub(before),
+        max_bytes: most.saturating_sub(before),
         requests: waits.len(),
         median_s: of(0.5),
         p999_s: of(0.999),
@@ -97,7 +98,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     Ok(vec![
         Figure {
             bar: "registry.memory".into(),
-            ours: mib(cost.most_bytes),
+            ours: mib(cost.max_bytes),
             peer: None,
             unit: "MiB",
             rule: Rule::AtMost(300.0),

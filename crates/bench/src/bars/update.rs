@@ -101,8 +101,8 @@ fn of_sessions(setting: &Setting, mean_us: f64) -> Result<[Figure; 2], Problem> 
     );
     let interval = RTT * Config::default().interval_round_trips;
     let most = format!("{sessions} sessions that never wait, an update per {interval:?} each");
-    let most_per_s = sessions as f64 / interval.as_secs_f64();
-    Ok([figure("sessions", per_s, counted), figure("sessions_busy", most_per_s, most)])
+    let max_per_s = sessions as f64 / interval.as_secs_f64();
+    Ok([figure("sessions", per_s, counted), figure("sessions_busy", max_per_s, most)])
 }
 
 /// Nanoseconds of each update.

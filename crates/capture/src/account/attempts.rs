@@ -9,20 +9,20 @@ use airlane_wifi::{
 };
 
 use super::attempt::{Air, Attempt};
-use super::flows::{Flows, LONGEST};
+use super::flows::{Flows, MAX_PPDU_DURATION};
 use crate::decode::{Precision, Transmission};
 
 /// MPDUs above this many bytes make a station an active one.
 const ACTIVE_BYTES: u32 = 200;
 /// An answer whose kind could not be made out is at most so long: a block acknowledgement at 6 Mbit/s.
-const LONGEST_ANSWER: Duration = Duration::from_micros(100);
+const MAX_ANSWER: Duration = Duration::from_micros(100);
 /// Attempts at once at most: more collide seldom.
-const MOST_ASIDE: usize = 4;
+const MAX_ASIDE: usize = 4;
 /// What a duration field can announce.
-const LONGEST_RESERVED: Duration = Duration::from_micros(32_767);
+const MAX_RESERVED: Duration = Duration::from_micros(32_767);
 /// What lies between a frame and its answer beyond SIFS is taken for frames that were not heard from here
 /// on: receivers' clocks count microseconds.
-const LEAST_MISSED: Duration = Duration::from_micros(5);
+const MIN_MISSED: Duration = Duration::from_micros(5);
 
 /// Groups transmissions into attempts.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,7 @@ impl Attempts {
         }
         let new = Open::new(transmission, role, &mut self.flows);
         if let Some(before) = self.open.replace(new) {
-            match before.may_go_on(at) && self.aside.len() < MOST_ASIDE {
+            match before.may_go_on(at) && self.aside.len() < MAX_ASIDE {
                 true => self.aside.push(before),
                 false => give(self.close(before, Some(at))),
             }
@@ -273,7 +273,8 @@ impl Open {
                     }
                 };
                 // More frames of an aggregate may have been in the air than came.
-                let may_be_longer = ppdu.is_aggregate && heard.at <= ppdu.begin + LONGEST + slack;
+                let may_be_longer =
+                    ppdu.is_aggregate && heard.at <= ppdu.begin + MAX_PPDU_DURATION + slack;
                 is_theirs && (is_next || may_be_longer) && ppdu.expects != Response::None
             }
             (Role::Unknown, Some(ppdu)) => {
@@ -281,7 +282,7 @@ impl Open {
                     && ppdu.expects != Response::None
                     && self.timing != Precision::Machine
                     && is_next
-                    && heard.duration <= LONGEST_ANSWER
+                    && heard.duration <= MAX_ANSWER
             }
             _ => false,
         };
@@ -320,7 +321,7 @@ impl Open {
 
     /// Whether something that could not be made out is as long as a CTS.
     fn is_cts(&self, heard: &airlane_wifi::Heard) -> bool {
-        heard.duration <= self.control.response().duration(mac::CTS) + LEAST_MISSED
+        heard.duration <= self.control.response().duration(mac::CTS) + MIN_MISSED
     }
 
     /// What it cost, and its end. It has not contended if it `goes_on` in a transmit opportunity;
@@ -370,7 +371,7 @@ impl Open {
                 } else {
                     between.saturating_sub(gaps * sifs())
                 };
-                ppdu_air = unheard.min(LONGEST);
+                ppdu_air = unheard.min(MAX_PPDU_DURATION);
                 air.announced += ppdu_air;
                 air.gaps += 2 * sifs();
                 air.heard += answer.duration;
@@ -384,7 +385,7 @@ impl Open {
             (None, None) if self.cts.is_some() => {
                 // Granted, and nothing heard: until somebody else sends, at most as long as announced.
                 let until = next.map_or(self.reserved, |next| self.reserved.min(next));
-                let rest = until.since(self.end).saturating_sub(sifs()).min(LONGEST_RESERVED);
+                let rest = until.since(self.end).saturating_sub(sifs()).min(MAX_RESERVED);
                 ppdu_air = rest;
                 air.announced += rest;
                 if !rest.is_zero() {
@@ -442,8 +443,8 @@ impl Open {
         }
         if self.timing != Precision::Machine {
             let between = answer.at.since(ppdu.begin + ppdu.duration).saturating_sub(sifs());
-            let missed = if between < LEAST_MISSED { Duration::ZERO } else { between };
-            return missed.min(LONGEST.saturating_sub(ppdu.duration));
+            let missed = if between < MIN_MISSED { Duration::ZERO } else { between };
+            return missed.min(MAX_PPDU_DURATION.saturating_sub(ppdu.duration));
         }
         // Clocks are too coarse: by what is acknowledged beyond what came.
         let frames = answer.acknowledged.unwrap_or(0).saturating_sub(ppdu.frames);
@@ -451,7 +452,7 @@ impl Open {
             (Some(sender), 1.., Some(vector)) => flows
                 .guess(sender, self.receiver, frames)
                 .saturating_sub(vector.preamble())
-                .min(LONGEST.saturating_sub(ppdu.duration)),
+                .min(MAX_PPDU_DURATION.saturating_sub(ppdu.duration)),
             _ => Duration::ZERO,
         }
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use airlane_wifi::{Address, BlockAck, Vector, mac};
 
 /// Pairs are remembered up to this number.
-const MOST_FLOWS: usize = 16_384;
+const MAX_FLOWS: usize = 16_384;
 /// The longest PPDU of HT and later (802.11-2020, table 19-25).
-pub(super) const LONGEST: Duration = Duration::from_micros(5_484);
+pub(super) const MAX_PPDU_DURATION: Duration = Duration::from_micros(5_484);
 /// What an MPDU of an aggregate is taken to be before any was heard, and one alone: a null frame.
 const MPDU: f64 = 1_500.0;
 const ALONE: f64 = 30.0;
@@ -40,7 +40,7 @@ pub(super) struct Flows {
 impl Flows {
     fn of(&mut self, sender: Address, receiver: Address) -> Option<&mut Flow> {
         let new = Flow { vector: None, mpdu: MPDU, block_ack: None, is_protected: false };
-        if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&(sender, receiver)) {
+        if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&(sender, receiver)) {
             return None;
         }
         Some(self.flows.entry((sender, receiver)).or_insert(new))
@@ -97,7 +97,7 @@ impl Flows {
 
     /// A frame was heard that an ACK answers.
     pub(super) fn heard_alone(&mut self, sender: Address, vector: Vector, bytes: u32) {
-        if self.alone.len() >= MOST_FLOWS && !self.alone.contains_key(&sender) {
+        if self.alone.len() >= MAX_FLOWS && !self.alone.contains_key(&sender) {
             return;
         }
         let bytes = f64::from(bytes);
@@ -117,13 +117,13 @@ impl Flows {
         let vector = flow.and_then(|flow| flow.vector).unwrap_or(VECTOR);
         let mpdu = flow.map_or(MPDU, |flow| flow.mpdu).round() as u32;
         let bytes = frames.saturating_mul(mac::in_aggregate(mpdu));
-        vector.duration(bytes.min(vector.format.most_bytes())).min(LONGEST)
+        vector.duration(bytes.min(vector.format.max_bytes())).min(MAX_PPDU_DURATION)
     }
 
     /// How long a frame took that was not heard, and that an ACK answered.
     pub(super) fn guess_alone(&self, sender: Address) -> Duration {
         let (vector, bytes) = self.alone.get(&sender).copied().unwrap_or((VECTOR, ALONE));
-        vector.duration(bytes.round() as u32).min(LONGEST)
+        vector.duration(bytes.round() as u32).min(MAX_PPDU_DURATION)
     }
 }
 

@@ -8,7 +8,7 @@ use airlane_wifi::{Address, Frame, FrameKind, What};
 
 use super::attempt::{Air, Attempt, Direction};
 use super::attempts::Attempts;
-use super::series::{Bins, MOST_BINS, Series};
+use super::series::{Bins, MAX_BINS, Series};
 use super::usage::{StationUse, Use};
 use crate::decode::Transmission;
 
@@ -343,7 +343,7 @@ impl ActiveStations {
         if count > 0 {
             let since = self.second.saturating_sub(self.first);
             self.seconds = self.seconds.max(1);
-            while since / self.seconds >= MOST_BINS as u64 {
+            while since / self.seconds >= MAX_BINS as u64 {
                 self.over_time.fold();
                 self.seconds *= 2;
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::Time;
 
 /// The most bins: when more are needed, each becomes twice as wide.
-pub(super) const MOST_BINS: usize = 1_024;
+pub(super) const MAX_BINS: usize = 1_024;
 
 /// Seconds of something per bin of time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +44,7 @@ impl Bins {
     /// How often bins have to be made twice as wide for `until` to be in one.
     pub(super) fn widen(&mut self, until: Time) -> u32 {
         let mut times = 0;
-        while self.place(until) >= MOST_BINS {
+        while self.place(until) >= MAX_BINS {
             self.width *= 2;
             times += 1;
         }
@@ -68,10 +68,10 @@ impl Bins {
         let (first, last) = (self.place(from), self.place(to));
         let whole = to.since(from).as_secs_f64();
         if first == last || whole <= 0.0 {
-            add(first.min(MOST_BINS - 1), amount);
+            add(first.min(MAX_BINS - 1), amount);
             return;
         }
-        for bin in first..=last.min(MOST_BINS - 1) {
+        for bin in first..=last.min(MAX_BINS - 1) {
             let begin = self.start + self.width * bin as u32;
             let end = begin + self.width;
             let inside = to.min(end).since(from.max(begin)).as_secs_f64();

@@ -9,7 +9,7 @@ use super::attempt::{Air, Attempt};
 use super::series::Series;
 
 /// Ways of sending are told apart up to this number per station and direction.
-const MOST_VECTORS: usize = 128;
+const MAX_VECTORS: usize = 128;
 
 /// What was used in one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +42,7 @@ impl Use {
         self.bytes += attempt.bytes;
         self.inferred_bytes = self.inferred_bytes.saturating_add(attempt.inferred_bytes);
         if let (true, Some(vector)) = (attempt.is_data, attempt.vector)
-            && (self.vectors.len() < MOST_VECTORS || self.vectors.contains_key(&vector))
+            && (self.vectors.len() < MAX_VECTORS || self.vectors.contains_key(&vector))
         {
             *self.vectors.entry(vector).or_default() += attempt.ppdu;
         }

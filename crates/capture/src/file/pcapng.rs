@@ -21,7 +21,7 @@ const TS_RESOLUTION: u16 = 9;
 const TS_OFFSET: u16 = 14;
 
 /// A section has no more interfaces than this: packets of further ones are skipped.
-const MOST_INTERFACES: usize = 256;
+const MAX_INTERFACES: usize = 256;
 
 pub(super) struct Pcapng<R> {
     buffer: Buffer<R>,
@@ -124,7 +124,7 @@ impl<R: Read> Pcapng<R> {
     }
 
     fn know(&mut self, described: Option<(u32, Interface)>) {
-        if self.interfaces.len() >= MOST_INTERFACES {
+        if self.interfaces.len() >= MAX_INTERFACES {
             return;
         }
         let Some((number, mut interface)) = described else {

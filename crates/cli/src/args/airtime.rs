@@ -12,10 +12,10 @@ pub(crate) struct AirtimeArgs {
     /// A capture in monitor mode (pcap or pcapng, gzipped or not; - for stdin), or a monitor interface
     #[arg(value_name = "FILE|IFACE")]
     pub(crate) source: PathBuf,
-    /// Folder for a report and the figures; without it nothing is written
+    /// Folder for a report and the metrics; without it nothing is written
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print all figures as JSON
+    /// Print all metrics as JSON
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,
     /// Print the stations as CSV

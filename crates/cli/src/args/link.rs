@@ -47,22 +47,22 @@ enum Between {
 struct Emulation {
     /// Set a key of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/link.md); may be
     /// repeated
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long = "both-directions", alias = "both", value_name = "KEY=VALUE")]
     both: Vec<String>,
-    /// Set a key of the way from clients to the target, or from the near end to the far one
+    /// Set a key of the direction from clients to the target, or from the near end to the far one
     #[arg(long, value_name = "KEY=VALUE")]
     up: Vec<String>,
-    /// Set a key of the way back
+    /// Set a key of the direction back
     #[arg(long, value_name = "KEY=VALUE")]
     down: Vec<String>,
-    /// What everything random is drawn from
+    /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Ask for real-time priority for the link's thread, so that other programs do not delay it
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
     realtime: Option<u8>,
-    /// Seconds between lines of figures
-    #[arg(long, value_name = "S", default_value = "1", value_parser = positive_number)]
+    /// Seconds between lines of metrics
+    #[arg(long = "interval", alias = "every", value_name = "S", default_value = "1", value_parser = positive_number)]
     every: f64,
     /// Print nothing but the ready line, the final line and errors
     #[arg(long, short)]

@@ -54,7 +54,7 @@ pub(crate) struct SendArgs {
     /// Which of its encodings
     #[arg(long, value_enum, value_name = "LAYERS", default_value = "quality")]
     video: Encodings,
-    /// Mark nothing: no queue drops a message on purpose, nor does this end
+    /// Send without marks: no queue drops a message on purpose, nor does this end
     #[arg(long)]
     no_marks: bool,
     /// A certificate chain in PEM [default: one for development]
@@ -258,14 +258,14 @@ pub(crate) struct RelayArgs {
     /// Packets that it holds at most
     #[arg(long, value_name = "N", default_value = "250", value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
-    /// What everything random is drawn from
+    /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Ask for real-time priority for the relay's thread
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
     realtime: Option<u8>,
-    /// Seconds between lines of figures
-    #[arg(long, value_name = "S", default_value = "1", value_parser = positive_number)]
+    /// Seconds between lines of metrics
+    #[arg(long = "interval", alias = "every", value_name = "S", default_value = "1", value_parser = positive_number)]
     every: f64,
     /// Print nothing but the ready line, the final line and errors
     #[arg(long, short)]

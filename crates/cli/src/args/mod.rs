@@ -44,37 +44,37 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Tell the story: viewers share a link under each scheme; ends with one report
+    /// Run the demonstration scenarios and write a report
     Demo(DemoArgs),
     /// Run one scenario: every case under every scheme with every seed
     Run(RunArgs),
-    /// Run a scenario under every combination of some values; goes on where it was stopped
+    /// Run a scenario with every combination of some values; resumes a sweep that was stopped
     Sweep(SweepArgs),
-    /// Measure a paper's figures beside what it published, with intervals and verdicts
+    /// Measure the claims of a paper, with confidence intervals and verdicts
     Reproduce(ReproduceArgs),
-    /// Make one self-contained HTML page of results
+    /// Write one self-contained HTML page of results
     Report(ReportArgs),
-    /// Say what changed between two results
+    /// Compare two results
     Diff(DiffArgs),
-    /// Say what a folder of content holds: curves, spread, traps
+    /// Describe the content of a folder: quality curves, spread, traps
     Corpus(CorpusArgs),
-    /// Make a title of a video, or a layered one for airlane send
+    /// Encode a video as a title for airlane serve, or in layers for airlane send
     Pack(PackArgs),
-    /// Serve DASH and HLS titles so that viewers who share a link share the experience
+    /// Serve DASH and HLS titles; viewers who share a link get an equal experience
     Serve(ServeArgs),
     /// Sign the addresses of titles for airlane serve --sign-key: one path per line
     Sign(SignArgs),
-    /// Play DASH titles from any server, without a screen: one line per session at the end
+    /// Play DASH titles from any server without showing them; prints a line per session
     Play(PlayArgs),
-    /// Send live video, its layers marked, to everybody who asks
+    /// Send live video, its layers marked, to all viewers that connect
     Send(SendArgs),
-    /// Watch live video: report what could be shown, write it for a player
+    /// Receive live video: report which frames could be shown, write them for a player
     Recv(RecvArgs),
-    /// Stand in front of a sender as a base station with Octopus's queue
+    /// Forward a live stream through an emulated bottleneck that runs Octopus's queue
     Relay(RelayArgs),
-    /// Carry TCP and SOCKS5 over several radios at once
+    /// Carry TCP and SOCKS5 connections over several network interfaces at once
     Tunnel(TunnelArgs),
-    /// Say who used the air in a capture, or in what a monitor interface hears
+    /// Report airtime per station from an 802.11 capture or a monitor interface
     Airtime(AirtimeArgs),
     /// Emulate a link in real time, between UDP sockets or TUN devices
     Link(LinkArgs),
@@ -114,7 +114,7 @@ pub(crate) struct Worlds {
     /// Take this seed instead of the scenario's
     #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=u32::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Take videos from the chunk tables or packed titles in this folder instead of the embedded
+    /// Take videos from the segment tables or packed titles in this folder instead of the embedded
     /// ones
     #[arg(long, value_name = "DIR")]
     pub(crate) content: Option<PathBuf>,
@@ -211,7 +211,7 @@ pub(crate) struct DiffArgs {
     /// Another
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
-    /// Show all figures that changed instead of the largest changes
+    /// Show all metrics that changed instead of the largest changes
     #[arg(long)]
     pub(crate) all: bool,
     /// Show changes of more than this, in percent of the figure
@@ -233,8 +233,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct CorpusArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<CorpusVerb>,
-    /// A folder of chunk tables or packed titles [default: the embedded content]; those
-    /// called normalise and tiles are ./normalise and ./tiles
+    /// A folder of segment tables or packed titles [default: the embedded content]; those called
+    /// normalise and tiles are ./normalise and ./tiles
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// The measure of quality
@@ -259,7 +259,7 @@ pub(crate) struct TilesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct NormaliseArgs {
-    /// A folder of chunk tables or packed titles [default: the embedded content]
+    /// A folder of segment tables or packed titles [default: the embedded content]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// The measure of quality
@@ -274,14 +274,14 @@ pub(crate) struct NormaliseArgs {
     /// Factor on every weight [default: the content's own per connection, times --baseline]
     #[arg(long, value_name = "ALPHA", value_parser = alpha)]
     pub(crate) alpha: Option<f64>,
-    /// Plain connections that a viewer counts for on average
+    /// Connections of Cubic (RFC 9438) that a viewer counts for on average
     #[arg(long, value_name = "N", default_value = "2", value_parser = baseline)]
     pub(crate) baseline: f64,
     /// How popular each title is: a CSV file of title,popularity [default: all the same]
     #[arg(long, value_name = "FILE")]
     pub(crate) popularity: Option<PathBuf>,
-    /// Leave out titles with fewer chunks
-    #[arg(long, value_name = "N", default_value_t = MIN_CHUNKS, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    /// Leave out titles with fewer segments
+    #[arg(long = "min-segments", alias = "min-chunks", value_name = "N", default_value_t = MIN_CHUNKS, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) min_chunks: u64,
     /// Write the normalisation into this file instead of printing a table
     #[arg(long, value_name = "FILE.json")]

@@ -32,19 +32,19 @@ pub(crate) struct PackArgs {
     /// What the title of --measure was made from
     #[arg(long, value_name = "VIDEO", requires = "measure")]
     source: Option<PathBuf>,
-    /// How pictures are encoded: h264, vp9 or av1
+    /// Video codec: h264, vp9 or av1
     #[arg(long, value_name = "NAME", default_value = "h264", value_parser = codec)]
     codec: Codec,
     /// Rungs by height and rate, such as 360p:800k,720p:2.5M [default: by the source]
     #[arg(long, value_name = "RUNGS", value_parser = rungs)]
     rungs: Option<Ladder>,
-    /// Seconds per chunk, rounded to whole frames
-    #[arg(long, value_name = "S", default_value = "4", value_parser = chunk)]
+    /// Seconds per segment, rounded to whole frames
+    #[arg(long = "segment", alias = "chunk", value_name = "S", default_value = "4", value_parser = chunk)]
     chunk: f64,
     /// How much time encoding takes: fast, normal or slow
     #[arg(long, value_name = "SPEED", default_value = "normal", value_parser = speed)]
     speed: Speed,
-    /// Rate of stereo sound in bits/s; mono gets half of it
+    /// Bitrate of stereo audio in bits/s; mono gets half of it
     #[arg(long, value_name = "BPS", default_value = "128000", value_parser = audio_rate)]
     audio_rate: f64,
     /// Measure VMAF on every N-th frame
@@ -60,7 +60,7 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "FILE")]
     ffmpeg: Option<PathBuf>,
     /// Throw away what an earlier run of another request left in the folder; replace the file
-    #[arg(long)]
+    #[arg(long = "overwrite", alias = "restart")]
     restart: bool,
     /// Print nothing but the final line and errors
     #[arg(long, short)]

@@ -63,11 +63,11 @@ pub(crate) struct PlayArgs {
     /// Send no CMCD
     #[arg(long)]
     no_cmcd: bool,
-    /// Report the rate that is fair in airtime, by what this monitor interface hears, to servers that
-    /// obey it; MAC is the machine's address on the WiFi [default: the interface's]
-    #[arg(long, value_name = "IFACE[,MAC]")]
+    /// Measure the airtime-fair rate with this monitor interface and report it to the server
+    /// (Cupid); MAC is the machine's address on the WiFi [default: the interface's]
+    #[arg(long = "monitor", alias = "air", value_name = "IFACE[,MAC]")]
     air: Option<AirInterface>,
-    /// Write every chunk of every session into this file, as JSON
+    /// Write every segment of every session into this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) dump: Option<PathBuf>,
     /// Print nothing but the sessions' lines and errors

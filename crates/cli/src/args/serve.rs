@@ -19,9 +19,9 @@ pub(crate) enum PolicyName {
     MaxMin,
     /// The sum of the logarithms of QoE is the largest
     Proportional,
-    /// Equal experience, with weights within --mu of a plain share
+    /// Equal experience, with weights within --mu of an equal share
     Bounded,
-    /// Everybody has a plain share
+    /// No weights: every session has an equal share
     Plain,
 }
 
@@ -44,17 +44,17 @@ pub(crate) struct ServeArgs {
     /// How links are shared
     #[arg(long, value_enum, value_name = "NAME", default_value = "max-min")]
     policy: PolicyName,
-    /// The bound of --policy bounded: weights from 1/MU to MU of a plain share
+    /// The bound of --policy bounded: weights from 1/MU to MU of an equal share
     #[arg(long, value_name = "MU", default_value = "1.5", value_parser = mu)]
     mu: f64,
     /// A normalisation that `airlane corpus normalise` wrote, for the titles whose names begin with
     /// PREFIX; may be repeated [default: computed from the titles]
     #[arg(long, value_name = "[PREFIX=]FILE")]
     normalise: Vec<String>,
-    /// Weigh only this share of the sessions, and leave the others plain for comparison
-    #[arg(long, value_name = "SHARE", value_parser = share_of_one)]
+    /// Share of the sessions that are weighted; the others get an equal share, for comparison
+    #[arg(long = "experiment-share", alias = "ab", value_name = "SHARE", value_parser = share_of_one)]
     ab: Option<f64>,
-    /// Plain connections that a viewer counts for on average
+    /// Connections of Cubic (RFC 9438) that a viewer counts for on average
     #[arg(long, value_name = "N", default_value = "1", value_parser = baseline)]
     baseline: f64,
     /// Obey the rates that viewers on a WiFi measure and report (Cupid), times their weights; others

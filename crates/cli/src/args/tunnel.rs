@@ -23,9 +23,9 @@ pub(crate) struct TunnelArgs {
 pub(crate) enum TunnelVerb {
     /// Make a serving end's key, and keys of its clients; end a client's rights
     Key(TunnelKeyArgs),
-    /// Serve tunnels: connect their streams to where they are for
+    /// Serve tunnels: connect their streams to the targets
     Serve(TunnelServeArgs),
-    /// Take applications' connections and carry them over all radios at once
+    /// Accept connections of applications and carry them over all interfaces at once
     Connect(TunnelConnectArgs),
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct TunnelServeArgs {
     /// Never connect to these addresses or networks; may be repeated
     #[arg(long, value_name = "ADDR[:PORT]")]
     deny: Vec<DenyRule>,
-    /// The congestion control of lines over QUIC; those over TCP have the system's
+    /// The congestion control of connections over QUIC; those over TCP have the system's
     #[arg(long, value_enum, value_name = "CONTROLLER", default_value = "cubic")]
     congestion: Control,
     #[command(flatten)]
@@ -83,29 +83,35 @@ pub(crate) struct TunnelConnectArgs {
     /// key works too, with a warning
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// A radio, by the name of its interface or an address of this machine; once for each. Behind it,
-    /// between commas, what it may be used for: price=NUMBER, backup, most=RATE, cap=BYTES/month, as in
-    /// wwan0,price=5,most=20Mbit,cap=2GB/month
+    /// A network interface, by its name or an address of this machine; once for each. Options
+    /// follow after commas: price=NUMBER, backup, max-rate=RATE, cap=BYTES/month, as in
+    /// wwan0,price=5,max-rate=20Mbit,cap=2GB/month
     #[arg(long, value_name = "IFACE|ADDR[,TERM...]", required = true)]
     path: Vec<RadioSpec>,
-    /// Where it is kept what radios with a cap have used [default: airlane/usage.json in the user's
-    /// folder for state]
+    /// File that keeps what interfaces with a cap have used [default: airlane/usage.json in the
+    /// user's folder for state]
     #[arg(long, value_name = "FILE")]
     usage: Option<PathBuf>,
-    /// What carries the lines
-    #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "tcp")]
+    /// The transport of the connections between both ends
+    #[arg(
+        long = "transport",
+        alias = "over",
+        value_enum,
+        value_name = "TRANSPORT",
+        default_value = "tcp"
+    )]
     over: Transport,
-    /// The congestion control of what this end sends over QUIC; what comes has the serving end's
+    /// The congestion control of what this end sends over QUIC; the serving end has its own
     #[arg(long, value_enum, value_name = "CONTROLLER", default_value = "cubic")]
     congestion: Control,
-    /// Take SOCKS5 here
+    /// Accept SOCKS5 here
     #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
     socks: Option<SocketAddr>,
-    /// Take connections at LOCAL, a port of this machine or ADDR:PORT, for a target that the
+    /// Accept connections at LOCAL, a port of this machine or ADDR:PORT, for a target that the
     /// serving end connects to; may be repeated
     #[arg(long, value_name = "LOCAL=HOST:PORT", value_parser = forward)]
     forward: Vec<Forward>,
-    /// Take connections of other machines too, where LOCAL or --socks says so
+    /// Accept connections of other machines too, where LOCAL or --socks says so
     #[arg(long)]
     allow_remote: bool,
     #[command(flatten)]
@@ -115,14 +121,14 @@ pub(crate) struct TunnelConnectArgs {
 /// What both ends show of themselves.
 #[derive(Debug, Args)]
 pub(crate) struct Showing {
-    /// Show figures over HTTP here, to this machine and its private networks: a page, /status in
+    /// Serve metrics over HTTP here, to this machine and its private networks: a page, /status in
     /// JSON and /metrics for Prometheus
     #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
     status: Option<SocketAddr>,
-    /// Print all figures once a second, as a line of JSON
+    /// Print all metrics once a second, as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but the ready line, figures if --json asks for them, and errors
+    /// Print nothing but the ready line, metrics with --json, and errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -139,10 +145,10 @@ enum Transport {
 /// What decides how fast lines over QUIC send.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Control {
-    /// Each radio by itself, as if it carried a connection of its own
+    /// Each interface by itself
     Cubic,
-    /// All radios together take no more of a bottleneck that they share than one connection would
-    /// (LIA, RFC 6356)
+    /// All interfaces together take no more of a shared bottleneck than one connection would (LIA,
+    /// RFC 6356)
     Coupled,
 }
 
@@ -199,7 +205,7 @@ impl TunnelConnectArgs {
             return wrong("nothing to take connections for", expected, "tunnel connect");
         }
         if let (Control::Coupled, Transport::Tcp) = (self.congestion, self.over) {
-            let expected = "expected --over quic beside it: over TCP it is the system's";
+            let expected = "expected --transport quic beside it: over TCP it is the system's";
             return wrong("--congestion coupled over TCP", expected, "--congestion");
         }
         for (number, radio) in self.path.iter().enumerate() {

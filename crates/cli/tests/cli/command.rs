@@ -43,6 +43,29 @@ fn a_command_line_that_is_none_exits_with_2() {
     assert!(metric.contains("expected one of vmaf, "), "{metric}");
 }
 
+/// Options are parsed in order: one that is not known is refused before the help behind it is printed.
+#[test]
+fn options_work_under_their_old_names() {
+    let scratch = Scratch::new("renamed");
+    for (verb, old) in [
+        (&["link", "udp"][..], &["--both", "rtt_s=0.02"][..]),
+        (&["link", "tun"], &["--every", "2"]),
+        (&["relay"], &["--every", "2"]),
+        (&["corpus", "normalise"], &["--min-chunks", "3"]),
+        (&["pack"], &["--chunk", "2"]),
+        (&["pack"], &["--restart"]),
+        (&["play"], &["--air", "mon0"]),
+        (&["serve"], &["--ab", "0.5"]),
+        (&["tunnel", "connect"], &["--over", "quic"]),
+    ] {
+        let output = scratch.airlane(&[verb, old, &["--help"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{verb:?} {old:?}");
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(!help.contains(&format!("{} ", old[0])), "{verb:?} shows {}", old[0]);
+    }
+    scratch.refused(&["play", "--no-such-option", "--help"]);
+}
+
 #[test]
 fn the_page_on_the_command_line_is_what_help_says() {
     let scratch = Scratch::new("page");
@@ -129,7 +152,7 @@ fn corpus_normalise_shows_f_or_writes_it() {
     };
     assert!(text(&["corpus", "./normalise"]).starts_with("./normalise: 1 videos"));
 
-    let common = ["corpus", "normalise", "normalise", "--min-chunks", "3"];
+    let common = ["corpus", "normalise", "normalise", "--min-segments", "3"];
     let with = |more: &[&'static str]| [&common[..], more].concat();
     let shown = text(&common);
     assert_eq!(shown.lines().count(), 1 + 12 + 2, "{shown}");

@@ -175,7 +175,7 @@ impl Bbr {
         pacing::quantum(self.pacing_rate.unwrap_or_default(), self.mss as u64)
     }
 
-    fn least_window(&self) -> f64 {
+    fn min_window(&self) -> f64 {
         MIN_WINDOW_PACKETS * self.mss
     }
 
@@ -274,7 +274,7 @@ impl Bbr {
         let limited_to = self.delivered.saturating_add(ack.in_flight);
         self.probe_rtt_limited = Some((limited_from, limited_to));
         let Some(done) = until else {
-            if ack.in_flight as f64 <= self.least_window() {
+            if ack.in_flight as f64 <= self.min_window() {
                 self.next_round_delivered = self.delivered;
                 self.mode =
                     Mode::ProbeRtt { until: Some(ack.now + PROBE_RTT_TIME), round_done: false };
@@ -343,10 +343,10 @@ impl Bbr {
             {
                 self.window += acked;
             }
-            self.window = self.window.max(self.least_window());
+            self.window = self.window.max(self.min_window());
         }
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.window = self.window.min(self.least_window());
+            self.window = self.window.min(self.min_window());
         }
         self.window = self.window.min(MAX_WINDOW_BYTES);
     }
@@ -408,7 +408,7 @@ impl Controller for Bbr {
     fn on_persistent_congestion(&mut self, _now: Time) {
         self.save_window();
         self.recovery = Some(Recovery { end: self.flight.recovery_point(), conservation: false });
-        self.window = self.least_window();
+        self.window = self.min_window();
     }
 
     fn on_spurious_loss(&mut self, _now: Time) {

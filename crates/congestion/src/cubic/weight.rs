@@ -17,7 +17,7 @@ const INITIAL_MEAN: f64 = 1.3;
 
 /// An event counts at most this many losses per plain flow: an outage says nothing about how
 /// the queue shares its drops.
-const MOST_LOSSES_PER_FLOW: f64 = 20.0;
+const MAX_LOSSES_PER_FLOW: f64 = 20.0;
 
 /// Estimates how synchronised losses are.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Synchrony {
 
     /// An event of a flow of weight `weight` lost `lost` packets.
     pub fn on_event(&mut self, lost: u32, weight: f64) {
-        let lost = f64::from(lost).min(MOST_LOSSES_PER_FLOW * weight.max(1.0));
+        let lost = f64::from(lost).min(MAX_LOSSES_PER_FLOW * weight.max(1.0));
         self.mean_lost += GAIN * (lost - self.mean_lost);
     }
 

@@ -7,7 +7,7 @@ use airlane_base::{Rate, Time};
 use crate::controller::{Ack, Rtt};
 
 /// The shortest round: below it, aggregates of a WiFi link make any figure.
-const LEAST: Duration = Duration::from_millis(40);
+const MIN_ROUND: Duration = Duration::from_millis(40);
 /// A round trip that was never less than this above the least of the connection, or a quarter of that,
 /// has stood in a queue all the while; lumps of aggregates come and go.
 const QUEUE: Duration = Duration::from_millis(15);
@@ -25,7 +25,7 @@ pub(super) struct Round {
     began: Time,
     acked: u64,
     lost: u64,
-    least_rtt: Duration,
+    min_rtt: Duration,
     is_app_limited: bool,
     last_rate: Rate,
 }
@@ -46,7 +46,7 @@ impl Round {
             began: now,
             acked: 0,
             lost: 0,
-            least_rtt: Duration::MAX,
+            min_rtt: Duration::MAX,
             is_app_limited: false,
             last_rate: Rate::ZERO,
         }
@@ -54,7 +54,7 @@ impl Round {
 
     pub fn on_ack(&mut self, ack: &Ack) {
         self.acked += ack.bytes;
-        self.least_rtt = self.least_rtt.min(ack.rtt.latest);
+        self.min_rtt = self.min_rtt.min(ack.rtt.latest);
         self.is_app_limited |= ack.app_limited();
     }
 
@@ -76,13 +76,13 @@ impl Round {
     /// Ends the round if it is time, and begins the next.
     pub fn end(&mut self, now: Time, rtt: &Rtt, mtu: u64) -> Option<Verdict> {
         let elapsed = now.since(self.began);
-        if elapsed < rtt.smoothed.max(LEAST) || self.acked == 0 {
+        if elapsed < rtt.smoothed.max(MIN_ROUND) || self.acked == 0 {
             return None;
         }
         let is_lossy = self.lost > LOSS_PACKETS * mtu
             && self.lost.saturating_mul(LOSS_PART) > self.acked.saturating_add(self.lost);
         let is_heavy = self.is_heavy(mtu);
-        let is_queued = self.least_rtt > rtt.min + (rtt.min / QUEUE_PART).max(QUEUE);
+        let is_queued = self.min_rtt > rtt.min + (rtt.min / QUEUE_PART).max(QUEUE);
         let delivered = Rate::of(self.acked, elapsed);
         let is_congested = !self.is_app_limited && (is_lossy || is_queued);
         *self = Self { last_rate: delivered, ..Self::new(now) };

@@ -7,13 +7,13 @@ use airlane_wifi::{Address, mac};
 
 use super::flows::Flows;
 use super::stations::Stations;
-use super::{Direction, Estimate, EstimatorOptions, MOST_AIR, nanos};
+use super::{Direction, Estimate, EstimatorOptions, MAX_AIR, nanos};
 use crate::ring::Ring;
 
 /// The most access points, and transmitters with responses that nothing was heard before, that are kept.
-const MOST_KNOWN: usize = 256;
+const MAX_KNOWN: usize = 256;
 /// Responses without their frames are remembered up to so many per transmitter.
-const MOST_ORPHANS: f64 = 1_024.0;
+const MAX_ORPHANS: f64 = 1_024.0;
 
 /// An exchange, or a part of one that was inferred, as it goes into the books.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,10 +43,10 @@ pub(super) struct Entry {
 }
 
 /// A station's part of the charge of all may differ from what its own full aggregates take by this factor.
-const MOST_UNEQUAL: f64 = 1.3;
+const MAX_UNEQUAL: f64 = 1.3;
 
 /// The most stations that are measured as if each were the own one.
-const MOST_WATCHED: usize = 256;
+const MAX_WATCHED: usize = 256;
 
 /// Sums of the own station, or of one that is watched as if it were.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl Own {
     fn new(window: u64, own_window: u64) -> Self {
         Self {
             sums: long_ring(own_window),
-            goodput: Ring::new(bucket(window), window + 2 * MOST_AIR),
+            goodput: Ring::new(bucket(window), window + 2 * MAX_AIR),
             phy: None,
             delta: None,
         }
@@ -73,7 +73,7 @@ impl Own {
 
 /// Sums over a station's own window.
 fn long_ring<const N: usize>(own_window: u64) -> Ring<N> {
-    Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MOST_AIR)
+    Ring::new((own_window / 128).max(1_000_000), own_window + 2 * MAX_AIR)
 }
 
 /// The buckets of a window.
@@ -107,7 +107,7 @@ impl Books {
     pub fn new(options: &EstimatorOptions) -> Self {
         let (window, own_window) = (nanos(options.window), nanos(options.own_window));
         let memory = nanos(options.memory);
-        let span = window + 2 * MOST_AIR;
+        let span = window + 2 * MAX_AIR;
         let bucket = bucket(window);
         Self {
             options: *options,
@@ -148,7 +148,7 @@ impl Books {
     }
 
     pub fn learn_access_point(&mut self, address: Address) {
-        if self.access_points.len() < MOST_KNOWN {
+        if self.access_points.len() < MAX_KNOWN {
             self.access_points.insert(address);
         }
     }
@@ -197,15 +197,15 @@ impl Books {
 
     /// A response to frames of a transmitter came that were not heard.
     pub fn orphan(&mut self, transmitter: Address, mpdus: f64, at: u64) {
-        if self.orphans.len() >= MOST_KNOWN && !self.orphans.contains_key(&transmitter) {
+        if self.orphans.len() >= MAX_KNOWN && !self.orphans.contains_key(&transmitter) {
             let memory = nanos(self.options.memory);
             self.orphans.retain(|_, (_, last)| at.saturating_sub(*last) <= memory);
-            if self.orphans.len() >= MOST_KNOWN {
+            if self.orphans.len() >= MAX_KNOWN {
                 return;
             }
         }
         let (count, last) = self.orphans.entry(transmitter).or_insert((0.0, at));
-        *count = (*count + mpdus).min(MOST_ORPHANS);
+        *count = (*count + mpdus).min(MAX_ORPHANS);
         *last = at;
     }
 
@@ -219,7 +219,7 @@ impl Books {
 
     /// Measures a station as if it were the own one; whether there is room for it.
     pub fn watch(&mut self, station: Address) -> bool {
-        let has_room = self.own.len() <= MOST_WATCHED;
+        let has_room = self.own.len() <= MAX_WATCHED;
         if has_room || self.own.contains_key(&station) {
             let (window, own_window) = (self.window, self.own_window);
             self.own.entry(station).or_insert_with(|| Own::new(window, own_window));
@@ -296,7 +296,7 @@ impl Books {
             stations_confidence: if is_quiet {
                 heard
             } else {
-                1.0 - inferred.powi(i32::try_from(look.least_heard.min(64)).unwrap_or(0))
+                1.0 - inferred.powi(i32::try_from(look.min_heard.min(64)).unwrap_or(0))
             },
             own_confidence: 0.0,
         }
@@ -328,7 +328,7 @@ impl Books {
             let part = own_charged * filled;
             // Where a station's few frames are made to wait for others, they say little of what it could be
             // served: what they would take in full aggregates does.
-            let part = part.clamp(own_packed / MOST_UNEQUAL, own_packed * MOST_UNEQUAL);
+            let part = part.clamp(own_packed / MAX_UNEQUAL, own_packed * MAX_UNEQUAL);
             own.delta = Some((of(own_charged), of(part)));
         }
         let aggregation = self.options.aggregation;

@@ -13,7 +13,7 @@ use super::flows::{Key, Missed, Ppdu};
 use super::missed::infer;
 use super::part::{Part, acknowledges, category_of, fitting, highest};
 use super::unread::Unread;
-use super::{MOST_AIR, nanos};
+use super::{MAX_AIR, nanos};
 
 /// How far an exchange has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl Joiner {
         joins: bool,
     ) {
         let mut announce = |frame: &Frame| {
-            let remaining = nanos(frame.remaining).min(MOST_AIR);
+            let remaining = nanos(frame.remaining).min(MAX_AIR);
             open.announced = open.announced.max(end.saturating_add(remaining));
         };
         match part {

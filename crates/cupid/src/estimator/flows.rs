@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use airlane_wifi::{Address, Frame};
 
 /// The most flows that are kept apart.
-const MOST_FLOWS: usize = 2_048;
+const MAX_FLOWS: usize = 2_048;
 /// Gain of the means of what is usual.
 const GAIN: f64 = 1.0 / 8.0;
 /// How long a flow's largest aggregate is remembered: by half of what it is above the newest.
@@ -214,13 +214,13 @@ impl Flows {
     }
 
     pub fn get_or_new(&mut self, key: Key, now: u64, ppdu: &Ppdu) -> Option<&mut Flow> {
-        if !self.all.contains_key(&key) && self.all.len() >= MOST_FLOWS {
+        if !self.all.contains_key(&key) && self.all.len() >= MAX_FLOWS {
             if now.saturating_sub(self.swept) > 100_000_000 {
                 self.swept = now;
                 let memory = self.memory;
                 self.all.retain(|_, flow| now.saturating_sub(flow.last_end) <= memory);
             }
-            if self.all.len() >= MOST_FLOWS {
+            if self.all.len() >= MAX_FLOWS {
                 self.crowded += 1;
                 return None;
             }

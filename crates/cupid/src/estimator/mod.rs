@@ -188,7 +188,7 @@ pub struct Estimator {
 const JITTER: i128 = 10_000_000;
 /// Steps forward above this, beyond all that is remembered, are cut to it: one wild time stamp must not put
 /// all that follows into the past.
-const MOST_STEP: u64 = 20_000_000_000;
+const MAX_STEP: u64 = 20_000_000_000;
 
 impl Estimator {
     /// An estimator that has heard nothing. Options out of their range are taken at its nearest bound.
@@ -214,16 +214,16 @@ impl Estimator {
     /// earlier one is counted and taken for one that ends with it.
     pub fn hear(&mut self, heard: &Heard) {
         self.counts.records += 1;
-        let duration = nanos(heard.duration).min(MOST_AIR);
+        let duration = nanos(heard.duration).min(MAX_AIR);
         let mut end = i128::from(heard.at.as_nanos()) + self.offset + i128::from(duration);
         let newest = i128::from(self.newest);
         if self.began.is_none() {
             // Where the axis begins is no matter, but that there is room behind it.
-            let begin = end.min(i128::from(MOST_STEP));
+            let begin = end.min(i128::from(MAX_STEP));
             self.offset = begin - end;
             end = begin;
-        } else if end > newest + i128::from(MOST_STEP) {
-            let most = newest + i128::from(MOST_STEP);
+        } else if end > newest + i128::from(MAX_STEP) {
+            let most = newest + i128::from(MAX_STEP);
             self.offset -= end - most;
             end = most;
         } else if end < newest {
@@ -310,7 +310,7 @@ impl Estimator {
 
 /// The longest that one record or announcement may take: above what any PPDU, and the duration field's
 /// 32.767 ms, say.
-const MOST_AIR: u64 = 40_000_000;
+const MAX_AIR: u64 = 40_000_000;
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

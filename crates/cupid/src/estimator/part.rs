@@ -44,7 +44,7 @@ impl<'a> Part<'a> {
 /// How many MPDUs of so many bytes a PPDU of this duration has: the fewest that need it.
 pub(super) fn fitting(vector: &Vector, airtime: u64, bytes: f64) -> f64 {
     let each = mac::in_aggregate(bytes.clamp(1.0, 65_535.0).round() as u32);
-    let below = vector.most_bytes(Duration::from_nanos(airtime.saturating_sub(1)));
+    let below = vector.max_bytes(Duration::from_nanos(airtime.saturating_sub(1)));
     f64::from(below / each + 1).min(1_024.0)
 }
 

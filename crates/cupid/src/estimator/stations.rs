@@ -8,9 +8,9 @@ use airlane_wifi::Address;
 use crate::ring::Ring;
 
 /// The most stations that are kept apart.
-const MOST_STATIONS: usize = 1_024;
+const MAX_STATIONS: usize = 1_024;
 /// The most events that wait to be taken.
-const MOST_EVENTS: usize = 256;
+const MAX_EVENTS: usize = 256;
 /// Below this part of an equal share a station is limited, and from [`UNLIMITED`] on it no longer is.
 const LIMITED: f64 = 0.75;
 const UNLIMITED: f64 = 0.9;
@@ -97,7 +97,7 @@ pub(super) struct Look {
     pub shares: Vec<Share>,
     pub count: u32,
     /// Large frames heard of the station of which the fewest were.
-    pub least_heard: u32,
+    pub min_heard: u32,
 }
 
 impl Stations {
@@ -115,7 +115,7 @@ impl Stations {
     }
 
     fn event(&mut self, at: u64, address: Address, change: Change) {
-        if self.events.len() == MOST_EVENTS {
+        if self.events.len() == MAX_EVENTS {
             self.events.pop_front();
         }
         self.events.push_back(Event { at: Time::from_nanos(at), address, change });
@@ -123,14 +123,14 @@ impl Stations {
 
     fn get(&mut self, address: Address, now: u64) -> Option<&mut Station> {
         if !self.all.contains_key(&address) {
-            if self.all.len() >= MOST_STATIONS {
+            if self.all.len() >= MAX_STATIONS {
                 // Those who left make room; looked for at most once per 100 ms, as it takes all of them.
                 if now.saturating_sub(self.swept) > 100_000_000 {
                     self.swept = now;
                     let memory = self.memory;
                     self.all.retain(|_, station| now.saturating_sub(station.last) <= memory);
                 }
-                if self.all.len() >= MOST_STATIONS {
+                if self.all.len() >= MAX_STATIONS {
                     self.crowded += 1;
                     return None;
                 }
@@ -187,7 +187,7 @@ impl Stations {
         let count = self.all.values().filter(|station| station.big.is_some()).count();
         let equal = eta / count.max(1) as f64;
         let (mut shares, mut changes) = (Vec::with_capacity(count), Vec::new());
-        let mut look = Look { shares: Vec::new(), count: count as u32, least_heard: u32::MAX };
+        let mut look = Look { shares: Vec::new(), count: count as u32, min_heard: u32::MAX };
         for (&address, station) in self.all.iter_mut().filter(|(_, station)| station.big.is_some())
         {
             let [charged, full] = station.air.sum(from, to).map(|nanos| nanos / window);
@@ -208,7 +208,7 @@ impl Stations {
                     },
                 ));
             }
-            look.least_heard = look.least_heard.min(station.heard);
+            look.min_heard = look.min_heard.min(station.heard);
             shares.push(Share {
                 address,
                 charged: charged.min(1.0),

@@ -53,7 +53,7 @@ impl Unread {
         let (mpdus, bytes) = match known.map(|flow| flow.bytes) {
             Some(bytes) => (fitting(&self.vector, airtime, bytes).max(came), bytes),
             None => {
-                let all = self.vector.most_bytes(Duration::from_nanos(airtime));
+                let all = self.vector.max_bytes(Duration::from_nanos(airtime));
                 (came, f64::from(all) / came)
             }
         };

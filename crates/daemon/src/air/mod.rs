@@ -22,7 +22,7 @@ use crate::error::DaemonError;
 /// How long the interface is waited for before it is looked whether anybody wants to know any more.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Transmissions that nobody has taken yet at most; older ones are forgotten.
-const MOST: usize = 1 << 16;
+const MAX_TRANSMISSIONS: usize = 1 << 16;
 
 /// A monitor interface, and the station whose air it is: `IFACE`, or `IFACE,MAC`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,8 +118,8 @@ fn listen(mut monitor: Monitor, clock: &RuntimeHandle, told: &Weak<Heards>) {
         let Some(heard) = told.as_mut() else { return };
         while let Some(transmission) = decoder.pop() {
             shift.on_record(transmission.end(), clock.now());
-            if heard.len() >= MOST {
-                heard.drain(..MOST / 2);
+            if heard.len() >= MAX_TRANSMISSIONS {
+                heard.drain(..MAX_TRANSMISSIONS / 2);
             }
             heard.push(Heard { at: shift.here(transmission.heard.at), ..transmission.heard });
         }

@@ -25,7 +25,7 @@ use airlane_apps::air_agent::AirAgent;
 use airlane_apps::vod::SESSION_FIELD;
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    ALPN_H3, ControlHandle, ETHERNET_PAYLOAD_BYTES, Endpoint, LEAST_PAYLOAD_BYTES, QuicError, Tls,
+    ALPN_H3, ControlHandle, ETHERNET_PAYLOAD_BYTES, Endpoint, MIN_PAYLOAD_BYTES, QuicError, Tls,
     TransportConfig, Trust,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -327,8 +327,8 @@ fn transport(trust: &Trust) -> TransportConfig {
     let controller = ControllerConfig::cubic(1.0);
     let tls = Tls { identity: None, trust: trust.clone() };
     TransportConfig {
-        payload_bytes: LEAST_PAYLOAD_BYTES,
-        most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+        payload_bytes: MIN_PAYLOAD_BYTES,
+        max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
         alpn: vec![ALPN_H3.to_vec()],
         // A client that waits for the rest of an answer sends nothing, and would not learn
         // that a restarted server no longer knows the connection.

@@ -11,7 +11,7 @@ use airlane_apps::live::ReceivedLayer;
 use airlane_base::InputError;
 
 /// Pieces that may wait to be written: some seconds of a stream.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// A file, or the standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) enum Taken {
 
 impl Writing {
     pub(super) fn start(mut to: Box<dyn Write + Send>) -> Result<Self, InputError> {
-        let (sender, pieces): (_, Receiver<Vec<u8>>) = mpsc::sync_channel(MOST_WAITING);
+        let (sender, pieces): (_, Receiver<Vec<u8>>) = mpsc::sync_channel(MAX_WAITING);
         let write = move || {
             for piece in pieces {
                 to.write_all(&piece)?;

@@ -11,9 +11,9 @@ use bytes::Bytes;
 
 /// Frames that wait for layers that are late at most: layers come in order but for what the network
 /// changes.
-const MOST_WAITING: usize = 2;
+const MAX_WAITING: usize = 2;
 /// Bytes of a layer at most; larger ones are left out. Whoever sends could fill memory with what waits.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// Layers of a frame that have come.
 type Layers = Vec<Option<Bytes>>;
@@ -49,7 +49,7 @@ impl Recorder {
     pub(super) fn add(&mut self, header: &LayerHeader, body: &Bytes) -> Result<Vec<u8>, LiveError> {
         let all = usize::from(self.structure.layers());
         let layer = usize::from(header.layer);
-        if header.frame < self.next || layer >= all || body.is_empty() || body.len() > MOST_BYTES {
+        if header.frame < self.next || layer >= all || body.is_empty() || body.len() > MAX_BYTES {
             return Ok(Vec::new());
         }
         let layers = self.waiting.entry(header.frame).or_insert_with(|| vec![None; all]);
@@ -59,7 +59,7 @@ impl Recorder {
             let is_whole = layers.iter().all(Option::is_some);
             // A whole frame waits for nothing but the one before it, which may still come.
             let is_due = is_whole && (frame == self.next || self.starts(frame));
-            if !is_due && self.waiting.len() <= MOST_WAITING {
+            if !is_due && self.waiting.len() <= MAX_WAITING {
                 break;
             }
             self.write_first(&mut out)?;

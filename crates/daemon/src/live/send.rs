@@ -101,7 +101,7 @@ pub struct Sender {
     development: Option<Development>,
     /// What there is of a live source, and room for its encoders.
     live: Option<(watch::Receiver<Latest>, Arc<Semaphore>)>,
-    most_viewers: usize,
+    max_viewers: usize,
 }
 
 impl Sender {
@@ -179,7 +179,7 @@ impl Sender {
                 accepting.runtime().spawn("live viewer", serving.serve(connection, paths));
             }
         });
-        Ok(Self { endpoint, counts, development, live, most_viewers: viewers })
+        Ok(Self { endpoint, counts, development, live, max_viewers: viewers })
     }
 
     /// Where it listens.
@@ -197,7 +197,7 @@ impl Sender {
         let free = self.live.as_ref().map(|(_, room)| room.available_permits());
         SendStatus {
             viewers: *self.counts.viewers.borrow(),
-            encoders: free.map_or(0, |free| self.most_viewers - free),
+            encoders: free.map_or(0, |free| self.max_viewers - free),
             frames: self.counts.frames.load(Ordering::Relaxed),
             dropped: self.counts.dropped.load(Ordering::Relaxed),
             skipped: self.counts.skipped.load(Ordering::Relaxed),

@@ -9,7 +9,7 @@ use airlane_quality::stats;
 use serde::Serialize;
 
 /// Frames whose times are kept at most: the latest of a day are enough for a report.
-const MOST_KEPT: usize = 1 << 22;
+const MAX_KEPT: usize = 1 << 22;
 
 /// A frame that could be shown.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl Watched {
             if is_better {
                 self.frames.pop();
             }
-            if self.frames.len() < MOST_KEPT {
+            if self.frames.len() < MAX_KEPT {
                 self.frames.push(frame);
             }
         }

@@ -46,12 +46,12 @@ struct Packed {
     passed: Fixed<1_000>,
     buffer_s: Fixed<100>,
     quality: Fixed<500>,
-    /// Half of how far it is above [`LEAST_QOE`].
+    /// Half of how far it is above [`MIN_QOE`].
     qoe: Fixed<100>,
 }
 
 /// Means of QoE below this are shown as this: the player stalled for most of the time.
-const LEAST_QOE: f64 = -1_000.0;
+const MIN_QOE: f64 = -1_000.0;
 
 /// A number from 0 on in so many parts of one, or none. What is beyond its range, of some 65 000
 /// parts, is shown as the end of it.
@@ -105,7 +105,7 @@ impl Packed {
             self.weight.get().map(rounded),
             self.buffer_s.get(),
             self.quality.get(),
-            self.qoe.get().map(|v| rounded(2.0 * v + LEAST_QOE)),
+            self.qoe.get().map(|v| rounded(2.0 * v + MIN_QOE)),
         )
     }
 }
@@ -178,7 +178,7 @@ impl History {
             passed: Fixed::new(Some(passed.as_secs_f64())),
             buffer_s: Fixed::new(of.buffer_s),
             quality: Fixed::new(of.quality),
-            qoe: Fixed::new(of.mean_qoe.map(|v| (v - LEAST_QOE) / 2.0)),
+            qoe: Fixed::new(of.mean_qoe.map(|v| (v - MIN_QOE) / 2.0)),
         });
     }
 }
@@ -259,7 +259,7 @@ mod tests {
             (points.len(), last.4, last.5)
         };
         assert_eq!(shown(0.98, -123.4, 1), (1, Some(0.98), Some(-123.4)));
-        assert_eq!(shown(1e9, -1e9, 2), (2, Some(131.068), Some(LEAST_QOE)));
+        assert_eq!(shown(1e9, -1e9, 2), (2, Some(131.068), Some(MIN_QOE)));
         assert_eq!(shown(f64::NAN, f64::INFINITY, 3), (3, None, Some(310.68)));
         // After a long sleep the history begins anew.
         assert_eq!(shown(50.0, 50.0, 3600).0, 1);

@@ -35,7 +35,7 @@ use airlane_base::{InputError, Seed};
 use airlane_congestion::{ControllerConfig, Fallback};
 use airlane_quic::{
     ALPN_H3, Admission, ConnectionLimiter, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR,
-    LEAST_PAYLOAD_BYTES, QuicError, Tls, TransportConfig, Trust,
+    MIN_PAYLOAD_BYTES, QuicError, Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -71,7 +71,7 @@ const VALIDATE_FROM: usize = 64;
 /// Handshakes under way at most.
 const HANDSHAKES: usize = 1024;
 /// Bytes that wait for or in the network on every connection at least: two pieces of a body.
-const LEAST_AHEAD_BYTES: u64 = 128 << 10;
+const MIN_AHEAD_BYTES: u64 = 128 << 10;
 /// Bytes that the header fields of a request may have: over HTTP/3 with 32 for each, as RFC 9114,
 /// section 4.2.2, counts them.
 const HEAD_BYTES: u32 = 64 << 10;
@@ -386,8 +386,8 @@ impl Server {
             trust: Trust::Roots(Vec::new()),
         };
         TransportConfig {
-            payload_bytes: LEAST_PAYLOAD_BYTES,
-            most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+            payload_bytes: MIN_PAYLOAD_BYTES,
+            max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
             alpn: vec![ALPN_H3.to_vec()],
             admission: Admission {
                 validate_from: VALIDATE_FROM,
@@ -400,7 +400,7 @@ impl Server {
             idle_timeout: Some(config.timeouts.idle),
             reset_secret: Some(self.reset_secret),
             send_window_bytes: 16 << 20,
-            least_send_window_bytes: LEAST_AHEAD_BYTES,
+            min_send_window_bytes: MIN_AHEAD_BYTES,
             // Requests are short: what a client may send ahead is bounded accordingly.
             stream_receive_window_bytes: 64 << 10,
             receive_window_bytes: 256 << 10,

@@ -11,7 +11,7 @@ use super::session_view::SessionView;
 
 /// Points of histories in an answer about all sessions: with more than 333 of them the older points
 /// are left out. Some 9 MB of JSON.
-const MOST_POINTS: usize = 200_000;
+const MAX_POINTS: usize = 200_000;
 
 /// Bytes of a session with few points, about.
 const VIEW_BYTES: usize = 600;
@@ -92,7 +92,7 @@ impl Overview {
             }
             Of::All => {
                 let _turn = self.turn.lock().await;
-                let most = (MOST_POINTS / sessions.max(1)).max(1);
+                let most = (MAX_POINTS / sessions.max(1)).max(1);
                 registry.view_all(runtime, Points { since_s, most }, &mut add).await;
             }
         }

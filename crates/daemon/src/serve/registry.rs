@@ -49,7 +49,7 @@ const BREATH: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Registry {
     sessions: SharedSessions,
-    /// Whether the server compares weighted sessions with plain ones (`--ab`).
+    /// Whether the server compares weighted sessions with plain ones (`--experiment-share`).
     split: bool,
     histories: Mutex<BTreeMap<SessionKey, History>>,
     /// Knows the current addresses of clients, which QUIC lets change.

@@ -20,8 +20,8 @@ use ring::hmac;
 use crate::{files, secret_file};
 
 /// Bytes that a key has at least, and at most.
-const LEAST_BYTES: usize = 32;
-const MOST_BYTES: u64 = 4096;
+const MIN_BYTES: usize = 32;
+const MAX_BYTES: u64 = 4096;
 /// What is signed begins with this: a key that also signs other things signs nothing alike.
 const LABEL: &str = "airlane signed address 1";
 
@@ -46,11 +46,11 @@ impl SignKey {
     /// # Errors
     /// If the file cannot be read, may be read by others, or is shorter than 32 bytes.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let bytes = secret_file::read(file, MOST_BYTES)?;
-        if bytes.len() < LEAST_BYTES {
+        let bytes = secret_file::read(file, MAX_BYTES)?;
+        if bytes.len() < MIN_BYTES {
             let found = format!("a key of {} bytes", bytes.len());
             let expected =
-                format!("expected {LEAST_BYTES} at least, such as of `openssl rand {LEAST_BYTES}`");
+                format!("expected {MIN_BYTES} at least, such as of `openssl rand {MIN_BYTES}`");
             return Err(InputError::new(found, expected).at_file(file));
         }
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))

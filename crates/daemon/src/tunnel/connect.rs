@@ -309,7 +309,7 @@ impl Shared {
             lines: Some(radio.lines),
             is_backup: spec.preference.is_backup,
             price: spec.preference.price,
-            most_bps: spec.most_bps,
+            max_bps: spec.max_bps,
         };
         TunnelStatus {
             end: "connect",

@@ -15,8 +15,8 @@ use super::descriptors::is_out_of_descriptors;
 use super::request::Reply;
 
 /// Bytes that are read at once at most, and at first.
-const MOST_BYTES: usize = 128 << 10;
-const LEAST_BYTES: usize = 2 << 10;
+const MAX_BYTES: usize = 128 << 10;
+const MIN_BYTES: usize = 2 << 10;
 /// Bytes that are taken off a stream at once at most: what an application does not take stays there,
 /// where it counts as its memory.
 const MAX_TAKEN_BYTES: usize = 256 << 10;
@@ -132,7 +132,7 @@ async fn send(
         stream.write(said).await?;
     }
     let mut buffer = BytesMut::new();
-    let mut most = LEAST_BYTES;
+    let mut most = MIN_BYTES;
     loop {
         // Memory only when there is something for it: most connections are silent.
         from.readable().await?;
@@ -145,9 +145,9 @@ async fn send(
             Ok(read) => {
                 passed.into.fetch_add(read as u64, Ordering::Relaxed);
                 if read == room {
-                    most = (2 * most).min(MOST_BYTES);
+                    most = (2 * most).min(MAX_BYTES);
                 } else if read < most / 8 {
-                    most = (most / 2).max(LEAST_BYTES);
+                    most = (most / 2).max(MIN_BYTES);
                 }
                 stream.write(buffer.split().freeze()).await?;
             }

@@ -10,7 +10,7 @@ use airlane_apps::multipath::path_transport;
 use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
-    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, FirstPacketAuthorization, LEAST_PAYLOAD_BYTES,
+    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, FirstPacketAuthorization, MIN_PAYLOAD_BYTES,
     QuicError, Tls, TransportConfig,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -108,8 +108,8 @@ fn transport(
     knock: Arc<dyn FirstPacketAuthorization>,
 ) -> TransportConfig {
     path_transport(TransportConfig {
-        payload_bytes: LEAST_PAYLOAD_BYTES,
-        most_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+        payload_bytes: MIN_PAYLOAD_BYTES,
+        max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
         alpn: vec![ALPN.to_vec()],
         idle_timeout: Some(IDLE),
         first_packet_authorization: Some(knock),

@@ -1,4 +1,4 @@
-//! A radio of the connecting end, and what it may be used for: `wwan0,price=5,most=20Mbit,cap=2GB/month`.
+//! A radio of the connecting end, and what it may be used for: `wwan0,price=5,max-rate=20Mbit,cap=2GB/month`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use airlane_apps::multipath::trunk::Preference;
 use super::radio::PathSpec;
 use super::usage::Cap;
 
-const EXPECTED: &str = "expected backup, price=NUMBER, most=RATE such as 20Mbit, or cap=BYTES such as \
+const EXPECTED: &str = "expected backup, price=NUMBER, max-rate=RATE such as 20Mbit, or cap=BYTES such as \
                         2GB/month, between commas";
 
 /// A radio, and what it may be used for.
@@ -19,7 +19,7 @@ pub struct RadioSpec {
     /// Its price, and whether it is a backup.
     pub preference: Preference,
     /// Bits per second that each end sends over it at most, as counted on the air.
-    pub most_bps: Option<u64>,
+    pub max_bps: Option<u64>,
     /// What it may carry in both directions together.
     pub cap: Option<Cap>,
 }
@@ -27,7 +27,7 @@ pub struct RadioSpec {
 impl From<PathSpec> for RadioSpec {
     /// One that is used as any other.
     fn from(path: PathSpec) -> Self {
-        Self { path, preference: Preference::default(), most_bps: None, cap: None }
+        Self { path, preference: Preference::default(), max_bps: None, cap: None }
     }
 }
 
@@ -46,6 +46,8 @@ impl FromStr for RadioSpec {
         let mut known = Vec::new();
         for part in parts {
             let (key, value) = part.split_once('=').map_or((part, None), |(k, v)| (k, Some(v)));
+            // Its name of before.
+            let key = if key == "most" { "max-rate" } else { key };
             if known.contains(&key) {
                 return Err(format!("{key} is there twice: {EXPECTED}"));
             }
@@ -56,10 +58,10 @@ impl FromStr for RadioSpec {
                     spec.preference.price =
                         price.parse().map_err(|_| of(part, "a whole number of 0 or more"))?;
                 }
-                ("most", Some(rate)) => {
-                    let bps = rate_bps(rate).filter(|bps| *bps >= LEAST_BPS);
+                ("max-rate", Some(rate)) => {
+                    let bps = rate_bps(rate).filter(|bps| *bps >= MIN_BPS);
                     let expected = "bits per second, 10 kbit or more, such as 20Mbit";
-                    spec.most_bps = Some(bps.ok_or_else(|| of(part, expected))?);
+                    spec.max_bps = Some(bps.ok_or_else(|| of(part, expected))?);
                 }
                 ("cap", Some(cap)) => {
                     spec.cap = Some(cap.parse().map_err(|e: String| of(part, &e))?)
@@ -72,7 +74,7 @@ impl FromStr for RadioSpec {
 }
 
 /// With less a frame would keep the line for a quarter of a minute.
-const LEAST_BPS: u64 = 10_000;
+const MIN_BPS: u64 = 10_000;
 
 fn of(part: &str, expected: &str) -> String {
     format!("found {part:?}, expected {expected}")
@@ -108,10 +110,10 @@ mod tests {
         let plain = RadioSpec::from(path);
         assert_eq!(read("wwan0"), Ok(plain.clone()));
         assert_eq!(
-            read("wwan0,price=5,most=20Mbit,cap=2GB/month"),
+            read("wwan0,price=5,max-rate=20Mbit,cap=2GB/month"),
             Ok(RadioSpec {
                 preference: Preference { is_backup: false, price: 5 },
-                most_bps: Some(20_000_000),
+                max_bps: Some(20_000_000),
                 cap: Some(Cap { bytes: 2_000_000_000, period: Period::Month }),
                 ..plain.clone()
             })
@@ -119,7 +121,9 @@ mod tests {
         let backup = Preference { is_backup: true, price: 0 };
         assert_eq!(read("wwan0,backup"), Ok(RadioSpec { preference: backup, ..plain }));
         for (text, bps) in [("1.5M", 1_500_000), ("300kbit/s", 300_000), ("20000", 20_000)] {
-            assert_eq!(read(&format!("10.0.0.2,most={text}")).unwrap().most_bps, Some(bps));
+            assert_eq!(read(&format!("10.0.0.2,max-rate={text}")).unwrap().max_bps, Some(bps));
+            // As before it had this name.
+            assert_eq!(read(&format!("10.0.0.2,most={text}")).unwrap().max_bps, Some(bps));
         }
     }
 
@@ -131,9 +135,10 @@ mod tests {
             "wwan0,price",
             "wwan0,price=-1",
             "wwan0,price=1,price=2",
+            "wwan0,max-rate=1M,most=1M",
             "wwan0,backup=yes",
-            "wwan0,most=fast",
-            "wwan0,most=0",
+            "wwan0,max-rate=fast",
+            "wwan0,max-rate=0",
             "wwan0,most=1e9",
             "wwan0,most=.M",
             "wwan0,cap=2GB/fortnight",

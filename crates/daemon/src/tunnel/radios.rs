@@ -39,7 +39,7 @@ impl Radios {
                 metered.push((radio.path.to_string(), cap, quota.clone()));
                 quota
             });
-            RadioTerms { preference: radio.preference, most_bps: radio.most_bps, quota }
+            RadioTerms { preference: radio.preference, max_bps: radio.max_bps, quota }
         };
         let terms: Vec<RadioTerms> = request.radios.iter().map(&mut terms).collect();
         let radios = dialers.into_iter().zip(terms).collect();

@@ -55,8 +55,10 @@ fn pages_have_tags_and_what_they_load_is_kept_for_ever() {
     run(async {
         let folder = Scratch::new();
         let server = Server::start(request(&folder.0)).await.unwrap();
-        let (page, _) =
-            client(Speak::Tcp).get_all(&url(&server, "/airlane/player"), None, MOST).await.unwrap();
+        let (page, _) = client(Speak::Tcp)
+            .get_all(&url(&server, "/airlane/player"), None, MAX_ANSWER_BYTES)
+            .await
+            .unwrap();
         let page = String::from_utf8(page).unwrap();
         let assets: Vec<_> =
             page.split('"').filter(|p| p.starts_with("/airlane/assets/")).collect();

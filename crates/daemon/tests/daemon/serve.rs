@@ -27,10 +27,11 @@ fn files_are_the_same_byte_by_byte_over_every_version_of_http() {
         let at = url(&server, "/film/v3/2.m4s");
         for speak in VERSIONS {
             let client = client(speak);
-            let (got, _) = client.get_all(&at, None, MOST).await.unwrap();
+            let (got, _) = client.get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap();
             assert!(got == want, "{speak:?}: {} bytes", got.len());
             for (first, last) in [(0, 0), (1000, 70_000), (want.len() as u64 - 1, u64::MAX >> 1)] {
-                let (got, _) = client.get_all(&at, Some((first, last)), MOST).await.unwrap();
+                let (got, _) =
+                    client.get_all(&at, Some((first, last)), MAX_ANSWER_BYTES).await.unwrap();
                 let end = (last as usize + 1).min(want.len());
                 assert!(got == want[first as usize..end], "{speak:?}: {first}-{last}");
             }
@@ -58,7 +59,7 @@ fn what_a_client_asks_for_at_one_time_takes_one_connection() {
         for ((speak, client), carrier) in clients.iter().zip(["h3", "h2", "http/1.1"]) {
             let chunks = [0, 1, 2, 3].map(|chunk| url(&server, &format!("/film/v0/{chunk}.m4s")));
             let all = futures_util::future::join_all(
-                chunks.iter().map(|at| client.get_all(at, None, MOST)),
+                chunks.iter().map(|at| client.get_all(at, None, MAX_ANSWER_BYTES)),
             );
             for (chunk, got) in all.await.into_iter().enumerate() {
                 assert_eq!(got.unwrap().0.len() as u64, video.size_bytes(0, chunk), "{speak:?}");
@@ -106,7 +107,8 @@ fn what_is_outside_or_hidden_is_not_there() {
                 let e = client.get(&url(&server, path), None).await.unwrap_err();
                 assert_eq!(status(e), 404, "{path} over {speak:?}");
             }
-            let (got, _) = client.get_all(&url(&server, "/in.txt"), None, MOST).await.unwrap();
+            let (got, _) =
+                client.get_all(&url(&server, "/in.txt"), None, MAX_ANSWER_BYTES).await.unwrap();
             assert_eq!(got, b"there");
         }
         server.stop().await;
@@ -203,7 +205,7 @@ fn reports_are_taken_and_nonsense_is_survived() {
             "CMCD",
         ] {
             let at = url(&server, &format!("{chunk}?{query}"));
-            client.get_all(&at, None, MOST).await.unwrap();
+            client.get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap();
         }
         let sessions = json(&server, "/airlane/sessions?sid=me").await;
         assert_eq!(sessions["sessions"][0]["title"], "film");
@@ -222,7 +224,7 @@ fn sessions_at_several_addresses_of_a_server_are_told_apart() {
         let clients = [client(Speak::Http3), client(Speak::Http3)];
         for (client, address) in clients.iter().zip(&server.ready().addresses) {
             let at = Url::parse(&format!("https://{address}/film/v0/0.m4s")).unwrap();
-            client.get_all(&at, None, MOST).await.unwrap();
+            client.get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap();
         }
         let sessions = json(&server, "/airlane/sessions").await;
         let sessions = sessions["sessions"].as_array().unwrap();
@@ -274,13 +276,16 @@ fn certificates_and_titles_are_read_again_while_sessions_go_on() {
         let kept = asked.data_folder.clone().unwrap();
         let server = Server::start(asked).await.unwrap();
         let client = client(Speak::Http3);
-        client.get_all(&url(&server, "/film/manifest.mpd"), None, MOST).await.unwrap();
+        client.get_all(&url(&server, "/film/manifest.mpd"), None, MAX_ANSWER_BYTES).await.unwrap();
         let control = client.control(&url(&server, "/")).await.unwrap();
         let before = control.stats().sent_packets;
         fs::remove_dir_all(&kept).unwrap();
         write_title(&folder.0, "second", 2, true);
         server.reload().await.unwrap();
-        client.get_all(&url(&server, "/second/manifest.mpd"), None, MOST).await.unwrap();
+        client
+            .get_all(&url(&server, "/second/manifest.mpd"), None, MAX_ANSWER_BYTES)
+            .await
+            .unwrap();
         assert!(control.stats().sent_packets > before, "the connection is the same");
         let titles = json(&server, "/airlane/titles").await;
         assert_eq!(titles["titles"].as_array().unwrap().len(), 2);
@@ -307,7 +312,10 @@ fn a_stop_lets_answers_end() {
         let want = video.size_bytes(5, 1) as usize;
         for speak in [Speak::Http3, Speak::Tcp] {
             let client = client(speak);
-            client.get_all(&url(&server, "/film/manifest.mpd"), None, MOST).await.unwrap();
+            client
+                .get_all(&url(&server, "/film/manifest.mpd"), None, MAX_ANSWER_BYTES)
+                .await
+                .unwrap();
         }
         let client = client(Speak::Http3);
         let (mut answer, at) = client.get(&url(&server, "/film/v5/1.m4s"), None).await.unwrap();
@@ -338,7 +346,7 @@ fn a_server_that_has_stopped_leaves_its_ports_to_the_next() {
             let clients = [Speak::Http3, Speak::Tcp, Speak::Http1].map(client);
             for client in clients.iter().filter(|_| !is_quiet) {
                 let at = url(&server, "/film/manifest.mpd");
-                client.get_all(&at, None, MOST).await.unwrap();
+                client.get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap();
             }
             json(&server, "/airlane/sessions").await;
             server.stop().await;
@@ -425,7 +433,8 @@ fn metrics_tell_what_weights_cost() {
         let result = play_one(players(&server, "film", Speak::Http3)).await;
         assert_eq!(result.failure, None);
         let client = client(Speak::Tcp);
-        let (page, _) = client.get_all(&admin(&server, "/metrics"), None, MOST).await.unwrap();
+        let (page, _) =
+            client.get_all(&admin(&server, "/metrics"), None, MAX_ANSWER_BYTES).await.unwrap();
         let page = String::from_utf8(page).unwrap();
         let value = |name: &str| -> f64 {
             let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));

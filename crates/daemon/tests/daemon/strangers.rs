@@ -115,7 +115,7 @@ fn a_player_sees_its_own_session_by_its_token() {
         }
         let ask = async |query: &str| {
             let at = url(&server, &format!("/airlane/session{query}"));
-            let (bytes, _) = client.get_all(&at, None, MOST).await?;
+            let (bytes, _) = client.get_all(&at, None, MAX_ANSWER_BYTES).await?;
             Ok::<serde_json::Value, airlane_daemon::client::FetchError>(
                 serde_json::from_slice(&bytes).unwrap(),
             )
@@ -143,7 +143,8 @@ fn a_title_is_told_of_to_who_knows_its_name_and_all_where_that_is_wanted() {
         let server = Server::start(request(&folder.0)).await.unwrap();
         let client = client(Speak::Tcp);
         let json = async |at: Url| -> serde_json::Value {
-            serde_json::from_slice(&client.get_all(&at, None, MOST).await.unwrap().0).unwrap()
+            serde_json::from_slice(&client.get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap().0)
+                .unwrap()
         };
         for query in ["name=a%20film", "x=y&name=a+film"] {
             let title = json(url(&server, &format!("/airlane/title?{query}"))).await;
@@ -210,11 +211,11 @@ fn with_a_key_files_are_for_those_with_a_signed_address() {
         let query = link.split_once('?').unwrap().1.replacen("title=", "name=", 1);
         let client = client(Speak::Tcp);
         let at = url(&server, &format!("/airlane/title?{query}"));
-        let (title, _) = client.get_all(&at, None, MOST).await.unwrap();
+        let (title, _) = client.get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap();
         let title: serde_json::Value = serde_json::from_slice(&title).unwrap();
         for part in ["manifest", "table"] {
             let path = title[part].as_str().unwrap();
-            client.get_all(&url(&server, path), None, MOST).await.unwrap();
+            client.get_all(&url(&server, path), None, MAX_ANSWER_BYTES).await.unwrap();
         }
         for query in ["name=other", "name=none", &query.replace("name=a+film", "name=other")] {
             let at = url(&server, &format!("/airlane/title?{query}"));

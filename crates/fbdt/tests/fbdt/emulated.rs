@@ -148,9 +148,9 @@ impl Stream {
     }
 
     /// Runs until all has arrived. The milliseconds that it took.
-    pub fn finish(&mut self, most_ms: u64) -> u64 {
+    pub fn finish(&mut self, max_ms: u64) -> u64 {
         while !self.sender.is_done() {
-            assert!(self.now_ms < most_ms, "not done: {:?}", self.sender.counts());
+            assert!(self.now_ms < max_ms, "not done: {:?}", self.sender.counts());
             self.step();
         }
         self.now_ms

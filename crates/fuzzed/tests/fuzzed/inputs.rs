@@ -18,7 +18,7 @@ use crate::damage::{damaged, random};
 const DAMAGED: usize = 10_000;
 const RANDOM: usize = 2_000;
 /// Bytes of a random input at most.
-const MOST_RANDOM: usize = 512;
+const MAX_RANDOM: usize = 512;
 /// A target that takes longer hangs: all of them together take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -113,7 +113,7 @@ fn made(target: &'static Target) -> impl Iterator<Item = Tried> {
     });
     let mut rng = seed.split("random").rng();
     let random = (0..RANDOM)
-        .map(move |round| (format!("random input {round}"), random(MOST_RANDOM, &mut rng)));
+        .map(move |round| (format!("random input {round}"), random(MAX_RANDOM, &mut rng)));
     valid.into_iter().chain(damaged).chain(random)
 }
 

@@ -285,9 +285,9 @@ pub struct Figures {
     /// Mean of the smoothed round trip.
     pub rtt_s: f64,
     /// Least window seen, packets.
-    pub least_window: f64,
+    pub min_window: f64,
     /// Largest window seen at any time, packets.
-    pub most_window: f64,
+    pub max_window: f64,
     /// Share of the bytes that were lost.
     pub lost: f64,
 }
@@ -308,8 +308,8 @@ impl Figures {
         Self {
             rate_bps: (last.acked_bytes - first.acked_bytes) as f64 * 8.0 / span,
             rtt_s: mean(&rtts),
-            least_window: windows(&after).into_iter().fold(f64::INFINITY, f64::min),
-            most_window: windows(&bulk.samples).into_iter().fold(0.0, f64::max),
+            min_window: windows(&after).into_iter().fold(f64::INFINITY, f64::min),
+            max_window: windows(&bulk.samples).into_iter().fold(0.0, f64::max),
             lost: (last.lost_bytes - first.lost_bytes) as f64 / sent.max(1.0),
         }
     }

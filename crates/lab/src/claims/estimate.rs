@@ -2,7 +2,7 @@
 
 use airlane_base::Seed;
 use airlane_quality::shares::{quantile_interval, share_difference_interval, share_interval};
-use airlane_quality::{Bootstrap, Cluster, Interval, LEAST_CLUSTERS};
+use airlane_quality::{Bootstrap, Cluster, Interval, MIN_CLUSTERS};
 
 use super::samples::{Row, Rows, Samples};
 use super::statistic::Statistic;
@@ -21,9 +21,9 @@ impl Estimate {
     pub(super) fn why_no_interval(&self) -> String {
         match (self.ci95, self.n) {
             (Some(_), _) => String::new(),
-            (None, n) if n < LEAST_CLUSTERS => {
+            (None, n) if n < MIN_CLUSTERS => {
                 let noun = if n == 1 { "draw" } else { "draws" };
-                format!("{n} {noun}, of at least {LEAST_CLUSTERS} that decide")
+                format!("{n} {noun}, of at least {MIN_CLUSTERS} that decide")
             }
             (None, n) => format!("no interval over {n} draws"),
         }

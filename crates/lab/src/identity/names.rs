@@ -8,6 +8,10 @@ const TYPES: &[(&str, &str)] = &[];
 const PARTS: &[(&str, &str, &str)] = &[
     ("Draws", "shared", "Shared"),
     ("Draws", "own", "Own"),
+    ("Entry", "min_bytes", "least_bytes"),
+    ("Entry", "max_bytes", "most_bytes"),
+    ("Wifi", "max_air", "most_air"),
+    ("Wifi", "max_amsdu", "most_amsdu"),
     ("Metric", "vmaf", "Vmaf"),
     ("Metric", "vmaf_phone", "VmafPhone"),
     ("Metric", "vmaf_4k", "Vmaf4k"),

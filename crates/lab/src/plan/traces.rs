@@ -15,7 +15,7 @@ use crate::scenario::{Capacity, Scenario, TraceFrom, TraceSource};
 use crate::world::of_way;
 
 /// A made-up trace is at least so long.
-const LEAST_MADE: Duration = Duration::from_secs(60);
+const MIN_MADE: Duration = Duration::from_secs(60);
 
 /// A trace of the command line, or a folder of traces: `[ACCESS=]FILE[#COLUMN]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,7 +212,7 @@ fn of_way_itself(
             Ok(many(sources.usage, vec![made_of(trace, source, seed)?]))
         }
         TraceFrom::Generator { medium, outages } => {
-            let length = scenario.duration.max(LEAST_MADE);
+            let length = scenario.duration.max(MIN_MADE);
             let made = (0..scenario.cases.count as u64).map(|i| {
                 let seed = seed.index(i);
                 made_of(Trace::synthetic_with(*medium, *outages, seed, length)?, source, seed)

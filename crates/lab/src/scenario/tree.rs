@@ -97,12 +97,12 @@ impl Data {
 }
 
 fn shorten(s: &str) -> String {
-    const MOST: usize = 60;
+    const MAX_CHARS: usize = 60;
     let escaped = s.escape_debug().collect::<String>();
-    if escaped.chars().count() <= MOST {
+    if escaped.chars().count() <= MAX_CHARS {
         return escaped;
     }
-    escaped.chars().take(MOST).chain("...".chars()).collect()
+    escaped.chars().take(MAX_CHARS).chain("...".chars()).collect()
 }
 
 /// The document that `text` holds.

@@ -1,7 +1,7 @@
 //! A figure under one scheme over cases and seeds: its mean and interval.
 
 use airlane_base::Seed;
-use airlane_quality::{Bootstrap, Interval, LEAST_CLUSTERS, stats, student};
+use airlane_quality::{Bootstrap, Interval, MIN_CLUSTERS, stats, student};
 
 /// A figure under one scheme, case by case and seed by seed.
 ///
@@ -27,7 +27,7 @@ impl Samples {
             [seeds] => (*seeds).clone(),
             cases => cases.iter().filter_map(|case| stats::mean(case)).collect(),
         };
-        if units.len() < LEAST_CLUSTERS {
+        if units.len() < MIN_CLUSTERS {
             return student::mean_interval(&units);
         }
         Bootstrap::new(Seed(0).split("story").split(name)).mean(&units)

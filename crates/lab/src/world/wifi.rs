@@ -13,7 +13,7 @@ use crate::scenario::{Queue, Station, Wifi};
 /// The access point, with this queue for each station.
 pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
     let Wifi { format, width, guard, streams, .. } = *wifi;
-    let mcs = wifi.format.most_mcs();
+    let mcs = wifi.format.max_mcs();
     // A queue in BDP counts with the highest rate there is.
     let most = Vector { format, mcs, streams, width, guard }.rate();
     let ap = ApConfig {
@@ -22,8 +22,8 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
         guard,
         streams,
         window: wifi.window,
-        most_air: wifi.most_air,
-        most_amsdu: wifi.most_amsdu,
+        max_air: wifi.max_air,
+        max_amsdu: wifi.max_amsdu,
         retries: wifi.retries,
         protection: wifi.protection,
         is_sealed: wifi.is_sealed,

@@ -33,7 +33,7 @@ pub struct UdpSpec {
     /// Where the forwarder sends to.
     pub target: SocketAddr,
     /// Clients at once. One more takes the place of another: [`Clients`] says whose.
-    pub most_clients: usize,
+    pub max_clients: usize,
     /// A client that was not heard of for so long is forgotten.
     pub idle: Duration,
 }
@@ -43,14 +43,14 @@ impl UdpSpec {
     /// silence (RFC 4787, REQ-5, recommends it).
     pub fn new(listen: impl IntoIterator<Item = SocketAddr>, target: SocketAddr) -> Self {
         let listen = listen.into_iter().collect();
-        Self { listen, target, most_clients: 256, idle: Duration::from_secs(300) }
+        Self { listen, target, max_clients: 256, idle: Duration::from_secs(300) }
     }
 }
 
 /// Sockets that are ready, of one look.
 const EVENTS: usize = 64;
 /// So many failures to receive in a row, without a datagram in between, are no ICMP messages.
-const MOST_FAILURES: u32 = 1_000;
+const MAX_FAILURES: u32 = 1_000;
 
 pub(crate) struct Forwarder {
     listeners: Listeners,
@@ -84,10 +84,10 @@ impl Forwarder {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(LinkError::system("make an epoll"))?;
         Ok(Self {
-            run: Run::new(listeners.sockets().map(Socket::most_segments).min().unwrap_or(1)),
+            run: Run::new(listeners.sockets().map(Socket::max_segments).min().unwrap_or(1)),
             listeners,
             target: spec.target,
-            clients: Clients::new(spec.most_clients, spec.idle),
+            clients: Clients::new(spec.max_clients, spec.idle),
             epoll,
             intake: Intake::new(),
             joined: Vec::new(),
@@ -109,7 +109,7 @@ impl Forwarder {
     ) -> Result<(), LinkError> {
         if let Err(source) = self.listeners.read(&mut self.intake, clock) {
             self.failures += 1;
-            if self.failures >= MOST_FAILURES {
+            if self.failures >= MAX_FAILURES {
                 return Err(LinkError::System { what: "receive from clients", source });
             }
             return Ok(());
@@ -256,7 +256,7 @@ impl Forwarder {
                 client.map(|(key, _)| self.listeners.socket_mut(key.listener))
             }
         };
-        if let Some(socket) = socket.filter(|socket| socket.most_segments() == 1) {
+        if let Some(socket) = socket.filter(|socket| socket.max_segments() == 1) {
             self.run = Run::new(1);
             // Without a fresh start it goes on as it is.
             let _ = socket.renew();

@@ -22,10 +22,10 @@ pub struct Run {
 }
 
 /// A run stays below what a datagram over IPv4 can hold.
-const MOST_BYTES: usize = 65_000;
+const MAX_BYTES: usize = 65_000;
 /// What fits into an Ethernet frame over IPv6: larger ones go alone, so that one that is too large
 /// for a network costs none but itself.
-const MOST_SEGMENT: usize = 1_452;
+const MAX_SEGMENT: usize = 1_452;
 
 impl Run {
     /// An empty run of at most `most` datagrams.
@@ -45,9 +45,9 @@ impl Run {
                 && self.deliveries.len() < self.most
                 && (first.direction, first.tag, first.packet.traffic_class())
                     == (delivery.direction, delivery.tag, delivery.packet.traffic_class())
-                && (1..=segment.min(MOST_SEGMENT)).contains(&size)
-                && segment <= MOST_SEGMENT
-                && self.bytes + size <= MOST_BYTES;
+                && (1..=segment.min(MAX_SEGMENT)).contains(&size)
+                && segment <= MAX_SEGMENT
+                && self.bytes + size <= MAX_BYTES;
             if !fits {
                 return Err(delivery);
             }

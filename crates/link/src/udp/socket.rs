@@ -56,7 +56,7 @@ impl Socket {
     }
 
     /// How many datagrams can be joined for sending.
-    pub(super) fn most_segments(&self) -> usize {
+    pub(super) fn max_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
 

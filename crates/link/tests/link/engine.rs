@@ -217,7 +217,7 @@ fn an_arrival_that_is_read_late_never_turns_time_back() {
 fn memory_is_bounded_and_freed() {
     let up = Way { delay: Duration::from_secs(1), ..crate::common::wide() };
     let spec =
-        LinkSpec { most_held_bytes: 100_000, ..LinkSpec::new(up, crate::common::wide(), Seed(1)) };
+        LinkSpec { max_held_bytes: 100_000, ..LinkSpec::new(up, crate::common::wide(), Seed(1)) };
     let mut engine = Engine::new(&spec);
     let mut fill = |now: Time| {
         let taken = (0..1_000).filter(|_| {

@@ -198,7 +198,7 @@ fn what_overflows_is_dropped_with_its_reason_and_the_rest_keeps_its_order() {
 fn a_full_table_forgets_the_client_not_heard_of_for_longest() {
     let target = socket("127.0.0.1:0");
     let target_address = target.local_addr().expect("bound");
-    let spec = UdpSpec { most_clients: 2, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
+    let spec = UdpSpec { max_clients: 2, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
     let mut link = crate::common::start(open(), spec);
     let to = link.address().expect("an address");
     let clients: Vec<UdpSocket> = (0..3).map(|_| socket("127.0.0.1:0")).collect();
@@ -247,7 +247,7 @@ fn packets_for_a_forgotten_client_are_unreachable() {
     // The second comes meanwhile, on any machine.
     let delay = Duration::from_secs(5);
     let spec = LinkSpec::new(Way { delay, ..wide() }, wide(), Seed(1));
-    let udp = UdpSpec { most_clients: 1, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
+    let udp = UdpSpec { max_clients: 1, ..UdpSpec::new([addr("127.0.0.1:0")], target_address) };
     let mut link = crate::common::start(spec, udp);
     let to = link.address().expect("an address");
     let (first, second) = (socket("127.0.0.1:0"), socket("127.0.0.1:0"));

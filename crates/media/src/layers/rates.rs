@@ -17,14 +17,14 @@ const RATES_720P: [f64; 10] = [1.2e6, 2.05e6, 3e6, 4e6, 5e6, 6e6, 7e6, 10e6, 12e
 /// 360p and 1080p.
 const EXPONENT: f64 = 0.75;
 /// No rate is lower, bits/s.
-const LEAST: f64 = 100e3;
+const MIN_RATE_BPS: f64 = 100e3;
 
 /// The rates at which pictures of a size are encoded unless others are asked for, all layers together:
 /// rising, one at least.
 pub fn usual_rates(width: u32, height: u32, fps: FrameRate) -> Vec<Rate> {
     let pixels = f64::from(width) * f64::from(height) * fps.as_f64();
     let factor = (pixels / (1280.0 * 720.0 * 30.0)).powf(EXPONENT);
-    let rate = |bps: f64| Rate::from_bps_f64(two_digits((bps * factor).max(LEAST)));
+    let rate = |bps: f64| Rate::from_bps_f64(two_digits((bps * factor).max(MIN_RATE_BPS)));
     let mut rates: Vec<Rate> = RATES_720P.map(rate).to_vec();
     rates.dedup();
     rates

@@ -10,7 +10,7 @@ use super::{
 /// The clips were recorded at so many frames a second.
 pub(super) const FPS: f64 = 30.0;
 /// In a file whose mean is below this the SSIM is not one: one recorded file has 2.8 dB throughout.
-const LEAST_MEAN_SSIM_DB: f64 = 5.0;
+const MIN_MEAN_SSIM_DB: f64 = 5.0;
 
 /// What a file holds.
 pub(super) enum Recorded {
@@ -173,5 +173,5 @@ fn temporal<'a>(
         return Err(at(last, "the file ends".to_owned(), "expected frames"));
     }
     let mean = frames.iter().map(|f| f.ssim_db).sum::<f64>() / frames.len() as f64;
-    Ok(TemporalTable { gop, has_quality: mean >= LEAST_MEAN_SSIM_DB, frames })
+    Ok(TemporalTable { gop, has_quality: mean >= MIN_MEAN_SSIM_DB, frames })
 }

@@ -146,7 +146,7 @@ impl SingleLadder {
     }
 
     /// The rate of the best encoding, bits/s.
-    pub fn most_bps(&self) -> f64 {
+    pub fn max_bps(&self) -> f64 {
         self.encodings.last().map_or(0.0, |e| e.bps)
     }
 }

@@ -16,13 +16,13 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// The fits of least squares over the rates of `table` from the one at or below `least_bps`.
+    /// The fits of least squares over the rates of `table` from the one at or below `min_bps`.
     ///
     /// Rates that no rung can be held at drag V down by hundreds of points, and the fit with it,
     /// while the utility there is below nothing anyway: the lowest rung's rate is a good start.
-    pub fn of_table(table: &ValueTable, least_bps: f64) -> Self {
+    pub fn of_table(table: &ValueTable, min_bps: f64) -> Self {
         let rates = table.rates_bps();
-        let from = rates.partition_point(|r| *r <= least_bps).saturating_sub(1);
+        let from = rates.partition_point(|r| *r <= min_bps).saturating_sub(1);
         let buffers_s = table.buffers_s().to_vec();
         let lines = table.chunks().saturating_sub(1) * table.rungs() * buffers_s.len();
         let mut points = Vec::with_capacity(rates.len());

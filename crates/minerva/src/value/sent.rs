@@ -17,9 +17,9 @@ use crate::curve::sustaining_rate_bps;
 /// Rates, at equal ratios: decisions change at multiples of the rungs' rates.
 const RATES: u32 = 72;
 /// From here on, unless the whole ladder is lower.
-const LEAST_KBPS: u32 = 100;
+const MIN_KBPS: u32 = 100;
 /// And the paper's highest.
-const MOST_KBPS: f64 = 8e3;
+const MAX_KBPS: f64 = 8e3;
 /// Buffers, at equal distances.
 const BUFFERS: u32 = 24;
 /// But not closer than this.
@@ -51,7 +51,7 @@ impl SentCurve {
     ) -> Option<Self> {
         let at = |buffer_s| Ahead { next_chunk: chunk + 1, last_rung: rung, buffer_s };
         let top = sustaining_rate_bps(setting, setting.rungs() - 1) / 1e3;
-        let top = top.ceil().clamp(2.0, MOST_KBPS) as u32;
+        let top = top.ceil().clamp(2.0, MAX_KBPS) as u32;
         let ms = |s: f64| (s * 1e3).round().clamp(0.0, 3.6e6) as u32;
         let cap = ms(setting.player().buffer_cap.as_secs_f64());
         let least = ms(setting.chunk_s()).min(cap);
@@ -61,7 +61,7 @@ impl SentCurve {
             next_chunk: u32::try_from(chunk + 1).ok()?,
             rung: u32::try_from(rung).ok()?,
             rates: RATES,
-            rates_kbps: (LEAST_KBPS.min(top / 2), top),
+            rates_kbps: (MIN_KBPS.min(top / 2), top),
             buffers,
             buffers_ms: (least, most),
             ahead_ms: 0,

@@ -18,7 +18,7 @@ const RATE_STEP_BPS: f64 = 1e5;
 /// Between two buffers, and between the last of them and the cap at most.
 const BUFFER_STEP_S: f64 = 0.5;
 /// The highest rate, whatever the ladder (section 6.2).
-const MOST_RATES: f64 = 80.0;
+const MAX_RATES: f64 = 80.0;
 /// A step of the stored values, over the video's highest quality: 0.01 points for VMAF.
 const RESOLUTION: f64 = 1e-4;
 
@@ -38,7 +38,7 @@ impl ValueTable {
     /// and 75 rates 2.6 million simulations.
     pub fn build(setting: &TitleModel, abr: &(impl Abr + ?Sized), horizon: usize) -> Self {
         let top = sustaining_rate_bps(setting, setting.rungs() - 1);
-        let rates = (top / RATE_STEP_BPS).ceil().clamp(1.0, MOST_RATES) as u32;
+        let rates = (top / RATE_STEP_BPS).ceil().clamp(1.0, MAX_RATES) as u32;
         let (chunk, player) = (setting.chunk_s(), setting.player());
         let cap = player.buffer_cap.as_secs_f64();
         let buffers = ((cap - chunk) / BUFFER_STEP_S).ceil().max(0.0) as u32;

@@ -16,15 +16,15 @@ use airlane_abr::MAX_RUNGS;
 /// Longest curve that is read, bytes; as text a third more.
 pub const MAX_BYTES: usize = 6_000;
 /// Most rates and most buffers.
-pub(super) const MOST: (u32, u32) = (128, 64);
+pub(super) const MAX_POINTS: (u32, u32) = (128, 64);
 
 const VERSION: u8 = 1;
-const MOST_CHUNKS: u32 = 1 << 20;
+const MAX_CHUNKS: u32 = 1 << 20;
 /// A hundred Gbit/s and an hour.
-const MOST_KBPS: u32 = 100_000_000;
-const MOST_MS: u32 = 3_600_000;
+const MAX_KBPS: u32 = 100_000_000;
+const MAX_MS: u32 = 3_600_000;
 /// A thousand points.
-const MOST_STEP: u32 = 1_000_000_000;
+const MAX_STEP: u32 = 1_000_000_000;
 
 /// Why bytes are no value curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,14 +93,14 @@ impl Frame {
             return Err(WireError::Version(version));
         }
         let mut frame = Self {
-            next_chunk: reader.field("chunk", 1, MOST_CHUNKS)?,
+            next_chunk: reader.field("chunk", 1, MAX_CHUNKS)?,
             rung: reader.field("rung", 0, MAX_RUNGS as u32 - 1)?,
-            rates: reader.field("number of rates", 1, MOST.0)?,
-            rates_kbps: reader.ends("rates", 1, MOST_KBPS)?,
-            buffers: reader.field("number of buffers", 1, MOST.1)?,
-            buffers_ms: reader.ends("buffers", 0, MOST_MS)?,
-            ahead_ms: reader.field("time ahead", 0, MOST_MS)?,
-            step_millionths: reader.field("step", 1, MOST_STEP)?,
+            rates: reader.field("number of rates", 1, MAX_POINTS.0)?,
+            rates_kbps: reader.ends("rates", 1, MAX_KBPS)?,
+            buffers: reader.field("number of buffers", 1, MAX_POINTS.1)?,
+            buffers_ms: reader.ends("buffers", 0, MAX_MS)?,
+            ahead_ms: reader.field("time ahead", 0, MAX_MS)?,
+            step_millionths: reader.field("step", 1, MAX_STEP)?,
             values: Vec::new(),
         };
         // A single point of an axis is both of its ends; several need a width.
@@ -252,8 +252,8 @@ mod tests {
             (1..=most, least..limit, 1..limit)
                 .prop_map(move |(n, a, b)| (n, (a, if n == 1 { a } else { (a + b).min(limit) })))
         };
-        let axes = (axis(9, 1, MOST_KBPS), axis(7, 0, MOST_MS));
-        let rest = (1..=MOST_CHUNKS, 0..MAX_RUNGS as u32, 0..=MOST_MS, 1..=MOST_STEP);
+        let axes = (axis(9, 1, MAX_KBPS), axis(7, 0, MAX_MS));
+        let rest = (1..=MAX_CHUNKS, 0..MAX_RUNGS as u32, 0..=MAX_MS, 1..=MAX_STEP);
         (axes, rest).prop_flat_map(|((r, b), (next_chunk, rung, ahead_ms, step_millionths))| {
             let values = prop_oneof![any::<i16>(), -20_i16..20];
             proptest::collection::vec(values, (r.0 * b.0) as usize).prop_map(move |values| Frame {

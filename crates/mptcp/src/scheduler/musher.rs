@@ -21,7 +21,7 @@ const SEARCH_SAMPLE: Duration = Duration::from_millis(200);
 /// Samples whose mean is what the first step of a search is compared with.
 const REFERENCE_SAMPLES: u32 = 5;
 /// What a step must gain.
-const LEAST_GAIN_BPS: f64 = 5e6;
+const MIN_GAIN_BPS: f64 = 5e6;
 /// A search begins after so many samples in a row that differ.
 const DIFFERENT_SAMPLES: u32 = 5;
 /// A sample differs if the rate has changed by more than this since the last search.
@@ -140,7 +140,7 @@ impl Musher {
                 }
             }
             Phase::Stepping { up, is_first, reference_bps } => {
-                if rate_bps > reference_bps + LEAST_GAIN_BPS {
+                if rate_bps > reference_bps + MIN_GAIN_BPS {
                     self.step(now, up, false, rate_bps)
                 } else {
                     self.share = if up { self.share - STEP } else { self.share + STEP };

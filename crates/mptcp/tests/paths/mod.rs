@@ -181,9 +181,9 @@ impl Stream {
     }
 
     /// Runs until all has arrived and was taken.
-    pub fn finish(&mut self, most_ms: u64) {
+    pub fn finish(&mut self, max_ms: u64) {
         while !(self.sender.is_done() && self.receiver.is_done()) {
-            assert!(self.now_ms < most_ms, "not done: {:?}", self.sender.counts());
+            assert!(self.now_ms < max_ms, "not done: {:?}", self.sender.counts());
             self.step();
             if let Some(end) = self.sender.end() {
                 self.receiver.on_end(end).unwrap();

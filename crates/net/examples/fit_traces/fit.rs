@@ -12,7 +12,7 @@ use crate::search::{search, simulate, three_digits};
 /// Outages of LTE of at least this length are modelled apart; shorter ones the Gaussian part has.
 const LONG: Duration = Duration::from_millis(500);
 /// The longest outage that is generated.
-const MOST_S: f64 = 30.0;
+const MAX_S: f64 = 30.0;
 
 /// The model of `medium` for these recordings.
 pub fn fit(medium: Medium, recorded: &[Trace]) -> CapacityModel {
@@ -56,8 +56,8 @@ fn lte(recorded: &[Trace]) -> CapacityModel {
     }
     let on_s = values.len() as f64 * STEP.as_secs_f64();
     // Lengths come in whole bins: the cut lies between two of them.
-    let least_s = (LONG - BIN / 2).as_secs_f64();
-    let (log_mean, log_sd) = log_normal(&lengths, least_s);
+    let min_s = (LONG - BIN / 2).as_secs_f64();
+    let (log_mean, log_sd) = log_normal(&lengths, min_s);
     let gap_s = three_digits(on_s / lengths.len() as f64);
     eprintln!("{} outages of {LONG:?} and more, mean {:.2} s", lengths.len(), mean(&lengths));
     CapacityModel {
@@ -68,7 +68,7 @@ fn lte(recorded: &[Trace]) -> CapacityModel {
         fast: Component { share: 0.13, time_s: 4.0 },
         knot: STEP,
         capacity: quantiles(values),
-        outages: Some(Outages { gap_s, log_mean, log_sd, least_s, most_s: MOST_S }),
+        outages: Some(Outages { gap_s, log_mean, log_sd, min_s, max_s: MAX_S }),
     }
 }
 

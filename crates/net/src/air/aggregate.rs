@@ -34,14 +34,14 @@ impl Psdu {
         (self.bytes, self.repeated) = (0, 0);
         let has_aggregates = !matches!(vector.format, Format::Dsss | Format::Ofdm);
         // What samples a rate is a frame alone.
-        let most_frames = if has_aggregates && !choice.is_sample { ap.window } else { 1 };
-        let most_bytes = vector.most_bytes(ap.most_air);
-        let most_amsdu = if has_aggregates { ap.most_amsdu } else { 0 };
+        let max_frames = if has_aggregates && !choice.is_sample { ap.window } else { 1 };
+        let max_bytes = vector.max_bytes(ap.max_air);
+        let max_amsdu = if has_aggregates { ap.max_amsdu } else { 0 };
         for (number, mpdu) in link.window.outstanding() {
             let bytes = mac::in_aggregate(mpdu.bytes);
             // One frame is sent however long it takes.
-            let is_full = self.bytes + bytes > most_bytes && !self.numbers.is_empty();
-            if is_full || self.numbers.len() == most_frames {
+            let is_full = self.bytes + bytes > max_bytes && !self.numbers.is_empty();
+            if is_full || self.numbers.len() == max_frames {
                 break;
             }
             self.numbers.push(number);
@@ -50,12 +50,12 @@ impl Psdu {
         }
         // Frames go in order: new ones follow once all that failed have been sent again.
         let is_again = link.window.outstanding().count() == self.numbers.len();
-        while is_again && self.numbers.len() < most_frames && link.window.has_room() {
+        while is_again && self.numbers.len() < max_frames && link.window.has_room() {
             let room = match self.numbers.is_empty() {
                 true => u32::MAX,
-                false => most_bytes.saturating_sub(self.bytes),
+                false => max_bytes.saturating_sub(self.bytes),
             };
-            let Some(mpdu) = link.next_mpdu(now, (room, most_amsdu), ap.is_sealed, drops) else {
+            let Some(mpdu) = link.next_mpdu(now, (room, max_amsdu), ap.is_sealed, drops) else {
                 break;
             };
             self.bytes += mac::in_aggregate(mpdu.bytes);

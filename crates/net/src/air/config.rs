@@ -138,9 +138,9 @@ pub struct ApConfig {
     /// Frames in a block-ack window, and in an aggregate: 1 to 256. One is no aggregation.
     pub window: usize,
     /// A PPDU is in the air for at most so long.
-    pub most_air: Duration,
+    pub max_air: Duration,
     /// IP packets are put together to MSDUs of at most so many bytes; 0 of one packet each.
-    pub most_amsdu: u32,
+    pub max_amsdu: u32,
     /// Attempts for a frame after the first.
     pub retries: u8,
     /// RTS and CTS.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use airlane_wifi::Heard;
 
 /// Records at most that nobody has taken; older ones are forgotten.
-const MOST: usize = 1 << 16;
+const MAX_RECORDS: usize = 1 << 16;
 
 /// What a radio has heard and nobody has taken yet: a handle that may be cloned and passed to whoever
 /// runs on the radio's host.
@@ -23,7 +23,7 @@ impl Ears {
 
     pub(super) fn hear(&self, heard: Heard) {
         let mut records = self.lock();
-        if records.len() == MOST {
+        if records.len() == MAX_RECORDS {
             records.pop_front();
         }
         records.push_back(heard);

@@ -163,8 +163,8 @@ impl Medium {
                 outstanding: outstanding.map(|(_, mpdu)| u64::from(mpdu.bytes)).sum(),
                 rate: vector.rate(),
                 around: self.around(vector, &access),
-                full: u64::from(vector.most_bytes(config.most_air)),
-                packets: config.window * (config.most_amsdu / mac::in_amsdu(1_500)).max(1) as usize,
+                full: u64::from(vector.max_bytes(config.max_air)),
+                packets: config.window * (config.max_amsdu / mac::in_amsdu(1_500)).max(1) as usize,
             }
         };
         let candidates: Vec<Candidate> = waiting.iter().map(candidate).collect();
@@ -214,8 +214,8 @@ impl Medium {
         let cost = exchange.cost;
         let to = exchange.to;
         if self.radios[to].is_gone {
-            let patience = self.timing.slot + self.timing.detection;
-            self.at(self.now + patience, Event::Unanswered(contender));
+            let answer_timeout = self.timing.slot + self.timing.detection;
+            self.at(self.now + answer_timeout, Event::Unanswered(contender));
             return;
         }
         let (purpose, bytes) = match exchange.purpose {
@@ -261,8 +261,8 @@ impl Medium {
         match (sent.purpose, comes) {
             (Purpose::Data | Purpose::Rts, true) => self.at(now + sifs, Event::Respond(contender)),
             (Purpose::Data | Purpose::Rts, false) => {
-                let patience = sifs + self.timing.slot + self.timing.detection;
-                self.at(now + patience, Event::Unanswered(contender));
+                let answer_timeout = sifs + self.timing.slot + self.timing.detection;
+                self.at(now + answer_timeout, Event::Unanswered(contender));
             }
             (Purpose::Cts, true) => self.at(now + sifs, Event::Continue(contender)),
             (Purpose::Response, true) => self.complete(contender, drops),
@@ -452,7 +452,7 @@ impl Medium {
         if is_answered {
             // Whoever sends is awake.
             self.wake(port / 2);
-            self.stir(port / 2);
+            self.note_activity(port / 2);
         }
         self.contenders[contender].wants_since = self.has_traffic(contender).then_some(now);
     }

@@ -139,7 +139,7 @@ impl Link {
     pub(super) fn next_mpdu(
         &mut self,
         now: Time,
-        (most, most_amsdu): (u32, u32),
+        (most, max_amsdu): (u32, u32),
         is_sealed: bool,
         drops: &mut Vec<Dropped>,
     ) -> Option<Mpdu> {
@@ -154,9 +154,9 @@ impl Link {
         let mut packets = vec![first];
         let fits = |msdu: u32, packet: &Packet| {
             let with = msdu + mac::in_amsdu(packet.ip_bytes());
-            with <= most_amsdu && mac::in_aggregate(with + mac::mpdu(0, is_sealed)) <= most
+            with <= max_amsdu && mac::in_aggregate(with + mac::mpdu(0, is_sealed)) <= most
         };
-        while msdu < most_amsdu
+        while msdu < max_amsdu
             && let Some(packet) = self.take_if(now, drops, |packet| fits(msdu, packet))
         {
             msdu += mac::in_amsdu(packet.ip_bytes());

@@ -54,7 +54,7 @@ impl Medium {
         if rate_control == RateControl::Minstrel {
             let ap = &self.aps[self.stations[port / 2].ap].config;
             let seed = self.seed.split("minstrel").index(number as u64);
-            let limits = (window, ap.most_air);
+            let limits = (window, ap.max_air);
             link.minstrel = Some(Minstrel::new(most(ap), self.timing, limits, seed));
         }
         let ap = &self.aps[self.stations[port / 2].ap].config;

@@ -74,7 +74,7 @@ pub(super) struct Station {
     pub(super) ap: usize,
     pub(super) config: StationConfig,
     /// When it last sent or received, or was about to.
-    pub(super) stirred: Time,
+    pub(super) active_at: Time,
     /// It is looked at when it may have been silent for long enough.
     pub(super) is_watched: bool,
 }
@@ -197,11 +197,11 @@ impl Medium {
         self.radios[radio].ap = ap.0;
         let levels = (config.up_db, config.others_db);
         self.scene.add_station(self.aps[ap.0].radio, &config.signal, levels, &mut self.powers);
-        let (stirred, is_watched) = (self.now, false);
-        self.stations.push(Station { radio, ap: ap.0, config, stirred, is_watched });
+        let (active_at, is_watched) = (self.now, false);
+        self.stations.push(Station { radio, ap: ap.0, config, active_at, is_watched });
         self.ways.extend([Way::default(), Way::default()]);
         let station = self.stations.len() - 1;
-        self.stir(station);
+        self.note_activity(station);
         StationId(station)
     }
 
@@ -297,7 +297,7 @@ impl Medium {
         let contender = self.links[number].contender;
         match port % 2 {
             0 => self.held_for(port / 2),
-            _ => self.stir(port / 2),
+            _ => self.note_activity(port / 2),
         }
         if self.may_serve(number) {
             self.want(contender);

@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// What the last interval counts in the average.
 const NEW: f64 = 0.25;
 /// Rates that come more seldom bring nothing.
-const LEAST: f64 = 0.1;
+const MIN_PROBABILITY: f64 = 0.1;
 /// Rates that come at least so often are alike in that: the faster is better.
 const SURE: f64 = 0.9;
 /// Of so many attempts one samples.
@@ -53,7 +53,7 @@ struct Known {
 #[derive(Debug)]
 pub(super) struct Minstrel {
     timing: Timing,
-    most_air: Duration,
+    max_air: Duration,
     window: usize,
     /// In the order of their rates.
     rates: Vec<Known>,
@@ -85,7 +85,7 @@ impl Minstrel {
     pub(super) fn new(
         most: Vector,
         timing: Timing,
-        (window, most_air): (usize, Duration),
+        (window, max_air): (usize, Duration),
         seed: Seed,
     ) -> Self {
         let streams = 1..=most.streams.max(1);
@@ -99,7 +99,7 @@ impl Minstrel {
         rates.sort_by_key(|rate| (rate.vector.rate(), std::cmp::Reverse(rate.vector.streams)));
         let mut minstrel = Self {
             timing,
-            most_air,
+            max_air,
             window,
             rates,
             best: 0,
@@ -185,7 +185,7 @@ impl Minstrel {
         }
         self.weigh();
         let throughput = |rate: &Known| match rate.p {
-            Some(p) if p >= LEAST => p.min(SURE) / rate.each,
+            Some(p) if p >= MIN_PROBABILITY => p.min(SURE) / rate.each,
             _ => 0.0,
         };
         let highest = |except: Option<usize>| {
@@ -209,7 +209,7 @@ impl Minstrel {
     fn weigh(&mut self) {
         let bytes = mac::in_aggregate(mac::mpdu(IP_BYTES, true));
         for rate in &mut self.rates {
-            let most = (rate.vector.most_bytes(self.most_air) / bytes).max(1);
+            let most = (rate.vector.max_bytes(self.max_air) / bytes).max(1);
             let frames = (self.frames.round() as u32).clamp(1, most);
             let response = match (frames, self.window) {
                 (1, _) => Response::Ack,

@@ -123,28 +123,28 @@ impl Medium {
     }
 
     /// A station has sent or received something, or is about to.
-    pub(super) fn stir(&mut self, station: usize) {
-        let Some(patience) = self.stations[station].config.power_save else { return };
+    pub(super) fn note_activity(&mut self, station: usize) {
+        let Some(sleep_timeout) = self.stations[station].config.power_save else { return };
         let now = self.now;
         let station_of = &mut self.stations[station];
-        station_of.stirred = now;
+        station_of.active_at = now;
         if !std::mem::replace(&mut station_of.is_watched, true) {
-            self.at(now + patience, Event::Doze(station));
+            self.at(now + sleep_timeout, Event::Doze(station));
         }
     }
 
     /// A station may have been silent for long enough.
     pub(super) fn doze(&mut self, station: usize) {
         self.stations[station].is_watched = false;
-        let Some(patience) = self.stations[station].config.power_save else { return };
-        let (radio, stirred) = (self.stations[station].radio, self.stations[station].stirred);
+        let Some(sleep_timeout) = self.stations[station].config.power_save else { return };
+        let (radio, active_at) = (self.stations[station].radio, self.stations[station].active_at);
         let up = usize::from(port(StationId(station), Direction::Up).0);
         if self.radios[radio].is_asleep || self.radios[radio].is_gone {
             return;
         }
-        if stirred + patience > self.now || self.has_backlog(up) {
-            let at = (stirred + patience).max(self.now + Duration::from_micros(1));
-            let at = if self.has_backlog(up) { at.max(self.now + patience) } else { at };
+        if active_at + sleep_timeout > self.now || self.has_backlog(up) {
+            let at = (active_at + sleep_timeout).max(self.now + Duration::from_micros(1));
+            let at = if self.has_backlog(up) { at.max(self.now + sleep_timeout) } else { at };
             self.stations[station].is_watched = true;
             self.at(at, Event::Doze(station));
             return;
@@ -255,18 +255,18 @@ impl Medium {
                 self.held_for(station);
                 if self.has_backlog(port) {
                     self.wake(station);
-                    self.stir(station);
+                    self.note_activity(station);
                 }
             }
             true => {
                 self.wake(station);
-                self.stir(station);
+                self.note_activity(station);
             }
             false if exchange.tries < retries => {
                 let control = Control { carries: exchange.carries, tries: exchange.tries + 1 };
                 self.contenders[contender].control.push_front(control);
             }
-            false if sleeps => self.stir(station),
+            false if sleeps => self.note_activity(station),
             false => self.held_for(station),
         }
         self.contenders[contender].wants_since = self.has_traffic(contender).then_some(self.now);

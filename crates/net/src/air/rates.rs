@@ -59,5 +59,5 @@ impl Medium {
 
 /// The fastest rate of an access point.
 pub(super) fn most(ap: &ApConfig) -> Vector {
-    ap.vector(ap.format.most_mcs(), ap.streams)
+    ap.vector(ap.format.max_mcs(), ap.streams)
 }

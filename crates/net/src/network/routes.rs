@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 /// The first address that a network hands out.
 const FIRST: u32 = Ipv4Addr::new(10, 0, 0, 1).to_bits();
 /// Addresses in 10.0.0.0/8 after the first.
-const MOST: u32 = (1 << 24) - 2;
+const MAX_HOSTS: u32 = (1 << 24) - 2;
 
 /// The address of an interface. Addresses are dense, so that finding back is a subtraction.
 pub(super) fn address(interface: u32) -> IpAddr {
-    assert!(interface < MOST, "a network has at most {MOST} interfaces");
+    assert!(interface < MAX_HOSTS, "a network has at most {MAX_HOSTS} interfaces");
     IpAddr::V4(Ipv4Addr::from_bits(FIRST + interface))
 }
 

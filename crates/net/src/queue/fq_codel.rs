@@ -14,7 +14,7 @@ const QUEUES: usize = 1_024;
 const QUANTUM_BYTES: i64 = 1_514;
 /// Packets dropped at once from the longest queue where there is no room (section 4.1.2 of the RFC:
 /// half of it, at most so many).
-const MOST_DROPPED: usize = 64;
+const MAX_DROPPED: usize = 64;
 
 #[derive(Debug, Default)]
 struct FlowQueue {
@@ -67,7 +67,7 @@ impl FqCodel {
         let longest = (0..QUEUES).max_by_key(|i| self.queues[*i].fifo.bytes()).unwrap_or(0);
         let half = self.queues[longest].fifo.bytes() / 2;
         let mut gone = 0;
-        for _ in 0..MOST_DROPPED {
+        for _ in 0..MAX_DROPPED {
             let Some(packet) = self.queues[longest].fifo.pop() else { break };
             let bytes = u64::from(packet.ip_bytes());
             (self.packets, self.bytes) = (self.packets - 1, self.bytes - bytes);

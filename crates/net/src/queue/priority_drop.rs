@@ -41,7 +41,7 @@ pub struct PriorityDrop {
 }
 
 /// Streams that are kept at most.
-const MOST_STREAMS: usize = 1_024;
+const MAX_STREAMS: usize = 1_024;
 
 impl PriorityDrop {
     /// An empty queue, in which nobody can be taken for another on purpose who does not know `seed`.
@@ -89,7 +89,7 @@ impl PriorityDrop {
 /// Keeps the latest message of a stream.
 fn remember(of: &mut BTreeMap<Stream, u32>, stream: Stream, message: u32) {
     of.insert(stream, message);
-    if of.len() > MOST_STREAMS {
+    if of.len() > MAX_STREAMS {
         of.pop_first();
     }
 }

@@ -2,7 +2,7 @@
 
 use airlane_base::{InputError, Rate};
 
-use super::{LATEST_S, MOST_BPS, TraceOptions, cut, lines, number, profile_of};
+use super::{LATEST_S, MAX_BPS, TraceOptions, cut, lines, number, profile_of};
 use crate::link::RateProfile;
 
 /// What the names of columns with times begin with, and seconds of what they may end in. A plain `time` is
@@ -120,7 +120,7 @@ pub(super) fn parse(text: &str, options: &TraceOptions) -> Result<RateProfile, I
         if state_at.is_some_and(|at| fields.get(at) == Some(&"I")) {
             continue;
         }
-        let rate = number(field(rate_at)?, "a rate", 0.0, MOST_BPS / unit)
+        let rate = number(field(rate_at)?, "a rate", 0.0, MAX_BPS / unit)
             .map_err(|e| e.at_line(line).at_key(cut(name)))?;
         let time = match time_at {
             None => rows.len() as f64,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate, Seed};
 
 use super::synthetic::{Component, Memory, STEP};
-use super::{LONGEST_S, Trace};
+use super::{MAX_S, Trace};
 use crate::link::{RateProfile, Supply};
 
 /// How long fading remembers: what a person covers in it at walking pace, 0.14 m, is a few wavelengths
@@ -15,7 +15,7 @@ pub const FADING_S: f64 = 0.1;
 /// A second's steps.
 const STEPS: usize = 50;
 /// The greatest coefficient of variation that can be asked for.
-pub const MOST_FADING: f64 = 2.0;
+pub const MAX_FADING: f64 = 2.0;
 
 impl Trace {
     /// This trace with fading within each second: steps of 20 ms, each the trace's own mean over it times
@@ -26,16 +26,16 @@ impl Trace {
     /// # Errors
     /// If `variation` is not from 0 to 2, or the trace is longer than 115 days.
     pub fn fading(&self, variation: f64, seed: Seed) -> Result<Self, InputError> {
-        if !(0.0..=MOST_FADING).contains(&variation) {
+        if !(0.0..=MAX_FADING).contains(&variation) {
             let found = format!("fading of {variation}");
-            return Err(InputError::new(found, format!("expected 0 to {MOST_FADING}")));
+            return Err(InputError::new(found, format!("expected 0 to {MAX_FADING}")));
         }
         let length = match self.length() {
             // A constant has no length of its own.
             length if length.is_zero() => Duration::from_secs(600),
             length => length,
         };
-        if length.as_secs_f64() > LONGEST_S {
+        if length.as_secs_f64() > MAX_S {
             return Err(InputError::new("a trace that is too long", "expected at most 115 days"));
         }
         let spread = (1.0 + variation * variation).ln().sqrt();

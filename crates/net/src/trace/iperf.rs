@@ -2,7 +2,7 @@
 
 use airlane_base::{InputError, Rate};
 
-use super::{MOST_BPS, cut, lines, number, profile_of};
+use super::{MAX_BPS, cut, lines, number, profile_of};
 use crate::link::RateProfile;
 
 /// Fields of a row: date, two addresses with their ports, a number, the interval, bytes, bits per
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str) -> Result<RateProfile, InputError> {
         }
         let bps = row.rsplit(',').next().unwrap_or_default().trim();
         let bps =
-            number(bps, "bits per second", 0.0, MOST_BPS / 2.0).map_err(|e| e.at_line(line))?;
+            number(bps, "bits per second", 0.0, MAX_BPS / 2.0).map_err(|e| e.at_line(line))?;
         rows.push((line, from, Rate::from_bps_f64(bps * IP_OVER_PAYLOAD)));
         end = to;
     }

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
 
-pub use fading::{FADING_S, MOST_FADING};
+pub use fading::{FADING_S, MAX_FADING};
 pub use shape::{BIN, LAGS, OUTAGE_BELOW, Shape};
 pub use synthetic::{
     CapacityModel, Component, LEVELS, Medium, Model, Outages, Phase, RadioModel, STEP, level,
@@ -34,7 +34,7 @@ pub use synthetic::{
 use crate::link::{OPPORTUNITY_BYTES, RateProfile, Supply};
 
 /// More than any trace: what unpacks to more is refused.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// What to take from a file that holds more than one series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -209,12 +209,12 @@ fn parse_any(bytes: &[u8], options: &TraceOptions) -> Result<Supply, InputError>
 
 fn unpack(bytes: &[u8]) -> Result<Vec<u8>, InputError> {
     let mut out = Vec::new();
-    let mut reader = flate2::read::MultiGzDecoder::new(bytes).take(MOST_BYTES + 1);
+    let mut reader = flate2::read::MultiGzDecoder::new(bytes).take(MAX_BYTES + 1);
     reader.read_to_end(&mut out).map_err(|e| {
         InputError::new(format!("gzip that cannot be unpacked: {e}"), "expected a whole file")
     })?;
-    if out.len() as u64 > MOST_BYTES {
-        let found = format!("gzip that unpacks to more than {} MiB", MOST_BYTES >> 20);
+    if out.len() as u64 > MAX_BYTES {
+        let found = format!("gzip that unpacks to more than {} MiB", MAX_BYTES >> 20);
         return Err(InputError::new(found, "expected a trace"));
     }
     Ok(out)
@@ -259,10 +259,10 @@ fn profile_of(rows: &[(usize, f64, Rate)]) -> Result<RateProfile, InputError> {
         last = time;
         let start = Duration::try_from_secs_f64(time - first)
             .ok()
-            .filter(|d| d.as_secs_f64() <= LONGEST_S)
+            .filter(|d| d.as_secs_f64() <= MAX_S)
             .ok_or_else(|| {
                 let found = format!("{} s of trace", time - first);
-                InputError::new(found, format!("expected at most {LONGEST_S} s")).at_line(line)
+                InputError::new(found, format!("expected at most {MAX_S} s")).at_line(line)
             })?;
         // Of two rows of one time the later holds.
         steps.pop_if(|(s, _)| *s == start);
@@ -280,6 +280,6 @@ fn profile_of(rows: &[(usize, f64, Rate)]) -> Result<RateProfile, InputError> {
 /// The latest time in a trace, seconds: the year 2286, of those that count from 1970.
 const LATEST_S: f64 = 1e10;
 /// The longest trace: 115 days.
-const LONGEST_S: f64 = 1e7;
+const MAX_S: f64 = 1e7;
 /// The greatest rate in a trace: 1 Tbit/s.
-const MOST_BPS: f64 = 1e12;
+const MAX_BPS: f64 = 1e12;

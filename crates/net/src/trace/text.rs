@@ -2,7 +2,7 @@
 
 use airlane_base::{InputError, Rate};
 
-use super::{MOST_BPS, TraceOptions, cut, lines, number, profile_of};
+use super::{MAX_BPS, TraceOptions, cut, lines, number, profile_of};
 use crate::link::{Opportunities, RateProfile};
 
 /// One millisecond per line.
@@ -47,7 +47,7 @@ pub(super) fn profile(text: &str, options: &TraceOptions) -> Result<RateProfile,
             };
             let time = number(field(1, "a time in s")?, "a time in s", 0.0, 1e10)?;
             let rate = field(column, "a rate in Mbit/s")?;
-            let rate = number(rate, "a rate in Mbit/s", 0.0, MOST_BPS / 1e6)?;
+            let rate = number(rate, "a rate in Mbit/s", 0.0, MAX_BPS / 1e6)?;
             Ok((line, time, Rate::from_mbps(rate)))
         };
         rows.push(row().map_err(|e| e.at_line(line))?);

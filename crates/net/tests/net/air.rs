@@ -17,8 +17,8 @@ pub(crate) fn ap() -> ApConfig {
         guard: Guard::Ns800,
         streams: 2,
         window: 64,
-        most_air: Duration::from_micros(5_484),
-        most_amsdu: 0,
+        max_air: Duration::from_micros(5_484),
+        max_amsdu: 0,
         retries: 7,
         protection: Protection::Never,
         is_sealed: false,
@@ -117,7 +117,7 @@ fn one_saturated_station_gets_what_the_frame_sequence_leaves() {
         let came = saturate(&mut air, &[(a, Direction::Down)], 1_500, span)[0];
         let vector = config.vector(mcs, 2);
         let frame = mac::in_aggregate(mac::mpdu(1_500, false));
-        let frames = (vector.most_bytes(config.most_air) / frame).clamp(1, window as u32);
+        let frames = (vector.max_bytes(config.max_air) / frame).clamp(1, window as u32);
         let response = match (frames, window) {
             (1, _) => Response::Ack,
             (_, 0..=64) => Response::BlockAck64,

@@ -98,16 +98,16 @@ fn aps() -> impl Strategy<Value = ApConfig> {
         rest,
     )
         .prop_map(
-            |((format, width, streams), window, most_amsdu, protection, kinds, limits, rest)| {
-                let (retries, is_sealed, has_categories, most_air) = rest;
+            |((format, width, streams), window, max_amsdu, protection, kinds, limits, rest)| {
+                let (retries, is_sealed, has_categories, max_air) = rest;
                 ApConfig {
                     format,
                     width,
                     guard: Guard::Ns800,
                     streams,
                     window,
-                    most_air: Duration::from_micros(most_air),
-                    most_amsdu,
+                    max_air: Duration::from_micros(max_air),
+                    max_amsdu,
                     retries,
                     protection,
                     is_sealed,

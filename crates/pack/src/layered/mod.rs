@@ -35,7 +35,7 @@ const RATES_BPS: std::ops::RangeInclusive<f64> = 50e3..=200e6;
 /// What the table takes of a frame at one rate, about: three sizes and three SSIM.
 const TABLE_BYTES: u64 = 60;
 /// By how much an encoding must have a higher rate than the one below it.
-const LEAST_RISE: f64 = 1.02;
+const MIN_RISE: f64 = 1.02;
 /// Pictures that may wait for an encoder.
 const WAITING: usize = 8;
 
@@ -128,7 +128,7 @@ pub fn pack_layered(
         return Err(PackError::Occupied {
             dir: file,
             holds: "something already".to_owned(),
-            advice: "give another file, or replace it with --restart",
+            advice: "give another file, or replace it with --overwrite",
         });
     }
     let library = Arc::new(Library::open(request.libvpx.as_deref())?);
@@ -265,7 +265,7 @@ fn drop_repeated(encodings: &mut Vec<Encoding>, observer: Observer<'_>) {
     let mut highest = 0.0;
     encodings.retain(|encoding| {
         let bytes = encoding.bytes() as f64;
-        let rises = bytes >= highest * LEAST_RISE;
+        let rises = bytes >= highest * MIN_RISE;
         if rises {
             highest = bytes;
         } else {

@@ -51,19 +51,19 @@ mod tests {
 
     #[test]
     fn endpoints_that_ask_at_once_have_no_more_than_one_would() {
-        const MOST: usize = 4;
+        const MAX: usize = 4;
         let all = Arc::new(AtomicUsize::new(0));
         std::thread::scope(|threads| {
             for _ in 0..4 {
                 let mut handshakes = Handshakes::new(all.clone());
                 threads.spawn(move || {
                     for _ in 0..20_000 {
-                        let begun = (0..MOST).filter(|_| handshakes.begin(MOST)).count();
-                        assert!(handshakes.all() <= MOST);
+                        let begun = (0..MAX).filter(|_| handshakes.begin(MAX)).count();
+                        assert!(handshakes.all() <= MAX);
                         handshakes.end(begun);
                     }
                     // What it has begun now ends with it.
-                    handshakes.begin(MOST);
+                    handshakes.begin(MAX);
                 });
             }
         });

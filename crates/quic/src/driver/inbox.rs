@@ -15,7 +15,7 @@ use crate::error::QuicError;
 
 /// Pieces that lie in an inbox at most. Beyond them the reader is late, and asks the connection for
 /// as many, so that the peer is held back as ever.
-pub(super) const MOST_PIECES: usize = 64;
+pub(super) const MAX_PIECES: usize = 64;
 
 /// The pieces of one stream, in order.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ impl Inbox {
     pub(super) fn fill(&self, take: impl FnOnce(usize, &mut VecDeque<Bytes>) -> Stop) -> bool {
         let mut contents = self.0.lock();
         let before = contents.pieces.len();
-        let stop = take(MOST_PIECES.saturating_sub(before), &mut contents.pieces);
+        let stop = take(MAX_PIECES.saturating_sub(before), &mut contents.pieces);
         contents.filled = matches!(stop, Stop::Blocked);
         if let Stop::End(end) = stop {
             contents.end = Some(end);
@@ -169,7 +169,7 @@ mod tests {
                     let mut into = VecDeque::new();
                     match inbox.poll_take(&mut cx, &mut into) {
                         Poll::Ready(Found::Pieces) => {
-                            prop_assert!(into.len() <= MOST_PIECES);
+                            prop_assert!(into.len() <= MAX_PIECES);
                             read.extend(into.iter().map(|piece| piece[0]));
                         }
                         Poll::Ready(Found::End(end)) => ended = end.is_ok(),

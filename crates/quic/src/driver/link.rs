@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rustls::pki_types::CertificateDer;
 
 use super::guard::caught;
-use super::inbox::{Inbox, MOST_PIECES, Stop};
+use super::inbox::{Inbox, MAX_PIECES, Stop};
 use super::run_queue::RunQueue;
 use super::send_window::SendWindow;
 use super::state::{Reader, State};
@@ -115,7 +115,7 @@ impl Link {
             protects: !matches!(endpoint.config().security.cipher(), Cipher::Null),
             first_path,
             accepted,
-            probes_mtu: endpoint.config().most_payload_bytes.is_some(),
+            probes_mtu: endpoint.config().max_payload_bytes.is_some(),
             handshake_deadline: timeout.map(|t| now + t),
             activity: OnceLock::new(),
             state: Mutex::new(state),
@@ -344,7 +344,7 @@ impl Link {
     ) -> Poll<Option<Result<(), QuicError>>> {
         let mut state = self.state.lock();
         let before = into.len();
-        let pieces = if inbox.is_some() { MOST_PIECES } else { 1 };
+        let pieces = if inbox.is_some() { MAX_PIECES } else { 1 };
         let (stop, tell_peer) = state.take(id, (pieces, max), into);
         let result = match stop {
             Stop::Full => Poll::Ready(None),

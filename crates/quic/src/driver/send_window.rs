@@ -28,7 +28,7 @@ impl SendWindow {
     /// What `config` says, for one more of `all` connections of an endpoint.
     pub(super) fn new(config: &TransportConfig, all: &Arc<AtomicU64>) -> Self {
         Self {
-            least: config.least_send_window_bytes,
+            least: config.min_send_window_bytes,
             most: config.send_window_bytes,
             unsent: config.unsent_bytes,
             siblings: Sibling::new(all),

@@ -4,7 +4,7 @@
 use crate::priority::Priority;
 
 /// Bytes of a frame on a control stream at most. The longest one with a meaning is that of the settings.
-const MOST_FRAME_BYTES: u64 = 16 << 10;
+const MAX_FRAME_BYTES: u64 = 16 << 10;
 /// The type of a control stream (RFC 9114, section 6.2.1).
 const CONTROL: u64 = 0;
 /// The type of PRIORITY_UPDATE for requests (RFC 9218, section 7.2).
@@ -92,7 +92,7 @@ impl ControlFrames {
         self.state = match self.state {
             State::StreamType if value == CONTROL => State::FrameType,
             State::FrameType => State::FrameLength { priority: value == PRIORITY_UPDATE },
-            State::FrameLength { .. } if value > MOST_FRAME_BYTES => {
+            State::FrameLength { .. } if value > MAX_FRAME_BYTES => {
                 return Err(ControlFault::TooLong);
             }
             State::FrameLength { priority: true } if value == 0 => {

@@ -6,7 +6,7 @@ use crate::config::MAX_STREAMS;
 use crate::priority::Priority;
 
 /// Priorities that are kept of requests that have not come yet: as many as there may be at a time.
-const MOST_EARLY: usize = MAX_STREAMS as usize;
+const MAX_EARLY: usize = MAX_STREAMS as usize;
 
 /// The priorities that a client gave its requests, by the numbers of their streams.
 #[derive(Debug, Default)]
@@ -29,11 +29,11 @@ impl Priorities {
         if self.newest.is_some_and(|newest| request <= newest) {
             return false;
         }
-        if self.early.len() >= MOST_EARLY {
+        if self.early.len() >= MAX_EARLY {
             // Of requests that never came to be, if any.
             self.early.retain(|early, _| self.newest.is_none_or(|newest| *early > newest));
         }
-        if self.early.len() < MOST_EARLY || self.early.contains_key(&request) {
+        if self.early.len() < MAX_EARLY || self.early.contains_key(&request) {
             self.early.insert(request, priority);
         }
         false
@@ -85,7 +85,7 @@ mod tests {
         for n in 0..100_000 {
             all.on_update(4 * n, urgent(1));
         }
-        assert_eq!(all.early.len(), MOST_EARLY);
+        assert_eq!(all.early.len(), MAX_EARLY);
         // What is kept can still be changed.
         all.on_update(0, urgent(2));
         assert_eq!(all.on_request(0, urgent(5)), urgent(2));

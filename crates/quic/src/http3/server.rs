@@ -48,11 +48,11 @@ pub struct RequestBounds {
 
 impl RequestBounds {
     /// Whatever comes.
-    pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MOST, head_timeout: None };
+    pub const NONE: Self = Self { bytes: u64::MAX, head_bytes: MAX_VARINT, head_timeout: None };
 }
 
 /// The largest number that settings can carry (RFC 9000, section 16).
-const MOST: u64 = (1 << 62) - 1;
+const MAX_VARINT: u64 = (1 << 62) - 1;
 
 type Exchange = (Request<()>, Responder);
 

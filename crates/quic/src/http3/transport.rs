@@ -22,13 +22,13 @@ pub(super) struct H3Connection {
     connection: Connection,
     /// Bytes that the peer may send on one stream in both directions: h3 keeps a frame until it is
     /// whole, however long it says that it is.
-    most_bytes: u64,
+    max_bytes: u64,
     priorities: Arc<Mutex<Priorities>>,
 }
 
 impl H3Connection {
-    pub(super) fn new(connection: Connection, most_bytes: u64) -> Self {
-        Self { connection, most_bytes, priorities: Arc::default() }
+    pub(super) fn new(connection: Connection, max_bytes: u64) -> Self {
+        Self { connection, max_bytes, priorities: Arc::default() }
     }
 
     /// The priorities of the requests.
@@ -56,7 +56,7 @@ impl quic::Connection<Bytes> for H3Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Bidi, ConnectionErrorIncoming>> {
-        let most = self.most_bytes;
+        let most = self.max_bytes;
         let both = self.connection.poll_accept_bi(cx);
         let bidi = |streams| H3Bidi::new(streams, most, MessageKind::Request);
         both.map(|r| r.map(bidi).map_err(connection_error))
@@ -75,7 +75,7 @@ impl quic::OpenStreams<Bytes> for H3Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<H3Bidi, StreamErrorIncoming>> {
-        let most = self.most_bytes;
+        let most = self.max_bytes;
         let both = self.connection.poll_open_bi(cx);
         // Of an answer all is taken that comes; of a request what the server wants of it, piece by
         // piece.
@@ -110,8 +110,8 @@ pub(super) struct H3Bidi {
 
 impl H3Bidi {
     /// One on which messages of this kind come.
-    fn new((send, recv): (SendStream, RecvStream), most_bytes: u64, kind: MessageKind) -> Self {
-        let (send, recv) = (H3Send::new(send), H3Recv::new(recv, most_bytes));
+    fn new((send, recv): (SendStream, RecvStream), max_bytes: u64, kind: MessageKind) -> Self {
+        let (send, recv) = (H3Send::new(send), H3Recv::new(recv, max_bytes));
         Self { send, recv, message: MessageReader::new(kind), is_silent: true, kind }
     }
 
@@ -193,8 +193,8 @@ pub(super) struct H3Recv {
 }
 
 impl H3Recv {
-    fn new(stream: RecvStream, most_bytes: u64) -> Self {
-        Self { stream, left: most_bytes, control: None }
+    fn new(stream: RecvStream, max_bytes: u64) -> Self {
+        Self { stream, left: max_bytes, control: None }
     }
 }
 

@@ -16,7 +16,7 @@ fn run(payload_bytes: u16, most: usize, from: Time) -> (Duration, ControlStats, 
     let (s, c) = (net.server.clone(), net.client.clone());
     let config = TransportConfig {
         payload_bytes,
-        most_payload_bytes: Some(1452),
+        max_payload_bytes: Some(1452),
         ..config(Algorithm::Cubic)
     };
     let transfer = transfer(s, c, SERVER_ADDR.into(), config, 4_000_000);

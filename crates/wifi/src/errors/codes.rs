@@ -51,7 +51,7 @@ const CODEWORD_BITS: f64 = 648.0;
 pub(super) const LDPC_LOSS_DB: f64 = 1.0;
 
 /// No bit does worse than a guess.
-const MOST: f64 = LN_2;
+const MAX_EXPONENT: f64 = LN_2;
 
 /// The convolutional code, decoded softly: the union bound over error events (Viterbi 1971), with the
 /// probability of each by the saddlepoint approximation for bit-interleaved coded modulation (Martinez,
@@ -66,7 +66,7 @@ pub(super) fn convolutional(channel: &Channel, num: u32, den: u32) -> f64 {
     };
     let weights = (spectrum.lowest..).step_by(spectrum.stride as usize);
     let sum: f64 = weights.zip(spectrum.events).map(|(d, n)| n * pairwise(channel, d)).sum();
-    (sum / f64::from(spectrum.period)).min(MOST)
+    (sum / f64::from(spectrum.period)).min(MAX_EXPONENT)
 }
 
 /// How likely the decoder takes one sequence for another that differs in so many coded bits.
@@ -90,7 +90,7 @@ pub(super) fn ldpc(channel: &Channel, num: u32, den: u32) -> f64 {
     let above = CODEWORD_BITS * (channel.information - rate) + 0.5 * CODEWORD_BITS.log2();
     let spread = (CODEWORD_BITS * channel.dispersion).sqrt();
     let error = q(above / spread.max(1e-9));
-    (-(-error).ln_1p() / (CODEWORD_BITS * rate)).min(MOST)
+    (-(-error).ln_1p() / (CODEWORD_BITS * rate)).min(MAX_EXPONENT)
 }
 
 /// The tail of the normal distribution.

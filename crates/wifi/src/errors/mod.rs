@@ -144,7 +144,7 @@ fn highest(most: &Vector, figure: impl Fn(&Vector) -> f64) -> Vector {
     let lowest = Vector { mcs: 0, streams: 1, ..*most };
     let mut best = (lowest, figure(&lowest));
     for streams in 1..=most.streams.clamp(1, 4) {
-        for mcs in 0..=most.mcs.min(most.format.most_mcs()) {
+        for mcs in 0..=most.mcs.min(most.format.max_mcs()) {
             let vector = Vector { mcs, streams, ..*most };
             if !vector.is_valid() {
                 continue;

@@ -17,7 +17,7 @@ const ROWS: usize = ((HIGHEST_DB - LOWEST_DB) * ROWS_PER_DB) as usize + 1;
 type Column = [f32; ROWS];
 
 /// Below this, no frame of any length is ever lost.
-const LEAST_LOG: f64 = -80.0;
+const MIN_LOG: f64 = -80.0;
 
 /// Coded bits of a subcarrier, of each modulation.
 const MODULATIONS: [u32; 6] = [1, 2, 4, 6, 8, 10];
@@ -33,7 +33,7 @@ pub(super) struct Tables {
 }
 
 fn log_of(hazard: f64) -> f32 {
-    hazard.ln().max(LEAST_LOG) as f32
+    hazard.ln().max(MIN_LOG) as f32
 }
 
 fn snr_of(row: usize) -> f64 {

@@ -66,8 +66,8 @@ pub enum Leg {
 }
 
 /// No leg is shorter, and nobody walks longer: together they bound what a question costs.
-const SHORTEST_S: f64 = 0.01;
-const LONGEST_S: f64 = 7.0 * 86_400.0;
+const MIN_S: f64 = 0.01;
+const MAX_S: f64 = 7.0 * 86_400.0;
 
 /// Random walk: legs in a direction and at a speed that are drawn evenly for each, thrown back at the walls
 /// of the box as light is. Asking costs what the legs since the last question cost. After a week it stands
@@ -121,7 +121,7 @@ impl Walk {
 
     /// Where it is.
     pub fn position(&mut self, at: Time) -> Position {
-        let time = at.as_secs_f64().min(LONGEST_S);
+        let time = at.as_secs_f64().min(MAX_S);
         if time < self.began_s {
             self.restart();
         }
@@ -159,7 +159,7 @@ impl Walk {
             Leg::Time(time) => time.as_secs_f64(),
         };
         // Whoever does not move has a leg without end.
-        let seconds = if seconds.is_nan() { f64::INFINITY } else { seconds.max(SHORTEST_S) };
+        let seconds = if seconds.is_nan() { f64::INFINITY } else { seconds.max(MIN_S) };
         self.ends_s = self.began_s + seconds;
     }
 }

@@ -10,7 +10,7 @@ use super::loss::LIGHT;
 /// Sinusoids of a branch: its power varies, and remembers, by 1/16 less than that of very many.
 const SINUSOIDS: usize = 16;
 /// More branches than this change nothing.
-const MOST_BRANCHES: u32 = 64;
+const MAX_BRANCHES: u32 = 64;
 /// No fade is deeper, dB: a receiver's own faults end it.
 const DEEPEST_DB: f64 = -60.0;
 
@@ -56,7 +56,7 @@ impl Fading {
 
     fn new(seed: Seed, doppler_hz: f64, branches: u32, k: f64) -> Self {
         let seed = seed.split("fading");
-        let mut branches: Vec<_> = (0..branches.clamp(1, MOST_BRANCHES))
+        let mut branches: Vec<_> = (0..branches.clamp(1, MAX_BRANCHES))
             .map(|branch| Branch::new(seed.index(u64::from(branch)), doppler_hz))
             .collect();
         // What goes straight comes from one place for all of them.

@@ -93,7 +93,7 @@ fn vectors() -> impl Strategy<Value = Vector> {
     let all = all.prop_map(|(format, mcs, streams, width, guard)| match format {
         Format::Dsss => Vector::dsss(mcs % 4),
         Format::Ofdm => Vector::ofdm(mcs % 8),
-        _ => Vector { format, mcs: mcs % (format.most_mcs() + 1), streams, width, guard },
+        _ => Vector { format, mcs: mcs % (format.max_mcs() + 1), streams, width, guard },
     });
     all.prop_filter("the standard has it", Vector::is_valid)
 }
@@ -102,26 +102,26 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn most_bytes_is_the_inverse_of_duration(vector in vectors(), share in 0.0_f64..=1.0) {
-        let most = vector.format.most_bytes();
+    fn max_bytes_is_the_inverse_of_duration(vector in vectors(), share in 0.0_f64..=1.0) {
+        let most = vector.format.max_bytes();
         let bytes = (f64::from(most) * share * share * share) as u32;
         let took = vector.duration(bytes);
-        let fits = vector.most_bytes(took);
+        let fits = vector.max_bytes(took);
         prop_assert!(fits >= bytes);
         prop_assert!(vector.duration(fits) <= took);
         prop_assert!(fits == most || vector.duration(fits + 1) > took);
         // A nanosecond less is too short for what fills it.
-        let less = vector.most_bytes(took - Duration::from_nanos(1));
+        let less = vector.max_bytes(took - Duration::from_nanos(1));
         prop_assert!(less == 0 || less < bytes);
     }
 
     #[test]
     fn any_duration_has_a_size(vector in vectors(), nanos in any::<u64>()) {
         let duration = Duration::from_nanos(nanos);
-        let bytes = vector.most_bytes(duration);
-        prop_assert!(bytes <= vector.format.most_bytes());
+        let bytes = vector.max_bytes(duration);
+        prop_assert!(bytes <= vector.format.max_bytes());
         prop_assert!(bytes == 0 || vector.duration(bytes) <= duration);
-        prop_assert_eq!(vector.most_bytes(Duration::MAX), vector.format.most_bytes());
+        prop_assert_eq!(vector.max_bytes(Duration::MAX), vector.format.max_bytes());
     }
 
     #[test]

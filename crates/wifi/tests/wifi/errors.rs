@@ -188,7 +188,7 @@ fn the_ideal_rate_climbs_with_the_snr() {
     for format in [Format::Ofdm, Format::Ht, Format::Vht, Format::He] {
         let width = if format == Format::Ofdm { Width::Mhz20 } else { Width::Mhz40 };
         let streams = if format == Format::Ofdm { 1 } else { 2 };
-        let mcs = format.most_mcs();
+        let mcs = format.max_mcs();
         let most = Vector { format, mcs, streams, width, guard: Guard::Ns800 };
         let mut before = 0.0;
         for quarter in -80..240 {

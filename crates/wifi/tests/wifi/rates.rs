@@ -99,7 +99,7 @@ const TABLES: &[(Format, Width, Guard, &str)] = &[
 fn one_stream_has_the_rates_of_the_tables() {
     for &(format, width, guard, row) in TABLES {
         let row: Vec<_> = row.split(' ').collect();
-        assert_eq!(row.len(), usize::from(format.most_mcs()) + 1);
+        assert_eq!(row.len(), usize::from(format.max_mcs()) + 1);
         for (mcs, printed) in (0..).zip(row) {
             let vector = vector(format, width, mcs, 1, guard);
             let Ok(mbps) = printed.parse::<f64>() else {
@@ -176,7 +176,7 @@ fn what_the_standard_does_not_have_is_not_valid() {
     ] {
         assert!(!wrong.is_valid(), "{wrong:?}");
         // Whatever a capture says, nothing fails on it.
-        let _ = (wrong.rate(), wrong.duration(1_500), wrong.most_bytes(wrong.duration(9)));
+        let _ = (wrong.rate(), wrong.duration(1_500), wrong.max_bytes(wrong.duration(9)));
     }
     let ofdm: Vec<_> = (0..8).map(|place| Vector::ofdm(place).rate().mbps()).collect();
     assert_eq!(ofdm, [6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0]);
@@ -191,7 +191,7 @@ fn frames_are_answered_at_a_mandatory_rate_not_above_their_own() {
     assert_eq!(ofdm, [6.0, 6.0, 12.0, 12.0, 24.0, 24.0, 24.0, 24.0]);
     for format in [Format::Ht, Format::Vht, Format::He] {
         let of = |mcs| mbps(vector(format, Width::Mhz40, mcs, 2, Guard::Ns800));
-        let answers: Vec<_> = (0..=format.most_mcs()).map(of).collect();
+        let answers: Vec<_> = (0..=format.max_mcs()).map(of).collect();
         assert_eq!(answers[..4], [6.0, 12.0, 12.0, 24.0]);
         assert!(answers[3..].iter().all(|&mbps| mbps == 24.0));
     }

@@ -25,7 +25,7 @@ const HEAD_BYTES: usize = 5;
 const FRAME: u8 = 1;
 const PADDING: u8 = 2;
 /// Bytes of a frame at most.
-const MOST_BYTES: usize = 1 << 24;
+const MAX_BYTES: usize = 1 << 24;
 
 /// A frame that was captured.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +150,7 @@ pub async fn receive(
         while had.len() >= HEAD_BYTES {
             let (kind, length) = (had[0], u32::from_be_bytes([had[1], had[2], had[3], had[4]]));
             let length = length as usize;
-            if length > MOST_BYTES {
+            if length > MAX_BYTES {
                 return Err(LiveError::Wire("a frame that is too large"));
             }
             if had.len() < HEAD_BYTES + length {

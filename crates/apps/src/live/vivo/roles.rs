@@ -17,7 +17,7 @@ const REQUEST_BYTES: usize = 5;
 /// Bytes in front of a frame: its length.
 const HEAD_BYTES: usize = 4;
 /// Bytes of a frame at most.
-const MOST_BYTES: usize = 1 << 24;
+const MAX_BYTES: usize = 1 << 24;
 
 /// What a viewer knows of a video beforehand, as of a manifest.
 #[derive(Clone, Debug)]
@@ -185,7 +185,7 @@ impl Frames {
         }
         let had = &self.pieces.had;
         let length = u32::from_be_bytes([had[0], had[1], had[2], had[3]]) as usize;
-        if length > MOST_BYTES {
+        if length > MAX_BYTES {
             return Err(LiveError::Wire("a frame that is too large"));
         }
         if !self.pieces.fill(HEAD_BYTES + length).await? {

@@ -176,7 +176,7 @@ impl Acceptor {
             Ok(()) => {
                 let terms = LineTerms {
                     preference: hello.preference,
-                    most_bps: hello.most_bps,
+                    max_bps: hello.max_bps,
                     limit: hello.allowance,
                     obeys: true,
                 };
@@ -315,7 +315,7 @@ mod tests {
             trunk: [trunk; 16],
             radio,
             preference: airlane_fbdt::Preference::default(),
-            most_bps: None,
+            max_bps: None,
             allowance: None,
         };
         let channel = |said| Channel {

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What any stream is sure of, bytes in each direction.
-pub(super) const LEAST_BYTES: u64 = 256 << 10;
+pub(super) const MIN_BYTES: u64 = 256 << 10;
 /// What one stream may have at most, bytes in each direction: 200 Mbit/s over 500 ms, and as much
 /// again for what waits for late segments.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 /// A stream gets this part of what is left for all trunks.
 const PART: u64 = 16;
 /// A stream gets this part at most of what is left for its trunk.
@@ -59,7 +59,7 @@ impl Budget {
 
     /// A share for another stream; `None` if there are too many.
     pub(super) fn grant(&self) -> Option<Grant> {
-        let extra = self.take(MOST_BYTES - LEAST_BYTES)?;
+        let extra = self.take(MAX_BYTES - MIN_BYTES)?;
         Some(Grant { budget: self.clone(), extra })
     }
 
@@ -92,7 +92,7 @@ impl Budget {
 impl Grant {
     /// Bytes in each direction.
     pub(super) fn bytes(&self) -> u64 {
-        LEAST_BYTES + self.extra
+        MIN_BYTES + self.extra
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
         let budget = Budget::new(1000, all);
         let grants: Vec<Grant> = std::iter::from_fn(|| budget.grant()).collect();
         assert_eq!(grants.len(), 1000);
-        assert!(grants[0].bytes() > 24 << 20 && grants[999].bytes() >= LEAST_BYTES);
+        assert!(grants[0].bytes() > 24 << 20 && grants[999].bytes() >= MIN_BYTES);
         let given: u64 = grants.iter().map(Grant::bytes).sum();
-        assert!(given <= all + 1000 * LEAST_BYTES, "{given}");
+        assert!(given <= all + 1000 * MIN_BYTES, "{given}");
         assert!(budget.grant().is_none());
         let first = grants[0].bytes();
         drop(grants);
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(grants.len(), 100);
         assert!(grants[0].bytes() >= 31 << 20, "{}", grants[0].bytes());
         let given: u64 = grants.iter().map(Grant::bytes).sum();
-        assert!(given <= (256 << 20) + 100 * LEAST_BYTES, "{given}");
+        assert!(given <= (256 << 20) + 100 * MIN_BYTES, "{given}");
         assert!(other.grant().unwrap().bytes() >= 16 << 20);
         drop(grants);
         assert_eq!(all.left().bytes, 512 << 20);

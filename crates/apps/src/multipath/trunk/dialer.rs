@@ -80,7 +80,7 @@ pub(super) struct Shared {
     incarnation: Mutex<Option<u64>>,
     over: watch::Sender<bool>,
     /// Grows when something has changed that may bring a radio back.
-    stirred: watch::Sender<u64>,
+    retries: watch::Sender<u64>,
 }
 
 /// What is known of a radio, besides its line's own figures.
@@ -118,7 +118,7 @@ impl Trunk {
             radios: radios.iter().map(|_| Mutex::default()).collect(),
             incarnation: Mutex::default(),
             over: watch::Sender::new(false),
-            stirred: watch::Sender::new(0),
+            retries: watch::Sender::new(0),
         });
         for (number, (connect, terms)) in (0..=u8::MAX).zip(radios) {
             let radio = Radio { shared: shared.clone(), number, connect, terms };
@@ -150,8 +150,8 @@ impl Trunk {
     }
 
     /// Something has changed, an address or a link say: radios without a line try at once.
-    pub fn stir(&self) {
-        self.shared.stirred.send_modify(|times| *times += 1);
+    pub fn retry_now(&self) {
+        self.shared.retries.send_modify(|times| *times += 1);
     }
 
     /// Gives up all streams, and waits a little until the other end has been told.
@@ -255,7 +255,7 @@ impl Radio {
         let (known, mut known_line) = watch::channel(None);
         let terms = LineTerms {
             preference: self.terms.preference,
-            most_bps: self.terms.most_bps,
+            max_bps: self.terms.max_bps,
             limit: self.terms.quota.as_ref().map(|_| 0),
             obeys: false,
         };
@@ -302,10 +302,10 @@ impl Radio {
 
     /// Waits for so long, or until something has changed.
     async fn pause(&self, duration: Duration) {
-        let mut stirred = self.shared.stirred.subscribe();
+        let mut retries = self.shared.retries.subscribe();
         tokio::select! {
             biased;
-            _ = stirred.changed() => {}
+            _ = retries.changed() => {}
             () = self.shared.runtime.sleep(duration) => {}
         }
     }
@@ -328,7 +328,7 @@ impl Radio {
                 });
             }
             runtime.sleep(RETRY).await;
-            let usual = line.pulse.least_rtt().map_or(took, |least| 3 * least);
+            let usual = line.pulse.min_rtt().map_or(took, |least| 3 * least);
             let now = runtime.now();
             let is_silent = || {
                 line.pulse.silent_since().is_some_and(|(all, express)| {
@@ -374,7 +374,7 @@ impl Radio {
                 attempts.push(self.attempt());
             }
             let until = runtime.now() + pause;
-            let mut stirred = self.shared.stirred.subscribe();
+            let mut retries = self.shared.retries.subscribe();
             loop {
                 tokio::select! {
                     biased;
@@ -385,7 +385,7 @@ impl Radio {
                         },
                         Err(e) => self.seen().view.problem = e.to_string(),
                     },
-                    _ = stirred.changed() => break,
+                    _ = retries.changed() => break,
                     () = runtime.sleep_until(until) => break,
                 }
             }
@@ -410,12 +410,12 @@ impl Radio {
         took: Duration,
     ) -> Result<OpenLine, MultipathError> {
         let timeout = self.shared.runtime.sleep(CONNECT);
-        let RadioTerms { preference, most_bps, ref quota } = self.terms;
+        let RadioTerms { preference, max_bps, ref quota } = self.terms;
         let hello = TrunkHello {
             trunk: self.shared.id,
             radio: self.number,
             preference,
-            most_bps,
+            max_bps,
             allowance: quota.as_ref().map(|_| 0),
         };
         let hello = hello.encode();

@@ -11,7 +11,7 @@ use crate::multipath::dialer::PATIENCE;
 use crate::multipath::hello::Terms;
 
 /// So many are remembered: they take some 100 bytes each, here and on every new line.
-const MOST: usize = 128;
+const MAX_ENDED: usize = 128;
 
 /// A stream that ended in order.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Ended(VecDeque<EndedStream>);
 impl Ended {
     /// One more; the oldest is forgotten if there are too many.
     pub(super) fn add(&mut self, stream: EndedStream) {
-        self.0.truncate(MOST - 1);
+        self.0.truncate(MAX_ENDED - 1);
         self.0.push_front(stream);
     }
 
@@ -67,14 +67,14 @@ mod tests {
             receive_memory: 1,
         };
         let mut ended = Ended::default();
-        for number in 0..2 * MOST as u32 {
+        for number in 0..2 * MAX_ENDED as u32 {
             let at = Time::from_secs_f64(number.into());
             let (request, frames) = (Bytes::new(), Bytes::new());
             ended.add(EndedStream { number, terms, request, frames, newest_line: 1, at });
         }
-        let last = 2 * MOST as u32 - 1;
-        assert!(ended.get(last).is_some() && ended.get(last + 1 - MOST as u32).is_some());
-        assert!(ended.get(last - MOST as u32).is_none());
+        let last = 2 * MAX_ENDED as u32 - 1;
+        assert!(ended.get(last).is_some() && ended.get(last + 1 - MAX_ENDED as u32).is_some());
+        assert!(ended.get(last - MAX_ENDED as u32).is_none());
         let now = Time::from_secs_f64(last.into());
         let awaited: Vec<u32> = ended.awaited(now).map(|stream| stream.number).collect();
         assert_eq!((awaited[0], awaited.len()), (last, PATIENCE.as_secs() as usize + 1));

@@ -29,7 +29,7 @@ pub struct TrunkHello {
     /// How gladly it is used.
     pub preference: Preference,
     /// Bits per second that each end sends over it at most, above 0.
-    pub most_bps: Option<u64>,
+    pub max_bps: Option<u64>,
     /// Bytes that the other end may send on the line before it is allowed more.
     pub allowance: Option<u64>,
 }
@@ -44,7 +44,7 @@ impl TrunkHello {
         out.put_u8(self.radio);
         out.put_u8(if self.preference.is_backup { BACKUP } else { 0 });
         out.put_u32(self.preference.price);
-        out.put_u64(self.most_bps.unwrap_or(0));
+        out.put_u64(self.max_bps.unwrap_or(0));
         out.put_u64(self.allowance.unwrap_or(u64::MAX));
         out.freeze()
     }
@@ -67,9 +67,9 @@ impl TrunkHello {
             _ => return Err(MultipathError::Protocol("a line's hello with unknown flags")),
         };
         let preference = Preference { is_backup, price: from.get_u32() };
-        let most_bps = Some(from.get_u64()).filter(|most| *most > 0);
+        let max_bps = Some(from.get_u64()).filter(|most| *most > 0);
         let allowance = Some(from.get_u64()).filter(|allowance| *allowance < u64::MAX);
-        Ok(Self { trunk, radio, preference, most_bps, allowance })
+        Ok(Self { trunk, radio, preference, max_bps, allowance })
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
             trunk: std::array::from_fn(|i| i as u8),
             radio: 1,
             preference: Preference { is_backup: true, price: 5 },
-            most_bps: Some(20_000_000),
+            max_bps: Some(20_000_000),
             allowance: Some(1 << 20),
         };
         assert_eq!(hex(&hello.encode()), vector("Hello: `"));
@@ -132,7 +132,7 @@ mod tests {
             trunk: [1; 16],
             radio: 0,
             preference: Preference::default(),
-            most_bps: None,
+            max_bps: None,
             allowance: None,
         };
         assert_eq!(TrunkHello::decode(&good.encode()).unwrap(), good);

@@ -12,7 +12,7 @@ use super::frame::{HEADER_BYTES, MAX_SEGMENT_BYTES};
 /// How long a radio's rate may be saved up.
 const BURST: Duration = Duration::from_millis(100);
 /// Bytes of the longest frame with a segment.
-const LONGEST: u64 = HEADER_BYTES as u64 + 64 + MAX_SEGMENT_BYTES as u64;
+const MAX_FRAME_BYTES: u64 = HEADER_BYTES as u64 + 64 + MAX_SEGMENT_BYTES as u64;
 
 /// Bytes that so many of a line cost on its radio, but for packets that are nearly empty: headers of
 /// IP, TCP and TLS, or of UDP and QUIC, and the acknowledgements of the other direction. Retransmissions
@@ -49,9 +49,9 @@ struct Bucket {
 
 impl Meter {
     /// At most so many bits per second on the air, and so many bytes in all.
-    pub(super) fn new(now: Time, most_bps: Option<u64>, limit: Option<u64>) -> Self {
+    pub(super) fn new(now: Time, max_bps: Option<u64>, limit: Option<u64>) -> Self {
         let bucket = |bps: u64| Bucket { bytes_per_s: bps as f64 / 8.0, bytes: 0.0, at: now };
-        let state = State { bucket: most_bps.map(bucket), limit, sent: 0, waiting: Vec::new() };
+        let state = State { bucket: max_bps.map(bucket), limit, sent: 0, waiting: Vec::new() };
         Self { state: Mutex::new(state) }
     }
 
@@ -78,7 +78,7 @@ impl Meter {
         let mut may = most;
         let mut refilled = None;
         if let Some(limit) = *limit {
-            may = may.min(limit.saturating_sub(*sent).saturating_sub(LONGEST));
+            may = may.min(limit.saturating_sub(*sent).saturating_sub(MAX_FRAME_BYTES));
         }
         if let Some(bucket) = bucket {
             match bucket.has(now, is_light) {
@@ -87,7 +87,7 @@ impl Meter {
             }
         }
         if may > 0 {
-            let aside = may + LONGEST;
+            let aside = may + MAX_FRAME_BYTES;
             state.add(aside);
             return Poll::Ready(Turn { meter: self, bytes: may, aside });
         }

@@ -16,7 +16,7 @@ struct State {
     asked: Option<(u64, Time)>,
     asks: u64,
     rtt: Option<Duration>,
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
 }
 
 impl Pulse {
@@ -28,7 +28,7 @@ impl Pulse {
             asked: None,
             asks: 0,
             rtt: None,
-            least_rtt: None,
+            min_rtt: None,
         }))
     }
 
@@ -62,7 +62,7 @@ impl Pulse {
         if let Some((_, at)) = state.asked.take_if(|(asked, _)| *asked == number) {
             let rtt = now - at;
             state.rtt = Some(rtt);
-            state.least_rtt = Some(state.least_rtt.map_or(rtt, |least| least.min(rtt)));
+            state.min_rtt = Some(state.min_rtt.map_or(rtt, |least| least.min(rtt)));
         }
     }
 
@@ -82,8 +82,8 @@ impl Pulse {
     }
 
     /// The least of them.
-    pub(super) fn least_rtt(&self) -> Option<Duration> {
-        self.lock().least_rtt
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        self.lock().min_rtt
     }
 
     /// Since when a question waits for an answer and nothing else has come either: on any channel, and

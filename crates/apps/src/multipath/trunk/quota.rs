@@ -17,7 +17,7 @@ use super::meter::{on_air, on_line};
 const DIVIDES: Duration = Duration::from_millis(20);
 /// With less than this left of a quota there is no line: it is for what waits for no allowance,
 /// acknowledgements above all, and the frame by which an allowance is never used up.
-const LEAST_LEFT: u64 = 256 << 10;
+const MIN_LEFT: u64 = 256 << 10;
 /// Why a radio has no line then.
 const SPENT: &str = "nothing is left of its cap";
 
@@ -27,7 +27,7 @@ pub struct RadioTerms {
     /// Its price, and whether it is a backup.
     pub preference: Preference,
     /// Bits per second that each end sends over it at most, as counted on the air.
-    pub most_bps: Option<u64>,
+    pub max_bps: Option<u64>,
     /// What both directions together may cost.
     pub quota: Option<Arc<Quota>>,
 }
@@ -81,7 +81,7 @@ impl Radio {
     /// Waits until there is a quota to connect on.
     pub(super) async fn has_quota(&self) {
         let Some(quota) = &self.terms.quota else { return };
-        while self.left(quota) < LEAST_LEFT {
+        while self.left(quota) < MIN_LEFT {
             self.set_spent();
             self.shared.runtime.sleep(RETRY).await;
         }
@@ -111,7 +111,7 @@ impl Radio {
         let mut allowed = 0;
         loop {
             let left = self.left(quota);
-            if left < LEAST_LEFT && (quota.is_spent() || left < LEAST_LEFT / 4) {
+            if left < MIN_LEFT && (quota.is_spent() || left < MIN_LEFT / 4) {
                 self.set_spent();
                 line.end();
                 return std::future::pending().await;

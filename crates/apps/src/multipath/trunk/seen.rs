@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Numbers at most that are remembered one by one. Below them all count as used.
-const MOST: usize = 4096;
+const MAX_NUMBERS: usize = 4096;
 
 /// The numbers that were used. Streams are numbered in order, but first heard of in any.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Seen {
         while self.above.remove(&self.below) {
             self.below += 1;
         }
-        if self.above.len() > MOST
+        if self.above.len() > MAX_NUMBERS
             && let Some(first) = self.above.pop_first()
         {
             self.below = first + 1;
@@ -55,7 +55,7 @@ mod tests {
         for number in (1..40_000).step_by(2) {
             assert!(seen.is_new(number));
         }
-        assert!(seen.above.len() <= MOST);
+        assert!(seen.above.len() <= MAX_NUMBERS);
         assert!(!seen.is_new(0) && !seen.is_new(39_999) && seen.is_new(39_998));
     }
 }

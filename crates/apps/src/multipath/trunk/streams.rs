@@ -12,7 +12,7 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 
 use super::acceptor::Bounds;
-use super::budget::{Budget, Grant, LEAST_BYTES};
+use super::budget::{Budget, Grant, MIN_BYTES};
 use super::channel::Channels;
 use super::ended::{Ended, EndedStream};
 use super::frame::{Body, Reason};
@@ -491,6 +491,6 @@ fn terms(receive_memory: u64) -> Terms {
 
 /// The window that fits a memory.
 fn window(receive_memory: u64) -> u32 {
-    const _: () = assert!(LEAST_BYTES / WINDOWS >= SEGMENT_BYTES as u64);
+    const _: () = assert!(MIN_BYTES / WINDOWS >= SEGMENT_BYTES as u64);
     u32::try_from(receive_memory / WINDOWS).unwrap_or(u32::MAX).min(WINDOW_BYTES)
 }

@@ -13,15 +13,15 @@ use airlane_base::Time;
 /// nothing is on its way: a player whose buffer is full asks once in the length of a chunk.
 const IDLE_CHUNKS: u32 = 3;
 /// The same at least.
-const LEAST_IDLE: Duration = Duration::from_secs(10);
+const MIN_IDLE: Duration = Duration::from_secs(10);
 /// The longest that a chunk may be on its way.
-const LONGEST_CHUNK: Duration = Duration::from_secs(60);
+const MAX_CHUNK: Duration = Duration::from_secs(60);
 /// Chunks that are remembered: one of them counts once.
 const RECENT: usize = 16;
 /// A player takes at least this part of what is due to it.
-const LEAST_TAKEN: f64 = 0.5;
+const MIN_TAKEN: f64 = 0.5;
 /// What it may be behind that, in bytes: the pieces of answers that it has not taken whole.
-const MOST_BEHIND: f64 = 524_288.0;
+const MAX_BEHIND: f64 = 524_288.0;
 
 /// A chunk of the picture: its position in the ladder, and its number.
 pub(in super::super) type ChunkId = (usize, usize);
@@ -73,7 +73,7 @@ impl DeliveryTracker {
         Self {
             began: now,
             last_whole: None,
-            idle: (chunk * IDLE_CHUNKS).max(LEAST_IDLE),
+            idle: (chunk * IDLE_CHUNKS).max(MIN_IDLE),
             recent: VecDeque::new(),
             covered: ((usize::MAX, usize::MAX), 0),
             in_flight: 0,
@@ -115,14 +115,14 @@ impl DeliveryTracker {
     /// The connection delivered what of which so many bytes were due to this session.
     pub(super) fn on_due(&mut self, bytes: f64) {
         if self.in_flight > 0 {
-            self.behind += bytes * LEAST_TAKEN;
+            self.behind += bytes * MIN_TAKEN;
         }
     }
 
     /// What its weight counts for.
     pub(super) fn activity(&self, now: Time) -> Activity {
         match self.last_whole {
-            _ if now >= self.expires() || self.behind > MOST_BEHIND => Activity::Stopped,
+            _ if now >= self.expires() || self.behind > MAX_BEHIND => Activity::Stopped,
             Some(_) => Activity::Playing,
             None => Activity::New,
         }
@@ -130,7 +130,7 @@ impl DeliveryTracker {
 
     /// When it stops, unless something happens before.
     pub(super) fn expires(&self) -> Time {
-        let longest = if self.in_flight > 0 { LONGEST_CHUNK.max(self.idle) } else { self.idle };
+        let longest = if self.in_flight > 0 { MAX_CHUNK.max(self.idle) } else { self.idle };
         self.last_whole.unwrap_or(self.began) + longest
     }
 }

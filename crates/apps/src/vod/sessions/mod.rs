@@ -540,9 +540,9 @@ impl Sessions {
     /// a time. Sessions with a share stay: a client that makes up session ids must not displace them.
     fn evict_silent(&mut self) {
         /// More than one are too many where sessions lost their shares: each that begins makes up for it.
-        const MOST: usize = 16;
+        const MAX: usize = 16;
         let excess = (self.by_key.len() + 1).saturating_sub(self.bounds.sessions);
-        for _ in 0..excess.min(MOST) {
+        for _ in 0..excess.min(MAX) {
             let longest = self.silent.longest().and_then(|number| self.by_number.get(&number));
             let Some(key) = longest.cloned() else { return };
             self.forget(&key);

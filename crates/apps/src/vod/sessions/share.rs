@@ -20,7 +20,7 @@ use crate::cmcd::Cmcd;
 const TAIL: Duration = Duration::from_millis(50);
 /// How long after the connection delivered something: bodies are counted from packets, whose overhead is
 /// not known to the byte, so that a rest of them may never be.
-const LONGEST_TAIL: Duration = Duration::from_secs(1);
+const MAX_TAIL: Duration = Duration::from_secs(1);
 
 /// How a share's weight is determined.
 #[derive(Clone, Debug)]
@@ -304,7 +304,7 @@ impl Shares {
     /// Whether the connection's weight changes as soon as what waits has been delivered.
     pub(super) fn is_ending(&self) -> bool {
         self.all.len() > 1
-            && self.last_divided_at - self.last_delivered_at < LONGEST_TAIL
+            && self.last_divided_at - self.last_delivered_at < MAX_TAIL
             && self.all.iter().any(|s| s.responses == 0 && s.pending > 0)
     }
 

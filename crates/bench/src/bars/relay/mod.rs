@@ -11,8 +11,8 @@ use traffic::Relay;
 /// What one core is to move: bits of UDP payload per second.
 const GBPS: f64 = 1.0;
 /// Instructions that the queue may add, and microseconds that a packet may take.
-const MOST_INSTRUCTIONS: f64 = 5.0;
-const MOST_DELAY_US: f64 = 60.0;
+const MAX_INSTRUCTIONS: f64 = 5.0;
+const MAX_DELAY_US: f64 = 60.0;
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     let span = Duration::from_secs(if setting.quick { 1 } else { 5 });
@@ -52,7 +52,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
             ours: median(delays) - direct,
             peer: Some(median(plain_delays) - direct),
             unit: "us",
-            rule: Rule::AtMost(MOST_DELAY_US),
+            rule: Rule::AtMost(MAX_DELAY_US),
             note: format!(
                 "median time from sender to viewer of packets a millisecond apart, less that of a datagram \
                  between two sockets, {direct:.0} us; the peer is the same relay with droptail"
@@ -76,7 +76,7 @@ fn instructions(setting: &Setting) -> Result<Figure, Problem> {
         ours: (ours / plain - 1.0) * 100.0,
         peer: None,
         unit: "%",
-        rule: Rule::AtMost(MOST_INSTRUCTIONS),
+        rule: Rule::AtMost(MAX_INSTRUCTIONS),
         note: format!(
             "more than with droptail: {ours:.0} and {plain:.0} instructions per packet in user mode by \
              callgrind, packets a millisecond apart, what {few} packets cost taken off {many}"

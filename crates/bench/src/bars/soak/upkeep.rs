@@ -8,7 +8,7 @@ use airlane_daemon::client::Speak;
 use serde::Deserialize;
 
 use super::viewers::watch_own;
-use super::world::{MOST_BYTES, World, broke, sleep, until};
+use super::world::{MAX_BYTES, World, broke, sleep, until};
 use crate::bar::Problem;
 
 /// The access log, in the soak's folder.
@@ -95,7 +95,7 @@ async fn come_and_go(world: &World) -> Result<(), Problem> {
     world.reload()?;
     until(LIMIT, || counts(world, before)).await?;
     let url = world.url("/guest/manifest.mpd")?;
-    if world.client(Speak::Http3)?.get_all(&url, None, MOST_BYTES).await.is_ok() {
+    if world.client(Speak::Http3)?.get_all(&url, None, MAX_BYTES).await.is_ok() {
         return Err(broke("it is still served"));
     }
     world.note(|account| account.titles += 1);
@@ -111,7 +111,7 @@ async fn counts(world: &World, wanted: usize) -> Result<(), Problem> {
 
 async fn titles(world: &World) -> Result<usize, Problem> {
     let url = world.admin_url("/airlane/titles")?;
-    let asked = world.client(Speak::Http1)?.get_all(&url, None, MOST_BYTES).await;
+    let asked = world.client(Speak::Http1)?.get_all(&url, None, MAX_BYTES).await;
     let (text, _) = asked.map_err(broke)?;
     Ok(serde_json::from_slice::<Titles>(&text).map_err(broke)?.titles.len())
 }

@@ -11,7 +11,7 @@ use airlane_runtime::real_time::TokioRuntime;
 use serde::Deserialize;
 
 use super::FILMS;
-use super::world::{MOST_BYTES, World, broke, sleep};
+use super::world::{MAX_BYTES, World, broke, sleep};
 use crate::bar::Problem;
 use crate::metrics::Metrics;
 
@@ -52,7 +52,7 @@ pub(super) async fn watch_all(world: Arc<World>) {
     };
     let mut look = async || -> Result<(), Problem> {
         let sessions = world.admin_url(&format!("/airlane/sessions?since={since}"))?;
-        let (text, _) = client.get_all(&sessions, None, MOST_BYTES).await.map_err(broke)?;
+        let (text, _) = client.get_all(&sessions, None, MAX_BYTES).await.map_err(broke)?;
         since = serde_json::from_slice::<Sessions>(&text).map_err(broke)?.newest(since);
         let metrics = Metrics::read(&client, &world.admin).await?;
         world.note(|account| {
@@ -87,7 +87,7 @@ pub(super) async fn keep_coming(world: Arc<World>) {
 pub(super) async fn watch_own(world: &World, film: &str, speak: Speak) -> Result<(), Problem> {
     let client = world.client(speak)?;
     let manifest = world.url(&format!("/{film}/manifest.mpd"))?;
-    client.get_all(&manifest, None, MOST_BYTES).await.map_err(broke)?;
+    client.get_all(&manifest, None, MAX_BYTES).await.map_err(broke)?;
     let id = world.note(|account| {
         account.viewers += 1;
         format!("viewer-{}", account.viewers)
@@ -104,7 +104,7 @@ pub(super) async fn watch_own(world: &World, film: &str, speak: Speak) -> Result
         // Over HTTP/1.1 the connection is free again then.
         drop(answer);
         let own = world.url(&format!("/airlane/session?token={token}&since={since}"))?;
-        let (text, _) = client.get_all(&own, None, MOST_BYTES).await.map_err(broke)?;
+        let (text, _) = client.get_all(&own, None, MAX_BYTES).await.map_err(broke)?;
         let sessions: Sessions = serde_json::from_slice(&text).map_err(broke)?;
         match sessions.sessions.as_slice() {
             [one] if one.id == id => since = sessions.newest(since),

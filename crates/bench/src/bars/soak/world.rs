@@ -20,7 +20,7 @@ use crate::process::{Running, Scratch};
 /// Failures that are told in full.
 const TOLD: usize = 5;
 /// Bytes of an answer that is read as a whole.
-pub(super) const MOST_BYTES: usize = 64 << 20;
+pub(super) const MAX_BYTES: usize = 64 << 20;
 
 /// The server and what is asked of it.
 pub(super) struct World {

@@ -18,7 +18,7 @@ use crate::tunnel::request::Reply;
 use crate::tunnel::socks;
 
 /// Bytes of a datagram at most, with SOCKS' header.
-const MOST_BYTES: usize = 65_536;
+const MAX_BYTES: usize = 65_536;
 
 /// Serves an association for as long as the application keeps its connection. `came` is what came
 /// on the stream behind the reply.
@@ -46,7 +46,7 @@ pub(in crate::tunnel) async fn associate(
     let queue = Queue::new(runtime.clone());
     let application: Mutex<Option<SocketAddr>> = Mutex::default();
     let take_in = async {
-        let mut buffer = vec![0; MOST_BYTES];
+        let mut buffer = vec![0; MAX_BYTES];
         loop {
             let (length, from) = socket.recv_from(&mut buffer).await?;
             // The first socket of the application's machine that sends is the one (RFC 1928,

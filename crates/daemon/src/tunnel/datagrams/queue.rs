@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// Bytes that wait at most: a burst of 500 datagrams that each fill a packet.
-const MOST_BYTES: usize = 768 << 10;
+const MAX_BYTES: usize = 768 << 10;
 /// What has waited for longer is of no use any more.
 const LATE: Duration = Duration::from_millis(300);
 
@@ -40,7 +40,7 @@ impl Queue {
         let mut waiting = self.waiting.lock();
         waiting.bytes += frame.len();
         waiting.frames.push_back((now, frame));
-        while waiting.bytes > MOST_BYTES && waiting.drop_first() {}
+        while waiting.bytes > MAX_BYTES && waiting.drop_first() {}
         drop(waiting);
         self.news.notify_one();
     }
@@ -91,7 +91,7 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_go_first() {
         let queue = Queue::new(TokioRuntime::new(Seed(1)));
-        let frame = |n: u8| Bytes::from(vec![n; MOST_BYTES / 4]);
+        let frame = |n: u8| Bytes::from(vec![n; MAX_BYTES / 4]);
         for n in 0..6 {
             queue.push(frame(n));
         }

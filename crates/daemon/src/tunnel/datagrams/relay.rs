@@ -18,7 +18,7 @@ use crate::tunnel::reach::{Holder, Reach};
 use crate::tunnel::request::Target;
 
 /// Bytes of a datagram at most.
-const MOST_BYTES: usize = 65_536;
+const MAX_BYTES: usize = 65_536;
 /// Time in which the addresses of a name are to be known.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Names that are remembered.
@@ -125,7 +125,7 @@ impl Relay<'_> {
     /// From targets into the queue.
     async fn take_in(&self, socket: Option<&BurstSocket>) -> Result<(), PumpError> {
         let Some(socket) = socket else { return std::future::pending().await };
-        let mut buffer = vec![0; MOST_BYTES];
+        let mut buffer = vec![0; MAX_BYTES];
         loop {
             let (length, from) = socket.recv_from(&mut buffer).await?;
             // Only those who were asked may answer: others are strangers.

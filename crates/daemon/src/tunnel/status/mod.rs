@@ -67,7 +67,8 @@ pub struct LineStatus {
     /// Its price.
     pub price: u32,
     /// Bits per second that each end sends over it at most.
-    pub most_bps: Option<u64>,
+    #[serde(rename = "most_bps")]
+    pub max_bps: Option<u64>,
     /// What it may carry, and has.
     pub cap: Option<CapStatus>,
 }

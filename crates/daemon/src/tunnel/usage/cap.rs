@@ -9,7 +9,7 @@ use crate::date;
 use crate::tunnel::radio_spec::scaled;
 
 /// Bytes of a cap at least: some are kept back at its end.
-const LEAST: u64 = 10_000_000;
+const MIN_CAP_BYTES: u64 = 10_000_000;
 
 /// After how long a cap begins again, by UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl FromStr for Cap {
         let binary = [("Ki", ki), ("Mi", ki * ki), ("Gi", ki * ki * ki)];
         let all: Vec<(&str, f64)> = binary.into_iter().chain(prefixes).collect();
         match scaled(bytes, &all) {
-            Some(bytes) if bytes >= LEAST => Ok(Self { bytes, period }),
+            Some(bytes) if bytes >= MIN_CAP_BYTES => Ok(Self { bytes, period }),
             _ => Err("bytes, 10 MB or more, such as 500MB/day".to_owned()),
         }
     }

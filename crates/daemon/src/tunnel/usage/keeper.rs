@@ -15,8 +15,8 @@ pub(in crate::tunnel) const LOOK: Duration = Duration::from_millis(50);
 /// A cap is granted in about so many parts: what a crash may cost of it.
 const PARTS: u64 = 64;
 /// Bytes of such a part at least and at most.
-const LEAST_PART: u64 = 1 << 20;
-const MOST_PART: u64 = 32 << 20;
+const MIN_PART: u64 = 1 << 20;
+const MAX_PART: u64 = 32 << 20;
 
 /// A metered radio.
 struct Metered {
@@ -90,7 +90,7 @@ impl Keeper {
             let account = account.lock().clone();
             let used = account.of_period(quota.used());
             let reserved = account.of_period(quota.granted());
-            let part = (cap.bytes / PARTS).clamp(LEAST_PART, MOST_PART);
+            let part = (cap.bytes / PARTS).clamp(MIN_PART, MAX_PART);
             let is_due = is_new || reserved.saturating_sub(used) < part / 2;
             if is_due && reserved < cap.bytes {
                 let next = reserved.max(used + part).min(cap.bytes);

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 /// All that clients can speak.
 pub const VERSIONS: [Speak; 3] = [Speak::Http3, Speak::Tcp, Speak::Http1];
 /// Longest answer that is taken, in bytes.
-pub const MOST: usize = 64 << 20;
+pub const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// After how long what is waited for is taken not to come. Nothing that is right depends on it: a busy
 /// machine may take many times as long as an idle one.
 pub const LIMIT: Duration = Duration::from_secs(120);
@@ -73,7 +73,7 @@ pub async fn play_one(request: PlayRequest) -> PlayResult {
 /// What operators read at a path of the server, in JSON.
 pub async fn json(server: &Server, path: &str) -> Value {
     let at = admin(server, path);
-    let (bytes, _) = client(Speak::Http1).get_all(&at, None, MOST).await.unwrap();
+    let (bytes, _) = client(Speak::Http1).get_all(&at, None, MAX_ANSWER_BYTES).await.unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -164,7 +164,8 @@ pub async fn figure(server: &Server, name: &str) -> f64 {
 }
 
 async fn figure_by(client: &Client, server: &Server, name: &str) -> f64 {
-    let (page, _) = client.get_all(&admin(server, "/metrics"), None, MOST).await.unwrap();
+    let (page, _) =
+        client.get_all(&admin(server, "/metrics"), None, MAX_ANSWER_BYTES).await.unwrap();
     let page = String::from_utf8(page).unwrap();
     let line = page.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
     line.map_or(0.0, |value| value.parse().unwrap())

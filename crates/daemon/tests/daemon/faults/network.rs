@@ -56,7 +56,8 @@ fn a_twentieth_of_all_packets_lost_costs_time_and_nothing_else() {
         assert_whole(&lossy, &video);
         assert_whole(&beside, &video);
         let client = client(Speak::Http3);
-        let (got, _) = client.get_all(&through(at, "/film/v2/3.m4s"), None, MOST).await.unwrap();
+        let (got, _) =
+            client.get_all(&through(at, "/film/v2/3.m4s"), None, MAX_ANSWER_BYTES).await.unwrap();
         assert!(got == bytes_of(2, 3, video.size_bytes(2, 3)), "{} bytes", got.len());
         let totals = link.totals().unwrap();
         let lost = |way: &airlane_link::WayTotals| way.dropped.total().0;

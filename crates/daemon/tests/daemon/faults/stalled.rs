@@ -23,7 +23,7 @@ use crate::faults::impatient;
 const FILE_BYTES: u64 = 128 << 20;
 /// Bytes that may be handed over to a client that takes none: the server's own window of 16 MiB, and
 /// what the client's transport or both kernels keep.
-const MOST_AHEAD_BYTES: f64 = (48 << 20) as f64;
+const MAX_AHEAD_BYTES: f64 = (48 << 20) as f64;
 
 fn big_file(folder: &Scratch) {
     let file = std::fs::File::create(folder.0.join("big.bin")).unwrap();
@@ -69,7 +69,7 @@ fn a_client_over_quic_that_takes_nothing_is_left() {
         assert_eq!(beside.failure, None);
         until(&server, "airlane_responses_cut_short_total", |n| n == 3.0).await;
         let handed = figure(&server, "airlane_bytes_total{carrier=\"h3\"}").await;
-        assert!(handed < MOST_AHEAD_BYTES, "{handed} bytes for somebody who takes none");
+        assert!(handed < MAX_AHEAD_BYTES, "{handed} bytes for somebody who takes none");
         // It answers, and says that it is there: it is closed for asking nothing.
         let open = "airlane_connections_open{carrier=\"h3\"}";
         until(&server, open, |n| n == 0.0).await;
@@ -99,7 +99,7 @@ fn clients_over_tcp_that_take_nothing_are_left() {
         for carrier in ["h2", "http/1.1"] {
             let figure_of = |name: &str| format!("airlane_{name}{{carrier=\"{carrier}\"}}");
             let handed = figure(&server, &figure_of("bytes_total")).await;
-            assert!(handed < MOST_AHEAD_BYTES, "{carrier}: {handed} bytes");
+            assert!(handed < MAX_AHEAD_BYTES, "{carrier}: {handed} bytes");
             until(&server, &figure_of("connections_open"), |n| n == 0.0).await;
         }
         drop(held);
@@ -134,7 +134,7 @@ fn what_an_address_does_not_take_over_tcp_is_bounded() {
         // They were broken off, and with them goes what waited.
         let mut ticks = tokio::time::interval(Duration::from_millis(20));
         let client = client(Speak::Tcp);
-        while client.get_all(&url(&server, "/small.bin"), None, MOST).await.is_err() {
+        while client.get_all(&url(&server, "/small.bin"), None, MAX_ANSWER_BYTES).await.is_err() {
             ticks.tick().await;
         }
         drop(held);
@@ -179,7 +179,8 @@ fn answers_that_nobody_takes_hold_few_files_open() {
         assert!(open <= 128, "{open} files are open");
         // Who takes the rest of an answer gets it, whether or not its file was closed meanwhile.
         let first = client(Speak::Tcp);
-        let (got, _) = first.get_all(&url(&server, "/0.bin"), Some((0, 9)), MOST).await.unwrap();
+        let (got, _) =
+            first.get_all(&url(&server, "/0.bin"), Some((0, 9)), MAX_ANSWER_BYTES).await.unwrap();
         assert_eq!(got, [0; 10]);
         let mut body = held[0].1.remove(0).into_body();
         let mut bytes = 0;

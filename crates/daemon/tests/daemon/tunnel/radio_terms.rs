@@ -70,7 +70,7 @@ fn a_radio_keeps_to_its_rate() {
     run(async {
         let body = 1 << 20;
         let most = |request: &mut TunnelClientConfig| {
-            terms(request, [",most=8Mbit", ",backup"]);
+            terms(request, [",max-rate=8Mbit", ",backup"]);
             request.radios.truncate(1);
         };
         let tunnel = Tunnel::with(Over::Tcp, exchange(body).await, most).await;

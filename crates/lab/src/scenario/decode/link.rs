@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_net::AbcConfig;
-use airlane_net::trace::{MOST_FADING, Medium};
+use airlane_net::trace::{MAX_FADING, Medium};
 
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
@@ -166,7 +166,7 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     );
     let fading = r.number_or_none(
         "trace_fading",
-        range(0.0, MOST_FADING, "0.47"),
+        range(0.0, MAX_FADING, "0.47"),
         "0",
         "Coefficient of variation of fading within each second, of traces that were recorded by the \
          second; the second's mean stays ([traces](traces.md#fading)).",

@@ -80,13 +80,13 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
     }
     let window =
         r.count("window", (1, 256), 64, "Frames in a block-ack window and an aggregate; 1: none.");
-    let most_air = r.time(
+    let max_air = r.time(
         "most_air_s",
         range(1e-4, 5.484e-3, "0.005484"),
         5.484e-3,
         "A PPDU is in the air for at most so long.",
     );
-    let most_amsdu = r.count(
+    let max_amsdu = r.count(
         "amsdu_bytes",
         (0, 11_454),
         0,
@@ -202,8 +202,8 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         streams,
         guard,
         window: window as usize,
-        most_air,
-        most_amsdu: most_amsdu as u32,
+        max_air,
+        max_amsdu: max_amsdu as u32,
         retries: retries as u8,
         protection: rts.map_or(Protection::Never, |bytes| Protection::From(bytes as u32)),
         is_sealed: is_sealed.unwrap_or(true),

@@ -28,9 +28,9 @@ pub struct Wifi {
     /// Frames in a block-ack window.
     pub window: usize,
     /// The longest PPDU.
-    pub most_air: Duration,
+    pub max_air: Duration,
     /// The longest A-MSDU, bytes; 0: none.
-    pub most_amsdu: u32,
+    pub max_amsdu: u32,
     /// Attempts for a frame after the first.
     pub retries: u8,
     /// RTS and CTS.

@@ -118,7 +118,7 @@ fn of_all(metric: &str, transfers: &[TransferOutput]) -> Option<f64> {
             Some(most / least(&air)?)
         }
         "air_used_share" => Some(air()?.iter().sum()),
-        "least_jain" => least_jain(transfers),
+        "least_jain" => min_jain(transfers),
         _ => last_share(transfers),
     }
 }
@@ -145,7 +145,7 @@ fn changes(transfers: &[TransferOutput]) -> Vec<f64> {
 }
 
 /// The least of Jain's index over windows in which several transfers run, all of them for long enough.
-fn least_jain(transfers: &[TransferOutput]) -> Option<f64> {
+fn min_jain(transfers: &[TransferOutput]) -> Option<f64> {
     let changes = changes(transfers);
     let mut least: Option<f64> = None;
     for stretch in changes.windows(2) {

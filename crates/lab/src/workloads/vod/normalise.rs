@@ -88,7 +88,7 @@ fn stored(request: &NormaliseRequest) -> Result<StoredNormalisation, LabError> {
     if videos.is_empty() {
         let longest = corpus.videos().map(|v| v.chunks()).max().unwrap_or(0);
         let found = format!("no title of at least {} chunks", request.min_chunks);
-        let expected = format!("the longest has {longest}: see --min-chunks");
+        let expected = format!("the longest has {longest}: see --min-segments");
         return Err(InputError::new(found, expected).at_file(&corpus.name).into());
     }
     let popularity = match popularity {

@@ -61,9 +61,9 @@ pub struct Entry {
     /// The shape of the sizes' Pareto distribution.
     pub shape: f64,
     /// The least size of a transfer in bytes.
-    pub least_bytes: u64,
+    pub min_bytes: u64,
     /// The greatest.
-    pub most_bytes: u64,
+    pub max_bytes: u64,
 }
 
 impl Traffic {

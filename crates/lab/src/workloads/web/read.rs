@@ -51,7 +51,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
         at,
         rtt,
         shape,
-        least_bytes: least,
-        most_bytes: most,
+        min_bytes: least,
+        max_bytes: most,
     }
 }

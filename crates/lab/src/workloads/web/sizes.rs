@@ -8,7 +8,7 @@ use super::Entry;
 impl Entry {
     /// The mean size of a transfer in bytes: that of the Pareto distribution between its bounds.
     pub fn mean_bytes(&self) -> f64 {
-        let (a, l, h) = (self.shape, self.least_bytes as f64, self.most_bytes as f64);
+        let (a, l, h) = (self.shape, self.min_bytes as f64, self.max_bytes as f64);
         let cut = 1.0 - (l / h).powf(a);
         if (a - 1.0).abs() < 1e-9 {
             return l * (h / l).ln() / cut;
@@ -18,7 +18,7 @@ impl Entry {
 
     /// The size of a transfer, by inversion of the distribution function.
     pub(super) fn draw_bytes(&self, rng: &mut Rng) -> u64 {
-        let (l, h) = (self.least_bytes as f64, self.most_bytes as f64);
+        let (l, h) = (self.min_bytes as f64, self.max_bytes as f64);
         let cut = 1.0 - (l / h).powf(self.shape);
         let u: f64 = rng.random();
         (l * (1.0 - u * cut).powf(-1.0 / self.shape)).round().clamp(l, h) as u64

@@ -265,7 +265,7 @@ fn transfers_of_web_traffic_have_the_mean_of_their_distribution() {
     };
     // The density integrated by the trapezium rule over the logarithm of the size.
     let integrated = |w: &Entry| {
-        let (l, h, a) = (w.least_bytes as f64, w.most_bytes as f64, w.shape);
+        let (l, h, a) = (w.min_bytes as f64, w.max_bytes as f64, w.shape);
         let n = 200_000;
         let step = (h / l).ln() / f64::from(n);
         let mass = |x: f64| a * (l / x).powf(a) / (1.0 - (l / h).powf(a));

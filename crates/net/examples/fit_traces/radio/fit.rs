@@ -80,7 +80,7 @@ fn start(medium: Medium, recorded: &[Vec<f64>]) -> RadioModel {
         // the last of them in part.
         Medium::WigigNlos => {
             let outages =
-                Outages { gap_s: 353.0, log_mean: 1.61, log_sd: 0.3, least_s: 2.0, most_s: 20.0 };
+                Outages { gap_s: 353.0, log_mean: 1.61, log_sd: 0.3, min_s: 2.0, max_s: 20.0 };
             (1680e6, 1, vec![phase(0.44, 0.44, 15.0), phase(0.7, 0.44, 1.5)], Some(outages))
         }
         _ => (1680e6, 40, round(&recorded[0], 1680e6), None),

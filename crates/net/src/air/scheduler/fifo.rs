@@ -24,7 +24,7 @@ struct Notes {
 }
 
 /// Notes of a link at most; a queue holds fewer packets.
-const MOST: usize = 1 << 16;
+const MAX_NOTES: usize = 1 << 16;
 
 impl Notes {
     /// When the first packet of a candidate came. What is to be sent again counts as old as the last
@@ -44,7 +44,7 @@ impl Scheduler for Fifo {
     fn arrived(&mut self, _now: Time, link: usize) {
         self.arrivals += 1;
         let waiting = &mut self.links.entry(link).or_default().waiting;
-        if waiting.len() < MOST {
+        if waiting.len() < MAX_NOTES {
             waiting.push_back(self.arrivals);
         }
     }

@@ -23,13 +23,7 @@ pub(super) const LTE: CapacityModel = CapacityModel {
         0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0618, 0.124, 0.185, 0.309, 0.432, 0.58, 0.741,
         0.988, 1.28, 1.61, 1.91, 2.28, 2.66, 3.15, 3.77, 4.32, 5.0, 5.74, 6.61, 8.39, 10.9,
     ],
-    outages: Some(Outages {
-        gap_s: 58.5,
-        log_mean: -1.0,
-        log_sd: 1.71,
-        least_s: 0.45,
-        most_s: 30.0,
-    }),
+    outages: Some(Outages { gap_s: 58.5, log_mean: -1.0, log_sd: 1.71, min_s: 0.45, max_s: 30.0 }),
 };
 
 /// Fitted to three recordings of 5G (non-standalone) by a phone that stood still, together 190 minutes by

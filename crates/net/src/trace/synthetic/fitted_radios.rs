@@ -46,13 +46,7 @@ pub(super) const WIGIG_NLOS: RadioModel = RadioModel {
     erlang: 1,
     slow: Component { share: 0.111, time_s: 60.0 },
     fast_s: 0.378,
-    outages: Some(Outages {
-        gap_s: 353.0,
-        log_mean: 1.61,
-        log_sd: 0.3,
-        least_s: 2.0,
-        most_s: 20.0,
-    }),
+    outages: Some(Outages { gap_s: 353.0, log_mean: 1.61, log_sd: 0.3, min_s: 2.0, max_s: 20.0 }),
 };
 
 /// Fitted to the same on a robot that drives round a rectangle.

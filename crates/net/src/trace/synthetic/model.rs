@@ -16,8 +16,8 @@ pub const LEVELS: usize = 29;
 /// The lowest and highest level, in standard deviations.
 const LEVEL_END: f64 = 3.5;
 const LEVEL_STEP: f64 = 0.25;
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+const MIN_TRACE_DURATION: Duration = Duration::from_secs(1);
+const MAX_TRACE_DURATION: Duration = Duration::from_secs(24 * 3_600);
 
 /// The Gaussian level that stands at place `i` of [`CapacityModel::capacity`]: -3.5 to 3.5 in
 /// steps of 0.25 standard deviations.
@@ -46,9 +46,9 @@ pub struct Outages {
     /// Standard deviation of it.
     pub log_sd: f64,
     /// The shortest, in seconds.
-    pub least_s: f64,
+    pub min_s: f64,
     /// The longest, in seconds.
-    pub most_s: f64,
+    pub max_s: f64,
 }
 
 /// A stochastic model of a link's capacity over time; equations in `docs/traces.md`.
@@ -132,7 +132,7 @@ pub(super) fn profile(
     length: Duration,
     steps_bps: impl FnOnce() -> Vec<f64>,
 ) -> Result<RateProfile, InputError> {
-    if !(SHORTEST..=LONGEST).contains(&length) {
+    if !(MIN_TRACE_DURATION..=MAX_TRACE_DURATION).contains(&length) {
         let found = format!("a trace of {length:?}");
         return Err(InputError::new(found, "expected a length from 1 s to 24 h"));
     }
@@ -188,15 +188,15 @@ impl Outages {
     }
 
     fn length(&self, rng: &mut Rng) -> f64 {
-        let mut length = self.least_s;
+        let mut length = self.min_s;
         // A model whose bounds hold next to nothing gets the nearer bound.
         for _ in 0..100 {
             let normal: f64 = StandardNormal.sample(rng);
             length = (self.log_mean + self.log_sd * normal).exp();
-            if (self.least_s..=self.most_s).contains(&length) {
+            if (self.min_s..=self.max_s).contains(&length) {
                 break;
             }
         }
-        length.min(self.most_s).max(self.least_s)
+        length.min(self.max_s).max(self.min_s)
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Carried {
 pub(super) struct LineTerms {
     pub(super) preference: Preference,
     /// Bits per second that this end sends at most.
-    pub(super) most_bps: Option<u64>,
+    pub(super) max_bps: Option<u64>,
     /// Bytes that this end may send.
     pub(super) limit: Option<u64>,
     /// Whether the other end, which has the radio, says how many bytes this one may send.
@@ -108,7 +108,7 @@ impl Line {
         Arc::new(Self {
             preference: terms.preference,
             obeys: terms.obeys,
-            meter: Meter::new(heard, terms.most_bps, terms.limit),
+            meter: Meter::new(heard, terms.max_bps, terms.limit),
             small: AtomicU64::new(0),
             is_quiet: AtomicBool::new(false),
             runtime,

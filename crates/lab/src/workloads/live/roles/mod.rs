@@ -89,7 +89,7 @@ fn start_one(
             salsify::start(scene, stage)?
         }
         Transport::Vivo => vivo::start(scene, None, stage)?,
-        Transport::VivoSkip => vivo::start(scene, Some(vivo::MOST_ASKED), stage)?,
+        Transport::VivoSkip => vivo::start(scene, Some(vivo::MAX_ASKED), stage)?,
         Transport::WebRtc => webrtc::start(scene, &name, stage)?,
     };
     Ok(Started { name, counted_from, end, ended, noted })

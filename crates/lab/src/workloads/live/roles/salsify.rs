@@ -112,7 +112,7 @@ impl Sizes {
                 let n = n as usize;
                 let bytes = |f: &SingleFrame| if before.is_none() { f.key_bytes } else { f.bytes };
                 let fits = |frame: &SingleFrame| bytes(frame) as usize <= budget;
-                let (mut low, mut high) = (COARSEST * ladder.encodings[0].bps, ladder.most_bps());
+                let (mut low, mut high) = (COARSEST * ladder.encodings[0].bps, ladder.max_bps());
                 if fits(&ladder.frame(n, high)) {
                     low = high;
                 }

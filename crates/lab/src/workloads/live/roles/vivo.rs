@@ -21,7 +21,7 @@ use crate::world::{FlowSample, Stage, Tap};
 
 /// Frames that are on their way at most where frames are left out: half a second of them
 /// (`docs/vivo.md`).
-pub(super) const MOST_ASKED: usize = 10;
+pub(super) const MAX_ASKED: usize = 10;
 /// Bytes that the transport takes beyond its window: the rest waits where the frame is.
 const UNSENT_BYTES: u64 = 128 << 10;
 

@@ -33,7 +33,7 @@ pub(super) fn start(
             Cipher::Null => Protection::Null,
             Cipher::Tls => Protection::Sealed,
         },
-        ..CallConfig::new(Rate::from_bps_f64(ladder.most_bps()))
+        ..CallConfig::new(Rate::from_bps_f64(ladder.max_bps()))
     };
     let sender_at = SocketAddr::new(pair.address.ip(), PORT);
     let receiver_at = SocketAddr::new(pair.from[0], PORT);

@@ -25,7 +25,7 @@ use crate::workload::ActorResult;
 use crate::world::RunOutput;
 
 /// Share of the processors' time from which on a run is void.
-pub(super) const MOST_CPU: f64 = 0.85;
+pub(super) const MAX_CPU: f64 = 0.85;
 /// Points by which a predicted quality may be off.
 const QUALITY_WITHIN: f64 = 5.0;
 /// Percent by which a predicted rate may be off.
@@ -71,7 +71,7 @@ impl Judged {
 
 /// Whether browsers had enough of the machine.
 pub(super) fn is_valid(run: &Run) -> bool {
-    run.cpu <= MOST_CPU
+    run.cpu <= MAX_CPU
 }
 
 /// Bits of the chunks that arrived, over the time from the player's start to the last arrival.
@@ -247,7 +247,7 @@ fn reason(n: usize, own_rule: bool, vmaf: bool) -> String {
     match (n, own_rule, vmaf) {
         (0, ..) => format!(
             "every run used more than {:.0} % of the processors and is void",
-            100.0 * MOST_CPU
+            100.0 * MAX_CPU
         ),
         (_, false, _) => {
             "players choose by dash.js's own rules, which the laboratory has not".to_owned()

@@ -179,7 +179,7 @@ fn notes(record: &Record) -> Vec<String> {
              void for using more than {:.0} %. Browsers dropped {share:.1} % of the pictures, \
              which is not charged.",
             cpu.len(),
-            100.0 * judge::MOST_CPU
+            100.0 * judge::MAX_CPU
         ),
         "Start-up and stalls of browsers are as they saw them; their delivery rate counts bodies \
          alone, the laboratory's what QUIC acknowledged."

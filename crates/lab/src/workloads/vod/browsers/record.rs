@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// Larger files are refused.
 const MAX_BYTES: u64 = 256 << 20;
 /// Players, runs and chunks in the file at most.
-const MOST: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Record {
@@ -187,7 +187,9 @@ impl Record {
         if !sound(setup.duration_s, 1e5) || setup.duration_s < 1.0 {
             return wrong("setup.duration_s", setup.duration_s.to_string(), "1 to 100000");
         }
-        if !(1..=MOST).contains(&self.runs.len()) || !(1..=MOST).contains(&setup.repeat) {
+        if !(1..=MAX_ENTRIES).contains(&self.runs.len())
+            || !(1..=MAX_ENTRIES).contains(&setup.repeat)
+        {
             return wrong("runs", self.runs.len().to_string(), "at least one, and not too many");
         }
         if !(1..=64).contains(&setup.players) {
@@ -227,11 +229,11 @@ impl Record {
                     return wrong(&key("players"), "a time".to_owned(), "seconds from 0 on");
                 }
                 let opening = &player.opening_bytes;
-                if opening.len() > MOST || opening.contains(&0) {
+                if opening.len() > MAX_ENTRIES || opening.contains(&0) {
                     let found = format!("{opening:?}");
                     return wrong(&key("players.opening_bytes"), found, "bytes of each, not zero");
                 }
-                if player.chunks.len() > MOST {
+                if player.chunks.len() > MAX_ENTRIES {
                     return wrong(&key("players"), player.chunks.len().to_string(), "fewer chunks");
                 }
             }

@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use crate::story::words;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
-const LEAST_SEEDS: usize = 32;
+const MIN_SEEDS: usize = 32;
 
 /// No player's buffer is full before chunks of the first so many seconds of video.
 const NEVER_WAITS_S: f64 = 16.0;
@@ -38,7 +38,7 @@ pub(super) fn sides(record: &Record) -> Vec<(Side, Scheme)> {
 pub(super) fn text(record: &Record) -> String {
     let setup = &record.setup;
     let players = record.players();
-    let seeds = (1..=setup.repeat.max(LEAST_SEEDS)).map(|seed| seed.to_string());
+    let seeds = (1..=setup.repeat.max(MIN_SEEDS)).map(|seed| seed.to_string());
     let seeds: Vec<String> = seeds.collect();
     let mut out = String::new();
     let mut line = |text: String| {

@@ -13,7 +13,7 @@ use crate::workload::{ByMetric, ClaimChapter, Compared};
 const OPTIMUM: &str = "optimum";
 
 /// Videos that a row names.
-const MOST_VIDEOS: usize = 8;
+const MAX_VIDEOS: usize = 8;
 
 /// The chapter of a scene; empty unless every run has what it takes.
 pub(crate) fn chapter(cast: &Viewers, compared: &Compared<'_>, samples: &ByMetric) -> ClaimChapter {
@@ -54,8 +54,8 @@ fn by_mix(compared: &Compared<'_>, list: &[Mix<'_>], unit: &str) -> Table {
         let watched = compared.plan.draws.of::<Drawn>().map(|d| &d.draws[case.draw].videos);
         let mut videos: Vec<&str> =
             watched.into_iter().flatten().map(|v| v.name.as_str()).collect();
-        if videos.len() > MOST_VIDEOS {
-            videos.truncate(MOST_VIDEOS);
+        if videos.len() > MAX_VIDEOS {
+            videos.truncate(MAX_VIDEOS);
             videos.push("...");
         }
         let mut cells: Vec<Cell> = vec![case.name.as_str().into(), videos.join(", ").into()];

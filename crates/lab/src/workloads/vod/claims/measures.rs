@@ -19,7 +19,7 @@ const BIN: Duration = Duration::from_secs(5);
 /// from here on.
 const SETTLE: Duration = Duration::from_secs(20);
 /// A bin counts if the viewer had data to send for so much of it.
-const LEAST_BUSY: f64 = 0.25;
+const MIN_BUSY: f64 = 0.25;
 
 /// Seconds from `join` until, for 20 s, every viewer's weight is updated and stays within 10 % of
 /// its mean over these 20 s; to 20 s before `end` if that never happens. `None` without viewers
@@ -73,7 +73,7 @@ fn rates_over(flow: &[FlowSample], greedy: &[&Flow<'_>]) -> Vec<f64> {
             greedy.iter().filter_map(|b| Some(within(b.samples, from, to)?.0)).collect();
         let other = others.iter().sum::<u64>() as f64 / others.len() as f64 / BIN.as_secs_f64();
         let busy_s = busy.as_secs_f64();
-        (busy_s >= LEAST_BUSY * BIN.as_secs_f64() && other > 0.0)
+        (busy_s >= MIN_BUSY * BIN.as_secs_f64() && other > 0.0)
             .then(|| bytes as f64 / busy_s / other)
     };
     let first = (SETTLE.as_nanos() / BIN.as_nanos()) as u32;

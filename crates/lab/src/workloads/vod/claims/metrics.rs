@@ -14,7 +14,7 @@ use crate::workload::{Metric, Sense};
 pub(super) const STEP: f64 = 7.65;
 
 /// Mixes whose optimum is closer to the baseline have no gap to close.
-pub(super) const LEAST_GAP: f64 = 3.0;
+pub(super) const MIN_GAP: f64 = 3.0;
 
 /// Slack of the bounds on rates.
 pub(super) const SLACK: f64 = 1.1;
@@ -300,7 +300,7 @@ fn at_least_step(gain: f64) -> f64 {
 
 /// The value in a mix with a gap, 0 in others; NaN stays NaN.
 pub(super) fn where_a_gap(gap: f64, value: f64) -> f64 {
-    if gap < LEAST_GAP { 0.0 } else { gap * 0.0 + value }
+    if gap < MIN_GAP { 0.0 } else { gap * 0.0 + value }
 }
 
 fn change(a: &Figures, b: &Figures, viewer: usize, of: impl Fn(&Viewed) -> Option<f64>) -> f64 {

@@ -5,7 +5,7 @@ use airlane_minerva::{Blend, Config};
 use super::super::CALIBRATED;
 use super::figures::Figures;
 use super::metrics::{
-    GAINS, LEAST_GAP, OF_A_GAP, OF_A_MIX, OF_GROUPS, OF_TWO, SLACK, STEP, where_a_gap, worst,
+    GAINS, MIN_GAP, OF_A_GAP, OF_A_MIX, OF_GROUPS, OF_TWO, SLACK, STEP, where_a_gap, worst,
 };
 use super::optimum;
 use crate::identity::text;
@@ -15,7 +15,7 @@ use crate::workload::{ByMetric, ClaimRun, Compared};
 /// defaults of Minerva's controller, and the calibrated alphas.
 pub(crate) fn defaults() -> String {
     let (config, blend) = (text(&Config::default()), text(&Blend::default()));
-    format!("{STEP} {LEAST_GAP} {SLACK} {config} {blend} {CALIBRATED:?}")
+    format!("{STEP} {MIN_GAP} {SLACK} {config} {blend} {CALIBRATED:?}")
 }
 
 /// One mix: what was measured with each seed, and what constant rates could have reached.

@@ -1,4 +1,7 @@
-//! The house rules that can be counted: which crate may use which, and which workload.
+//! The house rules that can be counted: which crate may use which, and which workload; which words
+//! names and help do not have.
+
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

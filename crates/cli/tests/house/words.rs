@@ -1,0 +1,139 @@
+//! The words of the glossary that names and help do not have.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Names of types, functions and modules that have another name now.
+const NAMES: &[&str] = &[
+    "Agenda",
+    "Companion",
+    "Conduct",
+    "Mailbox",
+    "NoPlace",
+    "Occupant",
+    "Outlet",
+    "Places",
+    "RecvRequest",
+    "Seldom",
+    "SendRequest",
+    "ServeRequest",
+    "Standing",
+    "Treatment",
+    "TunnelConnectRequest",
+    "TunnelServeRequest",
+    "agenda",
+    "companion",
+    "nudge",
+    "stir",
+    "upkeep",
+];
+
+/// Beginnings of names of limits.
+const BEGINNINGS: &[&str] = &["LEAST", "LONGEST", "MOST", "SHORTEST", "least_", "most_"];
+
+/// Names that other programs read, or that somebody else gave.
+const KEPT: &[(&str, &str)] = &[("link", "Outlet"), ("messages", "Treatment")];
+
+/// Words that no help text has.
+const HELP: &[&str] = &[
+    "at once to everybody",
+    "chunk",
+    "figures",
+    "knock",
+    "made-up",
+    "onlooker",
+    "pictures",
+    "plain share",
+    "sound",
+    "stranger",
+    "the story",
+    "trunk",
+    "weighed",
+    "whom",
+];
+
+/// The name that a line declares, be it a public one or a constant.
+fn declared(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = match line.strip_prefix("pub") {
+        Some(rest) => {
+            rest.trim_start_matches(|c: char| c == '(' || c == ')' || c.is_alphanumeric())
+        }
+        None if line.starts_with("const ") => line,
+        None => return None,
+    };
+    let kinds =
+        ["async", "const", "enum", "fn", "mod", "static", "struct", "trait", "type", "unsafe"];
+    let mut words = super::words(line).skip_while(|word| kinds.contains(word));
+    words.next()
+}
+
+/// What is wrong with a name that a package declares.
+fn is_refused(package: &str, name: &str) -> bool {
+    let begins = |beginning: &&str| match beginning.ends_with('_') {
+        true => name.starts_with(*beginning),
+        false => name == *beginning || name.starts_with(&format!("{beginning}_")),
+    };
+    (NAMES.contains(&name) && !KEPT.contains(&(package, name))) || BEGINNINGS.iter().any(begins)
+}
+
+#[test]
+fn names_have_the_words_of_the_glossary() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&crates).expect("the packages") {
+        let package = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        let sources = crates.join(&package).join("src");
+        if !sources.is_dir() {
+            continue;
+        }
+        for (file, code) in super::rust_files(&sources) {
+            let names = code.lines().filter_map(declared).filter(|name| is_refused(&package, name));
+            found.extend(names.map(|name| format!("{package}/{}: {name}", file.display())));
+        }
+    }
+    assert!(found.is_empty(), "docs/reference/glossary.md has another word: {found:#?}");
+}
+
+#[test]
+fn a_refused_name_is_seen() {
+    assert_eq!(declared("    pub(crate) fn nudge(&self) {"), Some("nudge"));
+    assert_eq!(declared("const MOST: usize = 4;"), Some("MOST"));
+    assert_eq!(declared("    pub most_bytes: u64,"), Some("most_bytes"));
+    assert_eq!(declared("let most_bytes = 4;"), None);
+    for name in ["nudge", "MOST", "MOST_BYTES", "most_bytes", "Places"] {
+        assert!(is_refused("quic", name), "{name}");
+    }
+    for name in ["MOSTLY", "max_bytes", "mostly", "ConnectionLimiter"] {
+        assert!(!is_refused("quic", name), "{name}");
+    }
+}
+
+/// The help of a verb and of those below it.
+fn help(verb: &[String], all: &mut Vec<(String, String)>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_airlane")).args(verb).arg("--help").output();
+    let text = String::from_utf8(output.expect("airlane runs").stdout).expect("text");
+    let commands = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let below = commands.take_while(|line| !line.is_empty());
+    let below: Vec<String> =
+        below.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    all.push((verb.join(" "), text.split_whitespace().collect::<Vec<_>>().join(" ")));
+    for next in below.into_iter().filter(|next| next != "help") {
+        help(&[verb, &[next]].concat(), all);
+    }
+}
+
+#[test]
+fn help_has_the_words_of_the_glossary() {
+    let mut all = Vec::new();
+    help(&[], &mut all);
+    assert!(all.len() > 20, "{} texts of help", all.len());
+    let mut found = Vec::new();
+    for (verb, text) in &all {
+        let lower = text.to_lowercase();
+        found.extend(
+            HELP.iter().filter(|word| lower.contains(**word)).map(|word| format!("{verb}: {word}")),
+        );
+    }
+    assert!(found.is_empty(), "docs/reference/glossary.md has another word: {found:#?}");
+}
