@@ -2,6 +2,7 @@
 
 mod args;
 mod clock;
+mod error;
 mod terminal;
 mod verbs;
 
@@ -10,10 +11,11 @@ use std::process::ExitCode;
 
 use airlane_base::printable_lines;
 use airlane_lab::summary::{COMMIT, VERSION};
-use airlane_lab::{FaultyRun, LabError, pool};
+use airlane_lab::{FaultyRun, pool};
 use clap::Parser;
 
 use crate::clock::Clock;
+use crate::error::CommandError;
 
 /// Worlds allocate a packet here and free it there, on every core at once.
 #[global_allocator]
@@ -39,9 +41,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn print_error(error: &LabError) {
+fn print_error(error: &CommandError) {
     match error {
-        LabError::Fault(fault) => print_fault(&fault.what, fault.run.as_ref()),
+        CommandError::Fault(fault) => print_fault(&fault.what, fault.run.as_ref()),
         other => say(&format!("airlane: {other}")),
     }
 }

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::time::Duration;
 
-use airlane_lab::LabError;
 use airlane_lab::airtime::{AirtimeFormat, AirtimeRequest};
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
@@ -11,10 +10,11 @@ use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 use super::{command, host, listen, print, say};
 use crate::args::AirtimeArgs;
 use crate::clock::Clock;
+use crate::error::CommandError;
 use crate::terminal;
 
 /// Says who used the air; the exit code.
-pub(super) fn airtime(args: AirtimeArgs, clock: Clock) -> Result<u8, LabError> {
+pub(super) fn airtime(args: AirtimeArgs, clock: Clock) -> Result<u8, CommandError> {
     let stop = Stop::default();
     listen(&stop)?;
     let (quiet, format) = (args.quiet, args.format());

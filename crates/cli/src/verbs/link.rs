@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use airlane_lab::LabError;
 use airlane_link::{Link, LinkConfig, LinkError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::{print, refused};
+use super::print;
+use crate::error::CommandError;
 
 /// How often the thread that waits for signals looks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -20,11 +20,11 @@ const PORT_INTERVAL: Duration = Duration::from_millis(20);
 /// Runs until a signal comes; the exit code.
 ///
 /// A line of figures is printed every `interval`; `None`: none are.
-pub(super) fn link(request: LinkConfig, interval: Option<Duration>) -> Result<u8, LabError> {
+pub(super) fn link(request: LinkConfig, interval: Option<Duration>) -> Result<u8, CommandError> {
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)
-            .map_err(|e| LabError::fault(format!("cannot listen for signals: {e}")))?;
+            .map_err(|e| CommandError::fault(format!("cannot listen for signals: {e}")))?;
     }
     let told = || signal.load(Ordering::Relaxed) != 0;
     let mut link = start(&request, told).map_err(failed)?;
@@ -65,10 +65,10 @@ fn start(request: &LinkConfig, told: impl Fn() -> bool) -> Result<Link, LinkErro
 }
 
 /// A link's reason as the command line tells it.
-pub(super) fn failed(error: LinkError) -> LabError {
+pub(super) fn failed(error: LinkError) -> CommandError {
     match error {
         LinkError::Input(e) => e.into(),
-        LinkError::Gone => LabError::fault(error.to_string()),
-        other => refused(&other),
+        LinkError::Gone => CommandError::fault(error.to_string()),
+        other => CommandError::machine(&other),
     }
 }

@@ -2,24 +2,24 @@
 
 use airlane_daemon::DaemonError;
 use airlane_daemon::live::{Report, Second, Sender, SentVideo, recv as watch};
-use airlane_lab::LabError;
 
 use super::serve::{Stopping, kept_at};
-use super::{daemon_failed, print, threads};
+use super::{print, threads};
 use crate::args::{RecvArgs, SendArgs};
+use crate::error::CommandError;
 
 /// Sends until a signal comes, or a live source ends; the exit code.
-pub(super) fn send(args: &SendArgs) -> Result<u8, LabError> {
+pub(super) fn send(args: &SendArgs) -> Result<u8, CommandError> {
     crate::terminal::log(args.quiet);
     threads()?.block_on(async {
         let mut stopping = Stopping::new()?;
         let request = tokio::select! {
             biased;
             code = stopping.stopped() => return Ok(code),
-            request = args.request() => request.map_err(daemon_failed)?,
+            request = args.request() => request?,
         };
         let is_live = matches!(request.video, SentVideo::Live { .. });
-        let sender = Sender::start(request).map_err(daemon_failed)?;
+        let sender = Sender::start(request)?;
         print(&format!("ready: live video at {}\n", sender.address()))?;
         if let Some(development) = sender.development().filter(|_| !args.quiet) {
             eprintln!("development certificate: {}", kept_at(development));
@@ -28,7 +28,7 @@ pub(super) fn send(args: &SendArgs) -> Result<u8, LabError> {
         let ended = tokio::select! {
             biased;
             code = stopping.stopped() => Ok(code),
-            ended = sender.ended() => ended.map(|()| 0).map_err(daemon_failed),
+            ended = sender.ended() => ended.map(|()| 0).map_err(CommandError::from),
         };
         if !args.quiet {
             let status = sender.status();
@@ -47,7 +47,7 @@ pub(super) fn send(args: &SendArgs) -> Result<u8, LabError> {
 }
 
 /// Watches until the time is over, a signal comes, or the sender ends; the exit code.
-pub(super) fn recv(args: &RecvArgs) -> Result<u8, LabError> {
+pub(super) fn recv(args: &RecvArgs) -> Result<u8, CommandError> {
     crate::terminal::log(args.quiet);
     let runtime = threads()?;
     let (mut code, mut printing) = (0, Ok(()));
@@ -66,17 +66,13 @@ pub(super) fn recv(args: &RecvArgs) -> Result<u8, LabError> {
                 printing = say(&if args.json { json(second) } else { line(second) });
             }
         };
-        Ok::<_, LabError>(watch(&args.request(), stop, second).await)
+        Ok::<_, CommandError>(watch(&args.request(), stop, second).await)
     });
     runtime.shutdown_background();
     let report = match report? {
         Ok(report) => report,
-        Err(DaemonError::Input(e)) => return Err(e.into()),
-        // A peer's failure.
-        Err(e) => {
-            eprintln!("airlane: {e}");
-            return Ok(1);
-        }
+        Err(e @ DaemonError::Input(_)) => return Err(e.into()),
+        Err(e) => return Err(CommandError::Peer(e.to_string())),
     };
     printing?;
     say(&if args.json { json(&report) } else { summary(&report) })?;

@@ -12,7 +12,6 @@ use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use airlane_base::InputError;
-use airlane_daemon::DaemonError;
 use airlane_lab::LabError;
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::request::{
@@ -27,10 +26,11 @@ use clap::CommandFactory;
 
 use crate::args::{Cli, CorpusArgs, CorpusVerb, DiffArgs, NormaliseArgs, TilesArgs, Verb, Worlds};
 use crate::clock::Clock;
+use crate::error::CommandError;
 use crate::terminal;
 
 /// Does what the command line says; the exit code.
-pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
+pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, CommandError> {
     match cli.verb {
         Verb::Demo(args) => {
             with_worlds(args.worlds, clock, |common| airlane_lab::demo(&DemoRequest { common }))
@@ -80,7 +80,7 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, LabError> {
 }
 
 /// Prints the man page of the program, or of a verb.
-fn man(verb: &[String]) -> Result<u8, LabError> {
+fn man(verb: &[String]) -> Result<u8, CommandError> {
     let mut command = Cli::command();
     // Gives verbs their whole names.
     command.build();
@@ -93,7 +93,7 @@ fn man(verb: &[String]) -> Result<u8, LabError> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut page)
-        .map_err(|e| LabError::fault(format!("cannot render the man page: {e}")))?;
+        .map_err(|e| CommandError::fault(format!("cannot render the man page: {e}")))?;
     print(&String::from_utf8_lossy(&page))?;
     Ok(0)
 }
@@ -103,7 +103,7 @@ fn with_worlds(
     args: Worlds,
     clock: Clock,
     call: impl FnOnce(Common<'_>) -> Result<Outcome, LabError>,
-) -> Result<u8, LabError> {
+) -> Result<u8, CommandError> {
     let stop = Stop::default();
     listen(&stop)?;
     let quiet = args.output.quiet;
@@ -138,7 +138,7 @@ fn with_worlds(
 }
 
 /// Prints what a command came to; the exit code.
-fn say(outcome: &Outcome, quiet: bool) -> Result<u8, LabError> {
+fn say(outcome: &Outcome, quiet: bool) -> Result<u8, CommandError> {
     if !quiet && !outcome.table.is_empty() {
         print(&format!("{}\n\n", outcome.table.trim_end()))?;
     }
@@ -146,7 +146,7 @@ fn say(outcome: &Outcome, quiet: bool) -> Result<u8, LabError> {
     Ok(outcome.exit_code())
 }
 
-fn corpus(args: &CorpusArgs) -> Result<u8, LabError> {
+fn corpus(args: &CorpusArgs) -> Result<u8, CommandError> {
     let corpus = match &args.folder {
         Some(folder) => Corpus::load_dir(folder)?,
         None => Corpus::embedded()?,
@@ -155,7 +155,7 @@ fn corpus(args: &CorpusArgs) -> Result<u8, LabError> {
     Ok(0)
 }
 
-fn tiles(args: &TilesArgs) -> Result<u8, LabError> {
+fn tiles(args: &TilesArgs) -> Result<u8, CommandError> {
     let content = match &args.folder {
         Some(folder) => TileContent::load_dir(folder)?,
         None => TileContent::embedded()?,
@@ -174,20 +174,20 @@ fn normalisation(args: NormaliseArgs) -> NormaliseRequest {
 
 /// The first Ctrl-C asks for a stop that keeps what has finished, the second ends the process.
 #[cfg(unix)]
-fn listen(stop: &Stop) -> Result<(), LabError> {
+fn listen(stop: &Stop) -> Result<(), CommandError> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first one finds the flag down, and only then raises it.
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.flag())
             .and_then(|_| signal_hook::flag::register(signal, stop.flag()))
-            .map_err(|e| LabError::fault(format!("cannot listen for signals: {e}")))?;
+            .map_err(|e| CommandError::fault(format!("cannot listen for signals: {e}")))?;
     }
     Ok(())
 }
 
 /// Elsewhere Ctrl-C ends the process at once.
 #[cfg(not(unix))]
-fn listen(_stop: &Stop) -> Result<(), LabError> {
+fn listen(_stop: &Stop) -> Result<(), CommandError> {
     Ok(())
 }
 
@@ -204,7 +204,7 @@ fn host() -> String {
 }
 
 /// The threads that a daemon runs on.
-fn threads() -> Result<tokio::runtime::Runtime, LabError> {
+fn threads() -> Result<tokio::runtime::Runtime, CommandError> {
     /// Threads for blocking calls (reads from a disk, look-ups of names) at most: each keeps some
     /// hundreds of KiB.
     const MAX_BLOCKING_THREADS: usize = 64;
@@ -217,7 +217,7 @@ fn threads() -> Result<tokio::runtime::Runtime, LabError> {
         .thread_keep_alive(KEEP_ALIVE)
         .enable_all()
         .build()
-        .map_err(|e| LabError::fault(format!("no threads to run on: {e}")))
+        .map_err(|e| CommandError::fault(format!("no threads to run on: {e}")))
 }
 
 /// Takes memory of the system in pages of 4 KiB alone, for all of the process.
@@ -236,21 +236,8 @@ fn refuse_huge_pages() {
 #[cfg(not(target_os = "linux"))]
 fn refuse_huge_pages() {}
 
-/// A daemon's reason as the command line tells it.
-fn daemon_failed(error: DaemonError) -> LabError {
-    match error {
-        DaemonError::Input(e) => e.into(),
-        other => refused(&other),
-    }
-}
-
-/// A failure of the machine or of a peer: the reason is the whole message.
-fn refused(reason: &dyn std::error::Error) -> LabError {
-    InputError::new(reason.to_string(), "").into()
-}
-
 /// Prints to the standard output. A pipe that was closed (`| head`) is no error.
-fn print(text: &str) -> Result<(), LabError> {
+fn print(text: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {

@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use airlane_base::Rate;
-use airlane_lab::LabError;
 use airlane_lab::pool::Stop;
 use airlane_pack::{
     EncodingReport, Event, LayeredReport, PackError, RungReport, measure, pack as make,
     pack_layered,
 };
 
-use super::{listen, print, refused};
+use super::{listen, print};
 use crate::args::{PackArgs, Work};
+use crate::error::CommandError;
 use crate::terminal::Share;
 
 /// Makes or measures a title; the exit code.
-pub(super) fn pack(args: PackArgs) -> Result<u8, LabError> {
+pub(super) fn pack(args: PackArgs) -> Result<u8, CommandError> {
     let stop = Stop::default();
     listen(&stop)?;
     let flag = stop.flag();
@@ -108,10 +108,10 @@ fn table(rungs: &[RungReport]) -> String {
 }
 
 /// The reason as the command line tells it.
-fn failed(error: PackError) -> LabError {
+fn failed(error: PackError) -> CommandError {
     match error {
         PackError::Input(e) => e.into(),
-        PackError::Stopped => LabError::Stopped,
-        other => refused(&other),
+        PackError::Stopped => CommandError::Stopped,
+        other => CommandError::machine(&other),
     }
 }

@@ -2,13 +2,13 @@
 
 use airlane_base::printable;
 use airlane_daemon::play;
-use airlane_lab::LabError;
 
-use super::{daemon_failed, print, threads};
+use super::{print, threads};
 use crate::args::PlayArgs;
+use crate::error::CommandError;
 
 /// Plays until all sessions have ended; the exit code.
-pub(super) fn play(args: &PlayArgs) -> Result<u8, LabError> {
+pub(super) fn play(args: &PlayArgs) -> Result<u8, CommandError> {
     crate::terminal::log(args.quiet);
     let runtime = threads()?;
     let request = args.request();
@@ -30,10 +30,10 @@ pub(super) fn play(args: &PlayArgs) -> Result<u8, LabError> {
     // Sessions that were stopped have sockets open: nobody waits for them.
     runtime.shutdown_background();
     printing?;
-    played.map_err(daemon_failed)?;
+    played?;
     results.sort_by_key(|r| r.number);
     if let Some(file) = &args.dump {
-        play::dump(file, &results).map_err(daemon_failed)?;
+        play::dump(file, &results)?;
     }
     Ok(match results {
         _ if results.len() < expected => 130,

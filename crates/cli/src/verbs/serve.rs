@@ -2,25 +2,25 @@
 
 use airlane_base::InputError;
 use airlane_daemon::serve::{Development, Ready, Server, SignKey};
-use airlane_lab::LabError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{daemon_failed, print, threads};
+use super::{print, threads};
 use crate::args::{ServeArgs, SignArgs};
+use crate::error::CommandError;
 
 /// Serves until a signal comes; the exit code.
-pub(super) fn serve(args: &ServeArgs) -> Result<u8, LabError> {
+pub(super) fn serve(args: &ServeArgs) -> Result<u8, CommandError> {
     crate::terminal::log(args.quiet);
     threads()?.block_on(run(args))
 }
 
-async fn run(args: &ServeArgs) -> Result<u8, LabError> {
+async fn run(args: &ServeArgs) -> Result<u8, CommandError> {
     let mut stopping = Stopping::new()?;
     let mut hangup = listen(SignalKind::hangup())?;
     let server = tokio::select! {
         biased;
         code = stopping.stopped() => return Ok(code),
-        server = Server::start(args.request()?) => server.map_err(daemon_failed)?,
+        server = Server::start(args.request()?) => server?,
     };
     for note in &server.ready().notes {
         tracing::warn!("{note}");
@@ -52,7 +52,7 @@ async fn run(args: &ServeArgs) -> Result<u8, LabError> {
 }
 
 /// Prints the signed paths; the exit code.
-pub(super) fn sign(args: &SignArgs) -> Result<u8, LabError> {
+pub(super) fn sign(args: &SignArgs) -> Result<u8, CommandError> {
     let key = SignKey::read(&args.sign_key)?;
     let until_s = airlane_daemon::now_s().saturating_add(args.good_for.as_secs());
     let lines: Result<String, _> =
@@ -61,8 +61,8 @@ pub(super) fn sign(args: &SignArgs) -> Result<u8, LabError> {
     Ok(0)
 }
 
-fn listen(kind: SignalKind) -> Result<Signal, LabError> {
-    signal(kind).map_err(|e| LabError::fault(format!("no signals: {e}")))
+fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
+    signal(kind).map_err(|e| CommandError::fault(format!("no signals: {e}")))
 }
 
 /// The signals that stop a daemon.
@@ -73,7 +73,7 @@ pub(super) struct Stopping {
 
 impl Stopping {
     /// From now on they do not end the process by themselves.
-    pub(super) fn new() -> Result<Self, LabError> {
+    pub(super) fn new() -> Result<Self, CommandError> {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,

@@ -7,16 +7,16 @@ use std::time::Duration;
 use airlane_daemon::tunnel::{
     Key, TunnelClient, TunnelServer, TunnelStatus, add_client, list_clients, revoke_client,
 };
-use airlane_lab::LabError;
 
 use super::serve::Stopping;
-use super::{daemon_failed, print, threads};
+use super::{print, threads};
 use crate::args::{
     Showing, TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
 };
+use crate::error::CommandError;
 
 /// Does what the verb below says; the exit code.
-pub(super) fn tunnel(args: &TunnelArgs) -> Result<u8, LabError> {
+pub(super) fn tunnel(args: &TunnelArgs) -> Result<u8, CommandError> {
     match &args.verb {
         TunnelVerb::Key(args) => key(args),
         TunnelVerb::Serve(args) => {
@@ -34,7 +34,7 @@ pub(super) fn tunnel(args: &TunnelArgs) -> Result<u8, LabError> {
     }
 }
 
-fn key(args: &TunnelKeyArgs) -> Result<u8, LabError> {
+fn key(args: &TunnelKeyArgs) -> Result<u8, CommandError> {
     let TunnelKeyArgs { file, client, client_file, revoke, list } = args;
     let at = file.display();
     let said = match (client, client_file, revoke) {
@@ -59,9 +59,9 @@ fn key(args: &TunnelKeyArgs) -> Result<u8, LabError> {
     Ok(0)
 }
 
-async fn serve(args: &TunnelServeArgs) -> Result<u8, LabError> {
+async fn serve(args: &TunnelServeArgs) -> Result<u8, CommandError> {
     let mut stopping = Stopping::new()?;
-    let server = TunnelServer::start(args.request()?).await.map_err(daemon_failed)?;
+    let server = TunnelServer::start(args.request()?).await?;
     let at: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
     let mut ready = format!("ready: tunnels at {}", at.join(" "));
     if let Some(at) = server.status_address() {
@@ -73,9 +73,9 @@ async fn serve(args: &TunnelServeArgs) -> Result<u8, LabError> {
     Ok(code)
 }
 
-async fn connect(args: &TunnelConnectArgs) -> Result<u8, LabError> {
+async fn connect(args: &TunnelConnectArgs) -> Result<u8, CommandError> {
     let mut stopping = Stopping::new()?;
-    let client = TunnelClient::start(args.request()?).await.map_err(daemon_failed)?;
+    let client = TunnelClient::start(args.request()?).await?;
     let mut ready = "ready:".to_owned();
     // Writing to a String cannot fail.
     if let Some(at) = client.socks() {
@@ -98,7 +98,7 @@ async fn show(
     stopping: &mut Stopping,
     showing: &Showing,
     status: impl Fn() -> TunnelStatus,
-) -> Result<u8, LabError> {
+) -> Result<u8, CommandError> {
     let is_terminal = std::io::stderr().is_terminal() && !showing.quiet && !showing.json;
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
     let mut before: Option<TunnelStatus> = None;
@@ -115,7 +115,7 @@ async fn show(
         }
         if showing.json {
             let text = serde_json::to_string(&status())
-                .map_err(|e| LabError::fault(format!("figures that are no JSON: {e}")))?;
+                .map_err(|e| CommandError::fault(format!("figures that are no JSON: {e}")))?;
             print(&format!("{text}\n"))?;
         } else if is_terminal {
             let now = status();
