@@ -126,7 +126,7 @@ function linkArguments(listen, target) {
   const settings = Object.entries({ ...capacity, "queue.kind": queue });
   return [
     // Granted or not: the link says so, and the record has how busy the machine was.
-    "link", "udp", listen, target, "--quiet", "--realtime", "10", "--both", `rtt_s=${rtt_s}`,
+    "link", "udp", listen, target, "--quiet", "--realtime", "10", "--both-directions", `rtt_s=${rtt_s}`,
     ...settings.flatMap(([key, value]) => ["--down", `${key}=${value}`]),
   ];
 }

@@ -63,7 +63,7 @@ async function pack(airlane, clips, title, { name, size, length_s, chunk_s }) {
     "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-crf", "12"], drawn);
   await ffmpeg(["-stream_loop", "-1", "-i", drawn, "-t", String(length_s), "-c", "copy"], whole);
   await run(airlane, ["pack", whole, title, "--quiet", "--name", name, "--title", name,
-    "--rungs", rungs, "--chunk", String(chunk_s), "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
+    "--rungs", rungs, "--segment", String(chunk_s), "--speed", "fast", "--vmaf-every", "7", ...withVmaf()]);
 }
 
 /** Makes a file that is not there yet: a title that was begun goes on only with the same one. */

@@ -136,7 +136,7 @@ class OnNetworksAsTheyAre(unittest.TestCase):
     def fetch_below_the_usual_mtu(self, transport: str):
         self.web()
         self.hosts.mtu(1300)
-        self.tunnel(f"{SERVER}:4434", "--path", "up1", "--over", transport)
+        self.tunnel(f"{SERVER}:4434", "--path", "up1", "--transport", transport)
         self.lines_are_up(1)
         self.assertEqual(self.fetch()[0], 200)
 
@@ -148,7 +148,7 @@ class OnNetworksAsTheyAre(unittest.TestCase):
 
     def test_the_tunnel_notices_a_path_that_carries_less_than_before(self):
         self.web()
-        self.tunnel(f"{SERVER}:4434", "--path", "up1", "--over", "quic")
+        self.tunnel(f"{SERVER}:4434", "--path", "up1", "--transport", "quic")
         self.lines_are_up(1)
         self.assertEqual(self.fetch()[0], 200)
         self.hosts.mtu(1300)
