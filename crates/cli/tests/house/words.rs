@@ -36,7 +36,6 @@ const KEPT: &[(&str, &str)] = &[("link", "Outlet"), ("messages", "Treatment")];
 
 /// Words that no help text has.
 const HELP: &[&str] = &[
-    "at once to everybody",
     "chunk",
     "figures",
     "knock",
@@ -56,9 +55,9 @@ const HELP: &[&str] = &[
 fn declared(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = match line.strip_prefix("pub") {
-        Some(rest) => {
-            rest.trim_start_matches(|c: char| c == '(' || c == ')' || c.is_alphanumeric())
-        }
+        // `pub(in a::path)`.
+        Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1,
+        Some(rest) => rest,
         None if line.starts_with("const ") => line,
         None => return None,
     };
@@ -68,7 +67,7 @@ fn declared(line: &str) -> Option<&str> {
     words.next()
 }
 
-/// What is wrong with a name that a package declares.
+/// Whether the glossary has another word for a name that a package declares.
 fn is_refused(package: &str, name: &str) -> bool {
     let begins = |beginning: &&str| match beginning.ends_with('_') {
         true => name.starts_with(*beginning),
@@ -98,6 +97,7 @@ fn names_have_the_words_of_the_glossary() {
 #[test]
 fn a_refused_name_is_seen() {
     assert_eq!(declared("    pub(crate) fn nudge(&self) {"), Some("nudge"));
+    assert_eq!(declared("pub(in crate::multipath) fn stir() {"), Some("stir"));
     assert_eq!(declared("const MOST: usize = 4;"), Some("MOST"));
     assert_eq!(declared("    pub most_bytes: u64,"), Some("most_bytes"));
     assert_eq!(declared("let most_bytes = 4;"), None);

@@ -121,7 +121,7 @@ impl TcpDoor {
                 }
             };
             let silent = match self.unasked.acquire_idle(peer.ip()) {
-                Ok(place) => place,
+                Ok(permit) => permit,
                 Err(e) => {
                     self.warnings.warn("silent", format_args!("{e}: {}", peer.ip()));
                     continue;

@@ -5,7 +5,7 @@
 //! is one connection, shared by the driver and the tasks that use it. A task that changes a
 //! connection (writes, reads, closes, sets a rate) puts it on the [`RunQueue`], and the driver
 //! handles it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the
-//! run_queue.
+//! run queue.
 
 mod guard;
 mod handshakes;
@@ -60,7 +60,7 @@ const BATCH: NonZeroUsize = NonZeroUsize::new(10).unwrap();
 /// hold. The fewer calls, the less often both sides wake up for the same bytes; how many leave at a
 /// time, window and pacer say.
 const JOINED_BATCH: NonZeroUsize = NonZeroUsize::new(40).unwrap();
-/// Batches after which the next connection has its pass.
+/// Batches after which the next connection has its turn.
 const TURN_BATCHES: usize = 2;
 /// Datagrams received before what they caused is sent.
 const RECEIVE_BURST: usize = 64;
@@ -82,7 +82,7 @@ struct Work {
     /// What the timer is set to, and whom it wakes.
     armed: Option<Time>,
     waker: Option<Waker>,
-    /// Connections to look at, in pass.
+    /// Connections to look at, in turn.
     ready: VecDeque<ConnectionHandle>,
     /// What has come in a row for one connection, and for which.
     arrived: Vec<ConnectionEvent>,
@@ -239,9 +239,9 @@ impl Work {
         let payload = if apart { BytesMut::from(&payload[..]) } else { payload };
         let bytes = payload.len() as u64;
         self.buffer.clear();
-        let first_packet_authorization =
+        let authorization =
             inner.config().first_packet_authorization.as_ref().filter(|_| links.accepts());
-        let token = first_packet_authorization.and_then(|_| token::of_initial(&payload));
+        let token = authorization.and_then(|_| token::of_initial(&payload));
         match links.proto().handle(now, path, codepoint(ecn), payload, &mut self.buffer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if !links.admit(now, handle, path.remote(), bytes) {
@@ -260,23 +260,21 @@ impl Work {
                 self.arrived_bytes += bytes;
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                let admitted =
-                    first_packet_authorization.is_none_or(|first_packet_authorization| {
-                        let asked =
-                            || first_packet_authorization.admits(&token.unwrap_or_default(), src);
-                        guard::caught(asked).unwrap_or_else(|panic| {
-                            guard::report(&inner.runtime, panic);
-                            false
-                        })
-                    });
+                let admitted = authorization.is_none_or(|authorization| {
+                    let asked = || authorization.admits(&token.unwrap_or_default(), src);
+                    guard::caught(asked).unwrap_or_else(|panic| {
+                        guard::report(&inner.runtime, panic);
+                        false
+                    })
+                });
                 if !admitted {
                     links.proto().ignore(incoming);
                     return;
                 }
                 self.admit(cx, inner, now, (incoming, bytes), links);
             }
-            // What no connection is asked for: strangers hear nothing of a server with a first_packet_authorization.
-            Some(DatagramEvent::Response(_)) if first_packet_authorization.is_some() => {}
+            // What no connection is asked for: unauthenticated peers hear nothing of a server that authorises first packets.
+            Some(DatagramEvent::Response(_)) if authorization.is_some() => {}
             Some(DatagramEvent::Response(t)) => self.transmitter.respond(cx, &t, &self.buffer),
             None => {}
         }
