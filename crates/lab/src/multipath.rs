@@ -1,12 +1,20 @@
 //! A stream over several accesses at once: the ways to share it among them, and its two ends in a
 //! world. What is sent on it belongs to a workload.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
-use airlane_apps::multipath::{self, Dial, FbdtOptions, MptcpOptions, SchedulerKind, Scheme};
+use airlane_apps::multipath::trunk::{
+    Acceptor, Bounds, Connect, RadioTerms, Role, Trunk, TrunkId, accept_quic_lines, connect_quic,
+};
+use airlane_apps::multipath::{
+    FbdtOptions, MptcpOptions, MultipathError, MultipathStream, SchedulerKind, Scheme,
+    StreamConfig, path_transport,
+};
 use airlane_base::Seed;
 use airlane_quic::{Connection, ControlHandle, Endpoint};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use serde::Serialize;
 
 use crate::error::LabError;
@@ -48,16 +56,16 @@ words! {
 impl Scheduler {
     /// The scheme, with a part of FBDT left out.
     pub(crate) fn scheme(self, without: Option<Without>) -> Scheme {
-        let all = FbdtOptions::default();
-        match self {
-            Self::Fbdt => Scheme::Fbdt(match without {
+        match (self, StreamConfig::default().scheme) {
+            (Self::Fbdt, Scheme::Fbdt(all)) => Scheme::Fbdt(match without {
                 None => all,
                 Some(Without::Backward) => FbdtOptions { is_two_way: false, ..all },
                 Some(Without::Redundancy) => FbdtOptions { sends_again: false, ..all },
                 Some(Without::Directions) => FbdtOptions { adapts_directions: false, ..all },
                 Some(Without::Parts) => FbdtOptions { shares_memory: false, ..all },
             }),
-            Self::Mptcp(kind) => Scheme::Mptcp(MptcpOptions::of(kind)),
+            (Self::Fbdt, shipped) => shipped,
+            (Self::Mptcp(kind), _) => Scheme::Mptcp(MptcpOptions::of(kind)),
         }
     }
 
@@ -86,17 +94,31 @@ impl Scheduler {
     }
 }
 
-/// Both ends of a stream, before it begins.
+/// Both ends of a session with one stream, before it begins.
 pub(crate) struct Ends {
     /// Their hosts.
     pub(crate) pair: Pair,
-    /// Where the end that sends is connected to.
-    pub(crate) listen: Endpoint,
-    /// How the other end connects, radio by radio.
-    pub(crate) dials: Vec<Dial>,
     /// The radios of all accesses that the client is on.
     pub(crate) radios: Vec<Radio>,
-    seen: Vec<(IpAddr, Seen)>,
+    listen: Arc<Endpoint>,
+    /// How the client connects, radio by radio.
+    connects: Vec<Connect>,
+    taps: Vec<(IpAddr, ControlTap)>,
+    seed: Seed,
+}
+
+/// The ends' places in a scenario.
+pub(crate) struct Sites<'a> {
+    /// The name of the actor that has the radios.
+    pub(crate) owner: &'a str,
+    /// The name of the server for TLS.
+    pub(crate) server: &'a str,
+    /// The accesses that the client is on.
+    pub(crate) at: &'a [usize],
+    /// The name of the one that is used; `None`: all of them.
+    pub(crate) only: Option<&'a str>,
+    /// What the session's name and its subflows' nonces are drawn from.
+    pub(crate) seed: Seed,
 }
 
 /// A radio of a stream.
@@ -107,56 +129,106 @@ pub(crate) struct Radio {
     pub(crate) used: Option<(u8, Arc<Tap>)>,
 }
 
-type Seen = Box<dyn Fn(&ControlHandle) + Send + Sync>;
+/// What sees the congestion control of a connection for bulk data at the server.
+type ControlTap = Box<dyn Fn(&ControlHandle) + Send + Sync>;
+
+/// A connection has said which channel it carries by then.
+const PAIRING_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Ends {
-    /// The next pair of hosts of `stage`, with an endpoint at each radio of the accesses `at`, or of
-    /// the one of them called `only`. `owner` has the radios, `server` is the server's name for TLS.
+    /// The next pair of hosts of `stage`, with an endpoint at each radio that is used.
     ///
     /// # Errors
     /// If there is no pair, or an endpoint cannot be made: a fault of ours.
     pub(crate) fn new(
         stage: &mut Stage<'_>,
-        (owner, server): (&str, &str),
-        (at, only): (&[usize], Option<&str>),
+        sites: &Sites<'_>,
         control: &ControllerConfig,
     ) -> Result<Self, LabError> {
         let pair = stage.attach()?;
-        let listen = multipath::path_transport(stage.transport(control));
-        let listen = stage.server(&pair, listen)?;
-        let (mut radios, mut dials) = (Vec::new(), Vec::new());
-        let mut seen: Vec<(IpAddr, Seen)> = Vec::new();
-        for (access, ip) in at.iter().zip(&pair.from) {
+        let listen = path_transport(stage.transport(control));
+        let listen = Arc::new(stage.server(&pair, listen)?);
+        let (mut radios, mut connects) = (Vec::new(), Vec::new());
+        let mut taps: Vec<(IpAddr, ControlTap)> = Vec::new();
+        for (access, ip) in sites.at.iter().zip(&pair.from) {
             let access = &stage.scenario().network.accesses[*access].name;
-            let name = format!("{owner}.{access}");
-            if only.is_some_and(|only| only != access) {
+            let name = format!("{}.{access}", sites.owner);
+            if sites.only.is_some_and(|only| only != access) {
                 radios.push(Radio { name, used: None });
                 continue;
             }
             let tap = stage.tap(&pair);
-            seen.push((*ip, Box::new(stage.sender_seen(&pair, &tap))));
-            radios.push(Radio { name, used: Some((dials.len() as u8, tap)) });
-            let transport = multipath::path_transport(stage.client_transport());
+            taps.push((*ip, Box::new(stage.sender_seen(&pair, &tap))));
+            let number = connects.len() as u8;
+            radios.push(Radio { name, used: Some((number, tap)) });
+            let transport = path_transport(stage.client_transport());
             let endpoint = stage.client_at(&pair, *ip, transport)?;
-            dials.push(Dial { endpoint, server: pair.address, name: server.to_owned() });
+            let seed = sites.seed.split("subflow").index(number.into());
+            connects.push(connect_quic(endpoint, pair.address, sites.server, seed));
         }
-        Ok(Self { pair, listen, dials, radios, seen })
+        Ok(Self { pair, radios, listen, connects, taps, seed: sites.seed })
     }
 
-    /// What sees each connection as it comes to the end that is connected to; to be taken once.
-    pub(crate) fn connected(&mut self) -> impl Fn(&Connection, &ControlHandle) + use<> {
-        let seen = std::mem::take(&mut self.seen);
-        move |connection: &Connection, control: &ControlHandle| {
-            let from = connection.remote_addr().map(|address| address.ip());
-            if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
-                seen(control);
+    /// Serves the session; `begun` gets its stream.
+    pub(crate) fn serve(
+        &mut self,
+        stream: StreamConfig,
+        begun: impl Fn(MultipathStream) + Send + Sync + 'static,
+    ) {
+        let server = &self.pair.server;
+        let bounds = Bounds { stream, ..Bounds::default() };
+        let acceptor = Acceptor::new(server.clone(), bounds, move |opened| begun(opened.stream));
+        let taps = std::mem::take(&mut self.taps);
+        let connected = move |connection: &Connection, role| {
+            let from = connection.remote_addr().as_ref().map(SocketAddr::ip);
+            if role == Role::Bulk
+                && let Some((_, tap)) = taps.iter().find(|(ip, _)| Some(*ip) == from)
+            {
+                tap(connection.control());
             }
+        };
+        let on = server.clone();
+        let opened = move |channels| {
+            let acceptor = acceptor.clone();
+            // Why a subflow ends its client tells.
+            on.spawn("subflow", async move { drop(acceptor.serve(channels).await) });
+        };
+        let listen = self.listen.clone();
+        server.spawn("multipath", accept_quic_lines(listen, PAIRING_TIMEOUT, connected, opened));
+    }
+
+    /// How the client opens the session and its stream; to be taken once.
+    pub(crate) fn opener(&mut self, stream: StreamConfig) -> Opener {
+        Opener {
+            runtime: self.pair.client.clone(),
+            connects: std::mem::take(&mut self.connects),
+            seed: self.seed,
+            stream,
         }
     }
 }
 
-/// The id of a stream, which nobody can guess but from the seed.
-pub(crate) fn stream_id(seed: Seed) -> multipath::StreamId {
-    let bytes = seed.bytes();
-    std::array::from_fn(|i| bytes[i])
+/// The client's end of a session, before it begins.
+pub(crate) struct Opener {
+    runtime: RuntimeHandle,
+    connects: Vec<Connect>,
+    seed: Seed,
+    stream: StreamConfig,
+}
+
+impl Opener {
+    /// Opens the session and its stream. Dropped, the session gives the stream up.
+    ///
+    /// # Errors
+    /// If there is no memory for the stream.
+    pub(crate) fn open(self) -> Result<(Trunk, Arc<MultipathStream>), MultipathError> {
+        let bounds = Bounds { stream: self.stream, ..Bounds::default() };
+        let radios = self.connects.into_iter().map(|connect| (connect, RadioTerms::default()));
+        // Nobody can guess it but from the seed.
+        let bytes = self.seed.bytes();
+        let id: TrunkId = std::array::from_fn(|i| bytes[i]);
+        let trunk = Trunk::new(&self.runtime, id, radios.collect(), bounds);
+        let stream = Arc::new(trunk.open(Default::default())?);
+        Ok((trunk, stream))
+    }
 }

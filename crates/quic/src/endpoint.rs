@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use airlane_base::{Seed, Time};
-use airlane_runtime::{Received, RuntimeExt, RuntimeHandle, UdpSocket};
+use airlane_runtime::{Received, RuntimeExt, RuntimeHandle, UdpSocket, Watched};
 use bytes::Bytes;
 use noq_proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig,
@@ -17,7 +17,7 @@ use noq_proto::{
 };
 use parking_lot::Mutex;
 use ring::hmac;
-use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
 use crate::config::{
@@ -70,7 +70,17 @@ pub(crate) struct Inner {
     /// Which of several endpoints at its address it is.
     pub(crate) shard: Option<Shard>,
     /// Goes with the endpoint's last part, after the socket.
-    released: watch::Sender<()>,
+    released: Released,
+}
+
+/// Says that an endpoint is no more when it is dropped.
+#[derive(Default)]
+struct Released(Arc<Watched<bool>>);
+
+impl Drop for Released {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
 }
 
 /// The key of stateless resets of the endpoint at `local` that was given `secret`.
@@ -237,7 +247,7 @@ impl Endpoint {
             socket: socket.clone(),
             non_quic: OnceLock::new(),
             shard,
-            released: watch::Sender::new(()),
+            released: Released::default(),
         });
         if let Some(shard) = &inner.shard {
             shard.attend(&inner.run_queue);
@@ -362,8 +372,8 @@ impl Endpoint {
     /// Waits until the endpoint has let go of its socket: it has been closed, and it, its connections
     /// and its non-QUIC socket have been dropped.
     pub fn released(&self) -> impl Future<Output = ()> + use<> {
-        let mut released = self.inner.released.subscribe();
-        async move { while released.changed().await.is_ok() {} }
+        let released = self.inner.released.0.clone();
+        async move { released.until(true).await }
     }
 }
 

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use tokio::sync::watch;
+use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
 
 /// The answers that are on their way on one connection. Clones count the same ones.
-#[derive(Clone, Debug)]
-pub struct Busy(Arc<watch::Sender<usize>>);
+#[derive(Clone, Debug, Default)]
+pub struct Busy(Arc<Watched<Answers>>);
 
-impl Default for Busy {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
-    }
+/// Numbers of answers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answers {
+    under_way: usize,
+    /// Since the beginning.
+    begun: u64,
 }
 
 /// One of them, until it is dropped.
@@ -22,7 +23,7 @@ pub struct BusyWith(Busy);
 
 impl Drop for BusyWith {
     fn drop(&mut self) {
-        self.0.0.send_modify(|n| *n -= 1);
+        self.0.0.update(|answers| answers.under_way -= 1);
     }
 }
 
@@ -30,26 +31,28 @@ impl Busy {
     /// One more.
     #[must_use]
     pub fn begin(&self) -> BusyWith {
-        self.0.send_modify(|n| *n += 1);
+        self.0.update(|answers| {
+            answers.under_way += 1;
+            answers.begun += 1;
+        });
         BusyWith(self.clone())
     }
 
     /// Ready when nothing is being answered.
     pub async fn none(&self) {
-        // The sender is here: it does not go meanwhile.
-        let _ = self.0.subscribe().wait_for(|n| *n == 0).await;
+        self.0.wait_for(|answers| (answers.under_way == 0).then_some(())).await;
     }
 
     /// Ready when nothing was being answered for so long; `None`: never.
     pub async fn idle(&self, runtime: &RuntimeHandle, limit: Option<Duration>) {
         let Some(limit) = limit else { return std::future::pending().await };
-        let mut answers = self.0.subscribe();
         loop {
-            let none = answers.wait_for(|n| *n == 0).await.is_ok();
+            let is_idle = |answers: &Answers| (answers.under_way == 0).then_some(answers.begun);
+            let begun = self.0.wait_for(is_idle).await;
             tokio::select! {
                 biased;
                 // One that began and ended meanwhile counts too.
-                _ = answers.changed(), if none => {}
+                () = self.0.wait_for(|answers| (answers.begun != begun).then_some(())) => {}
                 () = runtime.sleep(limit) => return,
             }
         }

@@ -10,25 +10,26 @@ use airlane_quic::{Connection, QuicError, RecvStream, SendStream};
 use bytes::{Buf, Bytes};
 
 use super::error::MultipathError;
-use super::hello::StreamId;
 
 /// Bytes of a QUIC stream, the name of the lane at its beginning included: far below its window, so
 /// that this never binds.
 const STREAM_BYTES: usize = 256 << 10;
+/// The name of a lane: what stands at the beginning of each of its QUIC streams.
+pub(super) type LaneName = [u8; 16];
 /// Bytes of the name.
-const NAME_BYTES: usize = size_of::<StreamId>();
+const NAME_BYTES: usize = size_of::<LaneName>();
 
 /// The sending end.
 pub(super) struct LaneSender {
     connection: Connection,
-    name: StreamId,
+    name: LaneName,
     /// The QUIC stream, and the bytes that it still takes.
     stream: Option<(SendStream, usize)>,
     priority: i32,
 }
 
 impl LaneSender {
-    pub(super) fn new(connection: Connection, name: StreamId) -> Self {
+    pub(super) fn new(connection: Connection, name: LaneName) -> Self {
         Self { connection, name, stream: None, priority: i32::MAX - 1 }
     }
 
@@ -62,12 +63,12 @@ impl LaneSender {
 /// The receiving end.
 pub(super) struct LaneReceiver {
     connection: Connection,
-    name: StreamId,
+    name: LaneName,
     current: Option<RecvStream>,
 }
 
 impl LaneReceiver {
-    pub(super) fn new(connection: Connection, name: StreamId) -> Self {
+    pub(super) fn new(connection: Connection, name: LaneName) -> Self {
         Self { connection, name, current: None }
     }
 

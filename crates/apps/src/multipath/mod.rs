@@ -15,26 +15,21 @@
 //! (`lane.rs`), and both share a **control stream**, so that no acknowledgement waits behind data.
 //! `docs/wire/multipath.md` has what is on them.
 
-mod acceptor;
 mod control;
-mod dialer;
+mod engine;
 mod error;
-mod halves;
-mod hello;
 mod lane;
-mod path;
 mod shared;
 mod stream;
+mod terms;
 pub mod transfer;
 pub mod trunk;
 
-pub use acceptor::serve;
-pub use dialer::{Dial, open};
+pub use engine::SentCounts;
 pub use error::MultipathError;
-pub use halves::SentCounts;
-pub use hello::{Hello, Protocol, StreamId, Terms};
 pub use shared::{PathCounts, StreamCounts};
 pub use stream::MultipathStream;
+pub use terms::{Protocol, Terms};
 
 pub use airlane_fbdt::Options as FbdtOptions;
 pub use airlane_mptcp::{Options as MptcpOptions, SchedulerKind};
@@ -56,32 +51,49 @@ pub enum Scheme {
     Mptcp(MptcpOptions),
 }
 
-/// What one end offers. Sizes are as the end that opens the stream wants them; the other takes the
-/// smaller memory.
+/// The scheme and the sizes of a session's streams, as one end wants them. The end that accepts a
+/// stream lowers sizes to its own.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct StreamConfig {
     /// Which path sends what; the same at both ends.
     pub scheme: Scheme,
-    /// Bytes of a segment at most.
-    pub segment_bytes: u32,
-    /// Bytes of an FBDT window at most.
-    pub window_bytes: u32,
-    /// Bytes at most that have come and were not read.
-    pub receive_memory: u64,
-    /// Bytes at most that the application has written and that have not arrived.
-    pub send_memory: u64,
+    /// Payload of a segment, bytes: what a stream can hold a channel up for.
+    pub max_segment_bytes: u32,
+    /// Length of an FBDT window, bytes. A stream whose memory is a share of the session's has at least
+    /// four windows of memory.
+    pub max_window_bytes: u32,
+    /// Memory of each stream in each direction, bytes. `None`: a share of what the session has left.
+    pub memory: Option<u64>,
 }
 
-impl Default for Settings {
+impl Default for StreamConfig {
+    /// What the tunnel runs with: section 3.2 of FBDT's paper, and small messages on all paths.
     fn default() -> Self {
-        let airlane_fbdt::Config { segment_bytes, window_bytes, receive_memory } =
-            airlane_fbdt::Config::default();
+        let fbdt = FbdtOptions { copied_bytes: 2 << 10, ..FbdtOptions::default() };
         Self {
-            scheme: Scheme::Fbdt(FbdtOptions::default()),
-            segment_bytes,
-            window_bytes,
-            receive_memory,
-            send_memory: receive_memory,
+            scheme: Scheme::Fbdt(fbdt),
+            max_segment_bytes: 16 << 10,
+            max_window_bytes: 1 << 20,
+            memory: None,
+        }
+    }
+}
+
+impl Scheme {
+    /// Bytes under way up to which a stream uses the express channel: a keystroke then waits for no
+    /// bulk transfer. MPTCP has one connection on each path.
+    fn max_express_bytes(&self) -> u64 {
+        match self {
+            Self::Fbdt(_) => 4 << 10,
+            Self::Mptcp(_) => 0,
+        }
+    }
+
+    /// The frames of its streams.
+    fn protocol(&self) -> Protocol {
+        match self {
+            Self::Fbdt(_) => Protocol::Fbdt,
+            Self::Mptcp(_) => Protocol::Mptcp,
         }
     }
 }

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError, Responder};
-use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
-use tokio::sync::watch;
 
 use super::delivery::{Chunk, Delivery, Estimates};
 use super::events::{Carrier, ClientConnection, OriginEvents, Requested, Responded};
@@ -61,14 +60,14 @@ struct InFlight {
     /// Connections over HTTP/3 whose clients have not been told that the origin takes no more.
     untold: Busy,
     /// Whether it takes no more.
-    stopping: watch::Sender<bool>,
+    stopping: Watched<bool>,
 }
 
 impl InFlight {
     /// Ready when the origin takes no more.
     async fn stopped(&self) {
         // The sender is here: it does not go meanwhile.
-        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+        self.stopping.until(true).await;
     }
 }
 
@@ -109,7 +108,7 @@ impl Origin {
     pub async fn serve(self, endpoint: impl Into<Arc<Endpoint>>) {
         let endpoint = endpoint.into();
         while let Some(connection) = endpoint.accept().await {
-            if *self.in_flight.stopping.borrow() {
+            if self.in_flight.stopping.get() {
                 connection.close(H3_NO_ERROR, "the server stops");
                 continue;
             }
@@ -126,7 +125,7 @@ impl Origin {
     /// takes no further requests (GOAWAY). Ready when all have been told; what they sent before they
     /// hear of it is answered.
     pub async fn go_away(&self) {
-        self.in_flight.stopping.send_replace(true);
+        self.in_flight.stopping.set(true);
         self.in_flight.untold.none().await;
     }
 

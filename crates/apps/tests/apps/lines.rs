@@ -1,9 +1,10 @@
 //! The two connections of a trunk's line over QUIC, and those that never become one.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
+use airlane_apps::multipath::trunk::{Channels, accept_quic_lines, open_quic};
 use airlane_quic::{Connection, Endpoint};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
@@ -40,21 +41,11 @@ fn with<F: Future<Output = ()> + Send + 'static>(test: impl FnOnce(Client) -> F 
     let scene = scene(vec![mbps(50.0)], Duration::from_millis(10));
     let Scene { mut world, server, client, listen, radios } = scene;
     let ended = world.run(async move {
-        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
-        let (pairs, on) = (Pairs::new(server.clone()), server.clone());
+        let endpoint = Arc::new(Endpoint::server(&server, listen, transport()).unwrap());
         let (opened, lines) = mpsc::unbounded_channel();
-        server.spawn("acceptor", async move {
-            while let Some(connection) = endpoint.accept().await {
-                let (pairs, opened) = (pairs.clone(), opened.clone());
-                on.spawn("line", async move {
-                    if let Ok(half) = accept_quic(connection).await
-                        && let Some(line) = pairs.join(half)
-                    {
-                        drop(opened.send(line));
-                    }
-                });
-            }
-        });
+        let opened = move |line| drop(opened.send(line));
+        let timeout = Duration::from_secs(5);
+        server.spawn("acceptor", accept_quic_lines(endpoint, timeout, |_, _| {}, opened));
         let from = SocketAddr::new(radios[0], 0);
         let endpoint = Endpoint::client(&client, from, transport()).unwrap();
         test(Client { runtime: client, endpoint, server: listen, lines }).await;

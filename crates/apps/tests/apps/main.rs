@@ -3,12 +3,12 @@
 mod air_agent;
 mod ended;
 mod film;
+mod hostile_peers;
 mod keystrokes;
 mod lines;
 mod media_path;
 mod media_path_moves;
 mod multipath;
-mod multipath_peers;
 mod peers;
 mod radio_terms;
 mod sessions;

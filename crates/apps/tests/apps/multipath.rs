@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_apps::content::Pattern;
 use airlane_apps::multipath::{
-    self, Dial, MptcpOptions, MultipathStream, SchedulerKind, Scheme, Settings, StreamCounts,
+    MptcpOptions, MultipathStream, SchedulerKind, Scheme, StreamConfig, StreamCounts,
     path_transport,
 };
 use airlane_base::{Rate, Seed, Time};
@@ -14,10 +14,11 @@ use airlane_congestion::ControllerConfig;
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, QueueSpec};
 use airlane_net::{Access, LinkAccess, SendJitter, Topology, Way};
-use airlane_quic::{Cipher, Endpoint, TransportConfig};
+use airlane_quic::{Cipher, TransportConfig};
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use tokio::sync::mpsc;
+
+use crate::trunks::{accept, open};
 
 const ENDLESS: u64 = 1 << 50;
 
@@ -61,11 +62,11 @@ pub fn transport() -> TransportConfig {
 /// Sends `bytes` of a pattern from the server to the client, until `until`. Returns what was read
 /// by then, when it ended, and what the client's and the server's ends counted.
 fn transfer(scene: Scene, bytes: u64, until: Time) -> (u64, Time, StreamCounts, StreamCounts) {
-    transfer_with(Settings::default(), scene, bytes, until)
+    transfer_with(StreamConfig::default(), scene, bytes, until)
 }
 
 fn transfer_with(
-    settings: Settings,
+    config: StreamConfig,
     scene: Scene,
     bytes: u64,
     until: Time,
@@ -73,11 +74,7 @@ fn transfer_with(
     let Scene { mut world, server, client, listen, radios } = scene;
     let clock = client.clone();
     let result = world.run(async move {
-        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
-        let (begun, mut streams) = mpsc::unbounded_channel();
-        let serve =
-            multipath::serve(endpoint, settings, |_, _| {}, move |stream| drop(begun.send(stream)));
-        server.spawn("acceptor", serve);
+        let mut streams = accept(&server, listen, config);
         let (counted, counts) = tokio::sync::oneshot::channel();
         server.spawn("source", async move {
             let stream: MultipathStream = streams.recv().await.unwrap();
@@ -90,14 +87,7 @@ fn transfer_with(
             drop(stream.over().await);
             drop(counted.send(stream.counts()));
         });
-        let dials = radios.into_iter().map(|ip| Dial {
-            endpoint: Arc::new(
-                Endpoint::client(&client, SocketAddr::new(ip, 0), transport()).unwrap(),
-            ),
-            server: listen,
-            name: "multipath.airlane".to_owned(),
-        });
-        let stream = multipath::open(&client, [7; 16], dials.collect(), settings);
+        let (trunk, stream) = open(&client, (&radios, listen), config);
         stream.finish();
         let body = Pattern::new("multipath", bytes);
         let mut got = 0;
@@ -122,6 +112,7 @@ fn transfer_with(
         match ended {
             Some(at) => {
                 stream.over().await.unwrap();
+                trunk.close().await;
                 (got, at, own, counts.await.unwrap())
             }
             None => (got, until, own, StreamCounts::default()),
@@ -200,14 +191,14 @@ fn the_schedulers_of_mptcp_run_over_the_same_paths() {
     ];
     for (kind, least, most) in shares {
         let scheme = Scheme::Mptcp(MptcpOptions::of(kind));
-        let settings = Settings { scheme, ..Settings::default() };
+        let config = StreamConfig { scheme, ..StreamConfig::default() };
         let both = scene(vec![mbps(30.0), mbps(90.0)], Duration::from_millis(10));
-        let (got, at, ..) = transfer_with(settings, both, ENDLESS, Time::from_millis(8_000));
+        let (got, at, ..) = transfer_with(config, both, ENDLESS, Time::from_millis(8_000));
         let share = got as f64 * 8.0 / at.as_secs_f64() / 115e6;
         assert!((least..most).contains(&share), "{kind:?}: {share} of the sum");
         let radios = vec![mbps(10.0), mbps(20.0), mbps(30.0)];
         let three = scene(radios, Duration::from_millis(10));
-        let (got, ..) = transfer_with(settings, three, 3_000_001, Time::from_millis(20_000));
+        let (got, ..) = transfer_with(config, three, 3_000_001, Time::from_millis(20_000));
         assert_eq!(got, 3_000_001, "{kind:?}");
     }
 }

@@ -1,12 +1,11 @@
 //! A 360-degree session in virtual time, over two radios with QUIC on each.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlane_apps::multipath::{
-    self, Dial, FbdtOptions, MptcpOptions, MultipathStream, SchedulerKind, Scheme, Settings,
+    FbdtOptions, MptcpOptions, MultipathStream, SchedulerKind, Scheme, StreamConfig,
 };
 use airlane_apps::tiles::wire::{Begin, FromServer, MAX_PART_BYTES, Part, Report, Request};
 use airlane_apps::tiles::{
@@ -15,14 +14,13 @@ use airlane_apps::tiles::{
 };
 use airlane_base::{Rate, Time};
 use airlane_net::link::{RateProfile, Supply};
-use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
 use airlane_viewport::{Concealment, Level, LossKind, TileContent, Tiling};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
-use tokio::sync::mpsc;
 
-use crate::multipath::{Scene, mbps, scene, transport};
+use crate::multipath::{Scene, mbps, scene};
+use crate::trunks::{accept, open};
 
 const GOP: Duration = Duration::from_secs(1);
 
@@ -59,12 +57,12 @@ struct Session {
 }
 
 /// Memory as it is for radios of several hundred Mbit/s, at the rates of these.
-fn small() -> Settings {
-    Settings {
-        window_bytes: 16 << 10,
-        receive_memory: 64 << 10,
-        send_memory: 64 << 10,
-        ..Settings::default()
+fn small() -> StreamConfig {
+    StreamConfig {
+        max_segment_bytes: 4 << 10,
+        max_window_bytes: 16 << 10,
+        memory: Some(64 << 10),
+        ..StreamConfig::default()
     }
 }
 
@@ -75,12 +73,8 @@ where
 {
     let Scene { mut world, server, client: own, listen, radios } = two_radios();
     let ended = world.run(async move {
-        let settings = small();
-        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
-        let (begun, mut streams) = mpsc::unbounded_channel();
-        let serve =
-            multipath::serve(endpoint, settings, |_, _| {}, move |stream| drop(begun.send(stream)));
-        server.spawn("acceptor", serve);
+        let config = small();
+        let mut streams = accept(&server, listen, config);
         let (done, outcome) = tokio::sync::oneshot::channel();
         let clock = server.clone();
         server.spawn("tiles server", async move {
@@ -88,18 +82,12 @@ where
             let since = clock.now();
             let show = Show { title: title(), attention: attention() };
             let shows = BTreeMap::from([("Balloon".to_owned(), show)]);
-            let config = PlannerConfig::default();
-            let ended = tiles::serve(&stream, &clock, &shows, config, |_| {}).await;
+            let planner = PlannerConfig::default();
+            let ended = tiles::serve(&stream, &clock, &shows, planner, |_| {}).await;
             drop(done.send((ended.unwrap_err().to_string(), (clock.now() - since).as_secs_f64())));
         });
-        let dials = radios.into_iter().map(|ip| Dial {
-            endpoint: Arc::new(
-                Endpoint::client(&own, SocketAddr::new(ip, 0), transport()).unwrap(),
-            ),
-            server: listen,
-            name: "tiles.airlane".to_owned(),
-        });
-        let stream = Arc::new(multipath::open(&own, [7; 16], dials.collect(), settings));
+        let (_trunk, stream) = open(&own, (&radios, listen), config);
+        let stream = Arc::new(stream);
         client(stream.clone()).await;
         let ended = outcome.await.unwrap();
         drop(stream);
@@ -151,16 +139,12 @@ fn a_client_that_asks_for_nothing_reports_nothing_or_takes_nothing_is_served_no_
 }
 
 fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str) -> Session {
-    let settings = Settings { scheme, ..small() };
-    let config = PlannerConfig { method, margin: 0.8, ..PlannerConfig::default() };
+    let config = StreamConfig { scheme, ..small() };
+    let planner = PlannerConfig { method, margin: 0.8, ..PlannerConfig::default() };
     let Scene { mut world, server, client, listen, radios } = scene;
     let asked = asked.to_owned();
     let session = world.run(async move {
-        let endpoint = Endpoint::server(&server, listen, transport()).unwrap();
-        let (begun, mut streams) = mpsc::unbounded_channel();
-        let serve =
-            multipath::serve(endpoint, settings, |_, _| {}, move |stream| drop(begun.send(stream)));
-        server.spawn("acceptor", serve);
+        let mut streams = accept(&server, listen, config);
         let sent = Arc::new(Mutex::new(Vec::new()));
         let (served, mut outcome_there) = tokio::sync::oneshot::channel();
         let (clock, log) = (server.clone(), sent.clone());
@@ -169,18 +153,11 @@ fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str)
             let show = Show { title: title(), attention: attention() };
             let shows = BTreeMap::from([("Balloon".to_owned(), show)]);
             let note = |gop| log.lock().unwrap().push(gop);
-            let result = tiles::serve(&stream, &clock, &shows, config, note).await;
+            let result = tiles::serve(&stream, &clock, &shows, planner, note).await;
             drop(served.send(result));
             drop(stream.over().await);
         });
-        let dials = radios.into_iter().map(|ip| Dial {
-            endpoint: Arc::new(
-                Endpoint::client(&client, SocketAddr::new(ip, 0), transport()).unwrap(),
-            ),
-            server: listen,
-            name: "tiles.airlane".to_owned(),
-        });
-        let stream = multipath::open(&client, [7; 16], dials.collect(), settings);
+        let (_trunk, stream) = open(&client, (&radios, listen), config);
         let shown = Mutex::new(Vec::new());
         let note = |gop| shown.lock().unwrap().push(gop);
         let outcome = tiles::watch(&stream, &client, &asked, gops, note).await;

@@ -222,6 +222,25 @@ fn only_webrtc_names_the_webrtc_libraries() {
     }
 }
 
+/// Packages whose tasks run on machines alone; those of all others run in virtual time too.
+const REAL_TIME: [&str; 4] = ["bench", "cli", "daemon", "link"];
+
+/// `tokio::sync::watch` wakes in an order that it draws: a run would not repeat.
+#[test]
+fn nothing_that_runs_in_virtual_time_waits_for_a_value_in_an_order_that_is_drawn() {
+    for package in dependencies().into_keys().filter(|p| !REAL_TIME.contains(&p.as_str())) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&package).join("src");
+        for (file, code) in rust_files(&folder) {
+            let names = code.lines().any(|line| line.contains("sync::") && line.contains("watch"));
+            let file = file.display();
+            assert!(
+                !names,
+                "{package}/src/{file} uses tokio's watch; take airlane_runtime::Watched"
+            );
+        }
+    }
+}
+
 /// The Rust files under a folder, with their paths in it.
 fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();

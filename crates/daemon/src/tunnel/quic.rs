@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_apps::multipath::MultipathError;
 use airlane_apps::multipath::path_transport;
-use airlane_apps::multipath::trunk::{Channels, Pairs, accept_quic, open_quic};
+use airlane_apps::multipath::trunk::{Channels, accept_quic_lines, open_quic};
 use airlane_congestion::ControllerConfig;
 use airlane_quic::{
     Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, FirstPacketAuthorization, MIN_PAYLOAD_BYTES,
@@ -16,7 +16,6 @@ use airlane_quic::{
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::time::timeout;
 
 use super::client_key::ClientKey;
 use super::key::{NAME, random};
@@ -202,23 +201,11 @@ pub(super) fn serve(
     (at, control): (SocketAddr, Congestion),
     tls: Tls,
     (door, warnings): (Arc<Door>, Arc<RateLimitedLog>),
-    opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
+    opened: impl Fn(Channels) + Send + Sync + 'static,
 ) -> Result<Arc<Endpoint>, QuicError> {
     let transport = transport(tls, control, Arc::new(Opening { door, warnings }));
     let endpoint = Arc::new(Endpoint::server(runtime, at, transport)?);
-    let (on, accepting) = (runtime.clone(), endpoint.clone());
-    let pairs = Pairs::new(runtime.clone());
-    runtime.spawn("tunnel over quic", async move {
-        while let Some(connection) = accepting.accept().await {
-            let (opened, pairs) = (opened.clone(), pairs.clone());
-            on.spawn("tunnel line", async move {
-                if let Ok(Ok(half)) = timeout(HANDSHAKE, accept_quic(connection)).await
-                    && let Some(channels) = pairs.join(half)
-                {
-                    opened(channels);
-                }
-            });
-        }
-    });
+    let accepting = accept_quic_lines(endpoint.clone(), HANDSHAKE, |_, _| {}, opened);
+    runtime.spawn("tunnel over quic", accepting);
     Ok(endpoint)
 }

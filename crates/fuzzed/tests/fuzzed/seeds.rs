@@ -4,7 +4,6 @@ use std::io::Cursor;
 use std::path::Path;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::multipath::Hello;
 use airlane_apps::multipath::trunk::{TrunkFrame, TrunkHello};
 use airlane_apps::tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_capture::{Header, Radiotap};
@@ -102,11 +101,7 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
         "table" => table::parse(data).is_ok(),
         "tiles" => tiles::parse(data, "file").is_ok(),
         "trace" => Trace::parse(data, "seed").is_ok(),
-        "trunk" => {
-            TrunkHello::decode(data).is_ok()
-                || Hello::decode(data).is_ok()
-                || whole(data, TrunkFrame::decode)
-        }
+        "trunk" => TrunkHello::decode(data).is_ok() || whole(data, TrunkFrame::decode),
         "y4m" => {
             let mut picture = Vec::new();
             y4m::Reader::new(data).is_ok_and(|mut reader| reader.read(&mut picture) == Ok(true))

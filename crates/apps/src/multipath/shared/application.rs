@@ -1,10 +1,12 @@
 //! What the application at an end does, and whoever waits for a stream to begin or to end.
 
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
+use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
 
-use super::Shared;
+use super::{NO_PATH_TIMEOUT, Shared};
 use crate::multipath::error::MultipathError;
 
 impl Shared {
@@ -18,9 +20,9 @@ impl Shared {
         if let Some(e) = &state.failure {
             return Poll::Ready(Err(e.clone()));
         }
-        if let Some((halves, _)) = &mut state.halves {
+        if let Some((engine, _)) = &mut state.engine {
             let before = data.len();
-            halves.push(data);
+            engine.push(data);
             if data.len() < before {
                 state.wake_senders();
             }
@@ -42,24 +44,26 @@ impl Shared {
         if let Some(e) = &state.failure {
             return Poll::Ready(Err(e.clone()));
         }
-        if state.halves.as_ref().is_some_and(|(halves, _)| halves.unarrived() <= most) {
+        if state.engine.as_ref().is_some_and(|(engine, _)| engine.unarrived() <= most) {
             return Poll::Ready(Ok(()));
         }
         state.writer = Some(cx.waker().clone());
         Poll::Pending
     }
 
-    /// Bytes that were written and have not arrived.
-    pub(in crate::multipath) fn unarrived(&self) -> u64 {
-        self.lock().halves.as_ref().map_or(0, |(halves, _)| halves.unarrived())
+    /// Whether so little is under way that it goes over the express channel.
+    pub(in crate::multipath) fn is_light(&self) -> bool {
+        let state = self.lock();
+        let max_bytes = state.scheme.max_express_bytes();
+        state.engine.as_ref().is_none_or(|(engine, _)| engine.unarrived() <= max_bytes)
     }
 
     /// Nothing comes after what was written.
     pub(in crate::multipath) fn finish(&self) {
         let mut state = self.lock();
         state.finished = true;
-        if let Some((halves, _)) = &mut state.halves {
-            halves.finish();
+        if let Some((engine, _)) = &mut state.engine {
+            engine.finish();
         }
         state.wake_all();
     }
@@ -75,15 +79,15 @@ impl Shared {
         let mut state = self.lock();
         let mut pieces = Vec::new();
         let mut is_done = false;
-        if let Some((halves, _)) = &mut state.halves {
+        if let Some((engine, _)) = &mut state.engine {
             let mut bytes = 0;
             while bytes < max_bytes
-                && let Some(piece) = halves.read(now)
+                && let Some(piece) = engine.read(now)
             {
                 bytes += piece.len();
                 pieces.push(piece);
             }
-            is_done = halves.is_read();
+            is_done = engine.is_read();
         }
         if !pieces.is_empty() || is_done {
             let read: usize = pieces.iter().map(Bytes::len).sum();
@@ -131,8 +135,8 @@ impl Shared {
     /// everything has come; `None` if the stream is not over.
     pub(in crate::multipath) fn end_frames(&self) -> Option<Bytes> {
         let state = self.lock();
-        let (halves, _) = state.halves.as_ref().filter(|_| state.is_over())?;
-        Some([halves.end()?, halves.ack(0)].concat().into())
+        let (engine, _) = state.engine.as_ref().filter(|_| state.is_over())?;
+        Some([engine.end()?, engine.ack(0)].concat().into())
     }
 
     /// Ready when a path is there, if `wanted`, or none.
@@ -147,5 +151,26 @@ impl Shared {
         }
         state.watch(cx);
         Poll::Pending
+    }
+
+    /// Waits until the stream is over. Fails it when it has had no path for [`NO_PATH_TIMEOUT`].
+    pub(in crate::multipath) async fn supervise(&self) -> Result<(), MultipathError> {
+        let watch = async {
+            loop {
+                poll_fn(|cx| self.poll_has_path(cx, false)).await;
+                let timeout = self.runtime.sleep(NO_PATH_TIMEOUT);
+                tokio::select! {
+                    biased;
+                    () = poll_fn(|cx| self.poll_has_path(cx, true)) => {}
+                    () = timeout => return self.fail(MultipathError::NoPath(NO_PATH_TIMEOUT.as_secs())),
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = poll_fn(|cx| self.poll_over(cx)) => {}
+            () = watch => {}
+        }
+        poll_fn(|cx| self.poll_over(cx)).await
     }
 }

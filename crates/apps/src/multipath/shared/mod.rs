@@ -1,4 +1,4 @@
-//! What the tasks of a stream share: both halves of the protocol, and who waits for what.
+//! What the tasks of a stream share: its engine, and who waits for what.
 
 mod application;
 mod paths;
@@ -8,15 +8,14 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use airlane_base::{Histogram, Time};
-use airlane_congestion::Group;
 use airlane_fbdt::Preference;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
-use super::Settings;
+use super::Scheme;
+use super::engine::{self, Engine, SentCounts};
 use super::error::MultipathError;
-use super::halves::{self, Halves, SentCounts};
-use super::hello::Agreed;
+use super::terms::Terms;
 
 /// Paths of a stream at most.
 pub(in crate::multipath) const MAX_PATHS: usize = airlane_fbdt::MAX_PATHS;
@@ -26,6 +25,8 @@ const ACK_EVERY_BYTES: u64 = 64 << 10;
 /// Or after so long, if there are fewer.
 const ACK_DELAY: Duration = Duration::from_millis(1);
 
+/// A stream without any path fails after so long.
+pub(in crate::multipath) const NO_PATH_TIMEOUT: Duration = Duration::from_secs(30);
 /// A better path that is about to join is waited for no longer than this.
 const EXPECTED: Duration = Duration::from_secs(1);
 
@@ -37,13 +38,6 @@ pub(in crate::multipath) struct NewPath {
     pub(in crate::multipath) preference: Preference,
     /// The preference of a better one that is about to join too.
     pub(in crate::multipath) expected: Option<Preference>,
-}
-
-impl NewPath {
-    /// One that is used as any other.
-    pub(in crate::multipath) fn of(radio: u8) -> Self {
-        Self { radio, preference: Preference::default(), expected: None }
-    }
 }
 
 /// What came on a path, and what left on it.
@@ -80,8 +74,6 @@ pub struct StreamCounts {
 #[derive(Clone)]
 pub(in crate::multipath) struct Shared {
     pub(in crate::multipath) runtime: RuntimeHandle,
-    /// The controllers of this end's paths, where these are coupled.
-    group: Group,
     state: Arc<Mutex<State>>,
 }
 
@@ -116,9 +108,9 @@ impl Drop for Attached {
 }
 
 struct State {
-    settings: Settings,
-    /// Both halves and what was agreed on, once it was.
-    halves: Option<(Box<dyn Halves>, Agreed)>,
+    scheme: Scheme,
+    /// The engine and the terms, once both ends have agreed on them.
+    engine: Option<(Box<dyn Engine>, Terms)>,
     paths: [Option<PathTasks>; MAX_PATHS],
     /// How many paths there ever were.
     attached: u64,
@@ -154,10 +146,10 @@ struct PathTasks {
 }
 
 impl Shared {
-    pub(in crate::multipath) fn new(runtime: RuntimeHandle, settings: Settings) -> Self {
+    pub(in crate::multipath) fn new(runtime: RuntimeHandle, scheme: Scheme) -> Self {
         let state = State {
-            settings,
-            halves: None,
+            scheme,
+            engine: None,
             paths: [const { None }; MAX_PATHS],
             attached: 0,
             radios: Vec::new(),
@@ -168,7 +160,7 @@ impl Shared {
             progress: 0,
             failure: None,
         };
-        Self { runtime, group: Group::new(), state: Arc::new(Mutex::new(state)) }
+        Self { runtime, state: Arc::new(Mutex::new(state)) }
     }
 
     /// The state. If a task panicked in the middle of it, the stream fails, and others go on.
@@ -176,7 +168,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(|poisoned| {
             self.state.clear_poison();
             let mut state = poisoned.into_inner();
-            state.halves = None;
+            state.engine = None;
             state.failure = Some(MultipathError::Panicked);
             state.wake_all();
             state
@@ -194,33 +186,30 @@ impl Shared {
     pub(in crate::multipath) fn attach(
         &self,
         new: NewPath,
-        agreed: Agreed,
+        terms: Terms,
         control: Option<&ControlHandle>,
     ) -> Result<Attached, MultipathError> {
         let now = self.runtime.now();
-        if let Some(control) = control {
-            control.couple(&self.group);
-        }
         let mut state = self.lock();
         if let Some(e) = &state.failure {
             return Err(e.clone());
         }
-        let (settings, finished) = (state.settings, state.finished);
-        let (halves, with) = state.halves.get_or_insert_with(|| {
-            let mut halves = halves::new(&settings, &agreed.terms);
+        let (scheme, finished) = (state.scheme, state.finished);
+        let (engine, agreed) = state.engine.get_or_insert_with(|| {
+            let mut engine = engine::new(scheme, &terms);
             if finished {
-                halves.finish();
+                engine.finish();
             }
-            (halves, agreed)
+            (engine, terms)
         });
-        if *with != agreed {
-            return Err(MultipathError::Protocol("another stream of the same id"));
+        if *agreed != terms {
+            return Err(MultipathError::Protocol("a path on other terms than the stream's"));
         }
         let NewPath { radio, preference, expected } = new;
         let place =
-            halves.open(now, preference).ok_or(MultipathError::Protocol("too many paths"))?;
+            engine.open(now, preference).ok_or(MultipathError::Protocol("too many paths"))?;
         if let Some(expected) = expected {
-            halves.expect(expected, now + EXPECTED);
+            engine.expect(expected, now + EXPECTED);
         }
         let serial = state.attached;
         state.attached += 1;
@@ -249,9 +238,9 @@ impl Shared {
     pub(in crate::multipath) fn set_quiet(&self, path: PathKey, is_quiet: bool) {
         let mut state = self.lock();
         if at(&mut state.paths, path).is_some()
-            && let Some((halves, _)) = &mut state.halves
+            && let Some((engine, _)) = &mut state.engine
         {
-            halves.set_quiet(path.place, is_quiet);
+            engine.set_unresponsive(path.place, is_quiet);
             state.wake_senders();
         }
     }
@@ -278,18 +267,18 @@ impl Shared {
 
     pub(in crate::multipath) fn waited(&self) -> Histogram {
         let state = self.lock();
-        state.halves.as_ref().map(|(halves, _)| halves.waited().clone()).unwrap_or_default()
+        state.engine.as_ref().map(|(engine, _)| engine.waited().clone()).unwrap_or_default()
     }
 
     pub(in crate::multipath) fn counts(&self) -> StreamCounts {
         let state = self.lock();
-        let halves = state.halves.as_ref().map(|(halves, _)| halves);
+        let engine = state.engine.as_ref().map(|(engine, _)| engine);
         StreamCounts {
             paths: state.radios.clone(),
-            sent: halves.map(|h| h.sent()).unwrap_or_default(),
-            held_bytes: halves.map_or(0, |h| h.held_bytes()),
-            head: halves.and_then(|h| Some(state.paths[h.head()?].as_ref()?.radio)),
-            met: halves.and_then(|h| h.met()),
+            sent: engine.map(|h| h.sent()).unwrap_or_default(),
+            held_bytes: engine.map_or(0, |h| h.held_bytes()),
+            head: engine.and_then(|h| Some(state.paths[h.head()?].as_ref()?.radio)),
+            met: engine.and_then(|h| h.met()),
         }
     }
 }
@@ -308,8 +297,8 @@ impl State {
         if at(&mut self.paths, path).is_none() {
             return;
         }
-        if let Some((halves, _)) = &mut self.halves {
-            halves.close(path.place);
+        if let Some((engine, _)) = &mut self.engine {
+            engine.close(path.place);
         }
         if let Some(mut gone) = self.paths[path.place].take() {
             let is_open = self.keys().any(|(_, radio)| radio == gone.radio);
@@ -326,7 +315,7 @@ impl State {
 
     /// Whether nothing is left to do in either direction.
     fn is_over(&self) -> bool {
-        self.halves.as_ref().is_some_and(|(halves, _)| halves.is_sent() && halves.is_read())
+        self.engine.as_ref().is_some_and(|(engine, _)| engine.is_sent() && engine.is_read())
     }
 
     /// Something came or was read: wakes whoever has to tell of it now, or to wait for more.

@@ -6,11 +6,11 @@ use airlane_runtime::Timer;
 use bytes::{Bytes, BytesMut};
 
 use super::{ACK_DELAY, ACK_EVERY_BYTES, PathKey, Shared, State, at, counts_of, wake};
+use crate::multipath::engine::{ControlEvent, Outgoing, PathLoad, Turn};
 use crate::multipath::error::MultipathError;
-use crate::multipath::halves::{Outgoing, Told};
 
 impl Shared {
-    /// What `path` sends next.
+    /// The segment that `path` sends next.
     pub(in crate::multipath) fn poll_segment(
         &self,
         cx: &mut Context<'_>,
@@ -19,50 +19,49 @@ impl Shared {
     ) -> Poll<Result<Outgoing, MultipathError>> {
         let now = self.runtime.now();
         let mut state = self.lock();
-        let State { failure, halves, paths, radios, .. } = &mut *state;
+        let State { failure, engine, paths, radios, .. } = &mut *state;
         if let Some(e) = failure {
             return Poll::Ready(Err(e.clone()));
         }
-        let Some((halves, _)) = halves else { return Poll::Ready(Err(MultipathError::Ended)) };
+        let Some((engine, _)) = engine else { return Poll::Ready(Err(MultipathError::Ended)) };
         let Some(tasks) = at(paths, path) else { return Poll::Ready(Err(MultipathError::Ended)) };
         tasks.takes = true;
         let radio = tasks.radio;
-        if halves.looks_at_paths() {
-            for (number, other) in paths.iter().enumerate() {
-                if let Some(other) = other
-                    && let Some(control) = &other.control
-                {
-                    halves.look(number, &control.stats(), other.takes);
+        let loads = |number: usize| {
+            let path = paths[number].as_ref()?;
+            let stats = path.control.as_ref()?.stats();
+            Some(PathLoad { stats, has_room: path.takes })
+        };
+        let next = match engine.next(now, path.place, &loads) {
+            Turn::Segment(segment) => {
+                counts_of(radios, radio).taken_bytes += segment.payload_bytes;
+                let (has_end, has_room) = (engine.end().is_some(), engine.has_room());
+                if segment.ends_turn {
+                    state.wake_senders();
                 }
+                if let Some(tasks) = at(&mut state.paths, path) {
+                    tasks.takes = false;
+                }
+                if has_room {
+                    wake(&mut state.writer);
+                }
+                if has_end {
+                    state.wake_ackers();
+                }
+                return Poll::Ready(Ok(segment));
             }
-        }
-        if let Some(segment) = halves.next(now, path.place) {
-            counts_of(radios, radio).taken_bytes += segment.payload_bytes;
-            let (has_end, has_room) = (halves.end().is_some(), halves.has_room());
-            if halves.looks_at_paths() {
-                // It may be another's turn when this one is full.
-                state.wake_senders();
+            Turn::Wait { until, other } => {
+                if let Some(tasks) = at(paths, path) {
+                    tasks.sender = Some(cx.waker().clone());
+                }
+                if let Some(other) = other.filter(|other| *other != path.place)
+                    && let Some(tasks) = &mut paths[other]
+                {
+                    wake(&mut tasks.sender);
+                }
+                until
             }
-            if let Some(tasks) = at(&mut state.paths, path) {
-                tasks.takes = false;
-            }
-            if has_room {
-                wake(&mut state.writer);
-            }
-            if has_end {
-                state.wake_ackers();
-            }
-            return Poll::Ready(Ok(segment));
-        }
-        let (turn, next) = (halves.chosen(now), halves.next_event(now, path.place));
-        if let Some(tasks) = at(paths, path) {
-            tasks.sender = Some(cx.waker().clone());
-        }
-        if let Some(other) = turn.filter(|turn| *turn != path.place)
-            && let Some(tasks) = &mut paths[other]
-        {
-            wake(&mut tasks.sender);
-        }
+        };
         drop(state);
         // It may have come already: then at once again, in the task's next turn.
         if next.is_some_and(|at| timer.poll_at(at, cx).is_ready()) {
@@ -71,21 +70,21 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Takes all frames off what came on the lane of `path`.
-    pub(in crate::multipath) fn on_lane(
+    /// Takes all frames off what came on the data stream of `path`.
+    pub(in crate::multipath) fn on_data(
         &self,
         path: PathKey,
         from: &mut BytesMut,
     ) -> Result<(), MultipathError> {
         let now = self.runtime.now();
         let mut state = self.lock();
-        let State { halves, paths, radios, progress, .. } = &mut *state;
-        let (Some((halves, _)), Some(tasks)) = (halves, at(paths, path)) else {
+        let State { engine, paths, radios, progress, .. } = &mut *state;
+        let (Some((engine, _)), Some(tasks)) = (engine, at(paths, path)) else {
             return Err(MultipathError::Ended);
         };
         let counts = counts_of(radios, tasks.radio);
         let mut is_new = false;
-        while let Some(came) = halves.on_lane(now, from)? {
+        while let Some(came) = engine.on_data(now, from)? {
             tasks.received += came.bytes;
             if came.is_new {
                 counts.first_bytes += came.bytes;
@@ -110,15 +109,15 @@ impl Shared {
     ) -> Result<(), MultipathError> {
         let now = self.runtime.now();
         let mut state = self.lock();
-        let State { halves, paths, .. } = &mut *state;
-        let (Some((halves, _)), Some(_)) = (halves, at(paths, path)) else {
+        let State { engine, paths, .. } = &mut *state;
+        let (Some((engine, _)), Some(_)) = (engine, at(paths, path)) else {
             return Err(MultipathError::Ended);
         };
         let (mut is_ack, mut is_end) = (false, false);
-        while let Some(told) = halves.on_control(now, path.place, from)? {
+        while let Some(told) = engine.on_control(now, path.place, from)? {
             match told {
-                Told::Ack => is_ack = true,
-                Told::End => is_end = true,
+                ControlEvent::Ack => is_ack = true,
+                ControlEvent::End => is_end = true,
             }
         }
         if is_ack {
@@ -143,23 +142,23 @@ impl Shared {
     ) -> Poll<Result<Bytes, MultipathError>> {
         let now = self.runtime.now();
         let mut state = self.lock();
-        let State { failure, halves, paths, progress, .. } = &mut *state;
+        let State { failure, engine, paths, progress, .. } = &mut *state;
         if let Some(e) = failure {
             return Poll::Ready(Err(e.clone()));
         }
-        let (Some((halves, _)), Some(tasks)) = (halves, at(paths, path)) else {
+        let (Some((engine, _)), Some(tasks)) = (engine, at(paths, path)) else {
             return Poll::Ready(Err(MultipathError::Ended));
         };
-        if let Some(end) = halves.end().filter(|_| !tasks.end_told) {
+        if let Some(end) = engine.end().filter(|_| !tasks.end_told) {
             tasks.end_told = true;
             return Poll::Ready(Ok(end));
         }
         let is_new = *progress > tasks.told;
         let due = tasks.since.map(|since| since + ACK_DELAY).filter(|_| is_new);
         let is_much = *progress >= tasks.told + ACK_EVERY_BYTES;
-        if is_much || due.is_some_and(|due| now >= due) || (is_new && halves.is_read()) {
+        if is_much || due.is_some_and(|due| now >= due) || (is_new && engine.is_read()) {
             (tasks.told, tasks.since) = (*progress, None);
-            return Poll::Ready(Ok(halves.ack(tasks.received)));
+            return Poll::Ready(Ok(engine.ack(tasks.received)));
         }
         tasks.acker = Some(cx.waker().clone());
         if let Some(due) = due {

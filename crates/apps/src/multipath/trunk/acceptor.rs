@@ -17,8 +17,8 @@ use super::hello::{HELLO_BYTES, TrunkHello, TrunkId, welcome};
 use super::line::LineTerms;
 use super::pair::PeerId;
 use super::streams::{StreamLimits, Streams};
-use crate::multipath::MultipathStream;
 use crate::multipath::error::MultipathError;
+use crate::multipath::{MultipathStream, StreamConfig};
 
 /// A line has said what it belongs to by then.
 const HELLO: Duration = Duration::from_secs(5);
@@ -48,6 +48,8 @@ pub struct Bounds {
     pub memory: u64,
     /// Number of descriptors that the process may have open; `None`: as many as the system grants it.
     pub max_descriptors: Option<usize>,
+    /// The streams that this end opens or accepts.
+    pub stream: StreamConfig,
     /// Time in which a target is to be reached: its name, and the client's turn, included.
     pub reach_timeout: Duration,
 }
@@ -62,6 +64,7 @@ impl Default for Bounds {
             memory_per_trunk: 256 << 20,
             memory: 512 << 20,
             max_descriptors: None,
+            stream: StreamConfig::default(),
             reach_timeout: Duration::from_secs(15),
         }
     }

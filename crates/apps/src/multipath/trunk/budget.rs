@@ -35,7 +35,9 @@ struct Left {
 #[derive(Debug)]
 pub(super) struct Grant {
     budget: Budget,
+    /// Bytes taken beyond what any stream is sure of.
     extra: u64,
+    bytes: u64,
 }
 
 impl Budget {
@@ -57,19 +59,25 @@ impl Budget {
         self.0.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A share for another stream; `None` if there are too many.
-    pub(super) fn grant(&self) -> Option<Grant> {
-        let extra = self.take(MAX_BYTES - MIN_BYTES)?;
-        Some(Grant { budget: self.clone(), extra })
+    /// Memory for another stream; `None` if there are too many. It is `wanted`, as far as there is so
+    /// much, or a share of what is left.
+    pub(super) fn grant(&self, wanted: Option<u64>) -> Option<Grant> {
+        let extra = match wanted {
+            Some(wanted) => self.take(wanted.saturating_sub(MIN_BYTES), false)?,
+            None => self.take(MAX_BYTES - MIN_BYTES, true)?,
+        };
+        let bytes = wanted.unwrap_or(u64::MAX).min(MIN_BYTES + extra);
+        Some(Grant { budget: self.clone(), extra, bytes })
     }
 
-    /// Takes a stream, and as many bytes as it may have, up to `most`.
-    fn take(&self, most: u64) -> Option<u64> {
+    /// Takes a stream, and as many bytes as it may have, up to `max_bytes`, or up to its share.
+    fn take(&self, max_bytes: u64, is_share: bool) -> Option<u64> {
         let mut left = self.left();
         let streams = left.streams.checked_sub(1)?;
-        let own = (left.bytes / self.0.part).min(most);
+        let part = if is_share { self.0.part } else { 1 };
+        let own = (left.bytes / part).min(max_bytes);
         let extra = match &self.0.whole {
-            Some(whole) => whole.take(own)?,
+            Some(whole) => whole.take(own, is_share)?,
             None => own,
         };
         left.streams = streams;
@@ -92,7 +100,7 @@ impl Budget {
 impl Grant {
     /// Bytes in each direction.
     pub(super) fn bytes(&self) -> u64 {
-        MIN_BYTES + self.extra
+        self.bytes
     }
 }
 
@@ -110,26 +118,37 @@ mod tests {
     fn the_first_have_much_the_last_enough_and_all_no_more_than_there_is() {
         let all = 512 << 20;
         let budget = Budget::new(1000, all);
-        let grants: Vec<Grant> = std::iter::from_fn(|| budget.grant()).collect();
+        let grants: Vec<Grant> = std::iter::from_fn(|| budget.grant(None)).collect();
         assert_eq!(grants.len(), 1000);
         assert!(grants[0].bytes() > 24 << 20 && grants[999].bytes() >= MIN_BYTES);
         let given: u64 = grants.iter().map(Grant::bytes).sum();
         assert!(given <= all + 1000 * MIN_BYTES, "{given}");
-        assert!(budget.grant().is_none());
+        assert!(budget.grant(None).is_none());
         let first = grants[0].bytes();
         drop(grants);
-        assert_eq!(budget.grant().unwrap().bytes(), first);
+        assert_eq!(budget.grant(None).unwrap().bytes(), first);
     }
+
+    #[test]
+    fn who_says_how_much_gets_that_while_it_is_there() {
+        let all = Budget::new(10, 8 << 20);
+        let trunk = all.part(10, 6 << 20);
+        let small = trunk.grant(Some(64 << 10)).unwrap();
+        assert_eq!((small.bytes(), small.extra), (64 << 10, 0));
+        assert_eq!(trunk.grant(Some(6 << 20)).unwrap().bytes(), 6 << 20);
+        assert_eq!(trunk.grant(Some(64 << 20)).unwrap().bytes(), (6 << 20) + MIN_BYTES);
+    }
+
     #[test]
     fn a_trunk_leaves_the_others_half_and_has_an_end_of_its_own() {
         let all = Budget::new(1000, 512 << 20);
         let (greedy, other) = (all.part(100, 256 << 20), all.part(100, 256 << 20));
-        let grants: Vec<Grant> = std::iter::from_fn(|| greedy.grant()).collect();
+        let grants: Vec<Grant> = std::iter::from_fn(|| greedy.grant(None)).collect();
         assert_eq!(grants.len(), 100);
         assert!(grants[0].bytes() >= 31 << 20, "{}", grants[0].bytes());
         let given: u64 = grants.iter().map(Grant::bytes).sum();
         assert!(given <= (256 << 20) + 100 * MIN_BYTES, "{given}");
-        assert!(other.grant().unwrap().bytes() >= 16 << 20);
+        assert!(other.grant(None).unwrap().bytes() >= 16 << 20);
         drop(grants);
         assert_eq!(all.left().bytes, 512 << 20);
         assert_eq!((all.left().streams, greedy.left().streams), (1000, 100));

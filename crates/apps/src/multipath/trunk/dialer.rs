@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::watch;
 
 use super::acceptor::Bounds;
 use super::budget::Budget;
@@ -27,7 +26,7 @@ pub(super) const RETRY: Duration = Duration::from_millis(250);
 /// An attempt takes no longer.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Attempts of a radio at once at most.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: u32 = 8;
 /// A line that answers nothing for so long, and for three of its least round trips, may be in the
 /// dark: others are tried beside it.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -78,9 +77,9 @@ pub(super) struct Shared {
     radios: Vec<Mutex<Seen>>,
     /// The other end's incarnation, once it is known.
     incarnation: Mutex<Option<u64>>,
-    over: watch::Sender<bool>,
+    over: Watched<bool>,
     /// Grows when something has changed that may bring a radio back.
-    retries: watch::Sender<u64>,
+    retries: Watched<u64>,
 }
 
 /// What is known of a radio, besides its line's own figures.
@@ -117,8 +116,8 @@ impl Trunk {
             streams,
             radios: radios.iter().map(|_| Mutex::default()).collect(),
             incarnation: Mutex::default(),
-            over: watch::Sender::new(false),
-            retries: watch::Sender::new(0),
+            over: Watched::new(false),
+            retries: Watched::new(0),
         });
         for (number, (connect, terms)) in (0..=u8::MAX).zip(radios) {
             let radio = Radio { shared: shared.clone(), number, connect, terms };
@@ -151,14 +150,14 @@ impl Trunk {
 
     /// Something has changed, an address or a link say: radios without a line try at once.
     pub fn retry_now(&self) {
-        self.shared.retries.send_modify(|times| *times += 1);
+        self.shared.retries.update(|times| *times += 1);
     }
 
     /// Gives up all streams, and waits a little until the other end has been told.
     pub async fn close(&self) {
         self.shared.streams.give_up();
         self.shared.runtime.sleep(FAREWELL).await;
-        self.shared.over.send_replace(true);
+        self.shared.over.set(true);
         self.shared.streams.end();
     }
 
@@ -172,7 +171,7 @@ impl Trunk {
 
 impl Drop for Trunk {
     fn drop(&mut self) {
-        self.shared.over.send_replace(true);
+        self.shared.over.set(true);
         self.shared.streams.end();
     }
 }
@@ -221,7 +220,6 @@ pub(super) struct Radio {
 
 impl Radio {
     async fn run(self) {
-        let mut over = self.shared.over.subscribe();
         let lines = async {
             let mut usual = Duration::ZERO;
             let mut next = None;
@@ -239,7 +237,7 @@ impl Radio {
         };
         tokio::select! {
             biased;
-            _ = over.wait_for(|over| *over) => {}
+            () = self.shared.over.until(true) => {}
             () = lines => {}
         }
     }
@@ -252,7 +250,7 @@ impl Radio {
     async fn serve(&self, open: OpenLine) -> Option<OpenLine> {
         let OpenLine { channels, buffer, took } = open;
         let streams = self.shared.streams.clone();
-        let (known, mut known_line) = watch::channel(None);
+        let known: Watched<Option<Arc<Line>>> = Watched::default();
         let terms = LineTerms {
             preference: self.terms.preference,
             max_bps: self.terms.max_bps,
@@ -261,20 +259,14 @@ impl Radio {
         };
         let running = streams.run((self.number, terms), channels, buffer, |new| {
             self.seen().set(Some(new.clone()));
-            known.send_replace(Some(new.clone()));
+            known.set(Some(new.clone()));
         });
         let watching = async {
-            let line = match known_line.wait_for(Option::is_some).await {
-                Ok(line) => line.clone(),
-                Err(_) => None,
-            };
-            match line {
-                Some(line) => tokio::select! {
-                    biased;
-                    never = self.keep_to_quota(&line) => match never {},
-                    open = self.replacement(&line, took) => open,
-                },
-                None => std::future::pending().await,
+            let line = known.wait_for(Option::clone).await;
+            tokio::select! {
+                biased;
+                never = self.keep_to_quota(&line) => match never {},
+                open = self.replacement(&line, took) => open,
             }
         };
         let replaced = tokio::select! {
@@ -291,9 +283,7 @@ impl Radio {
             replacement = watching => Some(replacement),
         };
         // Dropped with its reader, it would stay open for its other tasks.
-        if let Some(line) = known_line.borrow().as_ref() {
-            line.end();
-        }
+        known.with(|line| line.as_ref().map(|line| line.end()));
         if replaced.is_none() {
             self.pause(RETRY).await;
         }
@@ -302,10 +292,10 @@ impl Radio {
 
     /// Waits for so long, or until something has changed.
     async fn pause(&self, duration: Duration) {
-        let mut retries = self.shared.retries.subscribe();
+        let retries = self.shared.retries.get();
         tokio::select! {
             biased;
-            _ = retries.changed() => {}
+            _ = self.shared.retries.changed_from(retries) => {}
             () = self.shared.runtime.sleep(duration) => {}
         }
     }
@@ -347,10 +337,16 @@ impl Radio {
     async fn another(&self, line: &Arc<Line>, took: Duration) -> Option<OpenLine> {
         self.seen().view.is_silent = true;
         // Its bulk channel may be in the light again long before the other.
-        let since = line.pulse.heard_express();
+        // What a dark link had queued comes at its end, and the line may then be silent again: a word is
+        // not enough.
+        let mut heard = line.pulse.heard_express();
         let speaks = async {
-            while line.pulse.heard_express() == since {
-                self.shared.runtime.sleep(RETRY / 2).await;
+            let mut words = 0;
+            while words < 2 {
+                self.shared.runtime.sleep(RETRY).await;
+                let now = line.pulse.heard_express();
+                words = if now == heard { 0 } else { words + 1 };
+                heard = now;
             }
         };
         let open = tokio::select! {
@@ -369,12 +365,18 @@ impl Radio {
         let mut attempts = FuturesUnordered::new();
         // A connection that usually takes long is not tried again while it may be on its way.
         let pause = RETRY.max(usual.min(CONNECT) * 3 / 2);
+        // What is sent in the dark is sent again at intervals that double: where an attempt usually takes
+        // a moment, a new one hears of the light first, so that old ones are to leave room for it.
+        let timeout = match usual.is_zero() {
+            true => CONNECT,
+            false => (pause * ATTEMPTS).min(CONNECT),
+        };
         loop {
-            if attempts.len() < ATTEMPTS {
-                attempts.push(self.attempt());
+            if attempts.len() < ATTEMPTS as usize {
+                attempts.push(self.attempt(timeout));
             }
             let until = runtime.now() + pause;
-            let mut retries = self.shared.retries.subscribe();
+            let retries = self.shared.retries.get();
             loop {
                 tokio::select! {
                     biased;
@@ -385,21 +387,24 @@ impl Radio {
                         },
                         Err(e) => self.seen().view.problem = e.to_string(),
                     },
-                    _ = retries.changed() => break,
+                    _ = self.shared.retries.changed_from(retries) => break,
                     () = runtime.sleep_until(until) => break,
                 }
             }
         }
     }
 
-    async fn attempt(&self) -> Result<(Channels, Duration), MultipathError> {
+    async fn attempt(&self, timeout: Duration) -> Result<(Channels, Duration), MultipathError> {
         let runtime = &self.shared.runtime;
         let begun = runtime.now();
-        let timeout = runtime.sleep(CONNECT);
+        let ended = runtime.sleep(timeout);
         tokio::select! {
             biased;
             channels = (self.connect)() => Ok((channels?, runtime.now() - begun)),
-            () = timeout => Err(MultipathError::Io(format!("no answer for {} s", CONNECT.as_secs()))),
+            () = ended => {
+                let seconds = timeout.as_secs_f64();
+                Err(MultipathError::Io(format!("no answer for {seconds} s")))
+            }
         }
     }
 
@@ -418,10 +423,11 @@ impl Radio {
             max_bps,
             allowance: quota.as_ref().map(|_| 0),
         };
-        let hello = hello.encode();
+        // Streams that are opened now need not wait for the welcome.
+        let first_messages = [vec![hello.encode()], self.shared.streams.new_opens()].concat();
         let mut buffer = BytesMut::new();
         let greet = async {
-            channels.express.sender.write(vec![hello]).await?;
+            channels.express.sender.write(first_messages).await?;
             first(&mut *channels.express.receiver, &mut buffer, WELCOME_BYTES).await
         };
         let welcome = tokio::select! {

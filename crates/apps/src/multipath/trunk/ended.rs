@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use airlane_base::Time;
 use bytes::Bytes;
 
-use crate::multipath::dialer::PATIENCE;
-use crate::multipath::hello::Terms;
+use crate::multipath::shared::NO_PATH_TIMEOUT;
+use crate::multipath::terms::Terms;
 
 /// So many are remembered: they take some 100 bytes each, here and on every new line.
 const MAX_ENDED: usize = 128;
@@ -44,7 +44,7 @@ impl Ended {
 
     /// Those for which the other end may be waiting: later it has given up.
     pub(super) fn awaited(&self, now: Time) -> impl Iterator<Item = &EndedStream> {
-        self.0.iter().take_while(move |stream| now - stream.at <= PATIENCE)
+        self.0.iter().take_while(move |stream| now - stream.at <= NO_PATH_TIMEOUT)
     }
 
     /// The other end knows of none of them.
@@ -56,7 +56,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::multipath::hello::Protocol;
+    use crate::multipath::terms::Protocol;
 
     #[test]
     fn the_latest_are_remembered_and_for_a_while_awaited() {
@@ -77,7 +77,7 @@ mod tests {
         assert!(ended.get(last - MAX_ENDED as u32).is_none());
         let now = Time::from_secs_f64(last.into());
         let awaited: Vec<u32> = ended.awaited(now).map(|stream| stream.number).collect();
-        assert_eq!((awaited[0], awaited.len()), (last, PATIENCE.as_secs() as usize + 1));
+        assert_eq!((awaited[0], awaited.len()), (last, NO_PATH_TIMEOUT.as_secs() as usize + 1));
         ended.clear();
         assert!(ended.get(last).is_none() && ended.awaited(now).next().is_none());
     }

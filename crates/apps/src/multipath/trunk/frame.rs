@@ -6,7 +6,7 @@ use std::fmt;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::multipath::error::MultipathError;
-use crate::multipath::hello::{TERMS_BYTES, Terms};
+use crate::multipath::terms::{TERMS_BYTES, Terms};
 
 /// Bytes in front of every frame's body: its type, its length and its stream.
 pub(super) const HEADER_BYTES: usize = 1 + 3 + 4;
@@ -217,7 +217,7 @@ fn checked(terms: Terms) -> Result<Terms, MultipathError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::multipath::hello::Protocol;
+    use crate::multipath::terms::Protocol;
 
     const TERMS: Terms = Terms {
         protocol: Protocol::Fbdt,

@@ -27,6 +27,7 @@ mod meter;
 mod outbox;
 mod pair;
 mod pulse;
+mod quic;
 mod quota;
 mod seen;
 mod streams;
@@ -34,14 +35,12 @@ mod streams;
 mod testing;
 
 pub use acceptor::{Acceptor, Bounds, Opened, TrunkView};
-pub use channel::{
-    Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, LineFuture, accept_quic,
-    open_quic,
-};
+pub use channel::{Channel, ChannelFuture, ChannelReceiver, ChannelSender, Channels, LineFuture};
 pub use dialer::{Connect, RadioView, Trunk};
 pub use frame::{Body, MAX_REQUEST_BYTES, Reason, TrunkFrame};
 pub use hello::{TrunkHello, TrunkId};
 pub use pair::{Half, LineNonce, Pairs, PeerId, Role};
+pub use quic::{accept_quic, accept_quic_lines, connect_quic, open_quic};
 pub use quota::{Quota, RadioTerms};
 
 pub use airlane_fbdt::Preference;

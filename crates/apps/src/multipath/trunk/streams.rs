@@ -1,7 +1,6 @@
 //! The streams of a trunk at one end, and the lines that carry them.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,28 +11,19 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 
 use super::acceptor::Bounds;
-use super::budget::{Budget, Grant, MIN_BYTES};
+use super::budget::{Budget, Grant};
 use super::channel::Channels;
 use super::ended::{Ended, EndedStream};
-use super::frame::{Body, Reason};
-use super::line::{Asked, Line, LineTerms};
+use super::frame::{Body, Reason, TrunkFrame};
+use super::line::{Asked, Line, LineTerms, Senders};
 use super::seen::Seen;
-use crate::multipath::dialer::patience;
 use crate::multipath::error::MultipathError;
-use crate::multipath::hello::{Agreed, Protocol, Terms};
 use crate::multipath::shared::{NewPath, Shared};
-use crate::multipath::{FbdtOptions, MultipathStream, Scheme, Settings};
+use crate::multipath::terms::Terms;
+use crate::multipath::{MultipathStream, StreamConfig};
 
-/// Bytes of a segment: what a stream can hold a channel up for.
-const SEGMENT_BYTES: u32 = 16 << 10;
-/// Bytes of a window, where memory holds some of them (section 3.2 of the paper).
-const WINDOW_BYTES: u32 = 1 << 20;
-/// Windows that a stream's memory holds at least.
-const WINDOWS: u64 = 4;
-
-/// A stream with no more under way sends that over all radios: a keystroke, or a question that fits a
-/// packet or two, is there when the radio that is best at the moment has brought it.
-const COPIED_BYTES: u64 = 2 << 10;
+/// Windows that a stream's memory holds at least, where that is a share of what there is.
+const MIN_WINDOWS: u64 = 4;
 
 /// Between two looks at who is heard.
 const LOOK: Duration = Duration::from_millis(250);
@@ -48,6 +38,7 @@ pub(super) struct StreamLimits {
     /// Memory and number of its streams.
     budget: Budget,
     max_lines: usize,
+    stream: StreamConfig,
 }
 
 impl StreamLimits {
@@ -56,6 +47,7 @@ impl StreamLimits {
         Self {
             budget: all.part(bounds.streams_per_trunk, bounds.memory_per_trunk),
             max_lines: bounds.lines_per_trunk,
+            stream: bounds.stream,
         }
     }
 }
@@ -142,9 +134,10 @@ impl Streams {
         request: Bytes,
     ) -> Result<MultipathStream, MultipathError> {
         let full = || MultipathError::Reset(Reason::Full);
-        let grant = self.limits.budget.grant().ok_or_else(full)?;
-        let terms = terms(grant.bytes());
-        let shared = self.shared(&terms);
+        let config = &self.limits.stream;
+        let grant = self.limits.budget.grant(config.memory).ok_or_else(full)?;
+        let terms = terms(config, grant.bytes());
+        let shared = Shared::new(self.runtime.clone(), config.scheme);
         let mut table = self.table();
         if table.is_over {
             return Err(MultipathError::GivenUp);
@@ -169,25 +162,23 @@ impl Streams {
         Ok(MultipathStream::new(shared))
     }
 
-    /// A stream with the memory of `terms` at this end.
-    fn shared(&self, terms: &Terms) -> Shared {
-        let options = FbdtOptions { copied_bytes: COPIED_BYTES, ..FbdtOptions::default() };
-        let settings = Settings {
-            scheme: Scheme::Fbdt(options),
-            segment_bytes: terms.segment_bytes,
-            window_bytes: terms.window_bytes,
-            receive_memory: terms.receive_memory,
-            send_memory: terms.receive_memory,
+    /// The open frames of the streams that the other end has not accepted yet. If it was started again,
+    /// it takes them for no others; those that it had accepted it must not open anew.
+    pub(super) fn new_opens(&self) -> Vec<Bytes> {
+        let table = self.table();
+        let new = table.streams.iter().filter(|(_, entry)| !entry.is_agreed);
+        let open = |(number, entry): (&u32, &Entry)| {
+            let body = Body::Open { terms: entry.terms, request: entry.request.clone() };
+            TrunkFrame { stream: *number, body }.encode()
         };
-        Shared::new(self.runtime.clone(), settings)
+        new.map(open).collect()
     }
 
     /// Removes a stream when it is over or has failed, and tells the other end of a failure.
     fn watch(self: &Arc<Self>, number: u32, shared: Shared) {
         let streams = self.clone();
         self.runtime.spawn("trunk stream", async move {
-            patience(shared.clone()).await;
-            let ended = poll_fn(|cx| shared.poll_over(cx)).await;
+            let ended = shared.supervise().await;
             let lines = {
                 let mut table = streams.table();
                 let removed = table.streams.remove(&number);
@@ -228,7 +219,8 @@ impl Streams {
         started: impl FnOnce(&Arc<Line>),
     ) -> MultipathError {
         let Channels { express, bulk, guard, .. } = channels;
-        for control in [&express.control, &bulk.control].into_iter().flatten() {
+        // The express channel carries too little for its window to tell of its path.
+        if let Some(control) = &bulk.control {
             control.couple(&self.group);
         }
         let line = {
@@ -242,7 +234,12 @@ impl Streams {
             table.serial += 1;
             let runtime = self.runtime.clone();
             let serial = table.serial;
-            let line = Line::new(runtime, (radio, serial), of_line, express.sender, bulk.sender);
+            let line = Line::new(
+                runtime,
+                (radio, serial),
+                of_line,
+                Senders { express: express.sender, bulk: bulk.sender, control: bulk.control },
+            );
             if of_line.preference != Preference::default() && !table.watches_lines {
                 table.watches_lines = true;
                 self.runtime.spawn("trunk watch", self.clone().watch_lines());
@@ -330,7 +327,8 @@ impl Streams {
         request: Bytes,
     ) -> Result<(), Reason> {
         let Some(begun) = &self.begun else { return Err(Reason::Protocol) };
-        if wanted.protocol != Protocol::Fbdt {
+        let config = &self.limits.stream;
+        if wanted.protocol != config.scheme.protocol() {
             return Err(Reason::Protocol);
         }
         let mut table = self.table();
@@ -346,12 +344,12 @@ impl Streams {
             if !table.seen.is_new(stream) {
                 return Err(Reason::Unknown);
             }
-            let grant = self.limits.budget.grant().ok_or(Reason::Full)?;
+            let grant = self.limits.budget.grant(config.memory).ok_or(Reason::Full)?;
             let receive_memory = wanted.receive_memory.min(grant.bytes());
-            let window_bytes = wanted.window_bytes.min(window(receive_memory));
+            let window_bytes = wanted.window_bytes.min(window(config, receive_memory));
             let segment_bytes = wanted.segment_bytes.min(window_bytes);
             let terms = Terms { receive_memory, window_bytes, segment_bytes, ..wanted };
-            let shared = self.shared(&terms);
+            let shared = Shared::new(self.runtime.clone(), config.scheme);
             new = Some((MultipathStream::new(shared.clone()), request.clone()));
             let entry = Entry {
                 shared: shared.clone(),
@@ -427,10 +425,9 @@ impl Streams {
         };
         let expected = lines.values().filter(is_to_join).map(|other| other.preference).min();
         let terms = entry.terms;
-        let agreed = Agreed { incarnation: 0, terms };
         let new = NewPath { radio: line.radio, preference: line.preference, expected };
         // If it has failed, whoever watches it tells the other end.
-        let Ok(attached) = entry.shared.attach(new, agreed, None) else { return };
+        let Ok(attached) = entry.shared.attach(new, terms, line.control.as_ref()) else { return };
         line.add(stream, &attached);
         let carry = line.clone().carry(stream, attached, accepts.then_some(terms));
         self.runtime.spawn("trunk carrier", carry);
@@ -482,15 +479,15 @@ impl Drop for InService<'_> {
     }
 }
 
-/// What a stream with so much memory asks for.
-fn terms(receive_memory: u64) -> Terms {
-    let window_bytes = window(receive_memory);
-    let segment_bytes = SEGMENT_BYTES.min(window_bytes);
-    Terms { protocol: Protocol::Fbdt, segment_bytes, window_bytes, receive_memory }
+/// The terms that a stream with so much memory asks for.
+fn terms(config: &StreamConfig, receive_memory: u64) -> Terms {
+    let window_bytes = window(config, receive_memory);
+    let segment_bytes = config.max_segment_bytes.min(window_bytes);
+    Terms { protocol: config.scheme.protocol(), segment_bytes, window_bytes, receive_memory }
 }
 
-/// The window that fits a memory.
-fn window(receive_memory: u64) -> u32 {
-    const _: () = assert!(MIN_BYTES / WINDOWS >= SEGMENT_BYTES as u64);
-    u32::try_from(receive_memory / WINDOWS).unwrap_or(u32::MAX).min(WINDOW_BYTES)
+/// The length of a window that fits a memory, bytes.
+fn window(config: &StreamConfig, receive_memory: u64) -> u32 {
+    let windows = if config.memory.is_some() { 1 } else { MIN_WINDOWS };
+    u32::try_from(receive_memory / windows).unwrap_or(u32::MAX).min(config.max_window_bytes)
 }

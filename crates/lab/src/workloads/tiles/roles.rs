@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::multipath::{self, MultipathStream, Settings};
+use airlane_apps::multipath::{MultipathStream, StreamConfig};
 use airlane_apps::tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
 use airlane_base::Time;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -14,7 +14,7 @@ use super::content::Watched;
 use super::drawn::Stock;
 use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
 use crate::error::LabError;
-use crate::multipath::{Ends, Radio, stream_id};
+use crate::multipath::{Ends, Opener, Radio, Sites};
 use crate::workload::{BoxFuture, Part, Running};
 use crate::world::Stage;
 
@@ -71,21 +71,24 @@ fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<St
     let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let watched = Stock::watched(stage.stocks, stage.plan, stage.key.case, number);
     let control = session.control.as_ref().unwrap_or(&stage.scheme().control);
-    let names = (session.name.as_str(), "tiles.airlane");
-    let mut ends = Ends::new(stage, names, (&session.at, None), control)?;
-    let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let settings = Settings {
-        scheme: of_scheme.scheduler.scheme(None),
-        segment_bytes: bytes(session.segment),
-        window_bytes: bytes(of_scheme.window.min(session.memory).max(session.segment)),
-        receive_memory: session.memory,
-        send_memory: session.memory,
+    let sites = Sites {
+        owner: &session.name,
+        server: "tiles.airlane",
+        at: &session.at,
+        only: None,
+        seed: stage.seed.split(NAME).split(&session.name),
     };
-    let connected = ends.connected();
-    let Ends { pair, listen, dials, radios, .. } = ends;
+    let mut ends = Ends::new(stage, &sites, control)?;
+    let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let stream = StreamConfig {
+        scheme: of_scheme.scheduler.scheme(None),
+        max_segment_bytes: bytes(session.segment),
+        max_window_bytes: bytes(of_scheme.window.min(session.memory).max(session.segment)),
+        memory: Some(session.memory),
+    };
     let sent = Noted::new();
     let begun = {
-        let (clock, watched, sent) = (pair.server.clone(), watched.clone(), sent.shared());
+        let (clock, watched, sent) = (ends.pair.server.clone(), watched.clone(), sent.shared());
         let config = PlannerConfig {
             method: of_scheme.planner,
             margin: of_scheme.margin,
@@ -102,21 +105,16 @@ fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<St
             });
         }
     };
-    pair.server.spawn("multipath acceptor", multipath::serve(listen, settings, connected, begun));
+    ends.serve(stream, begun);
     let begin = Time::ZERO + session.start;
-    let id = stream_id(stage.seed.split(NAME).split(&session.name));
     let shown = Noted::new();
     let client = Held::default();
-    let (clock, kept) = (pair.client.clone(), client.clone());
-    let open = move || {
-        let stream = Arc::new(multipath::open(&clock, id, dials, settings));
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream.clone());
-        stream
-    };
+    let opener = (ends.opener(stream), client.clone());
+    let Ends { pair, radios, .. } = ends;
     let gops = gops(&watched, stage.end - begin);
     let times = (begin, stage.end);
     let title = watched.title.name().to_owned();
-    let ended = watch(&pair.client, times, (title, gops), open, shown.shared());
+    let ended = watch(&pair.client, times, (title, gops), opener, shown.shared());
     Ok(Started {
         name: session.name.clone(),
         counted_from: begin + session.skip,
@@ -139,22 +137,28 @@ fn watch(
     clock: &RuntimeHandle,
     (begin, end): (Time, Time),
     (title, gops): (String, u32),
-    open: impl FnOnce() -> Arc<MultipathStream> + Send + 'static,
+    (opener, keep): (Opener, Held),
     shown: Noted<(Time, ShownGop)>,
 ) -> oneshot::Receiver<Option<String>> {
     let (done, ended) = oneshot::channel();
     let client = clock.clone();
     clock.spawn("tiles client", async move {
         client.sleep_until(begin).await;
-        let stream = open();
-        let note = |gop| shown.add((client.now(), gop));
-        let result = tokio::select! {
-            biased;
-            () = client.sleep_until(end) => Ok(()),
-            result = tiles::watch(&stream, &client, &title, gops, note) => result,
+        let failure = match opener.open() {
+            Ok((_session, stream)) => {
+                *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream.clone());
+                let note = |gop| shown.add((client.now(), gop));
+                let result = tokio::select! {
+                    biased;
+                    () = client.sleep_until(end) => Ok(()),
+                    result = tiles::watch(&stream, &client, &title, gops, note) => result,
+                };
+                result.err().map(|e| e.to_string())
+            }
+            Err(e) => Some(e.to_string()),
         };
         // The receiver is gone if the world was stopped.
-        drop(done.send(result.err().map(|e| e.to_string())));
+        drop(done.send(failure));
     });
     ended
 }

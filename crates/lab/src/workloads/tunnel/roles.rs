@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::multipath::{self, MultipathStream, Settings, transfer};
+use airlane_apps::multipath::{MultipathStream, StreamConfig, transfer};
 use airlane_base::{Histogram, Time};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::oneshot;
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::samples::{self, Held, Samples};
 use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
 use crate::error::LabError;
-use crate::multipath::{Ends, Radio, stream_id};
+use crate::multipath::{Ends, Opener, Radio, Sites};
 use crate::workload::{BoxFuture, Part, Running};
 use crate::world::Stage;
 
@@ -47,25 +47,27 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let control = tunnel.control.as_ref().unwrap_or(&stage.scheme().control);
     let memory = tunnel.memory;
-    let settings = Settings {
+    let shipped = StreamConfig::default();
+    let window = of_scheme.window.and_then(|bytes| u32::try_from(bytes).ok());
+    let config = StreamConfig {
         scheme: of_scheme.scheduler.scheme(of_scheme.without),
-        receive_memory: memory,
-        send_memory: memory,
-        ..Settings::default()
+        max_window_bytes: window.unwrap_or(shipped.max_window_bytes),
+        memory: Some(memory),
+        ..shipped
     };
-    let settings = match of_scheme.window.and_then(|bytes| u32::try_from(bytes).ok()) {
-        Some(window_bytes) => Settings { window_bytes, ..settings },
-        None => settings,
+    let sites = Sites {
+        owner: &tunnel.name,
+        server: "tunnel.airlane",
+        at: &tunnel.at,
+        only: of_scheme.only.as_deref(),
+        seed: stage.seed.split("tunnel").split(&tunnel.name),
     };
-    let names = (tunnel.name.as_str(), "tunnel.airlane");
-    let mut ends = Ends::new(stage, names, (&tunnel.at, of_scheme.only.as_deref()), control)?;
-    let connected = ends.connected();
-    let Ends { pair, listen, dials, radios, .. } = ends;
+    let mut ends = Ends::new(stage, &sites, control)?;
     let bytes = tunnel.bytes.unwrap_or(ENDLESS);
     let written = Arc::new(transfer::Passed::default());
     let (source, sink) = (Held::default(), Held::default());
     let begun = {
-        let (written, source, clock) = (written.clone(), source.clone(), pair.server.clone());
+        let (written, source, clock) = (written.clone(), source.clone(), ends.pair.server.clone());
         move |stream: MultipathStream| {
             let stream = Arc::new(stream);
             *lock(&source) = Some(stream.clone());
@@ -76,17 +78,13 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
             });
         }
     };
-    pair.server.spawn("tunnel acceptor", multipath::serve(listen, settings, connected, begun));
+    ends.serve(config, begun);
     let begin = Time::ZERO + tunnel.start;
     let read = Arc::new(transfer::Passed::default());
-    let id = stream_id(stage.seed.split("tunnel").split(&tunnel.name));
-    let (clock, kept) = (pair.client.clone(), sink.clone());
-    let opened = move || {
-        let stream = Arc::new(multipath::open(&clock, id, dials, settings));
-        *lock(&kept) = Some(stream.clone());
-        stream
-    };
-    let ended = receive(&pair.client, (begin, stage.end), bytes, opened, &read);
+    let (opener, keep) = (ends.opener(config), sink.clone());
+    let Ends { pair, radios, .. } = ends;
+    let times = (begin, stage.end);
+    let ended = receive(&pair.client, times, bytes, (opener, keep), &read);
     let samples = samples::start(&pair.client, &source, &sink, stage.end);
     let counted_from = begin + tunnel.skip;
     let waited_before = Arc::new(Mutex::new(Histogram::default()));
@@ -116,20 +114,25 @@ fn receive(
     clock: &RuntimeHandle,
     (begin, end): (Time, Time),
     bytes: u64,
-    opened: impl FnOnce() -> Arc<MultipathStream> + Send + 'static,
+    (opener, keep): (Opener, Held),
     read: &Arc<transfer::Passed>,
 ) -> oneshot::Receiver<(Time, Option<String>)> {
     let (done, ended) = oneshot::channel();
     let (client, read) = (clock.clone(), read.clone());
     clock.spawn("tunnel receiver", async move {
         client.sleep_until(begin).await;
-        let stream = opened();
-        let result = tokio::select! {
-            biased;
-            () = client.sleep_until(end) => Ok(()),
-            result = transfer::receive(&stream, &client, bytes, &read) => result,
+        let failure = match opener.open() {
+            Ok((_session, stream)) => {
+                *lock(&keep) = Some(stream.clone());
+                let result = tokio::select! {
+                    biased;
+                    () = client.sleep_until(end) => Ok(()),
+                    result = transfer::receive(&stream, &client, bytes, &read) => result,
+                };
+                result.err().map(|e| e.to_string())
+            }
+            Err(e) => Some(e.to_string()),
         };
-        let failure = result.err().map(|e| e.to_string());
         // The receiver is gone if the world was stopped.
         drop(done.send((client.now(), failure)));
     });

@@ -70,13 +70,13 @@ impl Line {
                 self.end();
                 Ok(())
             }
-            Body::Lane(frames) => self.pass_on(stream, frames, Shared::on_lane),
+            Body::Lane(frames) => self.pass_on(stream, frames, Shared::on_data),
             Body::Control(frames) => self.pass_on(stream, frames, Shared::on_control),
             Body::Open { terms, request } => return Some(Asked::Open { stream, terms, request }),
             Body::Accept(terms) => return Some(Asked::Accept { stream, terms }),
             Body::Reset(reason) => return Some(Asked::Reset { stream, reason }),
             Body::Ping(number) => {
-                self.question.send_replace(number);
+                self.question.update(|(last, count)| (*last, *count) = (number, *count + 1));
                 Ok(())
             }
             Body::Pong(number) => {
@@ -121,14 +121,15 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use airlane_fbdt::Preference;
     use bytes::Bytes;
 
     use super::*;
-    use crate::multipath::hello::{Agreed, Terms};
     use crate::multipath::shared::NewPath;
-    use crate::multipath::trunk::line::LineTerms;
+    use crate::multipath::terms::Terms;
+    use crate::multipath::trunk::line::{LineTerms, Senders};
     use crate::multipath::trunk::testing::{Discards, virtual_time};
-    use crate::multipath::{MultipathStream, Settings};
+    use crate::multipath::{MultipathStream, Protocol, StreamConfig};
 
     /// A fault of this end.
     fn panics(_: &Shared, _: PathKey, _: &mut BytesMut) -> Result<(), MultipathError> {
@@ -140,12 +141,19 @@ mod tests {
         virtual_time(|runtime| async move {
             let discards = || Box::new(Discards);
             let terms = LineTerms::default();
-            let line = Line::new(runtime.clone(), (0, 1), terms, discards(), discards());
-            let settings = Settings::default();
+            let senders = Senders { express: discards(), bulk: discards(), control: None };
+            let line = Line::new(runtime.clone(), (0, 1), terms, senders);
+            let terms = Terms {
+                protocol: Protocol::Fbdt,
+                segment_bytes: 4096,
+                window_bytes: 1 << 20,
+                receive_memory: 4 << 20,
+            };
+            let StreamConfig { scheme, .. } = StreamConfig::default();
             let stream = |number: u32| {
-                let shared = Shared::new(runtime.clone(), settings);
-                let agreed = Agreed { incarnation: 0, terms: Terms::of(&settings) };
-                let attached = shared.attach(NewPath::of(0), agreed, None).unwrap();
+                let shared = Shared::new(runtime.clone(), scheme);
+                let new = NewPath { radio: 0, preference: Preference::default(), expected: None };
+                let attached = shared.attach(new, terms, None).unwrap();
                 line.add(number, &attached);
                 (MultipathStream::new(shared), attached)
             };
@@ -162,7 +170,7 @@ mod tests {
             assert!(matches!(other.0.failed().await, MultipathError::Panicked));
             // The first was not touched, and the line goes on.
             assert!(one.0.write(Bytes::from_static(b"on")).await.is_ok());
-            assert!(!*line.over.borrow());
+            assert!(!line.over.get());
         });
     }
 }

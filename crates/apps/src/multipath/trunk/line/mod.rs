@@ -10,24 +10,23 @@ use std::task::Poll;
 
 use airlane_base::Time;
 use airlane_fbdt::Preference;
-use airlane_runtime::RuntimeHandle;
+use airlane_quic::ControlHandle;
+use airlane_runtime::{RuntimeHandle, Watched};
 use bytes::Bytes;
-use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard, watch};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use super::channel::ChannelSender;
 use super::frame::{Body, HEADER_BYTES, Reason, TrunkFrame, control_header, lane_header};
 use super::meter::{Meter, on_air};
 use super::outbox::Outbox;
 use super::pulse::Pulse;
+use crate::multipath::engine::Outgoing;
 use crate::multipath::error::MultipathError;
-use crate::multipath::hello::Terms;
 use crate::multipath::shared::{Attached, PathKey, Shared};
+use crate::multipath::terms::Terms;
 
 /// Bytes of a stream that go out in one turn on the bulk channel. Then another's turn comes.
 const TURN_BYTES: u64 = 64 << 10;
-/// A stream with no more than this under way goes over the express channel: a keystroke then waits
-/// for no bulk transfer.
-const LIGHT_BYTES: u64 = 4 << 10;
 
 /// What is shorter, and written or read alone, costs a packet of its own.
 const SMALL_BYTES: usize = 1400;
@@ -57,6 +56,14 @@ pub(super) struct LineTerms {
     pub(super) obeys: bool,
 }
 
+/// The sending ends of a line's channels.
+pub(super) struct Senders {
+    pub(super) express: Box<dyn ChannelSender>,
+    pub(super) bulk: Box<dyn ChannelSender>,
+    /// The congestion control of the bulk channel's connection, where that is ours.
+    pub(super) control: Option<ControlHandle>,
+}
+
 /// A line, shared by all tasks that use it.
 pub(super) struct Line {
     pub(super) runtime: RuntimeHandle,
@@ -68,9 +75,11 @@ pub(super) struct Line {
     pub(super) meter: Meter,
     express: AsyncMutex<Box<dyn ChannelSender>>,
     bulk: AsyncMutex<Box<dyn ChannelSender>>,
-    over: watch::Sender<bool>,
-    /// The other end's last question.
-    question: watch::Sender<u64>,
+    /// The congestion control of the bulk channel's connection, where that is ours.
+    pub(super) control: Option<ControlHandle>,
+    over: Watched<bool>,
+    /// The other end's last question, and how many there were.
+    question: Watched<(u64, u64)>,
     /// What the other end is told besides.
     outbox: Outbox,
     /// The streams that it carries.
@@ -101,8 +110,7 @@ impl Line {
         runtime: RuntimeHandle,
         (radio, serial): (u8, u64),
         terms: LineTerms,
-        express: Box<dyn ChannelSender>,
-        bulk: Box<dyn ChannelSender>,
+        senders: Senders,
     ) -> Arc<Self> {
         let heard = runtime.now();
         Arc::new(Self {
@@ -114,10 +122,11 @@ impl Line {
             runtime,
             radio,
             serial,
-            express: AsyncMutex::new(express),
-            bulk: AsyncMutex::new(bulk),
-            over: watch::Sender::new(false),
-            question: watch::Sender::new(0),
+            express: AsyncMutex::new(senders.express),
+            bulk: AsyncMutex::new(senders.bulk),
+            control: senders.control,
+            over: Watched::new(false),
+            question: Watched::default(),
             outbox: Outbox::default(),
             carried: Mutex::default(),
             sent_bytes: AtomicU64::new(0),
@@ -164,13 +173,12 @@ impl Line {
 
     /// The line is no more: all that use it end.
     pub(super) fn end(&self) {
-        self.over.send_replace(true);
+        self.over.set(true);
     }
 
     /// Waits until it is no more.
     pub(super) async fn ended(&self) {
-        // The sender lives as long as this does.
-        let _ = self.over.subscribe().wait_for(|over| *over).await;
+        self.over.until(true).await;
     }
 
     /// Asks the other end whether it is there, if no question is open.
@@ -183,10 +191,11 @@ impl Line {
     /// write: both ends might, for each other.
     pub(super) async fn answer(self: Arc<Self>) {
         let _ends = EndsLine(&self);
-        let mut questions = self.question.subscribe();
         let answers = async {
-            while questions.changed().await.is_ok() {
-                let number = *questions.borrow_and_update();
+            let mut question = self.question.get();
+            loop {
+                question = self.question.changed_from(question).await;
+                let (number, _) = question;
                 if self.say(0, Body::Pong(number)).await.is_err() {
                     return;
                 }
@@ -342,7 +351,7 @@ impl Line {
         let mut timer = self.runtime.timer(Time::FAR_FUTURE);
         let mut refill = self.runtime.timer(Time::FAR_FUTURE);
         while !is_over(shared).await? {
-            let is_light = shared.unarrived() <= LIGHT_BYTES;
+            let is_light = shared.is_light();
             let channel = if is_light { &self.express } else { &self.bulk };
             // The turn first, then the segment: one that waits for its turn could have gone over
             // another line.
@@ -362,13 +371,13 @@ impl Line {
             while bytes < turn.bytes {
                 let next = poll_fn(|cx| Poll::Ready(shared.poll_segment(cx, key, &mut timer)));
                 let Poll::Ready(next) = next.await else { break };
-                let frame = next?.frame;
+                let Outgoing { frame, ends_turn, .. } = next?;
                 let whole = (HEADER_BYTES + frame.len()) as u64;
                 turn.spend(whole);
                 bytes += whole;
                 pieces.push(lane_header(stream, frame.len()));
                 pieces.push(frame);
-                if is_light {
+                if is_light || ends_turn {
                     break;
                 }
             }

@@ -3,12 +3,11 @@
 use airlane_base::{Histogram, Time};
 use airlane_fbdt::wire::Frame;
 use airlane_fbdt::{Config, MAX_PATHS, Options, PathId, Preference, Receiver, Sender};
-use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
-use super::{Came, Halves, Outgoing, SentCounts, Told};
+use super::{Arrival, ControlEvent, Engine, Outgoing, PathLoads, SentCounts, Turn};
 use crate::multipath::error::MultipathError;
-use crate::multipath::hello::Terms;
+use crate::multipath::terms::Terms;
 
 pub(super) struct Fbdt {
     sender: Sender,
@@ -17,15 +16,15 @@ pub(super) struct Fbdt {
 }
 
 impl Fbdt {
-    pub(super) fn new(terms: &Terms, send_memory: u64, options: Options) -> Self {
+    pub(super) fn new(terms: &Terms, options: Options) -> Self {
         let Terms { segment_bytes, window_bytes, receive_memory, .. } = *terms;
         let config = Config { segment_bytes, window_bytes, receive_memory };
-        let sender = Sender::with(config, send_memory, options);
+        let sender = Sender::with(config, receive_memory, options);
         Self { sender, receiver: Receiver::new(config), paths: [None; MAX_PATHS] }
     }
 }
 
-impl Halves for Fbdt {
+impl Engine for Fbdt {
     fn open(&mut self, now: Time, preference: Preference) -> Option<usize> {
         let path = self.sender.open_with(now, preference)?;
         self.paths[path.index()] = Some(path);
@@ -36,9 +35,9 @@ impl Halves for Fbdt {
         self.sender.expect(preference, until);
     }
 
-    fn set_quiet(&mut self, path: usize, is_quiet: bool) {
+    fn set_unresponsive(&mut self, path: usize, is_unresponsive: bool) {
         if let Some(path) = self.paths[path] {
-            self.sender.set_quiet(path, is_quiet);
+            self.sender.set_quiet(path, is_unresponsive);
         }
     }
 
@@ -48,24 +47,16 @@ impl Halves for Fbdt {
         }
     }
 
-    fn look(&mut self, _: usize, _: &ControlStats, _: bool) {}
-
-    fn looks_at_paths(&self) -> bool {
-        false
-    }
-
-    fn chosen(&mut self, _: Time) -> Option<usize> {
-        None
-    }
-
-    fn next(&mut self, now: Time, path: usize) -> Option<Outgoing> {
-        let segment = self.sender.next(now, self.paths[path]?)?;
-        let payload_bytes = segment.payload.len() as u64;
-        Some(Outgoing { frame: encoded(&Frame::Segment(segment)), payload_bytes })
-    }
-
-    fn next_event(&self, now: Time, path: usize) -> Option<Time> {
-        self.sender.next_event(now, self.paths[path]?)
+    fn next(&mut self, now: Time, path: usize, _: PathLoads<'_>) -> Turn {
+        let Some(path) = self.paths[path] else { return Turn::Wait { until: None, other: None } };
+        match self.sender.next(now, path) {
+            Some(segment) => {
+                let payload_bytes = segment.payload.len() as u64;
+                let frame = encoded(&Frame::Segment(segment));
+                Turn::Segment(Outgoing { frame, payload_bytes, ends_turn: false })
+            }
+            None => Turn::Wait { until: self.sender.next_event(now, path), other: None },
+        }
     }
 
     fn push(&mut self, data: &mut Bytes) {
@@ -92,12 +83,16 @@ impl Halves for Fbdt {
         encoded(&Frame::Ack(self.receiver.ack(received)))
     }
 
-    fn on_lane(&mut self, now: Time, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
+    fn on_data(
+        &mut self,
+        now: Time,
+        from: &mut BytesMut,
+    ) -> Result<Option<Arrival>, MultipathError> {
         let Some(frame) = Frame::decode(from)? else { return Ok(None) };
         let Frame::Segment(segment) = frame else { return Err(MultipathError::NO_DATA) };
         let bytes = segment.payload.len() as u64;
         let is_new = self.receiver.on_segment(now, segment)?;
-        Ok(Some(Came { bytes, is_new }))
+        Ok(Some(Arrival { bytes, is_new }))
     }
 
     fn on_control(
@@ -105,17 +100,17 @@ impl Halves for Fbdt {
         now: Time,
         path: usize,
         from: &mut BytesMut,
-    ) -> Result<Option<Told>, MultipathError> {
+    ) -> Result<Option<ControlEvent>, MultipathError> {
         let Some(frame) = Frame::decode(from)? else { return Ok(None) };
         match frame {
             Frame::Ack(ack) => {
                 let path = self.paths[path].ok_or(MultipathError::Ended)?;
                 self.sender.on_ack(now, path, &ack)?;
-                Ok(Some(Told::Ack))
+                Ok(Some(ControlEvent::Ack))
             }
             Frame::End(windows) => {
                 self.receiver.on_end(windows)?;
-                Ok(Some(Told::End))
+                Ok(Some(ControlEvent::End))
             }
             Frame::Segment(_) => Err(MultipathError::DATA),
         }

@@ -9,9 +9,9 @@ use airlane_mptcp::{Config, MAX_PATHS, Options, PathId, PathState, Receiver, Sen
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
-use super::{Came, Halves, Outgoing, SentCounts, Told};
+use super::{Arrival, ControlEvent, Engine, Outgoing, PathLoad, PathLoads, SentCounts, Turn};
 use crate::multipath::error::MultipathError;
-use crate::multipath::hello::Terms;
+use crate::multipath::terms::Terms;
 
 pub(super) struct Mptcp {
     sender: Sender,
@@ -32,10 +32,10 @@ struct Path {
 }
 
 impl Mptcp {
-    pub(super) fn new(terms: &Terms, send_memory: u64, options: Options) -> Self {
+    pub(super) fn new(terms: &Terms, options: Options) -> Self {
         let Terms { segment_bytes, receive_memory, .. } = *terms;
         let config = Config { segment_bytes, receive_memory };
-        let sender = Sender::new(config, send_memory, options);
+        let sender = Sender::new(config, receive_memory, options);
         let paths = [const { None }; MAX_PATHS];
         Self { sender, receiver: Receiver::new(config), paths }
     }
@@ -73,7 +73,7 @@ impl Path {
     }
 }
 
-impl Halves for Mptcp {
+impl Engine for Mptcp {
     fn open(&mut self, now: Time, _: Preference) -> Option<usize> {
         let id = self.sender.open(now)?;
         self.paths[id.index()] =
@@ -81,40 +81,36 @@ impl Halves for Mptcp {
         Some(id.index())
     }
 
-    fn expect(&mut self, _: Preference, _: Time) {}
-
-    fn set_quiet(&mut self, _: usize, _: bool) {}
-
     fn close(&mut self, path: usize) {
         if let Some(path) = self.paths[path].take() {
             self.sender.close(path.id);
         }
     }
 
-    fn look(&mut self, path: usize, stats: &ControlStats, has_room: bool) {
-        let Some(path) = &mut self.paths[path] else { return };
-        let state = path.state(stats, has_room);
-        self.sender.update(stats.now, path.id, state);
-    }
-
-    fn looks_at_paths(&self) -> bool {
-        true
-    }
-
-    fn chosen(&mut self, now: Time) -> Option<usize> {
-        self.sender.chosen(now).map(PathId::index)
-    }
-
-    fn next(&mut self, now: Time, path: usize) -> Option<Outgoing> {
-        let path = self.paths[path].as_mut()?;
-        let segment = self.sender.next(now, path.id)?;
-        let payload_bytes = segment.payload.len() as u64;
-        path.unsent_bytes += payload_bytes;
-        Some(Outgoing { frame: encoded(&Frame::Segment(segment)), payload_bytes })
-    }
-
-    fn next_event(&self, _: Time, path: usize) -> Option<Time> {
-        self.sender.next_event(self.paths[path].as_ref()?.id)
+    fn next(&mut self, now: Time, path: usize, loads: PathLoads<'_>) -> Turn {
+        for (number, path) in self.paths.iter_mut().enumerate() {
+            if let Some(path) = path
+                && let Some(PathLoad { stats, has_room }) = loads(number)
+            {
+                let state = path.state(&stats, has_room);
+                self.sender.update(stats.now, path.id, state);
+            }
+        }
+        let Some(path) = &mut self.paths[path] else {
+            return Turn::Wait { until: None, other: None };
+        };
+        match self.sender.next(now, path.id) {
+            Some(segment) => {
+                let payload_bytes = segment.payload.len() as u64;
+                path.unsent_bytes += payload_bytes;
+                let frame = encoded(&Frame::Segment(segment));
+                Turn::Segment(Outgoing { frame, payload_bytes, ends_turn: true })
+            }
+            None => Turn::Wait {
+                until: self.sender.next_event(path.id),
+                other: self.sender.chosen(now).map(PathId::index),
+            },
+        }
     }
 
     fn push(&mut self, data: &mut Bytes) {
@@ -141,12 +137,16 @@ impl Halves for Mptcp {
         encoded(&Frame::Ack(self.receiver.ack()))
     }
 
-    fn on_lane(&mut self, now: Time, from: &mut BytesMut) -> Result<Option<Came>, MultipathError> {
+    fn on_data(
+        &mut self,
+        now: Time,
+        from: &mut BytesMut,
+    ) -> Result<Option<Arrival>, MultipathError> {
         let Some(frame) = Frame::decode(from)? else { return Ok(None) };
         let Frame::Segment(segment) = frame else { return Err(MultipathError::NO_DATA) };
         let bytes = segment.payload.len() as u64;
         let is_new = self.receiver.on_segment(now, segment)?;
-        Ok(Some(Came { bytes, is_new }))
+        Ok(Some(Arrival { bytes, is_new }))
     }
 
     fn on_control(
@@ -154,16 +154,16 @@ impl Halves for Mptcp {
         now: Time,
         _: usize,
         from: &mut BytesMut,
-    ) -> Result<Option<Told>, MultipathError> {
+    ) -> Result<Option<ControlEvent>, MultipathError> {
         let Some(frame) = Frame::decode(from)? else { return Ok(None) };
         match frame {
             Frame::Ack(ack) => {
                 self.sender.on_ack(now, &ack)?;
-                Ok(Some(Told::Ack))
+                Ok(Some(ControlEvent::Ack))
             }
             Frame::End(bytes) => {
                 self.receiver.on_end(bytes)?;
-                Ok(Some(Told::End))
+                Ok(Some(ControlEvent::End))
             }
             Frame::Segment(_) => Err(MultipathError::DATA),
         }
@@ -191,10 +191,6 @@ impl Halves for Mptcp {
 
     fn head(&self) -> Option<usize> {
         self.sender.head().map(PathId::index)
-    }
-
-    fn met(&self) -> Option<f64> {
-        None
     }
 
     fn sent(&self) -> SentCounts {
