@@ -12,7 +12,6 @@ pub mod error;
 pub mod http;
 pub mod live;
 pub mod media_path;
-pub mod multipath;
 pub mod tiles;
 pub mod vod;
 

@@ -3,6 +3,7 @@
 use airlane_base::InputError;
 use airlane_daemon::DaemonError;
 use airlane_lab::{Fault, LabError};
+use airlane_tunnel::TunnelError;
 
 /// Reason for which a command did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +63,15 @@ impl From<DaemonError> for CommandError {
         match error {
             DaemonError::Input(e) => Self::Input(e),
             other => Self::machine(&other),
+        }
+    }
+}
+
+impl From<TunnelError> for CommandError {
+    fn from(error: TunnelError) -> Self {
+        match error {
+            TunnelError::Input(e) => Self::Input(e),
+            TunnelError::Transport(e) => Self::machine(&e),
         }
     }
 }

@@ -22,7 +22,7 @@ use tokio::task::spawn_blocking;
 
 use crate::buffers::BufferPool;
 use crate::open_files::{self, Key, OpenFiles};
-use crate::rate_limited_log::RateLimitedLog;
+use airlane_host::RateLimitedLog;
 
 /// Longest path that is looked at, in bytes.
 const MAX_PATH_BYTES: usize = 4096;

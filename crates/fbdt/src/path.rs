@@ -38,7 +38,7 @@ pub(crate) struct Path {
     pub(crate) is_idle: bool,
     pub(crate) preference: Preference,
     /// Whether the other end is known not to be heard on it.
-    pub(crate) is_quiet: bool,
+    pub(crate) is_unresponsive: bool,
     /// Since when there has been something to send whenever it was asked; only where paths differ in
     /// preference.
     pub(crate) busy_since: Option<Time>,
@@ -60,7 +60,7 @@ impl Path {
             last_progress: now,
             is_idle: false,
             preference,
-            is_quiet: false,
+            is_unresponsive: false,
             busy_since: None,
             used_at: None,
             heard_at: now,

@@ -42,9 +42,9 @@ impl Sender {
 
     /// Whether the other end is known not to be heard on `path`, by other means than this stream: then
     /// dearer paths are used at once.
-    pub fn set_quiet(&mut self, path: PathId, is_quiet: bool) {
+    pub fn set_unresponsive(&mut self, path: PathId, is_unresponsive: bool) {
         if let Some(path) = &mut self.paths[path.0] {
-            path.is_quiet = is_quiet;
+            path.is_unresponsive = is_unresponsive;
         }
     }
 
@@ -73,7 +73,7 @@ impl Sender {
         let was_of_use = own.used_at.is_some_and(|at| now - at < RECENT_USE);
         let patience = if was_of_use { SHORT_PATIENCE } else { PATIENCE };
         for other in self.paths.iter().flatten().filter(|other| other.preference < own.preference) {
-            let out = if other.is_quiet { Some(Time::ZERO) } else { other.silent_from() };
+            let out = if other.is_unresponsive { Some(Time::ZERO) } else { other.silent_from() };
             let is_alike = other.preference.is_backup == own.preference.is_backup;
             let pressed = other.busy_since.map(|since| since + patience).filter(|_| is_alike);
             from = from.max(out.into_iter().chain(pressed).min()?);

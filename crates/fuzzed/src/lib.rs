@@ -33,10 +33,10 @@ mod scenario;
 mod segment;
 mod session;
 mod socks;
+mod subflow;
 mod table;
 mod tiles;
 mod trace;
-mod trunk;
 mod y4m;
 
 pub use air::air;
@@ -63,10 +63,10 @@ pub use scenario::scenario;
 pub use segment::segment;
 pub use session::session;
 pub use socks::socks;
+pub use subflow::subflow;
 pub use table::table;
 pub use tiles::tiles;
 pub use trace::trace;
-pub use trunk::trunk;
 pub use y4m::y4m;
 
 /// A fuzz target.
@@ -115,10 +115,10 @@ pub const TARGETS: &[Target] = &[
     target!(segment),
     target!(session),
     target!(socks),
+    target!(subflow),
     target!(table),
     target!(tiles),
     target!(trace),
-    target!(trunk),
     target!(y4m),
 ];
 

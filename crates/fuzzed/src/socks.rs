@@ -1,8 +1,6 @@
 //! SOCKS5 (RFC 1928), the tunnel's own requests and datagrams (`docs/wire/tunnel.md`), and rules.
 
-use airlane_daemon::tunnel::{
-    DatagramFrame, DenyRule, Rule, ServerAddress, Target, TunnelRequest, socks,
-};
+use airlane_tunnel::{DatagramFrame, DenyRule, Rule, ServerAddress, Target, TunnelRequest, socks};
 use bytes::BytesMut;
 
 /// Any bytes from a client of SOCKS, and in the tunnel's requests and datagrams: they are understood or

@@ -5,14 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::multipath::trunk::{
-    Acceptor, Bounds, Connect, RadioTerms, Role, Trunk, TrunkId, accept_quic_lines, connect_quic,
+use airlane_base::Seed;
+use airlane_multipath::{
+    ChannelKind, Connect, InterfaceConfig, Session, SessionId, SessionLimits, SessionServer,
+    accept_quic_subflows, connect_quic,
 };
-use airlane_apps::multipath::{
+use airlane_multipath::{
     FbdtOptions, MptcpOptions, MultipathError, MultipathStream, SchedulerKind, Scheme,
     StreamConfig, path_transport,
 };
-use airlane_base::Seed;
 use airlane_quic::{Connection, ControlHandle, Endpoint};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use serde::Serialize;
@@ -176,12 +177,13 @@ impl Ends {
         begun: impl Fn(MultipathStream) + Send + Sync + 'static,
     ) {
         let server = &self.pair.server;
-        let bounds = Bounds { stream, ..Bounds::default() };
-        let acceptor = Acceptor::new(server.clone(), bounds, move |opened| begun(opened.stream));
+        let bounds = SessionLimits { stream, ..SessionLimits::default() };
+        let acceptor =
+            SessionServer::new(server.clone(), bounds, move |opened| begun(opened.stream));
         let taps = std::mem::take(&mut self.taps);
         let connected = move |connection: &Connection, role| {
             let from = connection.remote_addr().as_ref().map(SocketAddr::ip);
-            if role == Role::Bulk
+            if role == ChannelKind::Bulk
                 && let Some((_, tap)) = taps.iter().find(|(ip, _)| Some(*ip) == from)
             {
                 tap(connection.control());
@@ -194,7 +196,7 @@ impl Ends {
             on.spawn("subflow", async move { drop(acceptor.serve(channels).await) });
         };
         let listen = self.listen.clone();
-        server.spawn("multipath", accept_quic_lines(listen, PAIRING_TIMEOUT, connected, opened));
+        server.spawn("multipath", accept_quic_subflows(listen, PAIRING_TIMEOUT, connected, opened));
     }
 
     /// How the client opens the session and its stream; to be taken once.
@@ -221,13 +223,13 @@ impl Opener {
     ///
     /// # Errors
     /// If there is no memory for the stream.
-    pub(crate) fn open(self) -> Result<(Trunk, Arc<MultipathStream>), MultipathError> {
-        let bounds = Bounds { stream: self.stream, ..Bounds::default() };
-        let radios = self.connects.into_iter().map(|connect| (connect, RadioTerms::default()));
+    pub(crate) fn open(self) -> Result<(Session, Arc<MultipathStream>), MultipathError> {
+        let bounds = SessionLimits { stream: self.stream, ..SessionLimits::default() };
+        let radios = self.connects.into_iter().map(|connect| (connect, InterfaceConfig::default()));
         // Nobody can guess it but from the seed.
         let bytes = self.seed.bytes();
-        let id: TrunkId = std::array::from_fn(|i| bytes[i]);
-        let trunk = Trunk::new(&self.runtime, id, radios.collect(), bounds);
+        let id: SessionId = std::array::from_fn(|i| bytes[i]);
+        let trunk = Session::new(&self.runtime, id, radios.collect(), bounds);
         let stream = Arc::new(trunk.open(Default::default())?);
         Ok((trunk, stream))
     }

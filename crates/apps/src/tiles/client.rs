@@ -9,7 +9,7 @@ use super::error::TilesError;
 use super::server::read;
 use super::viewer::{ShownGop, Viewer};
 use super::wire::{Begin, FromServer, Report, Request};
-use crate::multipath::MultipathStream;
+use airlane_multipath::MultipathStream;
 
 /// Asks for `gops` GoPs of a title on `stream`, and shows them: `note` gets each at its deadline.
 ///

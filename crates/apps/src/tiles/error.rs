@@ -1,7 +1,7 @@
 //! Why a session ended early.
 
 use super::wire::WireError;
-use crate::multipath::MultipathError;
+use airlane_multipath::MultipathError;
 
 /// Why a session ended early.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use super::planner::{Item, Planner, PlannerConfig};
 use super::title::Title;
 use super::viewer::body;
 use super::wire::{Begin, FromServer, MAX_PART_BYTES, Part, Report, Request};
-use crate::multipath::MultipathStream;
+use airlane_multipath::MultipathStream;
 
 /// A client has said by then what it wants.
 const REQUEST: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 
-use crate::multipath::{Scene, mbps, scene};
+use crate::world::{Scene, mbps, scene};
 
 /// After how long what is waited for in real time is taken not to come.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -92,11 +92,11 @@ async fn receive(runtime: &RuntimeHandle, path: &MediaPath, count: usize) -> Vec
 fn messages_arrive_under_both_ciphers_at_the_same_times() {
     let run = |cipher: Cipher| {
         let scene = scene(vec![mbps(8.0)], Duration::from_millis(20));
-        let Scene { mut world, server, client, listen, radios } = scene;
+        let Scene { mut world, server, client, listen, interfaces } = scene;
         let ended = world.run(async move {
             let listening = Endpoint::server(&server, listen, transport(cipher.clone())).unwrap();
             server.spawn("server", serve(listening, 300));
-            let from = SocketAddr::new(radios[0], 0);
+            let from = SocketAddr::new(interfaces[0], 0);
             let endpoint = Endpoint::client(&client, from, transport(cipher)).unwrap();
             let (_connection, paths, path) = open(&endpoint, listen).await;
             let messages = receive(&client, &path, 300).await;
@@ -122,11 +122,11 @@ fn messages_arrive_under_both_ciphers_at_the_same_times() {
 #[test]
 fn a_path_ends_with_its_endpoint_and_there_are_only_so_many() {
     let scene = scene(vec![mbps(8.0)], Duration::from_millis(20));
-    let Scene { mut world, server, client, listen, radios } = scene;
+    let Scene { mut world, server, client, listen, interfaces } = scene;
     let ended = world.run(async move {
         let listening = Endpoint::server(&server, listen, transport(Cipher::Null)).unwrap();
         server.spawn("server", serve(listening, 10_000));
-        let from = SocketAddr::new(radios[0], 0);
+        let from = SocketAddr::new(interfaces[0], 0);
         let endpoint = Endpoint::client(&client, from, transport(Cipher::Null)).unwrap();
         let (connection, paths, first) = open(&endpoint, listen).await;
         let please = || Bytes::from_static(b"please");

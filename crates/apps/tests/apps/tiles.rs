@@ -1,26 +1,25 @@
-//! A 360-degree session in virtual time, over two radios with QUIC on each.
+//! A 360-degree session in virtual time, over two interfaces with QUIC on each.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::multipath::{
-    FbdtOptions, MptcpOptions, MultipathStream, SchedulerKind, Scheme, StreamConfig,
-};
 use airlane_apps::tiles::wire::{Begin, FromServer, MAX_PART_BYTES, Part, Report, Request};
 use airlane_apps::tiles::{
     self, Method, Planner, PlannerConfig, SentGop, Show, ShownGop, Tile, TilesError, Title, Viewer,
     quality,
 };
 use airlane_base::{Rate, Time};
+use airlane_multipath::{
+    FbdtOptions, MptcpOptions, MultipathStream, SchedulerKind, Scheme, StreamConfig,
+};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_runtime::RuntimeExt;
 use airlane_viewport::{Concealment, Level, LossKind, TileContent, Tiling};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
-use crate::multipath::{Scene, mbps, scene};
-use crate::trunks::{accept, open};
+use crate::world::{Scene, accept, mbps, open, scene};
 
 const GOP: Duration = Duration::from_secs(1);
 
@@ -56,7 +55,7 @@ struct Session {
     served: Option<Result<(), TilesError>>,
 }
 
-/// Memory as it is for radios of several hundred Mbit/s, at the rates of these.
+/// Memory as it is for interfaces of several hundred Mbit/s, at the rates of these.
 fn small() -> StreamConfig {
     StreamConfig {
         max_segment_bytes: 4 << 10,
@@ -71,7 +70,7 @@ fn served<F>(client: impl FnOnce(Arc<MultipathStream>) -> F + Send + 'static) ->
 where
     F: Future<Output = ()> + Send,
 {
-    let Scene { mut world, server, client: own, listen, radios } = two_radios();
+    let Scene { mut world, server, client: own, listen, interfaces } = two_radios();
     let ended = world.run(async move {
         let config = small();
         let mut streams = accept(&server, listen, config);
@@ -86,7 +85,7 @@ where
             let ended = tiles::serve(&stream, &clock, &shows, planner, |_| {}).await;
             drop(done.send((ended.unwrap_err().to_string(), (clock.now() - since).as_secs_f64())));
         });
-        let (_trunk, stream) = open(&own, (&radios, listen), config);
+        let (_trunk, stream) = open(&own, (&interfaces, listen), config);
         let stream = Arc::new(stream);
         client(stream.clone()).await;
         let ended = outcome.await.unwrap();
@@ -141,7 +140,7 @@ fn a_client_that_asks_for_nothing_reports_nothing_or_takes_nothing_is_served_no_
 fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str) -> Session {
     let config = StreamConfig { scheme, ..small() };
     let planner = PlannerConfig { method, margin: 0.8, ..PlannerConfig::default() };
-    let Scene { mut world, server, client, listen, radios } = scene;
+    let Scene { mut world, server, client, listen, interfaces } = scene;
     let asked = asked.to_owned();
     let session = world.run(async move {
         let mut streams = accept(&server, listen, config);
@@ -157,7 +156,7 @@ fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str)
             drop(served.send(result));
             drop(stream.over().await);
         });
-        let (_trunk, stream) = open(&client, (&radios, listen), config);
+        let (_trunk, stream) = open(&client, (&interfaces, listen), config);
         let shown = Mutex::new(Vec::new());
         let note = |gop| shown.lock().unwrap().push(gop);
         let outcome = tiles::watch(&stream, &client, &asked, gops, note).await;
@@ -210,7 +209,7 @@ fn a_session_uses_what_the_radios_have_and_nothing_is_late() {
     }
 }
 
-/// Both radios go dark from 5.3 to 7.6 s.
+/// Both interfaces go dark from 5.3 to 7.6 s.
 fn dark() -> Scene {
     let supply = |mbps: f64| steps(&[(0.0, mbps), (5.3, 0.0), (7.6, mbps)]);
     scene(vec![supply(4.0), supply(2.0)], Duration::from_millis(20))
@@ -226,7 +225,7 @@ fn after_an_outage_gops_whose_time_has_passed_are_left_out() {
         assert!(session.shown.iter().any(|gop| arrived(gop) == 0), "none comes in the dark");
         let skipped = session.sent.iter().filter(|gop| gop.plan.is_empty()).count();
         assert!((1..=2).contains(&skipped), "GoPs that were never begun: {skipped}");
-        // Nothing that is useless fills the radios when they are back.
+        // Nothing that is useless fills the interfaces when they are back.
         for gop in &session.shown[11..] {
             assert_eq!(arrived(gop), 12, "{scheme:?}: {:?}", session.shown);
         }

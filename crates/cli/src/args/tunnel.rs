@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use airlane_base::InputError;
-use airlane_daemon::dirs;
-use airlane_daemon::tunnel::{
-    AdmissionConfig, Bounds, ClientKey, Congestion, DenyRule, Forward, Key, Over, RadioSpec, Rule,
-    Rules, Target, TunnelClientConfig, TunnelServerConfig, clients_file,
+use airlane_host::dirs;
+use airlane_tunnel::{
+    AdmissionConfig, ClientKey, Congestion, DenyRule, Forward, InterfaceSpec, Key, Rule, Rules,
+    SessionLimits, SubflowTransport, Target, TunnelClientConfig, TunnelServerConfig, clients_file,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -87,7 +87,7 @@ pub(crate) struct TunnelConnectArgs {
     /// follow after commas: price=NUMBER, backup, max-rate=RATE, cap=BYTES/month, as in
     /// wwan0,price=5,max-rate=20Mbit,cap=2GB/month
     #[arg(long, value_name = "IFACE|ADDR[,TERM...]", required = true)]
-    path: Vec<RadioSpec>,
+    path: Vec<InterfaceSpec>,
     /// File that keeps what interfaces with a cap have used [default: airlane/usage.json in the
     /// user's folder for state]
     #[arg(long, value_name = "FILE")]
@@ -185,7 +185,7 @@ impl TunnelServeArgs {
             rules: Rules { allow: self.allow.clone(), deny: self.deny.clone() },
             congestion: self.congestion.into(),
             status: self.showing.status,
-            bounds: Bounds::default(),
+            bounds: SessionLimits::default(),
         })
     }
 }
@@ -225,17 +225,17 @@ impl TunnelConnectArgs {
         Ok(TunnelClientConfig {
             server: self.server.parse()?,
             key: ClientKey::read(&self.key)?,
-            radios: self.path.clone(),
+            interfaces: self.path.clone(),
             usage: self.usage.clone().or_else(|| Some(dirs::state()?.join("usage.json"))),
             congestion: self.congestion.into(),
             over: match self.over {
-                Transport::Tcp => Over::Tcp,
-                Transport::Quic => Over::Quic,
+                Transport::Tcp => SubflowTransport::Tcp,
+                Transport::Quic => SubflowTransport::Quic,
             },
             socks: self.socks,
             forwards: self.forward.clone(),
             status: self.showing.status,
-            bounds: Bounds::default(),
+            bounds: SessionLimits::default(),
         })
     }
 }

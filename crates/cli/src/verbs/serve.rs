@@ -54,7 +54,7 @@ async fn run(args: &ServeArgs) -> Result<u8, CommandError> {
 /// Prints the signed paths; the exit code.
 pub(super) fn sign(args: &SignArgs) -> Result<u8, CommandError> {
     let key = SignKey::read(&args.sign_key)?;
-    let until_s = airlane_daemon::now_s().saturating_add(args.good_for.as_secs());
+    let until_s = airlane_host::date::now_s().saturating_add(args.good_for.as_secs());
     let lines: Result<String, _> =
         args.paths.iter().map(|path| Ok(key.sign(path, until_s)? + "\n")).collect();
     print(&lines.map_err(|e: InputError| e)?)?;

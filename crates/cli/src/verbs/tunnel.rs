@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
-use airlane_daemon::tunnel::{
+use airlane_tunnel::{
     Key, TunnelClient, TunnelServer, TunnelStatus, add_client, list_clients, revoke_client,
 };
 
@@ -133,16 +133,17 @@ fn line(before: &TunnelStatus, now: &TunnelStatus) -> String {
     let seconds = (now.uptime_s - before.uptime_s).max(1e-3);
     let mbps = |now: u64, before: u64| now.saturating_sub(before) as f64 * 8.0 / seconds / 1e6;
     let mut out = String::new();
-    for line in &now.lines {
-        let Some(last) = before.lines.iter().find(|last| last.name == line.name) else { continue };
+    for subflow in &now.subflows {
+        let mut before = before.subflows.iter();
+        let Some(last) = before.find(|last| last.name == subflow.name) else { continue };
         let (sent, received) = (
-            mbps(line.sent_bytes, last.sent_bytes),
-            mbps(line.received_bytes, last.received_bytes),
+            mbps(subflow.sent_bytes, last.sent_bytes),
+            mbps(subflow.received_bytes, last.received_bytes),
         );
         // Writing to a String cannot fail.
-        let _ = match line.state {
-            "up" => write!(out, "{} {sent:.1} out {received:.1} in Mbit/s   ", line.name),
-            other => write!(out, "{} {other}   ", line.name),
+        let _ = match subflow.state {
+            "up" => write!(out, "{} {sent:.1} out {received:.1} in Mbit/s   ", subflow.name),
+            other => write!(out, "{} {other}   ", subflow.name),
         };
     }
     let _ = write!(out, "{} connections", now.streams);
@@ -151,7 +152,7 @@ fn line(before: &TunnelStatus, now: &TunnelStatus) -> String {
 
 #[cfg(test)]
 mod tests {
-    use airlane_daemon::tunnel::LineStatus;
+    use airlane_tunnel::SubflowStatus;
 
     use super::*;
 
@@ -160,11 +161,11 @@ mod tests {
         let of = |uptime_s, sent_bytes, state| TunnelStatus {
             uptime_s,
             streams: 3,
-            lines: vec![LineStatus {
+            subflows: vec![SubflowStatus {
                 name: "wlan0".to_owned(),
                 state,
                 sent_bytes,
-                ..LineStatus::default()
+                ..SubflowStatus::default()
             }],
             ..TunnelStatus::default()
         };

@@ -37,6 +37,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("quic", &["base", "congestion", "runtime"]),
     ("webrtc", &["base", "runtime"]),
     ("salsify", &["base", "congestion", "runtime"]),
+    ("multipath", &["base", "fbdt", "mptcp", "congestion", "runtime", "quic"]),
+    ("host", &["base", "runtime", "quic"]),
+    ("tunnel", &["base", "congestion", "runtime", "quic", "multipath", "host"]),
     (
         "apps",
         &[
@@ -45,8 +48,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "media",
             "abr",
             "minerva",
-            "fbdt",
-            "mptcp",
             "viewport",
             "octopus",
             "messages",
@@ -55,6 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "congestion",
             "runtime",
             "quic",
+            "multipath",
         ],
     ),
     (
@@ -77,6 +79,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "capture",
             "runtime",
             "quic",
+            "multipath",
             "apps",
             "report",
         ],
@@ -97,6 +100,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "runtime",
             "quic",
             "vpx",
+            "host",
             "apps",
         ],
     ),
@@ -117,12 +121,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "cupid",
             "capture",
             "quic",
+            "multipath",
+            "tunnel",
             "apps",
             "lab",
             "daemon",
         ],
     ),
-    ("cli", &["base", "media", "vpx", "abr", "apps", "link", "pack", "lab", "report", "daemon"]),
+    (
+        "cli",
+        &[
+            "base", "media", "vpx", "abr", "apps", "link", "pack", "lab", "report", "daemon",
+            "host", "tunnel",
+        ],
+    ),
     (
         "bench",
         &[
@@ -223,7 +235,7 @@ fn only_webrtc_names_the_webrtc_libraries() {
 }
 
 /// Packages whose tasks run on machines alone; those of all others run in virtual time too.
-const REAL_TIME: [&str; 4] = ["bench", "cli", "daemon", "link"];
+const REAL_TIME: [&str; 6] = ["bench", "cli", "daemon", "host", "link", "tunnel"];
 
 /// `tokio::sync::watch` wakes in an order that it draws: a run would not repeat.
 #[test]

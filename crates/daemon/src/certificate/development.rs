@@ -16,7 +16,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::DaemonError;
-use crate::secret_file;
+use airlane_host::secret_file;
 
 /// How long a development certificate is good for.
 const DAYS: u64 = 13;

@@ -14,8 +14,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 pub use self::development::{Development, development, names};
 pub(crate) use self::keeper::{Keeper, Looked};
-use crate::date;
 use crate::error::DaemonError;
+use airlane_host::date;
 
 const CERTIFICATES_EXPECTED: &str =
     "expected PEM (-----BEGIN CERTIFICATE-----), the server's own certificate first";

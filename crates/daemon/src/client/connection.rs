@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 
 use super::answer::{Answer, AnswerBody};
 use super::{Speak, Url};
-use crate::happy_eyeballs::{interleave, race};
+use airlane_host::happy_eyeballs::{interleave, race};
 
 /// How long HTTP/3 may take to answer, at whichever address, before TCP is tried.
 const HEAD_START: Duration = Duration::from_secs(3);

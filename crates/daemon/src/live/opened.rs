@@ -12,8 +12,8 @@ use airlane_runtime::RuntimeHandle;
 use tokio::net::lookup_host;
 
 use super::{path, paths, transport};
-use crate::happy_eyeballs::{interleave, race};
 use crate::{DaemonError, client, live};
+use airlane_host::happy_eyeballs::{interleave, race};
 
 /// Silence of a sender after which it is asked whether it is there. So a NAT or a relay that was
 /// restarted, and the sender behind it, hear soon where this end is.

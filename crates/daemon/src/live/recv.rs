@@ -24,7 +24,9 @@ use super::record::Recorder;
 use super::silence::{LOOK_INTERVAL, Silence};
 use super::watched::{Report, Second, Watched};
 use super::{ENDED, FAILED};
-use crate::{DaemonError, date};
+use airlane_host::date;
+
+use crate::DaemonError;
 
 /// Silence of a sender after which another session is tried beside the one that there is.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(2);

@@ -21,8 +21,10 @@ use super::pictures::{Latest, keep_latest};
 use super::serving::{Counts, Served, Serving};
 use super::{paths, transport};
 use crate::certificate::{self, CertificateFiles, Development};
-use crate::rate_limited_log::RateLimitedLog;
-use crate::{DaemonError, date};
+use airlane_host::RateLimitedLog;
+use airlane_host::date;
+
+use crate::DaemonError;
 
 /// Handshakes under way at most, and how long each may take.
 const HANDSHAKES: usize = 256;

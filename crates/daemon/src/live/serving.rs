@@ -18,7 +18,7 @@ use super::encoded::{EncodedFrames, Encoding};
 use super::encoder::{EncoderFactory, EncoderPermit};
 use super::pictures::Latest;
 use super::{ENDED, FAILED, IDLE, TURNED_AWAY, VIOLATION, path};
-use crate::rate_limited_log::RateLimitedLog;
+use airlane_host::RateLimitedLog;
 
 /// How long a viewer that has shaken hands may take to ask for the video.
 const FIRST_WORD: Duration = Duration::from_secs(5);

@@ -25,8 +25,8 @@ pub use self::result::{PlayResult, PlayedView};
 use self::title::Title;
 use crate::air::{self, AirInterface};
 use crate::client::{self, Client, Speak, Url};
-use crate::date;
 use crate::error::DaemonError;
+use airlane_host::date;
 
 /// The settings of players.
 #[derive(Clone, Debug)]

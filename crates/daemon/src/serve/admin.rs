@@ -2,7 +2,7 @@
 //!
 //! It is a listener of its own, so that neither a forwarder nor a container in front of the public
 //! ones makes a stranger look local. Pages of other sites that the operator's browser has open
-//! cannot read it ([`own_host`](crate::own_host)).
+//! cannot read it ([`own_host`](airlane_host::own_host)).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::background::until_stopped;
 use super::config::Admin;
 use super::site::Site;
-use crate::plain_http::{self, Answer, Answers, answer, refusal};
+use airlane_host::plain_http::{self, Answer, Answers, answer, refusal};
 
 const HOST_EXPECTED: &str = "expected an address, localhost, or a name that --admin was given\n";
 

@@ -10,7 +10,7 @@ use tokio::sync::watch as signal;
 use super::off_thread;
 use super::site::Site;
 use crate::certificate::{Keeper, Looked};
-use crate::date;
+use airlane_host::date;
 
 /// Does `work` until the server stops.
 pub(super) async fn until_stopped(

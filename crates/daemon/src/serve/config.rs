@@ -151,7 +151,7 @@ impl ServerConfig {
             sockets: std::thread::available_parallelism().map_or(1, usize::from),
             certificates: Vec::new(),
             certificate_look: Duration::from_secs(5),
-            data_folder: crate::dirs::data(),
+            data_folder: airlane_host::dirs::data(),
             sharing: Sharing::MaxMin,
             normalisations: Vec::new(),
             split: None,

@@ -12,7 +12,7 @@ use airlane_quic::ControlHandle;
 use super::log::AccessLog;
 use super::session_view::arm;
 use super::site::Site;
-use crate::rate_limited_log::RateLimitedLog;
+use airlane_host::RateLimitedLog;
 
 /// The server's observer of its origins.
 pub(super) struct Events {

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
-use crate::date;
+use airlane_host::date;
 
 /// Lines that wait to be written at most.
 const WAITING: usize = 4096;

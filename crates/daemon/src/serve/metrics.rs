@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry as Page;
 
 use super::registry::{Points, Registry};
 use super::session_view::SessionView;
-use crate::prometheus::{self, real, whole};
+use airlane_host::prometheus::{self, real, whole};
 
 const CARRIERS: [Carrier; 3] = [Carrier::Http1, Carrier::Http2, Carrier::Http3];
 

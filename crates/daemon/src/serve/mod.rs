@@ -55,8 +55,8 @@ use crate::buffers::PIECE_BYTES;
 use crate::certificate::Keeper;
 pub use crate::certificate::{CertificateFiles, Development};
 use crate::error::DaemonError;
-use crate::rate_limited_log::RateLimitedLog;
-use crate::{date, host_id};
+use airlane_host::RateLimitedLog;
+use airlane_host::{date, host_id};
 
 pub use config::{Admin, ServerConfig, Sharing, Timeouts};
 pub use registry::{Points, Registry};

@@ -291,7 +291,7 @@ mod tests {
     use airlane_minerva::Progress;
 
     use super::*;
-    use crate::virtual_time;
+    use airlane_runtime::virtual_time;
 
     const ALL: Points = Points { since_s: -1.0, most: usize::MAX };
 
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn every_session_is_looked_at_each_second_however_many_there_are() {
-        virtual_time::run(|runtime| async move {
+        virtual_time::run_alone(|runtime| async move {
             let sessions = connected();
             let registry = Registry::new(sessions.clone(), false);
             // Several slices, the last of which is not full, and one that is.
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_history_is_that_of_its_session_and_goes_with_it() {
-        virtual_time::run(|runtime| async move {
+        virtual_time::run_alone(|runtime| async move {
             let sessions = connected();
             let registry = Registry::new(sessions.clone(), false);
             let points = |id: &str| {

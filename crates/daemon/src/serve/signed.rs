@@ -17,7 +17,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use ring::hmac;
 
-use crate::{files, secret_file};
+use airlane_host::secret_file;
+
+use crate::files;
 
 /// Bytes that a key has at least, and at most.
 const MIN_BYTES: usize = 32;

@@ -24,7 +24,7 @@ use super::registry::Registry;
 use super::signed::{NotSigned, SignKey};
 use super::titles::Titles;
 use crate::files::{self, Files};
-use crate::{date, prometheus};
+use airlane_host::{date, prometheus};
 
 /// What the server knows of its folder.
 #[derive(Debug)]

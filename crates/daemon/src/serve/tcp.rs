@@ -27,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::config::Timeouts;
 use super::exchange::{Answering, Cut, Pieces, TcpExchange};
-use crate::rate_limited_log::RateLimitedLog;
+use airlane_host::RateLimitedLog;
 
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(30);

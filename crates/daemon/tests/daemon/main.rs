@@ -11,4 +11,3 @@ mod serve;
 mod silent_viewers;
 mod strangers;
 mod titles;
-mod tunnel;

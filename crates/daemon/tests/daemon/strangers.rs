@@ -176,7 +176,7 @@ fn with_a_key_files_are_for_those_with_a_signed_address() {
         let asked = ServerConfig { sign_key: Some(file.clone()), ..request(&folder.0) };
         let server = Server::start(asked).await.unwrap();
         let key = SignKey::read(&file).unwrap();
-        let now_s = airlane_daemon::now_s();
+        let now_s = airlane_host::date::now_s();
         let signed = key.sign("/a%20film/manifest.mpd", now_s + 600).unwrap();
         let old = key.sign("/a%20film/manifest.mpd", now_s - 1).unwrap();
         let token = signed.split('/').nth(2).unwrap();

@@ -8,7 +8,7 @@ use airlane_fbdt::{Config, PathId, Receiver, Sender};
 use bytes::Bytes;
 
 /// By then whatever carries a path knows that nothing comes on it.
-const QUIET_MS: u64 = 500;
+const UNRESPONSIVE_MS: u64 = 500;
 
 /// A path in both directions: a rate, a delay, and what is on its way.
 pub struct Path {
@@ -112,7 +112,7 @@ impl Stream {
             let Some(id) = path.id else { continue };
             // A path that is stuck takes what fits its buffer.
             path.stuck_ms = if path.stuck { path.stuck_ms + 1 } else { 0 };
-            self.sender.set_quiet(id, path.stuck_ms > QUIET_MS);
+            self.sender.set_unresponsive(id, path.stuck_ms > UNRESPONSIVE_MS);
             let most = if path.stuck { 20 } else { usize::MAX };
             let ahead_ms = if self.takes_all { 1e9 } else { 1.0 };
             while path.free_at_ms < self.now_ms as f64 + ahead_ms && path.segments.len() < most {

@@ -120,7 +120,7 @@ fn a_path_that_is_known_to_be_dark_is_not_waited_for() {
     let mut data = pattern(1000);
     stream.sender.push(&mut data);
     assert_eq!(stream.sender.next(now, backup), None);
-    stream.sender.set_quiet(dark, true);
+    stream.sender.set_unresponsive(dark, true);
     assert!(stream.sender.next(now, backup).is_some());
 }
 

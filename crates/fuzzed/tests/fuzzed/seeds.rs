@@ -4,11 +4,9 @@ use std::io::Cursor;
 use std::path::Path;
 
 use airlane_apps::cmcd::Cmcd;
-use airlane_apps::multipath::trunk::{TrunkFrame, TrunkHello};
 use airlane_apps::tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
-use airlane_daemon::tunnel::{DatagramFrame, Rule, TunnelRequest, socks};
 use airlane_fuzzed::TARGETS;
 use airlane_lab::scenario::{Grid, Scenario};
 use airlane_lab::workloads::vod::popularity::Popularity;
@@ -16,9 +14,11 @@ use airlane_media::layers::Packed;
 use airlane_media::mp4::{Index, Init, fragments};
 use airlane_media::{dash, heads, table, tiles, vp9, y4m};
 use airlane_minerva::{SentCurve, StoredNormalisation};
+use airlane_multipath::{SessionHello, SubflowFrame};
 use airlane_net::Trace;
 use airlane_octopus::HEADER_BYTES;
 use airlane_quic::{ControlFrames, MessageKind, MessageReader};
+use airlane_tunnel::{DatagramFrame, Rule, TunnelRequest, socks};
 use bytes::BytesMut;
 
 /// Whether decoding takes `data` off to its end, in one frame or in several.
@@ -98,10 +98,10 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
                 || whole(data, DatagramFrame::decode)
                 || std::str::from_utf8(data).is_ok_and(|text| text.parse::<Rule>().is_ok())
         }
+        "subflow" => SessionHello::decode(data).is_ok() || whole(data, SubflowFrame::decode),
         "table" => table::parse(data).is_ok(),
         "tiles" => tiles::parse(data, "file").is_ok(),
         "trace" => Trace::parse(data, "seed").is_ok(),
-        "trunk" => TrunkHello::decode(data).is_ok() || whole(data, TrunkFrame::decode),
         "y4m" => {
             let mut picture = Vec::new();
             y4m::Reader::new(data).is_ok_and(|mut reader| reader.read(&mut picture) == Ok(true))

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::multipath::{MultipathStream, StreamConfig};
 use airlane_apps::tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
 use airlane_base::Time;
+use airlane_multipath::{MultipathStream, StreamConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::oneshot;
 
@@ -174,7 +174,7 @@ impl Running for Roles {
                 let counts = client.map(|stream| stream.counts()).unwrap_or_default();
                 let radios = session.radios.into_iter().map(|radio| {
                     let Radio { name, used } = radio;
-                    let of = |number: u8| counts.paths.iter().find(|path| path.radio == number);
+                    let of = |number: u8| counts.paths.iter().find(|path| path.interface == number);
                     let first_bytes = used.as_ref().and_then(|(number, _)| of(*number));
                     RadioOutput {
                         name,

@@ -6,6 +6,7 @@ mod read;
 mod report;
 mod roles;
 mod samples;
+mod transfer;
 
 use std::sync::Arc;
 use std::time::Duration;

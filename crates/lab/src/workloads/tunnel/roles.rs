@@ -3,12 +3,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::multipath::{MultipathStream, StreamConfig, transfer};
 use airlane_base::{Histogram, Time};
+use airlane_multipath::{MultipathStream, StreamConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::oneshot;
 
 use super::samples::{self, Held, Samples};
+use super::transfer;
 use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
 use crate::error::LabError;
 use crate::multipath::{Ends, Opener, Radio, Sites};
@@ -158,7 +159,7 @@ impl Running for Roles {
                     let Some((number, tap)) = used else {
                         return RadioOutput { name, ..RadioOutput::default() };
                     };
-                    let counts = came.paths.iter().find(|path| path.radio == number);
+                    let counts = came.paths.iter().find(|path| path.interface == number);
                     let first_bytes = counts.map_or(0, |path| path.first_bytes);
                     RadioOutput { name, number: Some(number), first_bytes, samples: tap.take() }
                 });

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::multipath::MultipathStream;
 use airlane_base::Time;
+use airlane_multipath::MultipathStream;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
 /// Time between samples.

@@ -1,0 +1,129 @@
+//! A small server of HTTP/1.1 without TLS, for what operators look at: figures and pages that are
+//! in memory.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_quic::{ActivityHandle, ConnectionLimiter};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::own_host::is_for_us;
+
+/// Connections at once at most.
+const CONNECTIONS: usize = 32;
+/// A request's head has come by then, the next one's after an answer too.
+const HEAD: Duration = Duration::from_secs(10);
+/// A connection lasts no longer.
+const LAST: Duration = Duration::from_secs(300);
+/// Bytes that a connection reads ahead, and that the head of a request may have.
+const BUFFER_BYTES: usize = 16 << 10;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// An answer.
+pub type Answer = Response<Full<Bytes>>;
+
+/// What is answered.
+pub trait Answers: Send + Sync + 'static {
+    /// Whether anybody at this address is answered.
+    fn admits(&self, peer: IpAddr) -> bool;
+    /// Names of this host that requests may be for, beside addresses and `localhost`.
+    fn names(&self) -> &[String] {
+        &[]
+    }
+    /// What to tell who asks for another host.
+    fn host_expected(&self) -> &'static str {
+        "expected an address or localhost\n"
+    }
+    /// The answer to a GET or HEAD.
+    fn answer(&self, request: &Request<Incoming>) -> impl Future<Output = Answer> + Send;
+}
+
+/// Answers for ever. Connections without a request give way to others.
+pub async fn serve(runtime: RuntimeHandle, listener: TcpListener, answers: Arc<impl Answers>) {
+    let limiter = ConnectionLimiter::new(CONNECTIONS, CONNECTIONS);
+    loop {
+        let (connection, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            // Out of descriptors, or the peer is gone already.
+            Err(_) => {
+                runtime.sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        if !answers.admits(peer.ip()) {
+            // Nobody who may know.
+            continue;
+        }
+        let Ok(permit) = limiter.acquire_idle(peer.ip()) else { continue };
+        let (on, answers) = (runtime.clone(), answers.clone());
+        runtime.spawn("plain http", async move {
+            tokio::select! {
+                biased;
+                () = serve_connection(connection, answers, permit.activity()) => {}
+                () = permit.evicted() => {}
+                () = on.sleep(LAST) => {}
+            }
+        });
+    }
+}
+
+async fn serve_connection(
+    connection: TcpStream,
+    answers: Arc<impl Answers>,
+    activity: &ActivityHandle,
+) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let answers = answers.clone();
+        async move {
+            activity.mark_active();
+            let answer = match *request.method() {
+                _ if !is_for_us(request.headers(), answers.names()) => {
+                    refusal(StatusCode::MISDIRECTED_REQUEST, answers.host_expected())
+                }
+                Method::GET | Method::HEAD => answers.answer(&request).await,
+                _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "expected GET\n"),
+            };
+            activity.mark_idle();
+            Ok::<_, Infallible>(answer)
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER_BYTES);
+    // Whoever asks and goes is nobody to warn of.
+    let _ = builder.serve_connection(TokioIo::new(connection), service).await;
+}
+
+/// What a page may load that says nothing else: nothing, in no frame.
+const NOTHING: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
+                       frame-ancestors 'none'";
+
+/// An answer of this media type.
+pub fn answer(media_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut response = Response::new(Full::new(body.into()));
+    let fields = response.headers_mut();
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    fields.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NOTHING));
+    let same = HeaderValue::from_static("same-origin");
+    fields.insert("cross-origin-resource-policy", same);
+    response
+}
+
+/// A refusal, with what was expected.
+pub fn refusal(status: StatusCode, expected: &'static str) -> Answer {
+    let mut response = answer(TEXT, expected);
+    *response.status_mut() = status;
+    response
+}

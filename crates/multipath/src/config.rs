@@ -1,0 +1,83 @@
+//! The configuration of a session's streams and of its connections.
+
+use airlane_fbdt::Options as FbdtOptions;
+use airlane_mptcp::Options as MptcpOptions;
+use airlane_quic::TransportConfig;
+
+use crate::terms::Protocol;
+
+/// Bytes that lie in a connection beyond its congestion window: enough to fill the pauses between
+/// two turns of the task that writes, and no more, since no other path can take them.
+const UNSENT_BYTES: u64 = 64 << 10;
+/// Streams of a connection at once: of each direction's data stream those that are not read yet, and the
+/// control stream.
+const MAX_STREAMS: u32 = 256;
+
+/// Which path sends what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// FBDT, with the parts that it has.
+    Fbdt(FbdtOptions),
+    /// MPTCP, with a scheduler and its options.
+    Mptcp(MptcpOptions),
+}
+
+/// The scheme and the sizes of a session's streams, as one end wants them. The end that accepts a
+/// stream lowers sizes to its own.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamConfig {
+    /// Which path sends what; the same at both ends.
+    pub scheme: Scheme,
+    /// Payload of a segment, bytes: what a stream can hold a channel up for.
+    pub max_segment_bytes: u32,
+    /// Length of an FBDT window, bytes. A stream whose memory is a share of the session's has at least
+    /// four windows of memory.
+    pub max_window_bytes: u32,
+    /// Memory of each stream in each direction, bytes. `None`: a share of what the session has left.
+    pub memory: Option<u64>,
+}
+
+impl Default for StreamConfig {
+    /// What the tunnel runs with: section 3.2 of FBDT's paper, and small messages on all paths.
+    fn default() -> Self {
+        let fbdt = FbdtOptions { copied_bytes: 2 << 10, ..FbdtOptions::default() };
+        Self {
+            scheme: Scheme::Fbdt(fbdt),
+            max_segment_bytes: 16 << 10,
+            max_window_bytes: 1 << 20,
+            memory: None,
+        }
+    }
+}
+
+impl Scheme {
+    /// Bytes under way up to which a stream uses the low-latency channel: a keystroke then waits for no
+    /// bulk transfer. MPTCP has one connection on each path.
+    pub(crate) fn max_low_latency_bytes(&self) -> u64 {
+        match self {
+            Self::Fbdt(_) => 4 << 10,
+            Self::Mptcp(_) => 0,
+        }
+    }
+
+    /// The frames of its streams.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self {
+            Self::Fbdt(_) => Protocol::Fbdt,
+            Self::Mptcp(_) => Protocol::Mptcp,
+        }
+    }
+}
+
+/// `config` with the windows and streams that a path needs at either end.
+pub fn path_transport(config: TransportConfig) -> TransportConfig {
+    TransportConfig {
+        unsent_bytes: Some(UNSENT_BYTES),
+        max_streams: MAX_STREAMS,
+        // An interface may have a second connection beside one that fell silent.
+        empty_client_ids: false,
+        // What is ahead of the reader is bounded by the stream's own memory.
+        receive_window_bytes: 48 << 20,
+        ..config
+    }
+}

@@ -1,0 +1,142 @@
+//! The engine of a stream, which splits it among its paths and joins it again: FBDT, or MPTCP's meta
+//! level to compare with.
+
+mod fbdt;
+mod mptcp;
+
+use airlane_base::{Histogram, Time};
+use airlane_fbdt::Preference;
+use airlane_quic::ControlStats;
+use bytes::{Bytes, BytesMut};
+
+use super::Scheme;
+use crate::error::MultipathError;
+use crate::terms::Terms;
+
+/// Counts of a sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentCounts {
+    /// Bytes that were cut into segments.
+    pub distinct_bytes: u64,
+    /// Bytes of segments that a second path sent as well.
+    pub redundant_bytes: u64,
+    /// Bytes of segments that were on their way on a path when it ended.
+    pub moved_bytes: u64,
+}
+
+/// A frame with data. In one piece: a connection looks for what it sends among all pieces that it
+/// holds, one after the other.
+pub(crate) struct Outgoing {
+    pub(crate) frame: Bytes,
+    pub(crate) payload_bytes: u64,
+    /// Whether the next segment may be another path's, whose task is to be woken.
+    pub(crate) ends_turn: bool,
+}
+
+/// The answer to a path that asks for a segment.
+pub(crate) enum Turn {
+    /// The path sends this.
+    Segment(Outgoing),
+    /// The path sends nothing now.
+    Wait {
+        /// When to ask again, if nothing happens before.
+        until: Option<Time>,
+        /// The path whose turn it is instead.
+        other: Option<usize>,
+    },
+}
+
+/// The state of a path's connection, and whether the path takes a segment now.
+pub(crate) struct PathLoad {
+    pub(crate) stats: ControlStats,
+    pub(crate) has_room: bool,
+}
+
+/// The states of all paths, by their numbers.
+pub(crate) type PathLoads<'a> = &'a dyn Fn(usize) -> Option<PathLoad>;
+
+/// A segment that came.
+pub(crate) struct Arrival {
+    pub(crate) bytes: u64,
+    /// Whether any of it was new.
+    pub(crate) is_new: bool,
+}
+
+/// A frame that came on a control stream.
+pub(crate) enum ControlEvent {
+    Ack,
+    End,
+}
+
+/// Both directions of one end of a stream. Paths have numbers below
+/// [`MAX_PATHS`](crate::stream::shared::MAX_PATHS), given by [`Self::open`].
+pub(crate) trait Engine: Send {
+    /// A path joins. `None` if there are too many.
+    fn open(&mut self, now: Time, preference: Preference) -> Option<usize>;
+    /// A path ended.
+    fn close(&mut self, path: usize);
+    /// A path of this preference is about to join: an engine with preferences waits for it until then.
+    fn expect(&mut self, _: Preference, _until: Time) {}
+    /// Whether the other end does not answer on `path`: an engine with preferences then uses others.
+    fn set_unresponsive(&mut self, _path: usize, _is_unresponsive: bool) {}
+    /// The segment that `path` sends next.
+    fn next(&mut self, now: Time, path: usize, loads: PathLoads<'_>) -> Turn;
+    /// Appends what there is room for of `data`.
+    fn push(&mut self, data: &mut Bytes);
+    /// Whether there is room for more.
+    fn has_room(&self) -> bool;
+    /// Number of bytes that were pushed and have not arrived.
+    fn unarrived(&self) -> u64;
+    /// Nothing comes after what was pushed.
+    fn finish(&mut self);
+    /// The frame with the end of what is sent, once it is known.
+    fn end(&self) -> Option<Bytes>;
+    /// The acknowledgement to send on a path on which `received` bytes of segments came.
+    fn ack(&self, received: u64) -> Bytes;
+    /// Takes the first frame off what came on a path's data stream; `None` if not all of it is there.
+    ///
+    /// # Errors
+    /// If it is no segment, or one that the peer may not send.
+    fn on_data(
+        &mut self,
+        now: Time,
+        from: &mut BytesMut,
+    ) -> Result<Option<Arrival>, MultipathError>;
+    /// Takes the first frame off what came on the control stream of `path`; `None` if not all of it is
+    /// there.
+    ///
+    /// # Errors
+    /// If it is a segment, or tells what cannot be.
+    fn on_control(
+        &mut self,
+        now: Time,
+        path: usize,
+        from: &mut BytesMut,
+    ) -> Result<Option<ControlEvent>, MultipathError>;
+    /// The next bytes in order.
+    fn read(&mut self, now: Time) -> Option<Bytes>;
+    /// Times from coming to being read, bytes by bytes.
+    fn waited(&self) -> &Histogram;
+    /// Whether all that was written has arrived.
+    fn is_sent(&self) -> bool;
+    /// Whether all that comes has been read.
+    fn is_read(&self) -> bool;
+    /// Number of bytes that wait to be read, or for others before them.
+    fn held_bytes(&self) -> u64;
+    /// The path for whose segment all others wait at the other end.
+    fn head(&self) -> Option<usize>;
+    /// The share of FBDT's last window that was sent from its beginning on, where two paths met.
+    fn met(&self) -> Option<f64> {
+        None
+    }
+    /// Counts of the sending direction.
+    fn sent(&self) -> SentCounts;
+}
+
+/// An engine for this scheme, on the terms that both ends agreed on.
+pub(crate) fn new(scheme: Scheme, terms: &Terms) -> Box<dyn Engine> {
+    match scheme {
+        Scheme::Fbdt(options) => Box::new(fbdt::Fbdt::new(terms, options)),
+        Scheme::Mptcp(options) => Box::new(mptcp::Mptcp::new(terms, options)),
+    }
+}

@@ -1,0 +1,59 @@
+//! The figures over HTTP/1.1, for who is near.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use airlane_runtime::RuntimeHandle;
+use http::{HeaderValue, Request, StatusCode, header};
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+
+use super::{TunnelStatus, metrics};
+use airlane_host::net_scope::is_local_network;
+use airlane_host::plain_http::{self, Answer, Answers, answer, refusal};
+use airlane_host::prometheus;
+
+const PAGE: &str = include_str!("../../../../web/tunnel/index.html");
+const SCRIPT: &str = include_str!("../../../../web/tunnel/tunnel.js");
+const STYLE: &str = include_str!("../../../../web/shared/base.css");
+
+/// What the page may load, and show others in frames: its own.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// What the figures are.
+pub(crate) type Figures = Arc<dyn Fn() -> TunnelStatus + Send + Sync>;
+
+/// Answers for ever.
+pub(crate) async fn serve(runtime: RuntimeHandle, listener: TcpListener, figures: Figures) {
+    plain_http::serve(runtime, listener, Arc::new(Status(figures))).await;
+}
+
+struct Status(Figures);
+
+impl Answers for Status {
+    fn admits(&self, peer: IpAddr) -> bool {
+        is_local_network(peer)
+    }
+
+    async fn answer(&self, request: &Request<Incoming>) -> Answer {
+        let figures = || (self.0)();
+        match request.uri().path() {
+            "/" => {
+                let mut page = answer("text/html; charset=utf-8", PAGE);
+                let policy = HeaderValue::from_static(POLICY);
+                page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+                page
+            }
+            "/assets/tunnel.js" => answer("text/javascript; charset=utf-8", SCRIPT),
+            "/assets/base.css" => answer("text/css; charset=utf-8", STYLE),
+            // Numbers and text are JSON.
+            "/status" => {
+                answer("application/json", serde_json::to_vec(&figures()).unwrap_or_default())
+            }
+            "/metrics" => answer(prometheus::MEDIA_TYPE, metrics::page(&figures())),
+            _ => refusal(StatusCode::NOT_FOUND, "expected /, /status or /metrics\n"),
+        }
+    }
+}
