@@ -1,8 +1,11 @@
 //! Why a command did not come to its end, and the exit code that tells it.
 
 use airlane_base::InputError;
+#[cfg(feature = "video")]
 use airlane_daemon::DaemonError;
-use airlane_lab::{Fault, LabError};
+#[cfg(feature = "video")]
+use airlane_lab::LabError;
+#[cfg(feature = "tunnel")]
 use airlane_tunnel::TunnelError;
 
 /// Reason for which a command did not come to its end.
@@ -16,20 +19,40 @@ pub(crate) enum CommandError {
     #[error("{0}")]
     Machine(String),
     /// A failure of a peer: exit code 1.
+    #[cfg(feature = "video")]
     #[error("{0}")]
     Peer(String),
     /// The command was stopped: exit code 130.
+    #[cfg(feature = "video")]
     #[error("stopped")]
     Stopped,
     /// A fault of Airlane: exit code 70.
-    #[error(transparent)]
+    #[error("{}", .0.what)]
     Fault(Box<Fault>),
+}
+
+/// Fault of Airlane.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// Description of what happened.
+    pub(crate) what: String,
+    /// Run of the laboratory in which it happened, if it was one.
+    pub(crate) run: Option<FaultyRun>,
+}
+
+/// Run of the laboratory in which a fault showed.
+#[derive(Debug)]
+pub(crate) struct FaultyRun {
+    /// Scenario, case, scheme and seed.
+    pub(crate) label: String,
+    /// Command that repeats it.
+    pub(crate) command: String,
 }
 
 impl CommandError {
     /// Fault of Airlane outside of any run.
     pub(crate) fn fault(what: impl Into<String>) -> Self {
-        LabError::fault(what).into()
+        Self::Fault(Box::new(Fault { what: what.into(), run: None }))
     }
 
     /// Failure of the machine.
@@ -41,23 +64,30 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Input(_) | Self::Machine(_) => 2,
+            #[cfg(feature = "video")]
             Self::Peer(_) => 1,
+            #[cfg(feature = "video")]
             Self::Stopped => 130,
             Self::Fault(_) => 70,
         }
     }
 }
 
+#[cfg(feature = "video")]
 impl From<LabError> for CommandError {
     fn from(error: LabError) -> Self {
         match error {
             LabError::Input(e) => Self::Input(e),
             LabError::Stopped => Self::Stopped,
-            LabError::Fault(fault) => Self::Fault(fault),
+            LabError::Fault(fault) => {
+                let run = fault.run.map(|run| FaultyRun { label: run.label, command: run.command });
+                Self::Fault(Box::new(Fault { what: fault.what, run }))
+            }
         }
     }
 }
 
+#[cfg(feature = "video")]
 impl From<DaemonError> for CommandError {
     fn from(error: DaemonError) -> Self {
         match error {
@@ -67,6 +97,7 @@ impl From<DaemonError> for CommandError {
     }
 }
 
+#[cfg(feature = "tunnel")]
 impl From<TunnelError> for CommandError {
     fn from(error: TunnelError) -> Self {
         match error {

@@ -1,8 +1,14 @@
 //! The airlane command: reads the command line, calls the laboratory, says how it went.
 
 mod args;
+#[cfg_attr(
+    not(feature = "video"),
+    expect(dead_code, reason = "results have a date, tunnels have none")
+)]
 mod clock;
 mod error;
+#[cfg(feature = "video")]
+mod progress;
 mod terminal;
 mod verbs;
 
@@ -10,12 +16,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use airlane_base::printable_lines;
-use airlane_lab::summary::{COMMIT, VERSION};
-use airlane_lab::{FaultyRun, pool};
+#[cfg(feature = "video")]
+use airlane_lab::pool;
 use clap::Parser;
 
 use crate::clock::Clock;
-use crate::error::CommandError;
+use crate::error::{CommandError, FaultyRun};
 
 /// Worlds allocate a packet here and free it there, on every core at once.
 #[global_allocator]
@@ -25,9 +31,11 @@ fn main() -> ExitCode {
     let clock = Clock::start();
     std::panic::set_hook(Box::new(|info| {
         // One inside a run comes back as an error that names the run: `main` prints that.
-        if !pool::note_panic(info) {
-            print_fault(&pool::describe_panic(info), None);
+        #[cfg(feature = "video")]
+        if pool::note_panic(info) {
+            return;
         }
+        print_fault(&panic_text(info), None);
     }));
     let cli = args::Cli::parse();
     match std::panic::catch_unwind(|| verbs::dispatch(cli, clock)) {
@@ -38,6 +46,15 @@ fn main() -> ExitCode {
         }
         // The hook has said what happened.
         Err(_) => ExitCode::from(70),
+    }
+}
+
+/// What a panic says, and where it was.
+fn panic_text(info: &std::panic::PanicHookInfo<'_>) -> String {
+    let what = info.payload_as_str().unwrap_or("a panic without words");
+    match info.location() {
+        Some(place) => format!("{what} at {}:{}", place.file(), place.line()),
+        None => what.to_owned(),
     }
 }
 
@@ -55,7 +72,17 @@ fn print_fault(what: &str, run: Option<&FaultyRun>) {
         say(&format!("airlane: in {}", run.label));
     }
     let again = run.map_or_else(|| verbs::command().join(" "), |run| run.command.clone());
-    say(&format!("airlane: to see it again: {again} (version {VERSION}, commit {COMMIT})"));
+    say(&format!("airlane: to see it again: {again} ({})", build()));
+}
+
+/// The version of this build, with its commit where the laboratory has noted it down.
+fn build() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    #[cfg(feature = "video")]
+    let version = format!("version {version}, commit {}", airlane_lab::summary::COMMIT);
+    #[cfg(not(feature = "video"))]
+    let version = format!("version {version}");
+    version
 }
 
 /// A line on the standard error; ignored if that is closed.

@@ -206,7 +206,7 @@ pub fn note_panic(info: &PanicHookInfo<'_>) -> bool {
 }
 
 /// A panic in one line: what and where.
-pub fn describe_panic(info: &PanicHookInfo<'_>) -> String {
+fn describe_panic(info: &PanicHookInfo<'_>) -> String {
     let what = message(info.payload());
     match info.location() {
         Some(place) => format!("{what} at {}:{}", place.file(), place.line()),

@@ -1,6 +1,6 @@
 //! The options of `airlane serve`.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use airlane_daemon::serve::{Admin, CertificateFiles, ServerConfig, Sharing};
 use airlane_media::Metric;
 use clap::{Args, ValueEnum};
 
+use super::addresses::listen_addresses;
 use super::{metric, number, positive_number, share_of_one};
 
 /// How a link is shared among its viewers.
@@ -136,7 +137,7 @@ impl ServeArgs {
     pub(crate) fn request(&self) -> Result<ServerConfig, InputError> {
         let mut listen = Vec::new();
         for text in &self.listen {
-            for address in addresses(text, "--listen")? {
+            for address in listen_addresses(text, "--listen")? {
                 if !listen.contains(&address) {
                     listen.push(address);
                 }
@@ -190,7 +191,7 @@ impl ServeArgs {
             let addresses = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))];
             return Ok(Admin::At { addresses, names: Vec::new() });
         }
-        let addresses = addresses(text, "--admin")?;
+        let addresses = listen_addresses(text, "--admin")?;
         let host = text.rsplit_once(':').map_or("", |(host, _)| host);
         let names = Some(host.to_owned()).filter(|h| !h.is_empty()).into_iter().collect();
         Ok(Admin::At { addresses, names })
@@ -206,27 +207,6 @@ impl ServeArgs {
         let pairs = self.cert.iter().cloned().zip(self.key.iter().cloned());
         Ok(pairs.map(|(chain, key)| CertificateFiles { chain, key }).collect())
     }
-}
-
-/// The addresses that `ADDR:PORT` stands for; `key` is where it was given.
-pub(super) fn addresses(text: &str, key: &str) -> Result<Vec<SocketAddr>, InputError> {
-    let wrong = |what: String| {
-        InputError::new(what, "expected ADDR:PORT, such as [::]:443 or localhost:4433").at_key(key)
-    };
-    if let Some(port) = text.strip_prefix(':') {
-        let port = port.parse().map_err(|_| wrong(format!("{text:?} has no port")))?;
-        // One socket for both kinds of addresses.
-        return Ok(vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))]);
-    }
-    if let Some(port) = text.strip_prefix("localhost:").and_then(|p| p.parse::<u16>().ok()) {
-        // Browsers try both, whatever the machine's own table of names says.
-        let both = [SocketAddr::from(([127, 0, 0, 1], port)), (Ipv6Addr::LOCALHOST, port).into()];
-        let usable = |a: &SocketAddr| std::net::UdpSocket::bind((a.ip(), 0)).is_ok();
-        return Ok(both.into_iter().filter(usable).collect());
-    }
-    let found: Vec<_> =
-        text.to_socket_addrs().map_err(|e| wrong(format!("{text:?}: {e}")))?.collect();
-    if found.is_empty() { Err(wrong(format!("{text:?} has no address"))) } else { Ok(found) }
 }
 
 /// The origin of pages (RFC 6454).

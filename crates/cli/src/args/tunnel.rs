@@ -11,7 +11,7 @@ use airlane_tunnel::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::serve::addresses;
+use super::addresses::listen_addresses;
 
 #[derive(Debug, Args)]
 pub(crate) struct TunnelArgs {
@@ -169,7 +169,7 @@ impl TunnelServeArgs {
     pub(crate) fn request(&self) -> Result<TunnelServerConfig, InputError> {
         let mut listen = Vec::new();
         for text in &self.listen {
-            for address in addresses(text, "--listen")? {
+            for address in listen_addresses(text, "--listen")? {
                 if !listen.contains(&address) {
                     listen.push(address);
                 }

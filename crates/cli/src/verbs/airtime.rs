@@ -7,18 +7,19 @@ use airlane_lab::airtime::{AirtimeFormat, AirtimeRequest};
 use airlane_lab::pool::{self, Stop};
 use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 
-use super::{command, host, listen, print, say};
+use super::laboratory::{host, listen, say};
+use super::{command, print};
 use crate::args::AirtimeArgs;
 use crate::clock::Clock;
 use crate::error::CommandError;
-use crate::terminal;
+use crate::progress;
 
 /// Says who used the air; the exit code.
 pub(super) fn airtime(args: AirtimeArgs, clock: Clock) -> Result<u8, CommandError> {
     let stop = Stop::default();
     listen(&stop)?;
     let (quiet, format) = (args.quiet, args.format());
-    let progress = terminal::progress(quiet, clock);
+    let progress = progress::progress(quiet, clock);
     let elapsed = || clock.elapsed();
     let moment = |line: &str| {
         if !quiet {

@@ -3,7 +3,8 @@
 use airlane_daemon::DaemonError;
 use airlane_daemon::live::{Report, Second, Sender, SentVideo, recv as watch};
 
-use super::serve::{Stopping, kept_at};
+use super::serve::kept_at;
+use super::stopping::Stopping;
 use super::{print, threads};
 use crate::args::{RecvArgs, SendArgs};
 use crate::error::CommandError;

@@ -1,73 +1,70 @@
 //! What each verb does: hands the options to the laboratory and prints what comes back.
 
+#[cfg(feature = "video")]
 mod airtime;
+#[cfg(feature = "video")]
+mod laboratory;
+#[cfg(feature = "video")]
 mod link;
+#[cfg(feature = "video")]
 mod live;
+#[cfg(feature = "video")]
 mod pack;
+#[cfg(feature = "video")]
 mod play;
+#[cfg(feature = "video")]
 mod serve;
+mod stopping;
+#[cfg(feature = "tunnel")]
 mod tunnel;
 
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use airlane_base::InputError;
-use airlane_lab::LabError;
-use airlane_lab::pool::{self, Stop};
-use airlane_lab::request::{
-    Captures, Common, DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest,
-    RunRequest, SweepRequest,
-};
-use airlane_lab::scenario::Cipher;
-use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
-use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
-use airlane_media::{Corpus, CorpusStatistics, TileContent};
 use clap::CommandFactory;
 
-use crate::args::{Cli, CorpusArgs, CorpusVerb, DiffArgs, NormaliseArgs, TilesArgs, Verb, Worlds};
+use crate::args::{Cli, Verb};
 use crate::clock::Clock;
 use crate::error::CommandError;
-use crate::terminal;
 
 /// Does what the command line says; the exit code.
+#[cfg_attr(not(feature = "video"), expect(unused_variables, reason = "tunnels need no date"))]
 pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, CommandError> {
     match cli.verb {
-        Verb::Demo(args) => {
-            with_worlds(args.worlds, clock, |common| airlane_lab::demo(&DemoRequest { common }))
-        }
-        Verb::Run(args) => with_worlds(args.worlds, clock, |common| {
-            airlane_lab::run(&RunRequest { common, scenario: args.scenario, set: args.set })
-        }),
-        Verb::Sweep(args) => with_worlds(args.worlds, clock, |common| {
-            let (scenario, set, grid, fresh) = (args.scenario, args.set, args.grid, args.fresh);
-            airlane_lab::sweep(&SweepRequest { common, scenario, set, grid, fresh })
-        }),
-        Verb::Reproduce(args) => with_worlds(args.worlds, clock, |common| {
-            let (system, quick, only, fresh) = (args.system, args.quick, args.only, args.fresh);
-            airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only, fresh })
-        }),
-        Verb::Report(args) => {
-            let request = ReportRequest { folders: args.folders, out: args.output.out };
-            say(&airlane_lab::report(&request)?, args.output.quiet)
-        }
-        Verb::Diff(args) => {
-            let DiffArgs { a, b, all, threshold, check, out, quiet } = args;
-            say(&airlane_lab::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
-        }
-        Verb::Corpus(CorpusArgs { verb: Some(CorpusVerb::Tiles(args)), .. }) => tiles(&args),
-        Verb::Corpus(CorpusArgs { verb: Some(CorpusVerb::Normalise(args)), .. }) => {
-            say(&normalise(&normalisation(args))?, false)
-        }
-        Verb::Corpus(args) => corpus(&args),
+        #[cfg(feature = "video")]
+        Verb::Demo(args) => laboratory::demo(args, clock),
+        #[cfg(feature = "video")]
+        Verb::Run(args) => laboratory::run(args, clock),
+        #[cfg(feature = "video")]
+        Verb::Sweep(args) => laboratory::sweep(args, clock),
+        #[cfg(feature = "video")]
+        Verb::Reproduce(args) => laboratory::reproduce(args, clock),
+        #[cfg(feature = "video")]
+        Verb::Report(args) => laboratory::report(args),
+        #[cfg(feature = "video")]
+        Verb::Diff(args) => laboratory::diff(args),
+        #[cfg(feature = "video")]
+        Verb::Corpus(args) => laboratory::corpus(args),
+        #[cfg(feature = "video")]
         Verb::Pack(args) => pack::pack(args),
+        #[cfg(feature = "video")]
         Verb::Serve(args) => serve::serve(&args),
+        #[cfg(feature = "video")]
         Verb::Sign(args) => serve::sign(&args),
+        #[cfg(feature = "video")]
         Verb::Play(args) => play::play(&args),
+        #[cfg(feature = "tunnel")]
         Verb::Tunnel(args) => tunnel::tunnel(&args),
+        #[cfg(feature = "video")]
         Verb::Airtime(args) => airtime::airtime(args, clock),
+        #[cfg(feature = "video")]
         Verb::Link(args) => link::link(args.request().map_err(link::failed)?, args.interval()),
+        #[cfg(feature = "video")]
         Verb::Send(args) => live::send(&args),
+        #[cfg(feature = "video")]
         Verb::Recv(args) => live::recv(&args),
+        #[cfg(feature = "video")]
         Verb::Relay(args) => link::link(args.request().map_err(link::failed)?, args.interval()),
         Verb::Man { verb } => man(&verb),
         Verb::Completions { shell } => {
@@ -98,109 +95,10 @@ fn man(verb: &[String]) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-/// Calls the laboratory with what all verbs that run worlds share, and prints the final line.
-fn with_worlds(
-    args: Worlds,
-    clock: Clock,
-    call: impl FnOnce(Common<'_>) -> Result<Outcome, LabError>,
-) -> Result<u8, CommandError> {
-    let stop = Stop::default();
-    listen(&stop)?;
-    let quiet = args.output.quiet;
-    let progress = terminal::progress(quiet, clock);
-    let cpus = pool::available_cores();
-    let jobs = args.jobs.map_or(cpus, usize::from);
-    let elapsed = || clock.elapsed();
-    let outcome = call(Common {
-        out: args.output.out,
-        jobs,
-        seed: args.seed,
-        content: args.content,
-        heads: args.heads,
-        traces: args.trace,
-        cipher: args.tls.then_some(Cipher::Tls),
-        captures: Captures { pcap: args.pcap, qlog: args.qlog, keylog: args.keylog },
-        circumstances: RunInfo {
-            airlane: VERSION.to_owned(),
-            commit: COMMIT.to_owned(),
-            host: host(),
-            cpus,
-            date: clock.date(),
-            command: command(),
-            jobs,
-            ..RunInfo::default()
-        },
-        elapsed: &elapsed,
-        progress: &*progress,
-        stop,
-    })?;
-    say(&outcome, quiet)
-}
-
-/// Prints what a command came to; the exit code.
-fn say(outcome: &Outcome, quiet: bool) -> Result<u8, CommandError> {
-    if !quiet && !outcome.table.is_empty() {
-        print(&format!("{}\n\n", outcome.table.trim_end()))?;
-    }
-    print(&format!("{}\n", outcome.line))?;
-    Ok(outcome.exit_code())
-}
-
-fn corpus(args: &CorpusArgs) -> Result<u8, CommandError> {
-    let corpus = match &args.folder {
-        Some(folder) => Corpus::load_dir(folder)?,
-        None => Corpus::embedded()?,
-    };
-    print(&CorpusStatistics::of(&corpus, args.metric)?.to_string())?;
-    Ok(0)
-}
-
-fn tiles(args: &TilesArgs) -> Result<u8, CommandError> {
-    let content = match &args.folder {
-        Some(folder) => TileContent::load_dir(folder)?,
-        None => TileContent::embedded()?,
-    };
-    print(&content.to_string())?;
-    Ok(0)
-}
-
-/// The normalisation that the options ask for.
-fn normalisation(args: NormaliseArgs) -> NormaliseRequest {
-    let NormaliseArgs { folder, metric, abr, form, alpha, baseline, popularity, min_chunks, out } =
-        args;
-    let min_chunks = usize::try_from(min_chunks).unwrap_or(usize::MAX);
-    NormaliseRequest { folder, metric, abr, form, alpha, baseline, popularity, min_chunks, out }
-}
-
-/// The first Ctrl-C asks for a stop that keeps what has finished, the second ends the process.
-#[cfg(unix)]
-fn listen(stop: &Stop) -> Result<(), CommandError> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the first one finds the flag down, and only then raises it.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.flag())
-            .and_then(|_| signal_hook::flag::register(signal, stop.flag()))
-            .map_err(|e| CommandError::fault(format!("cannot listen for signals: {e}")))?;
-    }
-    Ok(())
-}
-
-/// Elsewhere Ctrl-C ends the process at once.
-#[cfg(not(unix))]
-fn listen(_stop: &Stop) -> Result<(), CommandError> {
-    Ok(())
-}
-
 /// The command as it was given, by the program's name wherever it lies.
 pub(crate) fn command() -> Vec<String> {
     let options = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
     std::iter::once("airlane".to_owned()).chain(options).collect()
-}
-
-/// The machine's name; empty if unknown.
-fn host() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    told.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default().trim().to_owned()
 }
 
 /// The threads that a daemon runs on.

@@ -9,10 +9,11 @@ use airlane_pack::{
     pack_layered,
 };
 
-use super::{listen, print};
+use super::laboratory::listen;
+use super::print;
 use crate::args::{PackArgs, Work};
 use crate::error::CommandError;
-use crate::terminal::Share;
+use crate::progress::Share;
 
 /// Makes or measures a title; the exit code.
 pub(super) fn pack(args: PackArgs) -> Result<u8, CommandError> {

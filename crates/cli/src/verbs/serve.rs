@@ -2,8 +2,9 @@
 
 use airlane_base::InputError;
 use airlane_daemon::serve::{Development, Ready, Server, SignKey};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 
+use super::stopping::{Stopping, listen};
 use super::{print, threads};
 use crate::args::{ServeArgs, SignArgs};
 use crate::error::CommandError;
@@ -59,35 +60,6 @@ pub(super) fn sign(args: &SignArgs) -> Result<u8, CommandError> {
         args.paths.iter().map(|path| Ok(key.sign(path, until_s)? + "\n")).collect();
     print(&lines.map_err(|e: InputError| e)?)?;
     Ok(0)
-}
-
-fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
-    signal(kind).map_err(|e| CommandError::fault(format!("no signals: {e}")))
-}
-
-/// The signals that stop a daemon.
-pub(super) struct Stopping {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Stopping {
-    /// From now on they do not end the process by themselves.
-    pub(super) fn new() -> Result<Self, CommandError> {
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for a signal to stop; the exit code that it means.
-    pub(super) async fn stopped(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.interrupt.recv() => 130,
-            // Service managers stop a server like this, and expect a clean exit.
-            _ = self.terminate.recv() => 0,
-        }
-    }
 }
 
 /// One line that says that it serves, and where.

@@ -8,7 +8,7 @@ use airlane_tunnel::{
     Key, TunnelClient, TunnelServer, TunnelStatus, add_client, list_clients, revoke_client,
 };
 
-use super::serve::Stopping;
+use super::stopping::Stopping;
 use super::{print, threads};
 use crate::args::{
     Showing, TunnelArgs, TunnelConnectArgs, TunnelKeyArgs, TunnelServeArgs, TunnelVerb,
