@@ -35,3 +35,45 @@ fn fields() -> impl for<'writer> tracing_subscriber::fmt::FormatFields<'writer> 
     };
     debug_fn(write).delimited(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_peer_says_is_logged_as_one_line_that_commands_nothing() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let log = tracing_subscriber::fmt()
+            .fmt_fields(fields())
+            .with_ansi(false)
+            .without_time()
+            .with_target(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        tracing::subscriber::with_default(log, || {
+            let words = "no\nERROR all is lost\u{1b}[2J\u{202e}";
+            tracing::warn!(%words, "a peer says {words}");
+        });
+        let said = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let shown = "no\\u{a}ERROR all is lost\\u{1b}[2J\\u{202e}";
+        assert_eq!(said, format!(" WARN a peer says {shown} words={shown}\n"));
+    }
+}

@@ -70,6 +70,15 @@ impl Scheduler {
         }
     }
 
+    /// Payload of a segment, bytes: for FBDT what the tunnel ships. MPTCP schedules packets, and larger
+    /// segments would hold it back.
+    pub(crate) fn segment_bytes(self) -> u32 {
+        match self {
+            Self::Fbdt => StreamConfig::default().max_segment_bytes,
+            Self::Mptcp(_) => 4 << 10,
+        }
+    }
+
     /// What it does, in a sentence.
     pub(crate) fn sentence(self) -> &'static str {
         match self {

@@ -249,7 +249,7 @@ fn a_serving_end_has_nothing_to_allow() {
 
 /// Over sockets a machine that is busy elsewhere may answer late, and subflows be replaced for it.
 #[test]
-fn a_thousand_streams_share_two_lines_and_silence_neither() {
+fn a_thousand_streams_share_two_subflows_and_silence_neither() {
     let interface = || (mbps(50.0), InterfaceConfig::default());
     with(vec![interface(), interface()], |ends| async move {
         ends.until(1.0).await;

@@ -173,10 +173,10 @@ impl Tunnel {
     }
 }
 
-/// Why subflows of a client ended or were not opened, but for those that came too late: a busy machine may
-/// make them so, and another takes their place.
+/// Why subflows of a client ended or were not opened, but for those that came too late or whose place
+/// another took: a busy machine may have them so.
 pub fn faults(client: &TunnelClient) -> Vec<String> {
-    let too_late = ["no answer for", "in time", "timed out", "hung up"];
+    let too_late = ["no answer for", "in time", "timed out", "hung up", "ended a path"];
     let problems = client.interfaces().into_iter().map(|(_, interface)| interface.problem);
     problems.filter(|p| !p.is_empty() && !too_late.iter().any(|of| p.contains(of))).collect()
 }

@@ -7,7 +7,7 @@ use super::ends::{Tunnel, echo, faults, listen};
 use crate::run;
 
 #[test]
-fn a_thousand_connections_share_two_lines() {
+fn a_thousand_connections_share_two_subflows() {
     run(async {
         let tunnel = Tunnel::to(echo().await).await;
         tunnel.subflows(2).await;

@@ -52,9 +52,9 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     let window = of_scheme.window.and_then(|bytes| u32::try_from(bytes).ok());
     let config = StreamConfig {
         scheme: of_scheme.scheduler.scheme(of_scheme.without),
+        max_segment_bytes: of_scheme.scheduler.segment_bytes(),
         max_window_bytes: window.unwrap_or(shipped.max_window_bytes),
         memory: Some(memory),
-        ..shipped
     };
     let sites = Sites {
         owner: &tunnel.name,
