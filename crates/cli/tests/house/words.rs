@@ -31,6 +31,32 @@ const NAMES: &[&str] = &[
 /// Beginnings of names of limits.
 const BEGINNINGS: &[&str] = &["LEAST", "LONGEST", "MOST", "SHORTEST", "least_", "most_"];
 
+/// Words that no name has in the packages of these systems, where the glossary has others.
+const PARTS: &[(&[&str], &[&str])] = &[(
+    &["host", "multipath", "tunnel"],
+    &[
+        "allowance",
+        "dark",
+        "door",
+        "express",
+        "halves",
+        "knock",
+        "lane",
+        "line",
+        "lines",
+        "patience",
+        "pulse",
+        "quiet",
+        "quota",
+        "radio",
+        "radios",
+        "stranger",
+        "strangers",
+        "trunk",
+        "trunks",
+    ],
+)];
+
 /// Names that other programs read, or that somebody else gave.
 const KEPT: &[(&str, &str)] = &[("link", "Outlet"), ("messages", "Treatment")];
 
@@ -67,13 +93,33 @@ fn declared(line: &str) -> Option<&str> {
     words.next()
 }
 
+/// A name in small letters, its words divided by `_`.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    let mut before_is_small = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && before_is_small {
+            out.push('_');
+        }
+        before_is_small = letter.is_lowercase();
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
 /// Whether the glossary has another word for a name that a package declares.
 fn is_refused(package: &str, name: &str) -> bool {
     let begins = |beginning: &&str| match beginning.ends_with('_') {
         true => name.starts_with(*beginning),
         false => name == *beginning || name.starts_with(&format!("{beginning}_")),
     };
-    (NAMES.contains(&name) && !KEPT.contains(&(package, name))) || BEGINNINGS.iter().any(begins)
+    let parts = snake(name);
+    let has_part = PARTS.iter().any(|(packages, refused)| {
+        packages.contains(&package) && parts.split('_').any(|part| refused.contains(&part))
+    });
+    has_part
+        || (NAMES.contains(&name) && !KEPT.contains(&(package, name)))
+        || BEGINNINGS.iter().any(begins)
 }
 
 #[test]
