@@ -9,154 +9,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Which crates of ours each crate may use. A crate that is not listed fails the test: whoever
-/// adds one decides where it stands.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("base", &[]),
-    ("quality", &["base"]),
-    ("media", &["base", "quality"]),
-    ("vpx", &[]),
-    ("wifi", &["base"]),
-    ("cupid", &["base", "wifi"]),
-    ("capture", &["base", "wifi"]),
-    ("pack", &["base", "quality", "media", "vpx"]),
-    ("abr", &["base", "quality", "media"]),
-    ("minerva", &["base", "quality", "media", "abr"]),
-    ("fbdt", &["base"]),
-    ("mptcp", &["base"]),
-    ("viewport", &["base"]),
-    ("octopus", &["base"]),
-    ("octopus-c", &["base", "octopus"]),
-    ("congestion", &["base"]),
-    ("messages", &["base", "congestion", "octopus"]),
-    ("net", &["base", "octopus", "wifi"]),
-    ("link", &["base", "net"]),
-    ("report", &["base"]),
-    ("runtime", &["base", "net"]),
-    ("sorted-index-buffer", &[]),
-    ("quic", &["base", "congestion", "runtime"]),
-    ("webrtc", &["base", "runtime"]),
-    ("salsify", &["base", "congestion", "runtime"]),
-    ("multipath", &["base", "fbdt", "mptcp", "congestion", "runtime", "quic"]),
-    ("host", &["base", "runtime", "quic"]),
-    ("tunnel", &["base", "congestion", "runtime", "quic", "multipath", "host"]),
-    (
-        "apps",
-        &[
-            "base",
-            "quality",
-            "media",
-            "abr",
-            "minerva",
-            "viewport",
-            "octopus",
-            "messages",
-            "cupid",
-            "wifi",
-            "congestion",
-            "runtime",
-            "quic",
-            "multipath",
-        ],
-    ),
-    (
-        "lab",
-        &[
-            "base",
-            "quality",
-            "media",
-            "abr",
-            "minerva",
-            "viewport",
-            "octopus",
-            "messages",
-            "webrtc",
-            "salsify",
-            "congestion",
-            "net",
-            "wifi",
-            "cupid",
-            "capture",
-            "runtime",
-            "quic",
-            "multipath",
-            "apps",
-            "report",
-        ],
-    ),
-    (
-        "daemon",
-        &[
-            "base",
-            "quality",
-            "media",
-            "abr",
-            "minerva",
-            "messages",
-            "congestion",
-            "wifi",
-            "cupid",
-            "capture",
-            "runtime",
-            "quic",
-            "vpx",
-            "host",
-            "apps",
-        ],
-    ),
-    // What the targets parse; nobody uses it.
-    (
-        "fuzzed",
-        &[
-            "base",
-            "media",
-            "minerva",
-            "fbdt",
-            "mptcp",
-            "octopus",
-            "messages",
-            "congestion",
-            "net",
-            "wifi",
-            "cupid",
-            "capture",
-            "quic",
-            "multipath",
-            "tunnel",
-            "apps",
-            "lab",
-            "daemon",
-        ],
-    ),
-    (
-        "cli",
-        &[
-            "base", "media", "vpx", "abr", "apps", "link", "pack", "lab", "report", "daemon",
-            "host", "tunnel",
-        ],
-    ),
-    (
-        "bench",
-        &[
-            "base",
-            "quality",
-            "media",
-            "vpx",
-            "abr",
-            "minerva",
-            "octopus",
-            "net",
-            "wifi",
-            "capture",
-            "congestion",
-            "link",
-            "runtime",
-            "quic",
-            "apps",
-            "lab",
-            "daemon",
-        ],
-    ),
+/// Packages, and those that they must not stand on, directly or not.
+const APART: &[(&[&str], &[&str])] = &[
+    // What runs on machines carries no laboratory and no rival.
+    (&["daemon", "tunnel", "host", "link"], &["lab", "report", "webrtc", "salsify"]),
+    // The laboratory runs roles, not the daemons around them.
+    (&["lab"], &["daemon", "tunnel", "host", "link"]),
+    (&["octopus-c"], &["net", "runtime"]),
 ];
 
 /// Libraries that only `quic` names.
@@ -194,21 +53,56 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
     packages.iter().map(|p| (short(&text(&p["name"])).to_owned(), normal(p))).collect()
 }
 
+/// The layers of `docs/layers.toml`, lowest first: the packages of each.
+fn layers() -> Vec<Vec<String>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/layers.toml");
+    let text = std::fs::read_to_string(file).expect("docs/layers.toml");
+    let packages = |layer: &str| {
+        let names = layer.lines().filter_map(|line| line.split_once(" = "));
+        names.map(|(name, _)| name.to_owned()).collect()
+    };
+    text.split("[[layer]]").skip(1).map(packages).collect()
+}
+
 #[test]
-fn arrows_between_crates_run_one_way() {
-    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+fn packages_use_those_of_lower_layers_alone() {
+    let layers = layers();
+    let layer = |name: &str| {
+        let found: Vec<usize> =
+            (0..layers.len()).filter(|i| layers[*i].iter().any(|n| n == name)).collect();
+        let [layer] = found[..] else {
+            panic!("{name} is in {} layers of docs/layers.toml", found.len())
+        };
+        layer
+    };
     let packages = dependencies();
     for (package, uses) in &packages {
-        let Some(may) = allowed.get(package.as_str()) else {
-            panic!("crate {package} is not listed in MAY_USE");
-        };
-        let ours = uses.iter().map(|u| short(u)).filter(|u| packages.contains_key(*u));
-        for used in ours {
-            assert!(may.contains(&used), "{package} may not use {used}; allowed: {may:?}");
+        for used in uses.iter().map(|u| short(u)).filter(|u| packages.contains_key(*u)) {
+            assert!(layer(used) < layer(package), "{package} uses {used}, which is not below it");
         }
     }
-    for name in allowed.keys() {
-        assert!(packages.contains_key(*name), "MAY_USE lists {name}, which does not exist");
+    for name in layers.iter().flatten() {
+        assert!(packages.contains_key(name), "docs/layers.toml has {name}, which does not exist");
+    }
+}
+
+#[test]
+fn what_is_to_stay_apart_does() {
+    let packages = dependencies();
+    for (of, refused) in APART {
+        let mut reached: Vec<&str> = of.to_vec();
+        let mut next = 0;
+        while let Some(package) = reached.get(next).copied() {
+            next += 1;
+            for used in packages[package].iter().map(|u| short(u)) {
+                if packages.contains_key(used) && !reached.contains(&used) {
+                    reached.push(used);
+                }
+            }
+        }
+        for name in *refused {
+            assert!(!reached.contains(name), "{of:?} must not stand on {name}");
+        }
     }
 }
 
