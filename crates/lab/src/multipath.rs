@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Seed;
+use airlane_mptcp::{MptcpEngines, Options as MptcpOptions, SchedulerKind};
 use airlane_multipath::{
     ChannelKind, Connect, InterfaceConfig, Session, SessionId, SessionLimits, SessionServer,
     accept_quic_subflows, connect_quic,
 };
 use airlane_multipath::{
-    FbdtOptions, MptcpOptions, MultipathError, MultipathStream, SchedulerKind, Scheme,
-    StreamConfig, path_transport,
+    FbdtOptions, MultipathError, MultipathStream, Scheme, StreamConfig, path_transport,
 };
 use airlane_quic::{Connection, ControlHandle, Endpoint};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -66,7 +66,7 @@ impl Scheduler {
                 Some(Without::Parts) => FbdtOptions { shares_memory: false, ..all },
             }),
             (Self::Fbdt, shipped) => shipped,
-            (Self::Mptcp(kind), _) => Scheme::Mptcp(MptcpOptions::of(kind)),
+            (Self::Mptcp(kind), _) => Scheme::Other(Arc::new(MptcpEngines(MptcpOptions::of(kind)))),
         }
     }
 

@@ -24,7 +24,7 @@
 //! ```
 //!
 //! [`Sender`] and [`Receiver`] do no I/O and know no clock: time is an argument. [`wire`] has the
-//! frames.
+//! frames. [`MptcpEngines`] has them in the place of FBDT in a multipath session.
 //!
 //! # Invariants
 //!
@@ -32,6 +32,7 @@
 //! - Nothing is sent beyond the window; a peer that does so is refused.
 //! - A path sends a segment once at most.
 
+mod engine;
 mod flight;
 mod path;
 mod receiver;
@@ -40,6 +41,7 @@ mod scheduler;
 mod sender;
 pub mod wire;
 
+pub use engine::MptcpEngines;
 pub use path::PathState;
 pub use receiver::{Receiver, ReceiverError};
 pub use scheduler::SchedulerKind;

@@ -1,9 +1,11 @@
 //! The configuration of a session's streams and of its connections.
 
+use std::sync::Arc;
+
 use airlane_fbdt::Options as FbdtOptions;
-use airlane_mptcp::Options as MptcpOptions;
 use airlane_quic::TransportConfig;
 
+use crate::engine::EngineFactory;
 use crate::terms::Protocol;
 
 /// Bytes that lie in a connection beyond its congestion window: enough to fill the pauses between
@@ -13,18 +15,18 @@ const UNSENT_BYTES: u64 = 64 << 10;
 /// control stream.
 const MAX_STREAMS: u32 = 256;
 
-/// Which path sends what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The scheme by which a stream's paths send: what makes its engines.
+#[derive(Clone, Debug)]
 pub enum Scheme {
     /// FBDT, with the parts that it has.
     Fbdt(FbdtOptions),
-    /// MPTCP, with a scheduler and its options.
-    Mptcp(MptcpOptions),
+    /// Another, from outside.
+    Other(Arc<dyn EngineFactory>),
 }
 
 /// The scheme and the sizes of a session's streams, as one end wants them. The end that accepts a
 /// stream lowers sizes to its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StreamConfig {
     /// Which path sends what; the same at both ends.
     pub scheme: Scheme,
@@ -52,11 +54,11 @@ impl Default for StreamConfig {
 
 impl Scheme {
     /// Bytes under way up to which a stream uses the low-latency channel: a keystroke then waits for no
-    /// bulk transfer. MPTCP has one connection on each path.
+    /// bulk transfer.
     pub(crate) fn max_low_latency_bytes(&self) -> u64 {
         match self {
             Self::Fbdt(_) => 4 << 10,
-            Self::Mptcp(_) => 0,
+            Self::Other(engines) => engines.max_low_latency_bytes(),
         }
     }
 
@@ -64,7 +66,7 @@ impl Scheme {
     pub(crate) fn protocol(&self) -> Protocol {
         match self {
             Self::Fbdt(_) => Protocol::Fbdt,
-            Self::Mptcp(_) => Protocol::Mptcp,
+            Self::Other(engines) => engines.protocol(),
         }
     }
 }

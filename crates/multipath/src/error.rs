@@ -25,15 +25,9 @@ pub enum MultipathError {
     /// The peer acknowledged what it cannot have.
     #[error("the peer's acknowledgement: {0}")]
     Ack(#[from] airlane_fbdt::AckError),
-    /// The peer sent what is no frame of MPTCP's meta level.
-    #[error("the peer's bytes: {0}")]
-    MptcpWire(#[from] airlane_mptcp::wire::WireError),
-    /// The same of its segments.
+    /// The peer sent what an engine from outside refuses.
     #[error("the peer's data: {0}")]
-    MptcpSegment(#[from] airlane_mptcp::ReceiverError),
-    /// The same of its acknowledgements.
-    #[error("the peer's acknowledgement: {0}")]
-    MptcpAck(#[from] airlane_mptcp::AckError),
+    Engine(String),
     /// The peer does not keep to the protocol, or asks for what is not given.
     #[error("the peer broke the protocol: {0}")]
     Protocol(&'static str),
@@ -59,9 +53,9 @@ impl From<std::io::Error> for MultipathError {
 
 impl MultipathError {
     /// A data stream has something else than segments.
-    pub(crate) const NO_DATA: Self = Self::Protocol("a data_stream with something else than data");
+    pub const NO_DATA: Self = Self::Protocol("a data_stream with something else than data");
     /// A control stream has segments.
-    pub(crate) const DATA: Self = Self::Protocol("data on the control stream");
+    pub const DATA: Self = Self::Protocol("data on the control stream");
 
     /// Whether the peer broke the protocol, so that the whole stream must end.
     pub(crate) fn is_fatal(&self) -> bool {

@@ -4,7 +4,7 @@
 //! The end that connects, the [`Session`], has several interfaces: WiFi and 5G, say. Each interface has
 //! one **subflow**, a pair of connections that all streams share, so that a new stream costs no
 //! handshake. On a subflow a stream has a path of its own. A stream's **engine** decides which path
-//! sends what: FBDT (`airlane_fbdt`), or MPTCP's meta level (`airlane_mptcp`) to compare with.
+//! sends what: FBDT (`airlane_fbdt`), or one from outside, as MPTCP's meta level (`airlane_mptcp`).
 //!
 //! ```text
 //! streams    1  2  3 ...     each a MultipathStream with an engine
@@ -28,9 +28,11 @@ mod subflow;
 mod terms;
 
 pub use airlane_fbdt::{Options as FbdtOptions, Preference};
-pub use airlane_mptcp::{Options as MptcpOptions, SchedulerKind};
 pub use config::{Scheme, StreamConfig, path_transport};
-pub use engine::SentCounts;
+pub use engine::{
+    Arrival, ControlEvent, Engine, EngineFactory, MAX_PATHS, Outgoing, PathLoad, PathLoads,
+    SentCounts, Turn,
+};
 pub use error::{MultipathError, Reason};
 pub use session::{
     AcceptedStream, DataCap, InterfaceConfig, InterfaceStatus, Session, SessionHello, SessionId,

@@ -160,6 +160,7 @@ impl TunnelClient {
         }
         let Interfaces { interfaces, recorder } = Interfaces::of(&runtime, &config)?;
         let shared = Arc::new(Shared {
+            permits: Arc::new(Semaphore::new(config.bounds.max_streams_per_session)),
             session: Session::new(&runtime, random()?, interfaces, config.bounds),
             warnings: RateLimitedLog::new(runtime.clone()),
             runtime: runtime.clone(),
@@ -169,7 +170,6 @@ impl TunnelClient {
             refused: AtomicU64::new(0),
             interfaces: config.interfaces,
             recorder,
-            permits: Arc::new(Semaphore::new(config.bounds.max_streams_per_session)),
             // Most are of this machine: its addresses need no bound of their own.
             unasked: ConnectionLimiter::new(MAX_SILENT, MAX_SILENT),
         });

@@ -10,9 +10,8 @@ use airlane_apps::tiles::{
     quality,
 };
 use airlane_base::{Rate, Time};
-use airlane_multipath::{
-    FbdtOptions, MptcpOptions, MultipathStream, SchedulerKind, Scheme, StreamConfig,
-};
+use airlane_mptcp::{MptcpEngines, Options, SchedulerKind};
+use airlane_multipath::{FbdtOptions, MultipathStream, Scheme, StreamConfig};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_runtime::RuntimeExt;
 use airlane_viewport::{Concealment, Level, LossKind, TileContent, Tiling};
@@ -73,7 +72,7 @@ where
     let Scene { mut world, server, client: own, listen, interfaces } = two_radios();
     let ended = world.run(async move {
         let config = small();
-        let mut streams = accept(&server, listen, config);
+        let mut streams = accept(&server, listen, config.clone());
         let (done, outcome) = tokio::sync::oneshot::channel();
         let clock = server.clone();
         server.spawn("tiles server", async move {
@@ -143,7 +142,7 @@ fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str)
     let Scene { mut world, server, client, listen, interfaces } = scene;
     let asked = asked.to_owned();
     let session = world.run(async move {
-        let mut streams = accept(&server, listen, config);
+        let mut streams = accept(&server, listen, config.clone());
         let sent = Arc::new(Mutex::new(Vec::new()));
         let (served, mut outcome_there) = tokio::sync::oneshot::channel();
         let (clock, log) = (server.clone(), sent.clone());
@@ -173,7 +172,7 @@ fn fbdt() -> Scheme {
 }
 
 fn mptcp(kind: SchedulerKind) -> Scheme {
-    Scheme::Mptcp(MptcpOptions::of(kind))
+    Scheme::Other(Arc::new(MptcpEngines(Options::of(kind))))
 }
 
 fn two_radios() -> Scene {
@@ -188,7 +187,7 @@ fn arrived(gop: &ShownGop) -> usize {
 fn a_session_uses_what_the_radios_have_and_nothing_is_late() {
     for scheme in [fbdt(), mptcp(SchedulerKind::Linux), mptcp(SchedulerKind::MinRtt)] {
         let session =
-            session(two_radios(), scheme, Method::Ows(LossKind::Corrected), 10, "Balloon");
+            session(two_radios(), scheme.clone(), Method::Ows(LossKind::Corrected), 10, "Balloon");
         session.outcome.unwrap();
         session.served.unwrap().unwrap();
         assert_eq!((session.shown.len(), session.sent.len()), (10, 10));
@@ -218,7 +217,7 @@ fn dark() -> Scene {
 #[test]
 fn after_an_outage_gops_whose_time_has_passed_are_left_out() {
     for scheme in [fbdt(), mptcp(SchedulerKind::Linux)] {
-        let session = session(dark(), scheme, Method::Fix, 14, "Balloon");
+        let session = session(dark(), scheme.clone(), Method::Fix, 14, "Balloon");
         session.outcome.unwrap();
         session.served.unwrap().unwrap();
         assert_eq!(session.shown.len(), 14);

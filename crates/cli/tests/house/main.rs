@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Packages, and those that they must not stand on, directly or not.
 const APART: &[(&[&str], &[&str])] = &[
     // What runs on machines carries no laboratory and no rival.
-    (&["daemon", "tunnel", "host", "link"], &["lab", "report", "webrtc", "salsify"]),
+    (&["daemon", "tunnel", "host", "link"], &["lab", "report", "mptcp", "webrtc", "salsify"]),
     // The laboratory runs roles, not the daemons around them.
     (&["lab"], &["daemon", "tunnel", "host", "link"]),
     (&["octopus-c"], &["net", "runtime"]),

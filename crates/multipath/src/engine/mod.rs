@@ -1,8 +1,6 @@
-//! The engine of a stream, which splits it among its paths and joins it again: FBDT, or MPTCP's meta
-//! level to compare with.
+//! The engine of a stream, which splits it among its paths and joins it again: FBDT, or one from outside.
 
 mod fbdt;
-mod mptcp;
 
 use airlane_base::{Histogram, Time};
 use airlane_fbdt::Preference;
@@ -11,7 +9,10 @@ use bytes::{Bytes, BytesMut};
 
 use super::Scheme;
 use crate::error::MultipathError;
-use crate::terms::Terms;
+use crate::terms::{Protocol, Terms};
+
+/// Number of paths that a stream may have.
+pub const MAX_PATHS: usize = airlane_fbdt::MAX_PATHS;
 
 /// Counts of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,15 +27,17 @@ pub struct SentCounts {
 
 /// A frame with data. In one piece: a connection looks for what it sends among all pieces that it
 /// holds, one after the other.
-pub(crate) struct Outgoing {
-    pub(crate) frame: Bytes,
-    pub(crate) payload_bytes: u64,
+pub struct Outgoing {
+    /// The frame.
+    pub frame: Bytes,
+    /// Bytes of the stream in it.
+    pub payload_bytes: u64,
     /// Whether the next segment may be another path's, whose task is to be woken.
-    pub(crate) ends_turn: bool,
+    pub ends_turn: bool,
 }
 
 /// The answer to a path that asks for a segment.
-pub(crate) enum Turn {
+pub enum Turn {
     /// The path sends this.
     Segment(Outgoing),
     /// The path sends nothing now.
@@ -47,30 +50,35 @@ pub(crate) enum Turn {
 }
 
 /// The state of a path's connection, and whether the path takes a segment now.
-pub(crate) struct PathLoad {
-    pub(crate) stats: ControlStats,
-    pub(crate) has_room: bool,
+pub struct PathLoad {
+    /// The state of the connection for bulk data.
+    pub stats: ControlStats,
+    /// Whether the path takes a segment now.
+    pub has_room: bool,
 }
 
 /// The states of all paths, by their numbers.
-pub(crate) type PathLoads<'a> = &'a dyn Fn(usize) -> Option<PathLoad>;
+pub type PathLoads<'a> = &'a dyn Fn(usize) -> Option<PathLoad>;
 
 /// A segment that came.
-pub(crate) struct Arrival {
-    pub(crate) bytes: u64,
+pub struct Arrival {
+    /// Payload, bytes.
+    pub bytes: u64,
     /// Whether any of it was new.
-    pub(crate) is_new: bool,
+    pub is_new: bool,
 }
 
 /// A frame that came on a control stream.
-pub(crate) enum ControlEvent {
+pub enum ControlEvent {
+    /// An acknowledgement.
     Ack,
+    /// The end of the stream in the peer's direction.
     End,
 }
 
-/// Both directions of one end of a stream. Paths have numbers below
-/// [`MAX_PATHS`](crate::stream::shared::MAX_PATHS), given by [`Self::open`].
-pub(crate) trait Engine: Send {
+/// Both directions of one end of a stream. Paths have numbers below [`MAX_PATHS`], given by
+/// [`Self::open`].
+pub trait Engine: Send {
     /// A path joins. `None` if there are too many.
     fn open(&mut self, now: Time, preference: Preference) -> Option<usize>;
     /// A path ended.
@@ -133,10 +141,23 @@ pub(crate) trait Engine: Send {
     fn sent(&self) -> SentCounts;
 }
 
+/// A maker of engines for the streams of a session.
+pub trait EngineFactory: std::fmt::Debug + Send + Sync {
+    /// The frames of its streams.
+    fn protocol(&self) -> Protocol;
+    /// An engine on the terms that both ends agreed on.
+    fn engine(&self, terms: &Terms) -> Box<dyn Engine>;
+    /// Bytes under way up to which a stream uses the low-latency channel. 0: one connection carries
+    /// all data of a path.
+    fn max_low_latency_bytes(&self) -> u64 {
+        0
+    }
+}
+
 /// An engine for this scheme, on the terms that both ends agreed on.
-pub(crate) fn new(scheme: Scheme, terms: &Terms) -> Box<dyn Engine> {
+pub(crate) fn new(scheme: &Scheme, terms: &Terms) -> Box<dyn Engine> {
     match scheme {
-        Scheme::Fbdt(options) => Box::new(fbdt::Fbdt::new(terms, options)),
-        Scheme::Mptcp(options) => Box::new(mptcp::Mptcp::new(terms, options)),
+        Scheme::Fbdt(options) => Box::new(fbdt::Fbdt::new(terms, *options)),
+        Scheme::Other(engines) => engines.engine(terms),
     }
 }

@@ -30,7 +30,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What an end holds at most.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SessionLimits {
     /// Trunks at once.
     pub sessions: usize,

@@ -47,7 +47,7 @@ impl StreamLimits {
         Self {
             memory_pool: all.part(bounds.max_streams_per_session, bounds.max_memory_per_session),
             max_subflows: bounds.max_subflows_per_session,
-            stream: bounds.stream,
+            stream: bounds.stream.clone(),
         }
     }
 }
@@ -137,7 +137,7 @@ impl Streams {
         let config = &self.limits.stream;
         let grant = self.limits.memory_pool.grant(config.memory).ok_or_else(full)?;
         let terms = terms(config, grant.bytes());
-        let shared = Shared::new(self.runtime.clone(), config.scheme);
+        let shared = Shared::new(self.runtime.clone(), config.scheme.clone());
         let mut table = self.table();
         if table.is_over {
             return Err(MultipathError::GivenUp);
@@ -357,7 +357,7 @@ impl Streams {
             let window_bytes = wanted.window_bytes.min(window(config, receive_memory));
             let segment_bytes = wanted.segment_bytes.min(window_bytes);
             let terms = Terms { receive_memory, window_bytes, segment_bytes, ..wanted };
-            let shared = Shared::new(self.runtime.clone(), config.scheme);
+            let shared = Shared::new(self.runtime.clone(), config.scheme.clone());
             new = Some((MultipathStream::new(shared.clone()), request.clone()));
             let entry = Entry {
                 shared: shared.clone(),

@@ -7,14 +7,12 @@ use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_fbdt::wire::{Ack, Frame, Segment};
+use airlane_mptcp::{MptcpEngines, Options, SchedulerKind};
 use airlane_multipath::{
     Body as FrameBody, Channels, InterfaceConfig, Preference, Reason, Session, SessionHello,
     SessionLimits, SessionServer, SubflowFrame, accept_quic_subflows, connect_quic, open_quic,
 };
-use airlane_multipath::{
-    MptcpOptions, MultipathError, MultipathStream, Protocol, SchedulerKind, Scheme, StreamConfig,
-    Terms,
-};
+use airlane_multipath::{MultipathError, MultipathStream, Protocol, Scheme, StreamConfig, Terms};
 use airlane_quic::{Connection, Endpoint, RecvStream, SendStream};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -250,7 +248,7 @@ async fn over_real_sockets_connections_that_end_cost_no_byte() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn over_real_sockets_they_cost_none_under_mptcp_either() {
-    unplugged(Scheme::Mptcp(MptcpOptions::of(SchedulerKind::Blest))).await;
+    unplugged(Scheme::Other(Arc::new(MptcpEngines(Options::of(SchedulerKind::Blest))))).await;
 }
 
 /// Runs `task` in the background; what comes of it.
@@ -275,7 +273,7 @@ async fn unplugged(scheme: Scheme) {
     let endpoint = Arc::new(Endpoint::server(&runtime, local, transport()).unwrap());
     let server = endpoint.local_addr();
     let (on_stream, mut streams) = mpsc::unbounded_channel();
-    let acceptor = SessionServer::new(runtime.clone(), bounds, move |opened| {
+    let acceptor = SessionServer::new(runtime.clone(), bounds.clone(), move |opened| {
         drop(on_stream.send(opened.stream))
     });
     let connections = Arc::new(AtomicUsize::new(0));

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_multipath::{
-    MptcpOptions, MultipathStream, SchedulerKind, Scheme, StreamConfig, StreamCounts,
-};
+use airlane_mptcp::{MptcpEngines, Options, SchedulerKind};
+use airlane_multipath::{MultipathStream, Scheme, StreamConfig, StreamCounts};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_runtime::RuntimeExt;
 
@@ -29,7 +28,7 @@ fn transfer_with(
     let Scene { mut world, server, client, listen, interfaces } = scene;
     let clock = client.clone();
     let result = world.run(async move {
-        let mut streams = accept(&server, listen, config);
+        let mut streams = accept(&server, listen, config.clone());
         let (counted, counts) = tokio::sync::oneshot::channel();
         server.spawn("source", async move {
             let stream: MultipathStream = streams.recv().await.unwrap();
@@ -141,10 +140,10 @@ fn the_schedulers_of_mptcp_run_over_the_same_paths() {
         (SchedulerKind::Musher, 0.45, 1.01),
     ];
     for (kind, least, most) in shares {
-        let scheme = Scheme::Mptcp(MptcpOptions::of(kind));
+        let scheme = Scheme::Other(Arc::new(MptcpEngines(Options::of(kind))));
         let config = StreamConfig { scheme, ..StreamConfig::default() };
         let both = scene(vec![mbps(30.0), mbps(90.0)], Duration::from_millis(10));
-        let (got, at, ..) = transfer_with(config, both, ENDLESS, Time::from_millis(8_000));
+        let (got, at, ..) = transfer_with(config.clone(), both, ENDLESS, Time::from_millis(8_000));
         let share = got as f64 * 8.0 / at.as_secs_f64() / 115e6;
         assert!((least..most).contains(&share), "{kind:?}: {share} of the sum");
         let interfaces = vec![mbps(10.0), mbps(20.0), mbps(30.0)];

@@ -105,7 +105,7 @@ fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<St
             });
         }
     };
-    ends.serve(stream, begun);
+    ends.serve(stream.clone(), begun);
     let begin = Time::ZERO + session.start;
     let shown = Noted::new();
     let client = Held::default();

@@ -79,7 +79,7 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
             });
         }
     };
-    ends.serve(config, begun);
+    ends.serve(config.clone(), begun);
     let begin = Time::ZERO + tunnel.start;
     let read = Arc::new(transfer::Passed::default());
     let (opener, keep) = (ends.opener(config), sink.clone());

@@ -13,13 +13,10 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
 use crate::config::Scheme;
-use crate::engine::{self, Engine, SentCounts};
+use crate::engine::{self, Engine, MAX_PATHS, SentCounts};
 use crate::error::MultipathError;
 use crate::terms::Terms;
 
-/// Paths of a stream at most.
-pub(crate) const MAX_PATHS: usize = airlane_fbdt::MAX_PATHS;
-const _: () = assert!(MAX_PATHS == airlane_mptcp::MAX_PATHS);
 /// An acknowledgement is due after so many bytes that arrived or were read.
 const ACK_EVERY_BYTES: u64 = 64 << 10;
 /// Or after so long, if there are fewer.
@@ -194,8 +191,9 @@ impl Shared {
         if let Some(e) = &state.failure {
             return Err(e.clone());
         }
-        let (scheme, finished) = (state.scheme, state.finished);
-        let (engine, agreed) = state.engine.get_or_insert_with(|| {
+        let finished = state.finished;
+        let State { engine, scheme, .. } = &mut *state;
+        let (engine, agreed) = engine.get_or_insert_with(|| {
             let mut engine = engine::new(scheme, &terms);
             if finished {
                 engine.finish();

@@ -155,7 +155,7 @@ mod tests {
             };
             let StreamConfig { scheme, .. } = StreamConfig::default();
             let stream = |number: u32| {
-                let shared = Shared::new(runtime.clone(), scheme);
+                let shared = Shared::new(runtime.clone(), scheme.clone());
                 let new =
                     NewPath { interface: 0, preference: Preference::default(), expected: None };
                 let attached = shared.attach(new, terms, None).unwrap();

@@ -1,19 +1,41 @@
-//! MPTCP's meta level: a scheduler that knows the state of all paths says whose turn it is.
+//! MPTCP as the engine of a multipath session's streams: a scheduler that knows the state of all paths
+//! says whose turn it is.
 
 use std::time::Duration;
 
 use airlane_base::{Histogram, Time};
-use airlane_fbdt::Preference;
-use airlane_mptcp::wire::Frame;
-use airlane_mptcp::{Config, MAX_PATHS, Options, PathId, PathState, Receiver, Sender};
+use airlane_multipath::{
+    Arrival, ControlEvent, Engine, EngineFactory, MultipathError, Outgoing, PathLoad, PathLoads,
+    Preference, Protocol, SentCounts, Terms, Turn,
+};
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
-use super::{Arrival, ControlEvent, Engine, Outgoing, PathLoad, PathLoads, SentCounts, Turn};
-use crate::error::MultipathError;
-use crate::terms::Terms;
+use crate::wire::Frame;
+use crate::{Config, MAX_PATHS, Options, PathId, PathState, Receiver, Sender};
 
-pub(crate) struct Mptcp {
+/// Engines with this scheduler.
+#[derive(Clone, Copy, Debug)]
+pub struct MptcpEngines(pub Options);
+
+impl EngineFactory for MptcpEngines {
+    fn protocol(&self) -> Protocol {
+        Protocol::Mptcp
+    }
+
+    fn engine(&self, terms: &Terms) -> Box<dyn Engine> {
+        Box::new(Mptcp::new(terms, self.0))
+    }
+}
+
+const _: () = assert!(MAX_PATHS == airlane_multipath::MAX_PATHS);
+
+/// What the peer sent that does not fit.
+fn refused(e: impl std::fmt::Display) -> MultipathError {
+    MultipathError::Engine(e.to_string())
+}
+
+struct Mptcp {
     sender: Sender,
     receiver: Receiver,
     paths: [Option<Path>; MAX_PATHS],
@@ -32,7 +54,7 @@ struct Path {
 }
 
 impl Mptcp {
-    pub(crate) fn new(terms: &Terms, options: Options) -> Self {
+    fn new(terms: &Terms, options: Options) -> Self {
         let Terms { segment_bytes, receive_memory, .. } = *terms;
         let config = Config { segment_bytes, receive_memory };
         let sender = Sender::new(config, receive_memory, options);
@@ -142,10 +164,10 @@ impl Engine for Mptcp {
         now: Time,
         from: &mut BytesMut,
     ) -> Result<Option<Arrival>, MultipathError> {
-        let Some(frame) = Frame::decode(from)? else { return Ok(None) };
+        let Some(frame) = Frame::decode(from).map_err(refused)? else { return Ok(None) };
         let Frame::Segment(segment) = frame else { return Err(MultipathError::NO_DATA) };
         let bytes = segment.payload.len() as u64;
-        let is_new = self.receiver.on_segment(now, segment)?;
+        let is_new = self.receiver.on_segment(now, segment).map_err(refused)?;
         Ok(Some(Arrival { bytes, is_new }))
     }
 
@@ -155,14 +177,14 @@ impl Engine for Mptcp {
         _: usize,
         from: &mut BytesMut,
     ) -> Result<Option<ControlEvent>, MultipathError> {
-        let Some(frame) = Frame::decode(from)? else { return Ok(None) };
+        let Some(frame) = Frame::decode(from).map_err(refused)? else { return Ok(None) };
         match frame {
             Frame::Ack(ack) => {
-                self.sender.on_ack(now, &ack)?;
+                self.sender.on_ack(now, &ack).map_err(refused)?;
                 Ok(Some(ControlEvent::Ack))
             }
             Frame::End(bytes) => {
-                self.receiver.on_end(bytes)?;
+                self.receiver.on_end(bytes).map_err(refused)?;
                 Ok(Some(ControlEvent::End))
             }
             Frame::Segment(_) => Err(MultipathError::DATA),
