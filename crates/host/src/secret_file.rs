@@ -53,7 +53,7 @@ pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), InputError> 
     half.persist(&file).map(drop).map_err(|e| failed(e.error))
 }
 
-/// Reads a file of at most `most` bytes that was kept as [`write`] keeps it. `None`: there is no
+/// Reads a file of at most `most` bytes that was kept as [`write()`] keeps it. `None`: there is no
 /// such file, it is too long, or somebody else could have read or written it.
 pub fn kept(file: &Path, most: u64) -> Option<Vec<u8>> {
     let open = File::open(file).ok()?;
