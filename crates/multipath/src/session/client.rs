@@ -13,9 +13,9 @@ use crate::MultipathStream;
 use crate::error::MultipathError;
 use crate::session::data_cap::InterfaceConfig;
 use crate::session::hello::{SessionHello, SessionId, WELCOME_BYTES, incarnation};
+use crate::session::limits::{SessionLimits, StreamLimits};
 use crate::session::memory::MemoryPool;
-use crate::session::server::SessionLimits;
-use crate::session::streams::{StreamLimits, Streams};
+use crate::session::streams::Streams;
 use crate::subflow::channel::{Channels, Connect, read_first};
 use crate::subflow::frame::MAX_REQUEST_BYTES;
 use crate::subflow::{Subflow, SubflowConfig};
@@ -70,7 +70,7 @@ pub(crate) struct Shared {
     pub(crate) runtime: RuntimeHandle,
     id: SessionId,
     streams: Arc<Streams>,
-    interfaces: Vec<Mutex<Seen>>,
+    interfaces: Vec<Mutex<InterfaceState>>,
     /// The other end's incarnation, once it is known.
     incarnation: Mutex<Option<u64>>,
     over: Watched<bool>,
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
 
 /// What is known of an interface, besides its subflow's own figures.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct InterfaceState {
     pub(crate) view: InterfaceStatus,
     subflow: Option<Arc<Subflow>>,
 }
@@ -105,7 +105,7 @@ impl Session {
     ) -> Self {
         // So many interfaces as it was given: none of them is a stranger's.
         let bounds = SessionLimits { max_subflows_per_session: interfaces.len(), ..bounds };
-        let memory_pool = MemoryPool::new(bounds.streams, bounds.memory);
+        let memory_pool = MemoryPool::new(bounds.max_streams, bounds.max_memory);
         let limits = StreamLimits::of(&memory_pool, &bounds);
         let streams = Streams::new(runtime.clone(), limits, None);
         let shared = Arc::new(Shared {
@@ -177,12 +177,12 @@ impl Drop for Session {
 }
 
 impl Shared {
-    fn interface(&self, number: usize) -> MutexGuard<'_, Seen> {
+    fn interface(&self, number: usize) -> MutexGuard<'_, InterfaceState> {
         self.interfaces[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Seen {
+impl InterfaceState {
     pub(crate) fn view(&self) -> InterfaceStatus {
         let mut view = self.view.clone();
         if let Some(subflow) = &self.subflow {
@@ -242,7 +242,7 @@ impl Interface {
         }
     }
 
-    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(crate) fn seen(&self) -> MutexGuard<'_, InterfaceState> {
         self.shared.interface(self.number.into())
     }
 

@@ -28,9 +28,9 @@ pub(crate) struct EndedStream {
 
 /// The latest of them.
 #[derive(Debug, Default)]
-pub(crate) struct Ended(VecDeque<EndedStream>);
+pub(crate) struct EndedStreams(VecDeque<EndedStream>);
 
-impl Ended {
+impl EndedStreams {
     /// One more; the oldest is forgotten if there are too many.
     pub(crate) fn add(&mut self, stream: EndedStream) {
         self.0.truncate(MAX_ENDED - 1);
@@ -66,7 +66,7 @@ mod tests {
             window_bytes: 1,
             receive_memory: 1,
         };
-        let mut ended = Ended::default();
+        let mut ended = EndedStreams::default();
         for number in 0..2 * MAX_ENDED as u32 {
             let at = Time::from_secs_f64(number.into());
             let (request, frames) = (Bytes::new(), Bytes::new());

@@ -9,15 +9,16 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 use rand::RngExt;
 
+use crate::MultipathStream;
 use crate::error::MultipathError;
 use crate::session::client::CLOSE_TIMEOUT;
 use crate::session::hello::{HELLO_BYTES, SessionHello, SessionId, welcome};
+use crate::session::limits::{SessionLimits, StreamLimits};
 use crate::session::memory::MemoryPool;
-use crate::session::streams::{StreamLimits, Streams};
+use crate::session::streams::Streams;
 use crate::subflow::SubflowConfig;
 use crate::subflow::channel::{Channels, read_first};
 use crate::subflow::pairing::PeerId;
-use crate::{MultipathStream, StreamConfig};
 
 /// A subflow has said what it belongs to by then.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,46 +29,6 @@ const NO_SUBFLOW_TIMEOUT: Duration = Duration::from_secs(35);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
 /// Between two looks at subflows and sessions.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
-
-/// What an end holds at most.
-#[derive(Clone, Debug)]
-pub struct SessionLimits {
-    /// Trunks at once.
-    pub sessions: usize,
-    /// Subflows of a session at once.
-    pub max_subflows_per_session: usize,
-    /// Streams of a session.
-    pub max_streams_per_session: usize,
-    /// Streams of all sessions.
-    pub streams: usize,
-    /// Bytes that the streams of a session may hold in each direction together, beyond 256 KiB of each.
-    pub max_memory_per_session: u64,
-    /// Bytes that the streams of all sessions may hold in each direction together, beyond 256 KiB of
-    /// each.
-    pub memory: u64,
-    /// Number of descriptors that the process may have open; `None`: as many as the system grants it.
-    pub max_descriptors: Option<usize>,
-    /// The streams that this end opens or accepts.
-    pub stream: StreamConfig,
-    /// Time in which a target is to be reached: its name, and the client's turn, included.
-    pub reach_timeout: Duration,
-}
-
-impl Default for SessionLimits {
-    fn default() -> Self {
-        Self {
-            sessions: 256,
-            max_subflows_per_session: 16,
-            max_streams_per_session: 1024,
-            streams: 4096,
-            max_memory_per_session: 256 << 20,
-            memory: 512 << 20,
-            max_descriptors: None,
-            stream: StreamConfig::default(),
-            reach_timeout: Duration::from_secs(15),
-        }
-    }
-}
 
 /// A stream that the other end has opened.
 #[derive(Debug)]
@@ -127,7 +88,7 @@ impl SessionServer {
         on_stream: impl Fn(AcceptedStream) + Send + Sync + 'static,
     ) -> Arc<Self> {
         let acceptor = Arc::new(Self {
-            memory_pool: MemoryPool::new(bounds.streams, bounds.memory),
+            memory_pool: MemoryPool::new(bounds.max_streams, bounds.max_memory),
             runtime: runtime.clone(),
             bounds,
             on_stream: Arc::new(on_stream),
@@ -241,8 +202,8 @@ impl SessionServer {
             return Ok(known.clone());
         }
         let own = sessions.keys().filter(|(peer, _)| *peer == id.0).count();
-        let is_own_full = own >= self.bounds.sessions.div_ceil(2);
-        if is_own_full || sessions.len() >= self.bounds.sessions {
+        let is_own_full = own >= self.bounds.max_sessions.div_ceil(2);
+        if is_own_full || sessions.len() >= self.bounds.max_sessions {
             // One that has no subflow goes first, if it has no streams either: whoever began it may be
             // gone for good.
             let dark = |(of, known): (&_, &KnownSession)| {
@@ -342,7 +303,7 @@ mod tests {
     fn sessions_and_subflows_have_an_end_and_what_is_down_gives_way() {
         run_alone(|runtime| async move {
             let bounds = SessionLimits {
-                sessions: 2,
+                max_sessions: 2,
                 max_subflows_per_session: 2,
                 ..SessionLimits::default()
             };

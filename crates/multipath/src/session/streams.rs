@@ -10,20 +10,17 @@ use airlane_fbdt::Preference;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
 
+use crate::MultipathStream;
 use crate::error::{MultipathError, Reason};
-use crate::session::ended::{Ended, EndedStream};
-use crate::session::memory::{MemoryPool, MemoryShare};
-use crate::session::server::SessionLimits;
-use crate::session::used_numbers::Seen;
+use crate::session::ended::{EndedStream, EndedStreams};
+use crate::session::limits::{StreamLimits, terms, window};
+use crate::session::memory::MemoryShare;
+use crate::session::used_numbers::UsedNumbers;
 use crate::stream::shared::{NewPath, Shared};
 use crate::subflow::channel::Channels;
 use crate::subflow::frame::{Body, SubflowFrame};
 use crate::subflow::{Senders, StreamRequest, Subflow, SubflowConfig};
 use crate::terms::Terms;
-use crate::{MultipathStream, StreamConfig};
-
-/// Windows that a stream's memory holds at least, where that is a share of what there is.
-const MIN_WINDOWS: u64 = 4;
 
 /// Between two looks at who is heard.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
@@ -32,25 +29,6 @@ const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What is done with a stream that the other end opens.
 pub(crate) type OnStream = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
-
-/// Limits of one session.
-pub(crate) struct StreamLimits {
-    /// Memory and number of its streams.
-    memory_pool: MemoryPool,
-    max_subflows: usize,
-    stream: StreamConfig,
-}
-
-impl StreamLimits {
-    /// Those of one more session, of whose memory all take a part of `all`.
-    pub(crate) fn of(all: &MemoryPool, bounds: &SessionLimits) -> Self {
-        Self {
-            memory_pool: all.part(bounds.max_streams_per_session, bounds.max_memory_per_session),
-            max_subflows: bounds.max_subflows_per_session,
-            stream: bounds.stream.clone(),
-        }
-    }
-}
 
 /// One end of a session.
 pub(crate) struct Streams {
@@ -72,8 +50,8 @@ struct Table {
     /// The number of the next stream that this end opens.
     next: u32,
     /// Numbers of streams that the other end has opened.
-    seen: Seen,
-    ended: Ended,
+    seen: UsedNumbers,
+    ended: EndedStreams,
     is_over: bool,
     /// Whether it is looked at which subflows are heard, since some are used where others are not.
     watches_subflows: bool,
@@ -492,17 +470,4 @@ impl Drop for InService<'_> {
             *down_since = self.streams.runtime.now();
         }
     }
-}
-
-/// The terms that a stream with so much memory asks for.
-fn terms(config: &StreamConfig, receive_memory: u64) -> Terms {
-    let window_bytes = window(config, receive_memory);
-    let segment_bytes = config.max_segment_bytes.min(window_bytes);
-    Terms { protocol: config.scheme.protocol(), segment_bytes, window_bytes, receive_memory }
-}
-
-/// The length of a window that fits a memory, bytes.
-fn window(config: &StreamConfig, receive_memory: u64) -> u32 {
-    let windows = if config.memory.is_some() { 1 } else { MIN_WINDOWS };
-    u32::try_from(receive_memory / windows).unwrap_or(u32::MAX).min(config.max_window_bytes)
 }

@@ -7,14 +7,14 @@ const MAX_NUMBERS: usize = 4096;
 
 /// The numbers that were used. Streams are numbered in order, but first heard of in any.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct UsedNumbers {
     /// All below were.
     below: u32,
     /// Those above that were.
     above: BTreeSet<u32>,
 }
 
-impl Seen {
+impl UsedNumbers {
     /// Notes that `number` is used; whether it was not before.
     pub(crate) fn is_new(&mut self, number: u32) -> bool {
         if number < self.below || !self.above.insert(number) {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn no_number_is_new_twice_in_whatever_order_they_come() {
-        let mut seen = Seen::default();
+        let mut seen = UsedNumbers::default();
         for number in [0, 2, 1, 5, 3] {
             assert!(seen.is_new(number), "{number}");
         }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn gaps_take_no_memory_for_ever() {
-        let mut seen = Seen::default();
+        let mut seen = UsedNumbers::default();
         for number in (1..40_000).step_by(2) {
             assert!(seen.is_new(number));
         }

@@ -13,7 +13,7 @@ use crate::clients::{Clients, SHARED};
 pub struct ClientStatus {
     /// Its name; `(shared key)` stands for all who have the serving end's own key.
     pub name: String,
-    /// Lines that it has.
+    /// Subflows that it has.
     #[serde(rename = "lines")]
     pub subflows: usize,
     /// Connections and associations that it has open.

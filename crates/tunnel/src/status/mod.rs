@@ -61,7 +61,7 @@ pub struct SubflowStatus {
     pub received_bytes: u64,
     /// The last round trip in seconds.
     pub rtt_s: Option<f64>,
-    /// Lines that the interface has had; `None` at the serving end.
+    /// Subflows that the interface has had; `None` at the serving end.
     #[serde(rename = "lines")]
     pub subflows: Option<u64>,
     /// Whether it is a backup.
