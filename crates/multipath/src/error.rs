@@ -4,7 +4,7 @@ use std::fmt;
 
 use airlane_quic::QuicError;
 
-/// Why a stream over several paths ended, or why a path of it did.
+/// Error with which a stream over several paths ended, or a path of it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MultipathError {
     /// A connection failed: a path ended.

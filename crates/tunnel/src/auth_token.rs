@@ -1,4 +1,5 @@
-//! The authorisation token: what a client shows first, so that a server need not say a word to unauthenticated peers.
+//! First-packet authorisation: the token that a client sends first, so that a server answers nothing to
+//! unauthenticated peers.
 //!
 //! It is a message of fixed length that only a client can make, that is good for a few minutes, and
 //! that a server takes once, also if it is started again meanwhile.
@@ -22,10 +23,10 @@ const SAID_BYTES: usize = NONCE_BYTES + 1 + 8;
 const CODE_BYTES: usize = 32;
 /// Bytes of a client's id.
 const ID_BYTES: usize = 8;
-/// How far the clocks of both ends may be apart, milliseconds.
+/// Difference of both ends' clocks, milliseconds.
 pub(crate) const MAX_SKEW_MS: u64 = 120_000;
-/// Knocks of a client that are remembered: those of eight interfaces that authorisation token four times a second with
-/// two connections each, for as long as they are good.
+/// Number of tokens of a client that are remembered: those of eight interfaces that connect four times a
+/// second with two connections each, for as long as tokens are good.
 const MAX_REMEMBERED: usize = 1 << 14;
 
 /// A random number that no two subflows share.
@@ -40,26 +41,26 @@ pub(crate) fn client_id(peer: PeerId) -> ClientId {
     std::array::from_fn(|i| digest.as_ref()[i])
 }
 
-/// What an authorisation token is authenticated with.
+/// The key that a token is authenticated with.
 #[derive(Clone)]
 pub(crate) struct TokenKey(hmac::Key);
 
-/// What hides from observers which client an authorisation token is of. All clients know it.
+/// The key that hides from observers which client a token is of. All clients know it.
 #[derive(Clone)]
 pub(crate) struct MaskKey(hmac::Key);
 
-/// What an authorisation token says.
+/// The content of an authorisation token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AuthToken {
-    /// The subflow that the connection belongs to.
+    /// The nonce of the subflow that the connection belongs to.
     pub(crate) nonce: Nonce,
-    /// Which of its connections it is.
+    /// The channel of the connection.
     pub(crate) channel: u8,
-    /// When it was made, milliseconds since 1970.
+    /// The time at which it was made, milliseconds since 1970.
     pub(crate) time_ms: u64,
 }
 
-/// Why an authorisation token is not taken.
+/// The reason for which a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
     #[error("an unauthenticated peer: it does not know the key, or its key was revoked")]
@@ -134,7 +135,7 @@ impl MaskKey {
     }
 }
 
-/// What makes a client's authorisation tokens.
+/// The signer of a client's tokens.
 #[derive(Clone)]
 pub(crate) enum TokenSigner {
     /// With the serving end's own key.
@@ -163,7 +164,7 @@ impl TokenSigner {
     }
 }
 
-/// The server's side: which authorisation tokens are taken.
+/// The verifier of tokens at the server, with its replay filter.
 pub(crate) struct TokenVerifier {
     admission: Arc<Admission>,
     taken: Mutex<Taken>,
@@ -175,7 +176,7 @@ struct Taken {
     memory: Memory,
 }
 
-/// Knocks of a client that were taken.
+/// Tokens of a client that were taken.
 #[derive(Default)]
 struct Remembered {
     /// By their time.
@@ -184,7 +185,7 @@ struct Remembered {
     refused_until_ms: u64,
 }
 
-/// How a server knows of the authorisation tokens that were taken before it was started.
+/// The way in which a server knows of tokens that were accepted before it was started.
 pub(crate) enum Memory {
     /// They are in files.
     Log(ReplayLog),
@@ -194,7 +195,7 @@ pub(crate) enum Memory {
 }
 
 impl Remembered {
-    /// Remembers an authorisation token; whether it is new.
+    /// Remembers a token; returns whether it is new.
     fn insert(&mut self, auth_token: &AcceptedToken, now_ms: u64) -> bool {
         let good_from = now_ms.saturating_sub(MAX_SKEW_MS);
         while self.auth_tokens.first().is_some_and(|(time_ms, ..)| *time_ms < good_from) {
@@ -233,7 +234,7 @@ impl TokenVerifier {
         Self { admission, taken: Mutex::new(Taken { by_client: BTreeMap::new(), memory }) }
     }
 
-    /// Takes an authorisation token at `now_ms`, milliseconds since 1970; who made it.
+    /// Accepts a token at `now_ms`, milliseconds since 1970; returns it with its client.
     pub(crate) fn take(&self, bytes: &[u8], now_ms: u64) -> Result<(AuthToken, PeerId), Refused> {
         let (auth_token, peer) =
             self.admission.clients.identify(bytes).ok_or(Refused::Unauthenticated)?;

@@ -8,7 +8,7 @@ const OTHERS: usize = 96;
 /// Numbers of descriptors for each use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DescriptorPlan {
-    /// TCP connections that have not authorised.
+    /// TCP connections that are not authorised yet.
     pub(crate) silent: usize,
     /// TCP connections that have: two of each subflow, and those that are still in their handshakes.
     pub(crate) subflows: usize,

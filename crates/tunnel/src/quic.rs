@@ -1,4 +1,4 @@
-//! Lines over QUIC: two connections each, one per channel, whose first packets authorisation token.
+//! Subflows over QUIC: two connections, one per channel, whose first packets carry an authorisation token.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -25,7 +25,7 @@ use super::server_path::ServerPath;
 use airlane_host::RateLimitedLog;
 use airlane_host::date;
 
-/// The channel that authorisation tokens of QUIC name: either. Inside the connection it says which.
+/// The channel in tokens over QUIC: either. The pairing inside the connection says which.
 const EITHER: u8 = 2;
 /// The application protocol.
 const ALPN: &[u8] = b"airlane-tunnel/2";
@@ -64,7 +64,7 @@ impl Congestion {
     }
 }
 
-/// Knocks on the connecting end's part.
+/// Tokens on the connecting end's part.
 struct ClientAuthorization(TokenSigner);
 
 impl FirstPacketAuthorization for ClientAuthorization {

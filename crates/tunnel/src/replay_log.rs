@@ -1,4 +1,4 @@
-//! Knocks that were taken, in files, so that a server that is started again takes none twice.
+//! Tokens that were taken, in files, so that a server that is started again takes none twice.
 //!
 //! An authorisation token is good for twice [`MAX_SKEW_MS`] after it was taken at most. Each file holds those that
 //! were taken in such a time, so that the latest two hold all that are good; older ones are removed.

@@ -1,4 +1,4 @@
-//! Lines over TCP: two connections with TLS 1.3 each, one per channel, behind an authorisation token.
+//! Subflows over TCP: two connections, one per channel, each with TLS 1.3 behind an authorisation token.
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
@@ -31,7 +31,7 @@ use airlane_host::date;
 
 /// A connection has shaken hands by then.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// A connection is authorised by then.
+/// Time in which a connection has to be authorised.
 const FIRST_WORD_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pieces that one call of the system takes at most.
 const SLICES: usize = 16;
@@ -69,7 +69,7 @@ impl TcpDialer {
         stream.write_all(&self.auth_token.seal(&auth_token)).await?;
         let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
         let connected = self.tls.connect(name, stream).await;
-        // A server that is not the right one, or takes this one for an unauthenticated, just hangs up.
+        // A server that is not the right one, or takes this one for an unauthenticated peer, just hangs up.
         let stream = connected.map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => io::Error::new(
                 e.kind(),
@@ -88,7 +88,7 @@ pub(crate) struct TcpDoor {
     pub(crate) verifier: Arc<TokenVerifier>,
     pub(crate) tls: TlsAcceptor,
     pub(crate) warnings: Arc<RateLimitedLog>,
-    /// Connections that have not authorised.
+    /// Connections that are not authorised yet.
     unasked: Arc<ConnectionLimiter>,
     /// Connections that have, by address.
     connections: Arc<FairPermits<IpAddr>>,
@@ -153,7 +153,7 @@ impl TcpDoor {
         }
     }
 
-    /// Has a connection authorisation token and shake hands. Before it is authorised not a byte is sent.
+    /// Reads the token of a connection and shakes hands. Not a byte is sent before it is authorised.
     async fn admit(
         &self,
         (mut stream, from): (TcpStream, SocketAddr),

@@ -1,4 +1,4 @@
-//! The end that has the interfaces: keeps a subflow over each, and opens streams.
+//! The client of a session: it has the interfaces, keeps a subflow over each, and opens streams.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,34 +20,34 @@ use crate::subflow::channel::{Channels, Connect, read_first};
 use crate::subflow::frame::MAX_REQUEST_BYTES;
 use crate::subflow::{Subflow, SubflowConfig};
 
-/// Between two attempts to connect.
+/// Interval between two attempts to connect.
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(250);
-/// An attempt takes no longer.
+/// Time after which an attempt to connect is given up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Attempts of an interface at once at most.
+/// Number of attempts of an interface at once.
 const MAX_ATTEMPTS: u32 = 8;
-/// A subflow that answers nothing for so long, and for three of its least round trips, may be in the
-/// dark: others are tried beside it.
+/// Time without an answer, and at least three of its least round trips, after which a subflow counts as
+/// unresponsive: others are tried beside it.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// So may one whose bulk channel alone speaks, if its low-latency channel answers nothing for so long: each
-/// is a connection of its own, and one may have heard that it is up when the other has not.
+/// The same for the low-latency channel alone: each channel is a connection of its own, and one may have
+/// noticed that the link is back when the other has not.
 const LOW_LATENCY_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often the other end of an idle subflow is asked whether it is there.
+/// Interval of pings on a subflow without streams.
 const IDLE_PING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long the other end may take to hear that all is given up.
+/// Time in which the peer is told that all streams are given up.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// An interface, as figures show it.
+/// Status of an interface.
 #[derive(Clone, Debug, Default)]
 pub struct InterfaceStatus {
-    /// Whether its subflow is there.
+    /// Whether it has a subflow.
     pub is_up: bool,
-    /// Whether that has fallen silent, so that others are tried beside it.
+    /// Whether that is unresponsive, so that others are tried beside it.
     pub is_silent: bool,
-    /// Why it has no subflow, or why the last one ended; empty if it never failed.
+    /// Reason for which it has no subflow, or for which the last one ended; empty if none ever failed.
     pub problem: String,
-    /// Subflows that it has had.
+    /// Number of subflows that it has had.
     pub subflows: u64,
     /// Bytes sent on all of them.
     pub sent_bytes: u64,
@@ -55,13 +55,13 @@ pub struct InterfaceStatus {
     pub received_bytes: u64,
     /// Bytes on the air, both ways, on all of them, as far as can be told from here.
     pub on_air_bytes: u64,
-    /// Whether it is not used since its data cap is.
+    /// Whether it is left alone as its data cap is used up.
     pub is_spent: bool,
-    /// The last round trip of a question and its answer.
+    /// Round trip of the last ping.
     pub rtt: Option<Duration>,
 }
 
-/// A session at the end that has the interfaces. Dropped, it is given up with all of its streams.
+/// A session at its client. Dropped, it is given up with all of its streams.
 pub struct Session {
     shared: Arc<Shared>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Shared {
     retries: Watched<u64>,
 }
 
-/// What is known of an interface, besides its subflow's own figures.
+/// The state of an interface, without its subflow's own counts.
 #[derive(Default)]
 pub(crate) struct InterfaceState {
     pub(crate) view: InterfaceStatus,
@@ -103,7 +103,7 @@ impl Session {
         interfaces: Vec<(Connect, InterfaceConfig)>,
         bounds: SessionLimits,
     ) -> Self {
-        // So many interfaces as it was given: none of them is a stranger's.
+        // As many interfaces as it was given: all are its own.
         let bounds = SessionLimits { max_subflows_per_session: interfaces.len(), ..bounds };
         let memory_pool = MemoryPool::new(bounds.max_streams, bounds.max_memory);
         let limits = StreamLimits::of(&memory_pool, &bounds);
@@ -300,9 +300,9 @@ impl Interface {
         }
     }
 
-    /// A subflow that came up while `subflow` was silent, which it is asked about meanwhile. A connection
-    /// down probes at intervals that double (RFC 9002, 6.2.1; RFC 6298, 5.5), so it hears
-    /// that it is up as late as it was down.
+    /// A subflow that came up while `subflow` was unresponsive; that is pinged meanwhile. A connection
+    /// over a link that is down probes at intervals that double (RFC 9002, 6.2.1; RFC 6298, 5.5), so
+    /// it may notice that the link is back only after as long again.
     async fn replacement(&self, subflow: &Arc<Subflow>, took: Duration) -> OpenSubflow {
         let runtime = &self.shared.runtime;
         let mut asked = Time::ZERO;
@@ -334,12 +334,11 @@ impl Interface {
         }
     }
 
-    /// Connects beside a silent subflow until that speaks again.
+    /// Connects beside an unresponsive subflow until that answers twice.
     async fn another(&self, subflow: &Arc<Subflow>, took: Duration) -> Option<OpenSubflow> {
         self.seen().view.is_silent = true;
-        // Its bulk channel may be up again long before the other.
-        // What a link that was down had queued comes at its end, and the subflow may then be silent again: a word is
-        // not enough.
+        // The low-latency channel is asked, as the bulk channel may be back long before it. One answer is
+        // not enough: it may have lain in the link's queue, and nothing follows it.
         let mut heard = subflow.liveness.heard_low_latency();
         let speaks = async {
             let mut words = 0;
@@ -366,8 +365,8 @@ impl Interface {
         let mut attempts = FuturesUnordered::new();
         // A connection that usually takes long is not tried again while it may be on its way.
         let pause = RETRY_INTERVAL.max(usual.min(CONNECT_TIMEOUT) * 3 / 2);
-        // What is sent down is sent again at intervals that double: where an attempt usually takes
-        // a moment, a new one hears that it is up first, so that old ones are to leave room for it.
+        // An attempt sends its first packet again at intervals that double. Where connecting usually takes
+        // a moment, a new attempt succeeds first once the link is back, so that old ones leave room for it.
         let timeout = match usual.is_zero() {
             true => CONNECT_TIMEOUT,
             false => (pause * MAX_ATTEMPTS).min(CONNECT_TIMEOUT),

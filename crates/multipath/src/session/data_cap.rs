@@ -1,4 +1,4 @@
-//! What a metered interface may carry, and how the end that has it keeps it to that.
+//! Data caps of metered interfaces, and how a client keeps both ends within them.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use crate::subflow::Subflow;
 use crate::subflow::frame::Body;
 use crate::subflow::meter::{on_air, on_subflow};
 
-/// How often what is left of a data cap is divided between both ends.
+/// Interval at which what is left of a data cap is divided between both ends.
 const DIVIDE_INTERVAL: Duration = Duration::from_millis(20);
 /// With less than this left of a data cap there is no subflow: it is for what waits for no credit,
-/// acknowledgements above all, and the frame by which an credit is never used up.
+/// acknowledgements above all, and the frame by which a credit is never used up.
 const MIN_LEFT: u64 = 256 << 10;
 /// Why an interface has no subflow then.
 const SPENT: &str = "nothing is left of its cap";
 
-/// How an interface is used, as the end that has it wants it. The other end keeps to it as well.
+/// The use of an interface. Both ends keep to it.
 #[derive(Clone, Debug, Default)]
 pub struct InterfaceConfig {
     /// Its price, and whether it is a backup.
     pub preference: Preference,
-    /// Bits per second that each end sends over it at most, as counted on the air.
+    /// Rate limit of each end, bit/s on the air.
     pub max_bps: Option<u64>,
-    /// What both directions together may cost.
+    /// Data cap of both directions together.
     pub data_cap: Option<Arc<DataCap>>,
 }
 
-/// How many bytes a metered interface may carry in both directions together, since this began. Whoever
-/// grants them keeps the account: it may grant few at a time, having noted down that they are gone.
+/// Bytes that a metered interface may carry in both directions together, since this began. Its owner keeps
+/// the account: it may grant few at a time, having noted down that they are gone.
 #[derive(Debug, Default)]
 pub struct DataCap {
     granted: AtomicU64,
@@ -42,12 +42,12 @@ pub struct DataCap {
 }
 
 impl DataCap {
-    /// One of which nothing is granted yet.
+    /// A data cap of which nothing is granted yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// So many bytes are granted in all, no fewer than before.
+    /// Sets the bytes that are granted in all, no fewer than before.
     pub fn grant(&self, total: u64) {
         self.granted.fetch_max(total, Ordering::Relaxed);
     }
@@ -62,12 +62,12 @@ impl DataCap {
         self.is_spent.load(Ordering::Relaxed)
     }
 
-    /// What was granted in all.
+    /// Number of bytes granted in all.
     pub fn granted(&self) -> u64 {
         self.granted.load(Ordering::Relaxed)
     }
 
-    /// What was used, as it was last looked at: lags by some hundredths of a second.
+    /// Number of bytes used, as last counted: it lags by some hundredths of a second.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }

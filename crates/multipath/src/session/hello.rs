@@ -16,21 +16,21 @@ const BACKUP: u8 = 1;
 /// Bytes of the answer.
 pub(crate) const WELCOME_BYTES: usize = 4 + 1 + 8;
 
-/// A session's number, which only its two ends know.
+/// Id of a session, which only its two ends know: 128 random bits.
 pub type SessionId = [u8; 16];
 
-/// What the end that has the interfaces sends first on a subflow.
+/// The first message of a client on a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionHello {
     /// The session that the subflow belongs to.
     pub session: SessionId,
     /// The number of the interface.
     pub interface: u8,
-    /// How gladly it is used.
+    /// The preference of the interface.
     pub preference: Preference,
-    /// Bits per second that each end sends over it at most, above 0.
+    /// Rate limit of each end on it, bit/s, above 0.
     pub max_bps: Option<u64>,
-    /// Bytes that the other end may send on the subflow before it is allowed more.
+    /// Credit of the server on the subflow at first, bytes. `None`: not limited.
     pub credit: Option<u64>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What any stream is sure of, bytes in each direction.
+/// Memory that any stream has, bytes in each direction.
 pub(crate) const MIN_BYTES: u64 = 256 << 10;
 /// What one stream may have at most, bytes in each direction: 200 Mbit/s over 500 ms, and as much
 /// again for what waits for late segments.
@@ -12,7 +12,7 @@ const PART: u64 = 16;
 /// A stream gets this part at most of what is left for its session.
 const SESSION_PART: u64 = 8;
 
-/// What streams may have together.
+/// Memory that streams share.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryPool(Arc<Shared>);
 
@@ -21,7 +21,7 @@ struct Shared {
     left: Mutex<Left>,
     /// A stream gets this part of what is left.
     part: u64,
-    /// What this is a part of.
+    /// The pool that this is a part of.
     whole: Option<MemoryPool>,
 }
 

@@ -1,4 +1,4 @@
-//! The end that is connected to: joins the subflows of each session.
+//! The server of sessions: it accepts subflows and joins those of each session.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,48 +20,47 @@ use crate::subflow::SubflowConfig;
 use crate::subflow::channel::{Channels, read_first};
 use crate::subflow::pairing::PeerId;
 
-/// A subflow has said what it belongs to by then.
+/// Time for the hello of a subflow, and for taking the welcome.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// A session without subflows is given up after so long: by then its streams have failed too.
+/// Time without any subflow after which a session is given up: its streams have failed by then.
 const NO_SUBFLOW_TIMEOUT: Duration = Duration::from_secs(35);
-/// A subflow on which nothing came for so long is given up. The other end asks at least every ten
-/// seconds whether this one is there.
+/// Time without a frame after which a subflow is given up. The client pings at least every ten seconds.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
-/// Between two looks at subflows and sessions.
+/// Interval between two looks at subflows and sessions.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A stream that the other end has opened.
+/// A stream that a client has opened.
 #[derive(Debug)]
 pub struct AcceptedStream {
     /// The stream.
     pub stream: MultipathStream,
-    /// What it is for.
+    /// The request that came with it: what it is for.
     pub request: Bytes,
-    /// Who opened it.
+    /// The peer that opened it.
     pub peer: PeerId,
 }
 
-/// A session, as figures show it.
+/// Status of a session.
 #[derive(Clone, Debug)]
 pub struct SessionStatus {
-    /// Which it is: a number that no other has.
+    /// Number that no other session of this server has.
     pub serial: u64,
-    /// Whose it is.
+    /// The client.
     pub peer: PeerId,
-    /// Streams that are open.
+    /// Number of open streams.
     pub streams: usize,
-    /// Of each subflow: its interface, bytes sent and received.
+    /// Interface of each subflow, bytes sent and received.
     pub subflows: Vec<(u8, u64, u64)>,
 }
 
-/// Joins subflows to sessions.
+/// Server of sessions.
 pub struct SessionServer {
     runtime: RuntimeHandle,
     bounds: SessionLimits,
     memory_pool: MemoryPool,
     on_stream: Arc<dyn Fn(AcceptedStream) + Send + Sync>,
     serial: AtomicU64,
-    /// By peer and the name that it gave: no peer can join another's session, or end it.
+    /// Sessions by client and the id that it gave: nobody can join or end another's session.
     sessions: Mutex<BTreeMap<SessionKey, KnownSession>>,
 }
 
@@ -81,7 +80,7 @@ impl std::fmt::Debug for SessionServer {
 }
 
 impl SessionServer {
-    /// An end without subflows. `started` gets each stream that the other ends open.
+    /// A server without sessions. `on_stream` gets each stream that a client opens.
     pub fn new(
         runtime: RuntimeHandle,
         bounds: SessionLimits,
@@ -110,7 +109,7 @@ impl SessionServer {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Serves a subflow until it ends; why it did.
+    /// Serves a subflow until it ends; returns why it did.
     pub async fn serve(&self, mut channels: Channels) -> MultipathError {
         let mut buffer = BytesMut::new();
         let hello = {

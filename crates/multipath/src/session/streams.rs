@@ -22,12 +22,12 @@ use crate::subflow::frame::{Body, SubflowFrame};
 use crate::subflow::{Senders, StreamRequest, Subflow, SubflowConfig};
 use crate::terms::Terms;
 
-/// Between two looks at who is heard.
+/// Interval between two looks at which subflows answer.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// A subflow that carries streams is unresponsive if nothing came for so long.
+/// Time without a frame after which a subflow that carries streams counts as unresponsive.
 const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is done with a stream that the other end opens.
+/// The receiver of streams that the other end opens.
 pub(crate) type OnStream = Box<dyn Fn(MultipathStream, Bytes) + Send + Sync>;
 
 /// One end of a session.
@@ -44,7 +44,7 @@ pub(crate) struct Streams {
 #[derive(Default)]
 struct Table {
     subflows: BTreeMap<u8, Arc<Subflow>>,
-    /// How many subflows there ever were, which is the number of the newest.
+    /// Number of subflows that there ever were, which is the serial number of the newest.
     serial: u64,
     streams: BTreeMap<u32, Entry>,
     /// The number of the next stream that this end opens.
@@ -55,7 +55,7 @@ struct Table {
     is_over: bool,
     /// Whether it is looked at which subflows are heard, since some are used where others are not.
     watches_subflows: bool,
-    /// Since when there is no subflow.
+    /// Time since which there is no subflow.
     down_since: Time,
 }
 
@@ -101,7 +101,7 @@ impl Streams {
         table.subflows.is_empty().then_some(table.down_since)
     }
 
-    /// How many streams there are.
+    /// Number of streams.
     pub(crate) fn len(&self) -> usize {
         self.table().streams.len()
     }

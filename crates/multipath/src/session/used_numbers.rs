@@ -1,4 +1,4 @@
-//! Which numbers of streams were used: a stream that is over must not begin again.
+//! Numbers of streams that were used: a stream that is over must not begin again.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ const MAX_NUMBERS: usize = 4096;
 /// The numbers that were used. Streams are numbered in order, but first heard of in any.
 #[derive(Debug, Default)]
 pub(crate) struct UsedNumbers {
-    /// All below were.
+    /// All below it were used.
     below: u32,
-    /// Those above that were.
+    /// Those above it that were used.
     above: BTreeSet<u32>,
 }
 
 impl UsedNumbers {
-    /// Notes that `number` is used; whether it was not before.
+    /// Notes that `number` is used; returns whether it was not before.
     pub(crate) fn is_new(&mut self, number: u32) -> bool {
         if number < self.below || !self.above.insert(number) {
             return false;

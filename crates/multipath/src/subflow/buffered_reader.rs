@@ -1,11 +1,11 @@
-//! The control stream of a path: the first message each way, then frames that are no segments.
+//! A QUIC stream that is read through a buffer.
 
 use airlane_quic::RecvStream;
 use bytes::BytesMut;
 
 use crate::error::MultipathError;
 
-/// Reads it.
+/// Reader of a QUIC stream that keeps what has come and was not taken.
 pub(crate) struct BufferedReader {
     stream: RecvStream,
     buffer: BytesMut,
@@ -16,7 +16,7 @@ impl BufferedReader {
         Self { stream, buffer: BytesMut::new() }
     }
 
-    /// Exactly so many bytes.
+    /// Takes exactly so many bytes.
     pub(crate) async fn exactly(&mut self, bytes: usize) -> Result<BytesMut, MultipathError> {
         while self.buffer.len() < bytes {
             self.more().await?;
@@ -24,7 +24,7 @@ impl BufferedReader {
         Ok(self.buffer.split_to(bytes))
     }
 
-    /// What has come and was not taken.
+    /// The bytes that have come and were not taken.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }

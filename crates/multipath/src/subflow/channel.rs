@@ -1,4 +1,4 @@
-//! What a subflow is made of: two reliable, ordered streams of bytes each way.
+//! Channels: a subflow has two, each a reliable, ordered stream of bytes each way.
 
 use std::any::Any;
 
@@ -33,9 +33,9 @@ pub trait ChannelReceiver: Send {
 
 /// Both ends of a channel, as one end of a subflow has them.
 pub struct Channel {
-    /// What is sent.
+    /// The sending end.
     pub sender: Box<dyn ChannelSender>,
-    /// What comes.
+    /// The receiving end.
     pub receiver: Box<dyn ChannelReceiver>,
     /// The congestion control of its connection, where that is ours.
     pub control: Option<ControlHandle>,
@@ -43,13 +43,13 @@ pub struct Channel {
 
 /// The two channels of a subflow. What is in one never waits for what was written to the other.
 pub struct Channels {
-    /// Whom the subflow is from.
+    /// The peer.
     pub peer: PeerId,
-    /// For what must not wait: acknowledgements and streams that have little to send.
+    /// Channel for what must not wait: acknowledgements, and streams that have little to send.
     pub low_latency: Channel,
-    /// For everything else.
+    /// Channel for everything else.
     pub bulk: Channel,
-    /// Dropped, it closes the connections.
+    /// Closes the connections when it is dropped.
     pub guard: Box<dyn Any + Send>,
 }
 

@@ -1,5 +1,5 @@
-//! A data stream: a stream of bytes of any length in one direction of a connection, made of QUIC streams
-//! that follow each other.
+//! A chunked stream: a stream of bytes of any length in one direction of a connection, made of QUIC
+//! streams that follow each other.
 //!
 //! One QUIC stream would do but for its window, which bounds what may be in flight
 //! ([`airlane_quic::MAX_STREAM_WINDOW_BYTES`]): at 1.4 Gbit/s 2 MiB last for 12 ms. And for each
@@ -11,10 +11,10 @@ use bytes::{Buf, Bytes};
 
 use crate::error::MultipathError;
 
-/// Bytes of a QUIC stream, the name of the data stream at its beginning included: far below its window, so
+/// Bytes of a QUIC stream, the name of the chunked stream at its beginning included: far below its window, so
 /// that this never binds.
 const STREAM_BYTES: usize = 256 << 10;
-/// The name of a data stream: what stands at the beginning of each of its QUIC streams.
+/// The name of a chunked stream: the first bytes of each of its QUIC streams.
 pub(crate) type ChunkedStreamName = [u8; 16];
 /// Bytes of the name.
 const NAME_BYTES: usize = size_of::<ChunkedStreamName>();

@@ -1,4 +1,4 @@
-//! What travels on a subflow: frames that name the stream they belong to. `docs/wire/multipath.md` has
+//! Frames on a subflow, each of which names the stream that it belongs to. `docs/wire/multipath.md` has
 //! the format, with test vectors.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -8,11 +8,11 @@ use crate::terms::{TERMS_BYTES, Terms};
 
 /// Bytes in front of every frame's body: its type, its length and its stream.
 pub(crate) const HEADER_BYTES: usize = 1 + 3 + 4;
-/// Bytes of a body at most: an FBDT acknowledgement of the most windows and runs is connection as long.
+/// Bytes of a body at most: an FBDT acknowledgement of the most windows and runs is half as long.
 pub(crate) const MAX_BODY_BYTES: usize = 256 << 10;
 /// Bytes of a segment on a subflow at most, so that no stream holds a subflow up for long.
 pub(crate) const MAX_SEGMENT_BYTES: u32 = 64 << 10;
-/// Bytes at most that tell the other end what a stream is for.
+/// Length of a request, which tells the other end what a stream is for, bytes.
 pub const MAX_REQUEST_BYTES: usize = 512;
 
 const DATA: u8 = 1;
@@ -29,11 +29,11 @@ const CREDIT: u8 = 8;
 pub struct SubflowFrame {
     /// The number of the stream; 0 in frames that are about the subflow.
     pub stream: u32,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Segments of the stream, whole ones.
@@ -42,9 +42,9 @@ pub enum Body {
     Control(BytesMut),
     /// The stream is to be carried by this subflow too.
     Open {
-        /// What the end that opens it wants.
+        /// The terms that the client wants.
         terms: Terms,
-        /// What the stream is for: the same on every subflow.
+        /// The request, the same on every subflow.
         request: Bytes,
     },
     /// The other end's answer to [`Body::Open`]: what both agree on.
@@ -55,8 +55,7 @@ pub enum Body {
     Ping(u64),
     /// The answer to [`Body::Ping`].
     Pong(u64),
-    /// Bytes that the other end may send on the subflow since its beginning, by the end that has the
-    /// interface.
+    /// Credit of the server: bytes that it may send on the subflow since its beginning.
     Credit(u64),
 }
 

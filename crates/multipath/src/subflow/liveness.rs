@@ -1,18 +1,18 @@
-//! Whether the other end of a subflow is there: what came last, and how long questions take.
+//! Liveness of a subflow: when something last came, and the round trips of pings.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Time;
 
-/// Of one subflow.
+/// Liveness of one subflow.
 pub(crate) struct Liveness(Mutex<State>);
 
 struct State {
-    /// When something last came, and when on the low-latency channel.
+    /// Time at which something last came, and at which on the low-latency channel.
     heard: Time,
     heard_low_latency: Time,
-    /// The last question, and when it was asked, while nothing has answered it.
+    /// The last ping and its time, until it is answered.
     asked: Option<(u64, Time)>,
     asks: u64,
     rtt: Option<Duration>,
@@ -20,7 +20,7 @@ struct State {
 }
 
 impl Liveness {
-    /// Of a subflow that begins now.
+    /// Liveness of a subflow that begins now.
     pub(crate) fn new(now: Time) -> Self {
         Self(Mutex::new(State {
             heard: now,
@@ -45,7 +45,7 @@ impl Liveness {
         }
     }
 
-    /// The number of a question to be asked now; `None` while one is open.
+    /// Number of a ping to be sent now; `None` while one is unanswered.
     pub(crate) fn ask(&self, now: Time) -> Option<u64> {
         let mut state = self.lock();
         if state.asked.is_some() {
@@ -56,7 +56,7 @@ impl Liveness {
         Some(state.asks)
     }
 
-    /// The question of this number is answered.
+    /// The ping of this number is answered.
     pub(crate) fn on_answer(&self, now: Time, number: u64) {
         let mut state = self.lock();
         if let Some((_, at)) = state.asked.take_if(|(asked, _)| *asked == number) {
@@ -66,28 +66,28 @@ impl Liveness {
         }
     }
 
-    /// When something last came.
+    /// Time at which something last came.
     pub(crate) fn heard(&self) -> Time {
         self.lock().heard
     }
 
-    /// When something last came on the low-latency channel.
+    /// Time at which something last came on the low-latency channel.
     pub(crate) fn heard_low_latency(&self) -> Time {
         self.lock().heard_low_latency
     }
 
-    /// The last round trip of a question and its answer.
+    /// Round trip of the last ping.
     pub(crate) fn rtt(&self) -> Option<Duration> {
         self.lock().rtt
     }
 
-    /// The least of them.
+    /// Smallest round trip of a ping.
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
         self.lock().min_rtt
     }
 
-    /// Since when a question waits for an answer and nothing else has come either: on any channel, and
-    /// on the low-latency channel.
+    /// Times since which a ping is unanswered and nothing else has come either: on any channel, and on
+    /// the low-latency channel.
     pub(crate) fn silent_since(&self) -> Option<(Time, Time)> {
         let state = self.lock();
         state.asked.map(|(_, at)| (at.max(state.heard), at.max(state.heard_low_latency)))

@@ -1,4 +1,4 @@
-//! What a subflow may send: no faster than its interface's rate, and no more than it was allowed.
+//! Rate limit and credit of a subflow at the end that sends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -9,7 +9,7 @@ use airlane_runtime::Timer;
 
 use crate::subflow::frame::{HEADER_BYTES, MAX_SEGMENT_BYTES};
 
-/// How long an interface's rate may be saved up.
+/// Time for which an unused rate is saved up.
 const BURST_WINDOW: Duration = Duration::from_millis(100);
 /// Bytes of the longest frame with a segment.
 const MAX_FRAME_BYTES: u64 = HEADER_BYTES as u64 + 64 + MAX_SEGMENT_BYTES as u64;
@@ -26,7 +26,7 @@ pub(crate) fn on_subflow(bytes: u64) -> u64 {
     bytes - bytes.div_ceil(13)
 }
 
-/// Of one subflow, at the end that sends.
+/// Rate limit and credit of one subflow at the end that sends.
 pub(crate) struct Meter {
     state: Mutex<State>,
 }
@@ -35,7 +35,7 @@ struct State {
     bucket: Option<Bucket>,
     /// Bytes that may be sent in all; `None`: any number.
     limit: Option<u64>,
-    /// Bytes that were sent, or are being sent.
+    /// Number of bytes that were sent, or are being sent.
     sent: u64,
     waiting: Vec<Waker>,
 }
@@ -48,7 +48,7 @@ struct Bucket {
 }
 
 impl Meter {
-    /// At most so many bits per second on the air, and so many bytes in all.
+    /// A meter with a rate limit in bit/s on the air, and a credit in bytes.
     pub(crate) fn new(now: Time, max_bps: Option<u64>, limit: Option<u64>) -> Self {
         let bucket = |bps: u64| Bucket { bytes_per_s: bps as f64 / 8.0, bytes: 0.0, at: now };
         let state = State { bucket: max_bps.map(bucket), limit, sent: 0, waiting: Vec::new() };
@@ -59,7 +59,7 @@ impl Meter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes that were sent, or are being sent.
+    /// Number of bytes that were sent, or are being sent.
     pub(crate) fn sent(&self) -> u64 {
         self.lock().sent
     }
@@ -105,14 +105,14 @@ impl Meter {
         self.lock().add(bytes);
     }
 
-    /// So many bytes may be sent in all.
+    /// Sets the credit: bytes that may be sent in all.
     pub(crate) fn set_limit(&self, limit: u64) {
         let mut state = self.lock();
         state.limit = Some(limit);
         state.wake();
     }
 
-    /// So many bytes may be sent in all, unless more were allowed before.
+    /// Raises the credit: bytes that may be sent in all, unless it is more already.
     pub(crate) fn raise_limit(&self, limit: u64) {
         let mut state = self.lock();
         if state.limit.is_some_and(|before| limit > before) {
@@ -150,7 +150,7 @@ impl State {
     }
 }
 
-/// What a turn may send. Dropped, it gives back what was not.
+/// Bytes set aside for a turn. Dropped, it gives back those that were not sent.
 pub(crate) struct Turn<'a> {
     meter: &'a Meter,
     /// The last frame of the turn begins before so many bytes.

@@ -142,7 +142,7 @@ impl PendingConnections {
         waiting.insert(subflow, connection);
         drop(waiting);
         let (pending, timeout) = (Arc::downgrade(self), self.runtime.sleep(NO_SUBFLOW_TIMEOUT));
-        self.runtime.spawn("connection a subflow", async move {
+        self.runtime.spawn("half a subflow", async move {
             timeout.await;
             if let Some(pending) = pending.upgrade() {
                 pending.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&subflow);

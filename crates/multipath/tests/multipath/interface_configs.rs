@@ -173,7 +173,7 @@ fn a_radio_carries_no_more_than_its_rate_in_either_direction() {
                 let went = (now - sent) as f64 * 8e-6 / 0.5;
                 sent = now;
                 // What goes over a subflow is 12 of 13 parts of what that takes on the air. A tenth of a second
-                // may be saved up, and frames are of 16 KiB, so that connection a second may have some more.
+                // may be saved up, and frames are of 16 KiB, so that half a second may have some more.
                 for (way, rate) in [("down", came), ("up", went)] {
                     assert!(rate < 5.0 * (12.0 / 13.0 + 0.3), "{rate} Mbit/s {way}");
                     assert!(rate > 5.0 * (12.0 / 13.0 - 0.3), "{rate} Mbit/s {way}");

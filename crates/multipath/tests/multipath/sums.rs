@@ -104,15 +104,12 @@ fn a_radio_that_goes_dark_for_a_while_costs_no_byte() {
     let interfaces = || vec![mbps(20.0), Supply::Profile(Arc::new(dark.clone()))];
     let rtt = Duration::from_millis(20);
     // The other interface goes on with its 20 Mbit/s, and what was on its way on the dark one comes over
-    // it within connection a second.
+    // it within half a second.
     let by = |ms| transfer(scene(interfaces(), rtt), ENDLESS, Time::from_millis(ms)).0;
     let meanwhile = (by(3_500) - by(1_500)) as f64 * 8.0 / 2.0 / 1e6;
     assert!(meanwhile > 18.0, "{meanwhile} of 20 Mbit/s in the dark");
     let soon = by(1_500) as f64 * 8.0 / 1e6;
-    assert!(
-        soon > 0.8 * (70.0 + 10.0 / 2.0),
-        "{soon} Mbit in a second of light and connection a one of dark"
-    );
+    assert!(soon > 0.8 * (70.0 + 10.0 / 2.0), "{soon} Mbit in a second up and half a one down");
     // 30 MB take 5.6 s at 70 Mbit/s up and 20 down. The connection that was in the
     // dark tries at intervals that double (RFC 9002, 6.2.1), so it would hear that it is up up to 3 s
     // late; another takes its place.

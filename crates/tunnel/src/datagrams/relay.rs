@@ -128,7 +128,7 @@ impl Relay<'_> {
         let mut buffer = vec![0; MAX_BYTES];
         loop {
             let (length, from) = socket.recv_from(&mut buffer).await?;
-            // Only those who were asked may answer: others are unauthenticated.
+            // Only those who were asked may answer: others were not.
             let is_asked = self.asked.lock().contains(&from.ip());
             let source = Target::new(&from.ip().to_string(), from.port()).filter(|_| is_asked);
             match source.and_then(|source| DatagramFrame::encode(&source, &buffer[..length])) {

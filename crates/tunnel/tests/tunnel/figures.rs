@@ -67,7 +67,7 @@ fn both_ends_show_what_passed_and_over_which_radios() {
                 let (head, _) = get_of(at, "localhost", path).await;
                 assert!(head.contains("cross-origin-resource-policy: same-origin"), "{head}");
                 assert!(head.contains("frame-ancestors 'none'"), "{head}");
-                // An unauthenticated's name that means this machine by now (DNS rebinding).
+                // A foreign name that means this machine by now (DNS rebinding).
                 let (head, body) = get_of(at, "evil.example", path).await;
                 assert!(head.starts_with("HTTP/1.1 421") && !body.contains("lines"), "{head}");
             }

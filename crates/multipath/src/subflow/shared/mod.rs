@@ -28,14 +28,14 @@ use crate::terms::Terms;
 /// Bytes of a stream that go out in one turn on the bulk channel. Then another's turn comes.
 const TURN_BYTES: u64 = 64 << 10;
 
-/// What is shorter, and written or read alone, costs a packet of its own.
+/// Length below which a write or a frame alone counts as a packet of its own, bytes.
 const SMALL_BYTES: usize = 1400;
-/// What such a packet costs besides: its headers, and the packet that acknowledges it.
+/// Cost of such a packet besides its content, bytes: headers, and the packet that acknowledges it.
 const SMALL_COST: u64 = 120;
-/// What it costs to connect: two handshakes with certificates.
+/// Cost of connecting, bytes: two handshakes with certificates.
 const CONNECT_COST: u64 = 8 << 10;
 
-/// What a subflow has carried.
+/// Counts of a subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SubflowCounts {
     pub(crate) sent_bytes: u64,
@@ -44,15 +44,15 @@ pub(crate) struct SubflowCounts {
     pub(crate) on_air_bytes: u64,
 }
 
-/// How a subflow is used.
+/// Configuration of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SubflowConfig {
     pub(crate) preference: Preference,
-    /// Bits per second that this end sends at most.
+    /// Rate limit of this end, bit/s.
     pub(crate) max_bps: Option<u64>,
-    /// Bytes that this end may send.
+    /// Credit of this end, bytes.
     pub(crate) limit: Option<u64>,
-    /// Whether the other end, which has the interface, says how many bytes this one may send.
+    /// Whether this end obeys credit that the other gives: the server does.
     pub(crate) takes_credit: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Senders {
 pub(crate) struct Subflow {
     pub(crate) runtime: RuntimeHandle,
     pub(crate) interface: u8,
-    /// Which subflow of the session it is: none has the number of another.
+    /// Serial number in the session: no other subflow has it.
     pub(crate) serial: u64,
     pub(crate) preference: Preference,
     takes_credit: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Subflow {
     over: Watched<bool>,
     /// The other end's last question, and how many there were.
     question: Watched<(u64, u64)>,
-    /// What the other end is told besides.
+    /// Frames that wait for the low-latency channel.
     outbox: Outbox,
     /// The streams that it carries.
     carried: Mutex<BTreeMap<u32, (Shared, PathKey)>>,
@@ -92,7 +92,7 @@ pub(crate) struct Subflow {
     pub(crate) liveness: Liveness,
 }
 
-/// What a frame asks for that the subflow cannot do alone.
+/// A frame about a stream that the session has to act on.
 pub(crate) enum StreamRequest {
     /// The stream is to be carried.
     Open { stream: u32, terms: Terms, request: Bytes },

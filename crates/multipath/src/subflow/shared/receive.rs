@@ -1,4 +1,4 @@
-//! What a subflow hears, and whom it passes that on to.
+//! The receiving side of a subflow: frames are passed on to their streams.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
