@@ -57,7 +57,7 @@ impl ClientKey {
     /// If the system has no randomness.
     pub(crate) fn generate(name: ClientName, server: &Key) -> Result<Self, InputError> {
         let identity = random()?;
-        let secret = server.client_knock(key::public(&identity)?);
+        let secret = server.client_token_key(key::public(&identity)?);
         Ok(Self {
             identity,
             server: key::public(&server.server_identity())?,
@@ -73,7 +73,7 @@ impl ClientKey {
         Ok(Self {
             identity: server.shared_identity(),
             server: key::public(&server.server_identity())?,
-            auth_token: KnockOf::Shared(server.shared_knock()),
+            auth_token: KnockOf::Shared(server.shared_token_key()),
         })
     }
 

@@ -241,7 +241,7 @@ impl Clients {
         let clients = Self {
             file,
             mask: key.mask_key(),
-            shared: (key.shared_knock(), key::public(&key.shared_identity())?),
+            shared: (key.shared_token_key(), key::public(&key.shared_identity())?),
             key: key.clone(),
             pins: Arc::default(),
             known: RwLock::default(),
@@ -273,7 +273,7 @@ impl Clients {
             None => (Names::new(), None),
         };
         let by_id = names.into_iter().map(|(name, peer)| {
-            let auth_token = TokenKey::new(&self.key.client_knock(peer));
+            let auth_token = TokenKey::new(&self.key.client_token_key(peer));
             (client_id(peer), Client { name, peer, auth_token })
         });
         let new = KnownSession { by_id: by_id.collect(), stamp };

@@ -99,12 +99,12 @@ impl Key {
     }
 
     /// What first packets of clients that have this key are authenticated with.
-    pub(crate) fn shared_knock(&self) -> TokenKey {
+    pub(crate) fn shared_token_key(&self) -> TokenKey {
         TokenKey::new(&self.derive("knock"))
     }
 
     /// What first packets of a client with a key of its own are authenticated with.
-    pub(crate) fn client_knock(&self, client: PeerId) -> [u8; BYTES] {
+    pub(crate) fn client_token_key(&self, client: PeerId) -> [u8; BYTES] {
         self.derive(&format!("knock of client {}", to_hex(&client)))
     }
 
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(one.derive("a"), one.derive("a"));
         assert_ne!(one.derive("a"), one.derive("b"));
         assert_ne!(one.derive("a"), other.derive("a"));
-        assert_ne!(one.client_knock([1; 32]), one.client_knock([2; 32]));
+        assert_ne!(one.client_token_key([1; 32]), one.client_token_key([2; 32]));
     }
 
     #[test]

@@ -27,7 +27,7 @@ use super::request::{Reply, Target, TunnelRequest};
 use super::rules::{Rules, TargetPolicy};
 use super::status::{self, SubflowStatus, TunnelStatus};
 use super::stop::{Stop, until};
-use super::tcp::TcpDoor;
+use super::tcp::TcpAcceptor;
 use crate::error::TunnelError;
 use airlane_host::RateLimitedLog;
 use airlane_host::date;
@@ -127,7 +127,7 @@ impl TunnelServer {
         let watching =
             admission.clone().watch((runtime.clone(), warnings.clone()), acceptor.clone());
         runtime.spawn("tunnel clients", until(&stop, watching));
-        let tcp = TcpDoor::new(
+        let tcp = TcpAcceptor::new(
             runtime.clone(),
             verifier.clone(),
             TlsAcceptor::from(Arc::new(tls)),

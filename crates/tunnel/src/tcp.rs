@@ -83,7 +83,7 @@ impl TcpDialer {
 }
 
 /// The end that listens.
-pub(crate) struct TcpDoor {
+pub(crate) struct TcpAcceptor {
     pub(crate) runtime: RuntimeHandle,
     pub(crate) verifier: Arc<TokenVerifier>,
     pub(crate) tls: TlsAcceptor,
@@ -95,7 +95,7 @@ pub(crate) struct TcpDoor {
     pairs: Arc<PendingConnections>,
 }
 
-impl TcpDoor {
+impl TcpAcceptor {
     pub(crate) fn new(
         runtime: RuntimeHandle,
         verifier: Arc<TokenVerifier>,
