@@ -173,10 +173,10 @@ test("the live page shows who watches, and how to start when nobody does", { ski
   const row = live.page.locator(`tr[data-id="${sid}"]`).first();
   await row.waitFor();
   assert.match(await row.innerText(), /robust-mpc/);
-  assert.equal(await live.page.locator("#charts canvas").count(), 5);
+  await live.page.waitForFunction(() => document.querySelectorAll("#charts canvas").length === 5);
   const pick = row.locator("button");
   await pick.press("Enter");
-  assert.equal(await pick.getAttribute("aria-pressed"), "false");
+  await row.locator('button[aria-pressed="false"]').waitFor();
   await live.close();
   await player.close();
 
@@ -186,7 +186,7 @@ test("the live page shows who watches, and how to start when nobody does", { ski
   await page.goto(`${server.admin}/airlane/`);
   await page.locator("#empty").waitFor({ state: "visible" });
   assert.match(await text(page, "#empty"), /Open a title/);
-  assert.ok(await page.locator("#titles a").count() > 0);
+  await page.locator("#titles a").first().waitFor();
   await context.close();
 });
 
