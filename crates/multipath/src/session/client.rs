@@ -367,7 +367,8 @@ impl Interface {
         let pause = RETRY_INTERVAL.max(usual.min(CONNECT_TIMEOUT) * 3 / 2);
         // An attempt sends its first packet again at intervals that double. Where connecting usually takes
         // a moment, a new attempt succeeds first once the link is back, so that old ones leave room for it.
-        let timeout = match usual.is_zero() {
+        // If none succeeds in that time, the link may have become slower: the next ones have more.
+        let mut timeout = match usual.is_zero() {
             true => CONNECT_TIMEOUT,
             false => (pause * MAX_ATTEMPTS).min(CONNECT_TIMEOUT),
         };
@@ -385,7 +386,10 @@ impl Interface {
                             Ok(open) => return open,
                             Err(e) => self.seen().view.problem = e.to_string(),
                         },
-                        Err(e) => self.seen().view.problem = e.to_string(),
+                        Err(e) => {
+                            self.seen().view.problem = e.to_string();
+                            timeout = (timeout * 2).min(CONNECT_TIMEOUT);
+                        }
                     },
                     _ = self.shared.retries.changed_from(retries) => break,
                     () = runtime.sleep_until(until) => break,
@@ -396,11 +400,11 @@ impl Interface {
 
     async fn attempt(&self, timeout: Duration) -> Result<(Channels, Duration), MultipathError> {
         let runtime = &self.shared.runtime;
-        let on_stream = runtime.now();
+        let start = runtime.now();
         let ended = runtime.sleep(timeout);
         tokio::select! {
             biased;
-            channels = (self.connect)() => Ok((channels?, runtime.now() - on_stream)),
+            channels = (self.connect)() => Ok((channels?, runtime.now() - start)),
             () = ended => {
                 let seconds = timeout.as_secs_f64();
                 Err(MultipathError::Io(format!("no answer for {seconds} s")))

@@ -102,10 +102,10 @@ fn datagram(dst: SocketAddr, payload: &[u8]) -> Datagram<'_> {
 /// count.
 async fn pings(client: RuntimeHandle, interface: IpAddr, server: SocketAddr) -> Vec<Duration> {
     let socket = client.bind_udp(SocketAddr::new(interface, 0)).unwrap();
-    let on_stream = client.now();
+    let start = client.now();
     let mut times = Vec::new();
     for i in 0..KEYS as u32 {
-        let at = on_stream + i * EVERY;
+        let at = start + i * EVERY;
         client.sleep_until(at).await;
         let payload = [i.to_be_bytes(); 14].concat();
         let asked = datagram(server, &payload);
@@ -129,10 +129,10 @@ async fn pings(client: RuntimeHandle, interface: IpAddr, server: SocketAddr) -> 
 
 /// A keystroke every 50 ms, or when the last one's echo has come, if that is later.
 async fn keys(client: &RuntimeHandle, stream: &MultipathStream) -> Vec<Duration> {
-    let on_stream = client.now();
+    let start = client.now();
     let mut times = Vec::new();
     for i in 0..KEYS as u32 {
-        client.sleep_until(on_stream + i * EVERY).await;
+        client.sleep_until(start + i * EVERY).await;
         let at = client.now();
         stream.write(Bytes::from_static(b"k")).await.unwrap();
         let echo = stream.read().await.unwrap();
@@ -172,7 +172,7 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
         client.sleep(SETTLES).await;
         let typed = session.open(Bytes::from_static(b"echo")).unwrap();
         while counts.try_recv().is_ok() {}
-        let on_stream = client.now();
+        let start = client.now();
         let mut pinged = Vec::new();
         for interface in &interfaces {
             let (done, result) = tokio::sync::oneshot::channel();
@@ -181,7 +181,7 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
             pinged.push(result);
         }
         let typed = keys(&client, &typed).await;
-        let span_s = (client.now() - on_stream).as_secs_f64();
+        let span_s = (client.now() - start).as_secs_f64();
         let mut bytes = 0;
         while let Ok(some) = counts.try_recv() {
             bytes += some;
