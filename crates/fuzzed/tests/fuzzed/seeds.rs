@@ -3,8 +3,6 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use airlane_apps::cmcd::Cmcd;
-use airlane_apps::tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
 use airlane_fuzzed::TARGETS;
@@ -17,7 +15,9 @@ use airlane_minerva::{SentCurve, StoredNormalisation};
 use airlane_multipath::{SessionHello, SubflowFrame};
 use airlane_net::Trace;
 use airlane_octopus::HEADER_BYTES;
+use airlane_origin::cmcd::Cmcd;
 use airlane_quic::{ControlFrames, MessageKind, MessageReader};
+use airlane_tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_tunnel::{DatagramFrame, Rule, TunnelRequest, socks};
 use bytes::BytesMut;
 

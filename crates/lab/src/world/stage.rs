@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::air_agent::{self, AirAgent};
 use airlane_base::{Seed, Time};
 use airlane_cupid::{AgentOptions, EstimatorOptions, Feedback, RuleOptions};
+use airlane_cupid_agent::AirAgent;
 use airlane_net::Direction;
 use airlane_net::air::{Air, StationId};
 use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
@@ -283,7 +283,7 @@ impl<'a> Stage<'a> {
             qlog_dir: self.qlog.clone(),
             keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
             clock_shift: self.options.clock_shift,
-            report_sink: control.takes_reports().then(air_agent::report_sink),
+            report_sink: control.takes_reports().then(airlane_cupid_agent::report_sink),
             ..TransportConfig::laboratory(self.tls.clone(), *control)
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::media_path::MediaPath;
+use airlane_live::media_path::MediaPath;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 

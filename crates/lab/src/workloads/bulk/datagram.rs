@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use airlane_apps::bulk;
-use airlane_apps::datagrams::{self, Backlog, Config, Handle, Source};
 use airlane_base::{Seed, Time};
 use airlane_congestion::Controller;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
+use airlane_traffic::bulk;
+use airlane_traffic::datagrams::{self, Backlog, Config, Handle, Source};
 use tokio::sync::oneshot;
 
 use super::oracle::{Oracle, Unheld};

@@ -4,10 +4,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use airlane_apps::bulk;
 use airlane_base::Time;
 use airlane_quic::{Connection, ControlHandle};
 use airlane_runtime::RuntimeExt;
+use airlane_traffic::bulk;
 use tokio::sync::oneshot;
 
 use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram};

@@ -6,11 +6,11 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::bulk;
 use airlane_base::Time;
 use airlane_quality::stats;
 use airlane_report::model::{Better, Column, Table};
 use airlane_runtime::RuntimeExt;
+use airlane_traffic::bulk;
 use serde::Serialize;
 
 use crate::error::LabError;

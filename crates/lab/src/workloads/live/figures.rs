@@ -1,7 +1,7 @@
 //! Figures of a stream, as `docs/live.md` defines them.
 
-use airlane_apps::live::LayerSet;
 use airlane_base::Time;
+use airlane_live::LayerSet;
 use airlane_quality::stats;
 
 use super::records::{Fate, FrameRecord};

@@ -12,8 +12,8 @@ mod roles;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::live::Video;
 use airlane_base::{InputError, Time};
+use airlane_live::Video;
 use serde::Serialize;
 
 use crate::error::LabError;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use airlane_apps::tiles::{Tile, Title};
 use airlane_base::{Fnv64, InputError, Seed};
+use airlane_tiles::{Tile, Title};
 
 use airlane_media::heads::{self, Recording};
 use airlane_media::tiles::{self, TiledVideo};

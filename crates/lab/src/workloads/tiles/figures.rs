@@ -1,7 +1,7 @@
 //! Figures of a session, from what was shown.
 
-use airlane_apps::tiles::{GopQuality, quality};
 use airlane_quality::stats;
+use airlane_tiles::{GopQuality, quality};
 use airlane_viewport::Concealment;
 
 use super::{NAME, Output, SessionOutput};

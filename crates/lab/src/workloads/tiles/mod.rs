@@ -12,8 +12,8 @@ mod roles;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::tiles::Method;
 use airlane_base::{InputError, Time};
+use airlane_tiles::Method;
 use airlane_viewport::LossKind;
 use serde::Serialize;
 
@@ -227,9 +227,9 @@ struct SessionOutput {
     /// What was watched, and by whom.
     watched: Arc<content::Watched>,
     /// Each GoP with the time at which it was shown.
-    shown: Vec<(Time, airlane_apps::tiles::ShownGop)>,
+    shown: Vec<(Time, airlane_tiles::ShownGop)>,
     /// Each GoP as the server sent it.
-    sent: Vec<airlane_apps::tiles::SentGop>,
+    sent: Vec<airlane_tiles::SentGop>,
     failure: Option<String>,
     radios: Vec<RadioOutput>,
 }

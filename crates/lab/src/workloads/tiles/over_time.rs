@@ -1,7 +1,7 @@
 //! A session over time, as the report draws it.
 
-use airlane_apps::tiles::ShownGop;
 use airlane_report::model::{Draw, Fill, Frame, Grid, Kind, Panel, Series};
+use airlane_tiles::ShownGop;
 use airlane_viewport::Concealment;
 
 use super::{Output, SessionOutput};

@@ -1,6 +1,6 @@
 //! The tables of sessions, and what a scheme says of them.
 
-use airlane_apps::tiles::Method;
+use airlane_tiles::Method;
 use airlane_viewport::LossKind;
 
 use super::{Entry, OfScheme, Sessions};

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::{
-    ClientConnection, FetchPattern, Origin, OriginEvents, Player, Policy, Session,
-};
 use airlane_base::Time;
 use airlane_minerva::Update;
+use airlane_origin::cmcd::Cmcd;
+use airlane_origin::{
+    ClientConnection, FetchPattern, Origin, OriginEvents, Player, Policy, Session,
+};
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;

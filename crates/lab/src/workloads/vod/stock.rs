@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, TitleModel};
-use airlane_apps::content::Library;
-use airlane_apps::vod::Provider;
 use airlane_base::InputError;
 use airlane_media::{Metric, Perceptual, Video};
 use airlane_minerva::normalise::NormaliseError;
@@ -14,6 +12,8 @@ use airlane_minerva::{
     Blend, Config, Fairness, Fitted, Form, Normalisation, OnDemand, Optimal, RateCurve,
     UtilityKind, ValueFunction, ValueTable,
 };
+use airlane_origin::Library;
+use airlane_origin::Provider;
 use airlane_quality::QoeParams;
 
 use super::alpha;

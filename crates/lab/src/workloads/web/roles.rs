@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::bulk;
 use airlane_base::{Rng, Time};
 use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_traffic::bulk;
 use rand::RngExt;
 
 use super::{Entry, EntryOutput, Output, Traffic};

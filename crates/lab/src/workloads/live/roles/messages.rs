@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::wire::{Answer, Coding};
-use airlane_apps::live::{
+use airlane_base::Time;
+use airlane_live::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
+use airlane_live::wire::{Answer, Coding};
+use airlane_live::{
     self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, Noted as LiveNoted,
     ReceivedLayer, SentFrame, Source,
 };
-use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
-use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 use airlane_messages::{ReceiveLimits, SendOptions};
 use airlane_octopus::{Capacity, Options};
@@ -116,7 +116,7 @@ async fn watch(
     let connection = endpoint.connect(server, "live.airlane").await.map_err(OpenError::from)?;
     let (path, answer) = paths.connect(&connection, config, &b""[..]).await?;
     let answer = Answer::decode(&answer)?;
-    live::receive(&path, answer, until, note).await
+    airlane_live::receive(&path, answer, until, note).await
 }
 
 /// What the end that sends has.
@@ -155,7 +155,7 @@ impl Sender {
         // An error says that the client is gone, which tells why itself.
         let (source, clock) = (Source::Pattern, Duration::ZERO);
         let frames = ClipFrames::new(source, encoder, frame_time, clock, self.end);
-        drop(live::send(&path, frames, note).await);
+        drop(airlane_live::send(&path, frames, note).await);
         // What was sent last has the time to arrive.
         endpoint.runtime().sleep_until(self.end).await;
     }

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::wire::LayerHeader;
 use airlane_base::{Rate, Time};
+use airlane_live::wire::LayerHeader;
 use airlane_media::layers::{LayeredVideo, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection};

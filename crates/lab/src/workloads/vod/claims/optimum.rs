@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use airlane_apps::vod::PACKET_OVERHEAD_BYTES;
 use airlane_base::IP_UDP_HEADER_BYTES;
 use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
+use airlane_origin::PACKET_OVERHEAD_BYTES;
 
 use super::super::{Drawn, Stock, Viewer, Viewers, metric_unit};
 use crate::plan::Plan;
