@@ -2,7 +2,7 @@
 
 use airlane_base::InputError;
 #[cfg(feature = "video")]
-use airlane_lab::LabError;
+use airlane_sim::LabError;
 #[cfg(feature = "tunnel")]
 use airlane_tunnel::TunnelError;
 

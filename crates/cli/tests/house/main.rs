@@ -16,9 +16,9 @@ const DAEMONS: &[&str] =
 /// Packages, and those that they must not stand on, directly or not.
 const APART: &[(&[&str], &[&str])] = &[
     // What runs on machines carries no laboratory and no rival.
-    (DAEMONS, &["lab", "report", "awstream", "mptcp", "salsify", "vivo", "webrtc"]),
+    (DAEMONS, &["lab", "sim", "judge", "report", "awstream", "mptcp", "salsify", "vivo", "webrtc"]),
     // The laboratory runs roles, not the daemons around them.
-    (&["lab"], DAEMONS),
+    (&["lab", "judge", "sim"], DAEMONS),
     (&["octopus-c"], &["net", "runtime"]),
 ];
 
@@ -149,7 +149,8 @@ fn only_webrtc_names_the_webrtc_libraries() {
 /// `tokio::sync::watch` wakes in an order that it draws: a run would not repeat.
 #[test]
 fn nothing_that_runs_in_virtual_time_waits_for_a_value_in_an_order_that_is_drawn() {
-    let in_real_time = |package: &str| DAEMONS.contains(&package) || ["bench", "cli"].contains(&package);
+    let in_real_time =
+        |package: &str| DAEMONS.contains(&package) || ["bench", "cli"].contains(&package);
     for (package, folder) in sources().into_iter().filter(|(package, _)| !in_real_time(package)) {
         for (file, code) in rust_files(&folder) {
             let names = code.lines().any(|line| line.contains("sync::") && line.contains("watch"));
@@ -213,28 +214,26 @@ fn reached<'a>(code: &str, workloads: &'a [String]) -> Vec<&'a str> {
 
 #[test]
 fn workloads_know_no_other_and_nothing_generic_knows_one() {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/src");
-    let entries = std::fs::read_dir(lab.join("workloads")).expect("the folder of workloads");
+    let sources = sources();
+    let entries = std::fs::read_dir(sources["lab"].join("workloads")).expect("the workloads");
     let paths = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
     let mut workloads: Vec<String> =
         paths.map(|p| p.file_name().expect("a name").to_string_lossy().into()).collect();
     workloads.sort();
     assert!(workloads.len() >= 4, "{workloads:?}");
-    for (file, code) in rust_files(&lab) {
-        let parts: Vec<String> =
-            file.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        match parts.as_slice() {
-            [first, registry] if first == "workloads" && registry == "mod.rs" => {}
-            [first, own, ..] if first == "workloads" => {
-                let others: Vec<&str> =
-                    reached(&code, &workloads).into_iter().filter(|w| w != own).collect();
-                assert!(others.is_empty(), "{}: {own} uses {others:?}", file.display());
-            }
-            _ => {
-                let named: Vec<&str> =
-                    words(&code).filter(|word| workloads.iter().any(|w| w == word)).collect();
-                assert!(named.is_empty(), "{} names {named:?}", file.display());
-            }
+    for (file, code) in rust_files(&sources["lab"].join("workloads")) {
+        let own = file.iter().next().expect("a name").to_string_lossy();
+        if own != "mod.rs" {
+            let mut others = reached(&code, &workloads);
+            others.retain(|w| *w != own);
+            assert!(others.is_empty(), "{}: {own} uses {others:?}", file.display());
+        }
+    }
+    for package in ["scenario", "sim", "judge"] {
+        for (file, code) in rust_files(&sources[package]) {
+            let named: Vec<&str> =
+                words(&code).filter(|word| workloads.iter().any(|w| w == word)).collect();
+            assert!(named.is_empty(), "{package}/{} names {named:?}", file.display());
         }
     }
 }

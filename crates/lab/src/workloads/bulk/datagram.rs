@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use super::oracle::{Oracle, Unheld};
 use super::roles::Received;
 use super::{Transfer, TransferEnd, Transport, sprout};
-use crate::error::LabError;
-use crate::world::{FlowSample, OracleLink, Pair, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, OracleLink, Pair, Stage, Tap};
 
 /// The port of both ends.
 const PORT: u16 = 5006;

@@ -8,7 +8,7 @@ use airlane_congestion::{Ack, Controller, Loss, Marked, Sent};
 use airlane_net::link::Services;
 use airlane_traffic::datagrams::Source;
 
-use crate::world::OracleLink;
+use airlane_sim::world::OracleLink;
 
 /// The period (section 2).
 const PERIOD: Duration = Duration::from_millis(5);

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::datagram::{Ends, Started};
 use super::roles::Received;
-use crate::world::{FlowSample, Pair, Stage};
+use airlane_sim::world::{FlowSample, Pair, Stage};
 
 /// Starts both ends.
 pub(super) fn start(ends: Ends, pair: &Pair, stage: &Stage<'_>) -> Started {

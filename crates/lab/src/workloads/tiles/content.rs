@@ -13,8 +13,8 @@ use airlane_viewport::{
     TileContent, Tiling,
 };
 
-use crate::identity;
-use crate::story::words::file_name;
+use airlane_judge::story::words::file_name;
+use airlane_sim::identity;
 
 /// Moments of a GoP at which viewports are taken.
 const MOMENTS: u32 = 5;

@@ -5,7 +5,7 @@ use airlane_tiles::ShownGop;
 use airlane_viewport::Concealment;
 
 use super::{Output, SessionOutput};
-use crate::workload::OverTime;
+use airlane_sim::workload::OverTime;
 
 /// Levels that are told apart at most.
 const MAX_KINDS: usize = 254;

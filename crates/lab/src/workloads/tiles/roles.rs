@@ -13,10 +13,10 @@ use tokio::sync::oneshot;
 use super::content::Watched;
 use super::drawn::Stock;
 use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
-use crate::error::LabError;
 use crate::multipath::{Ends, Opener, Radio, Sites};
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::Stage;
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::Stage;
 
 /// What a session takes beside its GoPs, in GoPs: to connect, and to show the last.
 const BESIDE: f64 = 2.0;

@@ -18,9 +18,9 @@ use super::drawn::{Drawn, Watched};
 use super::stock::{Stock, abr_of};
 use super::types::{Reports, Value, Viewer, Viewers};
 use super::{Output, ViewerOutput, minerva_of};
-use crate::error::LabError;
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::{Stage, Tap};
 
 /// What viewers call their origins.
 const HOST: &str = "video.airlane";

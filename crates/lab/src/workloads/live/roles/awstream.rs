@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Ending, Noted, Scene, lock};
-use crate::error::LabError;
-use crate::world::{FlowSample, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, Stage, Tap};
 
 /// Bytes that the transport takes beyond its window: what else waits is the application's, and seen.
 const UNSENT_BYTES: u64 = 16 << 10;

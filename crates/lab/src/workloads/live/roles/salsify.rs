@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use super::super::{Transport, Video};
 use super::single::{Both, Captured, Known};
 use super::{Ending, Scene, lock};
-use crate::error::LabError;
-use crate::world::Stage;
+use airlane_sim::LabError;
+use airlane_sim::world::Stage;
 
 /// The port of both ends.
 const PORT: u16 = 5005;

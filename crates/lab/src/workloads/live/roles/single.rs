@@ -10,7 +10,7 @@ use airlane_live::wire::LayerHeader;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Noted, lock};
-use crate::world::{FlowSample, SAMPLE_EVERY};
+use airlane_sim::world::{FlowSample, SAMPLE_EVERY};
 
 /// A frame that was captured.
 #[derive(Clone, Copy, Debug)]

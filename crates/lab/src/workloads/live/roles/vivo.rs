@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Ending, Noted, Scene, lock};
-use crate::error::LabError;
-use crate::world::{FlowSample, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, Stage, Tap};
 
 /// Frames that are on their way at most where frames are left out: half a second of them
 /// (`docs/vivo.md`).

@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 
 use super::single::{Both, Captured, Known};
 use super::{Ending, Scene, lock};
-use crate::error::LabError;
-use crate::scenario::Cipher;
-use crate::world::Stage;
+use airlane_scenario::Cipher;
+use airlane_sim::LabError;
+use airlane_sim::world::Stage;
 
 /// The port of both ends.
 const PORT: u16 = 5004;
