@@ -63,6 +63,7 @@ impl<'a> Reader<'a> {
             Origin::Line(line) => error.at_line(line).at_key(key),
             Origin::Set => error.at_key(format!("--set {key}")),
             Origin::Grid => error.at_key(format!("--grid {key}")),
+            Origin::Option => error.at_key(key),
         };
         self.notes.error(origin, error);
     }

@@ -18,6 +18,8 @@ pub(super) enum Origin {
     Set,
     /// With `--grid` on the command line.
     Grid,
+    /// With an option of the command line that names the key's table.
+    Option,
 }
 
 /// A number as people write it in a scenario: `10e6`, `0.02`, `1e-9`.
@@ -38,6 +40,13 @@ pub fn plain(x: f64) -> String {
 pub(super) struct Node {
     pub(super) data: Data,
     pub(super) origin: Origin,
+}
+
+impl Node {
+    /// A table without keys.
+    pub(super) fn table(origin: Origin) -> Self {
+        Self { data: Data::Table(BTreeMap::new()), origin }
+    }
 }
 
 /// What TOML can hold.
@@ -212,6 +221,15 @@ pub(super) fn set(root: &mut Node, assignment: &str) -> Result<(), InputError> {
 
 /// Puts a value at a path with dots, and takes away what excludes it; errors have no place yet.
 pub(super) fn put(root: &mut Node, path: &str, node: Node) -> Result<(), InputError> {
+    place(root, path, node, &EXCLUSIVE)
+}
+
+/// Puts a value at a path with dots, beside what excludes it; errors have no place yet.
+pub(super) fn put_beside(root: &mut Node, path: &str, node: Node) -> Result<(), InputError> {
+    place(root, path, node, &[])
+}
+
+fn place(root: &mut Node, path: &str, node: Node, exclusive: &[&[&str]]) -> Result<(), InputError> {
     let bad = |found: String, expected: &str| InputError::new(found, expected.to_owned());
     let segments = segments(path);
     if segments.iter().any(|s| s.is_empty()) || segments.len() > MAX_DEPTH {
@@ -226,9 +244,9 @@ pub(super) fn put(root: &mut Node, path: &str, node: Node) -> Result<(), InputEr
     let (mut at, mut name) = (root, "");
     for segment in parents {
         at = match &mut at.data {
-            Data::Table(entries) => entries
-                .entry((*segment).to_owned())
-                .or_insert_with(|| Node { data: Data::Table(BTreeMap::new()), origin }),
+            Data::Table(entries) => {
+                entries.entry((*segment).to_owned()).or_insert_with(|| Node::table(origin))
+            }
             Data::List(items) => entry_of(items, segment).map_err(|e| bad(e, LIST_INDEX))?,
             other => return Err(inside(name, other)),
         };
@@ -236,7 +254,7 @@ pub(super) fn put(root: &mut Node, path: &str, node: Node) -> Result<(), InputEr
     }
     match &mut at.data {
         Data::Table(entries) => {
-            for group in EXCLUSIVE.iter().filter(|group| group.contains(last)) {
+            for group in exclusive.iter().filter(|group| group.contains(last)) {
                 entries.retain(|key, _| !group.contains(&key.as_str()));
             }
             entries.insert((*last).to_owned(), node);

@@ -256,7 +256,7 @@ fn link_forwards_until_it_is_told_to_stop() {
 
     let scratch = Scratch::new("link");
     let key = scratch.refused(&["link", "udp", "localhost:0", "localhost:9", "--both", "rate=1e6"]);
-    assert!(key.contains("no such key"), "{key}");
+    assert!(key.contains("did you mean `rate_bps`?"), "{key}");
     let rate =
         scratch.refused(&["link", "udp", "localhost:0", "localhost:9", "--up", "rate_bps=x"]);
     assert!(rate.contains("up.rate_bps"), "{rate}");

@@ -13,6 +13,8 @@ use super::super::types::*;
 use super::{MOMENT, RATE, RTT};
 use crate::words;
 
+/// Keys of which a way has one: its capacity.
+const CAPACITIES: [&str; 4] = ["rate_bps", "trace", "generator", "steps"];
 const PROBABILITY: Range = range(0.0, 1.0, "0.01");
 
 #[derive(Clone, Copy, PartialEq)]
@@ -90,6 +92,32 @@ pub(super) fn links(r: &mut Reader<'_>) -> Link {
         way(r, capacity, queue_of_up)
     });
     Link { down, up }
+}
+
+/// Both directions of a link that stands alone, from settings of the command line. A queue holds as much as that of
+/// a way down, unless its way up has no capacity of its own.
+pub(super) fn settings(r: &mut Reader<'_>) -> Link {
+    let down = r.section("down", "Back.", |r| {
+        let capacity = capacity(r, None);
+        setting_way(r, capacity, DOWN_LIMIT)
+    });
+    let up = r.section("up", "From the clients to the target.", |r| {
+        let is_given = CAPACITIES.iter().any(|key| r.has(key));
+        let capacity = capacity(r, (!is_given).then_some(Rate::from_bps(UP_BPS)));
+        let limit = if is_given { DOWN_LIMIT } else { QueueLimit::Packets(UP_PACKETS) };
+        setting_way(r, capacity, limit)
+    });
+    Link { down, up }
+}
+
+fn setting_way(r: &mut Reader<'_>, capacity: Capacity, limit: QueueLimit) -> Way {
+    let way = way(r, capacity, |r| queue(r, limit));
+    let rtt =
+        r.time_or_none("rtt_s", range(0.0, 60.0, "0.02"), NONE, "Twice the delay of this way.");
+    if rtt.is_some() && r.has("delay_s") {
+        r.fail("rtt_s", "found beside delay_s", "expected one of the two; rtt_s is twice as long");
+    }
+    Way { delay: rtt.map_or(way.delay, |rtt| rtt / 2), ..way }
 }
 
 fn way(
@@ -178,8 +206,7 @@ fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
         "[[0, 10e6], [60, 4e6]]",
         "A capacity that changes at given times; 0 is an outage.",
     );
-    let given: Vec<&str> =
-        ["rate_bps", "trace", "generator", "steps"].into_iter().filter(|k| r.has(k)).collect();
+    let given: Vec<&str> = CAPACITIES.into_iter().filter(|k| r.has(k)).collect();
     let one = "expected exactly one of rate_bps, trace, generator and steps";
     match given.as_slice() {
         [] if default.is_some() => {}

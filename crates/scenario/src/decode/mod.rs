@@ -6,7 +6,6 @@ mod scheme;
 mod signal;
 mod wifi;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use super::KeyDoc;
 use super::bounds::{Range, range};
 use super::notes::Notes;
 use super::reader::Reader;
-use super::tree::{Data, Node, Origin, plain};
+use super::tree::{Node, Origin, plain};
 use super::types::*;
 use crate::participants::Casts;
 use crate::registry::Registry;
@@ -64,7 +63,17 @@ pub fn of_nothing<T>(read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
 }
 
 fn empty() -> Node {
-    Node { data: Data::Table(BTreeMap::new()), origin: Origin::Line(1) }
+    Node::table(Origin::Line(1))
+}
+
+/// The link that settings of the command line say.
+pub(super) fn of_settings(root: &Node) -> Result<Link, InputError> {
+    let notes = Notes::default();
+    let link = Reader::all(root, &notes, link::settings);
+    match notes.first_error() {
+        Some(error) => Err(error),
+        None => Ok(link),
+    }
 }
 
 /// The keys that a scenario may have.

@@ -170,15 +170,6 @@ pub(super) fn of(
     Ok(all)
 }
 
-/// The trace as the source wants it; `seed` is what its fading is drawn from.
-fn made_of(trace: Trace, source: &TraceSource, seed: Seed) -> Result<Trace, InputError> {
-    let trace = match source.mean {
-        Some(mean) => trace.scaled_to(mean)?,
-        None => trace,
-    };
-    if source.fading > 0.0 { trace.fading(source.fading, seed) } else { Ok(trace) }
-}
-
 fn many(usage: TraceUse, traces: Vec<Trace>) -> Traces {
     match usage {
         TraceUse::Each => Traces::Each(traces),
@@ -194,7 +185,7 @@ fn of_files(
 ) -> Result<Traces, InputError> {
     let files = trace_files(&given.path)?;
     let column = given.column.as_ref();
-    let read = |file: &PathBuf| made_of(sources.trace(file, column)?, source, seed);
+    let read = |file: &PathBuf| source.adapted(sources.trace(file, column)?, seed);
     let traces = files.iter().map(read).collect::<Result<_, InputError>>()?;
     Ok(many(sources.usage, traces))
 }
@@ -209,13 +200,13 @@ fn of_way_itself(
         TraceFrom::File(file) => {
             let folder = scenario.source.folder.clone().unwrap_or_default();
             let trace = sources.trace(&folder.join(file), source.column.as_ref())?;
-            Ok(many(sources.usage, vec![made_of(trace, source, seed)?]))
+            Ok(many(sources.usage, vec![source.adapted(trace, seed)?]))
         }
         TraceFrom::Generator { medium, outages } => {
             let length = scenario.duration.max(MIN_MADE);
             let made = (0..scenario.cases.count as u64).map(|i| {
                 let seed = seed.index(i);
-                made_of(Trace::synthetic_with(*medium, *outages, seed, length)?, source, seed)
+                source.adapted(Trace::synthetic_with(*medium, *outages, seed, length)?, seed)
             });
             Ok(Traces::InTurn(made.collect::<Result<_, InputError>>()?))
         }

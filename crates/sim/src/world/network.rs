@@ -1,22 +1,19 @@
 //! The network of a run: an ideal core, the accesses of the scenario around it, and hosts.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Rate, Seed};
+use airlane_base::{InputError, Seed};
 use airlane_net::air::{Air, StationId};
-use airlane_net::link::{RateProfile, Supply};
-use airlane_net::queue::{AbcConfig, CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
+use airlane_net::link::Supply;
 use airlane_net::{
-    AccessId, Carrier, CellAccess, Direction, GilbertElliott, Impairment, JitterLaw, LinkAccess,
-    Network, PeriodicLoss, SendJitter, Topology,
+    AccessId, Carrier, CellAccess, Direction, LinkAccess, Network, SendJitter, Topology,
 };
 use rand::RngExt;
 
 use super::wifi;
 use crate::plan::{Plan, RunKey};
-use airlane_scenario::{Access, AccessKind, Capacity, Discipline, Loss, Queue, QueueLimit, Way};
+use airlane_scenario::{Access, AccessKind, Capacity, Queue, supply_of_steps};
 
 /// The addresses of a client and its server.
 #[derive(Clone, Debug)]
@@ -178,19 +175,10 @@ fn way(
     (number, access): (usize, &Access),
     direction: Direction,
 ) -> Result<airlane_net::Way, InputError> {
-    let way = access.way(direction);
-    let network = &plan.scenario.network;
-    let (supply, offset) = supply(plan, key, seed, (number, access), direction)?;
+    let supply = supply(plan, key, seed, (number, access), direction)?;
     let queue = queue_of(plan, key, (number, access), direction);
-    let rtt = network.rtt_at(number);
-    Ok(airlane_net::Way {
-        queue: queue_spec(queue, supply.mean(), rtt),
-        supply,
-        offset,
-        queue_rtt: rtt,
-        delay: way.delay,
-        impairments: impairments(way),
-    })
+    let rtt = plan.scenario.network.rtt_at(number);
+    Ok(access.way(direction).realised(queue, supply, rtt))
 }
 
 /// The queue of a way under a scheme.
@@ -220,9 +208,8 @@ pub(super) fn supply(
     match &access.way(direction).capacity {
         Capacity::Constant(rate) => Ok((Supply::Constant(*rate), Duration::ZERO)),
         Capacity::Steps(steps) => {
-            let steps: Vec<_> = steps.iter().map(|s| (s.at, s.rate)).collect();
-            let profile = RateProfile::new(&steps, None).map_err(|e| e.at_key(at("steps")))?;
-            Ok((Supply::Profile(Arc::new(profile)), Duration::ZERO))
+            let supply = supply_of_steps(steps).map_err(|e| e.at_key(at("steps")))?;
+            Ok((supply, Duration::ZERO))
         }
         Capacity::Air => {
             let found =
@@ -253,52 +240,4 @@ pub fn of_way(seed: Seed, access: &Access, direction: Direction) -> Seed {
         (true, Direction::Down) => seed,
         _ => seed.split(&access.name).split(direction.name()),
     }
-}
-
-pub(super) fn queue_spec(queue: &Queue, mean: Rate, rtt: Duration) -> QueueSpec {
-    let limit = match queue.limit {
-        QueueLimit::Bdp(x) => {
-            Limit::Bdp(x).fixed(queue.bdp_rate.unwrap_or(mean), queue.bdp_rtt.unwrap_or(rtt))
-        }
-        QueueLimit::Bytes(n) => Limit::Bytes(n),
-        QueueLimit::Packets(n) => Limit::Packets(n as usize),
-    };
-    match queue.discipline {
-        Discipline::DropTail => QueueSpec::DropTail(limit),
-        Discipline::Pie { target, ecn } => {
-            QueueSpec::Pie(limit, PieConfig { target, ecn, ..PieConfig::default() })
-        }
-        Discipline::Codel { target, ecn, flows } => {
-            let config = CodelConfig { target, ecn, ..CodelConfig::default() };
-            match flows {
-                true => QueueSpec::FqCodel(limit, config),
-                false => QueueSpec::Codel(limit, config),
-            }
-        }
-        Discipline::PriorityDrop => QueueSpec::PriorityDrop(limit),
-        Discipline::Abc { threshold } => {
-            QueueSpec::Abc(limit, AbcConfig { threshold, ..AbcConfig::default() })
-        }
-        Discipline::Octopus { slack, headless } => {
-            QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
-        }
-    }
-}
-
-fn impairments(way: &Way) -> Vec<Impairment> {
-    let loss = way.loss.map(|loss| match loss {
-        Loss::Bernoulli { p } => Impairment::Bernoulli(p),
-        Loss::Periodic { every, first } => Impairment::PeriodicLoss(PeriodicLoss { every, first }),
-        Loss::GilbertElliott { good_to_bad, bad_to_good, good, bad } => {
-            Impairment::GilbertElliott(GilbertElliott {
-                to_bad: good_to_bad,
-                to_good: bad_to_good,
-                loss_good: good,
-                loss_bad: bad,
-            })
-        }
-    });
-    let jitter = (!way.jitter.is_zero())
-        .then_some(Impairment::Jitter { law: JitterLaw::Uniform(way.jitter), reorder: false });
-    loss.into_iter().chain(jitter).collect()
 }

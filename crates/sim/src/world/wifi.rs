@@ -7,7 +7,6 @@ use airlane_net::air::{ApConfig, RateControl, StationConfig};
 use airlane_net::{Capacity, WifiAccess};
 use airlane_wifi::Vector;
 
-use super::network::queue_spec;
 use airlane_scenario::{Queue, Station, Wifi};
 
 /// The access point, with this queue for each station.
@@ -29,7 +28,7 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
         is_sealed: wifi.is_sealed,
         has_categories: wifi.has_categories,
         scheduler: wifi.scheduler,
-        queue: queue_spec(down, most, rtt),
+        queue: down.spec(most, rtt),
         pool: wifi.pool_packets.map_or(Capacity::Unlimited, Capacity::Packets),
         rate_control: wifi.rate_control,
         slow_below: Some(wifi.slow_below),
@@ -57,7 +56,7 @@ pub(super) fn station(station: &Station, up: &Queue, rtt: Duration) -> StationCo
         up_db,
         others_db,
         power_save,
-        queue: queue_spec(up, Rate::from_bps(100_000_000), rtt),
+        queue: up.spec(Rate::from_bps(100_000_000), rtt),
         rate_control: mcs.map(|(mcs, streams)| RateControl::Fixed { mcs, streams }),
     }
 }
