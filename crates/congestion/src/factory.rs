@@ -6,6 +6,7 @@ use airlane_base::{Rate, Seed, Time};
 use serde::Serialize;
 
 use crate::controller::Controller;
+use crate::custom::CustomController;
 use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Reno};
 
 /// Which controller.
@@ -93,6 +94,8 @@ pub enum ControllerConfig {
         /// How many equal parts of the air it takes at first.
         weight: f64,
     },
+    /// One that another crate brings.
+    Custom(CustomController),
 }
 
 /// The rate of an explicit controller before it was told one.
@@ -118,9 +121,9 @@ impl ControllerConfig {
         Self::Cubic(CubicConfig { weight, ..CubicConfig::default() })
     }
 
-    /// Which controller it is.
-    pub fn algorithm(&self) -> Algorithm {
-        match self {
+    /// Which controller it is; `None` if another crate brings it.
+    pub fn algorithm(&self) -> Option<Algorithm> {
+        Some(match self {
             Self::Reno => Algorithm::Reno,
             Self::Cubic(_) => Algorithm::Cubic,
             Self::Coupled => Algorithm::Coupled,
@@ -129,7 +132,8 @@ impl ControllerConfig {
             Self::Explicit { .. } => Algorithm::Explicit,
             Self::Abc => Algorithm::Abc,
             Self::Cupid { .. } => Algorithm::Cupid,
-        }
+            Self::Custom(_) => return None,
+        })
     }
 
     /// Whether it goes by reports of its receiver.
@@ -148,7 +152,12 @@ impl ControllerConfig {
             Self::Cubic(CubicConfig { weight, .. })
             | Self::Fast { weight }
             | Self::Cupid { weight, .. } => *weight,
-            Self::Reno | Self::Coupled | Self::Bbr | Self::Explicit { .. } | Self::Abc => 1.0,
+            Self::Reno
+            | Self::Coupled
+            | Self::Bbr
+            | Self::Explicit { .. }
+            | Self::Abc
+            | Self::Custom(_) => 1.0,
         }
     }
 
@@ -166,6 +175,7 @@ impl ControllerConfig {
             Self::Cupid { fallback, weight } => {
                 Box::new(Cupid::new((fallback, weight), now, mtu, seed))
             }
+            Self::Custom(CustomController(kind)) => kind.build(now, mtu, seed),
         }
     }
 }
@@ -178,7 +188,7 @@ mod tests {
     fn every_configuration_builds_the_controller_that_it_names() {
         for algorithm in Algorithm::ALL {
             let config = ControllerConfig::new(algorithm);
-            assert_eq!(config.algorithm(), algorithm);
+            assert_eq!(config.algorithm(), Some(algorithm));
             let built = config.build(Time::ZERO, 1350, Seed(1));
             assert_eq!(built.name(), algorithm.name());
             assert_eq!(built.last_signals().weight.is_some(), config.has_weight());

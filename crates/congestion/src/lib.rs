@@ -22,6 +22,7 @@ pub mod controller;
 pub mod coupled;
 pub mod cubic;
 pub mod cupid;
+mod custom;
 pub mod explicit;
 pub mod factory;
 pub mod fast;
@@ -41,6 +42,7 @@ pub use controller::{
 pub use coupled::{Coupled, Group};
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use cupid::{Cupid, Fallback};
+pub use custom::{ControllerKind, CustomController};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
 pub use fast::Fast;

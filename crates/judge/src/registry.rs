@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use airlane_congestion::ControllerKind;
+use airlane_net::queue::QueueKind;
 use airlane_report::Report;
 use airlane_sim::LabError;
 use airlane_sim::workload as sim;
@@ -71,6 +73,18 @@ impl Registry {
     pub fn new(workloads: &[&'static dyn Workload]) -> Self {
         let of_sim = workloads.iter().map(|workload| *workload as &'static dyn sim::Workload);
         Self { workloads: workloads.into(), scenarios: sim::registry(of_sim) }
+    }
+
+    /// The same with a controller that schemes may name.
+    #[must_use]
+    pub fn with_controller(self, kind: &'static dyn ControllerKind) -> Self {
+        Self { scenarios: self.scenarios.with_controller(kind), ..self }
+    }
+
+    /// The same with a queue that links may name.
+    #[must_use]
+    pub fn with_queue(self, kind: &'static dyn QueueKind) -> Self {
+        Self { scenarios: self.scenarios.with_queue(kind), ..self }
     }
 
     /// The workloads.

@@ -13,7 +13,7 @@ pub(super) const UNKNOWN_KEY: &str = "unknown key";
 /// What a reading leaves besides its result.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Registry whose keys are suggested for unknown ones.
+    /// Registry that the scenario is read with; its keys are suggested for unknown ones.
     registry: Registry,
     errors: RefCell<Vec<(Origin, InputError)>>,
     /// The keys asked for, in order, if they are wanted.
@@ -22,13 +22,18 @@ pub(super) struct Notes {
 
 impl Notes {
     /// Notes that list the keys asked for, absent tables and lists included.
-    pub(super) fn listing() -> Self {
-        Self { keys: Some(RefCell::default()), ..Self::default() }
+    pub(super) fn listing(registry: &Registry) -> Self {
+        Self { keys: Some(RefCell::default()), ..Self::of_scenario(registry) }
     }
 
     /// Notes on a scenario that is read with `registry`.
     pub(super) fn of_scenario(registry: &Registry) -> Self {
         Self { registry: registry.clone(), ..Self::default() }
+    }
+
+    /// The registry that the scenario is read with.
+    pub(super) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// All keys that a scenario may have.

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
 
-use super::KeyDoc;
 use super::bounds::{Range, Word, expected_number, number_kind};
 use super::notes::{Notes, UNKNOWN_KEY};
 use super::suggest;
 use super::tree::{Data, Node, Origin, plain};
+use super::{KeyDoc, Registry};
 
 /// One table; an absent table is read like an empty one.
 pub struct Reader<'a> {
@@ -124,6 +124,11 @@ impl<'a> Reader<'a> {
 
     fn wrong(&self, key: &str, data: &Data, expected: String) {
         self.fail(key, found(data), expected);
+    }
+
+    /// The registry that the scenario is read with.
+    pub(super) fn registry(&self) -> &'a Registry {
+        self.notes.registry()
     }
 
     /// Whether keys are listed instead of read.
@@ -342,16 +347,27 @@ impl<'a> Reader<'a> {
         default: &str,
         doc: &str,
     ) -> Option<T> {
-        let words: Vec<String> = T::WORDS.iter().map(|(w, _)| format!("\"{w}\"")).collect();
+        self.choice_or_none(key, T::WORDS, default, doc)
+    }
+
+    /// One of several words that are known when a scenario is read, `None` if it is not given.
+    pub fn choice_or_none<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+        default: &str,
+        doc: &str,
+    ) -> Option<T> {
+        let words: Vec<String> = choices.iter().map(|(w, _)| format!("\"{w}\"")).collect();
         let node = self.ask(key, words.join(", "), default.to_owned(), doc)?;
         let given = match &node.data {
-            Data::Text(s) => T::WORDS.iter().find(|(w, _)| w == s),
+            Data::Text(s) => choices.iter().find(|(w, _)| w == s),
             _ => None,
         };
         if given.is_none() {
             let mut expected = format!("expected one of {}", words.join(", "));
             if let Data::Text(s) = &node.data
-                && let Some(near) = suggest::nearest(s, T::WORDS.iter().map(|(w, _)| *w))
+                && let Some(near) = suggest::nearest(s, choices.iter().map(|(w, _)| *w))
             {
                 expected = format!("{expected}: did you mean \"{near}\"?");
             }

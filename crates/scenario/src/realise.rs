@@ -100,6 +100,7 @@ impl Queue {
             Discipline::Abc { threshold } => {
                 QueueSpec::Abc(limit, AbcConfig { threshold, ..AbcConfig::default() })
             }
+            Discipline::Custom(queue) => QueueSpec::Custom(limit, queue),
             Discipline::Octopus { slack, headless } => {
                 QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
             }

@@ -1,31 +1,66 @@
-//! The kinds of traffic that scenarios may have.
+//! What scenarios may name: workloads, controllers, queues.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use airlane_base::InputError;
+use airlane_congestion::ControllerKind;
+use airlane_net::queue::QueueKind;
 
 use crate::participants::WorkloadKeys;
 use crate::{KeyDoc, decode};
 
-/// Workloads that a scenario may name, in the order of hosts, rows and sections.
+/// What a scenario may name besides what this crate knows: workloads, and controllers and queues that other crates
+/// bring. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Registry(Arc<[Arc<dyn WorkloadKeys>]>);
+pub struct Registry(Arc<Entries>);
+
+#[derive(Clone, Debug, Default)]
+struct Entries {
+    workloads: Vec<Arc<dyn WorkloadKeys>>,
+    controllers: Vec<&'static dyn ControllerKind>,
+    queues: Vec<&'static dyn QueueKind>,
+}
 
 impl Registry {
-    /// A registry of these workloads; at least one.
+    /// A registry of these workloads, at least one, in the order of hosts, rows and sections.
     pub fn new(workloads: impl IntoIterator<Item = Arc<dyn WorkloadKeys>>) -> Self {
-        Self(workloads.into_iter().collect())
+        let workloads = workloads.into_iter().collect();
+        Self(Arc::new(Entries { workloads, ..Entries::default() }))
+    }
+
+    /// The same with a controller that schemes may name.
+    #[must_use]
+    pub fn with_controller(mut self, kind: &'static dyn ControllerKind) -> Self {
+        Arc::make_mut(&mut self.0).controllers.push(kind);
+        self
+    }
+
+    /// The same with a queue that links may name.
+    #[must_use]
+    pub fn with_queue(mut self, kind: &'static dyn QueueKind) -> Self {
+        Arc::make_mut(&mut self.0).queues.push(kind);
+        self
     }
 
     /// The workloads.
     pub fn workloads(&self) -> &[Arc<dyn WorkloadKeys>] {
-        &self.0
+        &self.0.workloads
+    }
+
+    /// The controllers that other crates bring.
+    pub fn controllers(&self) -> &[&'static dyn ControllerKind] {
+        &self.0.controllers
+    }
+
+    /// The queues that other crates bring.
+    pub fn queues(&self) -> &[&'static dyn QueueKind] {
+        &self.0.queues
     }
 
     /// Name and text of each scenario that comes with a workload.
     pub fn embedded(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        self.0.iter().flat_map(|workload| workload.scenarios()).copied()
+        self.0.workloads.iter().flat_map(|workload| workload.scenarios()).copied()
     }
 
     /// All keys in the order of the documentation.

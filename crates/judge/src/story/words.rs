@@ -141,6 +141,7 @@ pub(super) fn queue(queue: &Queue) -> String {
     };
     match queue.discipline {
         Discipline::DropTail => format!("drop-tail, holds {limit}"),
+        Discipline::Custom(queue) => format!("{}, holds {limit}", queue.0.name()),
         Discipline::Pie { target, ecn } => {
             let marks = if ecn { ", marks" } else { "" };
             format!("PIE at {}{marks}, holds {limit}", ms(target))

@@ -103,7 +103,10 @@ fn bad_settings_are_named() {
         (&[][..], "down.rate_bps: missing; expected exactly one of"),
         (&["rate_bps"], "down.rate_bps: no value; expected KEY=VALUE"),
         (&["rate=1e6"], "down.rate: unknown key; did you mean `rate_bps`?"),
-        (&["rate_bps=fast"], "down.rate_bps: found the text \"fast\"; expected a number from 1000 to"),
+        (
+            &["rate_bps=fast"],
+            "down.rate_bps: found the text \"fast\"; expected a number from 1000 to",
+        ),
         (&["rate_bps=10"], "down.rate_bps: found 10; expected a number from 1000 to"),
         (&["rate_bps=nan"], "down.rate_bps: found NaN; expected a number from 1000 to"),
         (&["rate_bps=1e6", "generator=lte"], "down.generator: found 2 capacities"),
@@ -119,7 +122,10 @@ fn bad_settings_are_named() {
         (&["steps=0,1"], "down.steps: found the text \"0,1\"; expected"),
         (&["rate_bps=1e6", "delay_s=0.1", "rtt_s=0.2"], "down.rtt_s: found beside delay_s"),
         (&["rate_bps=1e6", "delay_s=-1"], "down.delay_s: found -1; expected a number from 0 to 60"),
-        (&["rate_bps=1e6", "queue.kind=red"], "down.queue.kind: found the text \"red\"; expected one of"),
+        (
+            &["rate_bps=1e6", "queue.kind=red"],
+            "down.queue.kind: found the text \"red\"; expected one of",
+        ),
         (&["rate_bps=1e6", "queue.target_s=0.1"], "down.queue.target_s: found beside kind"),
         (
             &["rate_bps=1e6", "queue.limit_bdp=1", "queue.limit_packets=5"],

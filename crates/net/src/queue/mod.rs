@@ -2,6 +2,7 @@
 
 mod abc;
 mod codel;
+mod custom;
 mod droptail;
 mod fq_codel;
 mod octopus;
@@ -14,6 +15,7 @@ use airlane_base::{Rate, Seed};
 
 pub use abc::{Abc, AbcConfig};
 pub use codel::{Codel, CodelConfig};
+pub use custom::{CustomQueue, QueueKind};
 pub use droptail::DropTail;
 pub use fq_codel::FqCodel;
 pub use octopus::{Octopus, OctopusConfig};
@@ -106,6 +108,8 @@ pub enum QueueSpec {
     PriorityDrop(Limit),
     /// ABC, with what its buffer holds at most.
     Abc(Limit, AbcConfig),
+    /// One that another crate brings, with what its buffer holds at most.
+    Custom(Limit, CustomQueue),
 }
 
 impl QueueSpec {
@@ -127,6 +131,7 @@ impl QueueSpec {
                 Box::new(PriorityDrop::new(limit.resolve(rate, rtt), seed))
             }
             Self::Abc(limit, config) => Box::new(Abc::new(config, limit.resolve(rate, rtt))),
+            Self::Custom(limit, CustomQueue(kind)) => kind.build(limit.resolve(rate, rtt), seed),
         }
     }
 }

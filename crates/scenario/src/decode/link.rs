@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_net::AbcConfig;
+use airlane_net::queue::CustomQueue;
 use airlane_net::trace::{MAX_FADING, Medium};
 
 use super::super::bounds::{Range, Word, range};
@@ -18,7 +19,7 @@ const CAPACITIES: [&str; 4] = ["rate_bps", "trace", "generator", "steps"];
 const PROBABILITY: Range = range(0.0, 1.0, "0.01");
 
 #[derive(Clone, Copy, PartialEq)]
-enum QueueKind {
+enum QueueWord {
     DropTail,
     Pie,
     Octopus,
@@ -36,7 +37,7 @@ enum LossKind {
 }
 
 words! {
-    QueueKind: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus,
+    QueueWord: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus,
         "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop,
         "abc" => Self::Abc;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
@@ -47,10 +48,10 @@ words! {
 }
 
 /// Disciplines that go by how long packets wait.
-const TIMED: &[QueueKind] = &[QueueKind::Pie, QueueKind::Codel, QueueKind::FqCodel, QueueKind::Abc];
+const TIMED: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel, QueueWord::Abc];
 
 /// Disciplines that mark instead of dropping if they are asked to.
-const MARKING: &[QueueKind] = &[QueueKind::Pie, QueueKind::Codel, QueueKind::FqCodel];
+const MARKING: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel];
 
 /// How much a queue holds unless a scenario says otherwise.
 pub(super) const DOWN_LIMIT: QueueLimit = QueueLimit::Bdp(1.5);
@@ -271,12 +272,17 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         QueueLimit::Bdp(x) => (plain(x), NONE.to_owned()),
         QueueLimit::Bytes(_) => (NONE.to_owned(), NONE.to_owned()),
     };
-    let kind = r.word(
+    let own = QueueWord::WORDS.iter().map(|(word, kind)| (*word, Ok(*kind)));
+    let brought = r.registry().queues().iter().map(|kind| (kind.name(), Err(CustomQueue(*kind))));
+    let choices: Vec<_> = own.chain(brought).collect();
+    let kind = r.choice_or_none(
         "kind",
-        QueueKind::DropTail,
+        &choices,
+        "\"droptail\"",
         "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
          priority dropping those of docs/octopus.md; ABC marks packets for senders under it.",
     );
+    let kind = kind.unwrap_or(Ok(QueueWord::DropTail));
     let bdp = r.number_or_none(
         "limit_bdp",
         range(1e-3, 1e4, "1.5"),
@@ -321,35 +327,37 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "false",
         "Octopus drops packets of which the first of their message never came.",
     );
+    let name = kind.map_or_else(|kind| kind.0.name(), Word::word);
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
         ("ecn", ecn.is_some(), MARKING),
-        ("slack", slack.is_some(), &[QueueKind::Octopus]),
-        ("headless", headless.is_some(), &[QueueKind::Octopus]),
+        ("slack", slack.is_some(), &[QueueWord::Octopus]),
+        ("headless", headless.is_some(), &[QueueWord::Octopus]),
     ] {
-        if found && !of.contains(&kind) {
+        if found && !kind.is_ok_and(|kind| of.contains(&kind)) {
             let kinds: Vec<String> = of.iter().map(|of| format!("\"{}\"", of.word())).collect();
             let expected = format!("expected it beside kind {} only", kinds.join(" or "));
-            r.fail(key, format!("found beside kind \"{}\"", kind.word()), expected);
+            r.fail(key, format!("found beside kind \"{name}\""), expected);
         }
     }
     Queue {
         discipline: match kind {
-            QueueKind::DropTail => Discipline::DropTail,
-            QueueKind::Pie => Discipline::Pie {
+            Err(kind) => Discipline::Custom(kind),
+            Ok(QueueWord::DropTail) => Discipline::DropTail,
+            Ok(QueueWord::Pie) => Discipline::Pie {
                 target: target.unwrap_or(Duration::from_millis(15)),
                 ecn: ecn.unwrap_or(false),
             },
-            QueueKind::Codel | QueueKind::FqCodel => Discipline::Codel {
+            Ok(kind @ (QueueWord::Codel | QueueWord::FqCodel)) => Discipline::Codel {
                 target: target.unwrap_or(Duration::from_millis(5)),
                 ecn: ecn.unwrap_or(false),
-                flows: kind == QueueKind::FqCodel,
+                flows: kind == QueueWord::FqCodel,
             },
-            QueueKind::PriorityDrop => Discipline::PriorityDrop,
-            QueueKind::Abc => {
+            Ok(QueueWord::PriorityDrop) => Discipline::PriorityDrop,
+            Ok(QueueWord::Abc) => {
                 Discipline::Abc { threshold: target.unwrap_or(AbcConfig::default().threshold) }
             }
-            QueueKind::Octopus => Discipline::Octopus {
+            Ok(QueueWord::Octopus) => Discipline::Octopus {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),
             },

@@ -78,7 +78,7 @@ pub(super) fn of_settings(root: &Node) -> Result<Link, InputError> {
 
 /// The keys that a scenario may have.
 pub(super) fn keys(registry: &Registry) -> Vec<KeyDoc> {
-    let notes = Notes::listing();
+    let notes = Notes::listing(registry);
     let source =
         Source { name: PathBuf::new(), folder: None, text: String::new(), set: Vec::new() };
     Reader::all(&empty(), &notes, |r| document(registry, r, source));

@@ -1,6 +1,6 @@
 //! Keys of a scheme: its controller, its weight, its queue.
 
-use super::super::bounds::{Range, range};
+use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
 use super::super::types::*;
 use super::RATE;
@@ -8,6 +8,7 @@ use super::network::scheme_queue;
 use crate::participants::SchemeParts;
 use crate::registry::Registry;
 use crate::words;
+use airlane_congestion::CustomController;
 
 const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 
@@ -28,7 +29,17 @@ pub fn control(
     default: Option<Algorithm>,
     default_text: &str,
 ) -> Option<ControllerConfig> {
-    let kind = r.word_or_none("controller", default_text, "The congestion controller.").or(default);
+    let own = Algorithm::WORDS.iter().map(|(word, kind)| (*word, Ok(*kind)));
+    let brought = r.registry().controllers().iter();
+    let brought = brought.map(|kind| (kind.name(), Err(CustomController(*kind))));
+    let choices: Vec<_> = own.chain(brought).collect();
+    let doc = "The congestion controller.";
+    let choice = r.choice_or_none("controller", &choices, default_text, doc);
+    let kind = match choice {
+        Some(Ok(kind)) => Some(kind),
+        Some(Err(_)) => None,
+        None => default,
+    };
     let weight = r.number_or_none(
         "weight",
         WEIGHT,
@@ -70,6 +81,9 @@ pub fn control(
             r.fail("rate_bps", found, "only that controller has a rate");
         }
         _ => {}
+    }
+    if let Some(Err(kind)) = choice {
+        return Some(ControllerConfig::Custom(kind));
     }
     Some(match kind? {
         Algorithm::Reno => ControllerConfig::Reno,

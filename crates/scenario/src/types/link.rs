@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_net::Direction;
+use airlane_net::queue::CustomQueue;
 use airlane_net::trace::Medium;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::wifi::{Station, Wifi};
 
@@ -258,6 +259,13 @@ pub enum Discipline {
         /// Packets of which the first of their message never came are dropped.
         headless: bool,
     },
+    /// One that another crate brings.
+    #[serde(serialize_with = "by_name")]
+    Custom(CustomQueue),
+}
+
+fn by_name<S: Serializer>(queue: &CustomQueue, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(queue.0.name())
 }
 
 /// How much a queue holds.

@@ -35,7 +35,7 @@ fn controller(
     transfer: &Transfer,
 ) -> Result<(), InputError> {
     let control = transfer.control.as_ref().unwrap_or(&scheme.control);
-    if control.algorithm() != Algorithm::Abc || transport != Transport::Quic {
+    if control.algorithm() != Some(Algorithm::Abc) || transport != Transport::Quic {
         return Ok(());
     }
     let expected = "expected bulk_transport = \"datagrams\": ABC reads the mark of each packet";
