@@ -1,8 +1,6 @@
 //! The workloads: a folder and a line of `ALL` each.
 
 pub mod bulk;
-#[cfg(test)]
-mod exchange;
 pub mod live;
 pub mod tiles;
 pub mod tunnel;
@@ -14,16 +12,8 @@ use std::sync::LazyLock;
 use airlane_judge::{Registry, Workload};
 
 /// The workloads, in the order of hosts, rows and chapters.
-const ALL: &[&dyn Workload] = &[
-    &vod::Vod,
-    &bulk::Bulk,
-    &web::Web,
-    &tunnel::Tunnel,
-    &tiles::Tiles,
-    &live::Live,
-    #[cfg(test)]
-    &exchange::Exchange,
-];
+const ALL: &[&dyn Workload] =
+    &[&vod::Vod, &bulk::Bulk, &web::Web, &tunnel::Tunnel, &tiles::Tiles, &live::Live];
 
 /// The registry of these workloads.
 pub fn registry() -> &'static Registry {

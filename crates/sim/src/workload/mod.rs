@@ -75,7 +75,9 @@ pub trait Traffic:
     fn workload(&self) -> &'static str;
 
     /// Whether no one takes part.
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self) -> bool {
+        self.names().is_empty()
+    }
 
     /// The names of all that have rows of their own; names are distinct in a scenario.
     fn names(&self) -> Vec<String>;
@@ -89,8 +91,10 @@ pub trait Traffic:
     }
 
     /// What it offers to the network on average, bits/s of bodies; `None` if it is as much as
-    /// there is.
-    fn offered_bps(&self) -> Option<f64>;
+    /// there is, or not known.
+    fn offered_bps(&self) -> Option<f64> {
+        self.is_empty().then_some(0.0)
+    }
 
     /// What is measured of it: each with its unit and sense.
     fn metrics(&self) -> Vec<Metric>;
@@ -136,7 +140,9 @@ pub trait TrafficReport {
     }
 
     /// Its tables and charts, of at least one run.
-    fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter;
+    fn chapter(&self, _results: &Results<'_>, _stocks: &Stocks) -> Chapter {
+        Chapter::default()
+    }
 }
 
 /// Part that the traffic of a workload has in claims: metrics that the kernel cannot derive from those of runs.
