@@ -9,7 +9,7 @@
 //!   ([`airlane_wifi::Exchange`]), and how much of that was inferred.
 //!
 //! Nothing here reads a clock: times are those of the capture. What it says and leaves out:
-//! `docs/airtime.md`.
+//! `docs/guide/airtime.md`.
 
 mod account;
 mod bytes;

@@ -14,7 +14,7 @@
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
 //! | `cupid` | [`cupid`](mod@cupid) | a rate that a WiFi receiver measures, with a fallback |
 //!
-//! `docs/controllers.md` has the equations as built and the measured equilibria.
+//! `docs/design/controllers.md` has the equations as built and the measured equilibria.
 
 pub mod abc;
 pub mod bbr;

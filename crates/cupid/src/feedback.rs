@@ -1,4 +1,4 @@
-//! A report on the wire. `docs/wire/cupid.md` has it bit by bit, with test vectors.
+//! A report on the wire. `docs/reference/wire/cupid.md` has it bit by bit, with test vectors.
 
 use std::time::Duration;
 

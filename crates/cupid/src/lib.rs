@@ -7,10 +7,11 @@
 //! - [`RateRule`] makes a rate of it, literally as published or in a form that lets no air idle.
 //! - [`Agent`] is the three together on a host: frames and received bytes in, reports out.
 //! - [`Onlooker`] says what agents on each of several stations would grant, from what one receiver hears.
-//! - [`Feedback`] is a report on the wire (`docs/wire/cupid.md`), [`Inbox`] what a sender takes of them.
+//! - [`Feedback`] is a report on the wire (`docs/reference/wire/cupid.md`), [`Inbox`] what a sender
+//!   takes of them.
 //!
 //! Pure: no I/O, no clock. The sender's controller is `cupid` in the crate `congestion`; equations, and
-//! what is left out, in `docs/cupid.md`.
+//! what is left out, in `docs/design/cupid.md`.
 
 mod agent;
 mod delta;

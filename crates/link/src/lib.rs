@@ -2,7 +2,7 @@
 //!
 //! [`Engine`] is pure: two ways through [`airlane_net`] networks, driven with times as arguments.
 //! [`Link`] runs one on a thread of its own, between a UDP socket and a target or between two TUN
-//! devices. Modes, accounting, timing and limits: `docs/link.md`.
+//! devices. Modes, accounting, timing and limits: `docs/guide/link.md`.
 
 mod clock;
 mod device_drops;

@@ -75,7 +75,7 @@ impl Corpus {
         if files.is_empty() {
             return Err(InputError::new(
                 "no table in this folder",
-                "expected *.json, *.json.gz or */quality.json, see docs/chunk-tables.md",
+                "expected *.json, *.json.gz or */quality.json, see docs/reference/chunk-tables.md",
             )
             .at_file(dir));
         }

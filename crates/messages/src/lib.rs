@@ -7,8 +7,8 @@
 //!   dropped. A message is cut into fragments, one per packet. None is sent again. The receiver
 //!   delivers a message as soon as it has all fragments of it, whatever became of the ones before.
 //! - A packet has the Octopus header in clear, which queues in the network read, and behind it a
-//!   sealed frame ([`wire`], `docs/wire/messages.md`). The header is authenticated with the frame: who
-//!   changes it on the way makes the receiver refuse the packet.
+//!   sealed frame ([`wire`], `docs/reference/wire/messages.md`). The header is authenticated with
+//!   the frame: who changes it on the way makes the receiver refuse the packet.
 //! - Fragments wait in a buffer that drops messages as a queue in the network does, at the rate that
 //!   the controller estimates.
 //! - Window, pacing and samples are [`airlane_congestion::SendState`]'s. Packets that a queue dropped on

@@ -12,7 +12,7 @@
 //! - [`optimum`]: the offline fixed-rate optimum and its bound (section 8.2).
 //!
 //! Pure: time is an argument, and nothing here sends a byte. The equations as built, and where
-//! they differ from the paper, are in `docs/minerva.md`.
+//! they differ from the paper, are in `docs/design/minerva.md`.
 
 pub mod config;
 pub mod curve;

@@ -2,7 +2,7 @@
 //!
 //! A [`Network`] is a list of small [`Node`]s and routes through them; a [`Topology`] builds one
 //! out of an ideal core and named [`Access`]es, a [`Dumbbell`] the smallest useful one. Models,
-//! equations and what they leave out: `docs/network-model.md`.
+//! equations and what they leave out: `docs/design/network-model.md`.
 
 pub mod access;
 pub mod air;

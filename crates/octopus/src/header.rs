@@ -1,5 +1,5 @@
-//! The header that every packet of a message carries in clear. `docs/wire/octopus.md` has it bit by
-//! bit, with test vectors.
+//! The header that every packet of a message carries in clear. `docs/reference/wire/octopus.md` has
+//! it bit by bit, with test vectors.
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 12;

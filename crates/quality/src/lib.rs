@@ -8,7 +8,7 @@
 //! - [`shares`]: intervals of shares of yes and no, of their differences, and of quantiles.
 //! - [`student`]: Student's t, for few values.
 //!
-//! How intervals are chosen and what they cover: `docs/judgement.md`.
+//! How intervals are chosen and what they cover: `docs/design/judgement.md`.
 //!
 //! Everything here is pure: no I/O, no clock, and randomness comes from an
 //! [`airlane_base::Seed`].

@@ -13,7 +13,7 @@
 //!   between ([`Propagation`]).
 //! - [`Heard`] is what a receiver hears of the air, on three levels: energy, PHY header, MAC header.
 //!
-//! Pure: no I/O, no clock. What it leaves out: `docs/wifi.md`.
+//! Pure: no I/O, no clock. What it leaves out: `docs/design/wifi.md`.
 
 mod airtime;
 mod errors;

@@ -66,7 +66,7 @@ fn the_distribution_is_complete_and_repeatable() {
         ("LICENSE-MIT", "Permission is hereby granted"),
         ("LICENSE-APACHE", "Apache License"),
         ("LICENCES-OF-OTHERS", "\nrustls "),
-        ("docs/serve.md", "# Serving titles"),
+        ("docs/guide/serve.md", "# Serving titles"),
         ("airlane-serve.service", "airlane serve "),
         ("airlane-tunnel.service", "airlane tunnel serve "),
         ("airlane-send.service", "airlane send "),
@@ -116,10 +116,10 @@ fn the_distribution_is_complete_and_repeatable() {
 #[test]
 fn the_unit_is_the_one_that_the_page_shows_and_its_options_exist() {
     let unit = fs::read_to_string(root().join("dist/airlane-serve.service")).unwrap();
-    let page = fs::read_to_string(root().join("docs/serve.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/guide/serve.md")).unwrap();
     let indent = |line: &str| if line.is_empty() { String::new() } else { format!("    {line}") };
     let shown: Vec<String> = unit.lines().map(indent).collect();
-    assert!(page.contains(&shown.join("\n")), "docs/serve.md shows another unit");
+    assert!(page.contains(&shown.join("\n")), "docs/guide/serve.md shows another unit");
 
     let scratch = Scratch::new("unit");
     let help = String::from_utf8(scratch.airlane(&["serve", "--help"]).stdout).unwrap();

@@ -53,10 +53,10 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
     packages.iter().map(|p| (short(&text(&p["name"])).to_owned(), normal(p))).collect()
 }
 
-/// The layers of `docs/layers.toml`, lowest first: the packages of each.
+/// The layers of `docs/design/layers.toml`, lowest first: the packages of each.
 fn layers() -> Vec<Vec<String>> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/layers.toml");
-    let text = std::fs::read_to_string(file).expect("docs/layers.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design/layers.toml");
+    let text = std::fs::read_to_string(file).expect("docs/design/layers.toml");
     let packages = |layer: &str| {
         let names = layer.lines().filter_map(|line| line.split_once(" = "));
         names.map(|(name, _)| name.to_owned()).collect()
@@ -71,7 +71,7 @@ fn packages_use_those_of_lower_layers_alone() {
         let found: Vec<usize> =
             (0..layers.len()).filter(|i| layers[*i].iter().any(|n| n == name)).collect();
         let [layer] = found[..] else {
-            panic!("{name} is in {} layers of docs/layers.toml", found.len())
+            panic!("{name} is in {} layers of docs/design/layers.toml", found.len())
         };
         layer
     };
@@ -82,7 +82,10 @@ fn packages_use_those_of_lower_layers_alone() {
         }
     }
     for name in layers.iter().flatten() {
-        assert!(packages.contains_key(name), "docs/layers.toml has {name}, which does not exist");
+        assert!(
+            packages.contains_key(name),
+            "docs/design/layers.toml has {name}, which does not exist"
+        );
     }
 }
 

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Every key is defined once, in `decode`: what it means, what it may be, its default. That one
-//! definition reads it, checks it, names it in messages and lists it in `docs/scenarios.md`
-//! ([`keys`]).
+//! definition reads it, checks it, names it in messages and lists it in
+//! `docs/reference/scenarios.md` ([`keys`]).
 
 mod bounds;
 mod decode;
@@ -163,7 +163,7 @@ fn no_file(file: &Path, error: &std::io::Error) -> InputError {
     InputError::new("no such file", expected).at_file(file)
 }
 
-/// A key of a scenario, as `docs/scenarios.md` lists it.
+/// A key of a scenario, as `docs/reference/scenarios.md` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDoc {
     /// Its path, without the numbers of list entries: `scheme.minerva.alpha`.
@@ -182,7 +182,7 @@ pub fn keys() -> &'static [KeyDoc] {
     KEYS.get_or_init(decode::keys)
 }
 
-/// The table of all keys in Markdown, as `docs/scenarios.md` has it.
+/// The table of all keys in Markdown, as `docs/reference/scenarios.md` has it.
 pub fn keys_as_markdown() -> String {
     let mut out = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
     for KeyDoc { key, kind, default, doc } in keys() {

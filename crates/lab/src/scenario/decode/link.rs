@@ -247,7 +247,8 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "kind",
         QueueKind::DropTail,
         "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
-         priority dropping those of docs/octopus.md; ABC marks packets for senders under it.",
+         priority dropping those of docs/design/octopus.md; ABC marks packets for senders under \
+         it.",
     );
     let bdp = r.number_or_none(
         "limit_bdp",

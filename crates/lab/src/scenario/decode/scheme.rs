@@ -101,7 +101,7 @@ pub(super) fn scheme(r: &mut Reader<'_>, network: &Network) -> Scheme {
     });
     let cupid = r.section(
         "cupid",
-        "What agents of Cupid do on hosts on a WiFi ([Cupid](cupid.md)).",
+        "What agents of Cupid do on hosts on a WiFi ([Cupid](../design/cupid.md)).",
         cupid,
     );
     let parts = workloads::ALL.iter().filter_map(|w| w.read_scheme(r, &control)).collect();
