@@ -66,6 +66,7 @@ fn the_distribution_is_complete_and_repeatable() {
         ("LICENSE-MIT", "Permission is hereby granted"),
         ("LICENSE-APACHE", "Apache License"),
         ("LICENCES-OF-OTHERS", "\nrustls "),
+        ("docs/README.md", "# Documentation"),
         ("docs/guide/serve.md", "# Serving titles"),
         ("airlane-serve.service", "airlane serve "),
         ("airlane-tunnel.service", "airlane tunnel serve "),
