@@ -53,6 +53,7 @@ impl Pacer {
     }
 
     /// The same with another number of packets that may leave at once after a pause.
+    #[must_use]
     pub fn with_burst(self, packets: f64) -> Self {
         let mut pacer = Self { burst_packets: packets.max(1.0), ..self };
         pacer.set_credit();

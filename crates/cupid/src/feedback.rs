@@ -37,6 +37,7 @@ pub struct Feedback {
 
 /// What is wrong with a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FeedbackError {
     /// Fewer bytes than a report has.
     #[error("found {0} bytes; expected at least {FEEDBACK_BYTES}")]

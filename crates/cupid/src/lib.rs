@@ -1,4 +1,4 @@
-//! Cupid: a WiFi receiver measures the air and tells senders a rate that is fair in airtime.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`Estimator`] is fed what a receiver hears ([`Heard`](airlane_wifi::Heard)) and tells how much of
 //!   the air is in use, by how many stations, and what a share of it carries.
@@ -9,9 +9,6 @@
 //! - [`Onlooker`] says what agents on each of several stations would grant, from what one receiver hears.
 //! - [`Feedback`] is a report on the wire (`docs/reference/wire/cupid.md`), [`Inbox`] what a sender
 //!   takes of them.
-//!
-//! Pure: no I/O, no clock. The sender's controller is `cupid` in the crate `congestion`; equations, and
-//! what is left out, in `docs/design/cupid.md`.
 
 mod agent;
 mod delta;

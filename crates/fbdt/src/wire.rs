@@ -110,6 +110,7 @@ pub enum Frame {
 
 /// What is wrong with a peer's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// A frame of another type.
     #[error("found a frame of type {0}; expected 1 (segment), 2 (acknowledgement) or 3 (end)")]

@@ -1,4 +1,4 @@
-//! The emulated link in real time: the laboratory's own elements between sockets or TUN devices.
+#![doc = include_str!("../README.md")]
 //!
 //! [`Engine`] is pure: two ways through [`airlane_net`] networks, driven with times as arguments.
 //! [`Link`] runs one on a thread of its own, between a UDP socket and a target or between two TUN

@@ -131,6 +131,7 @@ impl Corpus {
     ///
     /// # Panics
     /// If `chunks` is zero.
+    #[must_use]
     pub fn cut_to(mut self, chunks: usize) -> Self {
         for entry in self.entries.iter_mut().filter(|e| e.video.chunks() > chunks) {
             entry.video = Arc::new(entry.video.cut_to(chunks));

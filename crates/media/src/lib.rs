@@ -1,4 +1,4 @@
-//! What is sent: ladders, chunk tables and their statistics.
+#![doc = include_str!("../README.md")]
 //!
 //! A [`Video`] is a table of sizes and qualities per rung and chunk; a [`Corpus`] is the videos
 //! of a folder, or those that come with Airlane. [`Perceptual`] is what a player sees of a video

@@ -1,7 +1,6 @@
-//! The media path: a transport for messages that the network may drop (Chen et al., SEC 2023,
-//! section 4.2), beside QUIC and on the same socket.
+#![doc = include_str!("../README.md")]
 //!
-//! # Model
+//! ## Model
 //!
 //! - An application sends **messages** of **streams**, each with the marking that says when it may be
 //!   dropped. A message is cut into fragments, one per packet. None is sent again. The receiver
@@ -15,7 +14,7 @@
 //!   purpose are told apart from lost ones, where gaps show it (`flight.rs`), and the controller does
 //!   not hear of them.
 //!
-//! # Data flow
+//! ## Data flow
 //!
 //! ```text
 //! Session::send --> buffer (octopus::Queue) --window, pacer--> seal --> Session::poll_transmit
@@ -26,7 +25,7 @@
 //! [`Session`] is one end of a path. It is pure: time and datagrams are arguments. Keys and the ids of
 //! both ends come from whoever sets the session up, over a QUIC connection.
 //!
-//! # Invariants
+//! ## Invariants
 //!
 //! - A message is delivered whole, once, and as it was sent, or not at all.
 //! - What a session keeps is bounded, whatever comes.

@@ -1,5 +1,4 @@
-//! A multipath session: any number of streams of bytes between two ends, each over several paths at
-//! once.
+#![doc = include_str!("../README.md")]
 //!
 //! The end that connects, the [`Session`], has several interfaces: WiFi and 5G, say. Each interface has
 //! one **subflow**, a pair of connections that all streams share, so that a new stream costs no

@@ -50,6 +50,7 @@ pub struct Header {
 
 /// What is wrong with a header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HeaderError {
     /// Fewer bytes than a header has.
     #[error("found {0} bytes; expected at least {HEADER_BYTES}")]
