@@ -1,7 +1,10 @@
-//! Pages: links lead somewhere, and the index of each folder has them all.
+//! Pages: links lead somewhere, the index of each folder has them all, and the front page shows what the
+//! records say.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
 
 /// Folders that hold no sources of ours.
 const SKIPPED: &[&str] = &[".git", "node_modules", "out", "target", "vendor"];
@@ -10,6 +13,23 @@ const SKIPPED: &[&str] = &[".git", "node_modules", "out", "target", "vendor"];
 const TEXTS: &[&str] = &[
     "c", "cfg", "css", "h", "html", "js", "json", "lua", "md", "mjs", "py", "rs", "service", "sh",
     "toml", "yml",
+];
+
+/// A measured result that the front page shows.
+struct Shown {
+    /// The record in `claims/verdicts`.
+    record: &'static str,
+    claim: &'static str,
+    /// What it is multiplied with.
+    factor: f64,
+    digits: usize,
+}
+
+const SHOWN: &[Shown] = &[
+    Shown { record: "fbdt", claim: "fbdt.sum.mobile", factor: 1.0, digits: 3 },
+    Shown { record: "fbdt", claim: "fbdt.gain.mptcp", factor: 1.0, digits: 1 },
+    Shown { record: "minerva-embedded", claim: "minerva.fig11.qoe8", factor: 1.0, digits: 1 },
+    Shown { record: "octopus-embedded", claim: "octopus.octobbr.tail", factor: -100.0, digits: 0 },
 ];
 
 fn root() -> PathBuf {
@@ -150,6 +170,26 @@ fn every_page_is_in_the_index_of_its_folder() {
         }
     }
     assert!(missing.is_empty(), "not in an index: {missing:#?}");
+}
+
+#[test]
+fn the_front_page_shows_what_the_records_say() {
+    let page = std::fs::read_to_string(root().join("README.md")).expect("the front page");
+    for Shown { record, claim, factor, digits } in SHOWN {
+        let file = root().join(format!("claims/verdicts/{record}.json"));
+        let text = std::fs::read_to_string(file).expect("a record");
+        let record: Value = serde_json::from_str(&text).expect("a record is JSON");
+        let claims = record["claims"].as_array().expect("a list");
+        let of = claims.iter().find(|c| c["id"] == **claim).expect("the claim is in it");
+        let number = |value: &Value| factor * value.as_f64().expect("a number");
+        let (a, b) = (number(&of["ci95"][0]), number(&of["ci95"][1]));
+        let (value, low, high) = (number(&of["measured"]), a.min(b), a.max(b));
+        let interval = format!("({low:.digits$} to {high:.digits$})");
+        let row = page.lines().find(|line| line.contains(&interval));
+        let row = row.unwrap_or_else(|| panic!("{claim}: no {interval} on the front page"));
+        let value = format!("{value:.digits$} ");
+        assert!(row.contains(&value), "{claim}: no {value}in {row}");
+    }
 }
 
 #[test]
