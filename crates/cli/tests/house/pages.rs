@@ -105,7 +105,7 @@ fn plain(path: &Path) -> PathBuf {
 fn named(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("docs/").filter_map(|(at, _)| {
         // `static/docs/` is another folder; `../docs/` is this one.
-        let before = text[..at].strip_suffix("../").unwrap_or(&text[..at]);
+        let before = text[..at].trim_end_matches("../");
         let is_start = !before.ends_with(|c: char| c.is_alphanumeric() || "/_-.".contains(c));
         let path =
             text[at..].split(|c: char| !c.is_alphanumeric() && !"/_-.".contains(c)).next()?;
