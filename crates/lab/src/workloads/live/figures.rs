@@ -1,4 +1,4 @@
-//! Figures of a stream, as `docs/guide/live.md` defines them.
+//! Figures of a stream, as `docs/design/live.md` defines them.
 
 use airlane_apps::live::LayerSet;
 use airlane_base::Time;
