@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build dist demo test browsers bench against doc deny fmt clean
+.PHONY: help setup check-tools build dist container demo test browsers bench against doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -18,8 +18,11 @@ setup: ## Install what is missing (Debian or Ubuntu; sudo unless root; asks noth
 build: check-tools ## Build the release binary
 	cargo build --release --locked --bin airlane
 
-dist: check-tools ## What to install elsewhere: out/dist/airlane-VERSION-TARGET.tar.gz
+dist: check-tools ## What to install elsewhere: an archive and a .deb in out/dist
 	scripts/dist
+
+container: ## The image airlane, by docker or podman (says so where there is neither)
+	scripts/container
 
 demo: build ## Four viewers on one link, one stream over two radios: out/demo/report.html
 	$(AIRLANE) demo --out out/demo

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/corpus.md, from the committed ones, as Markdown.
+"""The tables of docs/reference/corpus.md, from the committed ones, as Markdown.
 
     python3 describe.py            prints them
     python3 describe.py --fill     puts them between the page's two marks
@@ -12,7 +12,7 @@ from statistics import fmean, median, quantiles
 from check import REAL_QUARTILES, load, mean_step
 
 CORPUS = Path(__file__).resolve().parent.parent
-PAGE = CORPUS.parent / "docs" / "corpus.md"
+PAGE = CORPUS.parent / "docs" / "reference" / "corpus.md"
 BEGIN, END = "<!-- describe.py begins -->\n", "<!-- describe.py ends -->\n"
 # Of the real set, at its rungs nearest to ours (1050 and 2350 kbit/s).
 REAL_STEPS = {1000: "7.8", 2500: "8.3"}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of moving point clouds of docs/corpus.md, from the committed tables, as Markdown.
+"""The tables of moving point clouds of docs/reference/corpus.md, from the committed tables, as Markdown.
 
     python3 describe_clouds.py            prints them
     python3 describe_clouds.py --fill     puts them between the page's two marks
@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 CORPUS = Path(__file__).resolve().parent.parent
-PAGE = CORPUS.parent / "docs" / "corpus.md"
+PAGE = CORPUS.parent / "docs" / "reference" / "corpus.md"
 BEGIN, END = "<!-- describe_clouds.py begins -->\n", "<!-- describe_clouds.py ends -->\n"
 
 

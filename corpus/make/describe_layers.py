@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of layered video of docs/corpus.md, from the committed tables, as Markdown.
+"""The tables of layered video of docs/reference/corpus.md, from the committed tables, as Markdown.
 
     python3 describe_layers.py           prints them
     python3 describe_layers.py --fill    puts them between the page's two marks
@@ -14,7 +14,7 @@ from statistics import fmean
 from layer_clips import CLIPS
 
 CORPUS = Path(__file__).resolve().parent.parent
-PAGE = CORPUS.parent / "docs" / "corpus.md"
+PAGE = CORPUS.parent / "docs" / "reference" / "corpus.md"
 BEGIN, END = "<!-- describe_layers.py begins -->\n", "<!-- describe_layers.py ends -->\n"
 CHARACTERS = {clip.name: clip.character for clip in CLIPS}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of 360-degree videos of docs/corpus.md, from the committed tables, as Markdown.
+"""The table of 360-degree videos of docs/reference/corpus.md, from the committed tables, as Markdown.
 
     python3 describe_tiles.py            prints it
     python3 describe_tiles.py --fill     puts it between the page's two marks
@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 CORPUS = Path(__file__).resolve().parent.parent
-PAGE = CORPUS.parent / "docs" / "corpus.md"
+PAGE = CORPUS.parent / "docs" / "reference" / "corpus.md"
 BEGIN, END = "<!-- describe_tiles.py begins -->\n", "<!-- describe_tiles.py ends -->\n"
 SHOWN = ("qp46", "qp38", "qp30", "qp22", "qp18")
 

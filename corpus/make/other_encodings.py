@@ -10,7 +10,7 @@ Writes every `airlane-layers` table of the folder FROM into TO.
                      scale, SSIM in decibels on a linear one
   --temporal FACTOR  frames in temporal layers are so many times as large
 
-Nothing is encoded: what lies in between is a guess. docs/octopus.md has what it was used for.
+Nothing is encoded: what lies in between is a guess. docs/design/octopus.md has what it was used for.
 """
 
 import argparse

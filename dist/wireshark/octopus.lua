@@ -1,4 +1,4 @@
--- Wireshark 4.0 or newer: the Octopus header, version 1, as docs/wire/octopus.md has it.
+-- Wireshark 4.0 or newer: the Octopus header, version 1, as docs/reference/wire/octopus.md has it.
 --
 --   wireshark -X lua_script:octopus.lua -r capture.pcap
 

@@ -5,9 +5,9 @@
 
 Downloads https://127.0.0.1:PORT/PATH for SECONDS and prints one line of JSON: bytes and Mbit/s received.
 Run one with MODE `plain` (the victim, which reports nothing) beside one or two of the others, all through
-`airlane link udp` with 20 Mbit/s; the victim must keep 0.8 of its share (docs/cupid.md).
+`airlane link udp` with 20 Mbit/s; the victim must keep 0.8 of its share (docs/design/cupid.md).
 
-MODE    reports (docs/wire/cupid.md), each 4 ms, of KBPS (1 000 000 unless given)
+MODE    reports (docs/reference/wire/cupid.md), each 4 ms, of KBPS (1 000 000 unless given)
 plain   none
 lie     the air is full, and KBPS is this station's part of it
 room    the air has room, and KBPS is granted

@@ -1,4 +1,4 @@
-"""A viewer of `airlane send` that moves its video to somebody else (docs/wire/messages.md). Loopback only,
+"""A viewer of `airlane send` that moves its video to somebody else (docs/reference/wire/messages.md). Loopback only,
 bounded in time."""
 import sys,os,socket,time,select,struct,ssl,hashlib,hmac
 from aioquic.quic.configuration import QuicConfiguration

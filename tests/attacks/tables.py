@@ -1,6 +1,6 @@
 """Windows that are begun and not filled: a byte in each of 1023 windows of 4096 segments, of each stream.
 
-Their tables must not take more than docs/wire/tunnel.md promises of a stream: its memory each way, a
+Their tables must not take more than docs/reference/wire/tunnel.md promises of a stream: its memory each way, a
 quarter of it, and half a MiB. That the stream is reset is what is right.
 
     tables.py KEY PORT PID STREAMS TARGET

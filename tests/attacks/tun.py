@@ -1,6 +1,6 @@
 """A client of `airlane tunnel serve` that has the key and does what it likes: a module of the attacks.
 
-Over TCP, in the shared form of the key (docs/wire/tunnel.md). With cryptography.
+Over TCP, in the shared form of the key (docs/reference/wire/tunnel.md). With cryptography.
 """
 
 import hashlib

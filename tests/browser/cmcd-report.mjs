@@ -1,5 +1,5 @@
 // Which CMCD keys the unchanged players send: `npm run cmcd`, against the server under test. The
-// tables of docs/browsers.md come from it.
+// tables of docs/guide/browsers.md come from it.
 import { launch, openPage } from "./chromium.mjs";
 import { cmcdOf, keysOf } from "./cmcd.mjs";
 import { pageAddress, servePages } from "./pages.mjs";

@@ -1,6 +1,6 @@
 // Four browsers behind one link: starts the server, the link and the browsers, lets them play, and
 // writes what the browsers saw, which `airlane report` judges and draws. `make browsers` runs it;
-// docs/browsers.md describes the file.
+// docs/guide/browsers.md describes the file.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, hostname } from "node:os";
 import { join, resolve as absolute } from "node:path";
@@ -32,7 +32,7 @@ const { values: given } = parseArgs({
     "length-s": { type: "string" },
     /** Of titles that are made, so much is packed, and its chunks are repeated; without it, all. */
     "packed-s": { type: "string" },
-    /** dash.js's own rules waste less of a link by chunks of 2 s than of 4 (docs/browsers.md). */
+    /** dash.js's own rules waste less of a link by chunks of 2 s than of 4 (docs/guide/browsers.md). */
     "chunk-s": { type: "string", default: "2" },
     size: { type: "string", default: "720p25" },
     players: { type: "string", default: "4" },
@@ -40,7 +40,7 @@ const { values: given } = parseArgs({
     abr: { type: "string", default: "mpc" },
     schemes: { type: "string", default: Object.keys(SCHEMES).join(",") },
     "duration-s": { type: "string", default: "60" },
-    /** Of 2, 3, 4 and 6 s the one where chance decides least (docs/browsers.md). */
+    /** Of 2, 3, 4 and 6 s the one where chance decides least (docs/guide/browsers.md). */
     "stagger-s": { type: "string", default: "3" },
     /** The link's capacity: constant (10e6 unless given), or a recording from a place in it on. */
     "rate-bps": { type: "string" },

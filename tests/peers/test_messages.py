@@ -1,4 +1,4 @@
-"""The vectors of the media path, opened by another implementation of its seal: `docs/wire/messages.md`."""
+"""The vectors of the media path, opened by another implementation of its seal: `docs/reference/wire/messages.md`."""
 
 import hashlib
 import hmac
@@ -9,7 +9,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "wire" / "messages.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "wire" / "messages.md"
 CLEAR = 20
 
 

@@ -1,4 +1,4 @@
-"""Wireshark with dist/wireshark/octopus.lua reads headers as docs/wire/octopus.md has them."""
+"""Wireshark with dist/wireshark/octopus.lua reads headers as docs/reference/wire/octopus.md has them."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DISSECTOR = ROOT / "dist/wireshark/octopus.lua"
-PAGE = (ROOT / "docs/wire/octopus.md").read_text()
+PAGE = (ROOT / "docs/reference/wire/octopus.md").read_text()
 HEADER_BYTES = 12
 
 #: Name of each field, and its first and last bit; the page has no name for reserved bits.

@@ -1,6 +1,6 @@
 // RobustMPC (Yin, Jindal, Sekar, Sinopoli, SIGCOMM 2015) as crates/abr/src/mpc.rs decides it: pure
 // functions that know neither a page nor a player. A test compares them with the Rust code, state
-// by state; docs/abr.md has the equations.
+// by state; docs/design/abr.md has the equations.
 
 /** @typedef {{buffer_cap_s: number, chunk_overhead_s: number}} Player How a player keeps its buffer. */
 /** @typedef {{beta: number, gamma: number, chunkwise: boolean}} Qoe The constants of equation 1. */
@@ -141,7 +141,7 @@ export function bestPlan(setting, state, rate_bps) {
 }
 
 /**
- * The tables of a title from its quality table (docs/chunk-tables.md, format `airlane-chunks`).
+ * The tables of a title from its quality table (docs/reference/chunk-tables.md, format `airlane-chunks`).
  * @param {any} table
  * @param {string} metric such as `vmaf`
  * @param {Player} player

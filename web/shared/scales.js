@@ -1,6 +1,6 @@
 // The scales of measures of quality: in which unit they are shown, and over which range.
 
-/** How a measure is shown, by its name in tables (docs/chunk-tables.md). */
+/** How a measure is shown, by its name in tables (docs/reference/chunk-tables.md). */
 const SCALES = {
   psnr_db: { unit: "dB", atLeast: [20, 50], digits: 1 },
   ssim: { unit: "", atLeast: [0, 1], digits: 3 },

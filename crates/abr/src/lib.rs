@@ -1,4 +1,4 @@
-//! Adaptive bitrate algorithms and the player's buffer, as pure functions of state and time.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`TitleModel`]: a video, the QoE and the player it is watched with, as plain tables.
 //! - [`Abr`]: an algorithm as a black box: [`Fixed`], [`RateBased`], [`BufferBased`], [`Bola`],

@@ -33,18 +33,21 @@ impl InputError {
     }
 
     /// Names the file, unless one is named already.
+    #[must_use]
     pub fn at_file(mut self, file: impl AsRef<Path>) -> Self {
         self.place.file.get_or_insert_with(|| file.as_ref().to_owned());
         self
     }
 
     /// Names the line, from 1, unless one is named already.
+    #[must_use]
     pub fn at_line(mut self, line: usize) -> Self {
         self.place.line.get_or_insert(line);
         self
     }
 
     /// Names the key, unless one is named already.
+    #[must_use]
     pub fn at_key(mut self, key: impl Into<String>) -> Self {
         self.place.key.get_or_insert_with(|| key.into());
         self

@@ -1,7 +1,4 @@
-//! Units, time, seeds, packets, addresses, drop reasons and errors that everything else speaks.
-//!
-//! Nothing here reads a clock, a file or a generator of the operating system: time, packets and
-//! randomness are arguments everywhere in Airlane.
+#![doc = include_str!("../README.md")]
 
 pub mod address;
 pub mod byte_queue;

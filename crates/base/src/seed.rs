@@ -18,6 +18,7 @@ pub struct Seed(pub u64);
 
 impl Seed {
     /// The seed of the part called `name`.
+    #[must_use]
     pub fn split(self, name: &str) -> Self {
         let mut h = Fnv64::new();
         h.write_u64(self.0);
@@ -26,6 +27,7 @@ impl Seed {
     }
 
     /// The seed of the `index`-th of several equal parts.
+    #[must_use]
     pub fn index(self, index: u64) -> Self {
         let mut h = Fnv64::new();
         h.write_u64(self.0);

@@ -67,6 +67,7 @@ impl Rate {
     }
 
     /// The rate times `factor`, rounded.
+    #[must_use]
     pub fn scale(self, factor: f64) -> Self {
         Self::from_bps_f64(self.0 as f64 * factor)
     }

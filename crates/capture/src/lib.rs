@@ -1,4 +1,4 @@
-//! Captures of 802.11 in monitor mode: what a receiver heard, from a file or live, and who used the air.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`Records`] reads files, pcap and pcapng, record by record in bounded memory; [`Monitor`] listens
 //!   on an interface. [`Decoder`] makes of their records what was heard: [`Transmission`]s, with
@@ -9,7 +9,7 @@
 //!   ([`airlane_wifi::Exchange`]), and how much of that was inferred.
 //!
 //! Nothing here reads a clock: times are those of the capture. What it says and leaves out:
-//! `docs/airtime.md`.
+//! `docs/guide/airtime.md`.
 
 mod account;
 mod bytes;

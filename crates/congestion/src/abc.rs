@@ -3,7 +3,7 @@
 //!
 //! The router's half is the queue `abc` of the emulated network. A brake is ECN-CE, an accelerate the
 //! lack of it: the code points of the paper's section 5.1.2 for networks in which nothing else marks.
-//! Equations, and what is left out: `docs/controllers.md`.
+//! Equations, and what is left out: `docs/design/controllers.md`.
 
 use airlane_base::Time;
 

@@ -1,7 +1,8 @@
 //! Cupid's sender: obeys the rate that its receiver measured in the air, as long as reports come and the
 //! air is the bottleneck; else another controller decides.
 //!
-//! The receiver's half is the crate `cupid`; equations, and what is left out, in `docs/controllers.md`.
+//! The receiver's half is the crate `cupid`; equations, and what is left out, in
+//! `docs/design/controllers.md`.
 
 mod record;
 mod round;

@@ -1,4 +1,4 @@
-//! Congestion controllers behind one trait, pure.
+#![doc = include_str!("../README.md")]
 //!
 //! A controller is told of packets sent, acknowledged and lost, each with the time, and answers
 //! with a window and a rate. It owns no clock, no timer and no packet. A transport drives it through
@@ -13,8 +13,6 @@
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
 //! | `cupid` | [`cupid`](mod@cupid) | a rate that a WiFi receiver measures, with a fallback |
-//!
-//! `docs/controllers.md` has the equations as built and the measured equilibria.
 
 pub mod abc;
 pub mod bbr;

@@ -6,7 +6,8 @@ use airlane_base::{Rate, Time};
 
 /// Packets that may leave at once after a pause. With more, flows whose acknowledgements come
 /// seldom send longer bursts the larger their windows are, and droptail queues punish those
-/// (`docs/controllers.md` has the variation); with fewer, heavy flows get more than their weight.
+/// (`docs/design/controllers.md` has the variation); with fewer, heavy flows get more than their
+/// weight.
 pub const BURST_PACKETS: f64 = 5.0;
 
 /// What a timer that fires late may cost is made up for up to this long: a timer of whole
@@ -52,6 +53,7 @@ impl Pacer {
     }
 
     /// The same with another number of packets that may leave at once after a pause.
+    #[must_use]
     pub fn with_burst(self, packets: f64) -> Self {
         let mut pacer = Self { burst_packets: packets.max(1.0), ..self };
         pacer.set_credit();

@@ -10,7 +10,8 @@ pub const SLOW_START_GAIN: f64 = 2.0;
 /// Windows per round-trip time in congestion avoidance: a little above 1, so that the window and not
 /// the pacer limits the flow (RFC 9002, section 7.7, which names 1.25). How fast a flow answers an acknowledgement of many packets,
 /// and how many it lets go at once ([`crate::pacer::BURST_PACKETS`]), decides how bursty the flows
-/// with large windows are, and so what a weight is worth under droptail: `docs/controllers.md`.
+/// with large windows are, and so what a weight is worth under droptail:
+/// `docs/design/controllers.md`.
 pub const AVOIDANCE_GAIN: f64 = 1.05;
 
 /// Below this window the pacer carries the rate: 1.5 packets per round trip cannot be had from

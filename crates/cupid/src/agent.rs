@@ -19,7 +19,7 @@ pub enum Charging {
     /// All stations together what it would take if those that aggregate filled their aggregates, and each
     /// the part of it that it has of the literal charge. An access point that sends as soon as it can
     /// makes aggregates that are as small as load allows, so that the literal charge comes to 1 at a
-    /// fraction of what the air carries (`docs/cupid.md`).
+    /// fraction of what the air carries (`docs/design/cupid.md`).
     #[default]
     Packed,
 }

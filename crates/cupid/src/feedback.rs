@@ -1,4 +1,4 @@
-//! A report on the wire. `docs/wire/cupid.md` has it bit by bit, with test vectors.
+//! A report on the wire. `docs/reference/wire/cupid.md` has it bit by bit, with test vectors.
 
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ pub struct Feedback {
 
 /// What is wrong with a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FeedbackError {
     /// Fewer bytes than a report has.
     #[error("found {0} bytes; expected at least {FEEDBACK_BYTES}")]

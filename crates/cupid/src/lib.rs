@@ -1,4 +1,4 @@
-//! Cupid: a WiFi receiver measures the air and tells senders a rate that is fair in airtime.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`Estimator`] is fed what a receiver hears ([`Heard`](airlane_wifi::Heard)) and tells how much of
 //!   the air is in use, by how many stations, and what a share of it carries.
@@ -7,10 +7,8 @@
 //! - [`RateRule`] makes a rate of it, literally as published or in a form that lets no air idle.
 //! - [`Agent`] is the three together on a host: frames and received bytes in, reports out.
 //! - [`Onlooker`] says what agents on each of several stations would grant, from what one receiver hears.
-//! - [`Feedback`] is a report on the wire (`docs/wire/cupid.md`), [`Inbox`] what a sender takes of them.
-//!
-//! Pure: no I/O, no clock. The sender's controller is `cupid` in the crate `congestion`; equations, and
-//! what is left out, in `docs/cupid.md`.
+//! - [`Feedback`] is a report on the wire (`docs/reference/wire/cupid.md`), [`Inbox`] what a sender
+//!   takes of them.
 
 mod agent;
 mod delta;

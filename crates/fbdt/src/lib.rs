@@ -1,7 +1,6 @@
-//! FBDT, forward and backward data transmission: one stream of bytes over several paths that adds
-//! up to the sum of their rates (Srinivasan et al., MMSys 2023, section 3).
+#![doc = include_str!("../README.md")]
 //!
-//! # Model
+//! ## Model
 //!
 //! - A **path** is any reliable, ordered stream of bytes between the two ends: a TCP connection or
 //!   a QUIC stream per radio, each with congestion control of its own.
@@ -17,7 +16,7 @@
 //! - Paths may differ in how gladly they are used ([`Preference`]): a dear one only while cheaper ones
 //!   do not keep up, a backup only while nothing else is left.
 //!
-//! # Data flow
+//! ## Data flow
 //!
 //! ```text
 //! application --push--> Sender --next(path)--> frames on that path --> Receiver --read--> application
@@ -27,7 +26,7 @@
 //! [`Sender`] and [`Receiver`] do no I/O and know no clock: time is an argument. [`wire`] has the
 //! frames.
 //!
-//! # Invariants
+//! ## Invariants
 //!
 //! - A byte is delivered once and in order, whatever paths do and in whatever order they do it.
 //! - Neither end holds more than the memory that was agreed on; a peer that sends more is refused.

@@ -10,6 +10,7 @@ use crate::wire::{Ack, MAX_ACK_RANGES, MAX_ACK_WINDOWS, MAX_WINDOWS, Ranges, Seg
 
 /// Why a segment was refused: the peer does not keep to what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReceiverError {
     /// It does not fit the window that it names, or what was agreed on segments.
     #[error("found segment {index} of window {window} with {bytes} bytes, which does not fit it")]

@@ -1,5 +1,5 @@
-//! What travels on a path: frames in a reliable, ordered stream of bytes. `docs/wire/fbdt.md` has
-//! the format, with test vectors.
+//! What travels on a path: frames in a reliable, ordered stream of bytes.
+//! `docs/reference/wire/fbdt.md` has the format, with test vectors.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -110,6 +110,7 @@ pub enum Frame {
 
 /// What is wrong with a peer's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// A frame of another type.
     #[error("found a frame of type {0}; expected 1 (segment), 2 (acknowledgement) or 3 (end)")]

@@ -1,4 +1,4 @@
-//! What Cupid's estimator hears of the air (`docs/cupid.md`).
+//! What Cupid's estimator hears of the air (`docs/design/cupid.md`).
 
 use std::time::Duration;
 

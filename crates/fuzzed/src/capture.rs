@@ -1,4 +1,4 @@
-//! Captures of 802.11: pcap and pcapng (`docs/airtime.md`).
+//! Captures of 802.11: pcap and pcapng (`docs/guide/airtime.md`).
 
 use airlane_capture::{Account, CaptureError, Decoder, FileCounts, Options, Radiotap, Records};
 

@@ -1,4 +1,4 @@
-//! Value curves that players send (`docs/minerva.md`).
+//! Value curves that players send (`docs/design/minerva.md`).
 
 use airlane_minerva::SentCurve;
 

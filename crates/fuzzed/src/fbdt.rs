@@ -1,4 +1,4 @@
-//! Frames on a path of FBDT (`docs/wire/fbdt.md`), and what its two ends make of them.
+//! Frames on a path of FBDT (`docs/reference/wire/fbdt.md`), and what its two ends make of them.
 
 use airlane_base::Time;
 use airlane_fbdt::wire::{Ack, Frame, Ranges, Segment};

@@ -1,4 +1,4 @@
-//! Cupid's reports (`docs/cupid.md`), through to the controller of a sender.
+//! Cupid's reports (`docs/design/cupid.md`), through to the controller of a sender.
 
 use std::time::Duration;
 

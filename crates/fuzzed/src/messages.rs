@@ -1,4 +1,4 @@
-//! A session of the media path (`docs/wire/messages.md`).
+//! A session of the media path (`docs/reference/wire/messages.md`).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Frames on a path of MPTCP's meta level (`docs/mptcp.md`).
+//! Frames on a path of MPTCP's meta level (`docs/design/mptcp.md`).
 
 use airlane_mptcp::wire::{Ack, Frame, Segment};
 use bytes::{Bytes, BytesMut};

@@ -1,4 +1,4 @@
-//! Stored normalisations of Minerva (`docs/minerva.md`).
+//! Stored normalisations of Minerva (`docs/design/minerva.md`).
 
 use airlane_minerva::StoredNormalisation;
 

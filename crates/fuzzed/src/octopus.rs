@@ -1,4 +1,4 @@
-//! A queue of Octopus (`docs/octopus.md`, `docs/wire/octopus.md`).
+//! A queue of Octopus (`docs/design/octopus.md`, `docs/reference/wire/octopus.md`).
 
 use airlane_base::{Rate, Time};
 use airlane_octopus::{Capacity, HEADER_BYTES, Header, Marking, Options, Queue};

@@ -1,4 +1,4 @@
-//! Packed layered videos (`docs/layer-tables.md`), and frames of VP9.
+//! Packed layered videos (`docs/reference/layer-tables.md`), and frames of VP9.
 
 use std::io::Cursor;
 

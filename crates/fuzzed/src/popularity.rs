@@ -1,4 +1,4 @@
-//! Popularities of titles (`docs/workloads.md`).
+//! Popularities of titles (`docs/guide/workloads.md`).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Scenarios, and grids of them (`docs/scenarios.md`).
+//! Scenarios, and grids of them (`docs/reference/scenarios.md`).
 
 use std::path::Path;
 

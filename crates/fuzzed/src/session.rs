@@ -1,4 +1,4 @@
-//! The stream of a 360-degree session (`docs/viewport.md`).
+//! The stream of a 360-degree session (`docs/design/viewport.md`).
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! SOCKS5 (RFC 1928), the tunnel's own requests and datagrams (`docs/wire/tunnel.md`), and rules.
+//! SOCKS5 (RFC 1928), the tunnel's own requests and datagrams (`docs/reference/wire/tunnel.md`),
+//! and rules.
 
 use airlane_tunnel::{DatagramFrame, DenyRule, Rule, ServerAddress, Target, TunnelRequest, socks};
 use bytes::BytesMut;

@@ -1,4 +1,5 @@
-//! The first messages of a multipath session, and frames on a subflow (`docs/wire/multipath.md`).
+//! The first messages of a multipath session, and frames on a subflow
+//! (`docs/reference/wire/multipath.md`).
 
 use airlane_multipath::{Body, Preference, Reason, SessionHello, SubflowFrame};
 use airlane_multipath::{Protocol, Terms};

@@ -1,4 +1,4 @@
-//! Tables of chunks (`docs/chunk-tables.md`).
+//! Tables of chunks (`docs/reference/chunk-tables.md`).
 
 use airlane_base::Seed;
 use airlane_media::{synthetic, table};

@@ -1,4 +1,4 @@
-//! Tables of tiles (`docs/tile-tables.md`).
+//! Tables of tiles (`docs/reference/tile-tables.md`).
 
 use airlane_media::tiles;
 

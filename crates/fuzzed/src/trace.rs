@@ -1,4 +1,4 @@
-//! Traces of a link's rate (`docs/traces.md`).
+//! Traces of a link's rate (`docs/reference/traces.md`).
 
 use airlane_net::Trace;
 

@@ -1,8 +1,8 @@
-//! The emulated link in real time: the laboratory's own elements between sockets or TUN devices.
+#![doc = include_str!("../README.md")]
 //!
 //! [`Engine`] is pure: two ways through [`airlane_net`] networks, driven with times as arguments.
 //! [`Link`] runs one on a thread of its own, between a UDP socket and a target or between two TUN
-//! devices. Modes, accounting, timing and limits: `docs/link.md`.
+//! devices. Modes, accounting, timing and limits: `docs/guide/link.md`.
 
 mod clock;
 mod device_drops;

@@ -1,4 +1,4 @@
-//! A link from `KEY=VALUE`, with the keys of the laboratory's scenarios (`docs/link.md`).
+//! A link from `KEY=VALUE`, with the keys of the laboratory's scenarios (`docs/guide/link.md`).
 
 use std::time::Duration;
 

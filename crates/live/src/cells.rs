@@ -26,7 +26,7 @@ pub struct CellLayer {
 /// Which thresholds the droppers of four frames have, over and over.
 pub type Thresholds = [u8; 4];
 
-/// As printed, 3, 2, 1 and 0, shifted by one like all priorities (`docs/octopus.md`).
+/// As printed, 3, 2, 1 and 0, shifted by one like all priorities (`docs/design/octopus.md`).
 pub const PAPER_THRESHOLDS: Thresholds = [4, 3, 2, 1];
 /// As in the authors' code, where all that is older goes with every other frame.
 pub const AUTHORS_THRESHOLDS: Thresholds = [1, 3, 2, 1];

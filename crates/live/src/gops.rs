@@ -19,7 +19,8 @@ const STEP: f64 = 1.05;
 const BELOW_USUAL: f64 = 4.0;
 /// The share of the path's rate that is asked for. A controller takes a path to carry some percent more
 /// than it does, and an encoder's GoPs spread: at the whole rate most lose their highest layer
-/// (`docs/live.md`, "Raw video"). Clips, whose encodings are far apart, are rarely so close to it.
+/// (`docs/guide/live.md`, "Raw video"). Clips, whose encodings are far apart, are rarely so close
+/// to it.
 const USED: f64 = 0.85;
 /// How much of what GoPs take beside what was asked of them is the last one's.
 const LATEST: f64 = 0.5;

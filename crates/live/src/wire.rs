@@ -1,4 +1,4 @@
-//! What the ends of a session say to each other (`docs/wire/messages.md`, "Live video").
+//! What the ends of a session say to each other (`docs/reference/wire/messages.md`, "Live video").
 
 use std::time::Duration;
 

@@ -75,7 +75,7 @@ impl Corpus {
         if files.is_empty() {
             return Err(InputError::new(
                 "no table in this folder",
-                "expected *.json, *.json.gz or */quality.json, see docs/chunk-tables.md",
+                "expected *.json, *.json.gz or */quality.json, see docs/reference/chunk-tables.md",
             )
             .at_file(dir));
         }
@@ -131,6 +131,7 @@ impl Corpus {
     ///
     /// # Panics
     /// If `chunks` is zero.
+    #[must_use]
     pub fn cut_to(mut self, chunks: usize) -> Self {
         for entry in self.entries.iter_mut().filter(|e| e.video.chunks() > chunks) {
             entry.video = Arc::new(entry.video.cut_to(chunks));

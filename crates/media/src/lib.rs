@@ -1,10 +1,11 @@
-//! What is sent: ladders, chunk tables and their statistics.
+#![doc = include_str!("../README.md")]
 //!
 //! A [`Video`] is a table of sizes and qualities per rung and chunk; a [`Corpus`] is the videos
 //! of a folder, or those that come with Airlane. [`Perceptual`] is what a player sees of a video
 //! under one metric. [`CorpusStatistics`] says what a corpus is like, [`select`] draws from it.
-//! The formats are described in `docs/chunk-tables.md`
-//! and `docs/tile-tables.md`. [`layers`] are real-time videos in layers, [`clouds`] moving point clouds.
+//! The formats are described in `docs/reference/chunk-tables.md`
+//! and `docs/reference/tile-tables.md`. [`layers`] are real-time videos in layers, [`clouds`]
+//! moving point clouds.
 //!
 //! A [`tiles::TiledVideo`] is the same for a 360-degree video that is sent tile by tile;
 //! [`heads`] are recordings of how people looked around in such videos.

@@ -234,7 +234,7 @@ impl Video {
     }
 
     /// Checks everything that the rest of Airlane relies on. Keys in errors are JSON paths of
-    /// the format of `docs/chunk-tables.md`.
+    /// the format of `docs/reference/chunk-tables.md`.
     ///
     /// # Errors
     /// At the first fault: fewer than two rungs, no chunk, a chunk length that is no time, lists

@@ -1,21 +1,20 @@
-//! The media path: a transport for messages that the network may drop (Chen et al., SEC 2023,
-//! section 4.2), beside QUIC and on the same socket.
+#![doc = include_str!("../README.md")]
 //!
-//! # Model
+//! ## Model
 //!
 //! - An application sends **messages** of **streams**, each with the marking that says when it may be
 //!   dropped. A message is cut into fragments, one per packet. None is sent again. The receiver
 //!   delivers a message as soon as it has all fragments of it, whatever became of the ones before.
 //! - A packet has the Octopus header in clear, which queues in the network read, and behind it a
-//!   sealed frame ([`wire`], `docs/wire/messages.md`). The header is authenticated with the frame: who
-//!   changes it on the way makes the receiver refuse the packet.
+//!   sealed frame ([`wire`], `docs/reference/wire/messages.md`). The header is authenticated with
+//!   the frame: who changes it on the way makes the receiver refuse the packet.
 //! - Fragments wait in a buffer that drops messages as a queue in the network does, at the rate that
 //!   the controller estimates.
 //! - Window, pacing and samples are [`airlane_congestion::SendState`]'s. Packets that a queue dropped on
 //!   purpose are told apart from lost ones, where gaps show it (`flight.rs`), and the controller does
 //!   not hear of them.
 //!
-//! # Data flow
+//! ## Data flow
 //!
 //! ```text
 //! Session::send --> buffer (octopus::Queue) --window, pacer--> seal --> Session::poll_transmit
@@ -26,7 +25,7 @@
 //! [`Session`] is one end of a path. It is pure: time and datagrams are arguments. Keys and the ids of
 //! both ends come from whoever sets the session up, over a QUIC connection.
 //!
-//! # Invariants
+//! ## Invariants
 //!
 //! - A message is delivered whole, once, and as it was sent, or not at all.
 //! - What a session keeps is bounded, whatever comes.

@@ -1,4 +1,4 @@
-//! The format of a packet (`docs/wire/messages.md`).
+//! The format of a packet (`docs/reference/wire/messages.md`).
 //!
 //! ```text
 //! 0      12        16                         20              end - 16    end

@@ -6,7 +6,7 @@ use crate::utility::Blend;
 
 /// Alpha per plain connection of the baseline for content without a calibrated value: that of the
 /// embedded corpus, at which viewers under Minerva take the share of as many viewers of the same
-/// videos under the baseline (`docs/minerva.md`, Alpha).
+/// videos under the baseline (`docs/design/minerva.md`, Alpha).
 pub const ALPHA_PER_CONNECTION: f64 = 1.065;
 
 /// Which utility the weight follows.

@@ -1,5 +1,4 @@
-//! Minerva's decisions (Nathan et al., End-to-End Transport for Video QoE Fairness, SIGCOMM
-//! 2019): what a rate is worth to a viewer, and the weight that follows from it.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`utility`]: the basic form (equation 2) and the client-aware one (section 5.3).
 //! - [`value`]: the value function in all its forms: simulated, tabled, fitted, the best possible,
@@ -10,9 +9,6 @@
 //! - [`proportional`]: what is made equal instead of utility for proportional fairness.
 //! - [`weight`]: the controller of one flow (sections 5.2 and 6.2).
 //! - [`optimum`]: the offline fixed-rate optimum and its bound (section 8.2).
-//!
-//! Pure: time is an argument, and nothing here sends a byte. The equations as built, and where
-//! they differ from the paper, are in `docs/minerva.md`.
 
 pub mod config;
 pub mod curve;

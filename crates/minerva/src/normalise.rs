@@ -48,6 +48,7 @@ pub struct Normalisation {
 
 /// Why there is no normalisation.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NormaliseError {
     /// Popularities that are no distribution.
     #[error("popularities must be finite, not negative and not all zero, one per curve")]

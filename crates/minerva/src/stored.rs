@@ -1,5 +1,5 @@
 //! A normalisation in a file, with what it was made of: computed once for a provider's titles,
-//! loaded wherever they are served. `docs/minerva.md` describes the file.
+//! loaded wherever they are served. `docs/design/minerva.md` describes the file.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
-//! A multipath session: any number of streams of bytes between two ends, each over several paths at
-//! once.
+#![doc = include_str!("../README.md")]
 //!
 //! The end that connects, the [`Session`], has several interfaces: WiFi and 5G, say. Each interface has
 //! one **subflow**, a pair of connections that all streams share, so that a new stream costs no
@@ -17,7 +16,7 @@
 //! A subflow consists of two [`Channels`], reliable streams of bytes, each over a connection of its own,
 //! TCP or QUIC: in one that both shared, what must not wait would wait for the bulk transfers'
 //! congestion window. The other end, the [`SessionServer`], accepts the connections and joins those of a
-//! session by its id. `docs/wire/multipath.md` has what is on the wire.
+//! session by its id. `docs/reference/wire/multipath.md` has what is on the wire.
 
 mod config;
 mod engine;

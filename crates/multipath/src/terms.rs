@@ -15,9 +15,9 @@ const MAX_WINDOW_BYTES: u32 = 64 << 20;
 /// The frames of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// FBDT's (`docs/wire/fbdt.md`).
+    /// FBDT's (`docs/reference/wire/fbdt.md`).
     Fbdt = 1,
-    /// MPTCP's meta level (`docs/mptcp.md`).
+    /// MPTCP's meta level (`docs/design/mptcp.md`).
     Mptcp = 2,
 }
 

@@ -1,8 +1,7 @@
-//! The emulated network: traces, links, queues, accesses and topologies, pure.
+#![doc = include_str!("../README.md")]
 //!
 //! A [`Network`] is a list of small [`Node`]s and routes through them; a [`Topology`] builds one
-//! out of an ideal core and named [`Access`]es, a [`Dumbbell`] the smallest useful one. Models,
-//! equations and what they leave out: `docs/network-model.md`.
+//! out of an ideal core and named [`Access`]es, a [`Dumbbell`] the smallest useful one.
 
 pub mod access;
 pub mod air;

@@ -7,7 +7,8 @@
 //!
 //! The core has no bottleneck: between a server and the accesses there is half of the server's
 //! round-trip time each way and nothing else. An access may lie behind another one, and a client
-//! may be on several accesses, with an address on each. `docs/network-model.md` has the details.
+//! may be on several accesses, with an address on each. `docs/design/network-model.md` has the
+//! details.
 
 use std::net::IpAddr;
 use std::time::Duration;

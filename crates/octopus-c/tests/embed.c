@@ -27,7 +27,7 @@ int __wrap_posix_memalign(void **p, size_t a, size_t n) { allocations++; return 
 
 enum { PACKETS = 3, MESSAGES = 200, IP_BYTES = 1500, FLOW = 42 };
 
-/* A packet of message `message` of stream 1, by docs/wire/octopus.md: priority 1, drops 1 and above. */
+/* A packet of message `message` of stream 1, by docs/reference/wire/octopus.md: priority 1, drops 1 and above. */
 static void fill(uint8_t header[12], uint32_t message, int number) {
     memset(header, 0, 12);
     header[0] = (uint8_t)(4 | (number == 0 ? 2 : 0) | (number == PACKETS - 1 ? 1 : 0));

@@ -1,5 +1,5 @@
-//! The header that every packet of a message carries in clear. `docs/wire/octopus.md` has it bit by
-//! bit, with test vectors.
+//! The header that every packet of a message carries in clear. `docs/reference/wire/octopus.md` has
+//! it bit by bit, with test vectors.
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 12;
@@ -50,6 +50,7 @@ pub struct Header {
 
 /// What is wrong with a header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HeaderError {
     /// Fewer bytes than a header has.
     #[error("found {0} bytes; expected at least {HEADER_BYTES}")]

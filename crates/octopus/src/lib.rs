@@ -1,8 +1,6 @@
-//! Octopus: a queue in the network adapts the content of a real-time stream to the capacity of the
-//! moment, by dropping whole messages as their application said (Chen et al., SEC 2023, sections 4.1
-//! and 4.3).
+#![doc = include_str!("../README.md")]
 //!
-//! # Model
+//! ## Model
 //!
 //! - A **stream** is a series of **messages**, the units of dropping: a frame, or a quality layer of
 //!   one. A message is one packet or several, each with a [`Header`] in clear.
@@ -12,7 +10,7 @@
 //! - Whether a message is dropped is decided once, when its first packet is about to leave. What has
 //!   begun to leave goes on.
 //!
-//! # Data flow
+//! ## Data flow
 //!
 //! ```text
 //! packet --Header::decode--> Dropper::enqueue --Mark, beside the packet in any FIFO--> Dropper::dequeue --> Verdict
@@ -21,7 +19,7 @@
 //! [`Dropper`] has the logic for whoever has a queue; [`Queue`] is a queue that has it. Neither does
 //! I/O, knows a clock, or allocates once it is made.
 //!
-//! # Invariants
+//! ## Invariants
 //!
 //! - Of a message whose packets come in order and all fit, all packets leave or none.
 //! - A message of priority 0 without a bitrate leaves, unless the queue overflows.

@@ -4,7 +4,7 @@
 //! [`pack`] makes a folder that stock players play, with the table of sizes and qualities that
 //! Airlane's own players go by; [`measure`] makes the quality table of a DASH title that exists already. Both let
 //! ffmpeg do the work with pixels, as a process. [`pack_layered`] makes a packed layered video with libvpx. What is made, how, and what happens if it is
-//! stopped is described in `docs/pack.md`.
+//! stopped is described in `docs/guide/pack.md`.
 //!
 //! This crate is an edge: it starts processes and threads, writes files, and looks at the clock to
 //! say how much time is left. The parts that decide ([`ladder`], and what is parsed of ffmpeg's

@@ -46,7 +46,7 @@ impl Order {
     }
 }
 
-/// Makes a title: see the crate's head and `docs/pack.md`.
+/// Makes a title: see the crate's head and `docs/guide/pack.md`.
 ///
 /// `observer` hears how far it is and what the user should know. Raising `stop` ends ffmpeg within
 /// a tenth of a second and leaves what is whole, as does killing the process: the same request

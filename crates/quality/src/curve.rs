@@ -17,6 +17,7 @@ pub const MIN_RISE: f64 = 1e-4;
 
 /// Why points do not make a curve.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CurveError {
     /// There is no point.
     #[error("a curve needs at least one point")]

@@ -1,4 +1,4 @@
-//! How good it was: perceptual quality, chunk QoE, fairness indices and statistics.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`qoe`]: the quality of experience of a chunk and of a session (Minerva, equation 1).
 //! - [`curve`]: strictly increasing piecewise linear curves, such as quality over rate.
@@ -7,11 +7,6 @@
 //!   resampling of whole clusters.
 //! - [`shares`]: intervals of shares of yes and no, of their differences, and of quantiles.
 //! - [`student`]: Student's t, for few values.
-//!
-//! How intervals are chosen and what they cover: `docs/judgement.md`.
-//!
-//! Everything here is pure: no I/O, no clock, and randomness comes from an
-//! [`airlane_base::Seed`].
 
 pub mod bootstrap;
 pub mod clusters;

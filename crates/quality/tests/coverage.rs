@@ -1,7 +1,7 @@
 //! What share of the 95 % intervals holds the truth, on simulated draws whose truth is known.
 //!
 //! The bar is 92 to 98 % of 2000 tries in every case. `cargo test -p airlane-quality --test
-//! coverage -- --nocapture` prints the table of `docs/judgement.md`.
+//! coverage -- --nocapture` prints the table of `docs/design/judgement.md`.
 
 use std::fmt::Write as _;
 

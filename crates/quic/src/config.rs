@@ -192,7 +192,7 @@ pub struct TransportConfig {
     /// The application protocols, best first (RFC 7301). Both sides need one in common.
     pub alpn: Vec<Vec<u8>>,
     /// Writes one qlog file (JSON-SEQ) per connection into this folder. What
-    /// it holds and what not: `docs/quic.md`.
+    /// it holds and what not: `docs/design/quic.md`.
     pub qlog_dir: Option<PathBuf>,
     /// Appends TLS secrets to this file in the format of `SSLKEYLOGFILE`.
     pub keylog: Option<PathBuf>,

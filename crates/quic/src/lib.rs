@@ -1,7 +1,7 @@
-//! QUIC and HTTP/3 over any [`Runtime`](airlane_runtime::Runtime), with our congestion controllers.
+#![doc = include_str!("../README.md")]
 //!
-//! The only crate that names noq-proto and h3: roles see [`Endpoint`], [`Connection`], streams and the
-//! [`ControlHandle`] of each connection. What is configured and why is in `docs/quic.md`.
+//! Roles see [`Endpoint`], [`Connection`], streams and the
+//! [`ControlHandle`] of each connection.
 
 mod clock;
 mod config;

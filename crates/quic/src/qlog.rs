@@ -3,7 +3,7 @@
 //! The format is qlog 0.3 as text sequences (draft-ietf-quic-qlog-main-schema-02, section 6.2;
 //! RFC 7464), the version that viewers such as qvis read; events are those of
 //! draft-ietf-quic-qlog-quic-events-02 and a few of our own, named `airlane:`. What is in it and
-//! what is not: `docs/quic.md`.
+//! what is not: `docs/design/quic.md`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

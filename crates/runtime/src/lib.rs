@@ -1,8 +1,4 @@
-//! The Runtime trait and its two halves: tokio and virtual time.
-//!
-//! A role is written once, as async Rust against [`Runtime`]. The daemons run it on real sockets
-//! and clocks, the laboratory on a single-threaded deterministic executor with a nanosecond clock
-//! and an emulated network.
+#![doc = include_str!("../README.md")]
 
 pub mod api;
 pub mod real_time;

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Every key is defined once, in `decode`: what it means, what it may be, its default. That one
-//! definition reads it, checks it, names it in messages and lists it in `docs/scenarios.md`
+//! definition reads it, checks it, names it in messages and lists it in `docs/reference/scenarios.md`
 //! ([`Registry::keys`]).
 
 mod bounds;
@@ -172,7 +172,7 @@ fn utf8<'a>(bytes: &'a [u8], name: &Path) -> Result<Cow<'a, str>, InputError> {
     })
 }
 
-/// A key of a scenario, as `docs/scenarios.md` lists it.
+/// A key of a scenario, as `docs/reference/scenarios.md` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDoc {
     /// Its path, without the numbers of list entries: `scheme.minerva.alpha`.

@@ -68,7 +68,7 @@ impl Registry {
         decode::keys(self)
     }
 
-    /// Table of all keys in Markdown, as `docs/scenarios.md` has it.
+    /// Table of all keys in Markdown, as `docs/reference/scenarios.md` has it.
     pub fn keys_as_markdown(&self) -> String {
         let mut out = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
         for KeyDoc { key, kind, default, doc } in self.keys() {

@@ -21,7 +21,7 @@ pub enum Method {
     Ows(LossKind),
     /// The levels of Algorithm 1, in raster order (section 6.3).
     Fix,
-    /// Levels and order together: not in the paper (`docs/viewport.md`).
+    /// Levels and order together: not in the paper (`docs/design/viewport.md`).
     Joint,
 }
 

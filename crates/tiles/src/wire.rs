@@ -1,4 +1,4 @@
-//! The messages of a session on its stream, version 1 (`docs/wire/tiles.md`).
+//! The messages of a session on its stream, version 1 (`docs/reference/wire/tiles.md`).
 
 use std::time::Duration;
 

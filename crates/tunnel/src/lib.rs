@@ -2,7 +2,8 @@
 //!
 //! The connecting end has the interfaces and takes the applications' connections; each becomes a stream
 //! of a session ([`airlane_multipath`]). The serving end connects them to their targets.
-//! Each client has a key of its own. `docs/tunnel.md` says how to use it, `docs/wire/tunnel.md` what is on the wire.
+//! Each client has a key of its own. `docs/guide/tunnel.md` says how to use it,
+//! `docs/reference/wire/tunnel.md` what is on the wire.
 
 mod admission;
 mod auth_token;

@@ -9,8 +9,8 @@
 //! Journal of Neuroscience 1985), at a mean speed that is lognormal over turns.
 //!
 //! [`CrowdModel::FITTED`] comes near the statistics of two sets of recordings ([`CrowdStatistics`]
-//! (crate::CrowdStatistics); the table is in `docs/viewport.md`). Nothing of the recordings is in it
-//! but these few numbers.
+//! (crate::CrowdStatistics); the table is in `docs/design/viewport.md`). Nothing of the recordings
+//! is in it but these few numbers.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub struct CrowdModel {
 }
 
 impl CrowdModel {
-    /// Fitted to the recordings that `docs/viewport.md` names.
+    /// Fitted to the recordings that `docs/design/viewport.md` names.
     pub const FITTED: Self = Self {
         attractors: 7,
         pull_ratio: 0.4,

@@ -1,8 +1,6 @@
-//! OWS, Observation Weighted Sorting: which tiles of a 360-degree video to send, in which order and
-//! at which quality, so that what the user looks at is good although the rate is not known
-//! (Srinivasan et al., MMSys 2023, section 4).
+#![doc = include_str!("../README.md")]
 //!
-//! # Model
+//! ## Model
 //!
 //! - The **panorama** is equirectangular and cut into **tiles** ([`Tiling`]). A tile of a GoP (group of
 //!   pictures, one second) is sent as a whole, at one of its **levels** ([`TileCurve`]: bits and mean
@@ -17,7 +15,7 @@
 //! - A **missing** tile shows what was there before, or mid-grey ([`Display`]). What a user got is the
 //!   PSNR of the true viewport ([`viewport_psnr_db`]).
 //!
-//! # Data flow
+//! ## Data flow
 //!
 //! ```text
 //! HeadTrace of others --Audience--> P(t) --.
@@ -30,7 +28,7 @@
 //! a [`crowd`](crowd()), which are drawn from a seed. Angles are in degrees where a name says so and else in radians, sizes in bits, rates in bits
 //! per second, distortions in squared steps of 8-bit samples.
 //!
-//! # Invariants
+//! ## Invariants
 //!
 //! - The parts of a viewport in all tiles sum to its solid angle, at poles and across the seam as
 //!   elsewhere.

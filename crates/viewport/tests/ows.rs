@@ -316,8 +316,8 @@ fn problems_refuse_what_does_not_belong_together() {
     assert!(optimum(&self::problem(&many), LossKind::Corrected).is_none(), "too many tiles");
 }
 
-/// What docs/viewport.md says of both: the decomposition with the whole mean as budget loses a
-/// multiple of the least error, the joint optimiser nearly nothing.
+/// What docs/design/viewport.md says of both: the decomposition with the whole mean as budget loses
+/// a multiple of the least error, the joint optimiser nearly nothing.
 #[test]
 fn the_joint_optimiser_is_near_the_optimum_and_the_decomposition_is_not() {
     let (mut far, mut near) = (0.0, 0.0);

@@ -53,7 +53,7 @@ fn others_tell_where_a_user_looks() {
 }
 
 /// Generated heads, of seeds that the model was not fitted with, are as near to each of the two
-/// recordings as `docs/viewport.md` says: between the two recorded figures, or at
+/// recordings as `docs/design/viewport.md` says: between the two recorded figures, or at
 /// most 15 % outside of them (how titles differ: 40 %). Dragonfly's have no roll.
 #[test]
 fn generated_heads_are_like_the_recorded_ones() {

@@ -1,5 +1,4 @@
-//! 802.11 in numbers (IEEE 802.11-2020 and 802.11ax-2021): what the medium of the laboratory, Cupid's
-//! estimator and the reader of captures share.
+#![doc = include_str!("../README.md")]
 //!
 //! - [`Vector`] is how a PPDU is sent: format, MCS, streams, width, guard interval. It has a
 //!   [rate](Vector::rate), and a PPDU of so many bytes takes [so long](Vector::duration) in the air,
@@ -12,8 +11,6 @@
 //! - [`Quality`] says what the SNR is: fixed, a trace, or from powers, places ([`Mobility`]) and what lies
 //!   between ([`Propagation`]).
 //! - [`Heard`] is what a receiver hears of the air, on three levels: energy, PHY header, MAC header.
-//!
-//! Pure: no I/O, no clock. What it leaves out: `docs/wifi.md`.
 
 mod airtime;
 mod errors;

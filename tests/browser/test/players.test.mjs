@@ -8,7 +8,7 @@ import { adminJson, jsonOf, serverUnderTest } from "../server.mjs";
 
 const skip = whyNoBrowser() ?? false;
 
-/** Keys on every chunk of video but the first ones, as docs/browsers.md lists them. */
+/** Keys on every chunk of video but the first ones, as docs/guide/browsers.md lists them. */
 const KEYS = {
   dash: ["bl", "br", "cid", "d", "mtp", "ot", "sid", "st", "tb"],
   shaka: ["bl", "br", "cid", "d", "ot", "sid", "st", "tb"],

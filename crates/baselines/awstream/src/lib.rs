@@ -1,5 +1,6 @@
 //! AWStream (Zhang et al., SIGCOMM 2018), as the Octopus paper compares with it: a stream over a
-//! reliable transport whose frame rate follows the transport's own queue. `docs/awstream.md`.
+//! reliable transport whose frame rate follows the transport's own queue.
+//! `docs/design/awstream.md`.
 
 mod adaptation;
 mod roles;

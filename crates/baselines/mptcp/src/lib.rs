@@ -1,6 +1,6 @@
 //! What MPTCP does above its subflows, as a rival for FBDT: one stream of bytes over several paths,
-//! with the schedulers of Linux and of the papers. `docs/mptcp.md` says from which source each part
-//! is, and what is left out.
+//! with the schedulers of Linux and of the papers. `docs/design/mptcp.md` says from which source
+//! each part is, and what is left out.
 //!
 //! # Model
 //!

@@ -1,5 +1,5 @@
-//! What travels on a path: frames in a reliable, ordered stream of bytes. `docs/mptcp.md` has the
-//! format, with test vectors.
+//! What travels on a path: frames in a reliable, ordered stream of bytes. `docs/design/mptcp.md`
+//! has the format, with test vectors.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 

@@ -1,4 +1,4 @@
-//! The vectors of `docs/mptcp.md`, and bytes that are refused.
+//! The vectors of `docs/design/mptcp.md`, and bytes that are refused.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn segment(dsn: u64, bytes: usize) -> Segment {
 
 #[test]
 fn the_vectors_of_the_document_hold() {
-    let text = include_str!("../../../../docs/mptcp.md");
+    let text = include_str!("../../../../docs/design/mptcp.md");
     let vectors: Vec<BytesMut> = text
         .lines()
         .skip_while(|line| *line != "## Vectors")

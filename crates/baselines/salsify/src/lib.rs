@@ -16,7 +16,7 @@
 //! ```
 //!
 //! The cores are pure: time and datagrams are arguments, and nothing is random.
-//! `docs/salsify.md` says what is the papers', what is ours, and how it behaves.
+//! `docs/design/salsify.md` says what is the papers', what is ours, and how it behaves.
 
 mod assembly;
 mod config;

@@ -44,8 +44,8 @@ impl Default for SproutConfig {
 }
 
 impl SproutConfig {
-    /// The most cautious of the grid in `docs/salsify.md` that fills 85 % of a constant link of 6 Mbit/s
-    /// and 60 ms, which the published constants do not.
+    /// The most cautious of the grid in `docs/design/salsify.md` that fills 85 % of a constant link
+    /// of 6 Mbit/s and 60 ms, which the published constants do not.
     pub fn tuned() -> Self {
         Self { quantile: 0.25, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Packets (`docs/salsify.md`, Packets). Numbers are in network byte order.
+//! Packets (`docs/design/salsify.md`, Packets). Numbers are in network byte order.
 
 use std::time::Duration;
 

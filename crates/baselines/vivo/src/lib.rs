@@ -1,5 +1,6 @@
 //! ViVo (Han, Liu, Qian, MobiCom 2020), as the Octopus paper compares with it: a viewer of point clouds
-//! who asks for each frame at the densities that the last ones came fast enough for. `docs/vivo.md`.
+//! who asks for each frame at the densities that the last ones came fast enough for.
+//! `docs/design/vivo.md`.
 
 mod adaptation;
 mod roles;

@@ -3,7 +3,7 @@
 //!
 //! [`pair`] makes both ends of a call, connected before traffic starts. [`send`] takes frames from
 //! a [`FrameSource`], which is told the target rate; [`receive`] hands frames on in the order of
-//! decoding. `docs/webrtc.md` says what is str0m's, what is ours, and how it behaves.
+//! decoding. `docs/design/webrtc.md` says what is str0m's, what is ours, and how it behaves.
 
 mod assembly;
 mod calibration;

@@ -1,5 +1,5 @@
-//! Four browsers behind the emulated link, beside what the laboratory predicts: `docs/browsers.md`.
-//! It takes half an hour, most of it waiting, and packs its titles first.
+//! Four browsers behind the emulated link, beside what the laboratory predicts:
+//! `docs/guide/browsers.md`. It takes half an hour, most of it waiting, and packs its titles first.
 
 use std::fs;
 use std::path::{Path, PathBuf};

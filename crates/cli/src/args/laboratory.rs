@@ -66,7 +66,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// A scenario (see docs/scenarios.md), or the name of a built-in one
+    /// A scenario (see docs/reference/scenarios.md), or the name of a built-in one
     #[arg(value_name = "FILE.toml")]
     pub(crate) scenario: PathBuf,
     /// Change a key of the scenario, such as link.rate_bps=4e6; may be repeated
@@ -78,7 +78,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// A scenario with a grid (see docs/sweeps.md), or the name of a built-in scenario
+    /// A scenario with a grid (see docs/guide/sweeps.md), or the name of a built-in scenario
     #[arg(value_name = "FILE.toml")]
     pub(crate) scenario: PathBuf,
     /// Give a key of the scenario several values, such as link.rate_bps=4e6,10e6; may be repeated

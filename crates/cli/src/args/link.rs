@@ -45,8 +45,8 @@ enum Between {
 /// What happens to packets, and what is said of it.
 #[derive(Debug, Args)]
 struct Emulation {
-    /// Set a key of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/link.md); may be
-    /// repeated
+    /// Set a key of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/guide/link.md); may
+    /// be repeated
     #[arg(long = "both-directions", alias = "both", value_name = "KEY=VALUE")]
     both: Vec<String>,
     /// Set a key of the direction from clients to the target, or from the near end to the far one

@@ -48,7 +48,7 @@ pub(crate) struct SendArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4435")]
     listen: SocketAddr,
-    /// Take clips from the tables of layers in this folder (docs/layer-tables.md)
+    /// Take clips from the tables of layers in this folder (docs/reference/layer-tables.md)
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
     /// Which of its encodings
@@ -240,10 +240,10 @@ pub(crate) struct RelayArgs {
     /// What the way to the viewers carries, bits per second
     #[arg(long, value_name = "BPS", value_parser = rate, required_unless_present_any = ["trace", "generator"])]
     rate: Option<f64>,
-    /// What it carries, over time: a recorded trace (docs/link.md)
+    /// What it carries, over time: a recorded trace (docs/guide/link.md)
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     trace: Option<PathBuf>,
-    /// What it carries, over time: a generated trace of this kind (docs/traces.md)
+    /// What it carries, over time: a generated trace of this kind (docs/reference/traces.md)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["rate", "trace"])]
     generator: Option<String>,
     /// Seconds into the trace at which it begins

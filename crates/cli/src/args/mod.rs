@@ -1,5 +1,5 @@
 //! Every verb and option, defined once: the help, the man page, the completions and
-//! `docs/command-line.md` come from here.
+//! `docs/reference/command-line.md` come from here.
 
 mod addresses;
 #[cfg(feature = "video")]

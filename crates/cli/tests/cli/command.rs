@@ -69,7 +69,7 @@ fn options_work_under_their_old_names() {
 #[test]
 fn the_page_on_the_command_line_is_what_help_says() {
     let scratch = Scratch::new("page");
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-line.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/command-line.md");
     let page = fs::read_to_string(page).unwrap();
     let help = |verb: &[String]| {
         let arguments: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
@@ -93,7 +93,8 @@ fn the_page_on_the_command_line_is_what_help_says() {
     for verb in verbs {
         let heading = format!("airlane {}", verb.join(" "));
         let section = page.split("\n## ").find(|s| s.lines().next() == Some(heading.as_str()));
-        let section = section.unwrap_or_else(|| panic!("docs/command-line.md lacks {heading}"));
+        let section =
+            section.unwrap_or_else(|| panic!("docs/reference/command-line.md lacks {heading}"));
         let help = help(&verb);
         for word in help.split_whitespace().filter(|w| w.starts_with("--")) {
             let option = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());

@@ -36,24 +36,82 @@ fn at_hand(program: &str) -> bool {
     found
 }
 
-/// Makes the archive and unpacks it: the archive, and the folder that was in it.
-fn distribution(scratch: &Scratch, out: &str) -> (PathBuf, PathBuf) {
-    let out = scratch.0.join(out);
-    let mut script = Command::new(root().join("scripts/dist"));
-    script.args(["--binary", env!("CARGO_BIN_EXE_airlane"), "--out"]).arg(&out);
-    let archive = PathBuf::from(run(&mut script).0.trim_end());
-    assert_eq!(listing(&out), std::slice::from_ref(&archive));
-    quietly(Command::new("tar").arg("-xzf").arg(&archive).current_dir(&out));
-    let name = archive.file_name().unwrap().to_str().unwrap().strip_suffix(".tar.gz").unwrap();
-    let folder = out.join(name);
-    assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "one folder is in the archive");
-    (archive, folder)
+/// What `scripts/dist` makes.
+struct Distribution {
+    archive: PathBuf,
+    /// The folder that is in the archive.
+    folder: PathBuf,
+    /// The package for Debian, where it can be made.
+    package: Option<PathBuf>,
+}
+
+impl Distribution {
+    /// Makes it in a folder of the scratch folder, and unpacks the archive beside it.
+    fn new(scratch: &Scratch, out: &str) -> Self {
+        let out = scratch.0.join(out);
+        let mut script = Command::new(root().join("scripts/dist"));
+        script.args(["--binary", env!("CARGO_BIN_EXE_airlane"), "--out"]).arg(&out);
+        let printed = run(&mut script).0;
+        let mut files = printed.lines().map(PathBuf::from);
+        let archive = files.next().expect("the archive's path");
+        let package = files.next();
+        assert_eq!(package.is_some(), at_hand("dpkg-deb"));
+        let made: Vec<&PathBuf> = package.iter().chain([&archive]).collect();
+        let mut found = listing(&out);
+        found.sort_by_key(|file| file.extension() != Some("deb".as_ref()));
+        assert_eq!(found.iter().collect::<Vec<_>>(), made);
+        quietly(Command::new("tar").arg("-xzf").arg(&archive).current_dir(&out));
+        let name = archive.file_name().unwrap().to_str().unwrap().strip_suffix(".tar.gz").unwrap();
+        let folder = out.join(name);
+        let unpacked = fs::read_dir(&out).unwrap().count() - made.len();
+        assert_eq!(unpacked, 1, "one folder is in the archive");
+        Self { archive, folder, package }
+    }
+}
+
+/// Checks a package for Debian by unpacking it where it would be installed.
+fn check_package(scratch: &Scratch, package: &Path) {
+    let version = env!("CARGO_PKG_VERSION");
+    let field = |name: &str| {
+        let mut command = Command::new("dpkg-deb");
+        quietly(command.arg("--field").arg(package).arg(name)).trim_end().to_owned()
+    };
+    assert_eq!((field("Package"), field("Version")), ("airlane".to_owned(), version.to_owned()));
+    assert!(field("Depends").starts_with("libc6 (>= 2."), "{}", field("Depends"));
+    let contents = quietly(Command::new("dpkg-deb").arg("--contents").arg(package));
+    for line in contents.lines() {
+        assert!(line.contains(" root/root "), "{line}");
+    }
+    let into = scratch.0.join("root");
+    quietly(Command::new("dpkg-deb").arg("--extract").arg(package).arg(&into));
+    let said = quietly(Command::new(into.join("usr/bin/airlane")).arg("--version"));
+    assert_eq!(said, format!("airlane {version}\n"));
+    for file in [
+        "usr/share/man/man1/airlane-serve.1.gz",
+        "usr/share/bash-completion/completions/airlane",
+        "usr/share/zsh/vendor-completions/_airlane",
+        "usr/share/fish/vendor_completions.d/airlane.fish",
+        "usr/share/airlane/wireshark/octopus.lua",
+        "usr/share/doc/airlane/LICENCES-OF-OTHERS",
+        "usr/share/doc/airlane/docs/guide/serve.md",
+    ] {
+        assert!(into.join(file).is_file(), "no {file} in\n{contents}");
+    }
+    let copyright = fs::read_to_string(into.join("usr/share/doc/airlane/copyright")).unwrap();
+    for part in ["License: MIT or Apache-2.0", "Permission is hereby granted", "Apache License"] {
+        assert!(copyright.contains(part), "{copyright}");
+    }
+    for name in ["serve", "tunnel", "send"] {
+        let unit = into.join(format!("usr/lib/systemd/system/airlane-{name}.service"));
+        let unit = fs::read_to_string(unit).unwrap();
+        assert!(unit.contains("\nExecStart=/usr/bin/airlane "), "{unit}");
+    }
 }
 
 #[test]
 fn the_distribution_is_complete_and_repeatable() {
     let scratch = Scratch::new("dist");
-    let (archive, folder) = distribution(&scratch, "a");
+    let Distribution { archive, folder, package } = Distribution::new(&scratch, "a");
     let name = folder.file_name().unwrap().to_str().unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert!(name.starts_with(&format!("airlane-{version}-{}-", std::env::consts::ARCH)), "{name}");
@@ -66,7 +124,8 @@ fn the_distribution_is_complete_and_repeatable() {
         ("LICENSE-MIT", "Permission is hereby granted"),
         ("LICENSE-APACHE", "Apache License"),
         ("LICENCES-OF-OTHERS", "\nrustls "),
-        ("docs/serve.md", "# Serving titles"),
+        ("docs/README.md", "# Documentation"),
+        ("docs/guide/serve.md", "# Serving titles"),
         ("airlane-serve.service", "airlane serve "),
         ("airlane-tunnel.service", "airlane tunnel serve "),
         ("airlane-send.service", "airlane send "),
@@ -109,17 +168,42 @@ fn the_distribution_is_complete_and_repeatable() {
         assert!(!complaints.contains("airlane-serve"), "{complaints}");
     }
 
-    let (again, _) = distribution(&scratch, "b");
-    assert!(fs::read(archive).unwrap() == fs::read(again).unwrap(), "another archive");
+    let again = Distribution::new(&scratch, "b");
+    assert!(fs::read(archive).unwrap() == fs::read(again.archive).unwrap(), "another archive");
+    if let Some((package, again)) = package.zip(again.package) {
+        check_package(&scratch, &package);
+        assert!(fs::read(package).unwrap() == fs::read(again).unwrap(), "another package");
+    }
+}
+
+#[test]
+fn the_image_is_built_by_the_toolchain_of_the_sources_from_what_is_there() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect(file);
+    let (container, toolchain) = (read("Containerfile"), read("rust-toolchain.toml"));
+    let version = toolchain.split('"').nth(1).expect("a channel in quotes");
+    for part in [format!("/rust:{version}-"), format!("RUSTUP_TOOLCHAIN={version} ")] {
+        assert!(container.contains(&part), "Containerfile lacks {part}");
+    }
+    let copied = container.lines().filter_map(|line| line.strip_prefix("COPY "));
+    for line in copied.filter(|line| !line.starts_with("--from=")) {
+        let (files, _) = line.rsplit_once(' ').expect("a place to copy to");
+        for file in files.split(' ') {
+            assert!(root().join(file).exists(), "Containerfile copies {file}");
+        }
+    }
+    for ignored in read(".dockerignore").lines().filter_map(|line| line.strip_prefix('/')) {
+        let is_needed = ["Cargo.lock", "claims", "corpus", "crates", "scenarios", "web"];
+        assert!(!is_needed.contains(&ignored), "{ignored} is needed");
+    }
 }
 
 #[test]
 fn the_unit_is_the_one_that_the_page_shows_and_its_options_exist() {
     let unit = fs::read_to_string(root().join("dist/airlane-serve.service")).unwrap();
-    let page = fs::read_to_string(root().join("docs/serve.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/guide/serve.md")).unwrap();
     let indent = |line: &str| if line.is_empty() { String::new() } else { format!("    {line}") };
     let shown: Vec<String> = unit.lines().map(indent).collect();
-    assert!(page.contains(&shown.join("\n")), "docs/serve.md shows another unit");
+    assert!(page.contains(&shown.join("\n")), "docs/guide/serve.md shows another unit");
 
     let scratch = Scratch::new("unit");
     let help = String::from_utf8(scratch.airlane(&["serve", "--help"]).stdout).unwrap();

@@ -1,6 +1,7 @@
 //! The house rules that can be counted: which crate may use which, and which workload; which words
-//! names and help do not have.
+//! names and help do not have; whether links in pages lead somewhere.
 
+mod pages;
 mod words;
 
 use std::collections::BTreeMap;
@@ -71,10 +72,10 @@ fn sources() -> BTreeMap<String, PathBuf> {
     packages().into_iter().map(|(name, package)| (name, sources(&package))).collect()
 }
 
-/// The layers of `docs/layers.toml`, lowest first: the packages of each.
+/// The layers of `docs/design/layers.toml`, lowest first: the packages of each.
 fn layers() -> Vec<Vec<String>> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/layers.toml");
-    let text = std::fs::read_to_string(file).expect("docs/layers.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design/layers.toml");
+    let text = std::fs::read_to_string(file).expect("docs/design/layers.toml");
     let packages = |layer: &str| {
         let names = layer.lines().filter_map(|line| line.split_once(" = "));
         names.map(|(name, _)| name.to_owned()).collect()
@@ -89,7 +90,7 @@ fn packages_use_those_of_lower_layers_alone() {
         let found: Vec<usize> =
             (0..layers.len()).filter(|i| layers[*i].iter().any(|n| n == name)).collect();
         let [layer] = found[..] else {
-            panic!("{name} is in {} layers of docs/layers.toml", found.len())
+            panic!("{name} is in {} layers of docs/design/layers.toml", found.len())
         };
         layer
     };
@@ -100,7 +101,10 @@ fn packages_use_those_of_lower_layers_alone() {
         }
     }
     for name in layers.iter().flatten() {
-        assert!(packages.contains_key(name), "docs/layers.toml has {name}, which does not exist");
+        assert!(
+            packages.contains_key(name),
+            "docs/design/layers.toml has {name}, which does not exist"
+        );
     }
 }
 

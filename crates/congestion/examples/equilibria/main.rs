@@ -1,4 +1,4 @@
-//! Measures who gets what beside whom, and prints the tables of `docs/controllers.md`.
+//! Measures who gets what beside whom, and prints the tables of `docs/design/controllers.md`.
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!

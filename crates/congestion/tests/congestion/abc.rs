@@ -31,7 +31,7 @@ fn flows(count: u64, mbps: f64, rtt_ms: u64) -> Outcome {
 #[test]
 fn it_fills_constant_links_with_little_waiting() {
     // Above 50 packets in flight it stays below the rate; below it there is a queue of about the
-    // threshold (docs/controllers.md).
+    // threshold (docs/design/controllers.md).
     for (mbps, rtt_ms, used, wait_ms) in [(24.0, 100, 0.975, 2.0), (6.0, 60, 0.99, 25.0)] {
         let link = flows(1, mbps, rtt_ms).link;
         let wait = link.mean_sojourn.as_secs_f64() * 1e3;

@@ -1,5 +1,5 @@
-//! Who gets what beside whom, in short. The tables of `docs/controllers.md` are the long form:
-//! `cargo run --release -p airlane-congestion --example equilibria`.
+//! Who gets what beside whom, in short. The tables of `docs/design/controllers.md` are the long
+//! form: `cargo run --release -p airlane-congestion --example equilibria`.
 
 #[allow(dead_code, reason = "each test uses its own part of it")]
 use std::time::Duration;

@@ -20,6 +20,7 @@ pub struct BssLoad {
 
 /// What is wrong with an element.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BssLoadError {
     /// Another element.
     #[error("found element {0}; expected {ELEMENT}, BSS Load")]

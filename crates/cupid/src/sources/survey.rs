@@ -28,6 +28,7 @@ pub struct Survey {
 
 /// What is wrong with such a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SurveyError {
     /// A value that cannot be read.
     #[error("line {line}: found \"{found}\"; expected {expected}")]

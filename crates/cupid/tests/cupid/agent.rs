@@ -170,7 +170,8 @@ fn closed_loop(charging: Charging, kind: RuleKind) -> (f64, f64) {
 
 #[test]
 fn charging_full_aggregates_keeps_the_rate_where_the_literal_charge_lets_it_fall() {
-    // docs/cupid.md, "A trap": what the literal delta measures falls with the rate that it grants.
+    // docs/design/cupid.md, "A trap": what the literal delta measures falls with the rate that it
+    // grants.
     let (literal, small) = closed_loop(Charging::Literal, RuleKind::Default);
     let (paper, _) = closed_loop(Charging::Literal, RuleKind::Paper);
     let (packed, large) = closed_loop(Charging::Packed, RuleKind::Default);

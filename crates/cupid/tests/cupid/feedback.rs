@@ -1,4 +1,4 @@
-//! Reports on the wire: the vectors of docs/wire/cupid.md, and everything that may come.
+//! Reports on the wire: the vectors of docs/reference/wire/cupid.md, and everything that may come.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use airlane_base::{Rate, Time};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback, FeedbackError, Inbox, VERSION};
 use proptest::prelude::*;
 
-/// Reports and bytes as docs/wire/cupid.md has them.
+/// Reports and bytes as docs/reference/wire/cupid.md has them.
 fn vectors() -> Vec<(Feedback, &'static str)> {
     let least = Feedback {
         sequence: 0,
@@ -49,12 +49,12 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[test]
 fn reports_are_as_documented() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wire/cupid.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/wire/cupid.md");
     let page = std::fs::read_to_string(page).unwrap();
     for (feedback, text) in vectors() {
         assert_eq!(feedback.encode().to_vec(), hex(text), "{feedback:?}");
         assert_eq!(Feedback::decode(&hex(text)), Ok(feedback));
-        assert!(page.contains(text), "{text} is not in docs/wire/cupid.md");
+        assert!(page.contains(text), "{text} is not in docs/reference/wire/cupid.md");
     }
 }
 

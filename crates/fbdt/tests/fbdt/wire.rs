@@ -1,4 +1,4 @@
-//! The vectors of `docs/wire/fbdt.md`, and bytes that are refused.
+//! The vectors of `docs/reference/wire/fbdt.md`, and bytes that are refused.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn ranges(of: &[(u32, u32)]) -> Ranges {
 
 #[test]
 fn the_vectors_of_the_document_hold() {
-    let text = include_str!("../../../../docs/wire/fbdt.md");
+    let text = include_str!("../../../../docs/reference/wire/fbdt.md");
     let vectors: Vec<BytesMut> = text
         .lines()
         .skip_while(|line| *line != "## Vectors")

@@ -1,5 +1,5 @@
 //! Measures on real QUIC who gets what beside whom, and prints the tables "On QUIC" of
-//! `docs/controllers.md`.
+//! `docs/design/controllers.md`.
 //!
 //! `cargo run --release -p airlane-lab --example quic_equilibria -- [--seeds N] [--jobs N]
 //! [--units LIST] [--weights LIST] [--rtts LIST] [TABLE...]`

@@ -1,5 +1,5 @@
-//! Who gets what beside whom on real QUIC, in short. The tables of `docs/controllers.md` are the
-//! long form: `cargo run --release -p airlane-lab --example quic_equilibria`.
+//! Who gets what beside whom on real QUIC, in short. The tables of `docs/design/controllers.md` are
+//! the long form: `cargo run --release -p airlane-lab --example quic_equilibria`.
 
 #[path = "../../examples/quic_equilibria/scene.rs"]
 #[allow(dead_code, reason = "the tables use more of it")]

@@ -290,7 +290,7 @@ proptest! {
 
 #[test]
 fn the_sweep_of_the_documentation_is_sound() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sweeps.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/sweeps.md");
     let page = std::fs::read_to_string(page).unwrap();
     let text = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let grid = grid_with(text, &[], &[]).unwrap();

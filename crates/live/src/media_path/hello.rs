@@ -1,4 +1,5 @@
-//! What both ends say on a stream of the connection to open a path (`docs/wire/messages.md`).
+//! What both ends say on a stream of the connection to open a path
+//! (`docs/reference/wire/messages.md`).
 
 use airlane_quic::RecvStream;
 use bytes::{Bytes, BytesMut};

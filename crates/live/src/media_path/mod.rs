@@ -1,5 +1,5 @@
 //! The media path over real and emulated sockets: [`airlane_messages`] beside the QUIC connection that
-//! set it up, on the same socket (`docs/wire/messages.md`).
+//! set it up, on the same socket (`docs/reference/wire/messages.md`).
 //!
 //! [`MediaPaths`] are those of an endpoint. A path is opened over a QUIC connection: one end asks
 //! ([`MediaPaths::connect`]), the other answers ([`MediaPaths::accept`]); both exchange the numbers of

@@ -4,7 +4,8 @@
 //! A frame is cut into cells, one half of them towards the viewer and each of these with one behind it.
 //! A cell's layers are parts of its points, drawn at random and encoded on their own: how a cell looks
 //! depends on how many of them there are, not on which. Two formats are read, `airlane-clouds`, our own,
-//! and the text files that the authors of Octopus recorded; `docs/cloud-tables.md` describes both.
+//! and the text files that the authors of Octopus recorded; `docs/reference/cloud-tables.md`
+//! describes both.
 
 pub(crate) mod recorded;
 pub(crate) mod table;

@@ -1,5 +1,5 @@
-//! The text files that the authors of Octopus recorded (`docs/cloud-tables.md`): of two front cells and
-//! the two behind, each in five layers.
+//! The text files that the authors of Octopus recorded (`docs/reference/cloud-tables.md`): of two
+//! front cells and the two behind, each in five layers.
 
 use airlane_base::InputError;
 

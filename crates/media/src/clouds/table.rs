@@ -11,7 +11,7 @@ pub const FORMAT: &str = "airlane-clouds";
 /// The only version that is read.
 pub const VERSION: u64 = 1;
 /// Where the formats are described.
-pub(crate) const PAGE: &str = "docs/cloud-tables.md";
+pub(crate) const PAGE: &str = "docs/reference/cloud-tables.md";
 /// How far the shares of a picture may be from 1 together: they are rounded.
 const SHARES_OFF: f64 = 1e-3;
 

@@ -51,7 +51,7 @@ pub const MAX_CHUNKS: usize = crate::video::MAX_CHUNKS;
 pub const CHUNK_TABLE: &str = "quality.json";
 
 /// The scheme of the property that names the quality table of a title (see
-/// `docs/chunk-tables.md`).
+/// `docs/reference/chunk-tables.md`).
 pub const CHUNK_TABLE_SCHEME: &str = "urn:airlane:chunks:1";
 
 /// A title: its representations by kind, each list in rising order of bandwidth.

@@ -15,7 +15,7 @@ const MAX_DEG: f64 = 36_000.0;
 
 pub(super) fn read(bytes: &[u8], viewer: &str) -> Result<Vec<Recording>, InputError> {
     let value = json::parse(&text_of(bytes, WHAT)?, WHAT)?;
-    let root = Node::root(&value, "docs/tile-tables.md");
+    let root = Node::root(&value, "docs/reference/tile-tables.md");
     root.member("data")?.items()?.iter().map(|video| recording(video, viewer)).collect()
 }
 

@@ -3,7 +3,7 @@
 //! Two formats are read, told apart by content: that of AVTrack360, a file per viewer, and that of
 //! Dragonfly's traces, an archive per title. Angles are brought to one frame: yaw to the right of the
 //! panorama's middle, pitch up, roll towards the right shoulder. They are described in
-//! `docs/tile-tables.md`.
+//! `docs/reference/tile-tables.md`.
 
 mod avtrack;
 mod dragonfly;
@@ -101,7 +101,7 @@ pub fn load_dir(dir: impl AsRef<Path>) -> Result<BTreeMap<String, Vec<Recording>
     if titles.is_empty() {
         return Err(InputError::new(
             "no recorded heads in this folder",
-            "expected *.json, *.json.gz, *.tar or *.tar.gz, see docs/tile-tables.md",
+            "expected *.json, *.json.gz, *.tar or *.tar.gz, see docs/reference/tile-tables.md",
         )
         .at_file(dir));
     }

@@ -162,7 +162,8 @@ impl Clips {
         if self.0.is_empty() {
             return Err(InputError::new(
                 "no table of layers in this folder",
-                "expected *.json, *.json.gz, *.trace.gz or *.layers, see docs/layer-tables.md",
+                "expected *.json, *.json.gz, *.trace.gz or *.layers, see \
+                 docs/reference/layer-tables.md",
             ));
         }
         for video in self.0.values() {

@@ -4,7 +4,7 @@
 //! A [`LayeredVideo`] is the table of one clip; [`LayerContent`] is the clips of a folder, or those
 //! that come with Airlane, moving point clouds ([`crate::clouds`]) among them. Two formats are read:
 //! `airlane-layers`, our own, and the text files that the authors of Octopus recorded. [`Packed`] is a
-//! clip with its bytes. All are described in `docs/layer-tables.md`.
+//! clip with its bytes. All are described in `docs/reference/layer-tables.md`.
 
 mod content;
 mod packed;

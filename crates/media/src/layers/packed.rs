@@ -1,4 +1,5 @@
-//! A packed layered video: a table of layers, and the bytes that it is of (`docs/layer-tables.md`).
+//! A packed layered video: a table of layers, and the bytes that it is of
+//! (`docs/reference/layer-tables.md`).
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! The text files that the authors of Octopus recorded (`docs/layer-tables.md`).
+//! The text files that the authors of Octopus recorded (`docs/reference/layer-tables.md`).
 
 use airlane_base::InputError;
 

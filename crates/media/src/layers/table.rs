@@ -17,7 +17,7 @@ pub const VERSION: u64 = 1;
 /// What errors say was expected.
 pub(super) const WHAT: &str = "a table of layers";
 /// Where the formats are described.
-const PAGE: &str = "docs/layer-tables.md";
+const PAGE: &str = "docs/reference/layer-tables.md";
 
 /// Reads a table.
 pub(super) fn parse(text: &str) -> Result<LayeredVideo, InputError> {

@@ -1,4 +1,4 @@
-//! Readers and the writer of chunk tables, described in `docs/chunk-tables.md`.
+//! Readers and the writer of chunk tables, described in `docs/reference/chunk-tables.md`.
 //!
 //! Two formats are read, told apart by their content: `airlane-chunks`, our own, and the tables
 //! of the Comyco video description data set. Both may be gzipped.
@@ -53,7 +53,7 @@ pub struct Traps {
 pub fn parse(bytes: &[u8]) -> Result<Table, InputError> {
     let text = text_of(bytes, WHAT)?;
     let value = json::parse(&text, WHAT)?;
-    let root = json::Node::root(&value, "docs/chunk-tables.md");
+    let root = json::Node::root(&value, "docs/reference/chunk-tables.md");
     if root.optional("format")?.is_some() {
         airlane::read(&root)
     } else if root.optional("representations")?.is_some() {

@@ -58,7 +58,7 @@ impl TileContent {
         if files.is_empty() {
             return Err(InputError::new(
                 "no table of tiles in this folder",
-                "expected *.json or *.json.gz, see docs/tile-tables.md",
+                "expected *.json or *.json.gz, see docs/reference/tile-tables.md",
             )
             .at_file(dir));
         }

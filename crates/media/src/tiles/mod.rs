@@ -5,7 +5,7 @@
 //! that come with Airlane. Tiles are numbered in raster order from the top left of the equirectangular
 //! panorama. Two formats are read ([`parse`]): `airlane-tiles`, our own, and the segment sizes of
 //! the 360-Video-DASH data set, whose distortions are modelled ([`model`]). Both are described in
-//! `docs/tile-tables.md`.
+//! `docs/reference/tile-tables.md`.
 
 mod content;
 pub mod model;

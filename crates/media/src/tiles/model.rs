@@ -13,7 +13,8 @@
 //!
 //! That is a power law of rate and distortion, the same exponent for all tiles, around a mean that
 //! depends on how much busier than the mean of its video a tile is. How well it holds for the content
-//! that it was fitted to is in `docs/tile-tables.md`. No claim is judged on modelled distortions.
+//! that it was fitted to is in `docs/reference/tile-tables.md`. No claim is judged on modelled
+//! distortions.
 
 use super::sizes::Sizes;
 use super::{Distortion, MAX_MSE, Tile, TileLevel, TiledVideo};

@@ -17,7 +17,7 @@ pub const VERSION: u64 = 1;
 /// What errors say was expected.
 const WHAT: &str = "a table of tiles";
 /// Where the formats are described.
-const PAGE: &str = "docs/tile-tables.md";
+const PAGE: &str = "docs/reference/tile-tables.md";
 
 /// Reads the table of a 360-degree video from the bytes of a file, gzipped or not. A file of sizes
 /// alone has no name in it: the video gets `name`.

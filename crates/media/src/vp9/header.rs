@@ -4,6 +4,7 @@ use super::bits::{BitWriter, Bits};
 
 /// Why a frame cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Vp9Error {
     /// It ends within its header.
     #[error("a frame that ends within its header")]

@@ -4,6 +4,7 @@ use crate::dash::FrameRate;
 
 /// Why a stream does not fit into IVF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IvfError {
     /// The picture is too large.
     #[error("pictures of {0}x{1}, and IVF has room for 65535x65535")]

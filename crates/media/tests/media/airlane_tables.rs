@@ -97,7 +97,7 @@ fn each_fault_has_its_message() {
         (
             "\"video\": \"talk\", ",
             "",
-            "video: missing; every table needs it, see docs/chunk-tables.md",
+            "video: missing; every table needs it, see docs/reference/chunk-tables.md",
         ),
         (
             "\"talk\"",
@@ -133,7 +133,8 @@ fn each_fault_has_its_message() {
         (
             "\"size_bytes\": [150000, 140000], ",
             "",
-            "rungs[0].size_bytes: missing; every table needs it, see docs/chunk-tables.md",
+            "rungs[0].size_bytes: missing; every table needs it, see \
+             docs/reference/chunk-tables.md",
         ),
         (
             "1500000, 1400000",

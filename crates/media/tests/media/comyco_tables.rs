@@ -131,7 +131,8 @@ fn each_fault_has_its_message() {
         error(|t| {
             t["representations"][1].as_object_mut().unwrap().remove("vmaf_phone");
         }),
-        "representations[1].vmaf_phone: missing; every table needs it, see docs/chunk-tables.md"
+        "representations[1].vmaf_phone: missing; every table needs it, see \
+         docs/reference/chunk-tables.md"
     );
     assert_eq!(
         error(|t| t["representations"][3]["nominal_kbps"] = 400.into()),

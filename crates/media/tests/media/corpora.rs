@@ -63,7 +63,7 @@ fn errors_name_the_file() {
         message(),
         format!(
             "{}: no table in this folder; expected *.json, *.json.gz or */quality.json, see \
-             docs/chunk-tables.md",
+             docs/reference/chunk-tables.md",
             dir.display()
         )
     );

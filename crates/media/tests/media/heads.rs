@@ -83,7 +83,7 @@ fn faults_are_named() {
     );
     assert_eq!(
         edited(|v| drop(v.as_object_mut().unwrap().remove("filename"))),
-        "data[0].filename: missing; every table needs it, see docs/tile-tables.md"
+        "data[0].filename: missing; every table needs it, see docs/reference/tile-tables.md"
     );
     let name = "vid4_uid3_vp_corr_per_frame.txt";
     assert_eq!(

@@ -84,7 +84,7 @@ fn errors_name_the_key() {
         ),
         (
             |t| drop(t.as_object_mut().unwrap().remove("gop_s")),
-            "gop_s: missing; every table needs it, see docs/tile-tables.md",
+            "gop_s: missing; every table needs it, see docs/reference/tile-tables.md",
         ),
         (|t| t["gop_s"] = json!(-1), "gop_s: -1; expected the seconds of a GoP, such as 1"),
         (|t| t["gop_s"] = json!(61), "gop_s: 61; expected 0.001 to 60"),
@@ -130,7 +130,7 @@ fn errors_name_the_key() {
     assert_eq!(
         parse(b"{\"a\": 1}", "file").unwrap_err().to_string(),
         "neither \"format\" nor a tiling such as \"8x5\" is there; expected a table of the format \
-         \"airlane-tiles\" or tile sizes, see docs/tile-tables.md"
+         \"airlane-tiles\" or tile sizes, see docs/reference/tile-tables.md"
     );
 }
 
@@ -184,7 +184,7 @@ fn errors_of_sizes_name_the_key() {
     };
     assert_eq!(
         error(|t| drop(t["2x1"]["1000"]["9000"].as_object_mut().unwrap().remove("3"))),
-        "2x1.1000.9000.3: missing; every table needs it, see docs/tile-tables.md"
+        "2x1.1000.9000.3: missing; every table needs it, see docs/reference/tile-tables.md"
     );
     assert_eq!(
         error(|t| t["2x1"]["1000"]["fast"] = json!({})),
@@ -272,7 +272,7 @@ fn folders_hold_videos_in_the_order_of_their_files() {
         message(),
         format!(
             "{}: no table of tiles in this folder; expected *.json or *.json.gz, see \
-             docs/tile-tables.md",
+             docs/reference/tile-tables.md",
             dir.display()
         )
     );

@@ -1,4 +1,4 @@
-//! The packets that `docs/wire/messages.md` shows.
+//! The packets that `docs/reference/wire/messages.md` shows.
 
 use airlane_messages::Protection;
 use airlane_octopus::Marking;
@@ -27,8 +27,8 @@ fn exchanged(sealed: bool) -> [String; 2] {
 
 #[test]
 fn the_page_has_the_packets_that_are_sent() {
-    let page = include_str!("../../../../docs/wire/messages.md");
+    let page = include_str!("../../../../docs/reference/wire/messages.md");
     let packets = [exchanged(true), exchanged(false)].into_iter().flatten();
     let missing: Vec<_> = packets.filter(|p| !page.contains(&format!("`{p}`"))).collect();
-    assert!(missing.is_empty(), "docs/wire/messages.md lacks {missing:#?}");
+    assert!(missing.is_empty(), "docs/reference/wire/messages.md lacks {missing:#?}");
 }

@@ -104,6 +104,7 @@ impl ValueTable {
     }
 
     /// The same values read along lines of equal buffers, whatever is closer.
+    #[must_use]
     pub fn read_along_equal_buffers(mut self) -> Self {
         self.grid.lines = Lines::Buffer;
         self

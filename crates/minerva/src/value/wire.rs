@@ -28,6 +28,7 @@ const MAX_STEP: u32 = 1_000_000_000;
 
 /// Why bytes are no value curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// Too many bytes.
     #[error("a value curve has at most {MAX_BYTES} bytes, not {0}")]

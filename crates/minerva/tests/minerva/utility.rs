@@ -41,7 +41,7 @@ fn at_the_rate_of_a_rung_the_utility_is_its_quality() {
 }
 
 /// The mean over cases is within 3. Single cases are up to 6.5 below: the pause that the buffer
-/// estimate leaves out reads as a stall where MPC runs the buffer low (see docs/minerva.md).
+/// estimate leaves out reads as a stall where MPC runs the buffer low (see docs/design/minerva.md).
 fn mean_utility_is_q(settings: &[Arc<TitleModel>]) {
     let curves = curves(settings);
     let f = normalisation(settings, 2.0);

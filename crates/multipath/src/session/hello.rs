@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn first_messages_are_as_the_document_has_them() {
-        let text = include_str!("../../../../docs/wire/multipath.md");
+        let text = include_str!("../../../../docs/reference/wire/multipath.md");
         let vector = |name: &str| -> String {
             let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             line.chars().filter(char::is_ascii_hexdigit).collect()

@@ -1,5 +1,5 @@
-//! Frames on a subflow, each of which names the stream that it belongs to. `docs/wire/multipath.md` has
-//! the format, with test vectors.
+//! Frames on a subflow, each of which names the stream that it belongs to.
+//! `docs/reference/wire/multipath.md` has the format, with test vectors.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn frames_are_as_the_document_has_them() {
-        let text = include_str!("../../../../docs/wire/multipath.md");
+        let text = include_str!("../../../../docs/reference/wire/multipath.md");
         let request = Bytes::from_static(b"\x01\x01\xbbexample.org");
         let open = SubflowFrame { stream: 1, body: Body::Open { terms: TERMS, request } };
         let set_limit = SubflowFrame { stream: 0, body: Body::Credit(8 << 30) };

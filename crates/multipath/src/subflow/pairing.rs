@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn pairings_are_as_the_document_has_them() {
-        let text = include_str!("../../../../docs/wire/multipath.md");
+        let text = include_str!("../../../../docs/reference/wire/multipath.md");
         let vector = text.lines().find_map(|line| line.strip_prefix("Pairing: `")).unwrap();
         let vector: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
         let nonce = std::array::from_fn(|i| i as u8);

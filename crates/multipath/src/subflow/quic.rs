@@ -21,7 +21,8 @@ use crate::subflow::pairing::{
     pairing,
 };
 
-/// The name of the chunked streams of a bulk connection (`docs/wire/multipath.md`): as of version 2.
+/// The name of the chunked streams of a bulk connection (`docs/reference/wire/multipath.md`): as of
+/// version 2.
 const DATA: ChunkedStreamName = *b"airlane trunk\0\0\0";
 
 /// Accepts the connections of `endpoint` until it is closed. Each has `timeout` to say which channel of

@@ -1,5 +1,5 @@
-//! What a peer that has the key can have a serving end hold: what `docs/wire/tunnel.md` promises of
-//! it, counted to the byte. A program of its own, for its allocator counts.
+//! What a peer that has the key can have a serving end hold: what `docs/reference/wire/tunnel.md`
+//! promises of it, counted to the byte. A program of its own, for its allocator counts.
 
 mod allocator;
 mod peer;

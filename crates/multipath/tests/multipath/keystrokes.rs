@@ -196,7 +196,7 @@ fn measure(rates_mbps: &[f64], rtt: Duration) -> Found {
 }
 
 /// What the bulk transfer may cost a keystroke beyond what the network's queues cost a ping, as
-/// `docs/tunnel-measured.md` asks of the tunnel between namespaces.
+/// `docs/results/tunnel.md` asks of the tunnel between namespaces.
 const ABOVE_MS: f64 = 1.0;
 
 #[test]

@@ -1,5 +1,5 @@
 //! What recorded traces are like, the generator fitted to them, and what it generates, beside
-//! each other (docs/traces.md).
+//! each other (docs/reference/traces.md).
 //!
 //! `cargo run --release -p airlane-net --example fit_traces -- MEDIUM SETS FILE...`
 //!

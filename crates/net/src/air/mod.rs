@@ -11,7 +11,7 @@
 //! push --queue per station and category--> contender --aggregate--> PPDU --SINR--> reorder --> poll
 //! ```
 //!
-//! Equations, constants and what is left out: `docs/air.md`.
+//! Equations, constants and what is left out: `docs/design/air.md`.
 
 #![expect(clippy::vec_box, reason = "packets change hands boxed, here as elsewhere")]
 

@@ -53,6 +53,7 @@ pub struct Delivered {
 
 /// A route that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RouteError {
     /// Not an address of this network.
     #[error("{0} is no address of this network")]

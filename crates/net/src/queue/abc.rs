@@ -2,7 +2,7 @@
 //!
 //! It knows what its link can carry, computes the rate at which senders should send in a round trip
 //! from now, and tells them by a mark on each packet that leaves: one packet more, or one less.
-//! Equations, and what differs from the paper: `docs/network-model.md`.
+//! Equations, and what differs from the paper: `docs/design/network-model.md`.
 
 use std::collections::VecDeque;
 use std::time::Duration;

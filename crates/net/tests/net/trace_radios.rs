@@ -1,5 +1,5 @@
 //! Generated traces of radios: outages of less than a second that leave seconds alone, and what
-//! `docs/traces.md` says of them by the second, which holds for the recordings too.
+//! `docs/reference/traces.md` says of them by the second, which holds for the recordings too.
 
 #[allow(dead_code, reason = "the example uses the rest of it")]
 #[path = "../../examples/fit_traces/radio/seconds.rs"]
@@ -14,7 +14,7 @@ use airlane_net::{Medium, Trace};
 use proptest::prelude::*;
 use seconds::{LAGS, PERCENT, Seconds, by_second};
 
-/// What `docs/traces.md` gives for generated traces of a radio, and the recording.
+/// What `docs/reference/traces.md` gives for generated traces of a radio, and the recording.
 struct Documented {
     medium: Medium,
     file: &'static str,

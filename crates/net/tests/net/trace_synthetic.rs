@@ -1,5 +1,5 @@
-//! Generated traces: repeatable, within bounds, and like what `docs/traces.md` says, which holds
-//! for the recordings too.
+//! Generated traces: repeatable, within bounds, and like what `docs/reference/traces.md` says,
+//! which holds for the recordings too.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ fn pool(medium: Medium, lengths_s: &[u64], traces: u64) -> Shape {
     Shape::of_bins(&bins)
 }
 
-/// What `docs/traces.md` gives for generated traces of a medium.
+/// What `docs/reference/traces.md` gives for generated traces of a medium.
 struct Documented {
     means_cv: f64,
     cv_100ms: f64,

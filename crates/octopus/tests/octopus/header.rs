@@ -1,9 +1,10 @@
-//! The header on the wire: the vectors of docs/wire/octopus.md, and everything that may come.
+//! The header on the wire: the vectors of docs/reference/wire/octopus.md, and everything that may
+//! come.
 
 use airlane_octopus::{HEADER_BYTES, Header, HeaderError, Marking, is_older};
 use proptest::prelude::*;
 
-/// Header and bytes as docs/wire/octopus.md has them.
+/// Header and bytes as docs/reference/wire/octopus.md has them.
 fn vectors() -> Vec<(Header, &'static str)> {
     let marking = Marking { priority: 3, drops: Some(2), bitrate_kbps: 7500, slack_ms: 200 };
     let all = Marking { priority: 7, drops: Some(7), bitrate_kbps: 0xf_ffff, slack_ms: 511 };
@@ -24,12 +25,12 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[test]
 fn headers_are_as_documented() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wire/octopus.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/wire/octopus.md");
     let page = std::fs::read_to_string(page).unwrap();
     for (header, text) in vectors() {
         assert_eq!(header.encode().unwrap().to_vec(), hex(text), "{header:?}");
         assert_eq!(Header::decode(&hex(text)), Ok(header));
-        assert!(page.contains(text), "{text} is not in docs/wire/octopus.md");
+        assert!(page.contains(text), "{text} is not in docs/reference/wire/octopus.md");
     }
 }
 

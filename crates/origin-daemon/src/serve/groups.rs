@@ -198,7 +198,8 @@ fn provider(
         abr: request.abr,
         values: BTreeMap::new(),
         normalisation: Arc::new(normalisation.map_err(|e| {
-            InputError::new(e.to_string(), "see docs/minerva.md, Normalisation").at_file(place)
+            InputError::new(e.to_string(), "see docs/design/minerva.md, Normalisation")
+                .at_file(place)
         })?),
         config,
         payload_bytes,

@@ -105,7 +105,7 @@ pub struct EncodingReport {
     pub ssim_db: [f64; LAYERS],
 }
 
-/// Packs a video in layers: see `docs/pack.md`.
+/// Packs a video in layers: see `docs/guide/pack.md`.
 ///
 /// `observer` hears how far it is. Raising `stop` ends it and leaves nothing.
 ///

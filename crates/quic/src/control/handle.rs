@@ -43,7 +43,7 @@ pub struct ControlStats {
     pub marks_received: u64,
     /// Time during which there was data to send: from when data could not leave at once, held
     /// back by window or pacing, until the last of it left. Idle gaps and the wait for the last
-    /// acknowledgements do not count; see `docs/quic.md`.
+    /// acknowledgements do not count; see `docs/design/quic.md`.
     pub busy: Duration,
     /// Whether there is data to send now.
     pub has_data: bool,

@@ -34,7 +34,8 @@
 //! - A panic in a controller ends its connection and no other, and no controller of that connection
 //!   is called again.
 //!
-//! `noq.rs` lists what noq 1.4.0 makes necessary, point by point; `docs/quic.md` has the reasons.
+//! `noq.rs` lists what noq 1.4.0 makes necessary, point by point; `docs/design/quic.md` has the
+//! reasons.
 
 mod core;
 mod handle;

@@ -280,7 +280,8 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         &choices,
         "\"droptail\"",
         "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
-         priority dropping those of docs/octopus.md; ABC marks packets for senders under it.",
+         priority dropping those of docs/design/octopus.md; ABC marks packets for senders under \
+         it.",
     );
     let kind = kind.unwrap_or(Ok(QueueWord::DropTail));
     let bdp = r.number_or_none(

@@ -49,7 +49,7 @@ pub(super) fn network(r: &mut Reader<'_>) -> Network {
     let accesses = r.list(
         "access",
         "The last mile of some hosts: an access around an ideal core \
-         ([network model](network-model.md)).",
+         ([network model](../design/network-model.md)).",
         |r| {
             let (access, outer) = access(r);
             behind.push(outer);
@@ -173,7 +173,7 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
     }
     let doc = "What it is: a link whose directions share nothing; a cell in which each host has such a \
                link with a queue of its own; a WiFi, on which each host is a station; or stations of \
-               another kind of the WiFi that it is behind ([the air](air.md)).";
+               another kind of the WiFi that it is behind ([the air](../design/air.md)).";
     let kind = r.word("kind", AccessWord::Link, doc);
     let behind =
         r.name_or_none("behind", NONE, "The access that lies between this one and the core.");

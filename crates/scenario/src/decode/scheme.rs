@@ -118,7 +118,7 @@ pub(super) fn scheme(registry: &Registry, r: &mut Reader<'_>, network: &Network)
     });
     let cupid = r.section(
         "cupid",
-        "What agents of Cupid do on hosts on a WiFi ([Cupid](cupid.md)).",
+        "What agents of Cupid do on hosts on a WiFi ([Cupid](../design/cupid.md)).",
         cupid,
     );
     let parts = registry.workloads().iter().filter_map(|w| w.read_scheme(r, &control)).collect();

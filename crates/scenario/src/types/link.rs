@@ -199,7 +199,7 @@ pub struct TraceSource {
 pub enum TraceFrom {
     /// A file, as the scenario names it; see [`Source::folder`](super::Source::folder).
     File(PathBuf),
-    /// A generator, which makes another one for every case: see `docs/traces.md`.
+    /// A generator, which makes another one for every case: see `docs/reference/traces.md`.
     Generator {
         /// What kind of link it is like.
         medium: Medium,

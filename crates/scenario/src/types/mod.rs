@@ -18,7 +18,7 @@ pub use wifi::*;
 ///
 /// Read one with [`Scenario::from_file`](super::Scenario::from_file) or
 /// [`Scenario::from_bytes`](super::Scenario::from_bytes); the keys of the file are described in
-/// `docs/scenarios.md`.
+/// `docs/reference/scenarios.md`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenario {
     /// Name, of files and rows.

@@ -361,7 +361,7 @@ fn messages_that_do_not_fit_the_session_are_refused() {
 
 /// The lines of the document's table of vectors: name and bytes.
 fn vectors() -> BTreeMap<String, Vec<u8>> {
-    let text = include_str!("../../../../docs/wire/tiles.md");
+    let text = include_str!("../../../../docs/reference/wire/tiles.md");
     let (_, table) = text.split_once("## Vectors").unwrap();
     let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
     let vector = |row: &str| {

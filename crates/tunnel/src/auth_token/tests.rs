@@ -237,7 +237,7 @@ fn who_knocks_without_end_shuts_out_neither_others_nor_itself() {
 
 #[test]
 fn knocks_are_as_the_document_has_them() {
-    let text = include_str!("../../../../docs/wire/tunnel.md");
+    let text = include_str!("../../../../docs/reference/wire/tunnel.md");
     let said = AuthToken { nonce: std::array::from_fn(|i| i as u8), channel: 1, time_ms: NOW };
     let makers = [
         ("Token", TokenSigner::Shared(TokenKey::new(&[1; 32]))),

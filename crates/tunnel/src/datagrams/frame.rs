@@ -1,4 +1,4 @@
-//! A datagram in a stream. `docs/wire/tunnel.md` has the format.
+//! A datagram in a stream. `docs/reference/wire/tunnel.md` has the format.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_datagram_is_as_the_document_has_it() {
-        let text = include_str!("../../../../docs/wire/tunnel.md");
+        let text = include_str!("../../../../docs/reference/wire/tunnel.md");
         let vector = text.lines().find_map(|line| line.strip_prefix("Datagram: `")).unwrap();
         let digits: String = vector.chars().filter(char::is_ascii_hexdigit).collect();
         let target = Target::parse("192.0.2.1:53").unwrap();

@@ -45,8 +45,8 @@ const FIVE_SIXTHS: Spectrum = Spectrum {
 
 /// Bits of a codeword, coded, and the distance in dB of real decoders from what such a code could do at
 /// best. 802.11 has LDPC codewords of 648, 1296 and 1944 bits. Both were fitted to the curves of ns-3's
-/// table-based model, which come from simulated receivers (docs/wifi.md): with these two alone all twelve
-/// MCS stay within half a dB.
+/// table-based model, which come from simulated receivers (docs/design/wifi.md): with these two
+/// alone all twelve MCS stay within half a dB.
 const CODEWORD_BITS: f64 = 648.0;
 pub(super) const LDPC_LOSS_DB: f64 = 1.0;
 

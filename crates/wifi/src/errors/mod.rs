@@ -23,7 +23,7 @@ pub enum Code {
 pub const DETECTION_DB: f64 = 4.0;
 
 /// How likely a frame comes through: white noise, a receiver without other faults. The equations, and
-/// how far they are from others' curves: `docs/wifi.md`.
+/// how far they are from others' curves: `docs/design/wifi.md`.
 ///
 /// An SNR here is that of the whole transmission: received power over the noise in its width. It is taken
 /// as the SNR of each subcarrier. Spatial streams share the power, and a receiver with as many antennas

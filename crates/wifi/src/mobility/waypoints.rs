@@ -16,6 +16,7 @@ pub struct Waypoints {
 
 /// Why a list of places is none.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum WaypointError {
     /// There is nothing in it.
     #[error("expected at least one place")]

@@ -13,6 +13,7 @@ pub struct SnrTrace {
 
 /// Why a list of SNRs is none.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TraceError {
     /// There is nothing in it.
     #[error("expected at least one SNR")]

@@ -130,12 +130,13 @@ fn ldpc_gains_what_is_known() {
     }
 }
 
-/// The table of docs/wifi.md. To print it: `cargo test -p airlane-wifi table_of_the_page -- --nocapture`.
+/// The table of docs/design/wifi.md. To print it: `cargo test -p airlane-wifi table_of_the_page --
+/// --nocapture`.
 #[test]
 fn the_table_of_the_page_is_true() {
     let (old, new) =
         (ErrorModel::with_code(Code::Convolutional), ErrorModel::with_code(Code::Ldpc));
-    let page = include_str!("../../../../docs/wifi.md");
+    let page = include_str!("../../../../docs/design/wifi.md");
     let mut missing = Vec::new();
     for mcs in 0..12 {
         let there = |model, code| match ns3_at_a_tenth(model, code, mcs, 1_458) {
@@ -158,7 +159,7 @@ fn the_table_of_the_page_is_true() {
             missing.push(line);
         }
     }
-    assert!(missing.is_empty(), "docs/wifi.md lacks\n{}", missing.join("\n"));
+    assert!(missing.is_empty(), "docs/design/wifi.md lacks\n{}", missing.join("\n"));
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn alone_it_fills_a_constant_link() {
     }
 }
 
-/// What docs/salsify.md explains.
+/// What docs/design/salsify.md explains.
 #[test]
 fn sprout_as_published_leaves_a_quarter_of_the_link() {
     let outcome = run(&Scene::new(sprout()));
@@ -167,7 +167,7 @@ fn all_arrive(outcome: &Outcome) -> bool {
 
 /// `cargo test -p airlane-salsify -- --ignored --nocapture table`
 #[test]
-#[ignore = "it prints what docs/salsify.md tells"]
+#[ignore = "it prints what docs/design/salsify.md tells"]
 fn table() {
     for estimator in [Estimator::Own, sprout(), tuned()] {
         println!("{estimator:?}");
@@ -183,7 +183,7 @@ fn table() {
 /// Sprout's share of the link from 10 to 30 s, by rate and round trip.
 /// `cargo test -p airlane-salsify -- --ignored --nocapture round_trips`
 #[test]
-#[ignore = "it prints what docs/salsify.md tells"]
+#[ignore = "it prints what docs/design/salsify.md tells"]
 fn round_trips() {
     for estimator in [sprout(), tuned()] {
         println!("{estimator:?}");
@@ -216,7 +216,7 @@ fn varying() -> Scene {
 /// and ms from capture on, mean and 99th percentile.
 /// `cargo test -p airlane-salsify -- --ignored --nocapture grid`
 #[test]
-#[ignore = "it prints what docs/salsify.md tells"]
+#[ignore = "it prints what docs/design/salsify.md tells"]
 fn grid() {
     let mut configs = Vec::new();
     for (delay, cautious) in [(75, 5), (100, 5), (150, 5), (200, 5), (100, 0), (100, 1)] {

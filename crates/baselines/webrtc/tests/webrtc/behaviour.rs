@@ -82,7 +82,7 @@ fn loss_costs_few_frames() {
 
 /// `cargo test -p airlane-webrtc -- --ignored --nocapture table`
 #[test]
-#[ignore = "it prints what docs/webrtc.md tells"]
+#[ignore = "it prints what docs/design/webrtc.md tells"]
 fn table() {
     println!("constant\n{}", run(&Scene::new()).table(30));
     println!("1 Mbit/s from 15 s on\n{}", run(&Scene::new().step(15, 1.0)).table(30));
@@ -94,7 +94,7 @@ fn table() {
 /// Mbit/s of frames decoded from 5 to 30 s, per cent of the frames, and ms from capture on.
 /// `cargo test -p airlane-webrtc -- --ignored --nocapture grid`
 #[test]
-#[ignore = "it prints what docs/webrtc.md tells"]
+#[ignore = "it prints what docs/design/webrtc.md tells"]
 fn grid() {
     let constant = |mbps, rtt| Scene {
         steps: vec![(Duration::ZERO, Rate::from_mbps(mbps))],

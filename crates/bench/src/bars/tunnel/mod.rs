@@ -1,5 +1,5 @@
 //! `airlane tunnel` between network namespaces, beside what each path gives alone, kernel MPTCP, the
-//! laboratory's prediction and a chain of two socat: `docs/tunnel-measured.md`. A script measures;
+//! laboratory's prediction and a chain of two socat: `docs/results/tunnel.md`. A script measures;
 //! it takes root.
 
 pub(crate) mod peer;

@@ -1,5 +1,6 @@
 //! Transfers by Sprout's forecast as published (Winstein et al., NSDI 2013): in each tick as much as is
-//! to arrive within 100 ms, over Salsify's transport, which has the one estimator (`docs/salsify.md`).
+//! to arrive within 100 ms, over Salsify's transport, which has the one estimator
+//! (`docs/design/salsify.md`).
 
 use std::sync::Arc;
 use std::time::Duration;

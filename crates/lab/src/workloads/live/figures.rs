@@ -1,4 +1,4 @@
-//! Figures of a stream, as `docs/live.md` defines them.
+//! Figures of a stream, as `docs/design/live.md` defines them.
 
 use airlane_base::Time;
 use airlane_live::LayerSet;

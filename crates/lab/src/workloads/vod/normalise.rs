@@ -119,7 +119,9 @@ fn stored(request: &NormaliseRequest) -> Result<StoredNormalisation, LabError> {
             Normalisation::new(form, alpha, curves.iter().map(|(t, c)| (c.qoe(), of(t))))
         }
     }
-    .map_err(|e| InputError::new(e.to_string(), "see docs/minerva.md").at_file(&corpus.name))?;
+    .map_err(|e| {
+        InputError::new(e.to_string(), "see docs/design/minerva.md").at_file(&corpus.name)
+    })?;
     let any = settings.values().next().map(|s| (s.qoe_params(), s.player()));
     let (qoe, config) = any.ok_or_else(|| LabError::fault("a corpus without titles"))?;
     Ok(StoredNormalisation {

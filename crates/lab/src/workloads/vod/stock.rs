@@ -301,7 +301,7 @@ fn config(minerva: &types::Minerva, baseline: f64) -> Config {
         utility: match minerva.utility {
             Some(types::Utility::ClientAware) => UtilityKind::ClientAware,
             Some(types::Utility::Basic) => UtilityKind::Basic,
-            // Appendix D is about mean curves: docs/minerva.md has both beside each other.
+            // Appendix D is about mean curves: docs/design/minerva.md has both beside each other.
             None if minerva.fairness == Some(types::Fairness::Proportional) => UtilityKind::Basic,
             None => UtilityKind::ClientAware,
         },

@@ -1,5 +1,6 @@
 //! Web traffic: transfers that begin as a Poisson process, each from a server drawn at random, on a
-//! connection of its own. The sizes follow a bounded Pareto distribution (`docs/traffic.md`).
+//! connection of its own. The sizes follow a bounded Pareto distribution
+//! (`docs/design/traffic.md`).
 
 mod read;
 mod report;

@@ -397,12 +397,12 @@ fn the_built_in_scenarios_are_sound() {
 
 #[test]
 fn the_documentation_lists_every_key_with_its_default() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenarios.md");
     let page = std::fs::read_to_string(file).unwrap_or_default();
     let table = airlane_lab::registry().scenarios().keys_as_markdown();
     if let Some(line) = table.lines().find(|line| !page.contains(line)) {
-        panic!("docs/scenarios.md lacks\n{line}\nof\n{table}");
+        panic!("docs/reference/scenarios.md lacks\n{line}\nof\n{table}");
     }
     let rows = |text: &str| text.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows(&page), rows(&table), "docs/scenarios.md lists keys that are gone");
+    assert_eq!(rows(&page), rows(&table), "docs/reference/scenarios.md lists keys that are gone");
 }

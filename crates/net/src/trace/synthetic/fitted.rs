@@ -1,5 +1,5 @@
-//! The fitted models: what the example prints, with the recordings where `docs/traces.md` says,
-//! in this order:
+//! The fitted models: what the example prints, with the recordings where `docs/reference/traces.md`
+//! says, in this order:
 //!
 //! `cargo run --release -p airlane-net --example fit_traces -- fit:lte 1 {ATT,Verizon}-LTE-driving.down.gz`
 //!

@@ -1,5 +1,5 @@
 //! The fitted models of radios: what the example prints, with the recordings where
-//! `docs/traces.md` says, in this order:
+//! `docs/reference/traces.md` says, in this order:
 //!
 //! `cargo run --release -p airlane-net --example fit_traces -- fit:wifi-ac 1 iperf_LoS_WIFI.csv`
 //!

@@ -2,7 +2,7 @@
 //!
 //! The licences of the recordings do not allow to ship them; what was measured of them is shipped
 //! instead. Equations, parameters and the statistics of recordings and generated traces beside
-//! each other: `docs/traces.md`.
+//! each other: `docs/reference/traces.md`.
 
 mod fitted;
 mod fitted_radios;

@@ -51,7 +51,7 @@ pub struct Outages {
     pub max_s: f64,
 }
 
-/// A stochastic model of a link's capacity over time; equations in `docs/traces.md`.
+/// A stochastic model of a link's capacity over time; equations in `docs/reference/traces.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityModel {
     /// The scale: bits per second that 1 in `capacity` stands for, in the median trace.

@@ -29,7 +29,7 @@ pub struct Phase {
     pub dwell_s: f64,
 }
 
-/// A stochastic model of a radio's capacity over time; equations in `docs/traces.md`.
+/// A stochastic model of a radio's capacity over time; equations in `docs/reference/traces.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioModel {
     /// What capacity never exceeds, in bits per second: a clear channel without any contention.

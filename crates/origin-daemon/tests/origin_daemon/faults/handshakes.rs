@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::common::*;
 use crate::faults::stalled::pinging;
 
-/// Handshakes of clients that were not asked to prove their address (docs/serve.md).
+/// Handshakes of clients that were not asked to prove their address (docs/guide/serve.md).
 const UNPROVEN: f64 = 64.0;
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(4);

@@ -1,5 +1,5 @@
 //! Streams of AWStream: one layer at one quality over a reliable stream, whose frame rate follows what
-//! waits to be sent (`docs/awstream.md`).
+//! waits to be sent (`docs/design/awstream.md`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

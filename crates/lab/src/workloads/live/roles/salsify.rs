@@ -1,5 +1,5 @@
-//! Streams over Salsify (`docs/salsify.md`): one layer, each frame as large as the transport says, or at
-//! one quality and sent only if it fits.
+//! Streams over Salsify (`docs/design/salsify.md`): one layer, each frame as large as the transport
+//! says, or at one quality and sent only if it fits.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

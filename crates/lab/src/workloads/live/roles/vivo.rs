@@ -1,5 +1,5 @@
 //! Streams of ViVo: point clouds in whole cells over a reliable stream, each frame as dense as its viewer
-//! asks for (`docs/vivo.md`).
+//! asks for (`docs/design/vivo.md`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, Stage, Tap};
 
 /// Frames that are on their way at most where frames are left out: half a second of them
-/// (`docs/vivo.md`).
+/// (`docs/design/vivo.md`).
 pub(super) const MAX_ASKED: usize = 10;
 /// Bytes that the transport takes beyond its window: the rest waits where the frame is.
 const UNSENT_BYTES: u64 = 128 << 10;

@@ -1,4 +1,5 @@
-//! Streams over WebRTC (`docs/webrtc.md`): one layer, at the rate that its congestion control allows.
+//! Streams over WebRTC (`docs/design/webrtc.md`): one layer, at the rate that its congestion
+//! control allows.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

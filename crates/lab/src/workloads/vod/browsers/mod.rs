@@ -1,10 +1,10 @@
 //! What browsers measured behind an emulated link, beside what the laboratory predicts for them.
 //!
 //! `tests/browser/story.mjs` leaves `browsers.json` and the quality tables of the titles that were
-//! played (`docs/browsers.md`). From these a scenario follows: the same link, titles, players and
-//! beginnings. Its schemes stand twice in it, as the laboratory runs them and as the browsers met
-//! them; what the browsers saw becomes the output of a run like any other, so that one code makes
-//! all figures and the page.
+//! played (`docs/guide/browsers.md`). From these a scenario follows: the same link, titles, players
+//! and beginnings. Its schemes stand twice in it, as the laboratory runs them and as the browsers
+//! met them; what the browsers saw becomes the output of a run like any other, so that one code
+//! makes all figures and the page.
 
 mod judge;
 mod record;
