@@ -1,6 +1,7 @@
 //! What the daemons share: a machine's folders, secrets, names and date, and small servers and logs that
 //! a peer cannot fill.
 
+mod accept;
 pub mod date;
 pub mod dirs;
 mod fair;
@@ -14,6 +15,7 @@ mod rate_limited_log;
 mod resolver;
 pub mod secret_file;
 
+pub use accept::accept;
 pub use fair::{FairPermit, FairPermits};
 pub use rate_limited_log::RateLimitedLog;
 pub use resolver::{Lookup, Resolver};

@@ -17,6 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::accept::accept;
 use crate::own_host::is_for_us;
 
 /// Connections at once at most.
@@ -53,14 +54,7 @@ pub trait Answers: Send + Sync + 'static {
 pub async fn serve(runtime: RuntimeHandle, listener: TcpListener, answers: Arc<impl Answers>) {
     let limiter = ConnectionLimiter::new(CONNECTIONS, CONNECTIONS);
     loop {
-        let (connection, peer) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            // Out of descriptors, or the peer is gone already.
-            Err(_) => {
-                runtime.sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
+        let (connection, peer) = accept(&runtime, &listener, None).await;
         if !answers.admits(peer.ip()) {
             // Nobody who may know.
             continue;

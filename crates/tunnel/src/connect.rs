@@ -33,8 +33,8 @@ use super::status::{self, CapStatus, SubflowStatus, TunnelStatus};
 use super::stop::{Stop, until};
 use super::usage::{self, Keeper};
 use crate::error::TunnelError;
-use airlane_host::RateLimitedLog;
 use airlane_host::date;
+use airlane_host::{RateLimitedLog, accept};
 
 /// A client of SOCKS has said what it wants by then.
 const ASK: Duration = Duration::from_secs(10);
@@ -257,14 +257,7 @@ impl Shared {
         loop {
             // Those for which there is no room wait in the system's queue.
             let Ok(permit) = self.permits.clone().acquire_owned().await else { return };
-            let (connection, peer) = match listener.accept().await {
-                Ok(accepted) => accepted,
-                Err(e) => {
-                    self.warnings.warn("accept", format_args!("a connection was not taken: {e}"));
-                    self.runtime.sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            };
+            let (connection, peer) = accept(&self.runtime, &listener, Some(&self.warnings)).await;
             self.connections.fetch_add(1, Ordering::Relaxed);
             let (shared, service) = (self.clone(), service.clone());
             self.runtime.spawn("tunnel connection", async move {

@@ -26,8 +26,8 @@ use super::key::{NAME, random};
 use super::path_spec;
 use super::server_path::ServerPath;
 use airlane_host::FairPermits;
-use airlane_host::RateLimitedLog;
 use airlane_host::date;
+use airlane_host::{RateLimitedLog, accept};
 
 /// A connection has shaken hands by then.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -117,16 +117,7 @@ impl TcpAcceptor {
         opened: impl Fn(Channels) + Send + Sync + Clone + 'static,
     ) {
         loop {
-            let (stream, peer) = match listener.accept().await {
-                Ok(accepted) => accepted,
-                Err(e) => {
-                    // Out of descriptors, or the peer is gone already: others may do better.
-                    self.warnings
-                        .warn("accept", format_args!("a TCP connection was not taken: {e}"));
-                    self.runtime.sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            };
+            let (stream, peer) = accept(&self.runtime, &listener, Some(&self.warnings)).await;
             let silent = match self.unasked.acquire_idle(peer.ip()) {
                 Ok(permit) => permit,
                 Err(e) => {

@@ -27,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::config::Timeouts;
 use super::exchange::{Answering, Cut, Pieces, TcpExchange};
-use airlane_host::RateLimitedLog;
+use airlane_host::{RateLimitedLog, accept};
 
 /// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -90,20 +90,10 @@ impl Tcp {
     pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let mut stopping = self.stopping.clone();
         loop {
-            let accepted = tokio::select! {
+            let (stream, peer) = tokio::select! {
                 biased;
                 _ = stopping.wait_for(|s| *s) => return,
-                accepted = listener.accept() => accepted,
-            };
-            let (stream, peer) = match accepted {
-                Ok(accepted) => accepted,
-                Err(e) => {
-                    // Out of descriptors, or the client is gone already: others may do better.
-                    self.warnings
-                        .warn("accept", format_args!("a TCP connection was not taken: {e}"));
-                    self.runtime.sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
+                accepted = accept(&self.runtime, &listener, Some(&self.warnings)) => accepted,
             };
             let permit = match self.limiter.acquire_idle(peer.ip()) {
                 Ok(permit) => permit,
