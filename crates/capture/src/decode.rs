@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_base::Time;
-use airlane_wifi::{Address, FrameKind, Heard};
+use airlane_wifi::{Address, Heard, Precision};
 
 use crate::clock::Clock;
 use crate::file::Record;
@@ -25,17 +25,6 @@ pub struct Transmission {
     pub damaged: u16,
     /// How strong it was, dBm.
     pub signal_dbm: Option<i8>,
-}
-
-/// How exactly times are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Precision {
-    /// To the nanosecond: Airlane wrote it.
-    Exact,
-    /// To some microseconds: by the receiver's clock.
-    Receiver,
-    /// To some milliseconds: by the clock of the machine that captured.
-    Machine,
 }
 
 impl Transmission {
@@ -168,35 +157,22 @@ impl Decoder {
     fn directions(&mut self, packet: &mut Packet) {
         let Some(header) = &mut packet.header else { return };
         let frame = &mut header.frame;
-        match (frame.kind, frame.bssid) {
-            (FrameKind::Beacon, Some(bssid)) => self.know(bssid),
-            (FrameKind::QosData | FrameKind::Data | FrameKind::Null, Some(bssid))
-                if frame.is_down || bssid == frame.receiver =>
-            {
-                self.know(bssid);
-            }
-            (_, Some(_)) => {}
-            (_, None) => {
-                // An RTS says by the group bit of its transmitter that it names a bandwidth (802.11-2020,
-                // 9.3.1.2).
-                if header.code >> 4 == 1 {
-                    frame.transmitter = frame.transmitter.map(individual);
-                }
-                frame.is_down = match frame.transmitter {
-                    Some(transmitter) => self.access_points.contains(&transmitter),
-                    None => {
-                        !self.access_points.is_empty()
-                            && !self.access_points.contains(&frame.receiver)
-                    }
-                };
-            }
-        }
-    }
-
-    fn know(&mut self, access_point: Address) {
-        if !access_point.is_group() && self.access_points.len() < MAX_ACCESS_POINTS {
+        if let Some(access_point) = frame.access_point()
+            && self.access_points.len() < MAX_ACCESS_POINTS
+        {
             self.access_points.insert(access_point);
         }
+        if frame.bssid.is_some() {
+            return;
+        }
+        // An RTS says by the group bit of its transmitter that it names a bandwidth (802.11-2020, 9.3.1.2).
+        if header.code >> 4 == 1 {
+            frame.transmitter = frame.transmitter.map(individual);
+        }
+        frame.is_down = match frame.transmitter {
+            Some(transmitter) => self.access_points.contains(&transmitter),
+            None => !self.access_points.is_empty() && !self.access_points.contains(&frame.receiver),
+        };
     }
 
     /// What was heard next, if it is complete.

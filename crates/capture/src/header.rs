@@ -48,19 +48,9 @@ impl Header {
         let duration = le16(bytes, 2).ok_or(BadHeader::Short)?;
         // With the highest bit set it is no duration (802.11-2020, table 9-10).
         let remaining = if duration < 0x8000 { u64::from(duration) } else { 0 };
-        let mut frame = Frame {
-            kind: FrameKind::Other,
-            receiver: address(bytes, 4)?,
-            transmitter: None,
-            bssid: None,
-            is_down: false,
-            bytes: mpdu,
-            is_retry: flags & RETRY != 0,
-            sequence: 0,
-            remaining: Duration::from_micros(remaining),
-            tid: 0,
-            block_ack: None,
-        };
+        let mut frame = Frame::new(FrameKind::Other, address(bytes, 4)?, None, mpdu);
+        frame.is_retry = flags & RETRY != 0;
+        frame.remaining = Duration::from_micros(remaining);
         let len = match kind {
             0 => management(&mut frame, bytes, subtype)?,
             1 => control_frame(&mut frame, bytes, subtype)?,

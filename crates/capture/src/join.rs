@@ -4,10 +4,10 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_wifi::{Format, Frame, FrameKind, Heard, Vector, What, mac};
+use airlane_wifi::{Frame, FrameKind, Heard, MAX_PPDU_DURATION, Precision, Vector, What, mac};
 
 use crate::clock::{Clock, DISORDER, Reading, point};
-use crate::decode::{Precision, Transmission};
+use crate::decode::Transmission;
 use crate::own::{Level, Own};
 use crate::packet::Packet;
 use crate::radiotap::{Position, Radiotap};
@@ -16,8 +16,7 @@ use crate::radiotap::{Position, Radiotap};
 const MAX_FRAMES: usize = 1_024;
 /// Transmissions wait for their order up to this number.
 const MAX_WAITING: usize = 8_192;
-/// Longest PPDU (802.11-2020, table 19-25), and how far apart the machine may stamp frames of one.
-const MAX_PPDU_DURATION: Duration = Duration::from_micros(5_484);
+/// How far apart the machine may stamp frames of one PPDU.
 const MAX_SPREAD: Duration = Duration::from_millis(2);
 /// An aggregate spans at most so many sequence numbers: the largest window of a block acknowledgement.
 const MAX_WINDOW: u16 = 1_024;
@@ -84,10 +83,7 @@ impl Key {
             return Self::Reference(ampdu.reference, packet.interface);
         }
         match tap.vector {
-            Some(vector)
-                if matches!(vector.format, Format::Ht | Format::Vht | Format::He)
-                    && !tap.is_zero_length =>
-            {
+            Some(vector) if vector.format.has_aggregates() && !tap.is_zero_length => {
                 Self::Format(vector, packet.interface)
             }
             _ => Self::Alone,

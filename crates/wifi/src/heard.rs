@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use crate::timing::Access;
 use crate::vector::Vector;
 
 /// The address of a station.
@@ -25,6 +26,29 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
         write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// The precision of the times of what was heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// To the nanosecond: Airlane wrote it, or the receiver is its own.
+    #[default]
+    Exact,
+    /// To some microseconds: by the receiver's clock.
+    Receiver,
+    /// To some milliseconds: by the clock of the machine that captured.
+    Machine,
+}
+
+impl Precision {
+    /// Distance that a frame may have from where it should be.
+    pub const fn tolerance(self) -> Duration {
+        match self {
+            Self::Exact => Duration::from_micros(4),
+            Self::Receiver => Duration::from_micros(60),
+            Self::Machine => Duration::from_millis(5),
+        }
     }
 }
 
@@ -85,6 +109,55 @@ pub struct Frame {
     pub block_ack: Option<BlockAck>,
 }
 
+impl Frame {
+    /// A frame with nothing else in its header.
+    pub const fn new(
+        kind: FrameKind,
+        receiver: Address,
+        transmitter: Option<Address>,
+        bytes: u32,
+    ) -> Self {
+        Self {
+            kind,
+            receiver,
+            transmitter,
+            bssid: None,
+            is_down: false,
+            bytes,
+            is_retry: false,
+            sequence: 0,
+            remaining: Duration::ZERO,
+            tid: 0,
+            block_ack: None,
+        }
+    }
+
+    /// The access point that it shows to be one: by a beacon, or data to or from it.
+    pub fn access_point(&self) -> Option<Address> {
+        let bssid = self.bssid.filter(|bssid| !bssid.is_group())?;
+        let is_shown = match self.kind {
+            FrameKind::Beacon => true,
+            FrameKind::QosData | FrameKind::Data | FrameKind::Null => {
+                self.is_down || self.receiver == bssid
+            }
+            _ => false,
+        };
+        is_shown.then_some(bssid)
+    }
+
+    /// Access category that it contends in (802.11-2020, tables 10-1 and 9-155, and 10.2.3.2 for management).
+    pub const fn access(&self) -> Access {
+        match (self.kind, self.tid) {
+            (FrameKind::Beacon | FrameKind::Management, _) => Access::VOICE,
+            (FrameKind::Data, _) => Access::DCF,
+            (_, 1 | 2) => Access::BACKGROUND,
+            (_, 4 | 5) => Access::VIDEO,
+            (_, 6 | 7) => Access::VOICE,
+            _ => Access::BEST_EFFORT,
+        }
+    }
+}
+
 /// The kinds that matter to whoever counts airtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FrameKind {
@@ -115,6 +188,11 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
+    /// Whether it is data with a body.
+    pub const fn is_data(self) -> bool {
+        matches!(self, Self::QosData | Self::Data)
+    }
+
     /// All of them.
     pub const ALL: [Self; 12] = [
         Self::QosData,
@@ -142,8 +220,60 @@ pub struct BlockAck {
 }
 
 impl BlockAck {
-    /// How many frames it acknowledges.
+    /// Number of frames that it acknowledges.
     pub fn count(&self) -> u32 {
         self.came.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Number of frames that it acknowledges and an earlier one did not.
+    pub fn count_since(&self, earlier: &Self) -> u32 {
+        let moved = self.start.wrapping_sub(earlier.start) & 0x0fff;
+        if moved >= 0x0800 {
+            // The window went back: nothing new.
+            return 0;
+        }
+        let known = shifted(earlier.came, u32::from(moved));
+        self.came.iter().zip(known).map(|(now, known)| (now & !known).count_ones()).sum()
+    }
+
+    /// The highest sequence number that it acknowledges.
+    pub fn highest(&self) -> Option<u16> {
+        let word = self.came.iter().rposition(|&word| word != 0)?;
+        let bit = 64 * word as u16 + 63 - self.came[word].leading_zeros() as u16;
+        Some(self.start.wrapping_add(bit) & 0x0fff)
+    }
+
+    /// Whether it acknowledges the frame of a sequence number.
+    pub fn acknowledges(&self, sequence: u16) -> bool {
+        let place = usize::from(sequence.wrapping_sub(self.start) & 0x0fff);
+        self.came.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+}
+
+/// A bitmap without its first bits.
+fn shifted(bits: [u64; 4], by: u32) -> [u64; 4] {
+    let (words, rest) = ((by / 64) as usize, by % 64);
+    let word = |at: usize| bits.get(at).copied().unwrap_or(0);
+    std::array::from_fn(|at| {
+        let low = word(at + words) >> rest;
+        let high = if rest == 0 { 0 } else { word(at + words + 1) << (64 - rest) };
+        low | high
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_that_a_later_block_ack_repeats_are_not_new() {
+        let bits = |start, came| BlockAck { start, came: [came, 0, 0, 0] };
+        assert_eq!(bits(100, 0b111_1111).count_since(&bits(100, 0b1111)), 3);
+        assert_eq!(bits(102, 0b1_1111).count_since(&bits(100, 0b1111)), 3);
+        assert_eq!(bits(1, 0b1).count_since(&bits(4_095, 0b11)), 1);
+        assert_eq!(bits(99, 0b1).count_since(&bits(100, 0b1)), 0);
+        assert_eq!(shifted([0, 1, 0, 0], 64), [1, 0, 0, 0]);
+        assert_eq!(shifted([0, 1, 0, 0], 63), [2, 0, 0, 0]);
+        assert_eq!(shifted([!0; 4], 256), [0; 4]);
     }
 }

@@ -86,8 +86,10 @@ const CODES: [(u32, u32, u32); 12] = [
     (10, 5, 6),
 ];
 
+/// Longest PPDU of HT and later (802.11-2020, table 19-25).
+pub const MAX_PPDU_DURATION: Duration = Duration::from_micros(5_484);
 /// Longer than the longest PSDU of any format takes.
-const MAX_PPDU_DURATION: Duration = Duration::from_secs(60);
+const MAX_DURATION: Duration = Duration::from_secs(60);
 
 /// Bits in front of the data, and behind it for each encoder.
 const SERVICE_BITS: u64 = 16;
@@ -134,6 +136,11 @@ impl Format {
             Self::Vht => 9,
             Self::He => 11,
         }
+    }
+
+    /// Whether it has aggregates (A-MPDU).
+    pub const fn has_aggregates(self) -> bool {
+        matches!(self, Self::Ht | Self::Vht | Self::He)
     }
 
     /// The longest PSDU, bytes: of an aggregate where the format has them.
@@ -311,8 +318,7 @@ impl Vector {
 
     /// The most bytes of PSDU in a PPDU that is in the air for at most so long.
     pub fn max_bytes(&self, duration: Duration) -> u32 {
-        let room =
-            duration.min(MAX_PPDU_DURATION).saturating_sub(self.preamble()).as_nanos() as u64;
+        let room = duration.min(MAX_DURATION).saturating_sub(self.preamble()).as_nanos() as u64;
         if self.format == Format::Dsss {
             let kbps = u64::from(DSSS_KBPS[usize::from(self.mcs.min(3))]);
             let bytes = room / 1_000 * kbps / 8_000;

@@ -3,8 +3,10 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use airlane_base::Time;
-use airlane_wifi::{Address, Vector};
+use airlane_wifi::FrameExchange;
+
+/// MPDUs above this many bytes make a station an active one.
+const ACTIVE_BYTES: u64 = 200;
 
 /// What a share of the air is made of, and how it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,32 +63,26 @@ pub enum Direction {
 }
 
 /// One attempt to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Attempt {
-    /// When its first symbol was in the air.
-    pub at: Time,
-    /// What it cost.
+    /// The frame exchange, as far as it was heard.
+    pub exchange: FrameExchange,
+    /// Airtime of the exchange.
     pub air: Air,
-    /// Who sent; `None` if that is not known.
-    pub sender: Option<Address>,
-    /// To whom.
-    pub receiver: Option<Address>,
-    /// How the PPDU was sent, if it was heard.
-    pub vector: Option<Vector>,
-    /// How long the PPDU was in the air, heard or inferred.
+    /// Airtime of the PPDU, heard or inferred.
     pub ppdu: Duration,
-    /// Whether the PPDU was data (or what is taken for it).
+    /// Whether the PPDU was data, or is taken for it.
     pub is_data: bool,
-    /// MPDUs of it that were heard.
-    pub frames: u32,
-    /// Of these, sent again.
-    pub retries: u32,
-    /// Bytes of these.
-    pub bytes: u64,
     /// Bytes that were not heard: from the inferred air and the sender's last rate.
     pub inferred_bytes: u64,
-    /// Whether there was an MPDU of more than 200 bytes.
-    pub is_active: bool,
     /// Whether an answer was expected and none was heard.
     pub is_unanswered: bool,
+}
+
+impl Attempt {
+    /// Whether there was an MPDU of data of more than 200 bytes.
+    pub fn is_active(&self) -> bool {
+        let max_bytes = u64::from(self.exchange.ppdu.map_or(0, |ppdu| ppdu.max_bytes));
+        self.is_data && max_bytes.max(self.inferred_bytes) > ACTIVE_BYTES
+    }
 }

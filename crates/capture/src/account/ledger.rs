@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_wifi::{Address, Frame, FrameKind, What};
+use airlane_wifi::{Address, Frame, FrameExchange, What};
 
 use super::attempt::{Air, Attempt, Direction};
 use super::attempts::Attempts;
@@ -38,7 +38,7 @@ const MAX_INTERFACES: usize = 64;
 /// used the air.
 ///
 /// Memory is bounded: stations beyond the limit share an entry, and bins of time become wider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Account {
     options: Options,
     /// By interface: what one hears does not answer what another does.
@@ -136,24 +136,7 @@ impl AirSummary {
 impl Account {
     /// An empty one.
     pub fn new(options: Options) -> Self {
-        Self {
-            options,
-            attempts: BTreeMap::new(),
-            stations: BTreeMap::new(),
-            access_points: BTreeSet::new(),
-            nobody: Use::default(),
-            beyond: Use::default(),
-            air: Air::default(),
-            span: None,
-            bins: None,
-            charged: Series::default(),
-            bare: Series::default(),
-            inferred: Series::default(),
-            active: ActiveStations::default(),
-            transmissions: 0,
-            assumed: 0,
-            interfaces: BTreeSet::new(),
-        }
+        Self { options, ..Self::default() }
     }
 
     /// Takes a transmission.
@@ -167,8 +150,10 @@ impl Account {
         let (first, last) = self.span.unwrap_or((begin, end));
         self.span = Some((first.min(begin), last.max(end)));
         if let What::Frames { frames, .. } = &transmission.heard.what {
-            for frame in frames {
-                self.learn(frame);
+            for access_point in frames.iter().filter_map(Frame::access_point) {
+                if self.access_points.len() < self.options.stations {
+                    self.access_points.insert(access_point);
+                }
             }
             if let Some(from) = frames.first().and_then(|frame| frame.transmitter) {
                 let signal = transmission.signal_dbm;
@@ -232,19 +217,6 @@ impl Account {
         }
     }
 
-    fn learn(&mut self, frame: &Frame) {
-        let is_data = matches!(frame.kind, FrameKind::QosData | FrameKind::Data | FrameKind::Null);
-        let Some(bssid) = frame.bssid.filter(|bssid| !bssid.is_group()) else { return };
-        let shows = frame.kind == FrameKind::Beacon
-            || (is_data && (frame.is_down || frame.receiver == bssid));
-        if shows
-            && !self.access_points.contains(&bssid)
-            && self.access_points.len() < self.options.stations
-        {
-            self.access_points.insert(bssid);
-        }
-    }
-
     /// The entry of a station; `None` beyond the limit.
     fn station(&mut self, address: Address) -> Option<&mut StationUse> {
         let is_full = self.stations.len() >= self.options.stations;
@@ -256,7 +228,8 @@ impl Account {
 
     fn charge(&mut self, attempt: &Attempt) {
         self.air += attempt.air;
-        let (charged, from) = (attempt.air.charged(), attempt.at);
+        let FrameExchange { begin: from, sender, receiver, .. } = attempt.exchange;
+        let charged = attempt.air.charged();
         let to = from + charged;
         let bins = self.bins_until(from, to);
         let seconds = Duration::as_secs_f64;
@@ -266,9 +239,9 @@ impl Account {
         let is_point = |address: Option<Address>| {
             address.is_some_and(|address| self.access_points.contains(&address))
         };
-        let individual = attempt.receiver.filter(|receiver| !receiver.is_group());
-        let (from_point, to_point) = (is_point(attempt.sender), is_point(individual));
-        let (who, direction, network) = match (attempt.sender, individual) {
+        let individual = receiver.filter(|receiver| !receiver.is_group());
+        let (from_point, to_point) = (is_point(sender), is_point(individual));
+        let (who, direction, network) = match (sender, individual) {
             (Some(sender), Some(receiver)) if from_point && !to_point => {
                 (Some(receiver), Direction::Down, Some(sender))
             }
@@ -276,7 +249,7 @@ impl Account {
                 (Some(sender), Direction::Up, receiver)
             }
             // An ACK was heard of it, which does not say who it is from: a station talks to its network.
-            (Some(sender), None) if attempt.receiver.is_none() && !from_point => {
+            (Some(sender), None) if receiver.is_none() && !from_point => {
                 let network = self.stations.get(&sender).and_then(|station| station.network);
                 let direction = network.map_or(Direction::Other, |_| Direction::Up);
                 (Some(sender), direction, network)
@@ -287,9 +260,9 @@ impl Account {
             self.nobody.add(attempt);
             return;
         };
-        if attempt.is_active {
+        if attempt.is_active() {
             let station = if from_point { individual } else { Some(who) };
-            self.note_active(attempt.at, station);
+            self.note_active(from, station);
         }
         let Some(station) = self.station(who) else {
             self.beyond.add(attempt);

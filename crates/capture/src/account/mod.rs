@@ -1,7 +1,8 @@
 //! The account of airtime: who used the air, and how long, by the one definition of airtime
-//! ([`airlane_wifi::Exchange`]): an attempt costs `[RTS CTS] PPDU [response]` and what contending for
+//! ([`airlane_wifi::PlannedExchange`]): an attempt costs `[RTS CTS] PPDU [response]` and what contending for
 //! the air costs.
 
+mod association;
 mod attempt;
 mod attempts;
 mod flows;

@@ -37,11 +37,12 @@ impl Use {
         self.attempts += 1;
         self.unanswered += u64::from(attempt.is_unanswered);
         self.air += attempt.air;
-        self.frames += u64::from(attempt.frames);
-        self.retries += u64::from(attempt.retries);
-        self.bytes += attempt.bytes;
         self.inferred_bytes = self.inferred_bytes.saturating_add(attempt.inferred_bytes);
-        if let (true, Some(vector)) = (attempt.is_data, attempt.vector)
+        let Some(ppdu) = attempt.exchange.ppdu else { return };
+        self.frames += u64::from(ppdu.mpdus);
+        self.retries += u64::from(ppdu.retries);
+        self.bytes += ppdu.bytes;
+        if let (true, Some(vector)) = (attempt.is_data, ppdu.vector)
             && (self.vectors.len() < MAX_VECTORS || self.vectors.contains_key(&vector))
         {
             *self.vectors.entry(vector).or_default() += attempt.ppdu;

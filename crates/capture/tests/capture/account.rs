@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_capture::{AirSummary, Transmission, Writer};
-use airlane_wifi::{Access, Band, Exchange, FrameKind, Heard, Response, Timing, What, mac};
+use airlane_wifi::{Access, Band, FrameKind, Heard, PlannedExchange, Response, Timing, What, mac};
 
 use crate::common::{Air, CONTENTION, account, he80, read, station};
 
@@ -29,7 +29,8 @@ fn charge(mpdus: u16, is_protected: bool) -> Duration {
         2..=64 => (u32::from(mpdus) * mac::in_aggregate(bytes), Response::BlockAck64),
         _ => (u32::from(mpdus) * mac::in_aggregate(bytes), Response::BlockAck256),
     };
-    Exchange { vector: he80(), bytes, is_protected, response }.charge(&timing, &Access::BEST_EFFORT)
+    PlannedExchange { vector: he80(), bytes, is_protected, response }
+        .with_contention(&timing, &Access::BEST_EFFORT)
 }
 
 #[test]

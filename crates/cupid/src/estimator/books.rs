@@ -10,10 +10,10 @@ use super::stations::Stations;
 use super::{Direction, Estimate, EstimatorOptions, MAX_AIR, nanos};
 use crate::ring::Ring;
 
-/// The most access points, and transmitters with responses that nothing was heard before, that are kept.
+/// Number of access points, and of transmitters with unmatched ACKs, that are kept.
 const MAX_KNOWN: usize = 256;
-/// Responses without their frames are remembered up to so many per transmitter.
-const MAX_ORPHANS: f64 = 1_024.0;
+/// Number of unmatched ACKs that are remembered per transmitter.
+const MAX_UNMATCHED: f64 = 1_024.0;
 
 /// An exchange, or a part of one that was inferred, as it goes into the books.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,8 +97,8 @@ pub(super) struct Books {
     pub total: f64,
     pub anonymous: f64,
     access_points: BTreeSet<Address>,
-    /// MPDUs of a transmitter that were acknowledged but not heard, and when the last was.
-    orphans: BTreeMap<Address, (f64, u64)>,
+    /// Unmatched ACKs by transmitter of what they acknowledge, and when the last came.
+    unmatched: BTreeMap<Address, (f64, u64)>,
     exchanges: u64,
     inferences: u64,
 }
@@ -121,7 +121,7 @@ impl Books {
             total: 0.0,
             anonymous: 0.0,
             access_points: options.bssid.into_iter().collect(),
-            orphans: BTreeMap::new(),
+            unmatched: BTreeMap::new(),
             exchanges: 0,
             inferences: 0,
         }
@@ -142,9 +142,11 @@ impl Books {
         }
     }
 
-    /// Whether a station of a network counts.
-    pub fn counts_station(&self, is_foreign: bool) -> bool {
-        !(self.options.only_own_network && is_foreign)
+    /// Takes in that a large MPDU from or to a station ended at `at`, if stations of its network count.
+    pub fn big(&mut self, station: Option<Address>, is_foreign: bool, at: u64, is_heard: bool) {
+        if let Some(station) = station.filter(|_| !(self.options.only_own_network && is_foreign)) {
+            self.stations.big(station, at, is_heard);
+        }
     }
 
     pub fn learn_access_point(&mut self, address: Address) {
@@ -195,23 +197,23 @@ impl Books {
         }
     }
 
-    /// A response to frames of a transmitter came that were not heard.
-    pub fn orphan(&mut self, transmitter: Address, mpdus: f64, at: u64) {
-        if self.orphans.len() >= MAX_KNOWN && !self.orphans.contains_key(&transmitter) {
+    /// Takes in an unmatched ACK: one to a frame of a transmitter that was not heard.
+    pub fn unmatched_ack(&mut self, transmitter: Address, at: u64) {
+        if self.unmatched.len() >= MAX_KNOWN && !self.unmatched.contains_key(&transmitter) {
             let memory = nanos(self.options.memory);
-            self.orphans.retain(|_, (_, last)| at.saturating_sub(*last) <= memory);
-            if self.orphans.len() >= MAX_KNOWN {
+            self.unmatched.retain(|_, (_, last)| at.saturating_sub(*last) <= memory);
+            if self.unmatched.len() >= MAX_KNOWN {
                 return;
             }
         }
-        let (count, last) = self.orphans.entry(transmitter).or_insert((0.0, at));
-        *count = (*count + mpdus).min(MAX_ORPHANS);
+        let (count, last) = self.unmatched.entry(transmitter).or_insert((0.0, at));
+        *count = (*count + 1.0).min(MAX_UNMATCHED);
         *last = at;
     }
 
-    /// Takes back up to so many MPDUs of such responses: sequence numbers told of the same frames.
-    pub fn adopt(&mut self, transmitter: Address, mpdus: f64) -> f64 {
-        let Some((count, _)) = self.orphans.get_mut(&transmitter) else { return 0.0 };
+    /// Takes back up to so many unmatched ACKs: sequence numbers told of the same frames.
+    pub fn match_acks(&mut self, transmitter: Address, mpdus: f64) -> f64 {
+        let Some((count, _)) = self.unmatched.get_mut(&transmitter) else { return 0.0 };
         let taken = count.min(mpdus);
         *count -= taken;
         taken

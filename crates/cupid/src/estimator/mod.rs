@@ -4,12 +4,12 @@
 //! the own station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
 //! (`flows.rs`, `missed.rs`, `unread.rs`).
 
+mod association;
 mod books;
 mod close;
 mod exchange;
 mod flows;
 mod missed;
-mod part;
 mod stations;
 mod unread;
 

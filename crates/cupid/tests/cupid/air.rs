@@ -150,19 +150,7 @@ fn exchange(talker: &mut Talker, start: Time, timing: &Timing, out: &mut Vec<Hea
     let response = if is_aggregate { Response::BlockAck64 } else { Response::Ack };
     let data = talker.vector.duration(psdu);
     let answer = timing.sifs + control.duration(response.bytes());
-    let blank = Frame {
-        kind: FrameKind::Rts,
-        receiver: talker.to,
-        transmitter: Some(talker.from),
-        bssid: None,
-        is_down: false,
-        bytes: mac::RTS,
-        is_retry: false,
-        sequence: 0,
-        remaining: Duration::ZERO,
-        tid: 0,
-        block_ack: None,
-    };
+    let blank = Frame::new(FrameKind::Rts, talker.to, Some(talker.from), mac::RTS);
     let mut at = start;
     let mut put =
         |at: Time, vector: Vector, duration: Duration, is_aggregate, frames: Vec<Frame>| {

@@ -56,17 +56,10 @@ fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
         let came: Vec<bool> =
             pending.iter().map(|_| !collides && rng.random::<f64>() >= lost).collect();
         let blank = Frame {
-            kind: FrameKind::QosData,
-            receiver: station(0),
-            transmitter: Some(AP),
             bssid: Some(AP),
             is_down: true,
-            bytes: BYTES,
-            is_retry: false,
-            sequence: 0,
             remaining: timing.sifs + answer,
-            tid: 0,
-            block_ack: None,
+            ..Frame::new(FrameKind::QosData, station(0), Some(AP), BYTES)
         };
         let frames = pending.iter().zip(&came).filter(|(_, came)| ears == Ears::Near || **came);
         let frames: Vec<Frame> = frames
@@ -90,17 +83,9 @@ fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
                 let bit = usize::from(number.wrapping_sub(first));
                 bits[bit / 64] |= 1 << (bit % 64);
             }
-            let frame = Frame {
-                kind: FrameKind::BlockAck,
-                receiver: AP,
-                transmitter: Some(station(0)),
-                bssid: None,
-                is_down: false,
-                bytes: Response::BlockAck64.bytes(),
-                remaining: Duration::ZERO,
-                block_ack: Some(BlockAck { start: first & 0xfff, came: bits }),
-                ..blank
-            };
+            let (kind, bytes) = (FrameKind::BlockAck, Response::BlockAck64.bytes());
+            let block_ack = Some(BlockAck { start: first & 0xfff, came: bits });
+            let frame = Frame { block_ack, ..Frame::new(kind, AP, Some(station(0)), bytes) };
             let what = What::Frames { vector: control, is_aggregate: false, frames: vec![frame] };
             run.records.push(Heard { at: now, duration: answer, what });
         }
