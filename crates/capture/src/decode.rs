@@ -1,4 +1,4 @@
-//! From records of a capture to what was heard.
+//! Decoder: transmissions from the records of a capture.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use crate::file::Record;
 use crate::join::{Joiner, Sorter};
 use crate::packet::{BadPacket, Packet};
 
-/// A transmission, and how it came to be known.
+/// A transmission of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// What was heard.
+    /// The transmission as it was heard.
     pub heard: Heard,
-    /// How exactly its time is known.
+    /// Precision of its time.
     pub timing: Precision,
     /// Interface of the capture that heard it: 0 where there is one.
     pub interface: u32,
@@ -23,12 +23,12 @@ pub struct Transmission {
     pub is_rate_assumed: bool,
     /// Frames of it that came damaged. They are not among those heard; their air is counted.
     pub damaged: u16,
-    /// How strong it was, dBm.
+    /// Signal strength, dBm.
     pub signal_dbm: Option<i8>,
 }
 
 impl Transmission {
-    /// Of a record that is known exactly.
+    /// A transmission that is known exactly.
     pub const fn exact(heard: Heard) -> Self {
         Self {
             heard,
@@ -40,13 +40,13 @@ impl Transmission {
         }
     }
 
-    /// When it ended.
+    /// Time at which it ended.
     pub fn end(&self) -> Time {
         self.heard.at + self.heard.duration
     }
 }
 
-/// What a capture consisted of.
+/// Counts of a capture's packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Frames that came undamaged, by [code](crate::Header::code).
@@ -175,19 +175,19 @@ impl Decoder {
         };
     }
 
-    /// What was heard next, if it is complete.
+    /// The next transmission, if it is complete.
     pub fn pop(&mut self) -> Option<Transmission> {
         self.sorter.pop()
     }
 
-    /// Nothing follows for now: what waits for more is complete.
+    /// Completes what waits for more: nothing follows for now.
     pub fn finish(&mut self) {
         let sorter = &mut self.sorter;
         self.joiner.flush(&mut self.clock, |transmission| sorter.push(transmission));
         sorter.finish();
     }
 
-    /// What the capture consisted of so far.
+    /// Counts so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }

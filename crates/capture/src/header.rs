@@ -9,7 +9,7 @@ use crate::bytes::{le16, le64};
 /// Why a header cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadHeader {
-    /// It is cut short.
+    /// A header that is cut short.
     #[error("cut short")]
     Short,
     /// A version that nobody has defined.
@@ -20,11 +20,11 @@ pub enum BadHeader {
 /// A MAC header, and what its first byte said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it says.
+    /// The frame that it is of.
     pub frame: Frame,
     /// Type (0 management, 1 control, 2 data, 3 extension) times 16, plus the subtype.
     pub code: u8,
-    /// How long it is.
+    /// Bytes of the header.
     pub len: usize,
 }
 

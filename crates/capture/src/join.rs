@@ -16,11 +16,11 @@ use crate::radiotap::{Position, Radiotap};
 const MAX_FRAMES: usize = 1_024;
 /// Transmissions wait for their order up to this number.
 const MAX_WAITING: usize = 8_192;
-/// How far apart the machine may stamp frames of one PPDU.
+/// Distance of the machine's times of frames of one PPDU.
 const MAX_SPREAD: Duration = Duration::from_millis(2);
 /// An aggregate spans at most so many sequence numbers: the largest window of a block acknowledgement.
 const MAX_WINDOW: u16 = 1_024;
-/// What is taken for a rate that is not told: the lowest of OFDM.
+/// Vector of frames that do not tell theirs: the lowest rate of OFDM.
 const ASSUMED: Vector = Vector::ofdm(0);
 
 /// Puts frames together that were sent in one PPDU.
@@ -55,11 +55,11 @@ struct Last {
     nanos: Option<u64>,
     /// The receiver's clock at this one.
     stamp: Option<i128>,
-    /// How long it would have been in the air alone; `None` if it is no undamaged frame.
+    /// Time that it would have been in the air alone; `None` if it is no undamaged frame.
     alone: Option<Duration>,
 }
 
-/// What frames of one PPDU have in common.
+/// The property that frames of one PPDU have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     /// Airlane wrote it: when it began and ended.
@@ -103,7 +103,7 @@ fn stamp(tap: &Radiotap) -> Option<(i128, Position)> {
     }
 }
 
-/// How long an undamaged frame would be in the air alone.
+/// Time that an undamaged frame would be in the air alone.
 fn alone(packet: &Packet) -> Option<Duration> {
     let header = packet.header.filter(|_| !packet.tap.is_damaged)?;
     let vector = packet.tap.vector?;
@@ -266,7 +266,7 @@ impl Open {
         }
     }
 
-    /// When it began, by the best clock that there is.
+    /// Time at which it began, by the best clock that there is.
     fn begin(&self, clock: &mut Clock, vector: Vector, duration: Duration) -> (i128, Precision) {
         let device = stamp(&self.tap).map(|(stamp, position)| {
             let elapsed = match position {

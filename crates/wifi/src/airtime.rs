@@ -15,7 +15,7 @@ pub enum Response {
     Ack,
     /// A block acknowledgement of 64 frames.
     BlockAck64,
-    /// One of 256.
+    /// A block acknowledgement of 256 frames.
     BlockAck256,
 }
 

@@ -1,4 +1,4 @@
-//! What a receiver hears of the air.
+//! Transmissions as a receiver hears them.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl Address {
     /// Everybody.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// Of a group rather than of one station.
+    /// Whether it is of a group rather than of one station.
     pub const fn is_group(&self) -> bool {
         self.0[0] & 1 != 0
     }
@@ -32,12 +32,12 @@ impl fmt::Display for Address {
 /// The precision of the times of what was heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
-    /// To the nanosecond: Airlane wrote it, or the receiver is its own.
+    /// Nanoseconds: Airlane wrote it, or the receiver is its own.
     #[default]
     Exact,
-    /// To some microseconds: by the receiver's clock.
+    /// Some microseconds: by the receiver's clock.
     Receiver,
-    /// To some milliseconds: by the clock of the machine that captured.
+    /// Some milliseconds: by the clock of the machine that captured.
     Machine,
 }
 
@@ -56,28 +56,28 @@ impl Precision {
 /// order of their ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// When it began.
+    /// Time at which it began.
     pub at: Time,
-    /// How long it was in the air.
+    /// Time that it was in the air.
     pub duration: Duration,
-    /// What could be made out.
+    /// Part of it that was decoded.
     pub what: What,
 }
 
-/// How much of a transmission could be made out.
+/// The part of a transmission that was decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// That the air was busy: noise, a collision, a signal that was too weak.
+    /// Nothing, but the air was busy: noise, a collision, a signal that was too weak.
     Energy,
-    /// How it was sent, but none of its frames.
+    /// The PHY header, but none of its frames.
     Header(Vector),
     /// Frames of it; of an aggregate perhaps not all.
     Frames {
-        /// How it was sent.
+        /// Vector of the PPDU.
         vector: Vector,
         /// Whether it is an aggregate (A-MPDU).
         is_aggregate: bool,
-        /// Those that were made out, in order.
+        /// Frames that were decoded, in order.
         frames: Vec<Frame>,
     },
 }
@@ -87,9 +87,9 @@ pub enum What {
 pub struct Frame {
     /// The kind.
     pub kind: FrameKind,
-    /// Who should get it.
+    /// Address of the receiver.
     pub receiver: Address,
-    /// Who sent it; `None` of ACK and CTS, which do not say.
+    /// Address of the transmitter; ACK and CTS have none.
     pub transmitter: Option<Address>,
     /// The access point whose network it belongs to, of data and management.
     pub bssid: Option<Address>,
@@ -97,15 +97,15 @@ pub struct Frame {
     pub is_down: bool,
     /// Bytes of the MPDU, frame check sequence included.
     pub bytes: u32,
-    /// It has been sent before.
+    /// Whether it has been sent before.
     pub is_retry: bool,
     /// The sequence number, of data and management: 0 to 4095.
     pub sequence: u16,
-    /// How long the exchange goes on behind this frame (the duration field).
+    /// Time that the exchange goes on behind this frame (the duration field).
     pub remaining: Duration,
     /// The traffic identifier of QoS data.
     pub tid: u8,
-    /// What a block acknowledgement acknowledges.
+    /// Bitmap of a block acknowledgement.
     pub block_ack: Option<BlockAck>,
 }
 
@@ -193,7 +193,7 @@ impl FrameKind {
         matches!(self, Self::QosData | Self::Data)
     }
 
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 12] = [
         Self::QosData,
         Self::Data,
@@ -210,12 +210,12 @@ impl FrameKind {
     ];
 }
 
-/// What a block acknowledgement says.
+/// The bitmap of a block acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockAck {
     /// The first sequence number of its window.
     pub start: u16,
-    /// Which of the frames from there on came: bit 0 of the first word is `start`.
+    /// Bits of the frames that came: bit 0 of the first word is `start`.
     pub came: [u64; 4],
 }
 

@@ -29,9 +29,7 @@ mod vector;
 
 pub use airtime::{PlannedExchange, Response, contention};
 pub use errors::{Code, DETECTION_DB, ErrorModel};
-pub use exchange::{
-    Association, Exchanges, FrameExchange, HeardResponse, Part, PartKind, Placement, Ppdu, Role,
-};
+pub use exchange::{Association, Exchanges, FrameExchange, Part, PartKind, Placement, Ppdu, Role};
 pub use heard::{Address, BlockAck, Frame, FrameKind, Heard, Precision, What};
 pub use mobility::{Area, Leg, Mobility, Walk, WaypointError, Waypoints};
 pub use position::Position;

@@ -1,4 +1,4 @@
-//! How a PPDU is sent, and what follows from it: rate, preamble, duration.
+//! Transmission vectors of PPDUs: format, MCS, streams, width; rates, preambles, durations.
 
 use std::fmt;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub enum Guard {
     Ns3200,
 }
 
-/// How a PPDU is sent.
+/// A transmission vector: the parameters that a PPDU is sent with (802.11-2020, TXVECTOR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vector {
     /// The kind.
@@ -109,14 +109,14 @@ impl Width {
         }
     }
 
-    /// Of so many MHz; `None` of none of these.
+    /// The width of so many MHz, if it is one of these.
     pub fn of_mhz(mhz: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|width| width.mhz() == mhz)
     }
 }
 
 impl Guard {
-    /// How long.
+    /// Duration, nanoseconds.
     pub const fn nanos(self) -> u64 {
         match self {
             Self::Ns400 => 400,
@@ -297,7 +297,7 @@ impl Vector {
         Duration::from_nanos(nanos)
     }
 
-    /// How long a PPDU of so many bytes of PSDU is in the air. In the band of 2.4 GHz all but DSSS have
+    /// Airtime of a PPDU of so many bytes of PSDU. In the band of 2.4 GHz all but DSSS have
     /// a silence of 6 us behind it, which [`Timing`](crate::Timing) has in the gap.
     pub fn duration(&self, bytes: u32) -> Duration {
         let bits = 8 * u64::from(bytes);

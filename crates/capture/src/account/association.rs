@@ -1,12 +1,13 @@
-//! Which transmissions of a capture are of one frame exchange.
+//! Association of a capture's transmissions to frame exchanges.
 
 use std::time::Duration;
 
+use airlane_base::Time;
 use airlane_wifi::{
     Association, FrameExchange, MAX_PPDU_DURATION, Part, PartKind, Precision, Response, Role, mac,
 };
 
-use super::attempts::{MIN_MISSED, control, sifs};
+use super::attempts::{MIN_MISSED, SIFS, control};
 
 /// Longest response that was not decoded: a block acknowledgement at 6 Mbit/s.
 const MAX_RESPONSE: Duration = Duration::from_micros(100);
@@ -21,7 +22,7 @@ impl Association for ByAddress {
             return None;
         }
         let tolerance = exchange.precision.max(part.precision).tolerance();
-        let next = exchange.end + sifs();
+        let next = exchange.end + SIFS;
         let is_next = part.begin <= next + tolerance;
         let is_reserved = part.begin <= exchange.reserved.max(next) + tolerance;
         let is_timed = exchange.precision != Precision::Machine;
@@ -77,10 +78,10 @@ impl Association for ByAddress {
 
     /// An exchange at the same time as another, or whose response is not due yet. Of times that others'
     /// clocks tell that is not known well enough.
-    fn stays_open(&self, exchange: &FrameExchange, at: airlane_base::Time) -> bool {
+    fn stays_open(&self, exchange: &FrameExchange, at: Time) -> bool {
         exchange.precision == Precision::Exact
             && exchange.response.is_none()
             && exchange.sender.is_some()
-            && at <= exchange.end + sifs() + Precision::Exact.tolerance()
+            && at <= exchange.end + SIFS + Precision::Exact.tolerance()
     }
 }

@@ -1,4 +1,4 @@
-//! One attempt to send, and what it cost the air.
+//! Attempts to send, and their airtime.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -8,40 +8,40 @@ use airlane_wifi::FrameExchange;
 /// MPDUs above this many bytes make a station an active one.
 const ACTIVE_BYTES: u64 = 200;
 
-/// What a share of the air is made of, and how it is known.
+/// Airtime by parts, and by how it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Air {
-    /// Heard: the durations of what came.
+pub struct Airtime {
+    /// Durations of what was heard.
     pub heard: Duration,
-    /// Not heard, but announced: the duration fields of RTS, CTS and data, or the place between two
+    /// Announced, but not heard: the duration fields of RTS, CTS and data, or the place between two
     /// frames that were heard, say how long it was.
     pub announced: Duration,
-    /// Not heard, but answered: what an acknowledgement acknowledges, at the sender's last rate.
+    /// Answered, but not heard: what an acknowledgement acknowledges, at the sender's last rate.
     pub answered: Duration,
-    /// The gaps inside of attempts, and waiting for answers that were not heard.
+    /// Gaps inside of attempts, and waiting for answers that were not heard.
     pub gaps: Duration,
-    /// What contending is charged with.
+    /// Nominal cost of contending.
     pub contention: Duration,
 }
 
-impl Air {
-    /// Without contention: the time in which the air was not free.
-    pub fn bare(&self) -> Duration {
+impl Airtime {
+    /// Airtime without contention: the time in which the air was not free.
+    pub fn without_contention(&self) -> Duration {
         self.heard + self.announced + self.answered + self.gaps
     }
 
-    /// All of it: what is charged.
-    pub fn charged(&self) -> Duration {
-        self.bare() + self.contention
+    /// Airtime with contention, which is what is charged.
+    pub fn with_contention(&self) -> Duration {
+        self.without_contention() + self.contention
     }
 
-    /// What was not heard.
+    /// Airtime that was not heard.
     pub fn inferred(&self) -> Duration {
         self.announced + self.answered
     }
 }
 
-impl AddAssign for Air {
+impl AddAssign for Airtime {
     fn add_assign(&mut self, other: Self) {
         self.heard += other.heard;
         self.announced += other.announced;
@@ -51,24 +51,13 @@ impl AddAssign for Air {
     }
 }
 
-/// Which way a frame goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// From an access point to a station.
-    Down,
-    /// From a station to an access point.
-    Up,
-    /// Neither, or that is not known: among stations or access points, or to everybody.
-    Other,
-}
-
-/// One attempt to send.
+/// An attempt to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// The frame exchange, as far as it was heard.
     pub exchange: FrameExchange,
     /// Airtime of the exchange.
-    pub air: Air,
+    pub air: Airtime,
     /// Airtime of the PPDU, heard or inferred.
     pub ppdu: Duration,
     /// Whether the PPDU was data, or is taken for it.

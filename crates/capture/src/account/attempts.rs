@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_wifi::{
-    Access, Address, Band, Exchanges, FrameExchange, HeardResponse, MAX_PPDU_DURATION, Part, Ppdu,
-    Precision, Response, Timing, Vector, contention, mac,
+    Access, Address, Band, Exchanges, FrameExchange, MAX_PPDU_DURATION, Part, Ppdu, Precision,
+    Response, Timing, Vector, contention, mac,
 };
 
 use super::association::ByAddress;
-use super::attempt::{Air, Attempt};
+use super::attempt::{Airtime, Attempt};
 use super::flows::Flows;
 use crate::decode::Transmission;
 
-/// What lies between a frame and its response beyond SIFS is taken for frames that were not heard from
-/// here on: receivers' clocks count microseconds.
+/// Gap between a frame and its response, beyond SIFS, from which on it is taken for frames that were not
+/// heard: receivers' clocks count microseconds.
 pub(super) const MIN_MISSED: Duration = Duration::from_micros(5);
+
+const TIMING: Timing = Timing::of(Band::Ghz5);
+pub(super) const SIFS: Duration = TIMING.sifs;
 
 /// Makes attempts of transmissions.
 #[derive(Clone, Debug, Default)]
@@ -24,20 +27,12 @@ pub(super) struct Attempts {
     ledger: Ledger,
 }
 
-/// What attempts are charged by.
+/// State by which exchanges are charged.
 #[derive(Clone, Debug, Default)]
 struct Ledger {
     flows: Flows,
     /// End of the last attempt, and its sender.
     last: Option<(Time, Option<Address>)>,
-}
-
-fn timing() -> Timing {
-    Timing::of(Band::Ghz5)
-}
-
-pub(super) fn sifs() -> Duration {
-    timing().sifs
 }
 
 /// Vector of the first frame of an exchange, by which its control frames are sent.
@@ -81,7 +76,7 @@ impl Ledger {
         let is_continuation = by.is_some()
             && by == exchange.sender
             && exchange.precision != Precision::Machine
-            && pause <= sifs() + exchange.precision.tolerance().min(timing().slot)
+            && pause <= SIFS + exchange.precision.tolerance().min(TIMING.slot)
             && exchange.begin >= before;
         let (attempt, end) = charge.attempt(is_continuation);
         self.last = Some((end.max(before), exchange.sender));
@@ -89,7 +84,7 @@ impl Ledger {
     }
 }
 
-/// What an exchange is charged by.
+/// An exchange that is being charged.
 struct Charge<'a> {
     exchange: &'a FrameExchange,
     flows: &'a Flows,
@@ -105,7 +100,7 @@ impl Charge<'_> {
     /// The attempt that the exchange was, and its end.
     fn attempt(&self, is_continuation: bool) -> (Attempt, Time) {
         let exchange = self.exchange;
-        let mut air = Air::default();
+        let mut air = Airtime::default();
         self.protection(&mut air);
         let mut end = exchange.end;
         let mut is_unanswered = false;
@@ -118,63 +113,63 @@ impl Charge<'_> {
                     let missed = self.missed(ppdu, response);
                     ppdu_air += missed;
                     air.answered += missed;
-                    air.gaps += sifs();
+                    air.gaps += SIFS;
                     air.heard += response.duration;
                 } else if ppdu.first.is_some() && ppdu.response != Response::None {
                     // Others wait that long.
                     is_unanswered = true;
                     let vector = ppdu.vector.map_or(control(exchange), |v| v.response());
-                    air.gaps += sifs() + vector.duration(ppdu.response.bytes());
+                    air.gaps += SIFS + vector.duration(ppdu.response.bytes());
                 }
             }
             (None, Some(response)) if exchange.is_protected() => {
                 ppdu_air = self.between(response);
                 air.announced += ppdu_air;
-                air.gaps += 2 * sifs();
+                air.gaps += 2 * SIFS;
                 air.heard += response.duration;
             }
             (None, Some(response)) => {
                 ppdu_air = self.guess(response);
                 air.answered += ppdu_air;
-                air.gaps += sifs();
+                air.gaps += SIFS;
                 air.heard += response.duration;
             }
             (None, None) if exchange.cts.is_some() => {
                 // Granted, and nothing heard: until somebody else sends, at most as long as announced.
                 let until = self.next.map_or(exchange.reserved, |next| exchange.reserved.min(next));
-                ppdu_air = until.since(exchange.end).saturating_sub(sifs());
+                ppdu_air = until.since(exchange.end).saturating_sub(SIFS);
                 air.announced += ppdu_air;
                 if !ppdu_air.is_zero() {
-                    air.gaps += sifs();
+                    air.gaps += SIFS;
                     end = until;
                 }
             }
             (None, None) => {
                 // An RTS without a CTS: others wait that long.
                 is_unanswered = true;
-                air.gaps += sifs() + control(exchange).duration(mac::CTS);
+                air.gaps += SIFS + control(exchange).duration(mac::CTS);
             }
         }
         if !is_continuation {
             let access = exchange.ppdu.and_then(|ppdu| ppdu.first).map(|first| first.access());
-            air.contention = contention(&timing(), &access.unwrap_or(Access::BEST_EFFORT));
+            air.contention = contention(&TIMING, &access.unwrap_or(Access::BEST_EFFORT));
         }
         (self.sum(air, ppdu_air, is_unanswered), end)
     }
 
     /// RTS and CTS, and the gaps behind them.
-    fn protection(&self, air: &mut Air) {
+    fn protection(&self, air: &mut Airtime) {
         let exchange = self.exchange;
         let control = control(exchange);
         match (exchange.rts, exchange.cts) {
             (Some(rts), cts) => {
                 air.heard += rts + cts.unwrap_or_default();
                 if cts.is_some() {
-                    air.gaps += sifs();
+                    air.gaps += SIFS;
                 } else if !exchange.is_protection_alone() {
                     // Without a CTS an RTS came to nothing, unless what it is for was heard.
                     air.announced += control.duration(mac::CTS);
-                    air.gaps += sifs();
+                    air.gaps += SIFS;
                 }
             }
             (None, Some(cts)) => {
@@ -182,30 +177,30 @@ impl Charge<'_> {
                 // A sender that uses RTS has sent one here as well.
                 if self.flows.is_protected(exchange) {
                     air.announced += control.duration(mac::RTS);
-                    air.gaps += sifs();
+                    air.gaps += SIFS;
                 }
             }
             (None, None) => return,
         }
         if exchange.ppdu.is_some() {
-            air.gaps += sifs();
+            air.gaps += SIFS;
         }
     }
 
     /// Duration of a PPDU that was not heard between RTS or CTS and its response.
-    fn between(&self, response: &HeardResponse) -> Duration {
+    fn between(&self, response: &Ppdu) -> Duration {
         let FrameExchange { begin, rts, cts, .. } = *self.exchange;
         let from = begin + rts.unwrap_or_default() + cts.unwrap_or_default();
         let beside = match (rts, cts) {
-            (Some(_), None) => control(self.exchange).duration(mac::CTS) + 3 * sifs(),
-            (Some(_), Some(_)) => 3 * sifs(),
-            _ => 2 * sifs(),
+            (Some(_), None) => control(self.exchange).duration(mac::CTS) + 3 * SIFS,
+            (Some(_), Some(_)) => 3 * SIFS,
+            _ => 2 * SIFS,
         };
         response.begin.since(from).saturating_sub(beside).min(MAX_PPDU_DURATION)
     }
 
     /// Time that a PPDU took beyond its frames that were heard.
-    fn missed(&self, ppdu: &Ppdu, response: &HeardResponse) -> Duration {
+    fn missed(&self, ppdu: &Ppdu, response: &Ppdu) -> Duration {
         if !ppdu.is_aggregate {
             return Duration::ZERO;
         }
@@ -221,14 +216,14 @@ impl Charge<'_> {
             }
         } else {
             let end = ppdu.begin + ppdu.duration;
-            let between = response.begin.since(end).saturating_sub(sifs());
+            let between = response.begin.since(end).saturating_sub(SIFS);
             if between < MIN_MISSED { Duration::ZERO } else { between }
         };
         missed.min(MAX_PPDU_DURATION.saturating_sub(ppdu.duration))
     }
 
     /// Duration of a PPDU of which only the response was heard: at most the silence before that.
-    fn guess(&self, response: &HeardResponse) -> Duration {
+    fn guess(&self, response: &Ppdu) -> Duration {
         let Some(sender) = self.exchange.sender else { return Duration::ZERO };
         let guess = match self.acknowledged {
             Some(frames) => self.flows.guess(sender, self.exchange.receiver, frames),
@@ -236,12 +231,12 @@ impl Charge<'_> {
         };
         match self.exchange.precision {
             Precision::Machine => guess,
-            _ => guess.min(response.begin.since(self.before).saturating_sub(sifs())),
+            _ => guess.min(response.begin.since(self.before).saturating_sub(SIFS)),
         }
     }
 
     /// The attempt with this airtime, of which the PPDU took `ppdu_air`.
-    fn sum(&self, air: Air, ppdu_air: Duration, is_unanswered: bool) -> Attempt {
+    fn sum(&self, air: Airtime, ppdu_air: Duration, is_unanswered: bool) -> Attempt {
         let exchange = self.exchange;
         let ppdu = exchange.ppdu;
         let is_data = match ppdu.and_then(|ppdu| ppdu.kind()) {

@@ -1,4 +1,4 @@
-//! What is known of senders and receivers, to infer what was not heard.
+//! Flows: what is known of a sender and a receiver, to infer what was not heard.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const ALONE: f64 = 30.0;
 /// The rate before any was heard: 24 Mbit/s.
 const VECTOR: Vector = Vector::ofdm(4);
 
-/// What is remembered of a sender and a receiver.
+/// A sender and a receiver.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     /// Vector of the last data.
@@ -29,7 +29,7 @@ struct Flow {
     is_protected: bool,
 }
 
-/// What is remembered of all.
+/// All flows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
     flows: BTreeMap<(Address, Address), Flow>,
@@ -97,7 +97,7 @@ impl Flows {
     /// Number of frames that the block acknowledgement of an exchange acknowledges and none before it did;
     /// at least 1. `None` without a block acknowledgement.
     pub(super) fn acknowledged(&mut self, exchange: &FrameExchange) -> Option<u32> {
-        let response = exchange.response.and_then(|response| response.frame)?;
+        let response = exchange.response.and_then(|response| response.first)?;
         let (Some(now), Some(receiver)) = (response.block_ack, response.transmitter) else {
             return (response.kind == FrameKind::BlockAck).then_some(1);
         };

@@ -10,7 +10,7 @@ mod ledger;
 mod series;
 mod usage;
 
-pub use attempt::{Air, Attempt, Direction};
-pub use ledger::{Account, AirSummary, Options};
+pub use attempt::{Airtime, Attempt};
+pub use ledger::{Account, AirSeries, AirSummary, Options};
 pub use series::Series;
 pub use usage::{StationUse, Use};

@@ -1,4 +1,4 @@
-//! Which transmissions are of one frame exchange, and when one is over.
+//! Association of transmissions to frame exchanges, and when one is over.
 //!
 //! What follows within SIFS belongs to the same exchange. The duration field says how long an exchange goes
 //! on, whether or not its other frames are heard.

@@ -1,4 +1,4 @@
-//! What an exchange that is over is charged, and to whom.
+//! The charge of an exchange that is over.
 
 use std::time::Duration;
 
@@ -57,15 +57,15 @@ impl Meter {
             false => contention(&self.timing, &tally.access()),
         };
         let contending = nanos(contending);
-        let charged = bare + contending as f64;
-        let longest = nanos(books.options().aggregation.longest) as f64;
+        let charge = bare + contending as f64;
+        let max_duration = nanos(books.options().aggregation.max_duration) as f64;
         let window = f64::from(books.options().aggregation.frames);
-        let (mut packed, mut is_full) = (charged, false);
+        let (mut packed, mut is_full) = (charge, false);
         let big = f64::from(books.options().big);
         let answered = tally.flow.and_then(|key| books.flows.fill_of_opposite(key, big));
         if let Some(flow) = tally.flow.and_then(|key| books.flows.get(key)) {
-            if flow.aggregates && tally.mpdus > 0.0 && tally.data <= charged {
-                let most = (longest / flow.data_of(1.0).max(1.0)).floor().clamp(1.0, window);
+            if flow.aggregates && tally.mpdus > 0.0 && tally.data <= charge {
+                let most = (max_duration / flow.data_of(1.0).max(1.0)).floor().clamp(1.0, window);
                 let full = flow.full.max(most).max(tally.mpdus);
                 let mut fill = tally.mpdus / full;
                 if flow.usual.bytes > big {
@@ -77,7 +77,7 @@ impl Meter {
                     // be made out.
                     fill = fill.max(answered.unwrap_or(1.0));
                 }
-                packed = tally.data + (charged - tally.data) * fill;
+                packed = tally.data + (charge - tally.data) * fill;
             }
             if tally.entry.phy_nanos > 0.0 || tally.missing == 0 {
                 flow.on_exchange(bare);
@@ -87,11 +87,11 @@ impl Meter {
         books.enter(&Entry {
             from: begin.saturating_sub(contending),
             to: end,
-            charged,
+            charge,
             packed,
-            full: if is_full { charged } else { 0.0 },
-            bare,
-            inferred: inferred.min(charged),
+            full: if is_full { charge } else { 0.0 },
+            airtime: bare,
+            inferred: inferred.min(charge),
             is_anonymous: exchange.is_anonymous(),
             exchanges: 1.0,
             ..tally.entry
@@ -113,7 +113,7 @@ impl Meter {
         }
         if let Some(flow) = tally.flow.and_then(|key| books.flows.get(key)) {
             flow.last_end = end;
-            flow.charged = total;
+            flow.total = total;
             flow.anonymous = anonymous;
         }
     }

@@ -182,18 +182,13 @@ impl Meter {
                 let key = (frame.receiver, by, frame.tid);
                 unread.acknowledged(books, &mut self.tally, key, &block);
             }
-            _ => self.unheard(books, exchange, frame, by),
+            _ => self.unheard(books, exchange, frame),
         }
     }
 
     /// Takes in a response to frames that were not heard.
-    fn unheard(
-        &mut self,
-        books: &mut Books,
-        exchange: &FrameExchange,
-        frame: &Frame,
-        by: Option<Address>,
-    ) {
+    fn unheard(&mut self, books: &mut Books, exchange: &FrameExchange, frame: &Frame) {
+        let by = frame.transmitter.or(exchange.receiver);
         let latest = books.flows.latest(frame.receiver, by);
         let Some((key, flow)) = latest.and_then(|key| Some((key, books.flows.get(key)?))) else {
             return;
@@ -288,9 +283,7 @@ impl Meter {
         let (contending, is_foreign) = (self.contention(), self.tally.entry.is_foreign);
         let is_protected = exchange.is_protected();
         let Some(flow) = books.flows.get_or_new(key, end, &size) else { return };
-        flow.station = station;
-        flow.is_down = first.is_down;
-        flow.is_foreign = is_foreign;
+        (flow.station, flow.is_down, flow.is_foreign) = (station, first.is_down, is_foreign);
         let missed = flow.on_ppdu(frames, &size);
         // RTS and CTS that this flow always has, and neither of which was heard.
         let protection = self.rts + self.cts + 2 * self.sifs;

@@ -1,5 +1,4 @@
-//! Who sends to whom: what is usual of a flow, and what its sequence numbers tell of frames that were
-//! missed.
+//! Flows: what is usual of a sender and a receiver, and frames that were missed, as sequence numbers tell.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use super::nanos;
 const MAX_FLOWS: usize = 2_048;
 /// Gain of the means of what is usual.
 const GAIN: f64 = 1.0 / 8.0;
-/// How long a flow's largest aggregate is remembered: by half of what it is above the newest.
+/// Decay of a flow's largest aggregate towards the newest, per aggregate.
 const FULL_DECAY: f64 = 1.0 / 512.0;
 
 /// Transmitter, receiver, traffic identifier.
@@ -23,20 +22,20 @@ pub(super) type Key = (Address, Address, u8);
 pub(super) struct Flow {
     /// The sequence number that is expected next, once one was heard.
     pub expected: Option<u16>,
-    /// When the last exchange of it ended, and what had been charged until then, in all and to nobody.
+    /// End of its last exchange, and the charge until then, in all and to nobody.
     pub last_end: u64,
-    pub charged: f64,
+    pub total: f64,
     pub anonymous: f64,
     /// Means over PPDUs: their size, MPDUs that were new, and nanoseconds of the whole exchange.
     pub usual: PpduSize,
     pub fresh: f64,
-    pub bare: f64,
-    /// How often RTS and CTS came first, 0 to 1.
+    pub exchange: f64,
+    /// Share of its PPDUs behind RTS and CTS, 0 to 1.
     pub protection: f64,
     /// The largest aggregate of late.
     pub full: f64,
     pub aggregates: bool,
-    /// How full its aggregates are, 0 to 1: a mean.
+    /// Mean fill of its aggregates, 0 to 1.
     fill: Option<f64>,
     /// New MPDUs of exchanges that were announced and of which nothing else was heard.
     pub promised: f64,
@@ -79,10 +78,8 @@ impl PpduSize {
     pub fn of(ppdu: &Ppdu, vector: &Vector) -> Self {
         let count = f64::from(ppdu.mpdus);
         let bytes = ppdu.bytes as f64 / count;
-        let mpdus = match ppdu.is_aggregate {
-            true => fitting(vector, ppdu.duration, bytes).max(count),
-            false => 1.0,
-        };
+        let fitting = fitting(vector, ppdu.duration, bytes).max(count);
+        let mpdus = if ppdu.is_aggregate { fitting } else { 1.0 };
         Self::new(vector, ppdu.duration, mpdus, bytes, ppdu.is_aggregate)
     }
 }
@@ -98,7 +95,7 @@ pub(super) fn fitting(vector: &Vector, airtime: Duration, bytes: f64) -> f64 {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Missed {
     pub mpdus: f64,
-    /// Of these, such as did not come: they are sent again.
+    /// Of these, those that did not come: they are sent again.
     pub failed: f64,
     /// All that is sent again in the PPDU that tells of them.
     pub repeated: f64,
@@ -201,8 +198,9 @@ impl Flow {
     }
 
     /// Its exchange took so long, and began with RTS or CTS or did not.
-    pub fn on_exchange(&mut self, bare: f64) {
-        self.bare = if self.bare == 0.0 { bare } else { self.bare + GAIN * (bare - self.bare) };
+    pub fn on_exchange(&mut self, nanos: f64) {
+        let usual = if self.exchange == 0.0 { nanos } else { self.exchange };
+        self.exchange = usual + GAIN * (nanos - usual);
     }
 
     pub fn on_protection(&mut self, is_protected: bool) {
@@ -246,7 +244,7 @@ impl Flows {
         Some(self.all.entry(key).or_insert_with(|| Flow::new(size)))
     }
 
-    /// How full the aggregates of the flow are that goes the opposite way and has frames of more than `big`
+    /// Mean fill of the aggregates of the flow that goes the opposite way and has frames of more than `big`
     /// bytes.
     pub fn fill_of_opposite(&self, (from, to, _): Key, big: f64) -> Option<f64> {
         let all = self.all.range((to, from, 0)..=(to, from, u8::MAX)).map(|(_, flow)| flow);

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
-use airlane_cupid::{Direction, Estimate, Estimator, EstimatorOptions};
+use airlane_cupid::{Direction, Estimate, EstimatorOptions};
 use airlane_wifi::{
     Access, Address, Band, BlockAck, Frame, FrameKind, Heard, Response, Timing, What, mac,
 };
 use rand::RngExt;
 
-use crate::air::{AP, he, station};
+use crate::air::{self, AP, he, mean, station};
 
 const WINDOW: usize = 64;
 const BYTES: u32 = 1_538;
@@ -126,32 +126,14 @@ fn estimates(run: &Run, own: Address) -> Vec<Estimate> {
 }
 
 fn estimates_with(run: &Run, options: EstimatorOptions) -> Vec<Estimate> {
-    let mut estimator = Estimator::new(options);
-    let mut records = run.records.iter().peekable();
-    let mut found = Vec::new();
-    for ms in (40..3_000).step_by(40) {
-        let now = Time::from_millis(ms);
-        while let Some(heard) = records.next_if(|heard| heard.at + heard.duration <= now) {
-            estimator.hear(heard);
-        }
-        let estimate = estimator.estimate(now);
-        if ms >= 1_000 {
-            found.push(estimate);
-        }
-    }
-    found
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count)
+    air::estimates(&run.records, options, Time::from_millis(40)).split_off(24)
 }
 
 /// What share of the air the station is charged with, in the mean.
 fn share(estimates: &[Estimate]) -> f64 {
     mean(estimates.iter().map(|estimate| {
         let own = estimate.shares.iter().find(|share| share.address == station(0));
-        own.map_or(0.0, |share| share.charged)
+        own.map_or(0.0, |share| share.airtime)
     }))
 }
 

@@ -15,7 +15,7 @@ use airlane_base::Time;
 pub use assembly::{Association, Exchanges, Placement};
 pub use part::{Part, PartKind, Ppdu};
 
-use crate::heard::{Address, Frame, Precision};
+use crate::heard::{Address, Precision};
 use crate::vector::Vector;
 
 /// The longest that a duration field can announce (802.11-2020, 9.2.4.2).
@@ -34,17 +34,6 @@ pub enum Role {
     Response,
     /// Energy at the same time as another part.
     Overlap,
-}
-
-/// The response that ends a frame exchange.
-#[derive(Clone, Copy, Debug)]
-pub struct HeardResponse {
-    /// Time at which it began.
-    pub begin: Time,
-    /// Time that it was in the air.
-    pub duration: Duration,
-    /// The ACK or block acknowledgement; `None` if it was not decoded.
-    pub frame: Option<Frame>,
 }
 
 /// A frame exchange, as far as it was heard.
@@ -72,8 +61,8 @@ pub struct FrameExchange {
     pub cts: Option<Duration>,
     /// The PPDU that the exchange is for.
     pub ppdu: Option<Ppdu>,
-    /// The response.
-    pub response: Option<HeardResponse>,
+    /// The PPDU of the response.
+    pub response: Option<Ppdu>,
 }
 
 impl FrameExchange {
@@ -95,7 +84,7 @@ impl FrameExchange {
 
     /// Takes a part in.
     fn add(&mut self, part: &Part<'_>, role: Role) {
-        let (begin, duration) = (part.begin, part.duration());
+        let duration = part.duration();
         let (sender, receiver) = part.parties();
         self.sender = self.sender.or(sender);
         self.receiver = self.receiver.or(receiver);
@@ -103,9 +92,7 @@ impl FrameExchange {
             Role::Rts => self.rts = Some(duration),
             Role::Cts => self.cts = Some(duration),
             Role::Ppdu => self.ppdu = Some(Ppdu::of(part)),
-            Role::Response => {
-                self.response = Some(HeardResponse { begin, duration, frame: part.first() });
-            }
+            Role::Response => self.response = Some(Ppdu::of(part)),
             Role::Overlap => {}
         }
         if let Some(frame) = part.first() {

@@ -52,12 +52,12 @@ impl<'a> Part<'a> {
             What::Frames { vector, is_aggregate, frames } => {
                 let kind = match frames.first() {
                     None => PartKind::Unread,
-                    Some(first) => match first.kind {
-                        FrameKind::Rts => PartKind::Rts(first),
-                        FrameKind::Cts => PartKind::Cts(first),
-                        FrameKind::Ack | FrameKind::BlockAck => PartKind::Response(first),
-                        _ => PartKind::Ppdu { is_aggregate: *is_aggregate, frames },
-                    },
+                    Some(first) if first.kind == FrameKind::Rts => PartKind::Rts(first),
+                    Some(first) if first.kind == FrameKind::Cts => PartKind::Cts(first),
+                    Some(first) if matches!(first.kind, FrameKind::Ack | FrameKind::BlockAck) => {
+                        PartKind::Response(first)
+                    }
+                    Some(_) => PartKind::Ppdu { is_aggregate: *is_aggregate, frames },
                 };
                 (Some(*vector), kind)
             }
@@ -90,7 +90,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The PPDU that a frame exchange is for.
+/// A PPDU of a frame exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Ppdu {
     /// Time at which it began.

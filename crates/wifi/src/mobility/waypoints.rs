@@ -1,4 +1,4 @@
-//! From place to place.
+//! Motion from place to place.
 
 use airlane_base::Time;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub enum WaypointError {
         index: usize,
         /// Its time.
         at: Time,
-        /// That of the place before it.
+        /// Time of the place before it.
         before: Time,
     },
     /// A coordinate that is not a number.
@@ -35,18 +35,18 @@ pub enum WaypointError {
     Number {
         /// Which, from 0.
         index: usize,
-        /// What is there.
+        /// The value that was found.
         x: f64,
-        /// What is there.
+        /// The value that was found.
         y: f64,
     },
 }
 
 impl Waypoints {
-    /// Of times and places.
+    /// A way of times and places.
     ///
     /// # Errors
-    /// Where there are none, times do not increase, or a coordinate is not a finite number.
+    /// If there are none, times do not increase, or a coordinate is not a finite number.
     pub fn new(points: Vec<(Time, Position)>) -> Result<Self, WaypointError> {
         if points.is_empty() {
             return Err(WaypointError::Empty);
@@ -62,7 +62,7 @@ impl Waypoints {
         Ok(Self { points })
     }
 
-    /// Where it is.
+    /// Position at a time.
     pub fn position(&self, at: Time) -> Position {
         let later = self.points.partition_point(|&(time, _)| time <= at);
         let Some(&(to, there)) = self.points.get(later) else {

@@ -19,7 +19,7 @@ const SET_BACK: Duration = Duration::from_secs(1);
 
 /// What an agent on a station would have reported.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Granted {
+pub struct GrantedRates {
     /// What it would have gone by.
     pub estimate: Estimate,
     /// The rate of the station, all flows together, by the default rule.
@@ -35,7 +35,7 @@ pub struct Granted {
 /// memory; when it comes back, the rules begin anew. Memory is bounded: 256 stations, of which those make
 /// room that have been silent for longest.
 #[derive(Clone, Debug)]
-pub struct Onlooker {
+pub struct PassiveObserver {
     options: AgentOptions,
     estimator: Estimator,
     stations: BTreeMap<Address, Station>,
@@ -55,7 +55,7 @@ struct Station {
     paper: RateRule,
 }
 
-impl Onlooker {
+impl PassiveObserver {
     /// One who has heard nothing. Of the options the own station and the kind of the rule do not matter.
     pub fn new(options: AgentOptions) -> Self {
         let options = options.bounded();
@@ -70,7 +70,7 @@ impl Onlooker {
     }
 
     /// One transmission was heard. Before it is taken in, `tell` gets what was due until it ended.
-    pub fn hear(&mut self, heard: &Heard, tell: impl FnMut(Address, &Granted)) {
+    pub fn hear(&mut self, heard: &Heard, tell: impl FnMut(Address, &GrantedRates)) {
         // Time goes on behind it.
         let end = (heard.at + heard.duration).min(END);
         self.until(end, tell);
@@ -84,7 +84,7 @@ impl Onlooker {
     }
 
     /// Reports what is due until `now`.
-    fn until(&mut self, now: Time, mut tell: impl FnMut(Address, &Granted)) {
+    fn until(&mut self, now: Time, mut tell: impl FnMut(Address, &GrantedRates)) {
         let interval = self.options.interval;
         let Some(mut due) = self.next else {
             self.next = Some(now + interval);
@@ -112,7 +112,7 @@ impl Onlooker {
         self.next = Some(due);
     }
 
-    fn report(&mut self, now: Time, tell: &mut impl FnMut(Address, &Granted)) {
+    fn report(&mut self, now: Time, tell: &mut impl FnMut(Address, &GrantedRates)) {
         let memory = self.estimator.options().memory;
         for station in self.stations.values_mut() {
             station.is_active &= now.since(station.last) <= memory;
@@ -123,12 +123,12 @@ impl Onlooker {
         if active.is_empty() {
             return;
         }
-        estimator.estimates(now, active, |address, estimate| {
-            let Some(station) = stations.get_mut(&address) else { return };
-            let Some(air) = options.air(&estimate, address) else { return };
+        for (address, estimate) in estimator.estimates(now, active) {
+            let Some(station) = stations.get_mut(&address) else { continue };
+            let Some(air) = options.air(&estimate, address) else { continue };
             let (rate, paper_rate) = (station.default.update(&air), station.paper.update(&air));
-            tell(address, &Granted { estimate, rate, paper_rate });
-        });
+            tell(address, &GrantedRates { estimate, rate, paper_rate });
+        }
     }
 
     /// Who receives data.
