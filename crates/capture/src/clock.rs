@@ -16,8 +16,8 @@ const JUMP: i128 = 100_000_000;
 /// differ by (IEEE 802.11-2020, 11.1.3.9: 100 ppm each), so that only what is no clock is found.
 const MAX_DRIFT: i128 = 10;
 
-/// Distance by which time may go back without a clock having jumped: frames of aggregates and their responses come
-/// out of order, and stamps of the capturing machine are that inexact.
+/// Distance by which time may go back without a clock having jumped: frames of aggregates and their responses
+/// come out of order, and stamps of the capturing machine are that inexact.
 pub(crate) const DISORDER: i128 = 20_000_000;
 
 /// A receiver's clock that crept away so often, and more often than once in [`CREEP_INTERVAL`], runs at a

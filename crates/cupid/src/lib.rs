@@ -6,7 +6,8 @@
 //!   of an access point.
 //! - [`RateRule`] makes a rate of it, literally as published or in a form that lets no air idle.
 //! - [`Agent`] is the three together on a host: frames and received bytes in, reports out.
-//! - [`PassiveObserver`] says what agents on each of several stations would grant, from what one receiver hears.
+//! - [`PassiveObserver`] says what agents on each of several stations would grant, from what one receiver
+//!   hears.
 //! - [`Feedback`] is a report on the wire (`docs/wire/cupid.md`), [`Inbox`] what a sender takes of them.
 //!
 //! Pure: no I/O, no clock. The sender's controller is `cupid` in the crate `congestion`; equations, and

@@ -53,8 +53,8 @@ pub struct Air {
     pub stations: u32,
     /// Payload rate that the whole air would carry for this station.
     pub delta: Rate,
-    /// Payload that this station received, over the time that the utilisation was measured over. The same time is
-    /// what keeps the increase from overshooting: it adds the idle air to what was used beside it.
+    /// Payload that this station received, over the time that the utilisation was measured over. The same
+    /// time is what keeps the increase from overshooting: it adds the idle air to what was used beside it.
     pub goodput: Rate,
     /// The share that is left to this station by those who use less than theirs ([`left_share`]); `None`
     /// where others' shares are not known.

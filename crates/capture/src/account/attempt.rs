@@ -53,9 +53,9 @@ impl AddAssign for Airtime {
 
 /// An attempt to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt {
+pub struct Attempt<'a> {
     /// The frame exchange, as far as it was heard.
-    pub exchange: FrameExchange,
+    pub exchange: &'a FrameExchange,
     /// Airtime of the exchange.
     pub air: Airtime,
     /// Airtime of the PPDU, heard or inferred.
@@ -68,10 +68,10 @@ pub struct Attempt {
     pub is_unanswered: bool,
 }
 
-impl Attempt {
+impl Attempt<'_> {
     /// Whether there was an MPDU of data of more than 200 bytes.
     pub fn is_active(&self) -> bool {
-        let max_bytes = u64::from(self.exchange.ppdu.map_or(0, |ppdu| ppdu.max_bytes));
+        let max_bytes = u64::from(self.exchange.ppdu.as_ref().map_or(0, |ppdu| ppdu.max_bytes));
         self.is_data && max_bytes.max(self.inferred_bytes) > ACTIVE_BYTES
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_wifi::{
-    Access, Address, Band, Exchanges, FrameExchange, MAX_PPDU_DURATION, Part, Ppdu, Precision,
-    Response, Timing, Vector, contention, mac,
+    Access, Address, Band, Exchanges, Frame, FrameExchange, MAX_PPDU_DURATION, Part, Ppdu,
+    Precision, Response, Timing, Vector, contention, mac,
 };
 
 use super::association::ByAddress;
@@ -42,32 +42,32 @@ pub(super) fn control(exchange: &FrameExchange) -> Vector {
 
 impl Attempts {
     /// Takes a transmission; gives the attempts that it shows to be over.
-    pub(super) fn push(&mut self, transmission: &Transmission, mut give: impl FnMut(Attempt)) {
+    pub(super) fn push(&mut self, transmission: &Transmission, mut give: impl FnMut(&Attempt<'_>)) {
         let heard = &transmission.heard;
         let part = Part::new(heard.at, transmission.end(), transmission.timing, &heard.what);
         let Self { exchanges, ledger } = self;
         let placement = exchanges.push(&part);
         for exchange in placement.over {
-            give(ledger.close(&exchange, Some(part.begin)));
+            give(&ledger.close(&exchange, Some(part.begin)));
         }
         // What the transmission tells helps to infer what was missed before it.
         ledger.flows.learn(&part);
         if let Some(exchange) = placement.before {
-            give(ledger.close(&exchange, Some(part.begin)));
+            give(&ledger.close(&exchange, Some(part.begin)));
         }
     }
 
     /// Gives what is open.
-    pub(super) fn finish(&mut self, mut give: impl FnMut(Attempt)) {
+    pub(super) fn finish(&mut self, mut give: impl FnMut(&Attempt<'_>)) {
         for exchange in self.exchanges.finish() {
-            give(self.ledger.close(&exchange, None));
+            give(&self.ledger.close(&exchange, None));
         }
     }
 }
 
 impl Ledger {
     /// Charges an exchange that is over; the next transmission begins at `next`.
-    fn close(&mut self, exchange: &FrameExchange, next: Option<Time>) -> Attempt {
+    fn close<'a>(&mut self, exchange: &'a FrameExchange, next: Option<Time>) -> Attempt<'a> {
         let (before, by) = self.last.unwrap_or((Time::ZERO, None));
         let acknowledged = self.flows.acknowledged(exchange);
         let charge = Charge { exchange, flows: &self.flows, acknowledged, before, next };
@@ -85,9 +85,9 @@ impl Ledger {
 }
 
 /// An exchange that is being charged.
-struct Charge<'a> {
+struct Charge<'a, 'f> {
     exchange: &'a FrameExchange,
-    flows: &'a Flows,
+    flows: &'f Flows,
     /// Number of frames that its block acknowledgement acknowledges and none before that did.
     acknowledged: Option<u32>,
     /// End of the attempt before.
@@ -96,9 +96,9 @@ struct Charge<'a> {
     next: Option<Time>,
 }
 
-impl Charge<'_> {
+impl<'a> Charge<'a, '_> {
     /// The attempt that the exchange was, and its end.
-    fn attempt(&self, is_continuation: bool) -> (Attempt, Time) {
+    fn attempt(&self, is_continuation: bool) -> (Attempt<'a>, Time) {
         let exchange = self.exchange;
         let mut air = Airtime::default();
         self.protection(&mut air);
@@ -151,7 +151,8 @@ impl Charge<'_> {
             }
         }
         if !is_continuation {
-            let access = exchange.ppdu.and_then(|ppdu| ppdu.first).map(|first| first.access());
+            let access =
+                exchange.ppdu.as_ref().and_then(|ppdu| ppdu.first.as_ref()).map(Frame::access);
             air.contention = contention(&TIMING, &access.unwrap_or(Access::BEST_EFFORT));
         }
         (self.sum(air, ppdu_air, is_unanswered), end)
@@ -236,9 +237,9 @@ impl Charge<'_> {
     }
 
     /// The attempt with this airtime, of which the PPDU took `ppdu_air`.
-    fn sum(&self, air: Airtime, ppdu_air: Duration, is_unanswered: bool) -> Attempt {
+    fn sum(&self, air: Airtime, ppdu_air: Duration, is_unanswered: bool) -> Attempt<'a> {
         let exchange = self.exchange;
-        let ppdu = exchange.ppdu;
+        let ppdu = exchange.ppdu.as_ref();
         let is_data = match ppdu.and_then(|ppdu| ppdu.kind()) {
             Some(kind) => kind.is_data(),
             // Not heard: RTS and block acknowledgements are for data.
@@ -258,6 +259,6 @@ impl Charge<'_> {
             }
             _ => 0,
         };
-        Attempt { exchange: *exchange, air, ppdu: ppdu_air, is_data, inferred_bytes, is_unanswered }
+        Attempt { exchange, air, ppdu: ppdu_air, is_data, inferred_bytes, is_unanswered }
     }
 }

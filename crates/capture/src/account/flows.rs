@@ -97,7 +97,7 @@ impl Flows {
     /// Number of frames that the block acknowledgement of an exchange acknowledges and none before it did;
     /// at least 1. `None` without a block acknowledgement.
     pub(super) fn acknowledged(&mut self, exchange: &FrameExchange) -> Option<u32> {
-        let response = exchange.response.and_then(|response| response.first)?;
+        let response = exchange.response.as_ref()?.first.as_ref()?;
         let (Some(now), Some(receiver)) = (response.block_ack, response.transmitter) else {
             return (response.kind == FrameKind::BlockAck).then_some(1);
         };

@@ -128,9 +128,9 @@ impl AirSummary {
         self.air.without_contention() > self.span
     }
 
-    /// Airtime with contention as a part of the span, 0 to 1; `None` if more was in the air than there was time, or
-    /// nothing was captured. Contention is charged with what it takes on average, so that it is cut to the
-    /// whole.
+    /// Airtime with contention as a part of the span, 0 to 1; `None` if more was in the air than there was
+    /// time, or nothing was captured. Contention is charged with what it takes on average, so that it is cut
+    /// to the whole.
     pub fn share(&self, air: &Airtime) -> Option<f64> {
         let span = self.span.as_secs_f64();
         let is_known = span > 0.0 && !self.is_impossible();
@@ -172,18 +172,18 @@ impl Account {
         if all.len() >= MAX_INTERFACES && !all.contains_key(&transmission.interface) {
             // The numbers of a file's sections grow: the lowest is over.
             if let Some((_, mut over)) = all.pop_first() {
-                over.finish(|attempt| self.charge(&attempt));
+                over.finish(|attempt| self.charge(attempt));
             }
         }
         let attempts = all.entry(transmission.interface).or_default();
-        attempts.push(transmission, |attempt| self.charge(&attempt));
+        attempts.push(transmission, |attempt| self.charge(attempt));
         self.attempts = all;
     }
 
     /// Charges the last attempt, and sums up.
     pub fn finish(mut self) -> AirSummary {
         for mut attempts in std::mem::take(&mut self.attempts).into_values() {
-            attempts.finish(|attempt| self.charge(&attempt));
+            attempts.finish(|attempt| self.charge(attempt));
         }
         let (first, last) = self.span.unwrap_or_default();
         let span = last.since(first);
@@ -222,9 +222,9 @@ impl Account {
         Some(self.stations.entry(address).or_insert_with(|| StationUse::new(address)))
     }
 
-    fn charge(&mut self, attempt: &Attempt) {
+    fn charge(&mut self, attempt: &Attempt<'_>) {
         self.summary.air += attempt.air;
-        let FrameExchange { begin: from, sender, receiver, .. } = attempt.exchange;
+        let FrameExchange { begin: from, sender, receiver, .. } = *attempt.exchange;
         let charged = attempt.air.with_contention();
         let to = from + charged;
         let bins = self.bins_until(from, to);

@@ -33,12 +33,12 @@ pub struct Use {
 }
 
 impl Use {
-    pub(super) fn add(&mut self, attempt: &Attempt) {
+    pub(super) fn add(&mut self, attempt: &Attempt<'_>) {
         self.attempts += 1;
         self.unanswered += u64::from(attempt.is_unanswered);
         self.air += attempt.air;
         self.inferred_bytes = self.inferred_bytes.saturating_add(attempt.inferred_bytes);
-        let Some(ppdu) = attempt.exchange.ppdu else { return };
+        let Some(ppdu) = &attempt.exchange.ppdu else { return };
         self.frames += u64::from(ppdu.mpdus);
         self.retries += u64::from(ppdu.retries);
         self.bytes += ppdu.bytes;

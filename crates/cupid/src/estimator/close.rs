@@ -13,8 +13,8 @@ use super::nanos;
 const NEARLY_FULL: f64 = 0.9;
 
 impl Meter {
-    /// Enters an exchange that is over into the books, as another began at `next`. Returns whether that is one of
-    /// the same TXOP.
+    /// Enters an exchange that is over into the books, as another began at `next`. Returns whether that is
+    /// one of the same TXOP.
     pub(super) fn close_before(
         &mut self,
         books: &mut Books,

@@ -164,7 +164,8 @@ impl Meter {
     /// Takes in a response: of the exchange, or of frames that were not heard.
     fn answered(&mut self, books: &mut Books, exchange: &FrameExchange, frame: &Frame) {
         let unread = self.tally.unread.filter(|_| exchange.ppdu.is_some());
-        let is_read = exchange.is_protected() || exchange.ppdu.is_some_and(|p| p.first.is_some());
+        let is_read =
+            exchange.is_protected() || exchange.ppdu.as_ref().is_some_and(|p| p.first.is_some());
         if exchange.ppdu.is_some() && is_read && unread.is_none() {
             // Of what was heard. What did not come is sent again.
             let numbers = &self.tally.numbers;
@@ -210,7 +211,7 @@ impl Meter {
         let (bytes, is_down) = (flow.usual.bytes, flow.is_down);
         let missing = (flow.usual.preamble + data) as u64 + self.sifs;
         let (station, is_foreign) = (flow.station, flow.is_foreign);
-        let begin = exchange.response.map_or(0, |response| response.begin.as_nanos());
+        let begin = exchange.response.as_ref().map_or(0, |response| response.begin.as_nanos());
         let at = self.tally.end.max(begin);
         let room = self.room();
         let tally = &mut self.tally;
@@ -272,12 +273,12 @@ impl Meter {
         station: Option<Address>,
     ) {
         let first = &frames[0];
-        let (Some(from), Some(ppdu)) = (first.transmitter, exchange.ppdu) else { return };
+        let (Some(from), Some(ppdu)) = (first.transmitter, &exchange.ppdu) else { return };
         let Some(vector) = ppdu.vector else { return };
         let key = (from, first.receiver, first.tid);
         let begin = ppdu.begin.as_nanos();
         let end = begin + nanos(ppdu.duration);
-        let size = PpduSize::of(&ppdu, &vector);
+        let size = PpduSize::of(ppdu, &vector);
         let has_big = ppdu.max_bytes > books.options().big;
         let payload = frames.iter().map(|f| books.payload(f.bytes.into(), f.is_down)).sum::<f64>();
         let (contending, is_foreign) = (self.contention(), self.tally.entry.is_foreign);

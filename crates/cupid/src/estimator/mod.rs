@@ -1,8 +1,8 @@
 //! Estimates of how the air is used, from what a receiver hears.
 //!
 //! Records are joined to exchanges (`exchange.rs`), which are charged (`close.rs`) to windows, stations and
-//! the own station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
-//! (`flows.rs`, `missed.rs`, `unread.rs`).
+//! the own station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on
+//! the way (`flows.rs`, `missed.rs`, `unread.rs`).
 
 mod association;
 mod books;
@@ -250,7 +250,8 @@ impl Estimator {
         self.books.unwatch(station);
     }
 
-    /// Estimates as if each of these were the own station. Those that are not watched have neither C nor delta.
+    /// Estimates as if each of these were the own station. Those that are not watched have neither C nor
+    /// delta.
     pub fn estimates(
         &mut self,
         now: Time,

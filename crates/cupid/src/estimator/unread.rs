@@ -22,8 +22,8 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// Takes in that a block acknowledgement acknowledged it, which says that it was of the flow `key`. Nothing
-    /// is known of it if no frame came, or there are too many flows.
+    /// Takes in that a block acknowledgement acknowledged it, which says that it was of the flow `key`.
+    /// Nothing is known of it if no frame came, or there are too many flows.
     pub fn acknowledged(&self, books: &mut Books, tally: &mut Tally, key: Key, block: &BlockAck) {
         let Some(highest) = block.highest() else { return };
         let came = f64::from(block.count());

@@ -1,6 +1,6 @@
 //! The figures of a capture: by station and direction, and as a summary.
 
-use airlane_capture::{Air, AirSummary, StationUse, Use};
+use airlane_capture::{AirSummary, Airtime, StationUse, Use};
 
 use super::gather::Gathered;
 use super::grants::Grant;
@@ -62,7 +62,7 @@ pub(super) fn shares_of_span(air: &AirSummary) -> Option<[(&'static str, f64); 5
 }
 
 /// How much of what was in the air was inferred.
-pub(super) fn inferred(air: &Air) -> f64 {
+pub(super) fn inferred(air: &Airtime) -> f64 {
     let bare = air.without_contention().as_secs_f64();
     if bare > 0.0 { air.inferred().as_secs_f64() / bare } else { 0.0 }
 }
@@ -130,7 +130,7 @@ pub(super) fn summary(label: &str, gathered: &Gathered) -> Summary {
 }
 
 /// The parts of the air, by name.
-pub(super) fn parts(air: &Air) -> [(&'static str, std::time::Duration); 5] {
+pub(super) fn parts(air: &Airtime) -> [(&'static str, std::time::Duration); 5] {
     [
         ("heard", air.heard),
         ("announced", air.announced),

@@ -25,8 +25,8 @@ const MARGIN: f64 = 8.0;
 const TINY: f64 = 1e-300;
 
 impl Channel {
-    /// The value for a modulation of so many bits a symbol (1: BPSK; 2, 4, ... 10: square QAM with Gray labels), at
-    /// an SNR of so many times.
+    /// The value for a modulation of so many bits a symbol (1: BPSK; 2, 4, ... 10: square QAM with Gray
+    /// labels), at an SNR of so many times.
     pub(super) fn of(bits: u32, snr: f64) -> Self {
         // One dimension is enough: QAM is the same on both, with half of the energy each.
         let (bits, energy) = if bits == 1 { (1, snr) } else { (bits / 2, snr / 2.0) };

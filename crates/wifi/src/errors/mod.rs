@@ -22,8 +22,8 @@ pub enum Code {
 /// (`ThresholdPreambleDetectionModel`).
 pub const DETECTION_DB: f64 = 4.0;
 
-/// Model of the probability that a frame is decoded: white noise, a receiver without other faults. The equations, and
-/// how far they are from others' curves: `docs/wifi.md`.
+/// Model of the probability that a frame is decoded: white noise, a receiver without other faults. The
+/// equations, and how far they are from others' curves: `docs/wifi.md`.
 ///
 /// An SNR here is that of the whole transmission: received power over the noise in its width. It is taken
 /// as the SNR of each subcarrier. Spatial streams share the power, and a receiver with as many antennas

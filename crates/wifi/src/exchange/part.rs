@@ -71,10 +71,10 @@ impl<'a> Part<'a> {
     }
 
     /// The first of its frames.
-    pub fn first(&self) -> Option<Frame> {
+    pub fn first(&self) -> Option<&'a Frame> {
         match self.kind {
-            PartKind::Rts(frame) | PartKind::Cts(frame) | PartKind::Response(frame) => Some(*frame),
-            PartKind::Ppdu { frames, .. } => frames.first().copied(),
+            PartKind::Rts(frame) | PartKind::Cts(frame) | PartKind::Response(frame) => Some(frame),
+            PartKind::Ppdu { frames, .. } => frames.first(),
             PartKind::Unread => None,
         }
     }
@@ -122,7 +122,7 @@ impl Ppdu {
             duration: part.duration(),
             vector: part.vector,
             is_aggregate: part.vector.is_some_and(|vector| vector.format.has_aggregates()),
-            first: part.first(),
+            first: part.first().copied(),
             response: Response::Ack,
             mpdus: 0,
             retries: 0,

@@ -34,7 +34,8 @@ struct Wave {
 }
 
 impl Shadowing {
-    /// A field of this standard deviation in dB (TGn: 3 to 6), which forgets over so many metres (indoors, a few).
+    /// A field of this standard deviation in dB (TGn: 3 to 6), which forgets over so many metres (indoors, a
+    /// few).
     pub fn new(seed: Seed, sigma_db: f64, decorrelation_m: f64) -> Self {
         let decorrelation_m = decorrelation_m.max(1e-3);
         let mut rng = seed.split("shadowing").rng();
