@@ -68,7 +68,7 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
-    /// What the disk refuses.
+    /// Errors of the disk.
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { doing, error }
     }

@@ -66,7 +66,7 @@ enum Key {
     Own(u64, u64),
     /// The reference of an aggregate, and the interface.
     Reference(u32, u32),
-    /// The same way of sending, of a format with aggregates, and the interface: whether they are of one
+    /// The vector, of a format with aggregates, and the interface: whether they are of one
     /// PPDU, times and numbers tell ([`Open::goes_on`]).
     Format(Vector, u32),
     /// Nothing: it is alone.

@@ -1,4 +1,4 @@
-//! What agents on several stations would grant, if each heard what one receiver hears.
+//! Rates that agents on several stations would grant, if each heard what one receiver hears.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,18 +17,18 @@ const END: Time = Time::from_nanos(u64::MAX / 2);
 /// Records that end so long before others did are of a clock that was set.
 const SET_BACK: Duration = Duration::from_secs(1);
 
-/// What an agent on a station would have reported.
+/// The report that an agent on a station would have made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrantedRates {
-    /// What it would have gone by.
+    /// The estimate that it would have gone by.
     pub estimate: Estimate,
     /// The rate of the station, all flows together, by the default rule.
     pub rate: Rate,
-    /// The same by the published rule.
+    /// The rate by the published rule.
     pub paper_rate: Rate,
 }
 
-/// Looks on: for each station that receives data it says what an agent of Cupid on that station would grant.
+/// An observer that says for each station that receives data what an agent of Cupid on it would grant.
 ///
 /// One estimator serves all of them, as they hear the same. A station counts while its last frame of data
 /// above the size that makes it count ([`EstimatorOptions::big`](crate::EstimatorOptions)) is within the
@@ -39,9 +39,9 @@ pub struct PassiveObserver {
     options: AgentOptions,
     estimator: Estimator,
     stations: BTreeMap<Address, Station>,
-    /// When the next reports are due; `None` before the first record.
+    /// Time of the next reports; `None` before the first record.
     next: Option<Time>,
-    /// When a station was refused last: nobody leaves before the next reports.
+    /// Time of the next reports when a station was refused last: nobody leaves before these.
     full: Option<Time>,
     crowded: u64,
 }
@@ -56,7 +56,7 @@ struct Station {
 }
 
 impl PassiveObserver {
-    /// One who has heard nothing. Of the options the own station and the kind of the rule do not matter.
+    /// An observer that has heard nothing. Of the options the own station and the kind of the rule do not matter.
     pub fn new(options: AgentOptions) -> Self {
         let options = options.bounded();
         Self {
@@ -69,7 +69,7 @@ impl PassiveObserver {
         }
     }
 
-    /// One transmission was heard. Before it is taken in, `tell` gets what was due until it ended.
+    /// Takes a transmission that was heard. Before it is taken in, `tell` gets what was due until it ended.
     pub fn hear(&mut self, heard: &Heard, tell: impl FnMut(Address, &GrantedRates)) {
         // Time goes on behind it.
         let end = (heard.at + heard.duration).min(END);
@@ -131,7 +131,7 @@ impl PassiveObserver {
         }
     }
 
-    /// Who receives data.
+    /// Takes in who receives data.
     fn learn(&mut self, heard: &Heard, end: Time) {
         let What::Frames { frames, .. } = &heard.what else { return };
         let Some(first) = frames.first() else { return };

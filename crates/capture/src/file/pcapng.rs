@@ -51,7 +51,7 @@ enum Unit {
     Unknown,
 }
 
-/// Where a packet is in the body of its block.
+/// The place of a packet in the body of its block.
 struct Packet {
     interface: usize,
     ticks: Option<u64>,
@@ -253,7 +253,7 @@ fn interface(body: &[u8], order: Order) -> Option<(u32, Interface)> {
     Some((link, interface))
 }
 
-/// Where a packet is in the body of its block.
+/// The place of a packet in the body of its block.
 fn packet(kind: u32, body: &[u8], order: Order, snap: u32) -> Option<Packet> {
     let header = if kind == SIMPLE_PACKET { 4 } else { 20 };
     if body.len() < header {

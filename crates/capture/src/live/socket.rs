@@ -16,7 +16,7 @@ pub(super) struct PacketSocket(OwnedFd);
 
 /// A packet that was received.
 pub(super) struct Received {
-    /// When, nanoseconds since 1970.
+    /// Time of capture, nanoseconds since 1970.
     pub(super) nanos: Option<u64>,
     /// Bytes of it in the buffer.
     pub(super) captured: usize,

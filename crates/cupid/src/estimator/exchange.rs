@@ -54,7 +54,7 @@ pub(super) struct Tally {
     pub(super) data: f64,
     /// Sequence numbers of the frames that have its payload.
     numbers: Vec<u16>,
-    /// What is known so far of its entry in the books: whose it is, payload, PHY rate.
+    /// Its entry in the books as far as it is known: whose it is, payload, PHY rate.
     pub(super) entry: Entry,
 }
 

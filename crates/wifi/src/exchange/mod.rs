@@ -30,7 +30,7 @@ pub enum Role {
     Cts,
     /// The PPDU that the exchange is for.
     Ppdu,
-    /// What answers the PPDU.
+    /// The answer to the PPDU.
     Response,
     /// Energy at the same time as another part.
     Overlap,

@@ -23,7 +23,7 @@ pub enum WaypointError {
     /// A time that does not come after the one before.
     #[error("expected times that increase: place {index} is at {at}, not after {before}")]
     Order {
-        /// Which, from 0.
+        /// Number of the place, from 0.
         index: usize,
         /// Its time.
         at: Time,
@@ -33,7 +33,7 @@ pub enum WaypointError {
     /// A coordinate that is not a number.
     #[error("expected coordinates in metres: those of place {index} are {x}, {y}")]
     Number {
-        /// Which, from 0.
+        /// Number of the place, from 0.
         index: usize,
         /// The value that was found.
         x: f64,

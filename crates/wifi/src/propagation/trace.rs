@@ -20,7 +20,7 @@ pub enum TraceError {
     /// A time that does not come after the one before.
     #[error("expected times that increase: entry {index} is at {at}, not after {before}")]
     Order {
-        /// Which, from 0.
+        /// Number of the entry, from 0.
         index: usize,
         /// Its time.
         at: Time,
@@ -30,7 +30,7 @@ pub enum TraceError {
     /// An SNR that is not a number.
     #[error("expected an SNR in dB: entry {index} is {db}")]
     Number {
-        /// Which, from 0.
+        /// Number of the entry, from 0.
         index: usize,
         /// The value that was found.
         db: f64,
